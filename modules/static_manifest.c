@@ -1,4 +1,5 @@
-/* static_manifest.c - compiled once for each module of the static build: its manifest under a name of its own. */
+/* static_manifest.c - compiled once for each module of the static build: its manifest under a
+ * name of its own. */
 #include "wharf/plugin.h"
 
 #include WHARF_STATIC_HEADER

@@ -1,4 +1,5 @@
-/* parts.h - the services of the server, as parts (resource/part.h): what only some plugins or operators need. One line each. */
+/* parts.h - the services of the server, as parts (resource/part.h): what only some plugins or
+ * operators need. One line each. */
 #ifndef WHARF_PARTS_H
 #define WHARF_PARTS_H
 

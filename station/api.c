@@ -67,7 +67,8 @@ static void read_answer(struct buf *body, struct answer *ret)
     snprintf(ret->message, sizeof(ret->message), "%.*s", STR_ARG(s));
 }
 
-void api_call(const char *method, const char *path, const char *body, int timeout_s, struct answer *ret)
+void api_call(
+    const char *method, const char *path, const char *body, int timeout_s, struct answer *ret)
 {
     struct curl_slist *headers;
     struct buf out;

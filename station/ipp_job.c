@@ -1,4 +1,5 @@
-/* ipp_job.c - one job at an IPP printer: submitted once, watched to its end, found again after a crash (spec 04 section 10.3). */
+/* ipp_job.c - one job at an IPP printer: submitted once, watched to its end, found again after a
+ * crash (spec 04 section 10.3). */
 #include <cups/cups.h>
 #include <fcntl.h>
 #include <math.h>
@@ -7,7 +8,14 @@
 
 #include "station.h"
 
-enum { CONNECT_MS = 5000, GONE_S = 120, CREATE_S = 30, POLL_FIRST_MS = 100, POLL_MAX_MS = 5000, REASON_MIN = 3 };
+enum {
+    CONNECT_MS = 5000,
+    GONE_S = 120,
+    CREATE_S = 30,
+    POLL_FIRST_MS = 100,
+    POLL_MAX_MS = 5000,
+    REASON_MIN = 3
+};
 
 static http_t *connect_to(const struct printer *p)
 {
@@ -40,7 +48,8 @@ static void job_name(const struct job *j, char *to, size_t size)
 
 static void add_size(ipp_t *r, const struct job *j)
 {
-    wharf_str name = json_text_or(wish(j), "paper_size", ""), source = json_text_or(wish(j), "media_source", "");
+    wharf_str name = json_text_or(wish(j), "paper_size", ""),
+              source = json_text_or(wish(j), "media_source", "");
     const struct medium *m = medium_named(name.p);
     ipp_t *col, *size;
 
@@ -49,7 +58,8 @@ static void add_size(ipp_t *r, const struct job *j)
     col = ippNew();
     size = ippNew();
     ippAddInteger(size, IPP_TAG_ZERO, IPP_TAG_INTEGER, "x-dimension", (int)lround(m->width * 2540));
-    ippAddInteger(size, IPP_TAG_ZERO, IPP_TAG_INTEGER, "y-dimension", (int)lround(m->height * 2540));
+    ippAddInteger(
+        size, IPP_TAG_ZERO, IPP_TAG_INTEGER, "y-dimension", (int)lround(m->height * 2540));
     ippAddCollection(col, IPP_TAG_ZERO, "media-size", size);
     if (source.n)
         ippAddString(col, IPP_TAG_ZERO, IPP_TAG_KEYWORD, "media-source", NULL, source.p);
@@ -67,12 +77,15 @@ static void add_job_attributes(ipp_t *r, const struct job *j)
     if (copies > 1 && copies <= j->printer->copies)
         ippAddInteger(r, IPP_TAG_JOB, IPP_TAG_INTEGER, "copies", copies);
     if (copies > 1 && j->printer->takes_uncollated)
-        ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "multiple-document-handling", NULL,
+        ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "multiple-document-handling",
+            NULL,
             json_bool_or(wish(j), "collate", true) ? "separate-documents-collated-copies"
                                                    : "separate-documents-uncollated-copies");
     if (j->printer->takes_resolution)
-        ippAddResolution(r, IPP_TAG_JOB, "printer-resolution", IPP_RES_PER_INCH, j->printer->dpi_x, j->printer->dpi_y);
-    if (j->printer->takes_orientation) /* the prepared page lies as the medium does; nobody shall turn it */
+        ippAddResolution(r, IPP_TAG_JOB, "printer-resolution", IPP_RES_PER_INCH, j->printer->dpi_x,
+            j->printer->dpi_y);
+    /* the prepared page lies as the medium does; nobody shall turn it */
+    if (j->printer->takes_orientation)
         ippAddInteger(r, IPP_TAG_JOB, IPP_TAG_ENUM, "orientation-requested", IPP_ORIENT_PORTRAIT);
     if (j->printer->double_sided)
         ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "sides", NULL,
@@ -88,11 +101,12 @@ static void add_job_attributes(ipp_t *r, const struct job *j)
 
 static const char *raw_format(const struct job *j)
 {
-    static const char *const known[] = {
-        "application/vnd.zebra-zpl", "application/postscript", "application/pdf", "application/vnd.hp-pcl"};
+    static const char *const known[] = {"application/vnd.zebra-zpl", "application/postscript",
+        "application/pdf", "application/vnd.hp-pcl"};
     wharf_str type = json_text_or(json_get(j->claim, "document"), "content_type", "");
 
-    if (j->printer->config && j->printer->config->languages) /* said by a person; the printer may not know the name */
+    if (j->printer->config &&
+        j->printer->config->languages) /* said by a person; the printer may not know the name */
         return "application/octet-stream";
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (str_eqz(type, known[i]))
@@ -120,7 +134,8 @@ static bool repeat_copies(const struct job *j, char *file, bool pdf, struct outc
 }
 
 /* Chooses what is sent, and as what. Returns false when the printer takes nothing that we have. */
-static bool choose_format(const struct job *j, char *file, const char **ret_format, struct outcome *ret)
+static bool choose_format(
+    const struct job *j, char *file, const char **ret_format, struct outcome *ret)
 {
     char raster[PATH_TEXT + 8];
     bool good;
@@ -168,7 +183,8 @@ static int job_number(ipp_t *answer)
 /* Sets the outcome when the printer refused the request as a whole: nothing was printed. */
 static void refused(struct outcome *ret)
 {
-    outcome_set(ret, "failed", "submit", "the printer refuses the job: %.180s", cupsLastErrorString());
+    outcome_set(
+        ret, "failed", "submit", "the printer refuses the job: %.180s", cupsLastErrorString());
 }
 
 static void cancel_at(http_t *h, const struct printer *p, int device_job)
@@ -212,7 +228,8 @@ static int create_job(struct job *j, http_t **h)
 
 /* Submits in two steps: Create-Job makes the number before any byte of the document goes out; from
  * then on the job is found by it. */
-static bool submit_in_two(struct job *j, http_t **h, const char *file, const char *format, struct outcome *ret)
+static bool submit_in_two(
+    struct job *j, http_t **h, const char *file, const char *format, struct outcome *ret)
 {
     const struct printer *p = j->printer;
     int device_job = create_job(j, h);
@@ -232,7 +249,8 @@ static bool submit_in_two(struct job *j, http_t **h, const char *file, const cha
     answer = cupsDoFileRequest(*h, r, p->resource, file);
     good = sent_well(answer);
     if (!good && answer &&
-        ippGetStatusCode(answer) >= IPP_STATUS_ERROR_BAD_REQUEST) { /* it said no: nothing is printed */
+        /* it said no: nothing is printed */
+        ippGetStatusCode(answer) >= IPP_STATUS_ERROR_BAD_REQUEST) {
         refused(ret);
         cancel_at(*h, p, device_job);
     } else {
@@ -243,7 +261,8 @@ static bool submit_in_two(struct job *j, http_t **h, const char *file, const cha
     return good;
 }
 
-static bool submit_in_one(struct job *j, http_t *h, const char *file, const char *format, struct outcome *ret)
+static bool submit_in_one(
+    struct job *j, http_t *h, const char *file, const char *format, struct outcome *ret)
 {
     const struct printer *p = j->printer;
     char name[192];
@@ -287,7 +306,8 @@ bool ipp_submit(struct job *j, struct outcome *ret)
         return false;
     }
     fault_point("submitting");
-    good = j->printer->create_job ? submit_in_two(j, &h, file, format, ret) : submit_in_one(j, h, file, format, ret);
+    good = j->printer->create_job ? submit_in_two(j, &h, file, format, ret)
+                                  : submit_in_one(j, h, file, format, ret);
     httpClose(h);
     if (strcmp(file, j->file) != 0)
         unlink(file);
@@ -324,7 +344,8 @@ static int number_of(ipp_t *answer, const char *tag)
 
 int ipp_search(struct job *j, int *ret_device_job)
 {
-    static const char *const wanted[] = {"job-id", "job-name"}, *const which[] = {"not-completed", "completed"};
+    static const char *const wanted[] = {"job-id", "job-name"}, *const which[] = {
+                                                                    "not-completed", "completed"};
     char tag[ID_TEXT + 16];
     http_t *h = connect_to(j->printer);
     int found = h && j->printer->keeps_history ? 0 : -1;
@@ -333,10 +354,13 @@ int ipp_search(struct job *j, int *ret_device_job)
     for (size_t i = 0; h && found == 0 && i < 2; i++) {
         ipp_t *r = new_request(j->printer, IPP_OP_GET_JOBS), *answer;
 
-        ippAddString(r, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "which-jobs", NULL, which[i]);
-        ippAddStrings(r, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "requested-attributes", 2, NULL, wanted);
+        ippAddString(
+            r, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "which-jobs", NULL, which[i]);
+        ippAddStrings(r, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "requested-attributes",
+            2, NULL, wanted);
         answer = cupsDoRequest(h, r, j->printer->resource);
-        if (!sent_well(answer) && !(answer && ippGetStatusCode(answer) == IPP_STATUS_ERROR_NOT_FOUND))
+        if (!sent_well(answer) &&
+            !(answer && ippGetStatusCode(answer) == IPP_STATUS_ERROR_NOT_FOUND))
             found = -1;
         else if ((*ret_device_job = number_of(answer, tag)))
             found = 1;
@@ -365,9 +389,11 @@ static void look_at(struct job *j, http_t *h, struct seen *ret)
     ipp_attribute_t *a;
 
     ippAddInteger(r, IPP_TAG_OPERATION, IPP_TAG_INTEGER, "job-id", j->record.device_job);
-    ippAddStrings(r, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "requested-attributes", 4, NULL, wanted);
+    ippAddStrings(r, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "requested-attributes", 4,
+        NULL, wanted);
     answer = cupsDoRequest(h, r, j->printer->resource);
-    *ret = (struct seen){.gone = !answer, .unknown = answer && ippGetStatusCode(answer) == IPP_STATUS_ERROR_NOT_FOUND};
+    *ret = (struct seen){.gone = !answer,
+        .unknown = answer && ippGetStatusCode(answer) == IPP_STATUS_ERROR_NOT_FOUND};
     if (answer && !ret->unknown && !sent_well(answer))
         ret->gone = true;
     if ((a = ippFindAttribute(answer, "job-state", IPP_TAG_ENUM)))
@@ -380,7 +406,8 @@ static void look_at(struct job *j, http_t *h, struct seen *ret)
     }
     if ((a = ippFindAttribute(answer, "job-state-reasons", IPP_TAG_KEYWORD))) {
         ret->errors = ippContainsString(a, "job-completed-with-errors");
-        ret->waits = ippContainsString(a, "job-incoming") || ippContainsString(a, "job-data-insufficient");
+        ret->waits = ippContainsString(a, "job-incoming") ||
+                     ippContainsString(a, "job-data-insufficient");
         snprintf(ret->reason, sizeof(ret->reason), "%s", ippGetString(a, 0, NULL));
     }
     ippDelete(answer);
@@ -458,9 +485,11 @@ void ipp_watch(struct job *j, struct outcome *ret)
                 break;
             held_since = !s.waits ? 0 : held_since ? held_since : now_us();
             if (held_since &&
-                now_us() - held_since > HELD_S * SECOND_US) { /* the agent ended between job and document */
+                /* the agent ended between job and document */
+                now_us() - held_since > HELD_S * SECOND_US) {
                 cancel_at(h, j->printer, j->record.device_job);
-                outcome_set(ret, "failed", "submit", "the agent ended before the document was sent");
+                outcome_set(
+                    ret, "failed", "submit", "the agent ended before the document was sent");
                 break;
             }
             j->pages_done = s.pages;

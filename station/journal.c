@@ -1,8 +1,8 @@
-/* journal.c - what a crash must not lose: for each job how far it was, one line of JSON each, on disk before the next step is taken (spec 04
- * section 10.4).
+/* journal.c - what a crash must not lose: for each job how far it was, one line of JSON each, on
+ * disk before the next step is taken (spec 04 section 10.4).
  *
- * claimed -> submitting -> submitted (the device's number) -> final (what the server is to be told) -> reported. The file is shortened at each start.
- */
+ * claimed -> submitting -> submitted (the device's number) -> final (what the server is to be
+ * told) -> reported. The file is shortened at each start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +21,8 @@ static pthread_mutex_t journal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct record left[LEFT_MAX];
 static size_t n_left;
 
-static const char *const steps[] = {"none", "claimed", "submitting", "submitted", "final", "reported"};
+static const char *const steps[] = {
+    "none", "claimed", "submitting", "submitted", "final", "reported"};
 
 static bool stopped_once;
 
@@ -33,7 +34,8 @@ void fault_point(const char *name)
         kill(getpid(), SIGKILL);
     if (stop && !strcmp(stop, name) && !stopped_once) {
         stopped_once = true;
-        /* Until somebody has killed the server or the printer. Not kill(): there other threads may stop first, and this one goes on a little. */
+        /* Until somebody has killed the server or the printer. Not kill(): there other threads
+         * may stop first, and this one goes on a little. */
         raise(SIGSTOP);
     }
 }
@@ -69,7 +71,8 @@ static void read_line(const char *line, size_t n)
     struct record r = {.step = STEP_NONE};
     char step[16];
 
-    if (o && o->type == JSON_OBJECT) { /* a line that a crash cut off says nothing that was promised */
+    /* a line that a crash cut off says nothing that was promised */
+    if (o && o->type == JSON_OBJECT) {
         text_of(o, "id", r.id, sizeof(r.id));
         text_of(o, "printer", r.printer, sizeof(r.printer));
         text_of(o, "outcome", r.outcome, sizeof(r.outcome));
@@ -140,7 +143,8 @@ void journal_write(const struct record *r)
     if (good)
         return;
     /* going on could print twice after the next start */
-    fprintf(stderr, "wharf-station: the journal in %s can't be written: %s\n", settings.spool, strerror(errno));
+    fprintf(stderr, "wharf-station: the journal in %s can't be written: %s\n", settings.spool,
+        strerror(errno));
     _exit(74);
 }
 

@@ -1,4 +1,5 @@
-/* printers.c - the printers of this computer: queues of CUPS, printers by URI, and what they say they can (spec 04 section 10.2). */
+/* printers.c - the printers of this computer: queues of CUPS, printers by URI, and what they say
+ * they can (spec 04 section 10.2). */
 #include <cups/cups.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,8 +21,9 @@ static bool read_uri(struct printer *p)
 {
     char scheme[32], user[256];
 
-    if (httpSeparateURI(HTTP_URI_CODING_ALL, p->uri, scheme, sizeof(scheme), user, sizeof(user), p->host,
-            sizeof(p->host), &p->port, p->resource, sizeof(p->resource)) < HTTP_URI_STATUS_OK)
+    if (httpSeparateURI(HTTP_URI_CODING_ALL, p->uri, scheme, sizeof(scheme), user, sizeof(user),
+            p->host, sizeof(p->host), &p->port, p->resource,
+            sizeof(p->resource)) < HTTP_URI_STATUS_OK)
         return false;
     p->route = !strcmp(scheme, "socket") ? ROUTE_SOCKET : ROUTE_IPP;
     p->tls = !strcmp(scheme, "ipps");
@@ -39,7 +41,8 @@ ipp_t *ipp_ask_printer(const struct printer *p)
         return NULL;
     ask = ippNewRequest(IPP_OP_GET_PRINTER_ATTRIBUTES);
     ippAddString(ask, IPP_TAG_OPERATION, IPP_TAG_URI, "printer-uri", NULL, p->uri);
-    ippAddStrings(ask, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "requested-attributes", 2, NULL, wanted);
+    ippAddStrings(ask, IPP_TAG_OPERATION, IPP_CONST_TAG(IPP_TAG_KEYWORD), "requested-attributes", 2,
+        NULL, wanted);
     answer = cupsDoRequest(h, ask, p->resource);
     httpClose(h);
     if (answer && ippGetStatusCode(answer) > IPP_STATUS_OK_EVENTS_COMPLETE) {
@@ -80,7 +83,8 @@ static void add_size(struct printer *p, ipp_t *size)
     if (ippGetValueTag(y) == IPP_TAG_RANGE)
         yl = ippGetRange(y, 0, &yu);
     for (size_t i = 0; i < n_media; i++)
-        p->sizes[i] = p->sizes[i] || (inside(xl, xu, media[i].width) && inside(yl, yu, media[i].height));
+        p->sizes[i] = p->sizes[i] ||
+                      (inside(xl, xu, media[i].width) && inside(yl, yu, media[i].height));
 }
 
 static void add_keyword(struct printer *p, const char *keyword)
@@ -129,7 +133,8 @@ static void read_formats(struct printer *p, ipp_t *a)
     p->takes_urf = says(a, "document-format-supported", "image/urf");
     for (size_t i = 0; i < sizeof(raw) / sizeof(raw[0]); i++) {
         if (says(a, "document-format-supported", raw[i].format))
-            snprintf(p->languages[p->n_languages++], sizeof(p->languages[0]), "%s", raw[i].language);
+            snprintf(
+                p->languages[p->n_languages++], sizeof(p->languages[0]), "%s", raw[i].language);
     }
 }
 
@@ -147,7 +152,8 @@ static bool has_resolution(ipp_t *a, int x, int y)
     int own_y;
 
     for (int i = 0; list && i < ippGetCount(list); i++) {
-        if (ippGetResolution(list, i, &own_y, &units) == x && own_y == y && units == IPP_RES_PER_INCH)
+        if (ippGetResolution(list, i, &own_y, &units) == x && own_y == y &&
+            units == IPP_RES_PER_INCH)
             return true;
     }
     return false;
@@ -155,9 +161,10 @@ static bool has_resolution(ipp_t *a, int x, int y)
 
 static void read_raster(struct printer *p, ipp_t *a)
 {
-    static const char *const grey[] = {"black_1", "sgray_8", "srgb_8"}, *const colour[] = {
-                                                                            "srgb_8", "sgray_8", "black_1"};
-    ipp_attribute_t *r = ippFindAttribute(a, "pwg-raster-document-resolution-supported", IPP_TAG_RESOLUTION);
+    static const char *const grey[] = {"black_1", "sgray_8", "srgb_8"}, *const colour[] = {"srgb_8",
+                                                                            "sgray_8", "black_1"};
+    ipp_attribute_t *r = ippFindAttribute(
+        a, "pwg-raster-document-resolution-supported", IPP_TAG_RESOLUTION);
     ipp_res_t units;
 
     if (!r)
@@ -204,7 +211,8 @@ static void read_model(struct printer *p, ipp_t *a)
     ipp_attribute_t *m = ippFindAttribute(a, "printer-make-and-model", IPP_TAG_TEXT);
 
     if (!p->model[0])
-        snprintf(p->model, sizeof(p->model), "%.190s", m ? ippGetString(m, 0, NULL) : "IPP printer");
+        snprintf(
+            p->model, sizeof(p->model), "%.190s", m ? ippGetString(m, 0, NULL) : "IPP printer");
 }
 
 /* Tells whether the queue asks the device. A queue of a local CUPS says "completed" when the bytes
@@ -232,8 +240,10 @@ static void learn(struct printer *p, ipp_t *a)
         ippGetRange(copies, 0, &upper);
     p->copies = upper;
     p->takes_orientation = offers(a, "orientation-requested-supported", IPP_ORIENT_PORTRAIT);
-    p->takes_uncollated = says(a, "multiple-document-handling-supported", "separate-documents-uncollated-copies");
-    p->create_job = ops && ippContainsInteger(ops, IPP_OP_CREATE_JOB) && ippContainsInteger(ops, IPP_OP_SEND_DOCUMENT);
+    p->takes_uncollated = says(
+        a, "multiple-document-handling-supported", "separate-documents-uncollated-copies");
+    p->create_job = ops && ippContainsInteger(ops, IPP_OP_CREATE_JOB) &&
+                    ippContainsInteger(ops, IPP_OP_SEND_DOCUMENT);
     p->keeps_history = ops && ippContainsInteger(ops, IPP_OP_GET_JOBS);
     read_sizes(p, a);
     read_formats(p, a);
@@ -254,8 +264,8 @@ static void add_configured(struct printer *p)
         if (m)
             p->sizes[m - media] = true;
     }
-    for (const struct wharf_json *e = c && c->languages ? c->languages->child : NULL; e && p->n_languages < 7;
-         e = e->next) {
+    for (const struct wharf_json *e = c && c->languages ? c->languages->child : NULL;
+         e && p->n_languages < 7; e = e->next) {
         if (e->type == JSON_STRING)
             snprintf(p->languages[p->n_languages++], sizeof(p->languages[0]), "%s", e->text.p);
     }
@@ -297,7 +307,8 @@ static void add_queues(void)
     int n = cupsGetDests2(CUPS_HTTP_DEFAULT, &list);
 
     for (int i = 0; i < n; i++) {
-        const char *uri = cupsGetOption("printer-uri-supported", list[i].num_options, list[i].options);
+        const char *uri = cupsGetOption(
+            "printer-uri-supported", list[i].num_options, list[i].options);
 
         if (uri && !list[i].instance)
             add_printer(list[i].name, uri, NULL);
@@ -336,7 +347,8 @@ bool printers_refresh(void)
         } else {
             snprintf(p->status, sizeof(p->status), "%s", p->n_reasons ? "error" : "online");
         }
-        changed = changed || strcmp(before.status, p->status) != 0 || before.n_reasons != p->n_reasons ||
+        changed = changed || strcmp(before.status, p->status) != 0 ||
+                  before.n_reasons != p->n_reasons ||
                   memcmp(before.reasons, p->reasons, sizeof(p->reasons)) != 0;
         pthread_mutex_unlock(&printers_lock);
         ippDelete(a);
@@ -358,7 +370,8 @@ void printer_trouble(const struct printer *p, const char *const *reasons, size_t
     pthread_mutex_lock(&printers_lock);
     memset(own->reasons, 0, sizeof(own->reasons));
     for (own->n_reasons = 0; own->n_reasons < n; own->n_reasons++)
-        snprintf(own->reasons[own->n_reasons], sizeof(own->reasons[0]), "%s", reasons[own->n_reasons]);
+        snprintf(
+            own->reasons[own->n_reasons], sizeof(own->reasons[0]), "%s", reasons[own->n_reasons]);
     snprintf(own->status, sizeof(own->status), "%s", n ? "error" : "online");
     own->telling = true;
     pthread_mutex_unlock(&printers_lock);

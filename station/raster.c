@@ -1,4 +1,5 @@
-/* raster.c - PDF to PWG raster for printers that take no PDF: pdftoppm in a process of its own, with limits; its crash fails the job only. */
+/* raster.c - PDF to PWG raster for printers that take no PDF: pdftoppm in a process of its own,
+ * with limits; its crash fails the job only. */
 #include <cups/cups.h>
 #include <cups/raster.h>
 #include <fcntl.h>
@@ -29,8 +30,8 @@ static const char *const environment[] = {"LC_ALL=C", "PATH=/usr/bin:/bin", NULL
 /* Limits, in the child, what poppler may use up. */
 static void limit(void)
 {
-    const struct rlimit memory = {(rlim_t)MEMORY_MIB << 20, (rlim_t)MEMORY_MIB << 20}, cpu = {CPU_S, CPU_S},
-                        files = {0, 0};
+    const struct rlimit memory = {(rlim_t)MEMORY_MIB << 20, (rlim_t)MEMORY_MIB << 20},
+                        cpu = {CPU_S, CPU_S}, files = {0, 0};
 
     setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CPU, &cpu);
@@ -40,8 +41,8 @@ static void limit(void)
 static _Noreturn void run_converter(const char *pdf, const struct printer *p, bool color, int to)
 {
     char x[16], y[16];
-    const char *const args[] = {
-        settings.pdftoppm, "-rx", x, "-ry", y, color ? "-aa" : "-gray", color ? "yes" : pdf, color ? pdf : NULL, NULL};
+    const char *const args[] = {settings.pdftoppm, "-rx", x, "-ry", y, color ? "-aa" : "-gray",
+        color ? "yes" : pdf, color ? pdf : NULL, NULL};
 
     limit();
     snprintf(x, sizeof(x), "%d", p->dpi_x);
@@ -60,8 +61,8 @@ static bool read_head(FILE *f, struct page *p)
     if (fscanf(f, "P%c %d %d %d", &kind, &p->width, &p->height, &most) != 4 || fgetc(f) == EOF)
         return false;
     p->channels = kind == '6' ? 3 : 1;
-    return (kind == '5' || kind == '6') && most == 255 && p->width > 0 && p->height > 0 && p->width <= SIDE_MAX &&
-           p->height <= SIDE_MAX;
+    return (kind == '5' || kind == '6') && most == 255 && p->width > 0 && p->height > 0 &&
+           p->width <= SIDE_MAX && p->height <= SIDE_MAX;
 }
 
 /* Converts a line to the printer's type: grey, colours, or one bit per dot, black is 1. */
@@ -70,9 +71,10 @@ static void convert_line(const struct page *p, const cups_page_header2_t *h)
     for (unsigned x = 0; x < h->cupsWidth; x++) {
         const unsigned char *from = p->line + x * (unsigned)p->channels;
         bool inside = (int)x < p->width;
-        unsigned grey = !inside            ? 255
-                        : p->channels == 1 ? from[0]
-                                           : (from[0] * 299U + from[1] * 587U + from[2] * 114U) / 1000;
+        unsigned grey = !inside ? 255
+                        : p->channels == 1
+                            ? from[0]
+                            : (from[0] * 299U + from[1] * 587U + from[2] * 114U) / 1000;
 
         if (h->cupsBitsPerPixel == 24) {
             for (unsigned k = 0; k < 3; k++)
@@ -98,7 +100,8 @@ static bool write_page(FILE *f, struct page *p, cups_raster_t *to, cups_page_hea
             good = fread(p->line, (size_t)p->channels, (size_t)p->width, f) == (size_t)p->width;
             convert_line(p, h);
         }
-        good = good && cupsRasterWritePixels(to, p->out, h->cupsBytesPerLine) == h->cupsBytesPerLine;
+        good = good &&
+               cupsRasterWritePixels(to, p->out, h->cupsBytesPerLine) == h->cupsBytesPerLine;
     }
     for (int y = (int)h->cupsHeight; good && y < p->height; y++)
         good = fread(p->line, (size_t)p->channels, (size_t)p->width, f) == (size_t)p->width;
@@ -107,12 +110,14 @@ static bool write_page(FILE *f, struct page *p, cups_raster_t *to, cups_page_hea
     return good;
 }
 
-static bool page_header(const struct job *j, const struct page *p, const char *type, cups_page_header2_t *h)
+static bool page_header(
+    const struct job *j, const struct page *p, const char *type, cups_page_header2_t *h)
 {
     const struct wharf_json *wish = json_get(j->claim, "configuration");
     bool both = json_bool_or(wish, "double_sided", false);
     wharf_str edge = json_text_or(wish, "duplex_edge", "long");
-    /* the prepared page has the medium's size: what it is in dots is what it is in hundredths of a millimetre */
+    /* the prepared page has the medium's size: what it is in dots is what it is in hundredths of
+     * a millimetre */
     pwg_media_t m = {.pwg = "custom",
         .width = (int)lround(p->width * 2540.0 / j->printer->dpi_x),
         .length = (int)lround(p->height * 2540.0 / j->printer->dpi_y)};
@@ -124,7 +129,8 @@ static bool page_header(const struct job *j, const struct page *p, const char *t
                "normal") != 0;
 }
 
-static bool convert(const struct job *j, FILE *from, int to_fd, bool color, char reason[REASON_TEXT])
+static bool convert(
+    const struct job *j, FILE *from, int to_fd, bool color, char reason[REASON_TEXT])
 {
     const char *type = color ? "srgb_8" : j->printer->raster_type;
     cups_raster_t *to = cupsRasterOpen(to_fd, CUPS_RASTER_WRITE_PWG);
@@ -147,7 +153,9 @@ static bool convert(const struct job *j, FILE *from, int to_fd, bool color, char
 
 bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT])
 {
-    bool color = j->printer->color && json_bool_or(json_get(j->claim, "configuration"), "color_print", false), good;
+    bool color = j->printer->color &&
+                 json_bool_or(json_get(j->claim, "configuration"), "color_print", false),
+         good;
     int fds[2], to_fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status = -1;
     FILE *from;
     pid_t pid;
@@ -175,13 +183,14 @@ bool raster_make(const struct job *j, const char *pdf, const char *to, char reas
 /* Runs pdfunite, which stands beside pdftoppm. */
 static _Noreturn void run_unite(const char *pdf, int times, const char *to)
 {
-    const char **args = calloc((size_t)times + 3, sizeof(*args)), *slash = strrchr(settings.pdftoppm, '/');
+    const char **args = calloc((size_t)times + 3, sizeof(*args)),
+               *slash = strrchr(settings.pdftoppm, '/');
     char program[PATH_TEXT + 16];
 
     if (!args)
         _exit(127);
-    snprintf(
-        program, sizeof(program), "%.*spdfunite", slash ? (int)(slash + 1 - settings.pdftoppm) : 0, settings.pdftoppm);
+    snprintf(program, sizeof(program), "%.*spdfunite",
+        slash ? (int)(slash + 1 - settings.pdftoppm) : 0, settings.pdftoppm);
     args[0] = program;
     for (int i = 0; i < times; i++)
         args[1 + i] = pdf;
@@ -205,7 +214,8 @@ static bool append(const char *file, int fd)
     return good;
 }
 
-bool document_repeat(const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT])
+bool document_repeat(
+    const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT])
 {
     int fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status = -1;
     bool good = fd >= 0;
@@ -224,5 +234,6 @@ bool document_repeat(const char *file, bool pdf, int times, const char *to, char
         run_unite(file, times, to);
     if (pid > 0)
         waitpid(pid, &status, 0);
-    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) || fail(reason, "pdfunite gives up on the copies");
+    return (WIFEXITED(status) && WEXITSTATUS(status) == 0) ||
+           fail(reason, "pdfunite gives up on the copies");
 }

@@ -1,6 +1,5 @@
-/* raw.c - printers without IPP: bytes to a socket, as they are (spec 04 section 10.3). Nobody there says what became of them; printers of ZPL say
- * at least how they are (zebra.c).
- */
+/* raw.c - printers without IPP: bytes to a socket, as they are (spec 04 section 10.3). Nobody
+ * there says what became of them; printers of ZPL say at least how they are (zebra.c). */
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,11 +70,14 @@ static bool speaks_zpl(const struct job *j)
 static void settle(const struct job *j, enum zebra_end end, struct outcome *ret)
 {
     if (end == ZEBRA_GONE)
-        outcome_set(ret, "unreported", "unknown", "sent in full; then the printer did not answer any more");
+        outcome_set(
+            ret, "unreported", "unknown", "sent in full; then the printer did not answer any more");
     else if (end == ZEBRA_LEFT)
-        outcome_set(ret, "unreported", "unknown", "sent in full; the agent ended while the printer was blocked");
+        outcome_set(ret, "unreported", "unknown",
+            "sent in full; the agent ended while the printer was blocked");
     else if (!j->printer->config || !j->printer->config->assume_completed)
-        outcome_set(ret, "unreported", NULL, "sent in full; the printer does not say what became of it");
+        outcome_set(
+            ret, "unreported", NULL, "sent in full; the printer does not say what became of it");
     else
         outcome_set(ret, "completed", NULL, "%s", "");
     ret->confidence = "assumed";
@@ -94,13 +96,15 @@ static void send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
     if (good && zpl)
         end = zebra_watch(j, fd);
     shutdown(fd, SHUT_WR);
-    while (good && end == ZEBRA_SILENT && read(fd, rest, sizeof(rest)) > 0) /* until the printer has taken all */
+    while (good && end == ZEBRA_SILENT &&
+           read(fd, rest, sizeof(rest)) > 0) /* until the printer has taken all */
         ;
     job_submitted(j, 0);
     if (good)
         settle(j, end, ret);
     else
-        outcome_set(ret, "unreported", "unknown", "the connection broke while the document was sent");
+        outcome_set(
+            ret, "unreported", "unknown", "the connection broke while the document was sent");
 }
 
 void socket_print(struct job *j, struct outcome *ret)
@@ -109,7 +113,8 @@ void socket_print(struct job *j, struct outcome *ret)
     int fd;
 
     if (!json_bool_or(j->claim, "raw", false)) {
-        outcome_set(ret, "failed", "conversion", "the printer at %.100s takes raw documents only", j->printer->uri);
+        outcome_set(ret, "failed", "conversion", "the printer at %.100s takes raw documents only",
+            j->printer->uri);
         return;
     }
     fd = connect_to(j->printer);

@@ -1,4 +1,5 @@
-/* session.c - the loop: a session at the server, claims when something may be there, heartbeats, a clean end (spec 04 sections 9.3 and 10.1). */
+/* session.c - the loop: a session at the server, claims when something may be there, heartbeats,
+ * a clean end (spec 04 sections 9.3 and 10.1). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +9,15 @@
 
 #include "station.h"
 
-enum { CALL_S = 30, LOOK_S = 20, REFRESH_S = 10, END_S = 20, BACK_MS = 1000, BACK_MAX_MS = 60000, CLAIM_MAX = 16 };
+enum {
+    CALL_S = 30,
+    LOOK_S = 20,
+    REFRESH_S = 10,
+    END_S = 20,
+    BACK_MS = 1000,
+    BACK_MAX_MS = 60000,
+    CLAIM_MAX = 16
+};
 
 char session_id[ID_TEXT];
 pthread_mutex_t session_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -92,7 +101,8 @@ static void learn_ids(const struct wharf_json *list)
     for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
         for (size_t i = 0; i < printers.n; i++) {
             if (str_eqz(json_text_or(e, "name", ""), printers.list[i].name))
-                snprintf(printers.list[i].id, sizeof(printers.list[i].id), "%s", json_text_or(e, "id", "").p);
+                snprintf(printers.list[i].id, sizeof(printers.list[i].id), "%s",
+                    json_text_or(e, "id", "").p);
         }
     }
     pthread_mutex_unlock(&printers_lock);
@@ -125,7 +135,8 @@ static int open_session(int *ret_heartbeat_s)
         *ret_heartbeat_s = (int)json_int_or(a.data, "heartbeat_interval", 30);
         say(NULL, "connected to %s as %s", settings.server, settings.station_id);
     } else {
-        say(NULL, "%s: %s", result ? "the server refuses the session" : "the server does not answer", a.message);
+        say(NULL, "%s: %s",
+            result ? "the server refuses the session" : "the server does not answer", a.message);
     }
     answer_done(&a);
     return result;
@@ -176,7 +187,8 @@ static int claim(void)
     station_path(path, sizeof(path), "claim");
     api_call("POST", path, body.p, CALL_S, &a);
     buf_done(&body);
-    for (const struct wharf_json *j = a.status == 200 ? json_get(a.data, "jobs")->child : NULL; j; j = j->next)
+    for (const struct wharf_json *j = a.status == 200 ? json_get(a.data, "jobs")->child : NULL; j;
+         j = j->next)
         n += job_begin(j);
     if (a.status == 409)
         n = -1;
@@ -225,8 +237,9 @@ static bool heartbeat(void)
     api_call("POST", path, body.p, CALL_S, &a);
     buf_done(&body);
     good = a.status != 409;
-    for (const struct wharf_json *e = a.status == 200 && json_get(a.data, "cancel") ? json_get(a.data, "cancel")->child
-                                                                                    : NULL;
+    for (const struct wharf_json *e = a.status == 200 && json_get(a.data, "cancel")
+                                          ? json_get(a.data, "cancel")->child
+                                          : NULL;
          e; e = e->next) {
         if (e->type == JSON_STRING)
             job_cancel(e->text.p);
@@ -246,7 +259,8 @@ static void close_session(void)
     while (jobs_running() && now_us() < until)
         nap_ms(50);
     if (jobs_running())
-        say(NULL, "%zu jobs are at their printers; they are watched on at the next start", jobs_running());
+        say(NULL, "%zu jobs are at their printers; they are watched on at the next start",
+            jobs_running());
     session_copy(session);
     if (!session[0])
         return;
@@ -306,7 +320,8 @@ static bool is_superseded(void)
 /* Runs a session from when it is open to its end. */
 static void run_session(int heartbeat_s, bool once)
 {
-    int64_t beat_us = now_us() + heartbeat_s * SECOND_US, look_us = 0, refresh_us = now_us() + REFRESH_S * SECOND_US;
+    int64_t beat_us = now_us() + heartbeat_s * SECOND_US, look_us = 0,
+            refresh_us = now_us() + REFRESH_S * SECOND_US;
 
     while (!ending) {
         int64_t next = beat_us < refresh_us ? beat_us : refresh_us;

@@ -1,9 +1,11 @@
-/* station.h - inside of wharf-station, the print agent (docs/spec/04-printing.md section 10, docs/printing.md).
+/* station.h - inside of wharf-station, the print agent (docs/spec/04-printing.md section 10,
+ * docs/printing.md).
  *
- * station_main.c commands · station_config.c settings · api.c calls to the server · stream.c signals · printers.c what printers there are and what they can ·
- * session.c the loop · station_job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c sockets · raster.c PDF to PWG raster ·
- * journal.c what survives a crash. Each job has a thread; the loop has the main one.
- */
+ * station_main.c commands · station_config.c settings · api.c calls to the server · stream.c
+ * signals · printers.c what printers there are and what they can · session.c the loop ·
+ * station_job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c
+ * sockets · raster.c PDF to PWG raster · journal.c what survives a crash. Each job has a thread;
+ * the loop has the main one. */
 #ifndef WHARF_STATION_H
 #define WHARF_STATION_H
 
@@ -37,8 +39,8 @@ struct printer_config { /* of the configuration file; "" and 0: nothing is said 
 };
 struct settings {
     char file[PATH_TEXT];
-    char server[URI_TEXT], key[200], station_id[ID_TEXT], location_id[ID_TEXT], name[192], spool[PATH_TEXT],
-        pdftoppm[PATH_TEXT];
+    char server[URI_TEXT], key[200], station_id[ID_TEXT], location_id[ID_TEXT], name[192],
+        spool[PATH_TEXT], pdftoppm[PATH_TEXT];
     struct printer_config printers[PRINTERS_MAX];
     size_t n_printers;
     bool dry_run, verbose;
@@ -53,10 +55,12 @@ bool settings_write(const char *file);
 
 /* Prints one line for a person: time, what it is about (or NULL), text. */
 void say(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void say_more(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3))); /* with --verbose only */
+/* Prints a line with --verbose only. */
+void say_more(const char *about, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int64_t now_us(void); /* monotonic */
 void nap_ms(int ms);
-int between(int low, int high); /* some number in there: agents of one site shall not come back all at once */
+/* Returns a random number from low to high: agents of one site shall not come back at once. */
+int between(int low, int high);
 
 /* ---- api.c ---- */
 
@@ -68,7 +72,8 @@ struct answer {
 };
 void api_start(void);
 /* Calls the API. method: "GET", "POST", "DELETE". body NULL: GET. */
-void api_call(const char *method, const char *path, const char *body, int timeout_s, struct answer *ret);
+void api_call(
+    const char *method, const char *path, const char *body, int timeout_s, struct answer *ret);
 void answer_done(struct answer *a);
 /* Downloads a document into a file; resumes, and compares its SHA-256. */
 bool api_download(const char *url, const char *file, const char *sha256, char reason[REASON_TEXT]);
@@ -102,7 +107,8 @@ struct printer {
     char host[256], resource[512]; /* of IPP */
     int port;
     bool tls, found; /* found: it was asked, and answered once */
-    bool color, double_sided, takes_pdf, takes_pwg, takes_urf, create_job, keeps_history, backend_is_ipp;
+    bool color, double_sided, takes_pdf, takes_pwg, takes_urf, create_job, keeps_history,
+        backend_is_ipp;
     bool takes_resolution, takes_orientation, takes_uncollated; /* may be asked for */
     int dpi_x, dpi_y, copies; /* copies: the most of one job */
     char raster_type[24];
@@ -117,7 +123,8 @@ struct printers {
     struct printer list[PRINTERS_MAX];
     size_t n;
 };
-extern struct printers printers; /* found at start; status and reasons are written by the loop only, under the lock */
+/* found at start; status and reasons are written by the loop only, under the lock */
+extern struct printers printers;
 extern pthread_mutex_t printers_lock;
 void printers_find(void);
 /* Asks all again. True: some status or reason is another one. */
@@ -141,7 +148,8 @@ struct record { /* what the journal knows of a job */
     enum step step;
     char outcome[16], confidence[16], code[32], reason[REASON_TEXT];
 };
-bool journal_open(void); /* takes the lock of the spool folder, reads and shortens the file; false: told */
+/* Takes the lock of the spool folder, reads and shortens the file; false: the reason was said. */
+bool journal_open(void);
 /* Writes a record to the journal. It is on disk when this returns; the process ends when that
  * can't be. */
 void journal_write(const struct record *r);
@@ -165,7 +173,8 @@ struct job {
     bool used;
 };
 extern pthread_mutex_t jobs_lock;
-extern struct job jobs[JOBS_MAX]; /* guarded by the lock, but for what the thread of a used one has to itself */
+/* guarded by the lock, but for what the thread of a used one has to itself */
+extern struct job jobs[JOBS_MAX];
 /* Begins with what a claim returned. False: no room. */
 bool job_begin(const struct wharf_json *claim);
 /* Goes on with what was left by a crash. */
@@ -179,12 +188,15 @@ bool jobs_release_body(struct buf *out);
 /* How a submission or a watch ended. */
 struct outcome {
     const char
-        *status; /* completed, failed, canceled, unreported; NULL: nothing was submitted, the job may be given back */
+        /* completed, failed, canceled, unreported; NULL: nothing was submitted, the job may be
+         * given back */
+        *status;
     const char *confidence; /* or NULL */
     const char *code; /* reason_code, or NULL */
     char reason[REASON_TEXT];
 };
-/* Makes of what a printer said, in whatever encoding and cut anywhere, well-formed text of one line that the server takes; it does not grow. */
+/* Makes of what a printer said, in whatever encoding and cut anywhere, well-formed text of one
+ * line that the server takes; it does not grow. */
 void text_tidy(char *text);
 void outcome_set(struct outcome *o, const char *status, const char *code, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -214,7 +226,8 @@ bool socket_answers(const struct printer *p);
 bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT]);
 /* Writes the document so many times in one file: of a PDF all pages each time. For printers that
  * take no such number of copies. */
-bool document_repeat(const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT]);
+bool document_repeat(
+    const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT]);
 /* What a printer is asked by IPP, as printers.c does it; NULL: it does not answer. */
 struct _ipp_s;
 struct _ipp_s *ipp_ask_printer(const struct printer *p);

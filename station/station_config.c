@@ -1,4 +1,5 @@
-/* station_config.c - the agent's configuration: one JSON file, written by `pair`, read by everything else. */
+/* station_config.c - the agent's configuration: one JSON file, written by `pair`, read by
+ * everything else. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static bool read_file(const char *file, struct buf *out)
     return !out->failed;
 }
 
-static void copy(char *to, size_t size, const struct wharf_json *object, const char *key, const char *fallback)
+static void copy(
+    char *to, size_t size, const struct wharf_json *object, const char *key, const char *fallback)
 {
     wharf_str s = json_text_or(object, key, fallback);
 
@@ -55,7 +57,8 @@ static void read_key(const struct wharf_json *root)
 
 static void read_printers(const struct wharf_json *list)
 {
-    for (const struct wharf_json *m = list ? list->child : NULL; m && settings.n_printers < PRINTERS_MAX; m = m->next) {
+    for (const struct wharf_json *m = list ? list->child : NULL;
+         m && settings.n_printers < PRINTERS_MAX; m = m->next) {
         struct printer_config *p = &settings.printers[settings.n_printers++];
 
         snprintf(p->name, sizeof(p->name), "%.*s", STR_ARG(m->key));

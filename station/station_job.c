@@ -1,4 +1,5 @@
-/* station_job.c - one job from claim to report, on a thread of its own (spec 04 sections 10.3 and 10.4). */
+/* station_job.c - one job from claim to report, on a thread of its own (spec 04 sections 10.3
+ * and 10.4). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -132,7 +133,8 @@ static void report(struct job *j)
         status = tell(j, NULL, code, sizeof(code));
         if (!later(status)) {
             session_copy(before);
-            if (status != 409 || strcmp(code, "print_job.session_mismatch") != 0 || !strcmp(session, before))
+            if (status != 409 || strcmp(code, "print_job.session_mismatch") != 0 ||
+                !strcmp(session, before))
                 break;
         }
         if (session_ending())
@@ -141,8 +143,9 @@ static void report(struct job *j)
         back = back * 2 > BACK_MAX_MS ? BACK_MAX_MS : back * 2;
     }
     if (status != 200)
-        say(j->printer ? j->printer->name : NULL, "%s: the server does not take the report \"%s\" (%s)", j->record.id,
-            j->record.outcome, code);
+        say(j->printer ? j->printer->name : NULL,
+            "%s: the server does not take the report \"%s\" (%s)", j->record.id, j->record.outcome,
+            code);
     fault_point("reported");
     j->record.step = STEP_REPORTED;
     journal_write(&j->record);
@@ -174,7 +177,8 @@ bool job_may_submit(struct job *j)
         }
         nap_ms(later(status) ? BACK_MS : 0);
     } while (later(status) && now_us() < until && !session_ending());
-    /* no byte went out; whether the server heard of it decides whether it hands the job out again */
+    /* no byte went out; whether the server heard of it decides whether it hands the job out
+     * again */
     j->record.step = STEP_CLAIMED;
     journal_write(&j->record);
     return false;
@@ -227,7 +231,8 @@ static void end(struct job *j, const struct outcome *o)
         return;
     }
     snprintf(j->record.outcome, sizeof(j->record.outcome), "%s", o->status);
-    snprintf(j->record.confidence, sizeof(j->record.confidence), "%s", o->confidence ? o->confidence : "");
+    snprintf(j->record.confidence, sizeof(j->record.confidence), "%s",
+        o->confidence ? o->confidence : "");
     snprintf(j->record.code, sizeof(j->record.code), "%s", o->code ? o->code : "");
     snprintf(j->record.reason, sizeof(j->record.reason), "%s", o->reason);
     j->record.step = STEP_FINAL;
@@ -241,7 +246,8 @@ static void end(struct job *j, const struct outcome *o)
 
 static bool download(struct job *j, struct outcome *o)
 {
-    wharf_str url = json_text_or(j->claim, "document_url", ""), hash = json_text_or(j->claim, "document_sha256", "");
+    wharf_str url = json_text_or(j->claim, "document_url", ""),
+              hash = json_text_or(j->claim, "document_sha256", "");
 
     if (api_download(url.p, j->file, hash.p, o->reason))
         return true;
@@ -252,7 +258,8 @@ static bool download(struct job *j, struct outcome *o)
 static void print(struct job *j, struct outcome *o)
 {
     if (!j->printer) {
-        outcome_set(o, "failed", "submit", "this station has no printer \"%.150s\"", j->record.printer);
+        outcome_set(
+            o, "failed", "submit", "this station has no printer \"%.150s\"", j->record.printer);
         return;
     }
     if (!download(j, o))
@@ -300,11 +307,13 @@ static void print_again(struct job *j, struct outcome *o)
             "the agent ended before the job was sent, and its document can't be fetched again");
         return;
     }
-    say(j->printer->name, "%s did not reach the printer before the agent ended; it is sent now", j->record.id);
+    say(j->printer->name, "%s did not reach the printer before the agent ended; it is sent now",
+        j->record.id);
     if (ipp_submit(j, o))
         ipp_watch(j, o);
     if (!o->status)
-        outcome_set(o, "failed", "submit", "the agent ended before the job was sent, and the printer is away now");
+        outcome_set(o, "failed", "submit",
+            "the agent ended before the job was sent, and the printer is away now");
 }
 
 static void resume(struct job *j, struct outcome *o)
@@ -373,7 +382,8 @@ static void start(struct job *j)
 {
     pthread_t t;
 
-    snprintf(j->file, sizeof(j->file), "%.500s/%.40s.%d.doc", settings.spool, j->record.id, j->record.attempt);
+    snprintf(j->file, sizeof(j->file), "%.500s/%.40s.%d.doc", settings.spool, j->record.id,
+        j->record.attempt);
     j->printer = printer_named(j->record.printer);
     if (pthread_create(&t, NULL, job_main, j) != 0)
         abort();

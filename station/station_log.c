@@ -1,4 +1,5 @@
-/* station_log.c - lines for a person at a terminal, or for the journal of systemd: time, what it is about, what happened. */
+/* station_log.c - lines for a person at a terminal, or for the journal of systemd: time, what it
+ * is about, what happened. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,4 +1,5 @@
-/* station_main.c - wharf-station: prints what a Wharf server sends, through CUPS, IPP or a socket (docs/printing.md). This file: the commands. */
+/* station_main.c - wharf-station: prints what a Wharf server sends, through CUPS, IPP or a
+ * socket (docs/printing.md). This file: the commands. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,17 +11,21 @@ enum { CALL_S = 30 };
 
 static const char usage_text[] =
     "wharf-station prints what a Wharf server sends.\n\n"
-    "  wharf-station pair --server URL --key KEY --location ID [--name NAME]   make this computer a print station\n"
-    "  wharf-station pair --refresh                                            tell the server of the printers as they "
-    "are now\n"
-    "  wharf-station run [--once]                                              print, until it is stopped (or nothing "
-    "waits)\n"
-    "  wharf-station printers                                                  what printers there are, and what they "
-    "can\n"
-    "  wharf-station status                                                    what the server knows of this station\n"
-    "  wharf-station test PRINTER                                              print a test page\n\n"
+    "  wharf-station pair --server URL --key KEY --location ID [--name NAME]   make this computer "
+    "a print station\n"
+    "  wharf-station pair --refresh                                            tell the server of "
+    "the printers as they are now\n"
+    "  wharf-station run [--once]                                              print, until it is "
+    "stopped (or nothing waits)\n"
+    "  wharf-station printers                                                  what printers there "
+    "are, and what they can\n"
+    "  wharf-station status                                                    what the server "
+    "knows of this station\n"
+    "  wharf-station test PRINTER                                              print a test "
+    "page\n\n"
     "  --config FILE   default /etc/wharf-station.json, or $WHARF_STATION_CONFIG\n"
-    "  --dry-run       pair: show what would be registered; run: do everything but send documents to printers\n"
+    "  --dry-run       pair: show what would be registered; run: do everything but send documents "
+    "to printers\n"
     "  --verbose       say more\n";
 
 struct options {
@@ -45,9 +50,9 @@ static int complain(const struct answer *a, const char *what)
 
 static void show_printer(const struct printer *p)
 {
-    printf("%s\n    %s, %s\n    %s: %s%s%s%s%dx%d dpi\n    sizes:", p->name, p->model, p->status, p->uri,
-        p->takes_pdf ? "PDF, " : "", p->takes_pwg ? "PWG raster, " : "", p->color ? "colour, " : "",
-        p->double_sided ? "both sides, " : "", p->dpi_x, p->dpi_y);
+    printf("%s\n    %s, %s\n    %s: %s%s%s%s%dx%d dpi\n    sizes:", p->name, p->model, p->status,
+        p->uri, p->takes_pdf ? "PDF, " : "", p->takes_pwg ? "PWG raster, " : "",
+        p->color ? "colour, " : "", p->double_sided ? "both sides, " : "", p->dpi_x, p->dpi_y);
     for (size_t i = 0; i < n_media; i++) {
         if (p->sizes[i])
             printf(" %s", media[i].name);
@@ -82,7 +87,8 @@ static void put_printers(struct jw *w)
         if (printers.list[i].found)
             printer_json(w, &printers.list[i], true);
         else
-            fprintf(stderr, "wharf-station: %s does not answer and is left out\n", printers.list[i].name);
+            fprintf(stderr, "wharf-station: %s does not answer and is left out\n",
+                printers.list[i].name);
     }
     jw_close(w, ']');
 }
@@ -127,8 +133,10 @@ static int register_station(bool create)
         if (a.status != (create ? 201 : 200)) {
             result = complain(&a, "the station can't be registered");
         } else {
-            snprintf(settings.station_id, sizeof(settings.station_id), "%s", json_text_or(a.data, "id", "").p);
-            printf("%s is station %s with %zu printers.\n", settings.name, settings.station_id, printers.n);
+            snprintf(settings.station_id, sizeof(settings.station_id), "%s",
+                json_text_or(a.data, "id", "").p);
+            printf("%s is station %s with %zu printers.\n", settings.name, settings.station_id,
+                printers.n);
         }
         answer_done(&a);
     }
@@ -157,7 +165,8 @@ static int command_pair(const struct options *o)
         snprintf(settings.spool, sizeof(settings.spool), "/var/lib/wharf-station");
     if (!settings.pdftoppm[0])
         snprintf(settings.pdftoppm, sizeof(settings.pdftoppm), "/usr/bin/pdftoppm");
-    if (!settings.server[0] || !settings.key[0] || (!settings.station_id[0] && !settings.location_id[0]))
+    if (!settings.server[0] || !settings.key[0] ||
+        (!settings.station_id[0] && !settings.location_id[0]))
         return usage(2);
     if (command_printers() != 0)
         return 1;
@@ -173,7 +182,8 @@ static int command_status(void)
     const struct wharf_json *list;
     struct answer a;
 
-    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s?include_print_jobs_count=true", settings.station_id);
+    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s?include_print_jobs_count=true",
+        settings.station_id);
     api_call("GET", path, NULL, CALL_S, &a);
     if (a.status != 200) {
         int result = complain(&a, "the station can't be read");
@@ -181,8 +191,9 @@ static int command_status(void)
         answer_done(&a);
         return result;
     }
-    printf("%s (%s) is %s, %lld jobs wait\n", json_text_or(a.data, "name", "").p, settings.station_id,
-        json_text_or(a.data, "status", "").p, (long long)json_int_or(a.data, "print_jobs_count", 0));
+    printf("%s (%s) is %s, %lld jobs wait\n", json_text_or(a.data, "name", "").p,
+        settings.station_id, json_text_or(a.data, "status", "").p,
+        (long long)json_int_or(a.data, "print_jobs_count", 0));
     list = json_get(a.data, "printers");
     for (const struct wharf_json *p = list ? list->child : NULL; p; p = p->next)
         printf("  %-30s %s\n", json_text_or(p, "name", "").p, json_text_or(p, "status", "").p);
@@ -216,11 +227,13 @@ static int command_test(const char *name)
     int result = 0;
 
     if (!name || !printer_id(name, id)) {
-        fprintf(stderr, "wharf-station: the station has no printer \"%s\"; `wharf-station status` names them\n",
+        fprintf(stderr,
+            "wharf-station: the station has no printer \"%s\"; `wharf-station status` names them\n",
             name ? name : "");
         return 1;
     }
-    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/printers/%s/test-page", settings.station_id, id);
+    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/printers/%s/test-page",
+        settings.station_id, id);
     api_call("POST", path, "{}", CALL_S, &a);
     if (a.status == 201)
         printf("Test page %s is queued.\n", json_text_or(a.data, "id", "").p);
@@ -233,22 +246,25 @@ static int command_test(const char *name)
 static int command_run(const struct options *o)
 {
     if (!settings.station_id[0]) {
-        fprintf(stderr, "wharf-station: this computer is no print station yet; run `wharf-station pair`\n");
+        fprintf(stderr,
+            "wharf-station: this computer is no print station yet; run `wharf-station pair`\n");
         return 1;
     }
     if (!journal_open())
         return 1;
     printers_find();
     for (size_t i = 0; i < printers.n; i++)
-        say(printers.list[i].name, "%s", printers.list[i].found ? printers.list[i].status : "does not answer yet");
+        say(printers.list[i].name, "%s",
+            printers.list[i].found ? printers.list[i].status : "does not answer yet");
     return session_run(o->once);
 }
 
 static void read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option names[] = {{"server", 1, 0, 's'}, {"key", 1, 0, 'k'}, {"location", 1, 0, 'l'},
-        {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'}, {"once", 0, 0, '1'}, {"refresh", 0, 0, 'r'}, {"dry-run", 0, 0, 'd'},
-        {"verbose", 0, 0, 'v'}, {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
+    static const struct option names[] = {{"server", 1, 0, 's'}, {"key", 1, 0, 'k'},
+        {"location", 1, 0, 'l'}, {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'}, {"once", 0, 0, '1'},
+        {"refresh", 0, 0, 'r'}, {"dry-run", 0, 0, 'd'}, {"verbose", 0, 0, 'v'}, {"help", 0, 0, 'h'},
+        {0, 0, 0, 0}};
     const char *environment = getenv("WHARF_STATION_CONFIG");
     int c;
 

@@ -1,4 +1,5 @@
-/* stream.c - the station's stream of signals (Server-Sent Events), held open by a thread. A signal only says: look. */
+/* stream.c - the station's stream of signals (Server-Sent Events), held open by a thread. A
+ * signal only says: look. */
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +76,8 @@ static void follow(struct frames *f, const char *session)
     struct curl_slist *headers;
     CURL *h;
 
-    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/stream?session_id=%s", settings.station_id, session);
+    snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/stream?session_id=%s",
+        settings.station_id, session);
     h = api_handle(path, &headers);
     headers = curl_slist_append(headers, "Accept: text/event-stream");
     snprintf(last, sizeof(last), "Last-Event-ID: %s", f->last_id);
@@ -110,7 +112,8 @@ static void *stream_main(void *arg)
             follow(&f, session);
         back = f.any ? BACK_MS : back * 2 > BACK_MAX_MS ? BACK_MAX_MS : back * 2;
         session_poke(); /* what was missed while nobody listened is found by looking */
-        for (int waited = 0, pause = between(back / 2, back); waited < pause && !session_ending(); waited += 50)
+        for (int waited = 0, pause = between(back / 2, back); waited < pause && !session_ending();
+             waited += 50)
             nap_ms(50);
     }
     return NULL;

@@ -1,11 +1,11 @@
-/* zebra.c - how a printer of ZPL is: `~HS`, host status, before and after a document (spec 04 section 10.3). Printers that do not answer it are
- * printed to as others are.
+/* zebra.c - how a printer of ZPL is: `~HS`, host status, before and after a document (spec 04
+ * section 10.3). Printers that do not answer it are printed to as others are.
  *
  * The answer is three lines between STX and ETX, of numbers with commas between them:
  *   settings, paper out, pause, label length, formats waiting, buffer full, ...
- *   settings, -, head up, ribbon out, thermal transfer, mode, width mode, label waiting, labels remaining, ...
- *   password, static memory
- */
+ *   settings, -, head up, ribbon out, thermal transfer, mode, width mode, label waiting, labels
+ *   remaining, ...
+ *   password, static memory */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -13,7 +13,14 @@
 
 #include "station.h"
 
-enum { ANSWER_MS = 2000, LOOK_MS = 1000, ANSWER_MAX = 512, LINES = 3, NUMBERS = 12, GONE_LOOKS = 30 };
+enum {
+    ANSWER_MS = 2000,
+    LOOK_MS = 1000,
+    ANSWER_MAX = 512,
+    LINES = 3,
+    NUMBERS = 12,
+    GONE_LOOKS = 30
+};
 
 struct zebra {
     const char *troubles[4];

@@ -14,33 +14,35 @@
 enum { SCOPES_TEXT = 16 * 1024 };
 
 /* The command line is the actor of all of these. */
-#define LOG_ROW(resource)                                                                                              \
-    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, "           \
-    "actor_type, "                                                                                                     \
-    "actor_name)"                                                                                                      \
-    " SELECT organization_id, $2, created_at, '" resource                                                              \
-    "', id, 'created', 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"                     \
+#define LOG_ROW(resource)                                                                          \
+    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "            \
+    "resource_id, action, "                                                                        \
+    "actor_type, "                                                                                 \
+    "actor_name)"                                                                                  \
+    " SELECT organization_id, $2, created_at, '" resource                                          \
+    "', id, 'created', 'system', 'command line' FROM r RETURNING organization_id, created_at, id)" \
     " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
 
 static const char org_sql[] =
     "WITH r AS (INSERT INTO wharf.organization (organization_id, id, name, created_at, updated_at)"
-    " VALUES ($1, $1, $3, wharf.now(), wharf.now()) RETURNING organization_id, id, created_at) " LOG_ROW(
-        "organization");
-static const char user_sql[] =
-    "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, email, role, created_at, updated_at)"
-    " VALUES ($1, $3, $4, $5, 'owner', wharf.now(), wharf.now())"
-    " RETURNING organization_id, id, created_at) " LOG_ROW("user");
+    " VALUES ($1, $1, $3, wharf.now(), wharf.now()) RETURNING organization_id, id, "
+    "created_at) " LOG_ROW("organization");
+static const char user_sql[] = "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, "
+                               "email, role, created_at, updated_at)"
+                               " VALUES ($1, $3, $4, $5, 'owner', wharf.now(), wharf.now())"
+                               " RETURNING organization_id, id, created_at) " LOG_ROW("user");
 /* Makes it when there is none. */
 static const char twin_sql[] = "SELECT wharf.test_twin($1, $2)";
-static const char find_org_sql[] = "SELECT mode FROM wharf.organization"
-                                   " WHERE organization_id = $1 AND id = $1 AND active AND deleted_at IS NULL";
+static const char find_org_sql[] =
+    "SELECT mode FROM wharf.organization"
+    " WHERE organization_id = $1 AND id = $1 AND active AND deleted_at IS NULL";
 static const char find_user_sql[] =
     "SELECT 1 FROM wharf.user WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
 static const char key_sql[] =
-    "WITH r AS (INSERT INTO wharf.api_key (organization_id, id, name, last4, mode, scopes, user_id, "
-    "allow_all_locations,"
-    " location_ids, created_at, updated_at) SELECT $1, $3, $4, $6, $7, $8::jsonb, $9, $10::text IS NULL,"
-    " COALESCE((SELECT jsonb_agg(DISTINCT l) FROM unnest(string_to_array($10::text, ',')) AS l), '[]'), wharf.now(), "
+    "WITH r AS (INSERT INTO wharf.api_key (organization_id, id, name, last4, mode, scopes, "
+    "user_id, allow_all_locations, location_ids, created_at, updated_at) SELECT $1, $3, $4, $6, "
+    "$7, $8::jsonb, $9, $10::text IS NULL, COALESCE((SELECT jsonb_agg(DISTINCT l) FROM "
+    "unnest(string_to_array($10::text, ',')) AS l), '[]'), wharf.now(), "
     "wharf.now() RETURNING organization_id, id, created_at),"
     " t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
     " SELECT $5::bytea, organization_id, 'api_key', id, created_at FROM r) " LOG_ROW("api_key");
@@ -51,8 +53,8 @@ static const char works_sql[] =
     " AND (k.expires_at IS NULL OR k.expires_at > wharf.now())";
 
 /* Runs one statement; NULL and a message when the database refuses. */
-static PGresult *ask(
-    PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
+static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
+    wharf_str *ret_error)
 {
     PGresult *r = PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0);
     ExecStatusType status = PQresultStatus(r);
@@ -60,14 +62,17 @@ static PGresult *ask(
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
         return r;
     *ret_error = arena_printf(a, "the database refused: %s", PQresultErrorMessage(r));
-    if (strcmp(PQresultErrorField(r, PG_DIAG_SQLSTATE) ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : "", "42P01") == 0)
+    if (strcmp(
+            PQresultErrorField(r, PG_DIAG_SQLSTATE) ? PQresultErrorField(r, PG_DIAG_SQLSTATE) : "",
+            "42P01") == 0)
         *ret_error = arena_printf(
             a, "the tables of module org are not there; enable the module and run `wharf migrate`");
     PQclear(r);
     return NULL;
 }
 
-static bool run(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
+static bool run(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
+    wharf_str *ret_error)
 {
     PGresult *r = ask(conn, sql, args, n, a, ret_error);
 
@@ -93,12 +98,13 @@ static const char *new_id(struct arena *a, const char *prefix)
     return id;
 }
 
-bool admin_org_create(
-    PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error)
+bool admin_org_create(PGconn *conn, const struct admin_org *org, char ret_id[ID_MAX],
+    struct arena *a, wharf_str *ret_error)
 {
     const char *id = new_id(a, "org");
     const char *org_args[] = {id, new_id(a, "log"), org->name};
-    const char *user_args[] = {id, new_id(a, "log"), new_id(a, "user"), org->owner_name, org->owner_email};
+    const char *user_args[] = {
+        id, new_id(a, "log"), new_id(a, "user"), org->owner_name, org->owner_email};
     bool good;
 
     if (!run(conn, "BEGIN", NULL, 0, a, ret_error))
@@ -118,7 +124,7 @@ bool admin_org_create(
     return true;
 }
 
-/* ---- scopes ---------------------------------------------------------------------------------------------------------- */
+/* ---- scopes ---- */
 
 struct scopes {
     struct buf *out;
@@ -139,8 +145,10 @@ static bool add_listed(struct scopes *s, const char *text, struct arena *a, whar
         wharf_str verb = arena_dup(a, text + area, n - area);
         int level = str_eqz(verb, ":write") ? 2 : str_eqz(verb, ":read") ? 1 : 0;
 
-        if (!level || area < 2 || area > 32 || strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != area) {
-            *ret_error = arena_printf(a, "\"%.*s\" is no scope; write area:read or area:write, or all", (int)n, text);
+        if (!level || area < 2 || area > 32 ||
+            strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") != area) {
+            *ret_error = arena_printf(
+                a, "\"%.*s\" is no scope; write area:read or area:write, or all", (int)n, text);
             return false;
         }
         if (strncmp(text, "system", area) == 0 && area == 6) {
@@ -163,7 +171,8 @@ static const char *scopes_json(
 
     buf_init(&out, SCOPES_TEXT);
     if (strcmp(key->scopes, "all") == 0)
-        add_scope(&s, "*", 2); /* every area, those of plugins that are enabled later too; not system */
+        /* every area, those of plugins that are enabled later too; not system */
+        add_scope(&s, "*", 2);
     else
         good = add_listed(&s, key->scopes, a, ret_error);
     if (key->system)
@@ -177,7 +186,7 @@ static const char *scopes_json(
     return json;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------------------ */
+/* ---- keys ---- */
 
 static const char *hash_text(const struct config *config, wharf_str text, struct arena *a)
 {
@@ -193,7 +202,8 @@ static const char *hash_text(const struct config *config, wharf_str text, struct
 
 /* Checks that it is a live organization. Its test twin is there after this when the key needs
  * it. */
-static bool check_organization(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
+static bool check_organization(
+    PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
 {
     const char *args[] = {key->organization_id, new_id(a, "org")};
     PGresult *r = ask(conn, find_org_sql, args, 1, a, ret_error);
@@ -212,7 +222,8 @@ static bool check_organization(PGconn *conn, const struct admin_key *key, struct
     return good;
 }
 
-static bool check_user(PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
+static bool check_user(
+    PGconn *conn, const struct admin_key *key, struct arena *a, wharf_str *ret_error)
 {
     const char *args[] = {key->organization_id, key->user_id};
     PGresult *r;
@@ -225,24 +236,25 @@ static bool check_user(PGconn *conn, const struct admin_key *key, struct arena *
         return false;
     found = PQntuples(r) == 1;
     if (!found)
-        *ret_error = arena_printf(a, "there is no user %s in %s", key->user_id, key->organization_id);
+        *ret_error = arena_printf(
+            a, "there is no user %s in %s", key->user_id, key->organization_id);
     PQclear(r);
     return found;
 }
 
-static bool insert_key(PGconn *conn, const struct config *config, const struct admin_key *key, const char *scopes,
-    const char *text, struct arena *a, wharf_str *ret_error)
+static bool insert_key(PGconn *conn, const struct config *config, const struct admin_key *key,
+    const char *scopes, const char *text, struct arena *a, wharf_str *ret_error)
 {
     const char *args[] = {key->organization_id, new_id(a, "log"), new_id(a, "key"), key->name,
-        hash_text(config, str_z(text), a), text + KEYTEXT_LEN - 4, key->test ? "test" : "live", scopes, key->user_id,
-        key->locations};
+        hash_text(config, str_z(text), a), text + KEYTEXT_LEN - 4, key->test ? "test" : "live",
+        scopes, key->user_id, key->locations};
 
     return check_organization(conn, key, a, ret_error) && check_user(conn, key, a, ret_error) &&
            run(conn, key_sql, args, 10, a, ret_error);
 }
 
-bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key, wharf_str *ret_text,
-    struct arena *a, wharf_str *ret_error)
+bool admin_key_create(PGconn *conn, const struct config *config, const struct admin_key *key,
+    wharf_str *ret_text, struct arena *a, wharf_str *ret_error)
 {
     char text[KEYTEXT_LEN + 1];
     const char *scopes = scopes_json(config, key, a, ret_error);
@@ -258,7 +270,8 @@ bool admin_key_create(PGconn *conn, const struct config *config, const struct ad
     return good;
 }
 
-bool admin_key_works(PGconn *conn, const struct config *config, const char *text, char ret_organization[ID_MAX])
+bool admin_key_works(
+    PGconn *conn, const struct config *config, const char *text, char ret_organization[ID_MAX])
 {
     struct arena *a = arena_new(0);
     const char *args[1];

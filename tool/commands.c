@@ -1,4 +1,5 @@
-/* commands.c - the commands that look at settings, plugins and the database, and those that talk to a running server. */
+/* commands.c - the commands that look at settings, plugins and the database, and those that talk
+ * to a running server. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 
 enum { OUTPUT_MAX = 4 * 1024 * 1024 };
 
-/* ---- a running server ------------------------------------------------------------------------------------------------ */
+/* ---- a running server ---- */
 
 /* Sends one line to the supervisor, prints its answer. */
 static int ask_server(const struct config *config, const char *line, struct arena *a)
@@ -47,7 +48,8 @@ static int ask_server(const struct config *config, const char *line, struct aren
     if (code == EXIT_FINE)
         fwrite(answer.p + 3, 1, answer.n - 3, stdout);
     else
-        cli_fail("%s", answer.n > 7 ? answer.p + 7 : "the server ended without an answer"); /* "error: reason" */
+        /* "error: reason" */
+        cli_fail("%s", answer.n > 7 ? answer.p + 7 : "the server ended without an answer");
     buf_done(&answer);
     return code;
 }
@@ -84,7 +86,7 @@ int command_stop(int argc, char **argv)
     return simple_command(argc, argv, "stop\n");
 }
 
-/* ---- settings and plugins -------------------------------------------------------------------------------------------- */
+/* ---- settings and plugins ---- */
 
 int command_check(int argc, char **argv)
 {
@@ -130,9 +132,11 @@ static int plugin_inspect(struct cli *c)
     m = manifest_read(c->a, c->words[1], &error);
     if (!m)
         return cli_fail("%s", error.p);
-    printf("%s %s%s%s\n", m->name, m->version, m->description ? " - " : "", m->description ? m->description : "");
+    printf("%s %s%s%s\n", m->name, m->version, m->description ? " - " : "",
+        m->description ? m->description : "");
     printf("file:     %s%s\n", m->file, m->third_party ? " (third party)" : "");
-    printf("abi:      %u.%u (this server has %d.%d)\n", m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
+    printf("abi:      %u.%u (this server has %d.%d)\n", m->abi_major, m->abi_minor, WHARF_ABI_MAJOR,
+        WHARF_ABI_MINOR);
     print_services("needs:    ", m->needs, m->n_needs);
     print_services("wants:    ", m->wants, m->n_wants);
     print_services("provides: ", m->provides, m->n_provides);
@@ -157,8 +161,9 @@ static int plugin_list(struct cli *c)
     if (!list)
         return cli_fail("the plugins have problems:\n%s", problems.p);
     for (size_t i = 0; i < n; i++)
-        printf("%-20s %-10s abi %u.%u  %-11s %s\n", list[i]->name, list[i]->version, list[i]->abi_major,
-            list[i]->abi_minor, list[i]->third_party ? "third party" : "shipped", list[i]->file);
+        printf("%-20s %-10s abi %u.%u  %-11s %s\n", list[i]->name, list[i]->version,
+            list[i]->abi_major, list[i]->abi_minor,
+            list[i]->third_party ? "third party" : "shipped", list[i]->file);
     return EXIT_FINE;
 }
 
@@ -180,7 +185,7 @@ int command_plugin(int argc, char **argv)
     return EXIT_USAGE;
 }
 
-/* ---- the database ---------------------------------------------------------------------------------------------------- */
+/* ---- the database ---- */
 
 int command_migrate(int argc, char **argv)
 {
@@ -207,7 +212,8 @@ int command_migrate(int argc, char **argv)
         return EXIT_FAILED;
     list = registry_migrations(r, &n);
     buf_init(&out, OUTPUT_MAX);
-    good = migrate_run(db.conn, list, n, plan ? MIGRATE_PLAN : MIGRATE_APPLY, contract, &out, c.a, &error);
+    good = migrate_run(
+        db.conn, list, n, plan ? MIGRATE_PLAN : MIGRATE_APPLY, contract, &out, c.a, &error);
     fputs(out.n ? out.p : good ? "nothing to do\n" : "", stdout);
     buf_done(&out);
     cli_db_close(&db);
@@ -218,8 +224,9 @@ int command_migrate(int argc, char **argv)
 static int print_meters(struct cli *c)
 {
     static const char sql[] =
-        "SELECT 'events.retention_days', o.id, COALESCE(substring(o.settings #>> '{events,expire_after}' FROM "
-        "'days_([0-9]+)'), '30') FROM wharf.organization o WHERE o.mode = 'live' AND o.deleted_at IS NULL ORDER BY "
+        "SELECT 'events.retention_days', o.id, COALESCE(substring(o.settings "
+        "#>> '{events,expire_after}' FROM 'days_([0-9]+)'), '30') FROM "
+        "wharf.organization o WHERE o.mode = 'live' AND o.deleted_at IS NULL ORDER BY "
         "o.id";
     struct config *config = cli_config(c);
     struct cli_db db;
@@ -255,8 +262,10 @@ int command_org(int argc, char **argv)
         return EXIT_USAGE;
     if (c.n_words == 1 && strcmp(c.words[0], "meters") == 0)
         return print_meters(&c);
-    if (c.n_words != 2 || strcmp(c.words[0], "create") != 0 || (org.owner_name && !org.owner_email)) {
-        cli_fail("wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], or wharf org meters");
+    if (c.n_words != 2 || strcmp(c.words[0], "create") != 0 ||
+        (org.owner_name && !org.owner_email)) {
+        cli_fail(
+            "wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], or wharf org meters");
         return EXIT_USAGE;
     }
     org.name = c.words[1];
@@ -276,8 +285,9 @@ int command_org(int argc, char **argv)
 int command_key(int argc, char **argv)
 {
     struct admin_key key = {.scopes = NULL};
-    const struct cli_option opts[] = {{"--org", &key.organization_id, NULL}, {"--scopes", &key.scopes, NULL},
-        {"--name", &key.name, NULL}, {"--locations", &key.locations, NULL}, {"--user", &key.user_id, NULL},
+    const struct cli_option opts[] = {{"--org", &key.organization_id, NULL},
+        {"--scopes", &key.scopes, NULL}, {"--name", &key.name, NULL},
+        {"--locations", &key.locations, NULL}, {"--user", &key.user_id, NULL},
         {"--test", NULL, &key.test}, {"--system", NULL, &key.system}};
     struct config *config;
     struct cli_db db;
@@ -291,10 +301,11 @@ int command_key(int argc, char **argv)
     done = people_key_command(&c, key.organization_id);
     if (done >= 0)
         return done;
-    if (c.n_words != 1 || strcmp(c.words[0], "create") != 0 || !key.organization_id || (!key.scopes && !key.system)) {
-        cli_fail("wharf key create --org ID --scopes all|area:read,area:write [--name TEXT] [--locations ID,ID] "
-                 "[--user ID] [--test]"
-                 " [--system], wharf key list --org ID, or wharf key revoke KEY");
+    if (c.n_words != 1 || strcmp(c.words[0], "create") != 0 || !key.organization_id ||
+        (!key.scopes && !key.system)) {
+        cli_fail("wharf key create --org ID --scopes all|area:read,area:write [--name TEXT] "
+                 "[--locations ID,ID] [--user ID] [--test] [--system], wharf key list --org ID, or "
+                 "wharf key revoke KEY");
         return EXIT_USAGE;
     }
     if (!key.scopes)

@@ -26,11 +26,13 @@ void devfile_read(const char *data, struct devfile *ret, struct arena *a)
     if (!json_is(json, JSON_OBJECT))
         return;
     ret->api_key = json_text_or(json, "api_key", "").p;
-    snprintf(ret->organization_id, sizeof(ret->organization_id), "%s", json_text_or(json, "organization_id", "").p);
+    snprintf(ret->organization_id, sizeof(ret->organization_id), "%s",
+        json_text_or(json, "organization_id", "").p);
     ret->system = json_bool_or(json, "system", false);
 }
 
-bool devfile_write(const char *data, const struct devfile *dev, struct arena *a, wharf_str *ret_error)
+bool devfile_write(
+    const char *data, const struct devfile *dev, struct arena *a, wharf_str *ret_error)
 {
     struct buf out;
     struct jw w;

@@ -1,5 +1,5 @@
-/* files_cmd.c - `wharf files`: erase what no file refers to, compare what is stored with its hashes, change the key of links
- * (docs/files.md). */
+/* files_cmd.c - `wharf files`: erase what no file refers to, compare what is stored with its
+ * hashes, change the key of links (docs/files.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,8 @@ static int collect(PGconn *conn, struct blob_store *store, const struct config *
     struct file_collected done;
     bool good = file_collect(rows_of, conn, store, database_now(conn), config->blob_grace_s, &done);
 
-    printf("erased: %u expired files, %u objects, %u temporary files\n", done.rows, done.objects, done.temporary);
+    printf("erased: %u expired files, %u objects, %u temporary files\n", done.rows, done.objects,
+        done.temporary);
     return good ? EXIT_FINE : cli_fail("not all could be looked at; the log says why");
 }
 
@@ -114,14 +115,16 @@ int command_files(int argc, char **argv)
     if (!cli_parse(&c, argc, argv, NULL, 0))
         return EXIT_USAGE;
     word = c.n_words == 1 ? c.words[0] : "";
-    if (strcmp(word, "collect") != 0 && strcmp(word, "verify") != 0 && strcmp(word, "rotate-key") != 0) {
+    if (strcmp(word, "collect") != 0 && strcmp(word, "verify") != 0 &&
+        strcmp(word, "rotate-key") != 0) {
         cli_fail("wharf files collect|verify|rotate-key");
         return EXIT_USAGE;
     }
     config = cli_config(&c);
     if (!config || !cli_db_open(&db, config, c.a))
         return EXIT_FAILED;
-    code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn) : with_store(word, db.conn, config, c.a);
+    code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn)
+                                           : with_store(word, db.conn, config, c.a);
     cli_db_close(&db);
     return code;
 }

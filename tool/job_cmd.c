@@ -1,4 +1,5 @@
-/* job_cmd.c - `wharf job`: what the operator sees of jobs, and the two things he can do to one (docs/jobs.md). */
+/* job_cmd.c - `wharf job`: what the operator sees of jobs, and the two things he can do to one
+ * (docs/jobs.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,26 +7,33 @@
 #include "tool/cli/cli.h"
 #include "util/str.h"
 
-static const char usage[] =
-    "wharf job list [--queue NAME] [--org ID] [--state STATE] [--past], wharf job show ID, wharf job cancel ID, or "
-    "wharf job retry ID";
+static const char usage[] = "wharf job list [--queue NAME] [--org ID] [--state STATE] [--past], "
+                            "wharf job show ID, wharf job cancel ID, or "
+                            "wharf job retry ID";
 
 static const char list_sql[] =
-    "SELECT 'job_' || id, state, queue, COALESCE(NULLIF(organization_id, ''), '-'), COALESCE(NULLIF(key, ''), '-'),"
+    "SELECT 'job_' || id, state, queue, COALESCE(NULLIF(organization_id, ''), '-'), "
+    "COALESCE(NULLIF(key, ''), '-'),"
     " attempts, to_char(run_at, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
-    " COALESCE(progress_done || '/' || COALESCE(progress_total::text, '?'), '-'), COALESCE(error, '')"
-    " FROM wharf.job WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR organization_id = $2)"
+    " COALESCE(progress_done || '/' || COALESCE(progress_total::text, '?'), '-'), COALESCE(error, "
+    "'')"
+    " FROM wharf.job WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR "
+    "organization_id = $2)"
     " AND ($3::text IS NULL OR state = $3) ORDER BY state <> 'running', id LIMIT 1000";
 static const char past_sql[] =
-    "SELECT 'job_' || id, state || COALESCE(':' || reason, ''), queue, COALESCE(NULLIF(organization_id, ''), '-'),"
-    " COALESCE(NULLIF(key, ''), '-'), attempts, to_char(ended_at, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
-    " COALESCE(progress_done || '/' || COALESCE(progress_total::text, '?'), '-'), COALESCE(error, '')"
-    " FROM wharf.job_past WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR organization_id = $2)"
+    "SELECT 'job_' || id, state || COALESCE(':' || reason, ''), queue, "
+    "COALESCE(NULLIF(organization_id, ''), '-'),"
+    " COALESCE(NULLIF(key, ''), '-'), attempts, to_char(ended_at, "
+    "'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
+    " COALESCE(progress_done || '/' || COALESCE(progress_total::text, '?'), '-'), COALESCE(error, "
+    "'')"
+    " FROM wharf.job_past WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR "
+    "organization_id = $2)"
     " AND ($3::text IS NULL OR state = $3) ORDER BY ended_at DESC, id DESC LIMIT 1000";
 static const char show_sql[] =
     "SELECT m.key, m.value FROM (SELECT to_jsonb(j) AS j FROM wharf.job j WHERE id = $1::bigint"
-    " UNION ALL SELECT to_jsonb(p) FROM wharf.job_past p WHERE id = $1::bigint) x CROSS JOIN LATERAL "
-    "jsonb_each_text(x.j) m"
+    " UNION ALL SELECT to_jsonb(p) FROM wharf.job_past p WHERE id = $1::bigint) x CROSS JOIN "
+    "LATERAL jsonb_each_text(x.j) m"
     " WHERE m.value IS NOT NULL";
 
 static PGresult *ask(PGconn *conn, const char *sql, const char *const *values, int n)
@@ -45,12 +53,12 @@ static int list(PGconn *conn, const char *const filters[3], bool past)
 
     if (!r)
         return EXIT_FAILED;
-    printf("%-12s %-24s %-28s %-27s %-20s %8s %-20s %-12s %s\n", "job", "state", "queue", "organization", "key",
-        "attempts", past ? "ended" : "due", "progress", "error");
+    printf("%-12s %-24s %-28s %-27s %-20s %8s %-20s %-12s %s\n", "job", "state", "queue",
+        "organization", "key", "attempts", past ? "ended" : "due", "progress", "error");
     for (int i = 0; i < PQntuples(r); i++)
-        printf("%-12s %-24s %-28s %-27s %-20s %8s %-20s %-12s %s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1),
-            PQgetvalue(r, i, 2), PQgetvalue(r, i, 3), PQgetvalue(r, i, 4), PQgetvalue(r, i, 5), PQgetvalue(r, i, 6),
-            PQgetvalue(r, i, 7), PQgetvalue(r, i, 8));
+        printf("%-12s %-24s %-28s %-27s %-20s %8s %-20s %-12s %s\n", PQgetvalue(r, i, 0),
+            PQgetvalue(r, i, 1), PQgetvalue(r, i, 2), PQgetvalue(r, i, 3), PQgetvalue(r, i, 4),
+            PQgetvalue(r, i, 5), PQgetvalue(r, i, 6), PQgetvalue(r, i, 7), PQgetvalue(r, i, 8));
     PQclear(r);
     return EXIT_FINE;
 }
@@ -63,7 +71,9 @@ static int show(PGconn *conn, const char *id)
     for (int i = 0; i < n; i++)
         printf("%-16s %s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1));
     PQclear(r);
-    return n ? EXIT_FINE : r ? cli_fail("there is no job_%s; it is over and was not kept", id) : EXIT_FAILED;
+    return n   ? EXIT_FINE
+           : r ? cli_fail("there is no job_%s; it is over and was not kept", id)
+               : EXIT_FAILED;
 }
 
 static int cancel(PGconn *conn, const char *id)
@@ -117,8 +127,8 @@ int command_job(int argc, char **argv)
 {
     const char *queue = NULL, *org = NULL, *state = NULL, *verb, *id;
     bool past = false, listing;
-    const struct cli_option opts[] = {
-        {"--queue", &queue, NULL}, {"--org", &org, NULL}, {"--state", &state, NULL}, {"--past", NULL, &past}};
+    const struct cli_option opts[] = {{"--queue", &queue, NULL}, {"--org", &org, NULL},
+        {"--state", &state, NULL}, {"--past", NULL, &past}};
     struct config *config;
     struct cli_db db;
     struct cli c;
@@ -139,7 +149,9 @@ int command_job(int argc, char **argv)
     if (listing)
         code = list(db.conn, (const char *const[]){queue, org, state}, past);
     else
-        code = *verb == 's' ? show(db.conn, id) : *verb == 'c' ? cancel(db.conn, id) : retry(db.conn, id);
+        code = *verb == 's'   ? show(db.conn, id)
+               : *verb == 'c' ? cancel(db.conn, id)
+                              : retry(db.conn, id);
     cli_db_close(&db);
     return code;
 }

@@ -13,8 +13,8 @@ struct command {
 };
 
 /* What this server is made of, the lowest first. */
-static const struct part *const parts[] = {&kernel_part, &net_part, &blob_part, &mail_part, &import_part, &render_part,
-    &batch_part, &operator_part, &lua_part};
+static const struct part *const parts[] = {&kernel_part, &net_part, &blob_part, &mail_part,
+    &import_part, &render_part, &batch_part, &operator_part, &lua_part};
 
 static const struct command commands[] = {
     {"dev", command_dev},
@@ -46,22 +46,27 @@ static const struct command commands[] = {
 static const char help[] =
     "wharf " WHARF_VERSION " - the back office of a warehouse or mailroom\n"
     "\n"
-    "  wharf dev [--data DIR] [--listen HOST:PORT] [--ready FILE] [--no-demo] [--test-clock] [--modules a,b]\n"
-    "                                a server to try and develop with: own database, demonstration data, a key\n"
+    "  wharf dev [--data DIR] [--listen HOST:PORT] [--ready FILE] [--no-demo] [--test-clock] "
+    "[--modules a,b]\n"
+    "                                a server to try and develop with: own database, demonstration "
+    "data, a key\n"
     "  wharf serve -c FILE           the server\n"
     "  wharf check -c FILE           settings and plugins, without serving\n"
     "  wharf migrate [--plan] [--contract]\n"
     "                                bring the database up to date, or tell what would run\n"
     "  wharf ps                      the running server's workers and what they do\n"
-    "  wharf reload                  new workers with the settings and plugins of now; old ones finish\n"
+    "  wharf reload                  new workers with the settings and plugins of now; old ones "
+    "finish\n"
     "  wharf stop                    end the running server\n"
     "  wharf org create NAME [--owner-name NAME] [--owner-email EMAIL]\n"
-    "  wharf org meters              what is charged by: days that events are kept, of each organization\n"
-    "  wharf key create --org ID --scopes all|a:read,b:write [--name TEXT] [--locations ID,ID] [--user ID] [--test] "
-    "[--system]\n"
+    "  wharf org meters              what is charged by: days that events are kept, of each "
+    "organization\n"
+    "  wharf key create --org ID --scopes all|a:read,b:write [--name TEXT] [--locations ID,ID] "
+    "[--user ID] [--test] [--system]\n"
     "  wharf key list --org ID       every key but its text\n"
     "  wharf key revoke KEY\n"
-    "  wharf user create --org ID --email EMAIL [--name NAME] [--role owner|developer|admin|user|ID]\n"
+    "  wharf user create --org ID --email EMAIL [--name NAME] [--role "
+    "owner|developer|admin|user|ID]\n"
     "  wharf user list --org ID\n"
     "  wharf user disable USER       and all its keys\n"
     "  wharf plugin inspect FILE     a plugin's manifest; runs none of its code\n"
@@ -69,9 +74,11 @@ static const char help[] =
     "  wharf plugin release NAME     end a plugin's quarantine\n"
     "  wharf files collect           erase expired files and what no file refers to\n"
     "  wharf files verify            compare everything stored with its hash\n"
-    "  wharf files rotate-key        a new key for signed links; the old one still counts until the next time\n"
+    "  wharf files rotate-key        a new key for signed links; the old one still counts until "
+    "the next time\n"
     "  wharf job list [--queue NAME] [--org ID] [--state STATE] [--past]\n"
-    "                                jobs that wait and run; with --past those that are over and kept\n"
+    "                                jobs that wait and run; with --past those that are over and "
+    "kept\n"
     "  wharf job show|cancel|retry ID\n"
     "  wharf secret key              a new master key, printed\n"
     "  wharf secret rotate           a new key at the head of the file of master keys\n"
@@ -79,27 +86,29 @@ static const char help[] =
     "  wharf secret reseal           seal with the current key what older ones have sealed\n"
     "  wharf webhook verify --secret S --id ID --timestamp T --signature V < body\n"
     "                                does the signature of a received webhook fit?\n"
-    "  wharf lua check PATH...       look at a workflow's folder, or one of hooks: names, triggers, what is never "
-    "used\n"
-    "  wharf lua test [PATH...] [--filter TEXT] [--seed N] [--format tap|junit|json] [--coverage FILE] [--jobs N] "
-    "[--timeout S] [--update]\n"
+    "  wharf lua check PATH...       look at a workflow's folder, or one of hooks: names, "
+    "triggers, what is never used\n"
+    "  wharf lua test [PATH...] [--filter TEXT] [--seed N] [--format tap|junit|json] [--coverage "
+    "FILE] [--jobs N] [--timeout S] [--update]\n"
     "                                run its *_test.lua\n"
-    "  wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE] [--stubs FILE] [--live]\n"
+    "  wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE] [--stubs "
+    "FILE] [--live]\n"
     "                                one run, against stubs; with --live the API is the server's\n"
     "  wharf lua replay RUN|FILE [--dir DIR] [--secrets FILE]\n"
     "                                a recorded run once more, without a server\n"
     "  wharf lua pull ID [DIR] [--force]\n"
-    "                                a workflow's draft into a folder; --force: also over changes that were not "
-    "pushed\n"
+    "                                a workflow's draft into a folder; --force: also over changes "
+    "that were not pushed\n"
     "  wharf lua push [DIR] [--force], publish [ID|DIR] [--note TEXT]\n"
-    "                                the other way; --force: also over a draft that was changed meanwhile\n"
+    "                                the other way; --force: also over a draft that was changed "
+    "meanwhile\n"
     "                                the server: --server URL or WHARF_SERVER; the key: WHARF_KEY\n"
     "  wharf lua doc [NAME]          the functions there are\n"
     "  wharf help settings           all settings\n"
     "  wharf version\n"
     "\n"
-    "Every command takes -c FILE (default /etc/wharf/wharf.lua when it is there), --set key=value, --data DIR, "
-    "--safe-mode.\n";
+    "Every command takes -c FILE (default /etc/wharf/wharf.lua when it is there), --set key=value, "
+    "--data DIR, --safe-mode.\n";
 
 int command_help(int argc, char **argv)
 {
@@ -113,9 +122,11 @@ int command_help(int argc, char **argv)
     config_describe(&out);
     fputs("key                            type       default                  meaning\n", stdout);
     fwrite(out.p, 1, out.n, stdout);
-    fputs("\nIn the file: net = { allow = {\"10.0.0.5\"} }. In the environment: WHARF_NET_ALLOW=10.0.0.5,10.0.0.6 "
+    fputs("\nIn the file: net = { allow = {\"10.0.0.5\"} }. In the environment: "
+          "WHARF_NET_ALLOW=10.0.0.5,10.0.0.6 "
           "(lists by comma).\n"
-          "On the command line: --set net.allow=10.0.0.5. Later ones win: file, environment, --set.\n",
+          "On the command line: --set net.allow=10.0.0.5. Later ones win: file, environment, "
+          "--set.\n",
         stdout);
     buf_done(&out);
     return EXIT_FINE;

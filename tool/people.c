@@ -9,36 +9,47 @@
 #include "util/time.h"
 
 /* The command line is the actor of all of these; r has the rows that were changed. */
-#define LOG_ROW(resource, action, changes)                                                                             \
-    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, action, changes, "  \
-    "actor_type, actor_name) SELECT organization_id, $2, wharf.now(), '" resource "', id, '" action "', " changes      \
-    "::jsonb, 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"                              \
+#define LOG_ROW(resource, action, changes)                                                         \
+    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "            \
+    "resource_id, action, changes, "                                                               \
+    "actor_type, actor_name) SELECT organization_id, $2, wharf.now(), '" resource                  \
+    "', id, '" action "', " changes                                                                \
+    "::jsonb, 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"          \
     " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
 
 static const char create_sql[] =
-    "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, email, role, created_at, updated_at)"
-    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM wharf.organization WHERE organization_id = $1 AND id = "
-    "$1"
-    " AND mode = 'live' AND deleted_at IS NULL RETURNING organization_id, id) " LOG_ROW("user", "created", "'[]'");
-static const char role_sql[] = "SELECT 1 FROM wharf.role WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
-static const char users_sql[] =
-    "SELECT id, status, role, email, name FROM wharf.user WHERE organization_id = $1 AND deleted_at IS NULL"
-    " ORDER BY lower(name), id";
-/* Whoever removes an owner waits here for whoever does it over HTTP (modules/org/users.c takes the same lock). */
-static const char owners_lock_sql[] =
-    "SELECT pg_advisory_xact_lock(hashtextextended('org.owners:' || organization_id, 0)) FROM wharf.user WHERE id = $1";
+    "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, email, role, created_at, "
+    "updated_at)"
+    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM wharf.organization WHERE "
+    "organization_id = $1 AND id = $1"
+    " AND mode = 'live' AND deleted_at IS NULL RETURNING organization_id, id) " LOG_ROW(
+        "user", "created", "'[]'");
+static const char role_sql[] =
+    "SELECT 1 FROM wharf.role WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
+static const char users_sql[] = "SELECT id, status, role, email, name FROM wharf.user WHERE "
+                                "organization_id = $1 AND deleted_at IS NULL"
+                                " ORDER BY lower(name), id";
+/* Whoever removes an owner waits here for whoever does it over HTTP (modules/org/users.c takes
+ * the same lock). */
+static const char owners_lock_sql[] = "SELECT pg_advisory_xact_lock(hashtextextended('org.owners:' "
+                                      "|| organization_id, 0)) FROM wharf.user WHERE id = $1";
 static const char disable_sql[] =
-    "WITH r AS (UPDATE wharf.user u SET status = 'disabled', updated_at = wharf.now(), version = version + 1"
-    " WHERE u.id = $1 AND u.deleted_at IS NULL AND u.status <> 'disabled' AND (u.role <> 'owner' OR EXISTS"
-    " (SELECT 1 FROM wharf.user o WHERE o.organization_id = u.organization_id AND o.id <> u.id AND o.role = 'owner'"
+    "WITH r AS (UPDATE wharf.user u SET status = 'disabled', updated_at = wharf.now(), version = "
+    "version + 1"
+    " WHERE u.id = $1 AND u.deleted_at IS NULL AND u.status <> 'disabled' AND (u.role <> 'owner' "
+    "OR EXISTS (SELECT 1 FROM wharf.user o WHERE o.organization_id = u.organization_id AND o.id <> "
+    "u.id AND o.role = 'owner'"
     " AND o.status = 'active' AND o.deleted_at IS NULL)) RETURNING organization_id, id) " LOG_ROW(
         "user", "updated", "'[{\"field\": \"status\", \"new\": \"disabled\"}]'");
 static const char keys_sql[] =
-    "SELECT id, mode, CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= wharf.now() THEN 'expired'"
-    " ELSE 'active' END, last4, COALESCE(to_char(last_used_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI\"Z\"'), "
+    "SELECT id, mode, CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= "
+    "wharf.now() THEN 'expired'"
+    " ELSE 'active' END, last4, COALESCE(to_char(last_used_at AT TIME ZONE 'UTC', "
+    "'YYYY-MM-DD\"T\"HH24:MI\"Z\"'), "
     "'never'), COALESCE(name, '') FROM wharf.api_key WHERE organization_id = $1 ORDER BY id";
 static const char revoke_sql[] =
-    "WITH r AS (UPDATE wharf.api_key SET revoked_at = wharf.now(), updated_at = wharf.now(), version = version + 1"
+    "WITH r AS (UPDATE wharf.api_key SET revoked_at = wharf.now(), updated_at = wharf.now(), "
+    "version = version + 1"
     " WHERE id = $1 AND revoked_at IS NULL RETURNING organization_id, id) " LOG_ROW(
         "api_key", "updated", "'[{\"field\": \"status\", \"new\": \"revoked\"}]'");
 
@@ -51,8 +62,8 @@ static const char *new_id(struct arena *a, const char *prefix)
 }
 
 /* Runs a statement. Returns NULL and a message when the database refuses. */
-static PGresult *ask(
-    PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
+static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
+    wharf_str *ret_error)
 {
     PGresult *r = PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0);
     const char *state;
@@ -69,7 +80,8 @@ static PGresult *ask(
 }
 
 /* Returns how many rows a statement changed; -1 after a failure. */
-static int change(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a, wharf_str *ret_error)
+static int change(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
+    wharf_str *ret_error)
 {
     PGresult *r = ask(conn, sql, args, n, a, ret_error);
     int rows = r ? PQntuples(r) : -1;
@@ -78,8 +90,8 @@ static int change(PGconn *conn, const char *sql, const char *const *args, int n,
     return rows;
 }
 
-static bool list(
-    PGconn *conn, const char *sql, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error)
+static bool list(PGconn *conn, const char *sql, const char *organization_id, struct buf *out,
+    struct arena *a, wharf_str *ret_error)
 {
     PGresult *r = ask(conn, sql, &organization_id, 1, a, ret_error);
 
@@ -98,16 +110,18 @@ static bool tell_servers(PGconn *conn, struct arena *a, wharf_str *ret_error)
     return change(conn, "SELECT pg_notify('wharf_auth', '')", NULL, 0, a, ret_error) >= 0;
 }
 
-bool people_user_create(
-    PGconn *conn, const struct people_user *user, char ret_id[ID_MAX], struct arena *a, wharf_str *ret_error)
+bool people_user_create(PGconn *conn, const struct people_user *user, char ret_id[ID_MAX],
+    struct arena *a, wharf_str *ret_error)
 {
     const char *id = new_id(a, "user");
-    const char *args[] = {user->organization_id, new_id(a, "log"), id, user->name, user->email, user->role};
+    const char *args[] = {
+        user->organization_id, new_id(a, "log"), id, user->name, user->email, user->role};
     const char *role_args[] = {user->organization_id, user->role};
     int n;
 
     if (!role_is_builtin(user->role) && change(conn, role_sql, role_args, 2, a, ret_error) != 1) {
-        *ret_error = arena_printf(a, "there is no role %s in %s", user->role, user->organization_id);
+        *ret_error = arena_printf(
+            a, "there is no role %s in %s", user->role, user->organization_id);
         return false;
     }
     n = change(conn, create_sql, args, 6, a, ret_error);
@@ -118,7 +132,8 @@ bool people_user_create(
     return n == 1;
 }
 
-bool people_user_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error)
+bool people_user_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,
+    wharf_str *ret_error)
 {
     return list(conn, users_sql, organization_id, out, a, ret_error);
 }
@@ -133,7 +148,8 @@ bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wha
     if (change(conn, owners_lock_sql, args, 1, a, ret_error) >= 0)
         n = change(conn, disable_sql, args, 2, a, ret_error);
     if (n == 0)
-        *ret_error = arena_printf(a, "%s is no user, is disabled already, or is the last active owner", user_id);
+        *ret_error = arena_printf(
+            a, "%s is no user, is disabled already, or is the last active owner", user_id);
     if (n != 1) {
         PQclear(PQexec(conn, "ROLLBACK"));
         return false;
@@ -141,7 +157,8 @@ bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wha
     return tell_servers(conn, a, ret_error) && change(conn, "COMMIT", NULL, 0, a, ret_error) >= 0;
 }
 
-bool people_key_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error)
+bool people_key_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,
+    wharf_str *ret_error)
 {
     return list(conn, keys_sql, organization_id, out, a, ret_error);
 }

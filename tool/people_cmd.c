@@ -1,4 +1,5 @@
-/* people_cmd.c - `wharf user create|list|disable`, `wharf key list|revoke`. Leaves `wharf key create` to commands.c. */
+/* people_cmd.c - `wharf user create|list|disable`, `wharf key list|revoke`. Leaves `wharf key
+ * create` to commands.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,8 @@
 
 enum { OUTPUT_MAX = 64 * 1024 * 1024 };
 
-typedef bool list_fn(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a, wharf_str *ret_error);
+typedef bool list_fn(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,
+    wharf_str *ret_error);
 typedef bool end_fn(PGconn *conn, const char *id, struct arena *a, wharf_str *ret_error);
 
 static int run_list(struct cli *c, const char *organization_id, list_fn *fn)
@@ -64,8 +66,8 @@ static int run_create(struct cli *c, const struct people_user *user)
 int command_user(int argc, char **argv)
 {
     struct people_user user = {.role = "user"};
-    const struct cli_option opts[] = {{"--org", &user.organization_id, NULL}, {"--name", &user.name, NULL},
-        {"--email", &user.email, NULL}, {"--role", &user.role, NULL}};
+    const struct cli_option opts[] = {{"--org", &user.organization_id, NULL},
+        {"--name", &user.name, NULL}, {"--email", &user.email, NULL}, {"--role", &user.role, NULL}};
     const char *verb;
     struct cli c;
 
@@ -80,8 +82,8 @@ int command_user(int argc, char **argv)
         return run_list(&c, user.organization_id, people_user_list);
     if (strcmp(verb, "disable") == 0 && c.n_words == 2)
         return run_end(&c, people_user_disable);
-    cli_fail("wharf user create --org ID --email EMAIL [--name NAME] [--role ROLE], wharf user list --org ID, or wharf "
-             "user disable USER");
+    cli_fail("wharf user create --org ID --email EMAIL [--name NAME] [--role ROLE], wharf user "
+             "list --org ID, or wharf user disable USER");
     return EXIT_USAGE;
 }
 

@@ -1,4 +1,5 @@
-/* secret_cmd.c - `wharf secret`: master keys, and sealing again what older keys have sealed (docs/secrets.md). */
+/* secret_cmd.c - `wharf secret`: master keys, and sealing again what older keys have sealed
+ * (docs/secrets.md). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 enum { ROWS_AT_ONCE = 500 };
 
 /* Gets a sealed column of a resource, one call of fn per column. Returns false to stop. */
-typedef bool column_fn(PGconn *conn, const struct definition *d, const struct field *f, struct arena *a);
+typedef bool column_fn(
+    PGconn *conn, const struct definition *d, const struct field *f, struct arena *a);
 
 static bool each_column(PGconn *conn, const struct engine *e, column_fn *fn)
 {
@@ -44,11 +46,13 @@ static bool failed(PGconn *conn, PGresult *r)
     return true;
 }
 
-static bool show_column(PGconn *conn, const struct definition *d, const struct field *f, struct arena *a)
+static bool show_column(
+    PGconn *conn, const struct definition *d, const struct field *f, struct arena *a)
 {
     wharf_str sql = arena_printf(a,
-        "SELECT split_part(%s, '.', 2), count(*) FROM %s WHERE %s IS NOT NULL GROUP BY 1 ORDER BY 1", f->column,
-        d->table, f->column);
+        "SELECT split_part(%s, '.', 2), count(*) FROM %s WHERE %s IS NOT NULL GROUP BY 1 ORDER BY "
+        "1",
+        f->column, d->table, f->column);
     PGresult *r = PQexec(conn, sql.p);
 
     if (failed(conn, r))
@@ -70,7 +74,8 @@ static bool show_column(PGconn *conn, const struct definition *d, const struct f
 
 /* Seals one row anew: opened with its key and sealed with the current one; whoever changed it
  * meanwhile wins. */
-static bool reseal_row(PGconn *conn, const struct definition *d, const struct field *f, const PGresult *r, int row)
+static bool reseal_row(
+    PGconn *conn, const struct definition *d, const struct field *f, const PGresult *r, int row)
 {
     struct arena *a = arena_new(0);
     struct secret_place at = {d->table_name, f->column_name, str_z(PQgetvalue(r, row, 1))};
@@ -79,12 +84,13 @@ static bool reseal_row(PGconn *conn, const struct definition *d, const struct fi
     PGresult *done = NULL;
 
     if (!good) {
-        cli_fail("%s %s: %s does not open with this machine's keys; it stays as it is", d->table_name, at.id.p,
-            f->column_name);
+        cli_fail("%s %s: %s does not open with this machine's keys; it stays as it is",
+            d->table_name, at.id.p, f->column_name);
     } else {
         const char *values[4] = {PQgetvalue(r, row, 0), at.id.p, old.p, sealed.p};
         wharf_str sql = arena_printf(a,
-            "UPDATE %s SET %s = $4::text WHERE organization_id = $1::text AND id = $2::text AND %s = $3::text",
+            "UPDATE %s SET %s = $4::text WHERE organization_id = $1::text AND id = $2::text AND %s "
+            "= $3::text",
             d->table, f->column, f->column);
 
         done = PQexecParams(conn, sql.p, 4, NULL, values, NULL, NULL, 0);
@@ -96,10 +102,12 @@ static bool reseal_row(PGconn *conn, const struct definition *d, const struct fi
     return good;
 }
 
-static bool reseal_column(PGconn *conn, const struct definition *d, const struct field *f, struct arena *a)
+static bool reseal_column(
+    PGconn *conn, const struct definition *d, const struct field *f, struct arena *a)
 {
     wharf_str sql = arena_printf(a,
-        "SELECT organization_id, id, %s FROM %s WHERE %s IS NOT NULL AND split_part(%s, '.', 2) <> $1::text"
+        "SELECT organization_id, id, %s FROM %s WHERE %s IS NOT NULL AND split_part(%s, '.', 2) <> "
+        "$1::text"
         " AND (organization_id, id) > ($2::text, $3::text) ORDER BY organization_id, id LIMIT %d",
         f->column, d->table, f->column, f->column, ROWS_AT_ONCE);
     wharf_str organization = str_z(""), id = str_z("");
@@ -125,7 +133,8 @@ static bool reseal_column(PGconn *conn, const struct definition *d, const struct
         }
         PQclear(r);
     } while (n == ROWS_AT_ONCE);
-    printf("%s.%s  %zu sealed again%s\n", d->table_name, f->column_name, done, left ? ", some were left" : "");
+    printf("%s.%s  %zu sealed again%s\n", d->table_name, f->column_name, done,
+        left ? ", some were left" : "");
     return left == 0;
 }
 
@@ -141,7 +150,8 @@ static int with_columns(struct cli *c, const struct config *config, column_fn *f
     if (!secret_load(config, c->a, &error))
         return cli_fail("%s", error.p);
     if (!*secret_key_id(0))
-        return cli_fail("there is no master key; set master_key or put one into the file (wharf secret key)");
+        return cli_fail(
+            "there is no master key; set master_key or put one into the file (wharf secret key)");
     if (!cli_db_open(&db, config, c->a))
         return EXIT_FAILED;
     good = each_column(db.conn, registry_engine(r), fn);
@@ -168,8 +178,8 @@ static int rotate(struct cli *c, const struct config *config)
 
     if (!secret_rotate_file(config, c->a, &error))
         return cli_fail("%s", error.p);
-    puts("a new key stands first; `wharf reload`, then `wharf secret reseal`, then older keys may be taken out of the "
-         "file");
+    puts("a new key stands first; `wharf reload`, then `wharf secret reseal`, then older keys may "
+         "be taken out of the file");
     return EXIT_FINE;
 }
 

@@ -1,8 +1,9 @@
-/* serve_cmd.c - `wharf serve` and `wharf dev`: everything that must stand before the supervisor runs, and its end.
+/* serve_cmd.c - `wharf serve` and `wharf dev`: everything that must stand before the supervisor
+ * runs, and its end.
  *
- * Settings, data folder and its lock, embedded database, migrations (in a child), sockets; then supervisor_run(). `dev` is
- * `serve` with settings for a first try, a demonstration organization and a greeting.
- */
+ * Settings, data folder and its lock, embedded database, migrations (in a child), sockets; then
+ * supervisor_run(). `dev` is `serve` with settings for a first try, a demonstration organization
+ * and a greeting. */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -42,8 +43,8 @@ static const char *url(struct serve *s, const struct listen_address *at, bool tl
 {
     const char *host = strcmp(at->host, "*") == 0 ? "127.0.0.1" : at->host;
 
-    return arena_printf(
-        s->c.a, strchr(host, ':') ? "%s://[%s]:%u" : "%s://%s:%u", tls ? "https" : "http", host, at->port)
+    return arena_printf(s->c.a, strchr(host, ':') ? "%s://[%s]:%u" : "%s://%s:%u",
+        tls ? "https" : "http", host, at->port)
         .p;
 }
 
@@ -75,7 +76,7 @@ static const char **own_command(struct serve *s, const char *name, size_t *ret_n
     return argv;
 }
 
-/* ---- the steps ------------------------------------------------------------------------------------------------------- */
+/* ---- the steps ---- */
 
 static bool start_log(struct serve *s)
 {
@@ -100,7 +101,8 @@ static bool take_folder(struct serve *s)
 {
     wharf_str error = {"", 0};
 
-    if (datadir_make(s->config->data, s->c.a, &error) && datadir_make(s->config->crash_dir, s->c.a, &error)) {
+    if (datadir_make(s->config->data, s->c.a, &error) &&
+        datadir_make(s->config->crash_dir, s->c.a, &error)) {
         s->lock = datadir_lock(s->config->data, s->c.a, &error);
         if (s->lock >= 0)
             s->control_fd = datadir_control_listen(s->config->data, s->c.a, &error);
@@ -120,7 +122,8 @@ static bool find_user(struct serve *s)
         return false;
     }
     if (geteuid() == 0 && !s->user.drops)
-        log_warn("server.root", "workers and cells run as root; name a user for them with the setting user");
+        log_warn("server.root",
+            "workers and cells run as root; name a user for them with the setting user");
     return true;
 }
 
@@ -143,7 +146,8 @@ static bool open_database(struct serve *s)
     s->database = "";
     if (strcmp(s->config->database, "embedded") != 0)
         return true;
-    s->cluster = cluster_start(s->config->data, s->user.drops ? &s->user.gid : NULL, s->c.a, &note, &error);
+    s->cluster = cluster_start(
+        s->config->data, s->user.drops ? &s->user.gid : NULL, s->c.a, &note, &error);
     if (!s->cluster) {
         cli_fail("%s", error.p);
         return false;
@@ -179,7 +183,8 @@ static bool set_up(struct serve *s)
     if (status == -1)
         cli_fail("%s can't be executed: %s", s->exe, strerror(errno));
     else if (!WIFEXITED(status))
-        cli_fail("preparing the database ended by signal %d; the module that does this is loaded by `wharf check` too",
+        cli_fail("preparing the database ended by signal %d; the module that does this is loaded "
+                 "by `wharf check` too",
             WTERMSIG(status));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -190,7 +195,9 @@ static size_t cores_allowed(void)
 {
     cpu_set_t set;
 
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0 ? (size_t)CPU_COUNT(&set) : 1;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0
+               ? (size_t)CPU_COUNT(&set)
+               : 1;
 }
 
 /* Opens the sockets, before the database: a port in use is told at once, and who connects while
@@ -247,12 +254,13 @@ static const char *const *ready_command(struct serve *s)
 
 static int run(struct serve *s)
 {
-    const char *data = arena_dupz(s->c.a, s->config->data).p; /* the settings are freed by the supervisor */
+    /* the settings are freed by the supervisor */
+    const char *data = arena_dupz(s->c.a, s->config->data).p;
     struct supervisor_start start;
     int code;
 
-    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !find_user(s) || !open_sockets(s) ||
-        !open_database(s) || !give_places(s) || !set_up(s))
+    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !find_user(s) ||
+        !open_sockets(s) || !open_database(s) || !give_places(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,
         .config_file = s->c.config_file,
@@ -303,7 +311,7 @@ int command_serve(int argc, char **argv)
     return serve(&s);
 }
 
-/* ---- dev ------------------------------------------------------------------------------------------------------------- */
+/* ---- dev ---- */
 
 /* Sets what holds unless said otherwise: a folder here, logs in it, and an admin port that is not
  * in the way of another server. */
@@ -335,7 +343,8 @@ int command_dev(int argc, char **argv)
     const char *listen = NULL, *modules = NULL;
     bool test_clock = false;
     const struct cli_option opts[] = {{"--ready", &s.ready_file, NULL}, {"--listen", &listen, NULL},
-        {"--modules", &modules, NULL}, {"--test-clock", NULL, &test_clock}, {"--no-demo", NULL, &s.no_demo}};
+        {"--modules", &modules, NULL}, {"--test-clock", NULL, &test_clock},
+        {"--no-demo", NULL, &s.no_demo}};
 
     if (!cli_parse(&s.c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return EXIT_USAGE;

@@ -1,9 +1,8 @@
-/* setup.c - `wharf _migrate`: what is done to the database before workers start, in a process of its own, because it loads
- * plugins and the supervisor must not.
+/* setup.c - `wharf _migrate`: what is done to the database before workers start, in a process of
+ * its own, because it loads plugins and the supervisor must not.
  *
- * Migrations (or, with --check-only, the question whether all are applied). With --dev also the demonstration organization
- * and a key that works, kept in dev.json in the data folder.
- */
+ * Migrations (or, with --check-only, the question whether all are applied). With --dev also the
+ * demonstration organization and a key that works, kept in dev.json in the data folder. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,8 +19,8 @@
 
 enum { OUTPUT_MAX = 1024 * 1024 };
 
-/* Compares the tables with the definitions; false after cli_fail() told each column that is missing or of another type. Without this the
- * first request would find out. */
+/* Compares the tables with the definitions; false after cli_fail() told each column that is
+ * missing or of another type. Without this the first request would find out. */
 static bool tables_fit(PGconn *conn, const struct engine *e)
 {
     struct buf problems;
@@ -35,13 +34,16 @@ static bool tables_fit(PGconn *conn, const struct engine *e)
     return good;
 }
 
-static bool migrate(PGconn *conn, const struct config *config, enum migrate_mode mode, struct arena *a)
+static bool migrate(
+    PGconn *conn, const struct config *config, enum migrate_mode mode, struct arena *a)
 {
     struct arena *plugins = arena_new(0); /* the registry lives until the process ends */
-    struct quarantined list_out[QUARANTINE_MAX]; /* one that crashes while it declares must not stop the start */
+    /* one that crashes while it declares must not stop the start */
+    struct quarantined list_out[QUARANTINE_MAX];
     size_t n_out = quarantine_read(config->data, list_out);
     wharf_str error = {"", 0};
-    struct registry *r = registry_load(config, quarantine_names(list_out, n_out, a), REGISTRY_GUARDED, plugins, &error);
+    struct registry *r = registry_load(
+        config, quarantine_names(list_out, n_out, a), REGISTRY_GUARDED, plugins, &error);
     const struct plugin_migration *list;
     struct buf out;
     size_t count;
@@ -70,8 +72,10 @@ static bool prepare_dev(PGconn *conn, const struct config *config, struct arena 
 {
     struct devfile dev = {.api_key = ""};
     struct admin_org org = {"Demo", "Demo Owner", "owner@example.com"};
-    struct admin_key key = {
-        .name = "wharf dev", .scopes = "all", .system = config->test_clock, .organization_id = dev.organization_id};
+    struct admin_key key = {.name = "wharf dev",
+        .scopes = "all",
+        .system = config->test_clock,
+        .organization_id = dev.organization_id};
     wharf_str error = {"", 0}, text = {"", 0};
     char found[ID_MAX];
     bool good;
@@ -103,8 +107,8 @@ int command_setup(int argc, char **argv)
 {
     const char *database = "";
     bool dev = false, check_only = false, good;
-    const struct cli_option opts[] = {
-        {"--database", &database, NULL}, {"--dev", NULL, &dev}, {"--check-only", NULL, &check_only}};
+    const struct cli_option opts[] = {{"--database", &database, NULL}, {"--dev", NULL, &dev},
+        {"--check-only", NULL, &check_only}};
     struct config *config;
     struct cli c;
     wharf_str error = {"", 0};
@@ -123,7 +127,8 @@ int command_setup(int argc, char **argv)
         return EXIT_FAILED;
     good = migrate(conn, config, check_only ? MIGRATE_CHECK : MIGRATE_APPLY, c.a);
     /* A database of this machine's own: nobody else can have its keys. */
-    if (good && strcmp(config->database, "embedded") == 0 && !secret_ensure_file(config, c.a, &error))
+    if (good && strcmp(config->database, "embedded") == 0 &&
+        !secret_ensure_file(config, c.a, &error))
         good = cli_fail("%s", error.p) == EXIT_FINE;
     if (good && dev && has_module(config, "org"))
         good = prepare_dev(conn, config, c.a);

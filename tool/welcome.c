@@ -1,8 +1,7 @@
 /* welcome.c - `wharf _welcome`: run once by the supervisor when all workers are ready.
  *
- * Under `wharf dev`: demonstration data through the public API (nothing is made twice), a greeting, and in any case the file
- * of --ready, which tells programs where the server is.
- */
+ * Under `wharf dev`: demonstration data through the public API (nothing is made twice), a
+ * greeting, and in any case the file of --ready, which tells programs where the server is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +22,21 @@ struct welcome {
     struct devfile dev;
 };
 
-/* ---- demonstration data ---------------------------------------------------------------------------------------------- */
+/* ---- demonstration data ---- */
 
 struct demo_location {
     const char *code, *body;
 };
 
 static const struct demo_location demo_locations[] = {
-    {"MAIN",
-        "{\"name\":\"Main warehouse\",\"code\":\"MAIN\",\"timezone\":\"America/New_York\","
-        "\"address\":{\"line1\":\"100 Harbor Road\",\"city\":\"Newark\",\"state\":\"NJ\",\"postal_code\":\"07114\","
-        "\"country_code\":\"US\"}}"},
-    {"MAIL",
-        "{\"name\":\"Mailroom\",\"code\":\"MAIL\",\"timezone\":\"America/New_York\","
-        "\"address\":{\"line1\":\"1 Market Square\",\"city\":\"Newark\",\"state\":\"NJ\",\"postal_code\":\"07102\","
-        "\"country_code\":\"US\"}}"},
+    {"MAIN", "{\"name\":\"Main warehouse\",\"code\":\"MAIN\",\"timezone\":\"America/New_York\","
+             "\"address\":{\"line1\":\"100 Harbor "
+             "Road\",\"city\":\"Newark\",\"state\":\"NJ\",\"postal_code\":\"07114\","
+             "\"country_code\":\"US\"}}"},
+    {"MAIL", "{\"name\":\"Mailroom\",\"code\":\"MAIL\",\"timezone\":\"America/New_York\","
+             "\"address\":{\"line1\":\"1 Market "
+             "Square\",\"city\":\"Newark\",\"state\":\"NJ\",\"postal_code\":\"07102\","
+             "\"country_code\":\"US\"}}"},
 };
 
 struct demo_station {
@@ -46,16 +45,21 @@ struct demo_station {
 
 static const struct demo_station demo_stations[] = {
     {"Packing table 1", "MAIN",
-        "\"device_token\":\"demo-packing-1\",\"printers\":[{\"name\":\"Label printer\",\"model\":\"ZD420\","
-        "\"configuration\":{\"dpi\":\"203\"},\"page_size\":{\"label_4x6\":true},\"languages\":[\"zpl\",\"pdf\"]},"
-        "{\"name\":\"Office printer\",\"model\":\"LaserJet\",\"configuration\":{\"double_sided\":true},"
+        "\"device_token\":\"demo-packing-1\",\"printers\":[{\"name\":\"Label "
+        "printer\",\"model\":\"ZD420\","
+        "\"configuration\":{\"dpi\":\"203\"},\"page_size\":{\"label_4x6\":true},\"languages\":["
+        "\"zpl\",\"pdf\"]},"
+        "{\"name\":\"Office "
+        "printer\",\"model\":\"LaserJet\",\"configuration\":{\"double_sided\":true},"
         "\"page_size\":{\"letter\":true,\"a4\":true},\"languages\":[\"pdf\"]}]"},
     {"Front desk", "MAIL",
-        "\"device_token\":\"demo-front-desk\",\"printers\":[{\"name\":\"Badge printer\",\"model\":\"QL-820\","
+        "\"device_token\":\"demo-front-desk\",\"printers\":[{\"name\":\"Badge "
+        "printer\",\"model\":\"QL-820\","
         "\"configuration\":{},\"page_size\":{\"label_2x1\":true}}]"},
 };
 
-static struct http_reply call(struct welcome *w, const char *method, const char *path, wharf_str body)
+static struct http_reply call(
+    struct welcome *w, const char *method, const char *path, wharf_str body)
 {
     return http_call(w->a, w->base_url, w->dev.api_key, method, path, body);
 }
@@ -64,8 +68,9 @@ static struct http_reply call(struct welcome *w, const char *method, const char 
 static const char *first_id(struct welcome *w, struct http_reply reply)
 {
     struct json_error error;
-    const struct wharf_json *json = reply.status == 200 || reply.status == 201 ? json_parse(w->a, reply.body, &error)
-                                                                               : NULL;
+    const struct wharf_json *json = reply.status == 200 || reply.status == 201
+                                        ? json_parse(w->a, reply.body, &error)
+                                        : NULL;
     const struct wharf_json *data = json_get(json, "data");
 
     if (json_is(data, JSON_ARRAY))
@@ -75,9 +80,11 @@ static const char *first_id(struct welcome *w, struct http_reply reply)
 
 /* Finds a row by a filter, or makes it when it is not there. Returns "" when the module is not
  * enabled or refuses; says the latter. */
-static const char *find_or_make(struct welcome *w, const char *path, const char *filter, wharf_str body)
+static const char *find_or_make(
+    struct welcome *w, const char *path, const char *filter, wharf_str body)
 {
-    struct http_reply found = call(w, "GET", arena_printf(w->a, "%s?%s", path, filter).p, (wharf_str){"", 0});
+    struct http_reply found = call(
+        w, "GET", arena_printf(w->a, "%s?%s", path, filter).p, (wharf_str){"", 0});
     const char *id = first_id(w, found);
     struct http_reply made;
 
@@ -95,8 +102,8 @@ static void make_demo(struct welcome *w)
     size_t n_locations = sizeof(ids) / sizeof(ids[0]);
 
     for (size_t i = 0; i < n_locations; i++)
-        ids[i] = find_or_make(
-            w, "/v1/locations", arena_printf(w->a, "code=%s", demo_locations[i].code).p, str_z(demo_locations[i].body));
+        ids[i] = find_or_make(w, "/v1/locations",
+            arena_printf(w->a, "code=%s", demo_locations[i].code).p, str_z(demo_locations[i].body));
     for (size_t i = 0; i < sizeof(demo_stations) / sizeof(demo_stations[0]); i++) {
         const struct demo_station *s = &demo_stations[i];
         size_t at = 0;
@@ -104,13 +111,15 @@ static void make_demo(struct welcome *w)
         while (at + 1 < n_locations && strcmp(demo_locations[at].code, s->location_code) != 0)
             at++;
         if (ids[at][0])
-            find_or_make(w, "/v1/cloud-printing/stations", arena_printf(w->a, "location_id=%s", ids[at]).p,
-                arena_printf(w->a, "{\"name\":\"%s\",\"display_name\":\"%s\",\"location_id\":\"%s\",%s}", s->name,
+            find_or_make(w, "/v1/cloud-printing/stations",
+                arena_printf(w->a, "location_id=%s", ids[at]).p,
+                arena_printf(w->a,
+                    "{\"name\":\"%s\",\"display_name\":\"%s\",\"location_id\":\"%s\",%s}", s->name,
                     s->name, ids[at], s->rest));
     }
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 static bool write_ready_file(struct welcome *w)
 {
@@ -149,7 +158,8 @@ static void greet(const struct welcome *w)
     if (w->note[0])
         printf("  Note     %s\n", w->note);
     if (w->dev.api_key[0])
-        printf("\nTry:\n\n  curl -H 'SVC-API-KEY: %s' %s/v1/locations\n", w->dev.api_key, w->base_url);
+        printf(
+            "\nTry:\n\n  curl -H 'SVC-API-KEY: %s' %s/v1/locations\n", w->dev.api_key, w->base_url);
     printf("\nCtrl-C stops it; the next start finds its data.\n\n");
     fflush(stdout);
 }
@@ -158,9 +168,9 @@ int command_welcome(int argc, char **argv)
 {
     struct welcome w = {.base_url = "", .admin_url = "", .pid = "0", .note = "", .dev.api_key = ""};
     bool dev = false, no_demo = false, good;
-    const struct cli_option opts[] = {{"--base-url", &w.base_url, NULL}, {"--admin-url", &w.admin_url, NULL},
-        {"--pid", &w.pid, NULL}, {"--note", &w.note, NULL}, {"--ready", &w.ready_file, NULL}, {"--dev", NULL, &dev},
-        {"--no-demo", NULL, &no_demo}};
+    const struct cli_option opts[] = {{"--base-url", &w.base_url, NULL},
+        {"--admin-url", &w.admin_url, NULL}, {"--pid", &w.pid, NULL}, {"--note", &w.note, NULL},
+        {"--ready", &w.ready_file, NULL}, {"--dev", NULL, &dev}, {"--no-demo", NULL, &no_demo}};
     struct cli c;
 
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))

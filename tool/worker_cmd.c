@@ -16,12 +16,14 @@ static int number(const char *text)
 
 /* Opens the log. One that can't be opened refuses new settings; a worker that only comes back
  * writes to standard error instead. */
-static bool open_log(const struct config *config, const struct worker_boot *boot, const char *program)
+static bool open_log(
+    const struct config *config, const struct worker_boot *boot, const char *program)
 {
     if (log_open(config->log_file, config->log_level, program))
         return true;
     log_init(STDERR_FILENO, config->log_level, program);
-    log_error("log.not_opened", "%s: %s; standard error is used instead", config->log_file, strerror(errno));
+    log_error("log.not_opened", "%s: %s; standard error is used instead", config->log_file,
+        strerror(errno));
     if (boot->proves)
         dprintf(boot->control_fd, "failed: the log %s can't be opened\n", config->log_file);
     return !boot->proves;
@@ -29,15 +31,16 @@ static bool open_log(const struct config *config, const struct worker_boot *boot
 
 int command_worker(int argc, char **argv)
 {
-    const char *kind = "", *index = "0", *listen_fd = "-1", *tls_fd = "-1", *control_fd = "-1", *board_fd = "-1",
-               *slot = "0", *generation = "1";
+    const char *kind = "", *index = "0", *listen_fd = "-1", *tls_fd = "-1", *control_fd = "-1",
+               *board_fd = "-1", *slot = "0", *generation = "1";
     bool proves = false;
     wharf_str error = {"", 0};
     const char *database = "", *quarantined = "";
     const struct cli_option opts[] = {{"--kind", &kind, NULL}, {"--index", &index, NULL},
-        {"--listen-fd", &listen_fd, NULL}, {"--tls-fd", &tls_fd, NULL}, {"--control-fd", &control_fd, NULL},
-        {"--board-fd", &board_fd, NULL}, {"--slot", &slot, NULL}, {"--generation", &generation, NULL},
-        {"--proves", NULL, &proves}, {"--database", &database, NULL}, {"--quarantined", &quarantined, NULL}};
+        {"--listen-fd", &listen_fd, NULL}, {"--tls-fd", &tls_fd, NULL},
+        {"--control-fd", &control_fd, NULL}, {"--board-fd", &board_fd, NULL},
+        {"--slot", &slot, NULL}, {"--generation", &generation, NULL}, {"--proves", NULL, &proves},
+        {"--database", &database, NULL}, {"--quarantined", &quarantined, NULL}};
     struct worker_boot boot;
     struct config *config;
     struct cli c;

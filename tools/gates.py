@@ -39,12 +39,16 @@ def each(fn, items):
         return [problem for problems in pool.map(fn, items) for problem in problems]
 
 
+def generated(f):
+    return re.search(r"generated|made by tools/", text(f).split("\n", 1)[0], re.I)
+
+
 # ---- text of the sources ----------------------------------------------------------------------------------------------
 
 def gate_format():
     """Headers are laid out by hand, as tables; code is laid out by clang-format; generated files say so in their first line."""
     def one(f):
-        if re.search(r"generated|made by tools/", text(f).split("\n", 1)[0], re.I):
+        if generated(f):
             return []
         p = sh("clang-format", "--dry-run", "-Werror", f)
         return [f"{f}: not as clang-format writes it (clang-format -i {f})"] if p.returncode else []
@@ -77,6 +81,15 @@ def without_comments(source):
         s = m.group(0)
         return re.sub(r"[^\n]", " ", s) if s.startswith("/") else '""'
     return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, source, flags=re.S)
+
+
+LINE_LENGTH = 100
+
+
+def gate_line_length():
+    """Lines of C have at most 100 characters, those of generated files apart."""
+    return [f"{f}:{n}: {len(line)} characters, at most {LINE_LENGTH}" for f in tracked("*.c", "*.h", "*.cc", "*.cpp") if not generated(f)
+            for n, line in enumerate(text(f).split("\n"), 1) if len(line) > LINE_LENGTH]
 
 
 def gate_words():

@@ -1,9 +1,10 @@
-/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes and migrations into one header and one ELF note.
+/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes and migrations into
+ * one header and one ELF note.
  *
- * The header holds, for each definition, the field constants (indexes in the order of properties), the text and its hash; MANIFEST,
- * ERRORS, EMBEDDED and MIGRATIONS(api, decl). It uses the server's own compiler of definitions, so that build and server can not disagree.
- * docs/plugin-abi.md section 6.
- */
+ * The header holds, for each definition, the field constants (indexes in the order of
+ * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED and MIGRATIONS(api, decl). It
+ * uses the server's own compiler of definitions, so that build and server can not disagree.
+ * docs/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -22,9 +23,10 @@ struct options {
 
 static int usage(void)
 {
-    fputs(
-        "usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] [--errors errors.json]\n"
-        "                 [--migrations DIR] [--sql DIR] [--embed FILE.json] [--check] DEFINITION.json...\n",
+    fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] "
+          "[--errors errors.json]\n"
+          "                 [--migrations DIR] [--sql DIR] [--embed FILE.json] [--check] "
+          "DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -97,7 +99,8 @@ static void upper(char *out, size_t size, const char *prefix, const char *name)
 static void told(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     (void)rule;
-    fprintf(stderr, "wharf-gen: %s: at %.*s: %.*s\n", (const char *)arg, STR_ARG(path), STR_ARG(message));
+    fprintf(stderr, "wharf-gen: %s: at %.*s: %.*s\n", (const char *)arg, STR_ARG(path),
+        STR_ARG(message));
 }
 
 static bool write_definition(struct arena *a, FILE *out, const struct options *o, const char *path)
@@ -175,9 +178,11 @@ static bool write_sql_arrays(struct arena *a, FILE *out, struct sql_files *s)
         const char *file = s->files[i]->d_name;
         wharf_str text;
 
-        if (s->numbered ? !strtol(file, NULL, 10) || !strchr(file, '_') : isdigit((unsigned char)file[0]) != 0) {
+        if (s->numbered ? !strtol(file, NULL, 10) || !strchr(file, '_')
+                        : isdigit((unsigned char)file[0]) != 0) {
             fprintf(stderr, "wharf-gen: %s/%s: %s\n", s->dir, file,
-                s->numbered ? "a migration is named NUMBER_name.sql" : "a repeatable file is named name.sql");
+                s->numbered ? "a migration is named NUMBER_name.sql"
+                            : "a repeatable file is named name.sql");
             return false;
         }
         ok = read_file(a, arena_printf(a, "%s/%s", s->dir, file).p, &text);
@@ -193,7 +198,8 @@ static void write_sql_calls(FILE *out, struct sql_files *s)
         const char *file = s->files[i]->d_name, *name = s->numbered ? strchr(file, '_') + 1 : file;
 
         fprintf(out, "    (api)->migration((d), %ld, \"%.*s\", (wharf_str)%s_%d); \\\n",
-            s->numbered ? strtol(file, NULL, 10) : 0, (int)(strlen(name) - strlen(".sql")), name, s->symbol, i);
+            s->numbered ? strtol(file, NULL, 10) : 0, (int)(strlen(name) - strlen(".sql")), name,
+            s->symbol, i);
         free(s->files[i]);
     }
     free(s->files);
@@ -217,8 +223,10 @@ static bool write_migrations(struct arena *a, FILE *out, const struct options *o
 static bool write_note(FILE *out, wharf_str manifest)
 {
     fprintf(out,
-        "/* Made by wharf-gen: the manifest as an ELF note, readable without loading the module. */\n"
-        "static const struct {\n    unsigned namesz, descsz, type;\n    char name[8];\n    char desc[%zu];\n}\n"
+        "/* Made by wharf-gen: the manifest as an ELF note, readable without loading the module. "
+        "*/\n"
+        "static const struct {\n    unsigned namesz, descsz, type;\n    char name[8];\n    char "
+        "desc[%zu];\n}\n"
         "wharf_manifest_note __attribute__((section(\".note.wharf\"), used, aligned(4))) = {\n"
         "    6, %zu, 1, \"WHARF\", {",
         (manifest.n + 4) & ~(size_t)3, manifest.n);
@@ -232,9 +240,11 @@ static bool parse_options(int argc, char **argv, struct options *o)
     static const struct {
         const char *name;
         size_t offset;
-    } names[] = {{"--plugin", offsetof(struct options, plugin)}, {"--header", offsetof(struct options, header)},
-        {"--note", offsetof(struct options, note)}, {"--manifest", offsetof(struct options, manifest)},
-        {"--errors", offsetof(struct options, errors)}, {"--migrations", offsetof(struct options, migrations)},
+    } names[] = {{"--plugin", offsetof(struct options, plugin)},
+        {"--header", offsetof(struct options, header)}, {"--note", offsetof(struct options, note)},
+        {"--manifest", offsetof(struct options, manifest)},
+        {"--errors", offsetof(struct options, errors)},
+        {"--migrations", offsetof(struct options, migrations)},
         {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)}};
 
     for (int i = 1; i < argc; i++) {
@@ -257,7 +267,8 @@ static bool parse_options(int argc, char **argv, struct options *o)
 }
 
 /* A JSON file of the plugin as a C array; nothing to do without a path. */
-static bool write_json(struct arena *a, FILE *header, FILE *note, const char *name, const char *path)
+static bool write_json(
+    struct arena *a, FILE *header, FILE *note, const char *name, const char *path)
 {
     wharf_str text;
 
@@ -278,7 +289,8 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     bool ok = true;
 
     if (header)
-        fprintf(header, "/* Made by wharf-gen from the definitions of %s. */\n#pragma once\n\n", o->plugin);
+        fprintf(header, "/* Made by wharf-gen from the definitions of %s. */\n#pragma once\n\n",
+            o->plugin);
     for (int i = 0; i < o->n_definitions; i++)
         ok = write_definition(a, header, o, o->definitions[i]) && ok;
     ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;

@@ -51,7 +51,8 @@ static uint32_t peak_kib(void)
 
 static void send_frame(enum frame_type type, const void *p, size_t n, uint32_t extra)
 {
-    struct frame_head head = {.size = (uint32_t)n, .type = (uint16_t)type, .id = self.id, .extra = extra};
+    struct frame_head head = {
+        .size = (uint32_t)n, .type = (uint16_t)type, .id = self.id, .extra = extra};
     struct iovec iov[2] = {{&head, sizeof(head)}, {(void *)p, n}}, *at = iov;
     int left = n ? 2 : 1;
 
@@ -89,7 +90,10 @@ static void receive_frame(struct frame *f)
     for (;;) {
         char control[CMSG_SPACE(FRAME_FDS_MAX * sizeof(int))];
         struct iovec iov;
-        struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control)};
+        struct msghdr m = {.msg_iov = &iov,
+            .msg_iovlen = 1,
+            .msg_control = control,
+            .msg_controllen = sizeof(control)};
         int got = frame_reader_next(&self.in, f);
         ssize_t n;
 

@@ -1,9 +1,9 @@
 /* child.h - the inside of a cell: what every kind of cell links besides its own work.
  *
- * main() of a kind is one line: return cell_main(argc, argv, &kind). The process loads what it needs (prepare), puts up its
- * walls (walls.c), says hello, and then serves one call after the other until its parent closes the socket. One thread.
- * Protocol: kernel/cell/frame.h. docs/cells.md tells how to add a kind.
- */
+ * main() of a kind is one line: return cell_main(argc, argv, &kind). The process loads what it
+ * needs (prepare), puts up its walls (walls.c), says hello, and then serves one call after the
+ * other until its parent closes the socket. One thread. Protocol: kernel/cell/frame.h.
+ * docs/cells.md tells how to add a kind. */
 #ifndef WHARF_CELLS_CHILD_H
 #define WHARF_CELLS_CHILD_H
 
@@ -18,16 +18,19 @@ struct cell_task { /* one call; all of it is gone when call() returns, descripto
     size_t n;
     int fds[FRAME_FDS_MAX]; /* read-only regular files */
     size_t n_fds;
-    uint32_t limit_ms; /* the parent kills the process so many milliseconds after the call; 0: not told */
+    /* the parent kills the process so many milliseconds after the call; 0: not told */
+    uint32_t limit_ms;
 };
 
 struct cell_program {
     const char *name;
-    /* Before the walls: open and load everything that is needed later. False: the process ends. May be NULL. */
+    /* Before the walls: open and load everything that is needed later. False: the process ends.
+     * May be NULL. */
     bool (*prepare)(void);
     /* Answers by exactly one cell_result or cell_failed, its last words. */
     void (*call)(const struct cell_task *task);
-    /* Said before a call: what it will probably need may be made ready. Nothing is sent meanwhile. May be NULL. */
+    /* Said before a call: what it will probably need may be made ready. Nothing is sent
+     * meanwhile. May be NULL. */
     void (*ahead)(const char *p, size_t n);
 };
 
@@ -38,7 +41,8 @@ int cell_main(int argc, char **argv, const struct cell_program *program);
 void cell_data(const void *p, size_t n);
 void cell_result(const void *p, size_t n);
 void cell_failed(const char *text);
-/* Asks the parent and waits; the answer is good until the next question. False: refused, the answer says why. */
+/* Asks the parent and waits; the answer is good until the next question. False: refused, the
+ * answer says why. */
 bool cell_ask(const void *p, size_t n, const char **ret_answer, size_t *ret_n);
 
 /* Ends the process: the parent tells CELL_MEMORY. */
@@ -50,7 +54,8 @@ void *cell_realloc(void *p, size_t bytes);
 
 /* ---- walls.c ---- */
 
-/* Limits, no privileges, no descriptors but 0 to 2, then the filter of system calls. False with errno: the process must end. */
+/* Limits, no privileges, no descriptors but 0 to 2, then the filter of system calls. False with
+ * errno: the process must end. */
 bool cell_walls(int parent, unsigned memory_mib, unsigned cpu_s);
 
 #endif

@@ -1,8 +1,9 @@
-/* walls.c - what a cell can't do any more once it serves calls: everything that is not on the list below.
+/* walls.c - what a cell can't do any more once it serves calls: everything that is not on the
+ * list below.
  *
- * The list is by what a process needs that computes and talks over one socket. A call that is not on it ends the process with
- * SIGSYS (SECCOMP_RET_KILL_PROCESS), also those of another architecture (int 0x80) and of the x32 table.
- */
+ * The list is by what a process needs that computes and talks over one socket. A call that is
+ * not on it ends the process with SIGSYS (SECCOMP_RET_KILL_PROCESS), also those of another
+ * architecture (int 0x80) and of the x32 table. */
 #include "child.h"
 
 #include <errno.h>
@@ -57,8 +58,8 @@ static const int plain[] = {
 };
 
 /* What the run-time library of the sanitizer needs; such builds are for tests. */
-static const int of_sanitizer[] = {SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(sched_yield), SCMP_SYS(sigaltstack),
-    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask)};
+static const int of_sanitizer[] = {SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(sched_yield),
+    SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask)};
 
 static int allow(scmp_filter_ctx filter, const int *calls, size_t n)
 {
@@ -74,11 +75,12 @@ static int allow_memory(scmp_filter_ctx filter)
     static const unsigned advices[] = {
         MADV_NORMAL, MADV_DONTNEED, MADV_FREE, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP};
     /* never executable, neither at once nor later: mprotect is not on the list */
-    int e = seccomp_rule_add(
-        filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, (scmp_datum_t)PROT_EXEC, 0));
+    int e = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+        SCMP_A2(SCMP_CMP_MASKED_EQ, (scmp_datum_t)PROT_EXEC, 0));
 
     for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]) && !e; i++)
-        e = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(madvise), 1, SCMP_A2(SCMP_CMP_EQ, advices[i]));
+        e = seccomp_rule_add(
+            filter, SCMP_ACT_ALLOW, SCMP_SYS(madvise), 1, SCMP_A2(SCMP_CMP_EQ, advices[i]));
     return e;
 }
 
@@ -113,9 +115,9 @@ static int set_limit(__rlimit_resource_t what, rlim_t value)
 
 static int set_limits(unsigned memory_mib, unsigned cpu_s)
 {
-    if (set_limit(RLIMIT_CORE, 0) != 0 || set_limit(RLIMIT_FSIZE, 0) != 0 || set_limit(RLIMIT_NOFILE, FILES_MAX) != 0 ||
-        set_limit(RLIMIT_STACK, STACK_BYTES) != 0 || set_limit(RLIMIT_MSGQUEUE, 0) != 0 ||
-        set_limit(RLIMIT_MEMLOCK, 0) != 0)
+    if (set_limit(RLIMIT_CORE, 0) != 0 || set_limit(RLIMIT_FSIZE, 0) != 0 ||
+        set_limit(RLIMIT_NOFILE, FILES_MAX) != 0 || set_limit(RLIMIT_STACK, STACK_BYTES) != 0 ||
+        set_limit(RLIMIT_MSGQUEUE, 0) != 0 || set_limit(RLIMIT_MEMLOCK, 0) != 0)
         return -1;
     if (cpu_s && set_limit(RLIMIT_CPU, cpu_s) != 0)
         return -1;
@@ -136,8 +138,8 @@ bool cell_walls(int parent, unsigned memory_mib, unsigned cpu_s)
 {
     int e;
 
-    if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) != 0 || set_limits(memory_mib, cpu_s) != 0 ||
-        drop_capabilities() != 0)
+    if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) != 0 ||
+        set_limits(memory_mib, cpu_s) != 0 || drop_capabilities() != 0)
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return false;

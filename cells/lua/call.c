@@ -1,4 +1,5 @@
-/* call.c - one call: reads what the parent wants, runs it in a fresh sandbox, tells how it ended. */
+/* call.c - one call: reads what the parent wants, runs it in a fresh sandbox, tells how it
+ * ended. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,16 @@
 
 enum { FILES_MAX = 32, ARENA = 64 << 20 };
 
-/* Code of the files of the last call, for the next one of a process that is kept: made here from these texts, and taken for equal texts only. */
+/* Code of the files of the last call, for the next one of a process that is kept: made here from
+ * these texts, and taken for equal texts only. */
 static struct kept {
     char *text;
     size_t n;
     struct sandbox_code code;
 } kept[FILES_MAX];
 
-/* A state for the next call, made while it was on its way; used for a call that wants the same, and for one call. */
+/* A state for the next call, made while it was on its way; used for a call that wants the same,
+ * and for one call. */
 static struct {
     struct sandbox *sb;
     size_t memory;
@@ -85,7 +88,8 @@ static bool read_files(struct run *r)
 
         if (r->n_files == FILES_MAX || !name.n || name.n > SANDBOX_NAME_MAX)
             return false;
-        r->files[r->n_files] = (struct sandbox_file){.name = name.p, .text = json_text_or(f, "text", "")};
+        r->files[r->n_files] = (struct sandbox_file){
+            .name = name.p, .text = json_text_or(f, "text", "")};
         if (json_bool_or(r->call, "kept", false))
             r->files[r->n_files].code = code_for(r->n_files, r->files[r->n_files].text);
         r->n_files++;
@@ -131,7 +135,8 @@ static bool run(struct run *r)
         .context = json_text_or(r->call, "context", "{}"),
         .keep = json_get(r->call, "keep") ? json_text_or(r->call, "keep", "").p : NULL};
 
-    return sandbox_load(r->sb, "main", &r->error) && sandbox_call(r->sb, &call, &r->result, &r->kept, &r->error);
+    return sandbox_load(r->sb, "main", &r->error) &&
+           sandbox_call(r->sb, &call, &r->result, &r->kept, &r->error);
 }
 
 /* Runs all test files, one after the other; what they said is the result. */
@@ -163,13 +168,15 @@ static void configure(struct run *r, uint32_t limit_ms)
 {
     int64_t now = clock_monotonic_us();
 
-    own_clock = (struct lua_clock){
-        .offset_us = json_int_or(r->call, "now_us", 0) - now, .record = json_bool_or(r->call, "record", false)};
+    own_clock = (struct lua_clock){.offset_us = json_int_or(r->call, "now_us", 0) - now,
+        .record = json_bool_or(r->call, "record", false)};
     lua_host(&r->host, &own_clock);
     if (limit_ms)
-        own_clock.end_us = now + (int64_t)(limit_ms > LUA_GRACE_MS ? limit_ms - LUA_GRACE_MS : 1) * 1000;
+        own_clock.end_us = now +
+                           (int64_t)(limit_ms > LUA_GRACE_MS ? limit_ms - LUA_GRACE_MS : 1) * 1000;
     r->config = (struct sandbox_config){.memory = (size_t)json_int_or(r->call, "memory", 0),
-        .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0), .deadline_us = own_clock.end_us},
+        .limits = {.instructions = (uint64_t)json_int_or(r->call, "instructions", 0),
+            .deadline_us = own_clock.end_us},
         .seed = (uint64_t)json_int_or(r->call, "seed", 0),
         .repeatable = own_clock.record,
         .region = region_of_states(),
@@ -249,7 +256,8 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer)
             run(&r);
         else
             check(&r);
-        sandbox_outcome_json(r.sb, &r.error, &r.result, &r.kept, before_us + cpu_us() - started_us, answer);
+        sandbox_outcome_json(
+            r.sb, &r.error, &r.result, &r.kept, before_us + cpu_us() - started_us, answer);
         sandbox_free(r.sb);
     }
     buf_done(&r.result);

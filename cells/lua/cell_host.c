@@ -1,4 +1,5 @@
-/* cell_host.c - the host of the sandbox inside of a cell: everything but clock and randomness is asked of the parent; of those it is told where it records. */
+/* cell_host.c - the host of the sandbox inside of a cell: everything but clock and randomness is
+ * asked of the parent; of those it is told where it records. */
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,8 @@ static wharf_str text_of(const char *p, size_t n)
 enum { NOTES_MAX = 20000, RANDOM_MAX = 1024 };
 
 /* What the run gets and never asked for, for who records it. */
-__attribute__((format(printf, 2, 3))) static void note(struct lua_clock *clock, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void note(
+    struct lua_clock *clock, const char *fmt, ...)
 {
     char text[RANDOM_MAX * 2 + 64];
     va_list args;
@@ -66,14 +68,15 @@ static enum sandbox_answer call(void *arg, const char *op, wharf_str args, wharf
         cell_out_of_memory();
     if (question.n > LUA_ASK_MAX) {
         buf_done(&question);
-        *ret_text = WHARF_S(
-            "{\"code\":\"param.invalid\",\"message\":\"what is asked or sent at once is at most 12 MiB as JSON\"}");
+        *ret_text = WHARF_S("{\"code\":\"param.invalid\",\"message\":\"what is asked or sent at "
+                            "once is at most 12 MiB as JSON\"}");
         return SANDBOX_MISTAKE;
     }
     good = cell_ask(question.p, question.n, &answer, &n);
     buf_done(&question);
     if (!good || !n) {
-        *ret_text = WHARF_S("{\"code\":\"workflow.failed\",\"message\":\"the server gave no answer\"}");
+        *ret_text = WHARF_S(
+            "{\"code\":\"workflow.failed\",\"message\":\"the server gave no answer\"}");
         return SANDBOX_ENDED;
     }
     *ret_text = text_of(answer + 1, n - 1);

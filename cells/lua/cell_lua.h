@@ -13,7 +13,8 @@ bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer);
 /* Makes the state for the next call ahead of it, from an AHEAD frame's text `told`. */
 void cell_lua_ahead(wharf_str told);
 
-/* Gives the scripts more than authors have. Here: nothing; the test build (probe/probe.c) has its own. */
+/* Gives the scripts more than authors have. Here: nothing; the test build (probe/probe.c) has
+ * its own. */
 bool cell_lua_more(struct sandbox *sb);
 
 struct lua_clock {

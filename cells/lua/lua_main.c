@@ -1,4 +1,5 @@
-/* lua_main.c - the `lua` cell: runs one workflow in a sandbox (services/lua/sandbox/sandbox.h). One process serves one run, or runs of one owner. */
+/* lua_main.c - the `lua` cell: runs one workflow in a sandbox (services/lua/sandbox/sandbox.h).
+ * One process serves one run, or runs of one owner. */
 #include <sodium.h>
 #include <string.h>
 
@@ -9,11 +10,12 @@
  * thrown away. */
 static bool prepare(void)
 {
-    static const char code[] =
-        "return {f = function(v) return wharf.text.slug(v.a) .. wharf.time.iso(0) .. wharf.crypto.uuid() end}";
-    static const char warm[] = "{\"handler\":\"f\",\"arg\":\"{\\\"a\\\":\\\"x\\\"}\",\"context\":\"{}\",\"memory\":"
-                               "1048576,\"files\":[{\"name\":"
-                               "\"main\",\"text\":\"%s\"}]}";
+    static const char code[] = "return {f = function(v) return wharf.text.slug(v.a) .. "
+                               "wharf.time.iso(0) .. wharf.crypto.uuid() end}";
+    static const char warm[] =
+        "{\"handler\":\"f\",\"arg\":\"{\\\"a\\\":\\\"x\\\"}\",\"context\":\"{}\",\"memory\":"
+        "1048576,\"files\":[{\"name\":"
+        "\"main\",\"text\":\"%s\"}]}";
     struct buf call, answer;
     bool good;
 
@@ -33,7 +35,8 @@ static void call(const struct cell_task *task)
     struct buf answer;
 
     buf_init(&answer, LUA_ANSWER_MAX);
-    if (!cell_lua_run((wharf_str){task->payload, task->n}, task->limit_ms, &answer) || answer.failed)
+    if (!cell_lua_run((wharf_str){task->payload, task->n}, task->limit_ms, &answer) ||
+        answer.failed)
         cell_failed("the call is not understood");
     else
         cell_result(answer.p, answer.n);
@@ -47,7 +50,8 @@ static void ahead(const char *p, size_t n)
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "lua", .prepare = prepare, .call = call, .ahead = ahead};
+    static const struct cell_program program = {
+        .name = "lua", .prepare = prepare, .call = call, .ahead = ahead};
 
     return cell_main(argc, argv, &program);
 }

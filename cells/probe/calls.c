@@ -1,4 +1,5 @@
-/* calls.c - one probe per class of system call that a cell must not make. Raw, so that no library stands between. */
+/* calls.c - one probe per class of system call that a cell must not make. Raw, so that no
+ * library stands between. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -29,10 +30,12 @@
 
 static char page[4096] __attribute__((aligned(4096)));
 static struct iovec span = {page, sizeof(page)};
-static struct sockaddr_in local = {.sin_family = AF_INET, .sin_port = 0x5000, .sin_addr = {0x0100007f}};
+static struct sockaddr_in local = {
+    .sin_family = AF_INET, .sin_port = 0x5000, .sin_addr = {0x0100007f}};
 static struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 static struct clone_args fork_args = {.exit_signal = SIGCHLD};
-static union bpf_attr map_attr = {.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
+static union bpf_attr map_attr = {
+    .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
 static struct perf_event_attr perf_attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(perf_attr)};
 static const char *const shell[] = {"/bin/sh", NULL};
 

@@ -1,7 +1,8 @@
-/* probe.c - the cell that misbehaves on purpose: memory, time, descriptors, the socket. calls.c has the system calls.
+/* probe.c - the cell that misbehaves on purpose: memory, time, descriptors, the socket. calls.c
+ * has the system calls.
  *
- * A call's payload is "NAME" or "NAME ARGUMENT". "list" answers the names of the system calls, one per line.
- */
+ * A call's payload is "NAME" or "NAME ARGUMENT". "list" answers the names of the system calls,
+ * one per line. */
 #include "probe.h"
 
 #include <errno.h>
@@ -24,8 +25,9 @@ static long parent; /* getppid() is not allowed any more when a probe runs */
 void probe_tell(const char *what, long value)
 {
     char line[200];
-    int n = value == -1 ? snprintf(line, sizeof(line), "refused: %s: %s", what, strerrorname_np(errno))
-                        : snprintf(line, sizeof(line), "allowed: %s gave %ld", what, value);
+    int n = value == -1
+                ? snprintf(line, sizeof(line), "refused: %s: %s", what, strerrorname_np(errno))
+                : snprintf(line, sizeof(line), "allowed: %s gave %ld", what, value);
 
     cell_result(line, (size_t)n);
 }
@@ -122,7 +124,8 @@ static void malloc_bomb(const struct cell_task *task, const char *arg)
 static void mmap_bomb(const struct cell_task *task, const char *arg)
 {
     for (size_t n = 0;; n++)
-        if (mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED) {
+        if (mmap(NULL, 64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+            MAP_FAILED) {
             cell_result("refused: mmap", 13);
             return;
         }
@@ -224,8 +227,10 @@ static void give_fds(const struct cell_task *task, const char *arg)
 
     for (int i = 0; i < 100; i++) {
         struct iovec iov = {&h, sizeof(h)};
-        struct msghdr m = {
-            .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof(control)};
+        struct msghdr m = {.msg_iov = &iov,
+            .msg_iovlen = 1,
+            .msg_control = control.bytes,
+            .msg_controllen = sizeof(control)};
 
         *CMSG_FIRSTHDR(&m) = (struct cmsghdr){CMSG_LEN(sizeof(mine)), SOL_SOCKET, SCM_RIGHTS};
         memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), mine, sizeof(mine));
@@ -323,14 +328,16 @@ static void crash(const struct cell_task *task, const char *arg)
 
 /* ---- */
 
-static const struct probe probes[] = {{"echo", echo}, {"told", told}, {"fail", fail}, {"no_answer", no_answer},
-    {"ask", ask}, {"blocks", blocks}, {"read_fd", read_fd}, {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb},
-    {"one_gib", one_gib}, {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer}, {"cpu_loop", cpu_loop},
+static const struct probe probes[] = {{"echo", echo}, {"told", told}, {"fail", fail},
+    {"no_answer", no_answer}, {"ask", ask}, {"blocks", blocks}, {"read_fd", read_fd},
+    {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb}, {"one_gib", one_gib},
+    {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer}, {"cpu_loop", cpu_loop},
     {"system_loop", system_loop}, {"silence", silence}, {"write_fd", write_fd}, {"map_fd", map_fd},
-    {"truncate_fd", truncate_fd}, {"only_these", only_these}, {"give_fds", give_fds}, {"flood", flood},
-    {"flood_blocks", flood_blocks}, {"huge_frame", huge_frame}, {"large_frame", large_frame},
-    {"half_frame", half_frame}, {"half_head", half_head}, {"wrong_type", wrong_type}, {"wrong_id", wrong_id},
-    {"two_results", two_results}, {"close_socket", close_socket}, {"leave", leave}, {"mark", mark}, {"abort", crash}};
+    {"truncate_fd", truncate_fd}, {"only_these", only_these}, {"give_fds", give_fds},
+    {"flood", flood}, {"flood_blocks", flood_blocks}, {"huge_frame", huge_frame},
+    {"large_frame", large_frame}, {"half_frame", half_frame}, {"half_head", half_head},
+    {"wrong_type", wrong_type}, {"wrong_id", wrong_id}, {"two_results", two_results},
+    {"close_socket", close_socket}, {"leave", leave}, {"mark", mark}, {"abort", crash}};
 
 static void call(const struct cell_task *task)
 {
@@ -359,7 +366,8 @@ static bool prepare(void)
 
 int main(int argc, char **argv)
 {
-    static const struct cell_program program = {.name = "probe", .prepare = prepare, .call = call, .ahead = ahead};
+    static const struct cell_program program = {
+        .name = "probe", .prepare = prepare, .call = call, .ahead = ahead};
 
     return cell_main(argc, argv, &program);
 }

@@ -7,8 +7,8 @@
 /* Writes the names of the system calls that must end the process to `out`, one per line. Returns
  * how many bytes that are. */
 size_t probe_calls_list(char *out, size_t size);
-/* Makes the call; when the process lives on, the result says what came of it. False: there is none of this name. parent: our
- * parent's pid, which can't be asked for any more. */
+/* Makes the call; when the process lives on, the result says what came of it. False: there is
+ * none of this name. parent: our parent's pid, which can't be asked for any more. */
 bool probe_calls_run(const char *name, long parent);
 /* Tells the result of a try: "refused: ..." when value is -1, else "allowed: ...". */
 void probe_tell(const char *what, long value);

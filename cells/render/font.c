@@ -1,8 +1,8 @@
-/* font.c - a font of fixed width for the letters that the fourteen fonts of every PDF reader have not: DejaVu Sans Mono, put into the
- * document as it is. See render.h.
+/* font.c - a font of fixed width for the letters that the fourteen fonts of every PDF reader
+ * have not: DejaVu Sans Mono, put into the document as it is. See render.h.
  *
- * Its file is mapped before the walls. Only letters that stand one after the other from left to right are taken: others need shaping.
- */
+ * Its file is mapped before the walls. Only letters that stand one after the other from left to
+ * right are taken: others need shaping. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +67,8 @@ static bool map_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
-    void *p = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0) : MAP_FAILED;
+    void *p = size > 0 ? mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0)
+                       : MAP_FAILED;
 
     if (fd >= 0)
         close(fd);
@@ -85,7 +86,8 @@ static bool map_file(const char *path)
 void font_prepare(void)
 {
     static const char *const places[] = {"/usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf",
-        "/usr/share/fonts/dejavu-sans-mono-fonts/DejaVuSansMono.ttf", "/usr/share/fonts/TTF/DejaVuSansMono.ttf"};
+        "/usr/share/fonts/dejavu-sans-mono-fonts/DejaVuSansMono.ttf",
+        "/usr/share/fonts/TTF/DejaVuSansMono.ttf"};
 
     for (size_t i = 0; !font.p && i < sizeof(places) / sizeof(places[0]); i++)
         map_file(places[i]);
@@ -98,9 +100,9 @@ static bool plain_script(uint32_t c)
 {
     static const struct {
         uint16_t from, to;
-    } ranges[] = {{0x20, 0x7e}, {0xa0, 0x2ff}, {0x370, 0x482}, {0x48a, 0x58f}, {0x10a0, 0x10ff}, {0x1c90, 0x1cbf},
-        {0x1d00, 0x1dbf}, {0x1e00, 0x200a}, {0x2010, 0x2027}, {0x202f, 0x205f}, {0x2070, 0x20cf}, {0x2100, 0x2bff},
-        {0x2c60, 0x2c7f}, {0xfb00, 0xfb06}};
+    } ranges[] = {{0x20, 0x7e}, {0xa0, 0x2ff}, {0x370, 0x482}, {0x48a, 0x58f}, {0x10a0, 0x10ff},
+        {0x1c90, 0x1cbf}, {0x1d00, 0x1dbf}, {0x1e00, 0x200a}, {0x2010, 0x2027}, {0x202f, 0x205f},
+        {0x2070, 0x20cf}, {0x2100, 0x2bff}, {0x2c60, 0x2c7f}, {0xfb00, 0xfb06}};
 
     for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
         if (c >= ranges[i].from && c <= ranges[i].to)
@@ -119,8 +121,8 @@ unsigned font_glyph(uint32_t c)
     if (16 + 8 * n > font.map_n)
         return 0;
     for (size_t i = 0; i < n; i++) {
-        const unsigned char *end = font.map + 14 + 2 * i, *start = end + 2 + 2 * n, *delta = start + 2 * n,
-                            *offset = delta + 2 * n;
+        const unsigned char *end = font.map + 14 + 2 * i, *start = end + 2 + 2 * n,
+                            *delta = start + 2 * n, *offset = delta + 2 * n;
 
         if (c > two(end))
             continue;
@@ -138,13 +140,15 @@ unsigned font_glyph(uint32_t c)
 
 /* ---- in the document ---- */
 
-static qpdf_oh stream_of(struct source *s, const void *p, size_t n, const char *key, long long value)
+static qpdf_oh stream_of(
+    struct source *s, const void *p, size_t n, const char *key, long long value)
 {
     qpdf_oh stream = qpdf_oh_new_stream(s->q), null = qpdf_oh_new_null(s->q);
 
     qpdf_oh_replace_stream_data(s->q, stream, p, n, null, null);
     if (key)
-        qpdf_oh_replace_key(s->q, qpdf_oh_get_dict(s->q, stream), key, qpdf_oh_new_integer(s->q, value));
+        qpdf_oh_replace_key(
+            s->q, qpdf_oh_get_dict(s->q, stream), key, qpdf_oh_new_integer(s->q, value));
     return stream;
 }
 
@@ -180,7 +184,8 @@ static qpdf_oh letters_of(struct source *s)
         uint32_t left = count - i;
 
         if (i % BLOCK == 0)
-            n += (size_t)snprintf(text + n, room - n, "%u beginbfchar\n", left < BLOCK ? left : BLOCK);
+            n += (size_t)snprintf(
+                text + n, room - n, "%u beginbfchar\n", left < BLOCK ? left : BLOCK);
         n += (size_t)snprintf(text + n, room - n, "<%04X> <%04X>\n", font_glyph(list[i]), list[i]);
         if (i % BLOCK == BLOCK - 1 || left == 1)
             n += (size_t)snprintf(text + n, room - n, "endbfchar\n");
@@ -195,17 +200,18 @@ static qpdf_oh letters_of(struct source *s)
 int font_object(struct source *s)
 {
     qpdf_oh descriptor = dictionary(s,
-        "<< /Type /FontDescriptor /FontName /DejaVuSansMono /Flags 5 /FontBBox [-558 -375 718 1042] /ItalicAngle 0 "
-        "/Ascent 928 /Descent -236 /CapHeight 729 /StemV 80 >>",
+        "<< /Type /FontDescriptor /FontName /DejaVuSansMono /Flags 5 /FontBBox [-558 -375 718 "
+        "1042] /ItalicAngle 0 /Ascent 928 /Descent -236 /CapHeight 729 /StemV 80 >>",
         "/FontFile2", stream_of(s, font.p, font.n, "/Length1", (long long)font.n));
     qpdf_oh below = dictionary(s,
-        "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /DejaVuSansMono /CIDSystemInfo << /Registry (Adobe) /Ordering "
-        "(Identity) /Supplement 0 >> /CIDToGIDMap /Identity /DW 602 >>",
+        "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /DejaVuSansMono /CIDSystemInfo << "
+        "/Registry (Adobe) /Ordering (Identity) /Supplement 0 >> /CIDToGIDMap /Identity /DW 602 >>",
         "/FontDescriptor", qpdf_make_indirect_object(s->q, descriptor));
     qpdf_oh list = qpdf_oh_new_array(s->q), whole;
 
     qpdf_oh_append_item(s->q, list, qpdf_make_indirect_object(s->q, below));
-    whole = dictionary(s, "<< /Type /Font /Subtype /Type0 /BaseFont /DejaVuSansMono /Encoding /Identity-H >>",
+    whole = dictionary(s,
+        "<< /Type /Font /Subtype /Type0 /BaseFont /DejaVuSansMono /Encoding /Identity-H >>",
         "/DescendantFonts", list);
     qpdf_oh_replace_key(s->q, whole, "/ToUnicode", letters_of(s));
     return qpdf_oh_get_object_id(s->q, qpdf_make_indirect_object(s->q, whole));

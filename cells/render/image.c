@@ -1,8 +1,9 @@
-/* image.c - images as pages of their physical size; PNG and JPEG. See render.h. Leaves to others: other kinds (pixels.c).
+/* image.c - images as pages of their physical size; PNG and JPEG. See render.h. Leaves to
+ * others: other kinds (pixels.c).
  *
- * JPEG data stay as they are; PNG are decoded and put on white. What a file says of its density counts (PNG pHYs, JFIF, Exif); without it
- * the size is unknown, and the image is fitted to the page.
- */
+ * JPEG data stay as they are; PNG are decoded and put on white. What a file says of its density
+ * counts (PNG pHYs, JFIF, Exif); without it the size is unknown, and the image is fitted to the
+ * page. */
 #include <math.h>
 #include <png.h>
 #include <stdio.h>
@@ -25,8 +26,9 @@ bool image_fair(struct source *s, const struct image *im)
 {
     if (!im->width || !im->height || im->width > IMAGE_SIDE_MAX || im->height > IMAGE_SIDE_MAX ||
         (uint64_t)im->width * im->height > IMAGE_PIXELS_MAX)
-        return source_fail(
-            s, "invalid: the image is %u by %u pixels; 100 million in all can be printed", im->width, im->height);
+        return source_fail(s,
+            "invalid: the image is %u by %u pixels; 100 million in all can be printed", im->width,
+            im->height);
     return true;
 }
 
@@ -101,9 +103,11 @@ struct exif {
     double x, y;
 };
 
-static void exif_entry(const unsigned char *t, size_t n, const unsigned char *e, bool little, struct exif *ret)
+static void exif_entry(
+    const unsigned char *t, size_t n, const unsigned char *e, bool little, struct exif *ret)
 {
-    uint32_t tag = tiff(e, 2, little), value = tiff(e + 8, tag == 0x112 || tag == 0x128 ? 2 : 4, little);
+    uint32_t tag = tiff(e, 2, little),
+             value = tiff(e + 8, tag == 0x112 || tag == 0x128 ? 2 : 4, little);
 
     if (tag == 0x112 && value <= 8)
         ret->orientation = value;
@@ -194,27 +198,32 @@ static bool jpeg_head(struct source *s, struct image *im)
 
 /* ---- the page ---- */
 
-static qpdf_oh image_object(struct source *s, const struct image *im, const struct bytes *data, const char *filter)
+static qpdf_oh image_object(
+    struct source *s, const struct image *im, const struct bytes *data, const char *filter)
 {
     static const char *const spaces[] = {"", "/DeviceGray", "", "/DeviceRGB", "/DeviceCMYK"};
     qpdf_oh stream = qpdf_oh_new_stream(s->q), dict, params = qpdf_oh_new_null(s->q);
     char text[300];
 
-    qpdf_oh_replace_stream_data(
-        s->q, stream, data->p, data->n, filter ? qpdf_oh_new_name(s->q, filter) : qpdf_oh_new_null(s->q), params);
+    qpdf_oh_replace_stream_data(s->q, stream, data->p, data->n,
+        filter ? qpdf_oh_new_name(s->q, filter) : qpdf_oh_new_null(s->q), params);
     snprintf(text, sizeof(text),
-        "<< /Type /XObject /Subtype /Image /Width %u /Height %u /BitsPerComponent 8 /ColorSpace %s%s >>", im->width,
-        im->height, spaces[im->components], im->components == 4 && im->inverted ? " /Decode [1 0 1 0 1 0 1 0]" : "");
+        "<< /Type /XObject /Subtype /Image /Width %u /Height %u /BitsPerComponent 8 /ColorSpace "
+        "%s%s >>",
+        im->width, im->height, spaces[im->components],
+        im->components == 4 && im->inverted ? " /Decode [1 0 1 0 1 0 1 0]" : "");
     dict = qpdf_oh_parse(s->q, text);
     for (qpdf_oh_begin_dict_key_iter(s->q, dict); qpdf_oh_dict_more_keys(s->q);) {
         const char *key = qpdf_oh_dict_next_key(s->q);
 
-        qpdf_oh_replace_key(s->q, qpdf_oh_get_dict(s->q, stream), key, qpdf_oh_get_key(s->q, dict, key));
+        qpdf_oh_replace_key(
+            s->q, qpdf_oh_get_dict(s->q, stream), key, qpdf_oh_get_key(s->q, dict, key));
     }
     return stream;
 }
 
-bool image_add(struct source *s, const struct image *im, const struct bytes *data, const char *filter)
+bool image_add(
+    struct source *s, const struct image *im, const struct bytes *data, const char *filter)
 {
     bool first = s->told.pages == 0;
     double width, height, shown_width, shown_height;
@@ -231,7 +240,8 @@ bool image_add(struct source *s, const struct image *im, const struct bytes *dat
     qpdf_oh_replace_key(s->q, forms, "/I", image_object(s, im, data, filter));
     if (!page_add(s, width, height, content, (size_t)n, "<< >>", forms))
         return false;
-    qpdf_oh_replace_key(s->q, qpdf_get_page_n(s->q, s->told.pages), "/Rotate", qpdf_oh_new_integer(s->q, im->turn));
+    qpdf_oh_replace_key(
+        s->q, qpdf_get_page_n(s->q, s->told.pages), "/Rotate", qpdf_oh_new_integer(s->q, im->turn));
     qpdf_oh_release_all(s->q);
     s->told.pages++;
     shown_width = s->unsized ? 0 : im->turn % 180 ? height : width;

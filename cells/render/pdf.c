@@ -1,4 +1,5 @@
-/* pdf.c - documents as libqpdf holds them: opening, sizes, choosing pages, writing. See render.h. */
+/* pdf.c - documents as libqpdf holds them: opening, sizes, choosing pages, writing. See
+ * render.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +42,8 @@ static bool new_document(struct source *s)
     qpdf_set_suppress_warnings(s->q, QPDF_TRUE);
     if (s->type != RENDER_PDF)
         return !(qpdf_empty_pdf(s->q) & QPDF_ERRORS) || source_good(s);
-    if (qpdf_read_memory(s->q, "document", (const char *)s->bytes.p, s->bytes.n, NULL) & QPDF_ERRORS)
+    if (qpdf_read_memory(s->q, "document", (const char *)s->bytes.p, s->bytes.n, NULL) &
+        QPDF_ERRORS)
         return source_good(s) ? source_fail(s, "invalid: it is damaged") : false;
     return source_good(s);
 }
@@ -82,7 +84,8 @@ bool pdf_look(struct source *s)
     if (!source_good(s) || n <= 0)
         return source_fail(s, "invalid: it has no pages");
     if (n > RENDER_PAGES_MAX)
-        return source_fail(s, "invalid: it has %d pages; %d can be printed at once", n, RENDER_PAGES_MAX);
+        return source_fail(
+            s, "invalid: it has %d pages; %d can be printed at once", n, RENDER_PAGES_MAX);
     qpdf_push_inherited_attributes_to_page(s->q);
     s->told.pages = (uint32_t)n;
     for (int i = 0; i < n; i++) {
@@ -121,16 +124,18 @@ bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n)
     }
     if (!source_good(s))
         return false;
-    return qpdf_get_num_pages(s->q) > 0 || source_fail(s, "pages: page_ranges leaves no page of the document");
+    return qpdf_get_num_pages(s->q) > 0 ||
+           source_fail(s, "pages: page_ranges leaves no page of the document");
 }
 
-bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,
-    qpdf_oh xobjects)
+bool page_add(struct source *s, double width, double height, const char *content, size_t n,
+    const char *resources, qpdf_oh xobjects)
 {
     char text[600];
     qpdf_oh page, stream = qpdf_oh_new_stream(s->q), null = qpdf_oh_new_null(s->q);
 
-    snprintf(text, sizeof(text), "<< /Type /Page /MediaBox [0 0 %.4f %.4f] /Resources %s >>", width, height, resources);
+    snprintf(text, sizeof(text), "<< /Type /Page /MediaBox [0 0 %.4f %.4f] /Resources %s >>", width,
+        height, resources);
     page = qpdf_make_indirect_object(s->q, qpdf_oh_parse(s->q, text));
     qpdf_oh_replace_stream_data(s->q, stream, (const unsigned char *)content, n, null, null);
     qpdf_oh_replace_key(s->q, page, "/Contents", stream);
@@ -142,9 +147,9 @@ bool page_add(struct source *s, double width, double height, const char *content
 
 bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n)
 {
-    static const char *const gone[] = {"/AcroForm", "/OpenAction", "/AA", "/Names", "/Outlines", "/Dests",
-        "/StructTreeRoot", "/MarkInfo", "/Metadata", "/PageLabels", "/Threads", "/URI", "/PieceInfo", "/Perms",
-        "/Legal", "/Collection", "/AF", "/ViewerPreferences"};
+    static const char *const gone[] = {"/AcroForm", "/OpenAction", "/AA", "/Names", "/Outlines",
+        "/Dests", "/StructTreeRoot", "/MarkInfo", "/Metadata", "/PageLabels", "/Threads", "/URI",
+        "/PieceInfo", "/Perms", "/Legal", "/Collection", "/AF", "/ViewerPreferences"};
     qpdf_oh root = qpdf_get_root(s->q);
 
     for (size_t i = 0; i < sizeof(gone) / sizeof(gone[0]); i++)
@@ -161,6 +166,7 @@ bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n)
     *ret_n = qpdf_get_buffer_length(s->q);
     *ret_p = qpdf_get_buffer(s->q);
     if (*ret_n > RENDER_BYTES_MAX)
-        return source_fail(s, "invalid: it becomes %zu bytes; %d can be printed", *ret_n, RENDER_BYTES_MAX);
+        return source_fail(
+            s, "invalid: it becomes %zu bytes; %d can be printed", *ret_n, RENDER_BYTES_MAX);
     return source_good(s);
 }

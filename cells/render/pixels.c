@@ -1,4 +1,5 @@
-/* pixels.c - images that are decoded to dots on white: WebP, the first picture of a GIF, each page of a TIFF. See render.h. */
+/* pixels.c - images that are decoded to dots on white: WebP, the first picture of a GIF, each
+ * page of a TIFF. See render.h. */
 #include <gif_lib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,8 @@ static bool gif_find(GifFileType *g, int *ret_none)
         while (block) {
             GraphicsControlBlock c;
 
-            if (code == GRAPHICS_EXT_FUNC_CODE && DGifExtensionToGCB(block[0], block + 1, &c) == GIF_OK)
+            if (code == GRAPHICS_EXT_FUNC_CODE &&
+                DGifExtensionToGCB(block[0], block + 1, &c) == GIF_OK)
                 *ret_none = c.TransparentColor;
             if (DGifGetExtensionNext(g, &block) != GIF_OK)
                 return false;
@@ -119,7 +121,8 @@ static bool gif_find(GifFileType *g, int *ret_none)
     }
 }
 
-static bool gif_line(GifFileType *g, const ColorMapObject *map, int none, GifPixelType *line, unsigned char *to)
+static bool gif_line(
+    GifFileType *g, const ColorMapObject *map, int none, GifPixelType *line, unsigned char *to)
 {
     if (DGifGetLine(g, line, g->Image.Width) != GIF_OK)
         return false;
@@ -231,7 +234,8 @@ static void tiff_density(TIFF *t, struct image *im)
     float x = 0, y = 0;
 
     TIFFGetFieldDefaulted(t, TIFFTAG_RESOLUTIONUNIT, &unit);
-    if (!TIFFGetField(t, TIFFTAG_XRESOLUTION, &x) || !TIFFGetField(t, TIFFTAG_YRESOLUTION, &y) || unit == RESUNIT_NONE)
+    if (!TIFFGetField(t, TIFFTAG_XRESOLUTION, &x) || !TIFFGetField(t, TIFFTAG_YRESOLUTION, &y) ||
+        unit == RESUNIT_NONE)
         return;
     im->per_inch_x = unit == RESUNIT_CENTIMETER ? (double)x * 2.54 : (double)x;
     im->per_inch_y = unit == RESUNIT_CENTIMETER ? (double)y * 2.54 : (double)y;
@@ -244,7 +248,8 @@ static bool tiff_page(struct source *s, TIFF *t, uint64_t *total)
     struct bytes dots;
     bool good;
 
-    if (!TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &im.width) || !TIFFGetField(t, TIFFTAG_IMAGELENGTH, &im.height))
+    if (!TIFFGetField(t, TIFFTAG_IMAGEWIDTH, &im.width) ||
+        !TIFFGetField(t, TIFFTAG_IMAGELENGTH, &im.height))
         return source_fail(s, "invalid: the image is damaged");
     if (!image_fair(s, &im))
         return false;
@@ -253,7 +258,8 @@ static bool tiff_page(struct source *s, TIFF *t, uint64_t *total)
         return source_fail(s, "invalid: the pages have more than 100 million pixels in all");
     dots.n = (size_t)im.width * im.height;
     dots.p = cell_alloc(4 * dots.n);
-    good = TIFFReadRGBAImageOriented(t, im.width, im.height, (uint32_t *)(void *)dots.p, ORIENTATION_TOPLEFT, 1) == 1;
+    good = TIFFReadRGBAImageOriented(
+               t, im.width, im.height, (uint32_t *)(void *)dots.p, ORIENTATION_TOPLEFT, 1) == 1;
     if (!good)
         source_fail(s, "invalid: the image is damaged");
     onto_white(dots.p, dots.n);
@@ -273,7 +279,8 @@ bool tiff_look(struct source *s)
 
     TIFFSetErrorHandler(NULL);
     TIFFSetWarningHandler(NULL);
-    t = TIFFClientOpen("document", "rm", &from, tiff_read, tiff_write, tiff_seek, tiff_close, tiff_size, NULL, NULL);
+    t = TIFFClientOpen("document", "rm", &from, tiff_read, tiff_write, tiff_seek, tiff_close,
+        tiff_size, NULL, NULL);
     if (!t)
         return source_fail(s, "invalid: the image is damaged");
     do {

@@ -1,6 +1,6 @@
-/* render.h - inside of the `render` cell: a document becomes a PDF whose pages have exactly the medium's size (docs/spec/04-printing.md section 7,
- * 'Prepared document'). Everything ends as pages of a qpdf document, which render_place.c then puts onto the medium.
- */
+/* render.h - inside of the `render` cell: a document becomes a PDF whose pages have exactly the
+ * medium's size (docs/spec/04-printing.md section 7, 'Prepared document'). Everything ends as
+ * pages of a qpdf document, which render_place.c then puts onto the medium. */
 #ifndef WHARF_CELL_RENDER_H
 #define WHARF_CELL_RENDER_H
 
@@ -59,15 +59,16 @@ bool image_fair(struct source *s, const struct image *im);
 void image_exif(const unsigned char *t, size_t n, struct image *im);
 /* Adds the next page, which shows the image. filter: the PDF filter that the data are packed with,
  * or NULL. The data are copied. */
-bool image_add(struct source *s, const struct image *im, const struct bytes *data, const char *filter);
+bool image_add(
+    struct source *s, const struct image *im, const struct bytes *data, const char *filter);
 /* Handles letters beyond Windows-1252 (font.c); font_prepare() maps the font file. */
 void font_prepare(void); /* before the walls */
 unsigned font_glyph(uint32_t c); /* 0: there is no such letter, or no font */
 int font_object(struct source *s); /* the font as an object of the document: its number */
 bool text_lay_out(struct source *s, double width, double height);
 /* Adds a page of that size in points with this content and these resources (a PDF dictionary). */
-bool page_add(struct source *s, double width, double height, const char *content, size_t n, const char *resources,
-    qpdf_oh xobjects);
+bool page_add(struct source *s, double width, double height, const char *content, size_t n,
+    const char *resources, qpdf_oh xobjects);
 
 /* render_place.c: the page as it is shown, and its way onto the medium. */
 struct page_box {

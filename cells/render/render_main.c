@@ -1,4 +1,5 @@
-/* render_main.c - the `render` cell: a document in, what it is as a question, the medium as the answer, a PDF of that medium out. */
+/* render_main.c - the `render` cell: a document in, what it is as a question, the medium as the
+ * answer, a PDF of that medium out. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,11 +7,11 @@
 #include "child.h"
 #include "render.h"
 
-static bool finish(struct source *s, const struct render_wish *wish, const struct render_range *ranges,
-    const unsigned char **ret_p, size_t *ret_n)
+static bool finish(struct source *s, const struct render_wish *wish,
+    const struct render_range *ranges, const unsigned char **ret_p, size_t *ret_n)
 {
-    if (s->type == RENDER_TEXT &&
-        !text_lay_out(s, wish->landscape ? wish->height : wish->width, wish->landscape ? wish->width : wish->height))
+    if (s->type == RENDER_TEXT && !text_lay_out(s, wish->landscape ? wish->height : wish->width,
+                                      wish->landscape ? wish->width : wish->height))
         return false;
     if (!pdf_keep(s, ranges, wish->n_ranges))
         return false;
@@ -117,7 +118,9 @@ static bool prepare(void)
     }
     source_close(&s);
     source_open(&s, RENDER_TIFF, tiff,
-        sizeof(tiff)); /* cut off, but libtiff has sorted its tables, for which glibc asks how much memory there is */
+        /* cut off, but libtiff has sorted its tables, for which glibc asks how much memory there
+         * is */
+        sizeof(tiff));
     source_close(&s);
     return good;
 }

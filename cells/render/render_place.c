@@ -1,8 +1,9 @@
-/* render_place.c - one page of the source onto one page of the medium: box, turning, fit, scale, clipping. See render.h.
+/* render_place.c - one page of the source onto one page of the medium: box, turning, fit, scale,
+ * clipping. See render.h.
  *
- * The page becomes a form of its own, so that nothing that its content leaves behind (an open `q`, a colour) reaches further, and is drawn
- * once through one matrix. Vectors stay vectors. Annotations are drawn too, as the viewer would print them.
- */
+ * The page becomes a form of its own, so that nothing that its content leaves behind (an open
+ * `q`, a colour) reaches further, and is drawn once through one matrix. Vectors stay vectors.
+ * Annotations are drawn too, as the viewer would print them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +98,11 @@ static bool rectangle(struct source *s, qpdf_oh dict, const char *key, double re
 bool page_box(struct source *s, qpdf_oh page, struct page_box *ret)
 {
     double media[4] = {0, 0, 612, 792}, crop[4], width, height;
-    qpdf_oh unit = qpdf_oh_get_key(s->q, page, "/UserUnit"), rotate = qpdf_oh_get_key(s->q, page, "/Rotate");
-    int turn = qpdf_oh_is_number(s->q, rotate) ? (int)fmod(qpdf_oh_get_numeric_value(s->q, rotate), 360) : 0;
+    qpdf_oh unit = qpdf_oh_get_key(s->q, page, "/UserUnit"),
+            rotate = qpdf_oh_get_key(s->q, page, "/Rotate");
+    int turn = qpdf_oh_is_number(s->q, rotate)
+                   ? (int)fmod(qpdf_oh_get_numeric_value(s->q, rotate), 360)
+                   : 0;
 
     rectangle(s, page, "/MediaBox", media);
     if (rectangle(s, page, "/CropBox", crop)) {
@@ -132,10 +136,11 @@ void page_shown(const struct page_box *box, double *ret_width, double *ret_heigh
 
 /* ---- the way ---- */
 
-static double fit_of(
-    const struct source *s, const struct render_wish *w, double width, double height, double to_width, double to_height)
+static double fit_of(const struct source *s, const struct render_wish *w, double width,
+    double height, double to_width, double to_height)
 {
-    double least = fmin(to_width / width, to_height / height), most = fmax(to_width / width, to_height / height);
+    double least = fmin(to_width / width, to_height / height),
+           most = fmax(to_width / width, to_height / height);
 
     switch ((enum render_fit)w->fit) {
     case RENDER_FIT_NONE:
@@ -150,7 +155,8 @@ static double fit_of(
     return 1;
 }
 
-static struct matrix way(const struct source *s, const struct page_box *box, const struct render_wish *w)
+static struct matrix way(
+    const struct source *s, const struct page_box *box, const struct render_wish *w)
 {
     double width = box->width * box->unit, height = box->height * box->unit;
     double canvas_width = w->width, canvas_height = w->height, scale;
@@ -174,7 +180,8 @@ static struct matrix way(const struct source *s, const struct page_box *box, con
  * nothing is shown. */
 static bool appearance(struct source *s, qpdf_oh annotation, qpdf_oh *ret)
 {
-    qpdf_oh flags = qpdf_oh_get_key(s->q, annotation, "/F"), looks = qpdf_oh_get_key(s->q, annotation, "/AP"), state;
+    qpdf_oh flags = qpdf_oh_get_key(s->q, annotation, "/F"),
+            looks = qpdf_oh_get_key(s->q, annotation, "/AP"), state;
 
     if (qpdf_oh_is_integer(s->q, flags) && qpdf_oh_get_int_value(s->q, flags) & 2)
         return false; /* hidden */
@@ -190,10 +197,12 @@ static bool appearance(struct source *s, qpdf_oh annotation, qpdf_oh *ret)
 
 /* Computes the matrix of an appearance (PDF 1.7 section 12.5.5): its box, through its own matrix,
  * is put onto the annotation's rectangle. */
-static bool appearance_matrix(struct source *s, qpdf_oh annotation, qpdf_oh look, struct matrix *ret)
+static bool appearance_matrix(
+    struct source *s, qpdf_oh annotation, qpdf_oh look, struct matrix *ret)
 {
     qpdf_oh dict = qpdf_oh_get_dict(s->q, look);
-    double rect[4], box[4], m[6] = {1, 0, 0, 1, 0, 0}, low_x = 1e9, low_y = 1e9, high_x = -1e9, high_y = -1e9, sx, sy;
+    double rect[4], box[4], m[6] = {1, 0, 0, 1, 0, 0}, low_x = 1e9, low_y = 1e9, high_x = -1e9,
+                            high_y = -1e9, sx, sy;
 
     if (!rectangle(s, annotation, "/Rect", rect) || !rectangle(s, dict, "/BBox", box))
         return false;
@@ -228,8 +237,8 @@ static void draw(struct content *c, const struct matrix *m, const char *name)
         c->cap = c->cap * 2 + 1024;
         c->p = cell_realloc(c->p, c->cap);
     }
-    c->n += (size_t)snprintf(c->p + c->n, c->cap - c->n, "q %.6f %.6f %.6f %.6f %.6f %.6f cm /%s Do Q\n", m->a, m->b,
-        m->c, m->d, m->e, m->f, name);
+    c->n += (size_t)snprintf(c->p + c->n, c->cap - c->n,
+        "q %.6f %.6f %.6f %.6f %.6f %.6f cm /%s Do Q\n", m->a, m->b, m->c, m->d, m->e, m->f, name);
 }
 
 /* Makes a form of the page's content and resources. */
@@ -248,8 +257,8 @@ static bool as_form(struct source *s, qpdf_oh page, const struct page_box *box, 
     }
     *ret_form = qpdf_oh_new_stream(s->q);
     snprintf(dict_text, sizeof(dict_text),
-        "<< /Type /XObject /Subtype /Form /BBox [%.6f %.6f %.6f %.6f] /Resources << >> >>", box->x, box->y,
-        box->x + box->width, box->y + box->height);
+        "<< /Type /XObject /Subtype /Form /BBox [%.6f %.6f %.6f %.6f] /Resources << >> >>", box->x,
+        box->y, box->x + box->width, box->y + box->height);
     dict = qpdf_oh_parse(s->q, dict_text);
     if (qpdf_oh_is_dictionary(s->q, resources))
         qpdf_oh_replace_key(s->q, dict, "/Resources", resources);
@@ -260,7 +269,8 @@ static bool as_form(struct source *s, qpdf_oh page, const struct page_box *box, 
     for (qpdf_oh_begin_dict_key_iter(s->q, dict); qpdf_oh_dict_more_keys(s->q);) {
         const char *key = qpdf_oh_dict_next_key(s->q);
 
-        qpdf_oh_replace_key(s->q, qpdf_oh_get_dict(s->q, *ret_form), key, qpdf_oh_get_key(s->q, dict, key));
+        qpdf_oh_replace_key(
+            s->q, qpdf_oh_get_dict(s->q, *ret_form), key, qpdf_oh_get_key(s->q, dict, key));
     }
     return source_good(s);
 }
@@ -281,7 +291,8 @@ static void draw_annotations(
             continue;
         snprintf(name, sizeof(name), "/A%d", i);
         qpdf_oh_replace_key(s->q, forms, name, look);
-        qpdf_oh_replace_key(s->q, qpdf_oh_get_dict(s->q, look), "/Subtype", qpdf_oh_new_name(s->q, "/Form"));
+        qpdf_oh_replace_key(
+            s->q, qpdf_oh_get_dict(s->q, look), "/Subtype", qpdf_oh_new_name(s->q, "/Form"));
         m = times(m, to_page);
         draw(content, &m, name + 1);
     }
@@ -289,13 +300,14 @@ static void draw_annotations(
 
 bool page_place(struct source *s, qpdf_oh page, const struct render_wish *wish)
 {
-    static const char *const gone[] = {"/CropBox", "/TrimBox", "/BleedBox", "/ArtBox", "/Rotate", "/UserUnit",
-        "/Annots", "/Group", "/AA", "/B", "/Thumb", "/Metadata", "/StructParents", "/PieceInfo", "/VP"};
+    static const char *const gone[] = {"/CropBox", "/TrimBox", "/BleedBox", "/ArtBox", "/Rotate",
+        "/UserUnit", "/Annots", "/Group", "/AA", "/B", "/Thumb", "/Metadata", "/StructParents",
+        "/PieceInfo", "/VP"};
     struct content content = {0};
     struct page_box box;
     struct matrix m;
-    qpdf_oh form, forms = qpdf_oh_new_dictionary(s->q), resources = qpdf_oh_new_dictionary(s->q), stream,
-                  null = qpdf_oh_new_null(s->q);
+    qpdf_oh form, forms = qpdf_oh_new_dictionary(s->q), resources = qpdf_oh_new_dictionary(s->q),
+                  stream, null = qpdf_oh_new_null(s->q);
     char media[100];
 
     if (!page_box(s, page, &box) || !as_form(s, page, &box, &form))

@@ -1,8 +1,9 @@
-/* render_text.c - plain text as pages: Courier, ten points, twelve to the line, a quarter inch of margin. See render.h.
+/* render_text.c - plain text as pages: Courier, ten points, twelve to the line, a quarter inch
+ * of margin. See render.h.
  *
- * The fourteen fonts that every PDF reader has know the letters of Western Europe (Windows-1252). A text with others is set in a font that
- * the document carries along (font.c). What that one has not, or what needs shaping, is refused rather than printed with holes.
- */
+ * The fourteen fonts that every PDF reader has know the letters of Western Europe
+ * (Windows-1252). A text with others is set in a font that the document carries along (font.c).
+ * What that one has not, or what needs shaping, is refused rather than printed with holes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +39,8 @@ static void put(struct sheet *t, const char *bytes, size_t n)
 
 static bool end_page(struct source *s, struct sheet *t)
 {
-    static const char fonts[] =
-        "<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding >> >> >>";
+    static const char fonts[] = "<< /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Courier "
+                                "/Encoding /WinAnsiEncoding >> >> >>";
     bool good;
 
     if (s->told.pages == RENDER_PAGES_MAX)
@@ -48,7 +49,8 @@ static bool end_page(struct source *s, struct sheet *t)
     good = page_add(s, t->width, t->height, t->p, t->n, t->wide ? "<< /Font << >> >>" : fonts, 0);
     if (good && t->wide)
         qpdf_oh_replace_key(s->q,
-            qpdf_oh_get_key(s->q, qpdf_oh_get_key(s->q, qpdf_get_page_n(s->q, s->told.pages), "/Resources"), "/Font"),
+            qpdf_oh_get_key(s->q,
+                qpdf_oh_get_key(s->q, qpdf_get_page_n(s->q, s->told.pages), "/Resources"), "/Font"),
             "/F", qpdf_get_object_by_id(s->q, t->font, 0));
     qpdf_oh_release_all(s->q);
     s->told.pages++;
@@ -60,8 +62,8 @@ static bool end_page(struct source *s, struct sheet *t)
 static void begin_page(struct sheet *t)
 {
     char head[100];
-    int n = snprintf(head, sizeof(head), "BT /F %.1f Tf %.1f TL %.2f %.2f Td %c", SIZE, LEADING, MARGIN,
-        t->height - MARGIN - SIZE, t->wide ? '<' : '(');
+    int n = snprintf(head, sizeof(head), "BT /F %.1f Tf %.1f TL %.2f %.2f Td %c", SIZE, LEADING,
+        MARGIN, t->height - MARGIN - SIZE, t->wide ? '<' : '(');
 
     put(t, head, (size_t)n);
 }
@@ -94,7 +96,11 @@ static bool put_letter(struct source *s, struct sheet *t, unsigned c)
 /* Reads the next letter of UTF-8. Returns 0 when it is none. */
 static uint32_t decode(const unsigned char *p, size_t n, size_t *ret_n)
 {
-    unsigned more = p[0] < 0x80 ? 0 : p[0] >> 5 == 6 ? 1 : p[0] >> 4 == 14 ? 2 : p[0] >> 3 == 30 ? 3 : 4;
+    unsigned more = p[0] < 0x80       ? 0
+                    : p[0] >> 5 == 6  ? 1
+                    : p[0] >> 4 == 14 ? 2
+                    : p[0] >> 3 == 30 ? 3
+                                      : 4;
     uint32_t c = more ? p[0] & (0x3fu >> more) : p[0];
 
     if (more > 3 || more >= n)
@@ -111,9 +117,9 @@ static uint32_t decode(const unsigned char *p, size_t n, size_t *ret_n)
 /* Returns the letter's place in Windows-1252, or 0. */
 static unsigned char western(uint32_t c)
 {
-    static const uint16_t high[32] = {0x20ac, 0, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021, 0x2c6, 0x2030, 0x160,
-        0x2039, 0x152, 0, 0x17d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x2dc, 0x2122, 0x161,
-        0x203a, 0x153, 0, 0x17e, 0x178};
+    static const uint16_t high[32] = {0x20ac, 0, 0x201a, 0x192, 0x201e, 0x2026, 0x2020, 0x2021,
+        0x2c6, 0x2030, 0x160, 0x2039, 0x152, 0, 0x17d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+        0x2013, 0x2014, 0x2dc, 0x2122, 0x161, 0x203a, 0x153, 0, 0x17e, 0x178};
 
     if ((c >= 0x20 && c < 0x7f) || (c >= 0xa0 && c <= 0xff))
         return (unsigned char)c;
@@ -143,7 +149,8 @@ static bool put_character(struct source *s, struct sheet *t, uint32_t c)
     }
     letter = t->wide ? font_glyph(c) : western(c);
     if (!letter)
-        return source_fail(s, "invalid: its character U+%04X can't be printed as text; send a PDF", (unsigned)c);
+        return source_fail(
+            s, "invalid: its character U+%04X can't be printed as text; send a PDF", (unsigned)c);
     return put_letter(s, t, letter);
 }
 

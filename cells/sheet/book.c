@@ -34,13 +34,15 @@ static bool read_book(struct book b, int fd, const char *wanted, char error[200]
     return good;
 }
 
-bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200])
+bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n),
+    void *arg, char error[200])
 {
     return read_book((struct book){.sink = sink, .arg = arg}, fd, wanted, error);
 }
 
-bool book_read_parsed(
-    int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200])
+bool book_read_parsed(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n),
+    void *arg, char error[200])
 {
-    return read_book((struct book){.sink = sink, .arg = arg, .parser_only = true}, fd, wanted, error);
+    return read_book(
+        (struct book){.sink = sink, .arg = arg, .parser_only = true}, fd, wanted, error);
 }

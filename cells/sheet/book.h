@@ -53,14 +53,14 @@ struct book {
     bool parser_only; /* for tests: plain rows too go through the XML parser */
 };
 
-/* Reads the wanted sheet (name, 1-based number, or "" for the first visible one) and hands its blocks to sink. False: error is
- * "code: text". */
-bool book_read(
-    int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
+/* Reads the wanted sheet (name, 1-based number, or "" for the first visible one) and hands its
+ * blocks to sink. False: error is "code: text". */
+bool book_read(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n),
+    void *arg, char error[200]);
 /* Reads with the same result as book_read(), but slower: every row goes through the XML parser.
  * For tests. */
-bool book_read_parsed(
-    int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n), void *arg, char error[200]);
+bool book_read_parsed(int fd, const char *wanted, void (*sink)(void *arg, const void *p, size_t n),
+    void *arg, char error[200]);
 
 /* ---- xml.c ---- */
 
@@ -73,9 +73,10 @@ struct xml {
     void (*start)(struct xml *x, const char *name, const char **attributes);
     void (*end)(struct xml *x, const char *name);
     void (*text)(struct xml *x, const char *p, int n);
-    /* May be NULL. Takes whole elements from the beginning of the bytes, which then never reach the parser; called where content may
-     * stand, between elements, when `start` or `end` has said so by xml_clear. Returns how many bytes it took; *ret_more: the next
-     * element may be its too, but does not end in the bytes. */
+    /* May be NULL. Takes whole elements from the beginning of the bytes, which then never reach
+     * the parser; called where content may stand, between elements, when `start` or `end` has
+     * said so by xml_clear. Returns how many bytes it took; *ret_more: the next element may be
+     * its too, but does not end in the bytes. */
     size_t (*plain)(struct xml *x, char *p, size_t n, bool *ret_more);
     const char *stop; /* how tags end behind which it may be asked */
     bool clear;

@@ -1,4 +1,5 @@
-/* parts.c - which part of the archive is what: relationships, the workbook's list of sheets, styles. */
+/* parts.c - which part of the archive is what: relationships, the workbook's list of sheets,
+ * styles. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,10 +71,12 @@ static void relation_start(struct xml *x, const char *name, const char **attribu
 {
     struct relations *r = x->arg;
     const char *id = xml_attribute(attributes, "Id"), *type = xml_attribute(attributes, "Type");
-    const char *target = xml_attribute(attributes, "Target"), *mode = xml_attribute(attributes, "TargetMode");
+    const char *target = xml_attribute(attributes, "Target"),
+               *mode = xml_attribute(attributes, "TargetMode");
 
     /* external ones are never followed */
-    if (strcmp(name, "Relationship") != 0 || !id || !type || !target || (mode && strcmp(mode, "External") == 0))
+    if (strcmp(name, "Relationship") != 0 || !id || !type || !target ||
+        (mode && strcmp(mode, "External") == 0))
         return;
     if (r->n == ZIP_ENTRIES_MAX) {
         xml_fail(x, "file.too_complex", "the spreadsheet has more than 2000 relationships");
@@ -103,7 +106,8 @@ static bool relations_read(struct book *b, struct relations *r, const char *from
     struct xml x = {.book = b, .arg = r, .start = relation_start};
 
     *r = (struct relations){.from = from};
-    if (snprintf(name, sizeof(name), "%.*s_rels/%s.rels", folder, from, from + folder) >= (int)sizeof(name))
+    if (snprintf(name, sizeof(name), "%.*s_rels/%s.rels", folder, from, from + folder) >=
+        (int)sizeof(name))
         return true;
     entry = zip_find(&b->zip, name);
     return !entry || xml_read(&x, entry, true);
@@ -111,10 +115,12 @@ static bool relations_read(struct book *b, struct relations *r, const char *from
 
 /* Finds a relationship by type and id. Transitional and strict documents name the same types in
  * different words before the last. */
-static const struct relation *relation_of(const struct relations *r, const char *type, const char *id)
+static const struct relation *relation_of(
+    const struct relations *r, const char *type, const char *id)
 {
     for (size_t i = 0; i < r->n; i++)
-        if ((!type || ends_with(r->list[i].type, type)) && (!id || strcmp(r->list[i].id, id) == 0) && r->list[i].part)
+        if ((!type || ends_with(r->list[i].type, type)) &&
+            (!id || strcmp(r->list[i].id, id) == 0) && r->list[i].part)
             return &r->list[i];
     return NULL;
 }
@@ -134,7 +140,8 @@ struct workbook {
 
 static bool is_true(const char *value)
 {
-    return value && (strcmp(value, "1") == 0 || strcmp(value, "true") == 0 || strcmp(value, "on") == 0);
+    return value &&
+           (strcmp(value, "1") == 0 || strcmp(value, "true") == 0 || strcmp(value, "on") == 0);
 }
 
 static void workbook_start(struct xml *x, const char *name, const char **attributes)
@@ -152,10 +159,12 @@ static void workbook_start(struct xml *x, const char *name, const char **attribu
     if (w->n == SHEETS_MAX)
         xml_fail(x, "file.too_complex", "the workbook has more than 1024 sheets");
     else
-        w->sheets[w->n++] = (struct sheet){copy(title), copy(id), state && strcmp(state, "visible") != 0};
+        w->sheets[w->n++] = (struct sheet){
+            copy(title), copy(id), state && strcmp(state, "visible") != 0};
 }
 
-static const struct sheet *choose(const struct workbook *w, const struct relations *r, const char *wanted)
+static const struct sheet *choose(
+    const struct workbook *w, const struct relations *r, const char *wanted)
 {
     char *end;
     unsigned long number = strtoul(wanted, &end, 10);
@@ -194,10 +203,12 @@ static bool choose_sheet(
         chosen = choose(w, &r, wanted);
         place = chosen ? relation_of(&r, "/worksheet", chosen->id) : NULL;
         if (!chosen && wanted[0]) {
-            snprintf(text, sizeof(text), "file.sheet: the workbook has no sheet \"%.100s\"", wanted);
+            snprintf(
+                text, sizeof(text), "file.sheet: the workbook has no sheet \"%.100s\"", wanted);
             good = zip_fail(&b->zip, "param.invalid", text);
         } else if (!place) {
-            good = zip_fail(&b->zip, "file.xlsx_invalid", "the workbook has no sheet with cells to read");
+            good = zip_fail(
+                &b->zip, "file.xlsx_invalid", "the workbook has no sheet with cells to read");
         } else {
             *ret_name = copy(chosen->name);
             b->sheet_part = copy(place->part);
@@ -224,7 +235,8 @@ bool parts_find(struct book *b, const char *wanted, char **ret_name)
     if (main)
         entry = zip_find(&b->zip, main->part);
     if (good && main && ends_with(main->part, ".bin"))
-        good = zip_fail(&b->zip, "file.unsupported_type", "binary workbooks (XLSB) can't be read; save it as XLSX");
+        good = zip_fail(&b->zip, "file.unsupported_type",
+            "binary workbooks (XLSB) can't be read; save it as XLSX");
     else if (good && !entry)
         good = zip_fail(&b->zip, "file.xlsx_invalid", "the archive holds no workbook");
     if (good)
@@ -265,7 +277,8 @@ static void style_start(struct xml *x, const char *name, const char **attributes
 {
     struct styles *s = x->arg;
     struct book *b = x->book;
-    const char *id = xml_attribute(attributes, "numFmtId"), *code = xml_attribute(attributes, "formatCode");
+    const char *id = xml_attribute(attributes, "numFmtId"),
+               *code = xml_attribute(attributes, "formatCode");
     unsigned number = id ? (unsigned)strtoul(id, NULL, 10) : 0;
 
     if (strcmp(name, "cellXfs") == 0)

@@ -1,8 +1,9 @@
-/* plain.c - one row of a sheet in the form in which nearly all rows are written, taken apart without the XML parser.
+/* plain.c - one row of a sheet in the form in which nearly all rows are written, taken apart
+ * without the XML parser.
  *
- * Plain is: ASCII without control characters; known attributes in double quotes, none twice, no references; of a cell a formula of plain
- * text, a value, or one inline text. All else, though it may be good XML, is left to expat, which also judges what is no XML at all.
- */
+ * Plain is: ASCII without control characters; known attributes in double quotes, none twice, no
+ * references; of a cell a formula of plain text, a value, or one inline text. All else, though
+ * it may be good XML, is left to expat, which also judges what is no XML at all. */
 #include <string.h>
 
 #include "book.h"
@@ -60,8 +61,9 @@ static bool is_name(struct slice name, const char *word)
 
 static bool row_attributes(char **p, struct slice *ret_number)
 {
-    static const char *const known[] = {"r", "spans", "s", "customFormat", "ht", "hidden", "customHeight",
-        "outlineLevel", "collapsed", "thickTop", "thickBot", "ph", "x14ac:dyDescent"};
+    static const char *const known[] = {"r", "spans", "s", "customFormat", "ht", "hidden",
+        "customHeight", "outlineLevel", "collapsed", "thickTop", "thickBot", "ph",
+        "x14ac:dyDescent"};
     enum { KNOWN = sizeof(known) / sizeof(known[0]) };
     struct slice name, value;
     unsigned met = 0;
@@ -92,7 +94,10 @@ static bool cell_attributes(char **p, struct plain_cell *c)
 
         if (!attribute(p, &name, &value) || name.n != 1)
             return false;
-        at = name.p[0] == 'r' ? &c->ref : name.p[0] == 't' ? &c->type : name.p[0] == 's' ? &c->style : NULL;
+        at = name.p[0] == 'r'   ? &c->ref
+             : name.p[0] == 't' ? &c->type
+             : name.p[0] == 's' ? &c->style
+                                : NULL;
         if (!at || at->p)
             return false;
         *at = value;
@@ -122,7 +127,8 @@ static bool cell_content(char **p, struct plain_cell *c)
 static bool cell(char **p, struct plain_cell *c)
 {
     *c = (struct plain_cell){{NULL, 0}};
-    return TAKES(p, "<c") && cell_attributes(p, c) && (TAKES(p, "/>") || (TAKES(p, ">") && cell_content(p, c)));
+    return TAKES(p, "<c") && cell_attributes(p, c) &&
+           (TAKES(p, "/>") || (TAKES(p, ">") && cell_content(p, c)));
 }
 
 /* Reads a row that ends in the bytes, from behind its "<row"; on return *p is where it ended, or

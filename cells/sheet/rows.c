@@ -1,4 +1,5 @@
-/* rows.c - the rows of a sheet as blocks (services/import/sheet_wire.h). Empty rows and cells cost nothing beyond their XML. */
+/* rows.c - the rows of a sheet as blocks (services/import/sheet_wire.h). Empty rows and cells
+ * cost nothing beyond their XML. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -169,7 +170,8 @@ static void put_cell(struct xml *x, struct reading *r, const char *p, size_t n, 
     if (r->column >= COLUMNS_MAX) {
         xml_fail(x, "file.too_complex", "the sheet has more than 512 columns");
     } else if (n > CELL_MAX || r->block.n - r->row_at + n > ROW_MAX) {
-        xml_fail(x, "file.too_complex", "a cell of the sheet is longer than 1 MiB, or a row than 4 MiB");
+        xml_fail(
+            x, "file.too_complex", "a cell of the sheet is longer than 1 MiB, or a row than 4 MiB");
     } else {
         text_add(&r->block, &c, sizeof(c));
         text_add(&r->block, p, n);
@@ -301,13 +303,14 @@ static enum kind kind_of(const char *type)
 }
 
 /* Begins a cell. An attribute that is NULL is absent. */
-static void begin_cell(
-    struct xml *x, struct reading *r, const char *ref, size_t ref_n, const char *type, const char *style)
+static void begin_cell(struct xml *x, struct reading *r, const char *ref, size_t ref_n,
+    const char *type, const char *style)
 {
     uint32_t row = r->row;
 
     r->column = r->next_column;
-    if (ref && (!cell_name(ref, ref + ref_n, &r->column, &row) || row != r->row || r->column < r->next_column)) {
+    if (ref && (!cell_name(ref, ref + ref_n, &r->column, &row) || row != r->row ||
+                   r->column < r->next_column)) {
         xml_fail(x, "file.xlsx_invalid", "the cells of the sheet are out of order");
         return;
     }
@@ -344,7 +347,8 @@ static void on_start(struct xml *x, const char *name, const char **attributes)
         if (strcmp(name, "rPh") == 0)
             r->phonetic++;
         /* of a formula only the stored value counts; of inline text what is in t */
-        r->collect = r->kind == INLINE ? strcmp(name, "t") == 0 && !r->phonetic : strcmp(name, "v") == 0;
+        r->collect = r->kind == INLINE ? strcmp(name, "t") == 0 && !r->phonetic
+                                       : strcmp(name, "v") == 0;
     } else if (r->in_row && name[0] == 'c' && !name[1]) {
         cell_start(x, r, attributes);
     } else if (r->in_data && !r->in_row && strcmp(name, "row") == 0) {

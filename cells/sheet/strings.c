@@ -38,7 +38,8 @@ static void keep(struct xml *x, struct text_buf *now)
     char *s;
 
     if (b->n_strings == STRINGS_MAX || b->string_bytes + n > STRINGS_BYTES_MAX) {
-        xml_fail(x, "file.too_complex", "the workbook has more than 2 000 000 texts, or 256 MB of them");
+        xml_fail(
+            x, "file.too_complex", "the workbook has more than 2 000 000 texts, or 256 MB of them");
         return;
     }
     if (b->n_strings == b->cap_strings) {
@@ -79,7 +80,8 @@ bool strings_read(struct book *b)
 {
     const struct zip_entry *entry = b->strings_part ? zip_find(&b->zip, b->strings_part) : NULL;
     struct reading r = {0};
-    struct xml x = {.book = b, .arg = &r, .start = string_start, .end = string_end, .text = string_text};
+    struct xml x = {
+        .book = b, .arg = &r, .start = string_start, .end = string_end, .text = string_text};
     bool good = !entry || xml_read(&x, entry, true);
 
     free(r.now.p);

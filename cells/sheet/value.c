@@ -12,7 +12,8 @@ enum { DIGITS_MAX = 15, LAST_SERIAL = 2958465 /* 9999-12-31 */, LEAP_ERROR = 60,
 
 bool format_number_is_date(unsigned id)
 {
-    return (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
+    return (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) ||
+           (id >= 50 && id <= 58);
 }
 
 /* Tells whether a bracket counts time: [h], [mm] and the like do; other brackets hold colours,
@@ -117,7 +118,8 @@ static void civil(int64_t days, int *y, int *m, int *d)
 {
     int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
     int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year + year / 4 - year / 100), month = (5 * of_year + 2) / 153;
+    int64_t of_year = of_era - (365 * year + year / 4 - year / 100),
+            month = (5 * of_year + 2) / 153;
 
     *d = (int)(of_year - (153 * month + 2) / 5 + 1);
     *m = (int)(month < 10 ? month + 3 : month - 9);
@@ -144,7 +146,8 @@ size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40])
         ms -= 86400000;
         day++;
     }
-    /* serial 0 is 1899-12-31; a 29 February 1900 that never was stands at 60: it, and all after it, are one too high */
+    /* serial 0 is 1899-12-31; a 29 February 1900 that never was stands at 60: it, and all after
+     * it, are one too high */
     if (epoch_1904)
         day += -24107;
     else
@@ -152,8 +155,8 @@ size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40])
     civil(day, &y, &m, &d);
     if (y > 9999)
         return 0;
-    return (size_t)snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", y, m, d, (int)(ms / 3600000),
-        (int)(ms / 60000 % 60), (int)(ms / 1000 % 60), (int)(ms % 1000));
+    return (size_t)snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", y, m, d,
+        (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60), (int)(ms % 1000));
 }
 
 /* ---- texts ---- */
@@ -180,7 +183,8 @@ size_t value_unescape(char *p, size_t n)
     if (n < 7 || !memmem(p, n, "_x", 2))
         return n;
     for (size_t i = 0; i < n; i++) {
-        int v = n - i >= 7 && p[i] == '_' && p[i + 1] == 'x' && p[i + 6] == '_' ? hex4(p + i + 2) : -1;
+        int v = n - i >= 7 && p[i] == '_' && p[i + 1] == 'x' && p[i + 6] == '_' ? hex4(p + i + 2)
+                                                                                : -1;
 
         /* NUL and halves of pairs are no text */
         if (v > 0 && (v < 0xD800 || v > 0xDFFF)) {

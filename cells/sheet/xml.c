@@ -1,4 +1,5 @@
-/* xml.c - a part of the archive as XML events, without document types, entities and depths that no spreadsheet has. */
+/* xml.c - a part of the archive as XML events, without document types, entities and depths that
+ * no spreadsheet has. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,9 @@
 
 enum {
     ROOM = 4 * ZIP_BLOCK, /* a plain element is shorter */
-    TAG_MAX = 1 << 20, /* what is not whole is looked at again with every block: a long comment would cost its square */
+    /* what is not whole is looked at again with every block: a long comment would cost its
+     * square */
+    TAG_MAX = 1 << 20,
 };
 
 void xml_fail(struct xml *x, const char *code, const char *text)
@@ -57,15 +60,18 @@ static void on_text(void *arg, const char *p, int n)
     x->text(x, p, n);
 }
 
-static void on_doctype(void *arg, const char *name, const char *system, const char *public, int internal)
+static void on_doctype(
+    void *arg, const char *name, const char *system, const char *public, int internal)
 {
-    xml_fail(arg, "file.xlsx_invalid", "the spreadsheet declares a document type, which spreadsheets do not");
+    xml_fail(arg, "file.xlsx_invalid",
+        "the spreadsheet declares a document type, which spreadsheets do not");
 }
 
 void xml_clear(struct xml *x)
 {
     x->clear = true;
-    x->clear_at = (long long)XML_GetCurrentByteIndex(x->parser) + XML_GetCurrentByteCount(x->parser);
+    x->clear_at = (long long)XML_GetCurrentByteIndex(x->parser) +
+                  XML_GetCurrentByteCount(x->parser);
 }
 
 static bool feed(struct xml *x, const char *p, size_t n, bool last)
@@ -75,10 +81,12 @@ static bool feed(struct xml *x, const char *p, size_t n, bool last)
     if (XML_Parse(x->parser, p, (int)n, last) != XML_STATUS_OK) {
         if (XML_GetErrorCode(x->parser) == XML_ERROR_NO_MEMORY)
             cell_out_of_memory();
-        return zip_fail(&x->book->zip, "file.xlsx_invalid", XML_ErrorString(XML_GetErrorCode(x->parser)));
+        return zip_fail(
+            &x->book->zip, "file.xlsx_invalid", XML_ErrorString(XML_GetErrorCode(x->parser)));
     }
     if (!last && x->fed - (long long)XML_GetCurrentByteIndex(x->parser) > TAG_MAX)
-        return zip_fail(&x->book->zip, "file.too_complex", "a tag or comment of the spreadsheet is longer than 1 MiB");
+        return zip_fail(&x->book->zip, "file.too_complex",
+            "a tag or comment of the spreadsheet is longer than 1 MiB");
     /* anything between the tag and here may be the beginning of something that is not whole yet */
     x->clear = x->clear && x->clear_at == x->fed;
     return true;

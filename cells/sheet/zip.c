@@ -97,7 +97,8 @@ static bool find_directory(struct zip *zip, struct directory *d)
             const unsigned char *p = tail + i - 1;
             uint64_t end = zip->size - n + i - 1;
 
-            /* the comment must fill the rest, so that nothing can stand for an end record by chance */
+            /* the comment must fill the rest, so that nothing can stand for an end record by
+             * chance */
             if (u32(p) != 0x06054b50 || u16(p + 20) != n - (i - 1) - END_BYTES)
                 continue;
             found = true;
@@ -112,7 +113,8 @@ static bool find_directory(struct zip *zip, struct directory *d)
 }
 
 /* Reads sizes and places over 32 bits. */
-static void wide_fields(const unsigned char *extra, size_t n, bool size_is_wide, struct zip_entry *e)
+static void wide_fields(
+    const unsigned char *extra, size_t n, bool size_is_wide, struct zip_entry *e)
 {
     while (n >= 4) {
         size_t k = u16(extra + 2);
@@ -138,13 +140,15 @@ static void wide_fields(const unsigned char *extra, size_t n, bool size_is_wide,
 /* Tells whether the name is a plain relative path; others are not taken. */
 static bool good_name(const char *name, size_t n)
 {
-    if (n == 0 || memchr(name, 0, n) || memchr(name, '\\', n) || memchr(name, ':', n) || name[0] == '/')
+    if (n == 0 || memchr(name, 0, n) || memchr(name, '\\', n) || memchr(name, ':', n) ||
+        name[0] == '/')
         return false;
     for (size_t i = 0; i < n;) {
         const char *slash = memchr(name + i, '/', n - i);
         size_t k = slash ? (size_t)(slash - name) - i : n - i;
 
-        if ((k == 2 && memcmp(name + i, "..", 2) == 0) || (k == 1 && name[i] == '.') || (k == 0 && i < n))
+        if ((k == 2 && memcmp(name + i, "..", 2) == 0) || (k == 1 && name[i] == '.') ||
+            (k == 0 && i < n))
             return false;
         i += k + 1;
     }
@@ -189,8 +193,9 @@ static bool locate(struct zip *zip, struct zip_entry *e, uint64_t directory)
     char name[1024];
     size_t n = strlen(e->name);
 
-    if (!read_at(zip, e->header, local, sizeof(local)) || u32(local) != 0x04034b50 || u16(local + 26) != n ||
-        n > sizeof(name) || !read_at(zip, e->header + LOCAL_BYTES, name, n) || memcmp(name, e->name, n) != 0)
+    if (!read_at(zip, e->header, local, sizeof(local)) || u32(local) != 0x04034b50 ||
+        u16(local + 26) != n || n > sizeof(name) ||
+        !read_at(zip, e->header + LOCAL_BYTES, name, n) || memcmp(name, e->name, n) != 0)
         return broken(zip, "the archive's directory and its parts do not agree");
     e->data = e->header + LOCAL_BYTES + n + u16(local + 28);
     if (e->data > directory || directory - e->data < e->packed)
@@ -246,8 +251,9 @@ bool zip_open(struct zip *zip, int fd)
     zip->entries = cell_alloc((size_t)(d.entries + 1) * sizeof(*zip->entries));
     memset(zip->entries, 0, (size_t)(d.entries + 1) * sizeof(*zip->entries));
     bytes = cell_alloc((size_t)d.bytes + 1);
-    good = read_at(zip, d.at, bytes, (size_t)d.bytes) ? read_entries(zip, &d, bytes)
-                                                      : broken(zip, "the archive's directory is damaged");
+    good = read_at(zip, d.at, bytes, (size_t)d.bytes)
+               ? read_entries(zip, &d, bytes)
+               : broken(zip, "the archive's directory is damaged");
     free(bytes);
     for (size_t i = 0; i < zip->n && good; i++)
         good = locate(zip, &zip->entries[i], d.at);
@@ -272,7 +278,8 @@ const struct zip_entry *zip_find(const struct zip *zip, const char *name)
 
 /* ---- one part ---- */
 
-bool zip_part_open(struct zip_part *part, struct zip *zip, const struct zip_entry *entry, bool counted)
+bool zip_part_open(
+    struct zip_part *part, struct zip *zip, const struct zip_entry *entry, bool counted)
 {
     memset(part, 0, offsetof(struct zip_part, in));
     part->zip = zip;
@@ -280,7 +287,8 @@ bool zip_part_open(struct zip_part *part, struct zip *zip, const struct zip_entr
     part->counted = counted;
     part->crc = (uint32_t)crc32(0, NULL, 0);
     if (entry->flags & ENCRYPTED)
-        return zip_fail(zip, "file.encrypted", "the spreadsheet is encrypted; save it without a password");
+        return zip_fail(
+            zip, "file.encrypted", "the spreadsheet is encrypted; save it without a password");
     if (entry->method != STORED && entry->method != DEFLATED)
         return broken(zip, "a part of the archive is packed in an unusual way");
     part->inflating = entry->method == DEFLATED;
@@ -343,7 +351,9 @@ long zip_part_read(struct zip_part *part, void *to, size_t room)
 {
     struct zip *zip = part->zip;
     bool was_ended = part->ended;
-    long n = was_ended ? 0 : part->inflating ? inflate_some(part, to, room) : copy_some(part, to, room);
+    long n = was_ended         ? 0
+             : part->inflating ? inflate_some(part, to, room)
+                               : copy_some(part, to, room);
 
     if (n < 0)
         return -1;
@@ -351,7 +361,8 @@ long zip_part_read(struct zip_part *part, void *to, size_t room)
     if (part->counted)
         zip->out += (uint64_t)n;
     if (zip->out > TOTAL_MAX || (zip->out > RATIO_FROM && zip->out > RATIO_MAX * zip->in)) {
-        zip_fail(zip, "file.too_complex", "the spreadsheet unpacks to more than 512 MB, or to 200 times its size");
+        zip_fail(zip, "file.too_complex",
+            "the spreadsheet unpacks to more than 512 MB, or to 200 times its size");
         return -1;
     }
     if (part->ended && !was_ended && part->crc != part->entry->crc) {

@@ -1,8 +1,8 @@
 /* zip.h - the parts of an XLSX file: a strict reader of ZIP archives over a descriptor.
  *
- * Follows docs/spec/10-batches.md section 9 'Hostile input': at most 2 000 entries, none twice, none overlapping, no paths that
- * climb, sizes and ratio counted while inflating and never believed from headers, CRC checked. Leaves to others: XML.
- */
+ * Follows docs/spec/10-batches.md section 9 'Hostile input': at most 2 000 entries, none twice,
+ * none overlapping, no paths that climb, sizes and ratio counted while inflating and never
+ * believed from headers, CRC checked. Leaves to others: XML. */
 #ifndef WHARF_CELLS_ZIP_H
 #define WHARF_CELLS_ZIP_H
 
@@ -47,7 +47,8 @@ void zip_close(struct zip *zip);
 const struct zip_entry *zip_find(const struct zip *zip, const char *name);
 /* Opens a part for reading. counted = false: the bytes are not added to the limits again (a part
  * that is read twice). */
-bool zip_part_open(struct zip_part *part, struct zip *zip, const struct zip_entry *entry, bool counted);
+bool zip_part_open(
+    struct zip_part *part, struct zip *zip, const struct zip_entry *entry, bool counted);
 /* Reads the next bytes. Returns how many; 0 at the end, after its CRC was checked; -1 on failure
  * (zip->error). */
 long zip_part_read(struct zip_part *part, void *to, size_t room);

@@ -1,10 +1,11 @@
-/* cell.h - work that is not trusted, done in small sandboxed processes that are kept in a pool (docs/cells.md, docs/decisions.md 22).
+/* cell.h - work that is not trusted, done in small sandboxed processes that are kept in a pool
+ * (docs/cells.md, docs/decisions.md 22).
  *
- * A kind of cell is a program `wharf-cell-NAME`. A pool keeps processes of one kind ready; a run takes one of them, sends it one
- * call (bytes and read-only descriptors), hears it, and gives it back. Whatever the process does (crash, endless loop, flood of
- * data, silence), the run ends with a status and the process is replaced. Pools are safe from any thread; a run belongs to one
- * thread, except cell_run_cancel. All times are clock_monotonic_us().
- */
+ * A kind of cell is a program `wharf-cell-NAME`. A pool keeps processes of one kind ready; a run
+ * takes one of them, sends it one call (bytes and read-only descriptors), hears it, and gives it
+ * back. Whatever the process does (crash, endless loop, flood of data, silence), the run ends
+ * with a status and the process is replaced. Pools are safe from any thread; a run belongs to
+ * one thread, except cell_run_cancel. All times are clock_monotonic_us(). */
 #ifndef WHARF_CELL_CELL_H
 #define WHARF_CELL_CELL_H
 
@@ -18,7 +19,8 @@ enum cell_status {
     CELL_MEMORY, /* it ran into its memory limit */
     CELL_PROTOCOL, /* killed because it broke the rules of the socket */
     CELL_CANCELED, /* cell_run_cancel */
-    CELL_UNAVAILABLE, /* no cell could be had in time, or the call can't be sent; nothing was started */
+    /* no cell could be had in time, or the call can't be sent; nothing was started */
+    CELL_UNAVAILABLE,
 };
 
 struct cell_kind {
@@ -27,12 +29,16 @@ struct cell_kind {
     unsigned calls; /* calls after which a process is replaced; 1: a fresh one for every call */
     unsigned owned_calls; /* the same for calls that name an owner; 0: as calls */
     unsigned memory_mib; /* address space of a process (not under the address sanitizer) */
-    unsigned growth_mib; /* a process that ever held more is replaced after its call; 0: not looked at */
-    unsigned cpu_s; /* CPU time of a process over all its calls: a backstop for what nobody waits for */
+    /* a process that ever held more is replaced after its call; 0: not looked at */
+    unsigned growth_mib;
+    /* CPU time of a process over all its calls: a backstop for what nobody waits for */
+    unsigned cpu_s;
     unsigned idle_s; /* processes above min end when idle for so long */
     uint32_t frame_max; /* bytes of one frame from the cell; at most FRAME_MAX */
     int log_fd; /* standard error of the cells; -1: /dev/null */
-    int nice; /* how far they step back for others when processors are short, as nice(2) counts, each on its own and as a session; 0: not at all */
+    /* how far they step back for others when processors are short, as nice(2) counts, each on
+     * its own and as a session; 0: not at all */
+    int nice;
 };
 
 struct cell_pool;
@@ -42,8 +48,9 @@ struct cell_counts { /* since the pool was made, but for the first two */
     uint64_t started, calls, by_status[CELL_UNAVAILABLE + 1];
 };
 
-/* Starts `min` processes in the background. dir: the folder of the programs. Never NULL; a program that can't be started is
- * told by the runs (CELL_UNAVAILABLE with a reason) and tried again with growing pauses. */
+/* Starts `min` processes in the background. dir: the folder of the programs. Never NULL; a
+ * program that can't be started is told by the runs (CELL_UNAVAILABLE with a reason) and tried
+ * again with growing pauses. */
 struct cell_pool *cell_pool_new(const struct cell_kind *kind, const char *dir);
 /* Ends all processes and waits until they are gone. No run may be open. NULL is accepted. */
 void cell_pool_free(struct cell_pool *p);
@@ -53,14 +60,18 @@ enum { CELL_OWNER_MAX = 160 };
 
 struct cell_call {
     wharf_str payload;
-    /* Whose work it is. A process that served a call of an owner serves this owner alone from then on, so that who took it over sees
-     * what is the owner's and nothing else. Empty: nobody's, and only such calls meet in a process. Longer than CELL_OWNER_MAX: empty. */
+    /* Whose work it is. A process that served a call of an owner serves this owner alone from
+     * then on, so that who took it over sees what is the owner's and nothing else. Empty:
+     * nobody's, and only such calls meet in a process. Longer than CELL_OWNER_MAX: empty. */
     wharf_str owner;
     uint64_t mark; /* of cell_pool_ahead: the process that was told is preferred; 0: none was */
-    const int *fds; /* regular files and memfds, of any access mode: reopened read-only, with an offset of their own */
+    /* regular files and memfds, of any access mode: reopened read-only, with an offset of their
+     * own */
+    const int *fds;
     size_t n_fds; /* at most FRAME_FDS_MAX */
     int64_t deadline_us; /* the whole run must have ended; 0: only quiet_us holds */
-    int64_t quiet_us; /* longest wait for the next frame, from when it is asked for; 0: only the deadline holds */
+    /* longest wait for the next frame, from when it is asked for; 0: only the deadline holds */
+    int64_t quiet_us;
     int64_t wait_us; /* longest wait for a free process */
 };
 
@@ -96,8 +107,9 @@ int64_t cell_run_due_us(const struct cell_run *r);
 void cell_run_cancel(struct cell_run *r);
 /* Marks the process so that it serves no further call, whatever the kind says. */
 void cell_run_spoil(struct cell_run *r);
-/* An idle process that is the owner's gets to know what its next call will probably need, so that it makes that ready meanwhile. Nobody
- * waits for it, and nothing is said of what became of it: a call is whole in itself. At most CELL_AHEAD_MAX bytes. [any] */
+/* An idle process that is the owner's gets to know what its next call will probably need, so
+ * that it makes that ready meanwhile. Nobody waits for it, and nothing is said of what became of
+ * it: a call is whole in itself. At most CELL_AHEAD_MAX bytes. [any] */
 enum { CELL_AHEAD_MAX = 4096 };
 void cell_pool_ahead(struct cell_pool *p, wharf_str owner, uint64_t mark, wharf_str payload);
 /* Gives the process back; one that has not ended its run is killed. NULL is accepted. */

@@ -1,5 +1,5 @@
-/* cell_run.c - one call of a cell, from the parent's side: sent, heard, ended. Never blocks past its limits and believes nothing that
- * the cell says. See cell.h. */
+/* cell_run.c - one call of a cell, from the parent's side: sent, heard, ended. Never blocks past
+ * its limits and believes nothing that the cell says. See cell.h. */
 #include "cell/pool.h"
 
 #include <errno.h>
@@ -58,9 +58,11 @@ static void closed(struct cell_run *r)
     bool gone = cell_wait_end(r->cell, LEAVE_MS, &code, &status);
 
     if (!gone) {
-        /* On a busy machine a process that was ended may take longer to be gone: then that was its end, and not our signal. */
+        /* On a busy machine a process that was ended may take longer to be gone: then that was
+         * its end, and not our signal. */
         cell_kill(r->cell);
-        gone = cell_wait_end(r->cell, KILLED_MS, &code, &status) && (code != CLD_KILLED || status != SIGKILL);
+        gone = cell_wait_end(r->cell, KILLED_MS, &code, &status) &&
+               (code != CLD_KILLED || status != SIGKILL);
     }
     if (atomic_load(&r->canceled)) {
         finish(r, CELL_CANCELED, "the run was canceled");
@@ -73,8 +75,8 @@ static void closed(struct cell_run *r)
         finish(r, CELL_CRASHED, r->result.reason);
     } else {
         r->result.signal = status;
-        snprintf(r->result.reason, sizeof(r->result.reason), "the cell was ended by signal %d (%s)", status,
-            sigdescr_np(status) ? sigdescr_np(status) : "unknown");
+        snprintf(r->result.reason, sizeof(r->result.reason), "the cell was ended by signal %d (%s)",
+            status, sigdescr_np(status) ? sigdescr_np(status) : "unknown");
         finish(r, CELL_CRASHED, r->result.reason);
     }
 }
@@ -90,8 +92,9 @@ static bool wait_for(struct cell_run *r, short events)
 
         if (left <= 0) {
             finish(r, CELL_DEADLINE,
-                r->deadline_us && r->deadline_us <= clock_monotonic_us() ? "the cell did not end in time"
-                                                                         : "the cell was silent for too long");
+                r->deadline_us && r->deadline_us <= clock_monotonic_us()
+                    ? "the cell did not end in time"
+                    : "the cell was silent for too long");
             return false;
         }
         n = ppoll(&p, 1, &limit, NULL);
@@ -115,7 +118,8 @@ static bool send_all(struct cell_run *r, struct frame_head head, wharf_str paylo
     size_t sent = 0, whole = sizeof(head) + payload.n;
 
     while (sent < whole) {
-        struct iovec iov[2] = {{(char *)&head + sent, sizeof(head) - sent}, {(char *)payload.p, payload.n}};
+        struct iovec iov[2] = {
+            {(char *)&head + sent, sizeof(head) - sent}, {(char *)payload.p, payload.n}};
         struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
         ssize_t n;
 
@@ -126,7 +130,8 @@ static bool send_all(struct cell_run *r, struct frame_head head, wharf_str paylo
         if (sent == 0 && fds && head.fds) {
             m.msg_control = control.bytes;
             m.msg_controllen = CMSG_SPACE(head.fds * sizeof(int));
-            control.align = (struct cmsghdr){CMSG_LEN(head.fds * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
+            control.align = (struct cmsghdr){
+                CMSG_LEN(head.fds * sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
             memcpy(CMSG_DATA(&control.align), fds, head.fds * sizeof(int));
         }
         n = sendmsg(r->cell->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -153,13 +158,15 @@ static int reopen(int fd, char *reason, size_t size)
     int copy;
 
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        snprintf(reason, size, "descriptor %d is no regular file; only files may be given to a cell", fd);
+        snprintf(reason, size,
+            "descriptor %d is no regular file; only files may be given to a cell", fd);
         return -1;
     }
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     copy = open(path, O_RDONLY | O_CLOEXEC);
     if (copy < 0)
-        snprintf(reason, size, "descriptor %d can't be opened for reading: %s", fd, strerror(errno));
+        snprintf(
+            reason, size, "descriptor %d can't be opened for reading: %s", fd, strerror(errno));
     return copy;
 }
 
@@ -174,7 +181,8 @@ static void send_call(struct cell_run *r, const struct cell_call *call)
     int fds[FRAME_FDS_MAX];
     size_t n = 0;
 
-    /* not to be guessed: what a cell sends before its next call is never taken for an answer to it */
+    /* not to be guessed: what a cell sends before its next call is never taken for an answer to
+     * it */
     random_bytes(&head.id, sizeof(head.id));
     r->cell->call_id = head.id;
     for (; n < call->n_fds; n++) {
@@ -200,11 +208,14 @@ struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *cal
     r->pool = p;
     r->deadline_us = call->deadline_us;
     r->quiet_us = call->quiet_us;
-    if (call->n_fds > FRAME_FDS_MAX || call->payload.n > FRAME_MAX || (!call->deadline_us && !call->quiet_us)) {
-        finish(r, CELL_UNAVAILABLE, "a call has at most 4 descriptors and 64 MiB, and a deadline or a longest silence");
+    if (call->n_fds > FRAME_FDS_MAX || call->payload.n > FRAME_MAX ||
+        (!call->deadline_us && !call->quiet_us)) {
+        finish(r, CELL_UNAVAILABLE,
+            "a call has at most 4 descriptors and 64 MiB, and a deadline or a longest silence");
         return r;
     }
-    r->cell = cell_pool_take(p, call, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
+    r->cell = cell_pool_take(
+        p, call, now + call->wait_us, r->result.reason, sizeof(r->result.reason));
     if (!r->cell) {
         finish(r, CELL_UNAVAILABLE, r->result.reason);
         return r;
@@ -236,8 +247,8 @@ static enum cell_event take_frame(struct cell_run *r, const struct frame *f, wha
         return CELL_EVENT_END;
     case FRAME_FAILED:
         r->cell->peak_kib = f->head.extra;
-        snprintf(r->result.reason, sizeof(r->result.reason), "%.*s", (int)(f->head.size < 255 ? f->head.size : 255),
-            f->payload);
+        snprintf(r->result.reason, sizeof(r->result.reason), "%.*s",
+            (int)(f->head.size < 255 ? f->head.size : 255), f->payload);
         finish(r, CELL_FAILED, r->result.reason);
         return CELL_EVENT_END;
     case FRAME_HELLO:
@@ -278,7 +289,8 @@ enum cell_event cell_run_next(struct cell_run *r, bool wait, wharf_str *ret_payl
     *ret_payload = (wharf_str){"", 0};
     if (!r->over && r->asked)
         finish(r, CELL_PROTOCOL, "a question of the cell was not answered");
-    /* the time that our side took since the last frame is not the cell's; pieces of a frame do not count as signs of life */
+    /* the time that our side took since the last frame is not the cell's; pieces of a frame do
+     * not count as signs of life */
     if (!r->waiting)
         r->heard_us = clock_monotonic_us();
     r->waiting = true;

@@ -62,8 +62,8 @@ int frame_reader_next(struct frame_reader *r, struct frame *ret_frame)
     if (have < sizeof(struct frame_head))
         return 0;
     memcpy(&ret_frame->head, r->p + r->at, sizeof(struct frame_head));
-    if (ret_frame->head.size > r->max || ret_frame->head.type < FRAME_HELLO || ret_frame->head.type > FRAME_AHEAD ||
-        ret_frame->head.fds > FRAME_FDS_MAX)
+    if (ret_frame->head.size > r->max || ret_frame->head.type < FRAME_HELLO ||
+        ret_frame->head.type > FRAME_AHEAD || ret_frame->head.fds > FRAME_FDS_MAX)
         return -1;
     if (have - sizeof(struct frame_head) < ret_frame->head.size)
         return 0;

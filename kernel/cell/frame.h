@@ -1,10 +1,13 @@
-/* frame.h - what travels between a server process and its cells: frames on a stream socket. Used by both sides.
+/* frame.h - what travels between a server process and its cells: frames on a stream socket. Used
+ * by both sides.
  *
- * A frame is a head of 16 bytes in the machine's byte order (both ends are one machine) and `size` bytes of payload. One call
- * at a time:  parent CALL -> cell (DATA | ASK <- ANSWER)* -> RESULT or FAILED.  Every frame carries the id of its call. Before a
- * CALL there may be any number of AHEAD, which nothing answers. A cell is never believed: sizes are bounded before anything is
- * kept, and memory grows with what has arrived, not with what was announced.
- */
+ * A frame is a head of 16 bytes in the machine's byte order (both ends are one machine) and
+ * `size` bytes of payload. One call
+ * at a time:  parent CALL -> cell (DATA | ASK <- ANSWER)* -> RESULT or FAILED.  Every frame
+ *             carries the id of its call. Before a
+ * CALL there may be any number of AHEAD, which nothing answers. A cell is never believed: sizes
+ * are bounded before anything is kept, and memory grows with what has arrived, not with what was
+ * announced. */
 #ifndef WHARF_CELL_FRAME_H
 #define WHARF_CELL_FRAME_H
 
@@ -19,7 +22,8 @@ enum frame_type {
     FRAME_DATA, /* cell: a block of the result, any number of them */
     FRAME_ASK, /* cell: wants something of the parent and waits for it */
     FRAME_ANSWER, /* parent: extra: 0 done, 1 refused (payload: why) */
-    FRAME_AHEAD, /* parent: what the next call will probably need; may be made ready, or left alone */
+    /* parent: what the next call will probably need; may be made ready, or left alone */
+    FRAME_AHEAD,
 };
 
 struct frame_head {
@@ -31,7 +35,11 @@ struct frame_head {
 };
 _Static_assert(sizeof(struct frame_head) == 16, "the head travels as it is");
 
-enum { FRAME_FDS_MAX = 4, FRAME_MAX = 64 << 20, CELL_EXIT_MEMORY = 77 /* exit code of a cell that ran out of memory */ };
+enum {
+    FRAME_FDS_MAX = 4,
+    FRAME_MAX = 64 << 20,
+    CELL_EXIT_MEMORY = 77 /* exit code of a cell that ran out of memory */
+};
 
 struct frame {
     struct frame_head head;

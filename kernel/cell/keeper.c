@@ -1,4 +1,5 @@
-/* keeper.c - the thread of a pool that starts processes ahead, hears their hello, notices those that die and reaps all. See pool.h. */
+/* keeper.c - the thread of a pool that starts processes ahead, hears their hello, notices those
+ * that die and reaps all. See pool.h. */
 #include "cell/pool.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ static void start_missing(struct cell_pool *p)
         live += c->state != CELL_DYING;
     if (live < p->kind.min && wanted < p->kind.min - live)
         wanted = p->kind.min - live;
-    for (; wanted > 0 && live < p->kind.max && !p->stopping && clock_monotonic_us() >= p->retry_us; wanted--, live++)
+    for (; wanted > 0 && live < p->kind.max && !p->stopping && clock_monotonic_us() >= p->retry_us;
+         wanted--, live++)
         start_one(p);
 }
 
@@ -148,13 +150,15 @@ static void look_after(struct cell_pool *p, int64_t now)
     }
 }
 
-/* Reaps processes that ended, whether they were told to or not. Those in use are left to their run. */
+/* Reaps processes that ended, whether they were told to or not. Those in use are left to their
+ * run. */
 static void reap(struct cell_pool *p)
 {
     for (struct cell **at = &p->all; *at;) {
         struct cell *c = *at;
         siginfo_t info = {0};
-        bool over = c->state != CELL_BUSY && waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        bool over = c->state != CELL_BUSY &&
+                    waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
                     info.si_pid != 0;
 
         if (over && c->state == CELL_IDLE)
@@ -236,7 +240,8 @@ void *cell_keeper(void *pool)
         limit = step_back(p) ? pause_ms(p) : AGAIN_MS;
         pthread_mutex_unlock(&p->lock);
         poll(watched, n, limit);
-        if (watched[0].revents && read(p->wake_fd, &drained, sizeof(drained)) < 0 && errno != EAGAIN)
+        if (watched[0].revents && read(p->wake_fd, &drained, sizeof(drained)) < 0 &&
+            errno != EAGAIN)
             abort();
         pthread_mutex_lock(&p->lock);
     }

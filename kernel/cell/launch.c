@@ -1,5 +1,5 @@
-/* launch.c - one cell process: started with nothing of ours but a socket, killed, waited for. The walls are put up by the
- * process itself before it says hello (cells/common/walls.c). */
+/* launch.c - one cell process: started with nothing of ours but a socket, killed, waited for.
+ * The walls are put up by the process itself before it says hello (cells/common/walls.c). */
 #include "cell/pool.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static int prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, i
     if (!e)
         e = posix_spawnattr_setsigmask(attr, &none);
     if (!e)
-        e = posix_spawnattr_setflags(
-            attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID | POSIX_SPAWN_USEVFORK);
+        e = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                                               POSIX_SPAWN_SETSID | POSIX_SPAWN_USEVFORK);
     /* the socket becomes standard input; the others go nowhere */
     if (!e)
         e = posix_spawn_file_actions_adddup2(files, sock, STDIN_FILENO);
@@ -46,7 +46,8 @@ static int prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, i
 
 static int spawn_program(const struct cell_pool *p, struct cell *c, int sock)
 {
-    static const char *const env[] = {"OMP_THREAD_LIMIT=1", "LC_ALL=C.UTF-8", "TZ=UTC", "MALLOC_ARENA_MAX=1", NULL};
+    static const char *const env[] = {
+        "OMP_THREAD_LIMIT=1", "LC_ALL=C.UTF-8", "TZ=UTC", "MALLOC_ARENA_MAX=1", NULL};
     char parent[24], memory[24], cpu[24];
     char *argv[] = {(char *)p->program, parent, memory, cpu, NULL};
     posix_spawn_file_actions_t files;
@@ -98,7 +99,8 @@ int cell_launch(const struct cell_pool *p, struct cell *c)
         return e;
     }
     c->group = -1;
-    turns_set(c->pid, TURNS_USUAL); /* a web worker's are short, and a script may compute for as long as it likes */
+    /* a web worker's are short, and a script may compute for as long as it likes */
+    turns_set(c->pid, TURNS_USUAL);
     if (p->kind.nice) /* at once: when its walls are up, the files of the process are root's */
         turns_step_back(c->pid, p->kind.nice, &c->group);
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
@@ -121,7 +123,8 @@ bool cell_wait_end(const struct cell *c, int limit_ms, int *ret_code, int *ret_s
         n = poll(&p, 1, limit_ms);
     while (n < 0 && errno == EINTR);
     /* left for the keeper to reap */
-    if (n <= 0 || waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+    if (n <= 0 || waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        info.si_pid == 0)
         return false;
     *ret_code = info.si_code;
     *ret_status = info.si_status;

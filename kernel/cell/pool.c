@@ -1,4 +1,5 @@
-/* pool.c - taking a process out of a pool and giving it back; making and ending the pool. See pool.h. */
+/* pool.c - taking a process out of a pool and giving it back; making and ending the pool. See
+ * pool.h. */
 #include "cell/pool.h"
 
 #include <errno.h>
@@ -86,7 +87,8 @@ static bool is_quiet(const struct cell *c)
 {
     char byte;
 
-    return recv(c->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+    return recv(c->sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 &&
+           (errno == EAGAIN || errno == EWOULDBLOCK);
 }
 
 void cell_pool_unlist(struct cell_pool *p, struct cell *c)
@@ -110,7 +112,8 @@ static void retire(struct cell_pool *p, struct cell *c)
 /* Picks, in order: this owner's idle cell primed with `mark`; this owner's unprimed cell; any
  * other cell of this owner; an unowned cell. Returns NULL when none is idle. *ret_other: the
  * longest idle cell that has another owner. */
-static struct cell *find_idle(const struct cell_pool *p, const char *owner, uint64_t mark, struct cell **ret_other)
+static struct cell *find_idle(
+    const struct cell_pool *p, const char *owner, uint64_t mark, struct cell **ret_other)
 {
     struct cell *fresh = NULL, *own = NULL;
 
@@ -165,8 +168,8 @@ static void name_owner(wharf_str owner, char whose[CELL_OWNER_MAX + 1])
         snprintf(whose, CELL_OWNER_MAX + 1, "%.*s", (int)owner.n, owner.p);
 }
 
-struct cell *cell_pool_take(
-    struct cell_pool *p, const struct cell_call *call, int64_t give_up_us, char *reason, size_t size)
+struct cell *cell_pool_take(struct cell_pool *p, const struct cell_call *call, int64_t give_up_us,
+    char *reason, size_t size)
 {
     struct timespec until = {give_up_us / 1000000, give_up_us % 1000000 * 1000};
     char whose[CELL_OWNER_MAX + 1];
@@ -193,7 +196,8 @@ struct cell *cell_pool_take(
     } else if (p->problem[0]) {
         snprintf(reason, size, "%s can't be started: %s", p->program, p->problem);
     } else {
-        snprintf(reason, size, "all %u cells of kind %s are busy; try again later", p->kind.max, p->kind.name);
+        snprintf(reason, size, "all %u cells of kind %s are busy; try again later", p->kind.max,
+            p->kind.name);
     }
     pthread_mutex_unlock(&p->lock);
     return c;
@@ -265,7 +269,8 @@ void cell_pool_ahead(struct cell_pool *p, wharf_str owner, uint64_t mark, wharf_
 void cell_pool_give(struct cell_pool *p, struct cell *c, bool healthy)
 {
     unsigned calls = c->owner[0] && p->kind.owned_calls ? p->kind.owned_calls : p->kind.calls;
-    bool worn = c->calls >= calls || (p->kind.growth_mib && c->peak_kib / 1024 > p->kind.growth_mib);
+    bool worn = c->calls >= calls ||
+                (p->kind.growth_mib && c->peak_kib / 1024 > p->kind.growth_mib);
 
     pthread_mutex_lock(&p->lock);
     worn = worn || others_wait(p, c);

@@ -3,7 +3,8 @@
 
 #include "util/log.h"
 
-struct cell_pool *cell_shared_pool(struct cell_shared *s, const struct cell_kind *kind, const char *dir)
+struct cell_pool *cell_shared_pool(
+    struct cell_shared *s, const struct cell_kind *kind, const char *dir)
 {
     struct cell_pool *p;
     char found[400];
@@ -15,7 +16,9 @@ struct cell_pool *cell_shared_pool(struct cell_shared *s, const struct cell_kind
         } else {
             s->missing = true;
             log_error("cell.missing",
-                "there is no wharf-cell-%s next to the program; what needs it is refused; set cell.dir", kind->name);
+                "there is no wharf-cell-%s next to the program; what needs it is refused; set "
+                "cell.dir",
+                kind->name);
         }
     }
     p = s->pool;

@@ -1,9 +1,8 @@
 /* config.c - defaults, then the file, then the environment, then --set; later ones win.
  *
- * Every source ends in the same table (settings.c). What is not in the table belongs to a module when a table of that
- * name is written, and is handed on as JSON; the module's manifest says what it may hold. Leaves to others: that check
- * (plugin/module_settings.c).
- */
+ * Every source ends in the same table (settings.c). What is not in the table belongs to a module
+ * when a table of that name is written, and is handed on as JSON; the module's manifest says
+ * what it may hold. Leaves to others: that check (plugin/module_settings.c). */
 #include "config/config.h"
 
 #include <errno.h>
@@ -21,7 +20,12 @@
 
 extern char **environ;
 
-enum { ENV_NAME = 96, ERROR_TEXT_MAX = 64 * 1024, SETTINGS_JSON_MAX = 4 * 1024 * 1024, KEY_MAX = 160 };
+enum {
+    ENV_NAME = 96,
+    ERROR_TEXT_MAX = 64 * 1024,
+    SETTINGS_JSON_MAX = 4 * 1024 * 1024,
+    KEY_MAX = 160
+};
 
 /* Where the reading stands: the settings, the file's globals, and what went wrong so far. */
 struct reading {
@@ -58,7 +62,8 @@ static void unknown_key(struct reading *r, const char *where, const char *key)
     if (near)
         problem(&r->errs, where, "there is no setting \"%s\"; did you mean %s?", key, near);
     else
-        problem(&r->errs, where, "there is no setting \"%s\"; `wharf help settings` lists them all", key);
+        problem(&r->errs, where, "there is no setting \"%s\"; `wharf help settings` lists them all",
+            key);
 }
 
 /* Makes "dock_doors" of "/opt/x/dock_doors.so". */
@@ -74,7 +79,8 @@ static wharf_str module_name(const char *module)
 
 static bool is_module(const struct config *c, const char *name)
 {
-    /* tables of modules that ship with the server may stay in the file while the module is switched off; two are the operator's hooks' */
+    /* tables of modules that ship with the server may stay in the file while the module is
+     * switched off; two are the operator's hooks' */
     if (module_is_shipped(name) || !strcmp(name, "hook_settings") || !strcmp(name, "hook_secrets"))
         return true;
     for (size_t i = 0; i < c->modules.count; i++)
@@ -83,7 +89,7 @@ static bool is_module(const struct config *c, const char *name)
     return false;
 }
 
-/* ---- the file -------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---- */
 
 static void file_group(struct reading *r, const char *group)
 {
@@ -117,11 +123,13 @@ static void file_global(struct reading *r, const char *name)
     else if (table && settings_is_group(name))
         file_group(r, name);
     else if (settings_is_group(name))
-        problem(&r->errs, where_in_file(r, name).p, "%s must be a table of settings, like %s = { ... }", name, name);
+        problem(&r->errs, where_in_file(r, name).p,
+            "%s must be a table of settings, like %s = { ... }", name, name);
     else if (!is_module(r->c, name))
         unknown_key(r, where_in_file(r, name).p, name);
     else if (!table)
-        problem(&r->errs, where_in_file(r, name).p, "%s must be a table of the module's settings", name);
+        problem(&r->errs, where_in_file(r, name).p, "%s must be a table of the module's settings",
+            name);
 }
 
 static void apply_file(struct reading *r)
@@ -140,7 +148,7 @@ static void apply_file(struct reading *r)
     }
 }
 
-/* ---- environment and --set ------------------------------------------------------------------------------------------- */
+/* ---- environment and --set ---- */
 
 static void apply_known_env(struct reading *r)
 {
@@ -171,7 +179,8 @@ static void push_value(lua_State *lua, const char *text)
         lua_pushstring(lua, text);
 }
 
-/* Replaces the table on top of the stack by its member of that name, made when absent. False: the member is no table. */
+/* Replaces the table on top of the stack by its member of that name, made when absent. False:
+ * the member is no table. */
 static bool step_into(lua_State *lua, const char *name, size_t n)
 {
     int type;
@@ -193,7 +202,8 @@ static bool step_into(lua_State *lua, const char *name, size_t n)
 
 /* Puts overrides of a module's settings into the file's table, as if they had been written there:
  * stations.push.driver=x. */
-static void override_module(struct reading *r, const char *key, const char *value, const char *where)
+static void override_module(
+    struct reading *r, const char *key, const char *value, const char *where)
 {
     lua_State *lua = r->lua;
     int top = lua_gettop(lua);
@@ -201,7 +211,8 @@ static void override_module(struct reading *r, const char *key, const char *valu
     bool good = true;
     struct config_origin *origin = ARENA_NEW(r->c->arena, struct config_origin);
 
-    *origin = (struct config_origin){arena_dupz(r->c->arena, key).p, arena_dupz(r->c->arena, where).p, r->c->origins};
+    *origin = (struct config_origin){
+        arena_dupz(r->c->arena, key).p, arena_dupz(r->c->arena, where).p, r->c->origins};
     r->c->origins = origin;
 
     lua_pushvalue(lua, -1);
@@ -219,7 +230,8 @@ static void override_module(struct reading *r, const char *key, const char *valu
     lua_settop(lua, top);
 }
 
-static bool split_module_key(const struct config *c, const char *key, char separator, char module[KEY_MAX])
+static bool split_module_key(
+    const struct config *c, const char *key, char separator, char module[KEY_MAX])
 {
     for (const char *at = strchr(key, separator); at; at = strchr(at + 1, separator)) {
         snprintf(module, KEY_MAX, "%.*s", (int)(at - key), key);
@@ -241,7 +253,8 @@ static void apply_other_env(struct reading *r, const char *entry)
         return;
     snprintf(name, sizeof(name), "%.*s", (int)n, entry);
     for (size_t i = 0; i <= n - 6; i++)
-        key[i] = (char)(name[6 + i] >= 'A' && name[6 + i] <= 'Z' ? name[6 + i] - 'A' + 'a' : name[6 + i]);
+        key[i] = (char)(name[6 + i] >= 'A' && name[6 + i] <= 'Z' ? name[6 + i] - 'A' + 'a'
+                                                                 : name[6 + i]);
     for (size_t i = 0; i < count; i++) {
         env_name(all[i].key, known);
         if (strcmp(known, name) == 0 || (all[i].alias && strcmp(all[i].alias, key) == 0))
@@ -259,7 +272,8 @@ static void apply_other_env(struct reading *r, const char *entry)
     }
 }
 
-static void apply_sets(struct reading *r, const struct config_override *sets, size_t n_sets, bool modules_only)
+static void apply_sets(
+    struct reading *r, const struct config_override *sets, size_t n_sets, bool modules_only)
 {
     for (size_t i = 0; i < n_sets; i++) {
         const struct setting *s = settings_find(sets[i].key);
@@ -277,7 +291,7 @@ static void apply_sets(struct reading *r, const struct config_override *sets, si
     }
 }
 
-/* ---- what is left for the modules ------------------------------------------------------------------------------------ */
+/* ---- what is left for the modules ---- */
 
 static void module_settings(struct reading *r)
 {
@@ -291,21 +305,23 @@ static void module_settings(struct reading *r)
     while (lua_next(lua, -2)) {
         const char *name = lua_type(lua, -2) == LUA_TSTRING ? lua_tostring(lua, -2) : "";
 
-        if (lua_istable(lua, -1) && !settings_find(name) && !settings_is_group(name) && is_module(r->c, name)) {
+        if (lua_istable(lua, -1) && !settings_find(name) && !settings_is_group(name) &&
+            is_module(r->c, name)) {
             buf_addf(&all, "%s\"%s\":", comma, name);
             comma = ",";
             if (!settings_lua_to_json(lua, &all))
-                problem(&r->errs, where_in_file(r, name).p, "%s may hold texts, numbers, true, false and tables only",
-                    name);
+                problem(&r->errs, where_in_file(r, name).p,
+                    "%s may hold texts, numbers, true, false and tables only", name);
         }
         lua_pop(lua, 1);
     }
     buf_addz(&all, *comma == '{' ? "{}" : "}");
     if (!r->errs.count)
-        r->c->module_settings = json_parse(r->c->arena, arena_dup_str(r->c->arena, buf_str(&all)), &error);
+        r->c->module_settings = json_parse(
+            r->c->arena, arena_dup_str(r->c->arena, buf_str(&all)), &error);
     if (!r->errs.count && !r->c->module_settings)
-        problem(&r->errs, r->c->file ? r->c->file : "configuration", "the modules' settings are refused: %s",
-            error.message);
+        problem(&r->errs, r->c->file ? r->c->file : "configuration",
+            "the modules' settings are refused: %s", error.message);
     buf_done(&all);
 }
 
@@ -323,11 +339,13 @@ static void fill_derived(struct config *c)
     exe[n > 0 ? n : 0] = 0;
     if (strrchr(exe, '/'))
         *strrchr(exe, '/') = 0;
-    /* beside the program in a build folder (build/tool/wharf, build/modules), or where `ninja install` puts them */
+    /* beside the program in a build folder (build/tool/wharf, build/modules), or where `ninja
+     * install` puts them */
     c->module_path = arena_printf(c->arena, "%s/../modules:%s/../lib/wharf/1", exe, exe).p;
 }
 
-static void read_all(struct reading *r, const char *file, const struct config_override *sets, size_t n_sets)
+static void read_all(
+    struct reading *r, const char *file, const struct config_override *sets, size_t n_sets)
 {
     size_t count;
     const struct setting *all = settings_all(&count);
@@ -349,8 +367,8 @@ static void read_all(struct reading *r, const char *file, const struct config_ov
     lua_close(r->lua);
 }
 
-struct config *config_load(
-    const char *file, const struct config_override *sets, size_t n_sets, struct arena *err, wharf_str *ret_error)
+struct config *config_load(const char *file, const struct config_override *sets, size_t n_sets,
+    struct arena *err, wharf_str *ret_error)
 {
     return config_load_kept(-1, file, sets, n_sets, err, ret_error);
 }
@@ -390,7 +408,8 @@ int config_keep_sets(const struct config_override *sets, size_t n)
     return fd;
 }
 
-bool config_kept_sets(int fd, struct config_override *sets, size_t max, size_t *ret_n, struct arena *a)
+bool config_kept_sets(
+    int fd, struct config_override *sets, size_t max, size_t *ret_n, struct arena *a)
 {
     struct stat st;
     size_t n, got = 0;
@@ -420,8 +439,8 @@ bool config_kept_sets(int fd, struct config_override *sets, size_t max, size_t *
     return true;
 }
 
-struct config *config_load_kept(int fd, const char *file, const struct config_override *sets, size_t n_sets,
-    struct arena *err, wharf_str *ret_error)
+struct config *config_load_kept(int fd, const char *file, const struct config_override *sets,
+    size_t n_sets, struct arena *err, wharf_str *ret_error)
 {
     struct arena *arena = arena_new(0);
     struct config *c = ARENA_NEW(arena, struct config);
@@ -475,7 +494,8 @@ static bool file_says(wharf_str text, const char *word)
 
 const char *config_exposed(const struct config *c)
 {
-    static const char *const words[] = {"password", "secret", "pepper", "master_key =", "token", "api_key"};
+    static const char *const words[] = {
+        "password", "secret", "pepper", "master_key =", "token", "api_key"};
     struct stat st;
 
     if (!c->file || stat(c->file, &st) || !(st.st_mode & S_IROTH))

@@ -1,8 +1,8 @@
 /* lua_file.c - runs the configuration file in an empty Lua and turns Lua values into JSON.
  *
- * No library is opened and the file's environment is an empty table, so nothing but literals, operators and tables works.
- * Memory and instructions are capped; only source text is accepted. Leaves to others: what the keys mean.
- */
+ * No library is opened and the file's environment is an empty table, so nothing but literals,
+ * operators and tables works. Memory and instructions are capped; only source text is accepted.
+ * Leaves to others: what the keys mean. */
 #include "config/settings.h"
 
 #include <errno.h>
@@ -57,7 +57,8 @@ static void stop_endless(lua_State *lua, lua_Debug *ar)
 
 /* Reads the whole file, or what was kept of it: that is one description of several processes,
  * whose place in it nobody may move. */
-static bool read_whole(int kept_fd, const char *file, struct arena *a, wharf_str *ret_text, struct problems *errs)
+static bool read_whole(
+    int kept_fd, const char *file, struct arena *a, wharf_str *ret_text, struct problems *errs)
 {
     int fd = kept_fd >= 0 ? kept_fd : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     char *text;
@@ -70,7 +71,8 @@ static bool read_whole(int kept_fd, const char *file, struct arena *a, wharf_str
     }
     text = arena_alloc(a, FILE_MAX + 2);
     while (got > 0 && n <= FILE_MAX) {
-        got = kept_fd >= 0 ? pread(fd, text + n, FILE_MAX + 1 - n, (off_t)n) : read(fd, text + n, FILE_MAX + 1 - n);
+        got = kept_fd >= 0 ? pread(fd, text + n, FILE_MAX + 1 - n, (off_t)n)
+                           : read(fd, text + n, FILE_MAX + 1 - n);
         if (got > 0)
             n += (size_t)got;
         else if (got < 0 && errno == EINTR)
@@ -108,7 +110,8 @@ static int protected_run(lua_State *lua)
     return 1;
 }
 
-lua_State *settings_file_run(struct config *c, const char *file, wharf_str *ret_text, struct problems *errs)
+lua_State *settings_file_run(
+    struct config *c, const char *file, wharf_str *ret_text, struct problems *errs)
 {
     struct memory *memory = ARENA_NEW(c->arena, struct memory);
     wharf_str text = {"", 0}, name = arena_printf(c->arena, "@%s", file ? file : "");
@@ -129,12 +132,14 @@ lua_State *settings_file_run(struct config *c, const char *file, wharf_str *ret_
         /* Lua's own message begins with file:line: already */
         if (errs->count++)
             buf_addc(&errs->text, '\n');
-        buf_addz(&errs->text, lua_tostring(lua, -1) ? lua_tostring(lua, -1) : "the configuration could not be run");
+        buf_addz(&errs->text,
+            lua_tostring(lua, -1) ? lua_tostring(lua, -1) : "the configuration could not be run");
         lua_close(lua);
         return NULL;
     }
     lua_sethook(lua, NULL, 0, 0);
-    memory->limit += MEMORY_AFTER; /* what is done with the values must not fail because the file was greedy */
+    /* what is done with the values must not fail because the file was greedy */
+    memory->limit += MEMORY_AFTER;
     *ret_text = text;
     return lua;
 }
@@ -154,7 +159,8 @@ static bool line_assigns(const char *line, size_t n, const char *name, size_t na
     for (size_t i = 0; i + name_n <= n; i++) {
         size_t after = i + name_n;
 
-        if (memcmp(line + i, name, name_n) != 0 || (i && is_word(line[i - 1])) || (after < n && is_word(line[after])))
+        if (memcmp(line + i, name, name_n) != 0 || (i && is_word(line[i - 1])) ||
+            (after < n && is_word(line[after])))
             continue;
         while (after < n && strchr(" \t\"'].", line[after]))
             after++;
@@ -220,7 +226,8 @@ static bool table_to_json(lua_State *lua, struct jw *w, const char *key, int dep
     jw_open(w, key, '{');
     lua_pushnil(lua);
     while (good && lua_next(lua, -2)) {
-        good = lua_type(lua, -2) == LUA_TSTRING && value_to_json(lua, w, lua_tostring(lua, -2), depth + 1);
+        good = lua_type(lua, -2) == LUA_TSTRING &&
+               value_to_json(lua, w, lua_tostring(lua, -2), depth + 1);
         lua_pop(lua, 1);
     }
     if (!good)

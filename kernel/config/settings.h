@@ -1,4 +1,5 @@
-/* settings.h - the one table of settings, and how a value of each type is stored. Private to kernel/config. */
+/* settings.h - the one table of settings, and how a value of each type is stored. Private to
+ * kernel/config. */
 #ifndef WHARF_CONFIG_SETTINGS_H
 #define WHARF_CONFIG_SETTINGS_H
 
@@ -17,7 +18,8 @@ struct setting {
     int64_t min, max; /* SET_INT */
     const char *choices; /* SET_CHOICE: "auto manual" */
     const char *doc;
-    const char *alias; /* a second spelling of the key, or NULL: "database" is short for database.url */
+    /* a second spelling of the key, or NULL: "database" is short for database.url */
+    const char *alias;
 };
 
 /* Returns all settings, in the order of the documentation. */
@@ -35,22 +37,25 @@ struct problems {
 };
 void problem(struct problems *p, const char *where, const char *fmt, ...) WHARF_PRINTF(3, 4);
 
-/* Stores a value given as text (default, environment, --set). where: "WHARF_LISTEN", "--set listen". */
-void setting_from_text(
-    struct config *c, const struct setting *s, const char *text, const char *where, struct problems *errs);
+/* Stores a value given as text (default, environment, --set). where: "WHARF_LISTEN", "--set
+ * listen". */
+void setting_from_text(struct config *c, const struct setting *s, const char *text,
+    const char *where, struct problems *errs);
 /* Stores the value on top of the Lua stack (left there). */
-void setting_from_lua(
-    struct config *c, const struct setting *s, lua_State *lua, const char *where, struct problems *errs);
+void setting_from_lua(struct config *c, const struct setting *s, lua_State *lua, const char *where,
+    struct problems *errs);
 
-/* ---- lua_file.c: the file as a Lua table ---------------------------------------------------------------------------- */
+/* ---- lua_file.c: the file as a Lua table ---- */
 
 /* Runs the settings file. Returns a Lua state whose only value, on top of the stack, is the table
  * of globals the file assigned; sets *ret_text to the file's text (in c->arena). Returns NULL and
  * tells a problem when the file can't be read or run. file NULL: the table is empty. */
-lua_State *settings_file_run(struct config *c, const char *file, wharf_str *ret_text, struct problems *errs);
+lua_State *settings_file_run(
+    struct config *c, const char *file, wharf_str *ret_text, struct problems *errs);
 /* Finds the line of the file where the key is assigned. Returns 0 when it is not found. */
 unsigned settings_file_line(wharf_str text, const char *key);
-/* Writes the value at the top of the stack as JSON. False when it holds something that JSON has not. */
+/* Writes the value at the top of the stack as JSON. False when it holds something that JSON has
+ * not. */
 bool settings_lua_to_json(lua_State *lua, struct buf *out);
 
 #endif

@@ -1,7 +1,7 @@
-/* ahead.h - statements of a transaction whose answers nobody reads, kept until the next one is sent. Each is a copy.
+/* ahead.h - statements of a transaction whose answers nobody reads, kept until the next one is
+ * sent. Each is a copy.
  *
- * Leaves to others: when they are sent, and what becomes of their errors (conn.h).
- */
+ * Leaves to others: when they are sent, and what becomes of their errors (conn.h). */
 #ifndef WHARF_DB_AHEAD_H
 #define WHARF_DB_AHEAD_H
 

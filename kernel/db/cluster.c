@@ -1,8 +1,8 @@
 /* cluster.c - makes, starts, revives and stops the embedded PostgreSQL.
  *
- * `postgres` itself is our child, so its death is seen at once; whether it accepts connections is read from its pid file,
- * so that no client library is needed here. Leaves to others: where it lives (cluster_place.c), tables (migrate.c).
- */
+ * `postgres` itself is our child, so its death is seen at once; whether it accepts connections
+ * is read from its pid file, so that no client library is needed here. Leaves to others: where
+ * it lives (cluster_place.c), tables (migrate.c). */
 #include "db/cluster.h"
 
 #include <errno.h>
@@ -43,7 +43,8 @@ struct cluster {
     pid_t pid; /* 0: not running */
 };
 
-static const char *const child_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", NULL};
+static const char *const child_env[] = {
+    "PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C.UTF-8", "TZ=UTC", NULL};
 
 static void pause_us(long us)
 {
@@ -94,7 +95,7 @@ static wharf_str log_tail(const struct cluster *c, struct arena *a)
     return arena_dupz(a, size > 600 && strchr(text, '\n') ? strchr(text, '\n') + 1 : text);
 }
 
-/* ---- making it ------------------------------------------------------------------------------------------------------- */
+/* ---- making it ---- */
 
 static bool run_to_end(struct cluster *c, const char *const *argv, int in)
 {
@@ -110,8 +111,8 @@ static bool run_to_end(struct cluster *c, const char *const *argv, int in)
 /* Runs one statement by the server in single-user mode. */
 static bool run_single(struct cluster *c, const char *pgdata, const char *statement)
 {
-    const char *argv[] = {
-        arena_printf(c->a, "%s/postgres", c->place.bin).p, "--single", "-D", pgdata, "template1", NULL};
+    const char *argv[] = {arena_printf(c->a, "%s/postgres", c->place.bin).p, "--single", "-D",
+        pgdata, "template1", NULL};
     int in[2];
     bool good;
 
@@ -127,7 +128,8 @@ static bool run_single(struct cluster *c, const char *pgdata, const char *statem
 static bool append_settings(const struct cluster *c, const char *pgdata)
 {
     wharf_str settings = cluster_settings(cluster_memory_mib("/sys/fs/cgroup/memory.max"), c->a);
-    int fd = open(arena_printf(c->a, "%s/postgresql.conf", pgdata).p, O_WRONLY | O_APPEND | O_CLOEXEC);
+    int fd = open(
+        arena_printf(c->a, "%s/postgresql.conf", pgdata).p, O_WRONLY | O_APPEND | O_CLOEXEC);
     bool good;
 
     if (fd < 0)
@@ -143,17 +145,21 @@ static bool append_settings(const struct cluster *c, const char *pgdata)
 static bool make(struct cluster *c, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(c->a, "%s.new", c->place.pgdata).p;
-    const char *argv[] = {arena_printf(c->a, "%s/initdb", c->place.bin).p, "-D", fresh, "-U", "wharf", "--auth=trust",
-        "--data-checksums", "-E", "UTF8", "--locale=C", "--lc-ctype=C.UTF-8", NULL};
+    const char *argv[] = {arena_printf(c->a, "%s/initdb", c->place.bin).p, "-D", fresh, "-U",
+        "wharf", "--auth=trust", "--data-checksums", "-E", "UTF8", "--locale=C",
+        "--lc-ctype=C.UTF-8", NULL};
 
     cluster_remove_tree(fresh);
-    if (mkdir(fresh, 0700) != 0 || (c->place.as_user && chown(fresh, c->place.uid, c->place.gid) != 0)) {
+    if (mkdir(fresh, 0700) != 0 ||
+        (c->place.as_user && chown(fresh, c->place.uid, c->place.gid) != 0)) {
         *ret_error = arena_printf(c->a, "%s can't be made: %s", fresh, strerror(errno));
         return false;
     }
-    if (!run_to_end(c, argv, -1) || !append_settings(c, fresh) || !run_single(c, fresh, "CREATE DATABASE wharf;\n")) {
-        *ret_error = arena_printf(
-            c->a, "the database could not be made; PostgreSQL says in %s:\n%s", c->place.log, log_tail(c, c->a).p);
+    if (!run_to_end(c, argv, -1) || !append_settings(c, fresh) ||
+        !run_single(c, fresh, "CREATE DATABASE wharf;\n")) {
+        *ret_error = arena_printf(c->a,
+            "the database could not be made; PostgreSQL says in %s:\n%s", c->place.log,
+            log_tail(c, c->a).p);
         cluster_remove_tree(fresh);
         return false;
     }
@@ -164,7 +170,7 @@ static bool make(struct cluster *c, wharf_str *ret_error)
     return true;
 }
 
-/* ---- its pid file ---------------------------------------------------------------------------------------------------- */
+/* ---- its pid file ---- */
 
 /* Returns line n (from 1) of postmaster.pid, "" when there is none. */
 static wharf_str pid_file_line(const char *pgdata, unsigned n, struct arena *a)
@@ -241,12 +247,13 @@ static bool clear_orphan(struct cluster *c, wharf_str *ret_error)
     if (!alive)
         remove_socket_dir(sockets, c->a);
     if (alive)
-        *ret_error = arena_printf(
-            c->a, "an older PostgreSQL (pid %d) of %s does not end; stop it first", (int)pid, c->place.pgdata);
+        *ret_error = arena_printf(c->a,
+            "an older PostgreSQL (pid %d) of %s does not end; stop it first", (int)pid,
+            c->place.pgdata);
     return !alive;
 }
 
-/* ---- running it ------------------------------------------------------------------------------------------------------ */
+/* ---- running it ---- */
 
 static bool make_socket_dir(struct cluster *c, wharf_str *ret_error)
 {
@@ -259,13 +266,15 @@ static bool make_socket_dir(struct cluster *c, wharf_str *ret_error)
         snprintf(c->socket_dir, sizeof(c->socket_dir), "%s/wharf-XXXXXX", bases[i]);
         if (!mkdtemp(c->socket_dir))
             continue;
-        if ((!c->place.as_user || chown(c->socket_dir, c->place.uid, c->has_guests ? c->guests : c->place.gid) == 0) &&
-            (!c->has_guests || chmod(c->socket_dir, 0710) == 0) && cluster_reaches(&c->place, c->socket_dir))
+        if ((!c->place.as_user || chown(c->socket_dir, c->place.uid,
+                                      c->has_guests ? c->guests : c->place.gid) == 0) &&
+            (!c->has_guests || chmod(c->socket_dir, 0710) == 0) &&
+            cluster_reaches(&c->place, c->socket_dir))
             return true;
         rmdir(c->socket_dir);
     }
-    *ret_error = arena_printf(
-        c->a, "no folder for the database's socket could be made in /run or /tmp: %s", strerror(errno));
+    *ret_error = arena_printf(c->a,
+        "no folder for the database's socket could be made in /run or /tmp: %s", strerror(errno));
     c->socket_dir[0] = 0;
     return false;
 }
@@ -274,9 +283,11 @@ static bool launch(struct cluster *c)
 {
     const char *sockets = arena_printf(c->a, "unix_socket_directories=%s", c->socket_dir).p;
     /* the folder says who comes to the socket */
-    const char *mode = c->has_guests ? "unix_socket_permissions=0777" : "unix_socket_permissions=0700";
-    const char *argv[] = {arena_printf(c->a, "%s/postgres", c->place.bin).p, "-D", c->place.pgdata, "-c", sockets, "-c",
-        "listen_addresses=", "-c", "port=5432", "-c", mode, "-c", "logging_collector=off", NULL};
+    const char *mode = c->has_guests ? "unix_socket_permissions=0777"
+                                     : "unix_socket_permissions=0700";
+    const char *argv[] = {arena_printf(c->a, "%s/postgres", c->place.bin).p, "-D", c->place.pgdata,
+        "-c", sockets, "-c", "listen_addresses=", "-c", "port=5432", "-c", mode, "-c",
+        "logging_collector=off", NULL};
     int log = open_log(c);
     struct spawn s = child_of(c, argv, -1, log);
 
@@ -305,8 +316,8 @@ static bool wait_ready(struct cluster *c, wharf_str *ret_error)
     arena_free(tmp);
     if (!ready) {
         c->pid = 0;
-        *ret_error = arena_printf(
-            c->a, "PostgreSQL did not start; it says in %s:\n%s", c->place.log, log_tail(c, c->a).p);
+        *ret_error = arena_printf(c->a, "PostgreSQL did not start; it says in %s:\n%s",
+            c->place.log, log_tail(c, c->a).p);
     }
     return ready;
 }
@@ -322,7 +333,8 @@ static bool launch_until_ready(struct cluster *c, wharf_str *ret_error)
             return false;
         pause_us(LEFT_US);
     }
-    *ret_error = arena_printf(c->a, "%s/postgres can't be started: %s", c->place.bin, strerror(errno));
+    *ret_error = arena_printf(
+        c->a, "%s/postgres can't be started: %s", c->place.bin, strerror(errno));
     return false;
 }
 
@@ -331,8 +343,8 @@ static const char *conninfo_of(const char *socket_dir, struct arena *a)
     return arena_printf(a, "host='%s' port=5432 user=wharf dbname=wharf", socket_dir).p;
 }
 
-struct cluster *cluster_start(
-    const char *data_dir, const gid_t *guests, struct arena *a, wharf_str *ret_note, wharf_str *ret_error)
+struct cluster *cluster_start(const char *data_dir, const gid_t *guests, struct arena *a,
+    wharf_str *ret_note, wharf_str *ret_error)
 {
     struct cluster *c = ARENA_NEW(a, struct cluster);
 
@@ -341,7 +353,8 @@ struct cluster *cluster_start(
     c->guests = guests ? *guests : 0;
     if (!cluster_place(&c->place, data_dir, a, ret_error))
         return NULL;
-    if (access(arena_printf(a, "%s/PG_VERSION", c->place.pgdata).p, F_OK) != 0 && !make(c, ret_error))
+    if (access(arena_printf(a, "%s/PG_VERSION", c->place.pgdata).p, F_OK) != 0 &&
+        !make(c, ret_error))
         return NULL;
     if (!clear_orphan(c, ret_error) || !make_socket_dir(c, ret_error))
         return NULL;
@@ -366,7 +379,8 @@ int cluster_pid(const struct cluster *c)
 
 bool cluster_revive(struct cluster *c)
 {
-    /* what is left of a killed server still holds its shared memory: then this one ends at once and we are called again */
+    /* what is left of a killed server still holds its shared memory: then this one ends at once
+     * and we are called again */
     return launch(c);
 }
 

@@ -1,9 +1,9 @@
 /* cluster_place.c - where the embedded cluster lives and as whom it runs (docs/decisions.md 23).
  *
- * The cluster is DATA/postgres. When we are root, PostgreSQL runs as the owner of the data folder or as `postgres`; if that
- * user can't reach the folder, the cluster lives in /var/lib/wharf and the file DATA/cluster says where. Leaves to others:
- * making and running it (cluster.c).
- */
+ * The cluster is DATA/postgres. When we are root, PostgreSQL runs as the owner of the data
+ * folder or as `postgres`; if that user can't reach the folder, the cluster lives in
+ * /var/lib/wharf and the file DATA/cluster says where. Leaves to others: making and running it
+ * (cluster.c). */
 #include "db/cluster_place.h"
 
 #include <errno.h>
@@ -64,7 +64,8 @@ bool cluster_reaches(const struct place *p, const char *dir)
             _exit(1);
         _exit(chdir(dir) == 0 ? 0 : 1);
     }
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
 }
 
 static bool choose_user(struct place *p, struct arena *a, wharf_str *ret_error)
@@ -148,7 +149,8 @@ static bool choose_bin(struct place *p, struct arena *a, wharf_str *ret_error)
     if (p->bin)
         return true;
     if (version.n)
-        *ret_error = arena_printf(a, "%s was made by PostgreSQL %s, which is not installed; install postgresql-%s",
+        *ret_error = arena_printf(a,
+            "%s was made by PostgreSQL %s, which is not installed; install postgresql-%s",
             p->pgdata, version.p, version.p);
     else
         *ret_error = arena_printf(
@@ -197,15 +199,18 @@ static bool place_elsewhere(struct place *p, struct arena *a, wharf_str *ret_err
     p->pgdata = arena_printf(a, "%s/%s/postgres", elsewhere, name).p;
     if (!open_folder(elsewhere) || !open_folder(arena_printf(a, "%s/%s", elsewhere, name).p) ||
         !cluster_reaches(p, elsewhere)) {
-        *ret_error = arena_printf(a, "the user %s can reach neither %s nor %s; choose another folder with --data",
-            p->user, p->data_dir, elsewhere);
+        *ret_error = arena_printf(a,
+            "the user %s can reach neither %s nor %s; choose another folder with --data", p->user,
+            p->data_dir, elsewhere);
         return false;
     }
     if (!write_marker(arena_printf(a, "%s/cluster", p->data_dir).p, p->pgdata)) {
-        *ret_error = arena_printf(a, "%s/cluster can't be written: %s", p->data_dir, strerror(errno));
+        *ret_error = arena_printf(
+            a, "%s/cluster can't be written: %s", p->data_dir, strerror(errno));
         return false;
     }
-    p->note = arena_printf(a, "the user %s can't reach %s, so the database is in %s", p->user, p->data_dir, p->pgdata);
+    p->note = arena_printf(
+        a, "the user %s can't reach %s, so the database is in %s", p->user, p->data_dir, p->pgdata);
     return true;
 }
 

@@ -1,4 +1,5 @@
-/* cluster_place.h - where the embedded cluster lives and as whom it runs. Private to kernel/db/cluster*.c. */
+/* cluster_place.h - where the embedded cluster lives and as whom it runs. Private to
+ * kernel/db/cluster*.c. */
 #ifndef WHARF_DB_CLUSTER_PLACE_H
 #define WHARF_DB_CLUSTER_PLACE_H
 

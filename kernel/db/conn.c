@@ -14,13 +14,16 @@ void db_error_from(const PGresult *result, const PGconn *conn, struct db_error *
 {
     const char *state = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
     const char *constraint = result ? PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME) : NULL;
-    const char *message = result ? PQresultErrorMessage(result) : conn ? PQerrorMessage(conn) : "no connection";
+    const char *message = result ? PQresultErrorMessage(result)
+                          : conn ? PQerrorMessage(conn)
+                                 : "no connection";
 
     *e = (struct db_error){.status = DB_FAILED};
     snprintf(e->sqlstate, sizeof(e->sqlstate), "%s", state ? state : "");
     snprintf(e->constraint, sizeof(e->constraint), "%s", constraint ? constraint : "");
     snprintf(e->message, sizeof(e->message), "%s", message);
-    if (!state || (conn && PQstatus(conn) != CONNECTION_OK) || !strncmp(state, "08", 2) || !strncmp(state, "57P", 3))
+    if (!state || (conn && PQstatus(conn) != CONNECTION_OK) || !strncmp(state, "08", 2) ||
+        !strncmp(state, "57P", 3))
         e->status = DB_LOST;
     else if (!strcmp(state, "23505"))
         e->status = DB_UNIQUE;
@@ -71,7 +74,8 @@ static bool params_fit(size_t n_args, struct db_error *e)
 {
     if (n_args <= PARAMS_MAX)
         return true;
-    *e = (struct db_error){.status = DB_FAILED, .message = "more parameters than a statement may have"};
+    *e = (struct db_error){
+        .status = DB_FAILED, .message = "more parameters than a statement may have"};
     return false;
 }
 
@@ -110,8 +114,8 @@ static bool bind(const struct db_conn *c, uint64_t hash, const struct sql_arg *a
     return c->prepared && statement_known(&c->known, hash);
 }
 
-static PGresult *run_once(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *e)
+static PGresult *run_once(struct db_conn *c, const char *sql, const struct sql_arg *args,
+    size_t n_args, struct db_error *e)
 {
     uint64_t hash = statement_hash(sql);
     const char *values[PARAMS_MAX];
@@ -120,8 +124,9 @@ static PGresult *run_once(
 
     if (!params_fit(n_args, e) || !prepare(c, sql, hash, e))
         return NULL;
-    r = bind(c, hash, args, n_args, values, name) ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
-                                                  : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
+    r = bind(c, hash, args, n_args, values, name)
+            ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
+            : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
     if (good(r))
         return r;
     db_error_from(r, c->pg, e);
@@ -150,7 +155,8 @@ static bool send_one(struct db_conn *c, const struct db_statement *s)
 }
 
 /* Reads up to the answer to the Sync. Returns the last result, or NULL and the first error. */
-static PGresult *piece_result(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+static PGresult *piece_result(
+    struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
 {
     PGresult *r, *last = NULL;
     bool failed = false;
@@ -166,7 +172,8 @@ static PGresult *piece_result(struct db_conn *c, const struct db_statement *stat
         if (!good(r) && !failed) {
             failed = true;
             db_error_from(r, c->pg, e);
-            if (at < n && statement_mend(&c->known, statement_hash(statements[at].sql), e->sqlstate))
+            if (at < n &&
+                statement_mend(&c->known, statement_hash(statements[at].sql), e->sqlstate))
                 e->status = DB_CONFLICT;
         }
         PQclear(last);
@@ -183,7 +190,8 @@ static PGresult *piece_result(struct db_conn *c, const struct db_statement *stat
     return NULL;
 }
 
-static PGresult *run_piece(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+static PGresult *run_piece(
+    struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
 {
     PGresult *r = NULL;
     bool sent;
@@ -209,7 +217,8 @@ static PGresult *run_piece(struct db_conn *c, const struct db_statement *stateme
 
 /* Runs the statements in one piece, but for those that are not prepared yet: what stands before
  * one is run first, as it may say who asks (a role). */
-static PGresult *run_in_order(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
+static PGresult *run_in_order(
+    struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
 {
     PGresult *r = NULL;
     size_t from = 0;
@@ -229,7 +238,8 @@ static PGresult *run_in_order(struct db_conn *c, const struct db_statement *stat
 
 /* Runs a statement when nothing waits before it. Outside a transaction, what has to be said for it
  * alone goes with it, as one transaction. */
-static PGresult *run_alone(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *e)
+static PGresult *run_alone(
+    struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *e)
 {
     struct db_statement list[3];
     PGresult *r;
@@ -252,7 +262,8 @@ static PGresult *run_alone(struct db_conn *c, const struct db_statement *s, bool
  * told anything of it yet. */
 static PGresult *run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e)
 {
-    bool fresh = ahead_begins(&c->ahead), again = fresh && !(last && begins_with(last->sql, "COMMIT"));
+    bool fresh = ahead_begins(&c->ahead),
+         again = fresh && !(last && begins_with(last->sql, "COMMIT"));
     size_t n = c->ahead.n;
     PGresult *r = NULL;
 
@@ -306,7 +317,8 @@ static bool in_time(const struct db_conn *c, struct db_error *e)
 {
     if (!deadline_over(&c->deadline))
         return true;
-    *e = (struct db_error){.status = DB_TIMEOUT, .sqlstate = "57014", .message = "the time of who asks is over"};
+    *e = (struct db_error){
+        .status = DB_TIMEOUT, .sqlstate = "57014", .message = "the time of who asks is over"};
     return false;
 }
 
@@ -361,7 +373,8 @@ bool db_start(struct db_conn *c, struct sql *s)
     uint64_t hash = statement_hash(sql);
     char name[18];
 
-    if (s->failed || s->text->failed || s->n_args > PARAMS_MAX || !c->prepared || c->started || !c->open)
+    if (s->failed || s->text->failed || s->n_args > PARAMS_MAX || !c->prepared || c->started ||
+        !c->open)
         return false;
     if (deadline_over(&c->deadline))
         return false;
@@ -400,7 +413,8 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error)
     return r;
 }
 
-static PGresult *run(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
+static PGresult *run(
+    struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
 {
     PGresult *r;
 
@@ -416,7 +430,8 @@ static PGresult *run(struct db_conn *c, const struct db_statement *s, bool one_p
         return NULL;
     }
     r = run_alone(c, s, one_plan, ret_error);
-    /* A statement alone on a connection that had died while idle did not run: the new connection may have it. */
+    /* A statement alone on a connection that had died while idle did not run: the new connection
+     * may have it. */
     if (!r && ret_error->status == DB_LOST && !c->open && db_ready(c))
         r = run_alone(c, s, one_plan, ret_error);
     for (int i = 0; i < 3 && !r && !c->open && stale(ret_error); i++) /* as many as go together */
@@ -426,7 +441,8 @@ static PGresult *run(struct db_conn *c, const struct db_statement *s, bool one_p
     return r;
 }
 
-static PGresult *run_metered(struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
+static PGresult *run_metered(
+    struct db_conn *c, const struct db_statement *s, bool one_plan, struct db_error *ret_error)
 {
     int64_t start_us = clock_monotonic_us();
     PGresult *r;
@@ -440,19 +456,20 @@ static PGresult *run_metered(struct db_conn *c, const struct db_statement *s, bo
     return r;
 }
 
-PGresult *db_run(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+PGresult *db_run(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args,
+    struct db_error *ret_error)
 {
     return run_metered(c, &(struct db_statement){sql, args, n_args}, false, ret_error);
 }
 
-PGresult *db_run_one_plan(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+PGresult *db_run_one_plan(struct db_conn *c, const char *sql, const struct sql_arg *args,
+    size_t n_args, struct db_error *ret_error)
 {
     return run_metered(c, &(struct db_statement){sql, args, n_args}, true, ret_error);
 }
 
-PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error)
+PGresult *db_run_whole(
+    struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error)
 {
     int64_t start_us = clock_monotonic_us();
     PGresult *r = NULL;
@@ -464,7 +481,8 @@ PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements,
     else
         db_error_from(NULL, c->pg, ret_error);
     for (size_t i = 0; !r && i < n && stale(ret_error); i++)
-        r = run_piece(c, statements, n, ret_error); /* nothing of it ran, and the set knows one more */
+        /* nothing of it ran, and the set knows one more */
+        r = run_piece(c, statements, n, ret_error);
     db_meter_statement(clock_monotonic_us() - start_us);
     db_meter_busy(&c->counted, false);
     return r;
@@ -473,7 +491,8 @@ PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements,
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error)
 {
     if (s->failed || s->text->failed) {
-        *ret_error = (struct db_error){.status = DB_FAILED, .message = "the statement is too large"};
+        *ret_error = (struct db_error){
+            .status = DB_FAILED, .message = "the statement is too large"};
         return NULL;
     }
     return db_run(c, buf_str(s->text).p, s->args, s->n_args, ret_error);
@@ -487,14 +506,16 @@ PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows)
         return r;
     PQclear(r);
     for (size_t at = 0; at < rows.n; at += COPY_PIECE) {
-        if (PQputCopyData(pg, rows.p + at, (int)(rows.n - at < COPY_PIECE ? rows.n - at : COPY_PIECE)) != 1)
+        if (PQputCopyData(
+                pg, rows.p + at, (int)(rows.n - at < COPY_PIECE ? rows.n - at : COPY_PIECE)) != 1)
             break; /* the result says why */
     }
     PQputCopyEnd(pg, NULL);
     r = PQgetResult(pg);
     while ((next = PQgetResult(pg)) != NULL) {
         bool endless = PQresultStatus(next) ==
-                       PGRES_COPY_IN; /* the end could not be said: libpq asks for it again and again */
+                       /* the end could not be said: libpq asks for it again and again */
+                       PGRES_COPY_IN;
 
         PQclear(next);
         if (endless)
@@ -578,7 +599,8 @@ static void note_for_deadline(struct db_conn *c, const char *sql)
 {
     if (begins_with(sql, "ROLLBACK TO"))
         deadline_rolled_back(&c->deadline);
-    else if (begins_with(sql, "BEGIN") || begins_with(sql, "COMMIT") || begins_with(sql, "ROLLBACK"))
+    else if (begins_with(sql, "BEGIN") || begins_with(sql, "COMMIT") ||
+             begins_with(sql, "ROLLBACK"))
         deadline_transaction(&c->deadline);
 }
 
@@ -608,8 +630,10 @@ static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error 
         db_error_from(r, c->pg, ret_error);
         ret_error->status = r ? ret_error->status : DB_LOST;
     } else if (r && commits && !strcmp(PQcmdStatus(r), "ROLLBACK")) {
-        /* an error inside was passed over: PostgreSQL then ends the transaction without complaint */
-        *ret_error = (struct db_error){.status = DB_FAILED, .message = "a failed transaction was to be committed"};
+        /* an error inside was passed over: PostgreSQL then ends the transaction without
+         * complaint */
+        *ret_error = (struct db_error){
+            .status = DB_FAILED, .message = "a failed transaction was to be committed"};
     }
     PQclear(r);
     if (ends && transaction_lives(c)) /* it did not come to the commit */
@@ -627,7 +651,9 @@ void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, si
         db_meter_busy(&c->counted, true);
         deadline_transaction(&c->deadline);
         c->open = true;
-    } else if (c->open && !begins_with(sql, "SAVEPOINT")) { /* with a savepoint something begins that may stay empty */
+    } else if (c->open &&
+               !begins_with(
+                   sql, "SAVEPOINT")) { /* with a savepoint something begins that may stay empty */
         tell_deadline(c);
     }
     c->ran++;

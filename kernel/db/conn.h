@@ -1,9 +1,11 @@
-/* conn.h - one blocking connection of a worker thread: prepared statements, transactions, reconnecting.
+/* conn.h - one blocking connection of a worker thread: prepared statements, transactions,
+ * reconnecting.
  *
- * Session state beside prepared statements is never kept outside a transaction, so that a transaction-mode pooler works
- * (docs/architecture.md 'Growing past one machine'). Not thread-safe: a connection belongs to one thread.
- * Leaves to others: the event loop's pipelined connections (lane.h), meaning of errors (resource/).
- */
+ * Session state beside prepared statements is never kept outside a transaction, so that a
+ * transaction-mode pooler works (docs/architecture.md 'Growing past one machine'). Not
+ * thread-safe: a connection belongs to one thread.
+ * Leaves to others: the event loop's pipelined connections (lane.h), meaning of errors
+ * (resource/). */
 #ifndef WHARF_DB_CONN_H
 #define WHARF_DB_CONN_H
 
@@ -14,17 +16,19 @@
 #include "db/statements.h"
 #include "query/query.h"
 
-/* What the session of a connection is told whose statements look rows up by an index. Plans are kept, and one that was made while a table was
- * small reads the whole of it until autovacuum comes by, minutes after it has grown. Lists that may have to read a table whole (LANE_SLOW)
+/* What the session of a connection is told whose statements look rows up by an index. Plans are
+ * kept, and one that was made while a table was small reads the whole of it until autovacuum
+ * comes by, minutes after it has grown. Lists that may have to read a table whole (LANE_SLOW)
  * are planned as PostgreSQL likes; without prepared statements no plan is kept. */
 #define DB_BY_INDEX "; SET enable_seqscan=off"
 
 /* And one that steps back: those who would work in parallel for it are processes that do not. */
 #define DB_ALONE "; SET max_parallel_workers_per_gather=0"
 
-/* Left to itself PostgreSQL compares what a plan for all arguments would cost with the average of those it has made for some. When the table has grown
- * since, that average is one of a smaller table, and hundreds of requests are planned anew on each connection before it has caught up. Up to the
- * end of the transaction: */
+/* Left to itself PostgreSQL compares what a plan for all arguments would cost with the average
+ * of those it has made for some. When the table has grown since, that average is one of a
+ * smaller table, and hundreds of requests are planned anew on each connection before it has
+ * caught up. Up to the end of the transaction: */
 #define DB_ONE_PLAN      "SELECT set_config('plan_cache_mode', 'force_generic_plan', true)"
 #define DB_PLAN_BY_VALUE "SELECT set_config('plan_cache_mode', 'auto', true)"
 
@@ -35,7 +39,9 @@ enum db_status {
     DB_UNIQUE, /* unique violation; see db_error.constraint */
     DB_CONFLICT, /* serialization failure or deadlock: the transaction may be tried again */
     DB_TIMEOUT, /* statement or lock timeout */
-    DB_LOST, /* no connection; nothing of the open transaction was committed, unless the commit itself was lost */
+    /* no connection; nothing of the open transaction was committed, unless the commit itself was
+     * lost */
+    DB_LOST,
     DB_FAILED, /* anything else: a bug of ours or of a plugin's SQL */
 };
 
@@ -58,15 +64,16 @@ void db_step_back(struct db_conn *c);
  * caller closes it. prepared: with prepared statements, if the first one has them. */
 struct db_conn *db_another(const struct db_conn *c, bool prepared);
 
-/* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is freed with PQclear(). Outside a
- * transaction a statement whose connection turns out to be dead before it ran is tried once more on a new one. */
-PGresult *db_run(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
+/* Runs one statement with text parameters; NULL and *ret_error when it failed. The result is
+ * freed with PQclear(). Outside a transaction a statement whose connection turns out to be dead
+ * before it ran is tried once more on a new one. */
+PGresult *db_run(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args,
+    struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
 /* Runs a statement as db_run does, for a statement of which one plan is good for all arguments
  * (docs/decisions.md 324). */
-PGresult *db_run_one_plan(
-    struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
+PGresult *db_run_one_plan(struct db_conn *c, const char *sql, const struct sql_arg *args,
+    size_t n_args, struct db_error *ret_error);
 /* Sends a statement inside a transaction and does not wait for its answer, while the caller has
  * something else to wait for. Returns false when nothing was sent (statements are not prepared
  * here, or the connection is lost): then db_run it when its answer is needed. One statement at a
@@ -79,7 +86,8 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error);
  * trip. Returns the result of the last one when all of it is committed. Returns NULL when nothing
  * of it is committed; when the connection was lost (DB_LOST), nobody knows whether it is. Not for
  * use inside a transaction. */
-PGresult *db_run_whole(struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error);
+PGresult *db_run_whole(
+    struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error);
 /* Keeps a statement to send it in one piece with the next one, which fails when this one fails:
  * BEGIN, or inside a transaction a statement whose answer says nothing but that it went well. A
  * transaction or a savepoint with nothing between its beginning and its end is not sent at all. */
@@ -99,7 +107,8 @@ int64_t db_deadline(struct db_conn *c, int64_t until_us);
 void db_deadline_end(struct db_conn *c, int64_t before_us);
 
 bool db_in_transaction(const struct db_conn *c);
-/* Tells whether a transaction should be open and is not: somebody ended it by a statement of their own. */
+/* Tells whether a transaction should be open and is not: somebody ended it by a statement of
+ * their own. */
 bool db_transaction_gone(const struct db_conn *c);
 /* Tells how often the connection was made. When that number changed, answers may have been lost,
  * and commits that nobody waited for. */

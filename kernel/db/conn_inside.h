@@ -1,4 +1,5 @@
-/* conn_inside.h - what conn.c (statements, transactions) and conn_open.c (how a connection comes to be) share of a connection. Nobody else includes it. */
+/* conn_inside.h - what conn.c (statements, transactions) and conn_open.c (how a connection comes
+ * to be) share of a connection. Nobody else includes it. */
 #ifndef WHARF_DB_CONN_INSIDE_H
 #define WHARF_DB_CONN_INSIDE_H
 
@@ -21,7 +22,9 @@ struct db_conn {
     struct ahead ahead; /* goes with the next one */
     struct deadline deadline;
     bool steps_back;
-    int session; /* of the process that works for it, which is still to step back as a session (turns.h); or -1 */
+    /* of the process that works for it, which is still to step back as a session (turns.h); or
+     * -1 */
+    int session;
 };
 
 #endif

@@ -1,4 +1,5 @@
-/* conn_open.c - how a connection comes to be, and comes back (conn.h): lazily, with the settings of its session. */
+/* conn_open.c - how a connection comes to be, and comes back (conn.h): lazily, with the settings
+ * of its session. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -90,7 +91,8 @@ static void step_back(struct db_conn *c)
         close(c->session);
     if (!turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE, &c->session) && !told++)
         log_info("database.step_back",
-            "jobs in the background have the processors as clients do: PostgreSQL's processes can't step back (%s)",
+            "jobs in the background have the processors as clients do: PostgreSQL's processes "
+            "can't step back (%s)",
             strerror(errno));
     turns_session_nice(&c->session, STEP_BACK_NICE);
 }
@@ -113,9 +115,10 @@ static bool connect_now(struct db_conn *c)
     c->epoch++;
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET statement_timeout=%lld; "
-        "SET lock_timeout=5000%s%s",
-        our_name(), (long long)c->deadline.usual_ms, c->prepared ? DB_BY_INDEX : "", c->steps_back ? DB_ALONE : "");
+        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET "
+        "statement_timeout=%lld; SET lock_timeout=5000%s%s",
+        our_name(), (long long)c->deadline.usual_ms, c->prepared ? DB_BY_INDEX : "",
+        c->steps_back ? DB_ALONE : "");
     r = PQexec(c->pg, setup);
     ok = PQresultStatus(r) == PGRES_COMMAND_OK;
     PQclear(r);

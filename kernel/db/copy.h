@@ -1,8 +1,8 @@
-/* copy.h - rows for COPY ... FROM STDIN: the cheapest way to write many rows that no rule can refuse.
+/* copy.h - rows for COPY ... FROM STDIN: the cheapest way to write many rows that no rule can
+ * refuse.
  *
- * In PostgreSQL's text form for columns of any type; in its binary form, which costs both sides half, where the types are known. Leaves to
- * others: running it (conn.h).
- */
+ * In PostgreSQL's text form for columns of any type; in its binary form, which costs both sides
+ * half, where the types are known. Leaves to others: running it (conn.h). */
 #ifndef WHARF_DB_COPY_H
 #define WHARF_DB_COPY_H
 

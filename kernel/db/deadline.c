@@ -31,7 +31,8 @@ static bool is_right(const struct deadline *d, int64_t ms)
 {
     if (!d->told_ms)
         return ms == d->usual_ms;
-    return d->told_ms != DEADLINE_UNKNOWN && ms && d->told_ms >= ms && d->told_ms <= ms + DEADLINE_SLACK_MS;
+    return d->told_ms != DEADLINE_UNKNOWN && ms && d->told_ms >= ms &&
+           d->told_ms <= ms + DEADLINE_SLACK_MS;
 }
 
 bool deadline_tell(struct deadline *d, struct db_statement *ret)

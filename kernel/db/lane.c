@@ -76,8 +76,8 @@ static void put_back(struct queue *q, struct queue *front)
     *q = all; /* last points into a job, or is set anew by the next push */
 }
 
-struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared, int64_t statement_timeout_ms,
-    void (*changed)(void *arg, struct lane *lane), void *arg)
+struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared,
+    int64_t statement_timeout_ms, void (*changed)(void *arg, struct lane *lane), void *arg)
 {
     struct lane *l = calloc(1, sizeof(*l));
 
@@ -231,7 +231,8 @@ static void lost(struct lane *l, int64_t now_us)
  * and the others of the group have no part in it. */
 static bool too_many(struct lane *l)
 {
-    static const struct db_error e = {.status = DB_FAILED, .message = "more parameters than a statement may have"};
+    static const struct db_error e = {
+        .status = DB_FAILED, .message = "more parameters than a statement may have"};
 
     if (l->waiting.first->n_args <= PARAMS_MAX)
         return false;
@@ -277,8 +278,10 @@ static void begin_setup(struct lane *l, int64_t now_us)
 
     PQsetnonblocking(l->pg, 1);
     snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET lock_timeout=5000%s",
-        (long long)l->statement_timeout_ms, kept ? DB_BY_INDEX "; SET plan_cache_mode=force_generic_plan" : "");
+        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET "
+        "lock_timeout=5000%s",
+        (long long)l->statement_timeout_ms,
+        kept ? DB_BY_INDEX "; SET plan_cache_mode=force_generic_plan" : "");
     if (!PQsendQuery(l->pg, setup)) {
         lost(l, now_us);
         return;
@@ -289,7 +292,8 @@ static void begin_setup(struct lane *l, int64_t now_us)
 
 static void go_on_connecting(struct lane *l, int64_t now_us)
 {
-    l->events = 0; /* libpq may have gone on to the host's next address: another socket under the same number */
+    /* libpq may have gone on to the host's next address: another socket under the same number */
+    l->events = 0;
     switch (PQconnectPoll(l->pg)) {
     case PGRES_POLLING_READING:
         watch(l, PQsocket(l->pg), EPOLLIN);
@@ -380,7 +384,8 @@ static void pack(struct lane *l, struct lane_job *leader)
     for (size_t looked = 0; looked < GROUP_MAX && (job = pop(&l->waiting)); looked++) {
         size_t more = pack_bytes(job);
 
-        if (job->many_sql == leader->many_sql && !job->alone && chosen.n < PACK_MAX - 1 && bytes + more <= PACK_BYTES) {
+        if (job->many_sql == leader->many_sql && !job->alone && chosen.n < PACK_MAX - 1 &&
+            bytes + more <= PACK_BYTES) {
             push(&chosen, job);
             bytes += more;
         } else {
@@ -396,7 +401,8 @@ static void pack(struct lane *l, struct lane_job *leader)
     leader->n_packed = chosen.n;
 }
 
-/* Sends a group and its Sync. Reads may have several groups under way; writes and slow statements one. */
+/* Sends a group and its Sync. Reads may have several groups under way; writes and slow
+ * statements one. */
 static void send_waiting(struct lane *l, int64_t now_us)
 {
     size_t sent = 0, max = l->kind == LANE_SLOW ? 1 : GROUP_MAX;
@@ -464,7 +470,8 @@ static void group_over(struct lane *l)
                 db_error_from(job->result, l->pg, &e);
             finish(job, failed ? &e : NULL);
         } else if (l->kind == LANE_READ && !failed) {
-            finish(job, NULL); /* it ran before the one that failed, and reads leave nothing behind */
+            /* it ran before the one that failed, and reads leave nothing behind */
+            finish(job, NULL);
         } else {
             if (job->packed && mend(l, job))
                 job->mended = false; /* it was the statement for many */
@@ -497,7 +504,8 @@ static bool take_result(struct lane *l, PGresult *r)
     failed = s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK;
     l->group_failed |= failed;
     if (job->ahead && failed)
-        statement_forget(&l->known, job->hash); /* whichever it was: what is prepared once too often is mended */
+        /* whichever it was: what is prepared once too often is mended */
+        statement_forget(&l->known, job->hash);
     if (job->result || (job->ahead && !failed))
         PQclear(r);
     else

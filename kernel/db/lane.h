@@ -1,13 +1,15 @@
 /* lane.h - the event loop's connections: non-blocking, in libpq's pipeline mode.
  *
- * docs/decisions.md 14. A lane carries jobs in the order they came. What was queued during a turn of the loop is sent with one
- * Sync: reads (LANE_READ) and declared writes (LANE_WRITE, one implicit transaction, committed by the Sync) travel together,
- * statements that may be slow (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
- * not run (or were rolled back): they are sent again one by one, so that each gets its own answer. Writes that are the same statement
- * and wait together go as one (lane_pack.h, docs/decisions.md 89): starting a statement costs as much as the row it writes.
- * Plans of the first two kinds are made once and kept, but for jobs that say by_value (docs/decisions.md 324).
- * All functions belong to the loop's thread. Leaves to others: what a result means.
- */
+ * docs/decisions.md 14. A lane carries jobs in the order they came. What was queued during a
+ * turn of the loop is sent with one Sync: reads (LANE_READ) and declared writes (LANE_WRITE, one
+ * implicit transaction, committed by the Sync) travel together, statements that may be slow
+ * (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
+ * not run (or were rolled back): they are sent again one by one, so that each gets its own
+ * answer. Writes that are the same statement and wait together go as one (lane_pack.h,
+ * docs/decisions.md 89): starting a statement costs as much as the row it writes. Plans of the
+ * first two kinds are made once and kept, but for jobs that say by_value (docs/decisions.md
+ * 324).
+ * All functions belong to the loop's thread. Leaves to others: what a result means. */
 #ifndef WHARF_DB_LANE_H
 #define WHARF_DB_LANE_H
 
@@ -24,12 +26,14 @@ typedef void lane_done_fn(struct lane_job *job, PGresult *result, const struct d
 
 struct lane_job { /* owned by the caller, alive until done() was called */
     const char *sql;
-    /* LANE_WRITE, or NULL: the same for several jobs. Parameter i is an array (text[]) of what the jobs have as parameter i; yields the
-     * place, counted from 1, of each job for which sql would yield a row. done() is then given a row of one column, or none. */
+    /* LANE_WRITE, or NULL: the same for several jobs. Parameter i is an array (text[]) of what
+     * the jobs have as parameter i; yields the place, counted from 1, of each job for which sql
+     * would yield a row. done() is then given a row of one column, or none. */
     const char *many_sql;
     const struct sql_arg *args;
     size_t n_args;
-    bool by_value; /* LANE_READ: the best plan depends on the arguments; else one is made for all of them */
+    /* LANE_READ: the best plan depends on the arguments; else one is made for all of them */
+    bool by_value;
     lane_done_fn *done;
     void *arg;
     int64_t deadline_us; /* monotonic: failed with DB_LOST when it has not been sent by then */
@@ -48,8 +52,8 @@ struct lane_job { /* owned by the caller, alive until done() was called */
 
 /* Makes a lane. It calls changed() when the descriptor or the wanted events differ from before (fd
  * -1: nothing to watch). */
-struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared, int64_t statement_timeout_ms,
-    void (*changed)(void *arg, struct lane *lane), void *arg);
+struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared,
+    int64_t statement_timeout_ms, void (*changed)(void *arg, struct lane *lane), void *arg);
 void lane_free(struct lane *l);
 void lane_queue(struct lane *l, struct lane_job *job);
 size_t lane_load(const struct lane *l); /* jobs queued and under way */

@@ -70,6 +70,6 @@ bool pack_results_make(struct pack_results *r)
 
     r->row = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
     r->none = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
-    return r->row && r->none && PQsetResultAttrs(r->row, 1, &column) && PQsetResultAttrs(r->none, 1, &column) &&
-           PQsetvalue(r->row, 0, 0, one, 1);
+    return r->row && r->none && PQsetResultAttrs(r->row, 1, &column) &&
+           PQsetResultAttrs(r->none, 1, &column) && PQsetvalue(r->row, 0, 0, one, 1);
 }

@@ -1,7 +1,7 @@
-/* lane_pack.h - several writes of a lane as one statement: its parameters, and what each job gets (lane.h, many_sql).
+/* lane_pack.h - several writes of a lane as one statement: its parameters, and what each job
+ * gets (lane.h, many_sql).
  *
- * Leaves to others: which jobs go together, and sending (lane.c).
- */
+ * Leaves to others: which jobs go together, and sending (lane.c). */
 #ifndef WHARF_DB_LANE_PACK_H
 #define WHARF_DB_LANE_PACK_H
 
@@ -10,7 +10,8 @@
 /* Fewer than PACK_MIN cost less one by one. */
 enum { PACK_MIN = 3, PACK_MAX = 128, PACK_BYTES = 4 << 20 };
 
-/* As libpq wants them; filled are as many as the job has. Of a single job only values, which are text. */
+/* As libpq wants them; filled are as many as the job has. Of a single job only values, which are
+ * text. */
 struct pack_params {
     const char *values[PARAMS_MAX];
     int lengths[PARAMS_MAX], formats[PARAMS_MAX];

@@ -1,7 +1,8 @@
-/* meter.h - how many connections of this process are busy, and how long statements take: for /metrics.
+/* meter.h - how many connections of this process are busy, and how long statements take: for
+ * /metrics.
  *
- * docs/spec/01-platform.md section 17 (db_pool_in_use, db_query_duration_seconds). A process that sets no meter measures nothing.
- */
+ * docs/spec/01-platform.md section 17 (db_pool_in_use, db_query_duration_seconds). A process
+ * that sets no meter measures nothing. */
 #ifndef WHARF_DB_METER_H
 #define WHARF_DB_METER_H
 

@@ -1,7 +1,7 @@
 /* migrate.c - runs migration files that were not run yet (docs/plugin-abi.md section 9).
  *
- * Leaves to others: which files there are (registry), their headers and statements (migrate_file.c).
- */
+ * Leaves to others: which files there are (registry), their headers and statements
+ * (migrate_file.c). */
 #include "db/migrate.h"
 
 #include <stdio.h>
@@ -21,35 +21,41 @@ enum { HASH_HEX = 64, TRIES = 3, LOCK_POLL_MS = 200, RETRY_MS = 1000 };
 
 static const char lock_sql[] = "SELECT pg_try_advisory_lock(hashtextextended('wharf.migrate', 0))";
 static const char unlock_sql[] = "SELECT pg_advisory_unlock(hashtextextended('wharf.migrate', 0))";
-static const char bootstrap_sql[] = "CREATE SCHEMA IF NOT EXISTS wharf;"
-                                    "CREATE TABLE IF NOT EXISTS wharf.migration ("
-                                    " plugin text COLLATE \"C\" NOT NULL, number integer NOT NULL, name text NOT NULL,"
-                                    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
-                                    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
-                                    " PRIMARY KEY (plugin, number));"
-                                    "CREATE TABLE IF NOT EXISTS wharf.repeatable ("
-                                    " plugin text COLLATE \"C\" NOT NULL, name text COLLATE \"C\" NOT NULL,"
-                                    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
-                                    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
-                                    " PRIMARY KEY (plugin, name))";
+static const char bootstrap_sql[] =
+    "CREATE SCHEMA IF NOT EXISTS wharf;"
+    "CREATE TABLE IF NOT EXISTS wharf.migration ("
+    " plugin text COLLATE \"C\" NOT NULL, number integer NOT NULL, name text NOT NULL,"
+    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
+    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
+    " PRIMARY KEY (plugin, number));"
+    "CREATE TABLE IF NOT EXISTS wharf.repeatable ("
+    " plugin text COLLATE \"C\" NOT NULL, name text COLLATE \"C\" NOT NULL,"
+    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
+    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
+    " PRIMARY KEY (plugin, name))";
 static const char exists_sql[] = "SELECT to_regclass('wharf.repeatable') IS NOT NULL";
 /* The last column: was it applied by a server of a newer version than $1? */
-static const char applied_sql[] =
-    "SELECT plugin, number, '' AS name, sha256, false AS newer FROM wharf.migration UNION ALL SELECT plugin, 0, name,"
-    " sha256, string_to_array(substring(server from '^[0-9.]*[0-9]'), '.')::int[] > string_to_array($1, '.')::int[] "
-    "FROM wharf.repeatable";
-static const char record_sql[] = "INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds)"
-                                 " VALUES ($1, $2, $3, $4, $5, $6)";
+static const char applied_sql[] = "SELECT plugin, number, '' AS name, sha256, false AS newer FROM "
+                                  "wharf.migration UNION ALL SELECT plugin, 0, name,"
+                                  " sha256, string_to_array(substring(server from "
+                                  "'^[0-9.]*[0-9]'), '.')::int[] > string_to_array($1, '.')::int[] "
+                                  "FROM wharf.repeatable";
+static const char record_sql[] =
+    "INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds)"
+    " VALUES ($1, $2, $3, $4, $5, $6)";
 static const char record_repeatable_sql[] =
-    "INSERT INTO wharf.repeatable (plugin, name, sha256, server, seconds) VALUES ($1, $2, $3, $4, $5)"
+    "INSERT INTO wharf.repeatable (plugin, name, sha256, server, seconds) VALUES ($1, $2, $3, $4, "
+    "$5)"
     " ON CONFLICT (plugin, name) DO UPDATE SET sha256 = excluded.sha256, server = excluded.server,"
     " seconds = excluded.seconds, applied_at = now()";
 /* Functions of one file may call functions of a later one. */
 static const char unchecked_sql[] = "SET LOCAL check_function_bodies = off";
-static const char begin_sql[] = "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0;"
-                                " SET LOCAL idle_in_transaction_session_timeout = 0";
+static const char begin_sql[] =
+    "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0;"
+    " SET LOCAL idle_in_transaction_session_timeout = 0";
 static const char session_sql[] = "SET lock_timeout = '5s'; SET statement_timeout = 0";
-static const char path_sql[] = "SELECT set_config('search_path', quote_ident($1) || ', public', $2)";
+static const char path_sql[] =
+    "SELECT set_config('search_path', quote_ident($1) || ', public', $2)";
 static const char prepare_sql[] = "SELECT wharf.prepare_plugin($1)";
 static const char grant_sql[] = "SELECT wharf.grant_plugin($1)";
 
@@ -72,7 +78,8 @@ static void pause_ms(long ms)
     nanosleep(&t, NULL);
 }
 
-/* Keeps the server's message, as the administrator reads it; the rest of the sentence tells what to do. */
+/* Keeps the server's message, as the administrator reads it; the rest of the sentence tells what
+ * to do. */
 static bool fail_db(struct run *r, const char *doing, const PGresult *res)
 {
     const char *text = res ? PQresultErrorMessage(res) : PQerrorMessage(r->conn);
@@ -102,7 +109,8 @@ static bool exec(struct run *r, const char *sql, const char *doing)
     return good;
 }
 
-static bool exec_args(struct run *r, const char *sql, const char *const *args, int n, const char *doing)
+static bool exec_args(
+    struct run *r, const char *sql, const char *const *args, int n, const char *doing)
 {
     PGresult *res = PQexecParams(r->conn, sql, n, NULL, args, NULL, NULL, 0);
     bool good = is_fine(res);
@@ -145,7 +153,8 @@ static int recorded_row(const struct run *r, const struct plugin_migration *m)
     return -1;
 }
 
-/* Tells whether the file has nothing to do: it has run, and a repeatable one ran with this text or by a newer server. */
+/* Tells whether the file has nothing to do: it has run, and a repeatable one ran with this text
+ * or by a newer server. */
 static bool migration_done(const struct run *r, const struct plugin_migration *m)
 {
     int row = recorded_row(r, m);
@@ -154,7 +163,8 @@ static bool migration_done(const struct run *r, const struct plugin_migration *m
     if (row < 0 || m->number || r->mode == MIGRATE_CHECK)
         return row >= 0;
     hash_of(m->sql, hex);
-    return PQgetvalue(r->applied, row, 4)[0] == 't' || strcmp(PQgetvalue(r->applied, row, 3), hex) == 0;
+    return PQgetvalue(r->applied, row, 4)[0] == 't' ||
+           strcmp(PQgetvalue(r->applied, row, 3), hex) == 0;
 }
 
 static wharf_str label(const struct run *r, const struct plugin_migration *m)
@@ -174,7 +184,8 @@ static bool read_applied(struct run *r)
     if (!exists)
         return true;
     r->applied = PQexecParams(r->conn, applied_sql, 1, NULL, args, NULL, NULL, 0);
-    return is_fine(r->applied) || fail_db(r, "wharf.migration and wharf.repeatable can't be read", r->applied);
+    return is_fine(r->applied) ||
+           fail_db(r, "wharf.migration and wharf.repeatable can't be read", r->applied);
 }
 
 /* Checks all files and tells everything that stands in the way at once, before anything is
@@ -195,12 +206,13 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
         hash_of(list[i].sql, hex);
         if (old && strcmp(old, hex) != 0)
             buf_addf(&problems,
-                "%s%s was applied with other content (sha256 %.12s, now %.12s); an applied file is never "
-                "edited: restore it and write a new one",
+                "%s%s was applied with other content (sha256 %.12s, now %.12s); an applied file is "
+                "never edited: restore it and write a new one",
                 problems.n ? "\n" : "", label(r, &list[i]).p, old, hex);
         if (!migrate_header(list[i].sql, &header, r->a, &why))
             buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p, why.p);
-        else if (list[i].number ? header.order != ORDER_USUAL : !header.tx || header.phase != PHASE_EXPAND)
+        else if (list[i].number ? header.order != ORDER_USUAL
+                                : !header.tx || header.phase != PHASE_EXPAND)
             buf_addf(&problems, "%s%s: %s", problems.n ? "\n" : "", label(r, &list[i]).p,
                 list[i].number ? "an order is for repeatable files"
                                : "a repeatable file has no phase, and runs in a transaction");
@@ -222,7 +234,8 @@ static bool record(struct run *r, const struct plugin_migration *m, int64_t star
     snprintf(number, sizeof(number), "%u", (unsigned)m->number);
     snprintf(seconds, sizeof(seconds), "%.3f", (double)(clock_monotonic_us() - started_us) / 1e6);
     if (!m->number)
-        return exec_args(r, record_repeatable_sql, repeatable_args, 5, "the migration could not be recorded");
+        return exec_args(
+            r, record_repeatable_sql, repeatable_args, 5, "the migration could not be recorded");
     return exec_args(r, record_sql, args, 6, "the migration could not be recorded");
 }
 
@@ -232,29 +245,34 @@ static bool enter_schema(struct run *r, const char *plugin, bool local)
 {
     const char *args[] = {plugin, local ? "true" : "false"};
 
-    if (strcmp(plugin, "wharf") != 0 && !exec_args(r, prepare_sql, args, 1, "the schema could not be made"))
+    if (strcmp(plugin, "wharf") != 0 &&
+        !exec_args(r, prepare_sql, args, 1, "the schema could not be made"))
         return false;
     return exec_args(r, path_sql, args, 2, "the search path could not be set");
 }
 
 static bool grant(struct run *r, const char *plugin)
 {
-    return strcmp(plugin, "wharf") == 0 || exec_args(r, grant_sql, &plugin, 1, "the rights could not be given");
+    return strcmp(plugin, "wharf") == 0 ||
+           exec_args(r, grant_sql, &plugin, 1, "the rights could not be given");
 }
 
 /* Tells whether the migration stayed in its schema. The kernel's own files are everybody's. */
-static bool stayed_home(struct run *r, const struct plugin_migration *m, const PGresult *rows_before)
+static bool stayed_home(
+    struct run *r, const struct plugin_migration *m, const PGresult *rows_before)
 {
     wharf_str what;
 
-    if (!strcmp(m->plugin, "wharf") || migrate_stayed_home(r->conn, m->plugin, rows_before, r->a, &what))
+    if (!strcmp(m->plugin, "wharf") ||
+        migrate_stayed_home(r->conn, m->plugin, rows_before, r->a, &what))
         return true;
-    *r->error = arena_printf(r->a, "%s %.*s; a migration of %s may only touch the schema %s", label(r, m).p,
-        STR_ARG(what), m->plugin, m->plugin);
+    *r->error = arena_printf(r->a, "%s %.*s; a migration of %s may only touch the schema %s",
+        label(r, m).p, STR_ARG(what), m->plugin, m->plugin);
     return false;
 }
 
-static bool run_in_transaction(struct run *r, const struct plugin_migration *m, bool *ret_lock_timeout)
+static bool run_in_transaction(
+    struct run *r, const struct plugin_migration *m, bool *ret_lock_timeout)
 {
     int64_t started = clock_monotonic_us();
     PGresult *res, *rows;
@@ -281,7 +299,8 @@ static bool run_in_transaction(struct run *r, const struct plugin_migration *m, 
 }
 
 /* Runs one statement of a file that runs without a transaction. */
-static bool run_statement(struct run *r, const struct plugin_migration *m, const char *text, bool *ret_lock_timeout)
+static bool run_statement(
+    struct run *r, const struct plugin_migration *m, const char *text, bool *ret_lock_timeout)
 {
     wharf_str name;
     PGresult *res;
@@ -289,7 +308,8 @@ static bool run_statement(struct run *r, const struct plugin_migration *m, const
     bool good;
 
     if (strcmp(m->plugin, "wharf") != 0 && !migrate_names_home(text, m->plugin, &name)) {
-        *r->error = arena_printf(r->a, "%s names %.*s; a migration of %s may only touch the schema %s", label(r, m).p,
+        *r->error = arena_printf(r->a,
+            "%s names %.*s; a migration of %s may only touch the schema %s", label(r, m).p,
             STR_ARG(name), m->plugin, m->plugin);
         return false;
     }
@@ -320,7 +340,8 @@ static bool run_statements(struct run *r, const struct plugin_migration *m, bool
     while (migrate_statement(&rest, &statement))
         if (!run_statement(r, m, arena_dup_str(r->a, statement).p, ret_lock_timeout))
             return false;
-    return grant(r, m->plugin) && record(r, m, started) && exec(r, "RESET search_path; RESET lock_timeout", "RESET");
+    return grant(r, m->plugin) && record(r, m, started) &&
+           exec(r, "RESET search_path; RESET lock_timeout", "RESET");
 }
 
 static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
@@ -342,7 +363,8 @@ static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
             r->error->p, r->done);
         return false;
     }
-    buf_addf(r->out, "applied %s (%.3f s)\n", label(r, m).p, (double)(clock_monotonic_us() - started) / 1e6);
+    buf_addf(r->out, "applied %s (%.3f s)\n", label(r, m).p,
+        (double)(clock_monotonic_us() - started) / 1e6);
     r->done++;
     return true;
 }
@@ -359,8 +381,9 @@ static bool pending(struct run *r, const struct plugin_migration *m, unsigned *w
     if (!held)
         ++*waiting;
     if (r->mode == MIGRATE_PLAN)
-        buf_addf(r->out, "%s %s (%s%s)\n", held ? "held back until --contract:" : "would apply", label(r, m).p,
-            migrate_phase_name(header.phase), header.tx ? "" : ", without transaction");
+        buf_addf(r->out, "%s %s (%s%s)\n", held ? "held back until --contract:" : "would apply",
+            label(r, m).p, migrate_phase_name(header.phase),
+            header.tx ? "" : ", without transaction");
     if (r->mode != MIGRATE_APPLY || held)
         return true;
     return apply(r, m, header.tx);
@@ -375,8 +398,10 @@ static enum migrate_order order_of(struct run *r, const struct plugin_migration 
     return header.order;
 }
 
-/* Returns a copy of the list, in r->a, in which the files of each plugin stand in the order that they ask for. */
-static const struct plugin_migration *in_order(struct run *r, const struct plugin_migration *list, size_t count)
+/* Returns a copy of the list, in r->a, in which the files of each plugin stand in the order that
+ * they ask for. */
+static const struct plugin_migration *in_order(
+    struct run *r, const struct plugin_migration *list, size_t count)
 {
     struct plugin_migration *out = ARENA_ARRAY(r->a, struct plugin_migration, count);
     size_t n = 0;
@@ -414,8 +439,8 @@ static bool run_list(struct run *r, const struct plugin_migration *list, size_t 
     }
     if (r->mode != MIGRATE_CHECK || !waiting)
         return true;
-    *r->error = arena_printf(
-        r->a, "%u migrations are not applied, the first is %s; run `wharf migrate`", waiting, first);
+    *r->error = arena_printf(r->a,
+        "%u migrations are not applied, the first is %s; run `wharf migrate`", waiting, first);
     return false;
 }
 
@@ -433,37 +458,44 @@ static bool take_lock(struct run *r)
     return got;
 }
 
-/* A restore into another cluster brings the tables, and neither the role of plugins' SQL nor its rights. */
+/* A restore into another cluster brings the tables, and neither the role of plugins' SQL nor its
+ * rights. */
 static const char role_sql[] =
     "DO $$ BEGIN"
-    " IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'wharf_plugin') THEN CREATE ROLE wharf_plugin NOLOGIN; END "
-    "IF;"
-    " IF NOT pg_has_role(current_user, 'wharf_plugin', 'MEMBER') THEN GRANT wharf_plugin TO CURRENT_USER; END IF;"
+    " IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = "
+    "'wharf_plugin') THEN CREATE ROLE wharf_plugin NOLOGIN; END "
+    "IF; IF NOT pg_has_role(current_user, 'wharf_plugin', 'MEMBER') THEN "
+    "GRANT wharf_plugin TO CURRENT_USER; END IF;"
     " EXCEPTION WHEN duplicate_object THEN NULL; END $$";
 static const char rights_sql[] =
     "DO $$ BEGIN IF to_regprocedure('wharf.grant_plugin(text)') IS NOT NULL THEN"
     " PERFORM wharf.grant_plugin(n.nspname::text) FROM pg_namespace n"
     " WHERE n.nspname IN (SELECT plugin FROM wharf.migration WHERE plugin <> 'wharf')"
-    " AND (NOT has_schema_privilege('wharf_plugin', n.oid, 'USAGE') OR EXISTS (SELECT FROM pg_class c"
-    " WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT has_table_privilege('wharf_plugin', c.oid, "
+    " AND (NOT has_schema_privilege('wharf_plugin', n.oid, 'USAGE') OR EXISTS (SELECT FROM "
+    "pg_class c"
+    " WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT "
+    "has_table_privilege('wharf_plugin', c.oid, "
     "'SELECT')));"
     " IF NOT has_schema_privilege('wharf_plugin', 'wharf', 'USAGE')"
-    " OR EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = 'wharf'::regnamespace AND obj_description(c.oid, "
-    "'pg_class') = 'wharf:served' AND NOT has_table_privilege('wharf_plugin', c.oid, 'SELECT'))"
+    " OR EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = 'wharf'::regnamespace AND "
+    "obj_description(c.oid, 'pg_class') = 'wharf:served' AND NOT "
+    "has_table_privilege('wharf_plugin', c.oid, 'SELECT'))"
     " THEN PERFORM wharf.grant_identity(); END IF;"
     " END IF; END $$";
 
 static bool mend_rights(struct run *r)
 {
     return exec(r, role_sql,
-               "the role wharf_plugin could not be made (as an administrator run: CREATE ROLE wharf_plugin NOLOGIN)") &&
+               "the role wharf_plugin could not be made (as an administrator run: CREATE ROLE "
+               "wharf_plugin NOLOGIN)") &&
            exec(r, rights_sql, "the rights of wharf_plugin could not be given");
 }
 
-bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count, enum migrate_mode mode, bool contract,
-    struct buf *out, struct arena *a, wharf_str *ret_error)
+bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count,
+    enum migrate_mode mode, bool contract, struct buf *out, struct arena *a, wharf_str *ret_error)
 {
-    struct run r = {.conn = conn, .a = a, .out = out, .error = ret_error, .mode = mode, .contract = contract};
+    struct run r = {
+        .conn = conn, .a = a, .out = out, .error = ret_error, .mode = mode, .contract = contract};
     bool good;
 
     if (mode != MIGRATE_APPLY) {
@@ -474,8 +506,8 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
     if (!take_lock(&r))
         return false;
     good = exec(&r, "SET client_min_messages = warning", "SET") &&
-           exec(&r, bootstrap_sql, "the table wharf.migration could not be made") && run_list(&r, list, count) &&
-           mend_rights(&r);
+           exec(&r, bootstrap_sql, "the table wharf.migration could not be made") &&
+           run_list(&r, list, count) && mend_rights(&r);
     PQclear(r.applied);
     PQclear(PQexec(conn, unlock_sql));
     return good;

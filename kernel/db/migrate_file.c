@@ -37,7 +37,8 @@ static bool read_pair(wharf_str word, struct migrate_header *h)
     return true;
 }
 
-bool migrate_header(wharf_str sql, struct migrate_header *ret, struct arena *a, wharf_str *ret_error)
+bool migrate_header(
+    wharf_str sql, struct migrate_header *ret, struct arena *a, wharf_str *ret_error)
 {
     static const char mark[] = "-- wharf:";
     const char *p = sql.p;

@@ -1,4 +1,5 @@
-/* migrate_walls.c - a plugin's migration touches its own schema only. See migrate_walls.h. docs/plugin-abi.md section 9. */
+/* migrate_walls.c - a plugin's migration touches its own schema only. See migrate_walls.h.
+ * docs/plugin-abi.md section 9. */
 #include "db/migrate_walls.h"
 
 #include <ctype.h>
@@ -7,45 +8,42 @@
 
 #include "util/str.h"
 
-/* Asks the catalogue instead of reading SQL: whatever a file does by whichever words, functions and DO blocks, it leaves rows that this
- * transaction, or one inside it, wrote. Schemas of the system are left out: TOAST tables and the like come by themselves. */
+/* Asks the catalogue instead of reading SQL: whatever a file does by whichever words, functions
+ * and DO blocks, it leaves rows that this transaction, or one inside it, wrote. Schemas of the
+ * system are left out: TOAST tables and the like come by themselves. */
 static const char outside_sql[] =
     "WITH own AS (SELECT age(pg_current_xact_id()::xid) AS age), "
-    "home AS (SELECT oid FROM pg_namespace WHERE nspname = $1::text OR nspname LIKE 'pg\\_%' OR nspname = "
-    "'information_schema'), "
-    "offered AS (SELECT objoid FROM pg_description WHERE classoid = 'pg_class'::regclass AND description = "
-    "'wharf:offered'), "
-    "found AS ("
-    "SELECT 'changes ' || c.oid::regclass::text AS what FROM pg_class c, own WHERE age(c.xmin) <= own.age AND "
-    "c.relnamespace "
-    "NOT IN (SELECT oid FROM home) AND c.oid NOT IN (SELECT objoid FROM offered)"
-    " UNION ALL SELECT 'changes columns of ' || c.oid::regclass::text FROM pg_attribute t JOIN pg_class c ON c.oid = "
-    "t.attrelid, own WHERE age(t.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home) AND c.oid NOT IN "
-    "(SELECT "
-    "objoid FROM offered)"
-    " UNION ALL SELECT 'changes the function ' || p.oid::regprocedure::text FROM pg_proc p, own WHERE age(p.xmin) <= "
-    "own.age "
-    "AND p.pronamespace NOT IN (SELECT oid FROM home)"
-    " UNION ALL SELECT 'puts a trigger on ' || c.oid::regclass::text FROM pg_trigger g JOIN pg_class c ON c.oid = "
-    "g.tgrelid, "
-    "own WHERE age(g.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home)"
-    " UNION ALL SELECT 'puts a constraint on ' || c.oid::regclass::text FROM pg_constraint k JOIN pg_class c ON c.oid "
-    "= "
-    "k.conrelid, own WHERE age(k.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home)"
-    " UNION ALL SELECT 'changes policies of ' || c.oid::regclass::text FROM pg_policy y JOIN pg_class c ON c.oid = "
-    "y.polrelid, "
-    "own WHERE age(y.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home)"
-    " UNION ALL SELECT 'changes the schema ' || n.nspname FROM pg_namespace n, own WHERE age(n.xmin) <= own.age AND "
-    "n.oid NOT "
-    "IN (SELECT oid FROM home)"
-    " UNION ALL SELECT 'changes the extension ' || e.extname FROM pg_extension e, own WHERE age(e.xmin) <= own.age"
-    ") SELECT what FROM found ORDER BY 1 LIMIT 1";
+    "home AS (SELECT oid FROM pg_namespace WHERE nspname = $1::text OR nspname LIKE 'pg\\_%' OR "
+    "nspname = 'information_schema'), offered AS (SELECT objoid FROM pg_description WHERE classoid "
+    "= 'pg_class'::regclass AND description = 'wharf:offered'), found AS ("
+    "SELECT 'changes ' || c.oid::regclass::text AS what FROM pg_class c, own WHERE age(c.xmin) <= "
+    "own.age AND c.relnamespace NOT IN (SELECT oid FROM home) AND c.oid NOT IN (SELECT objoid FROM "
+    "offered)"
+    " UNION ALL SELECT 'changes columns of ' || c.oid::regclass::text FROM pg_attribute t JOIN "
+    "pg_class c ON c.oid = t.attrelid, own WHERE age(t.xmin) <= own.age AND c.relnamespace NOT IN "
+    "(SELECT oid FROM home) AND c.oid NOT IN (SELECT objoid FROM offered)"
+    " UNION ALL SELECT 'changes the function ' || p.oid::regprocedure::text FROM pg_proc p, own "
+    "WHERE age(p.xmin) <= own.age AND p.pronamespace NOT IN (SELECT oid FROM home)"
+    " UNION ALL SELECT 'puts a trigger on ' || c.oid::regclass::text FROM pg_trigger g JOIN "
+    "pg_class c ON c.oid = g.tgrelid, own WHERE age(g.xmin) <= own.age AND c.relnamespace NOT IN "
+    "(SELECT oid FROM home)"
+    " UNION ALL SELECT 'puts a constraint on ' || c.oid::regclass::text FROM pg_constraint k JOIN "
+    "pg_class c ON c.oid = k.conrelid, own WHERE age(k.xmin) <= own.age AND c.relnamespace NOT IN "
+    "(SELECT oid FROM home)"
+    " UNION ALL SELECT 'changes policies of ' || c.oid::regclass::text FROM pg_policy y JOIN "
+    "pg_class c ON c.oid = y.polrelid, own WHERE age(y.xmin) <= own.age AND c.relnamespace NOT IN "
+    "(SELECT oid FROM home)"
+    " UNION ALL SELECT 'changes the schema ' || n.nspname FROM pg_namespace n, own WHERE "
+    "age(n.xmin) <= own.age AND n.oid NOT IN (SELECT oid FROM home)"
+    " UNION ALL SELECT 'changes the extension ' || e.extname FROM pg_extension e, own WHERE "
+    "age(e.xmin) <= own.age) SELECT what FROM found ORDER BY 1 LIMIT 1";
 
 /* The counts are those of the session since it last reported them, so only their change tells. */
-static const char rows_sql[] =
-    "SELECT relid::regclass::text, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_xact_all_tables WHERE n_tup_ins + "
-    "n_tup_upd "
-    "+ n_tup_del > 0 AND schemaname NOT IN ($1::text, 'pg_catalog', 'pg_toast', 'information_schema') ORDER BY 1";
+static const char rows_sql[] = "SELECT relid::regclass::text, n_tup_ins + n_tup_upd + n_tup_del "
+                               "FROM pg_stat_xact_all_tables WHERE n_tup_ins + "
+                               "n_tup_upd "
+                               "+ n_tup_del > 0 AND schemaname NOT IN ($1::text, 'pg_catalog', "
+                               "'pg_toast', 'information_schema') ORDER BY 1";
 
 PGresult *migrate_rows(PGconn *conn, const char *plugin)
 {
@@ -77,8 +75,8 @@ static bool wrote_nothing(
     return good;
 }
 
-bool migrate_stayed_home(
-    PGconn *conn, const char *plugin, const PGresult *rows_before, struct arena *a, wharf_str *ret_what)
+bool migrate_stayed_home(PGconn *conn, const char *plugin, const PGresult *rows_before,
+    struct arena *a, wharf_str *ret_what)
 {
     PGresult *r = PQexecParams(conn, outside_sql, 1, NULL, &plugin, NULL, NULL, 0);
     bool home = PQresultStatus(r) == PGRES_TUPLES_OK && !PQntuples(r);
@@ -111,7 +109,8 @@ static const char *skip_quiet(const char *p)
     return p + (*p != 0);
 }
 
-/* Calls of the server's own functions ("wharf.fold(") are how indexes are made; they change nothing. */
+/* Calls of the server's own functions ("wharf.fold(") are how indexes are made; they change
+ * nothing. */
 static bool calls_server(const char *schema, size_t n, const char *dot)
 {
     const char *p = dot + 1;
@@ -136,7 +135,8 @@ bool migrate_names_home(const char *statement, const char *plugin, wharf_str *re
         while (name_byte(*end))
             end++;
         if (*end == '.' && name_byte(end[1]) && !isdigit((unsigned char)*p) &&
-            !((size_t)(end - p) == own && !strncmp(p, plugin, own)) && !calls_server(p, (size_t)(end - p), end) &&
+            !((size_t)(end - p) == own && !strncmp(p, plugin, own)) &&
+            !calls_server(p, (size_t)(end - p), end) &&
             !((size_t)(end - p) == 6 && !strncmp(p, "public", 6))) {
             *ret_name = (wharf_str){p, strcspn(p, " \t\r\n(;,")};
             return false;

@@ -56,8 +56,9 @@ enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
 static bool sample_clock(struct notifier *p)
 {
-    PGresult *r = PQexec(p->pg, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, "
-                                "COALESCE((SELECT value FROM wharf.setting WHERE key = 'clock.offset_seconds'), '0')");
+    PGresult *r = PQexec(p->pg,
+        "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, "
+        "COALESCE((SELECT value FROM wharf.setting WHERE key = 'clock.offset_seconds'), '0')");
     bool ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
 
     if (ok)
@@ -92,7 +93,8 @@ static bool listen_to(struct notifier *p)
 
         if (i < CHANNELS && !channels[i].everybody && !p->job_worker)
             continue;
-        snprintf(sql, sizeof(sql), "LISTEN %s", i < CHANNELS ? channels[i].channel : others[i - CHANNELS]);
+        snprintf(sql, sizeof(sql), "LISTEN %s",
+            i < CHANNELS ? channels[i].channel : others[i - CHANNELS]);
         r = PQexec(p->pg, sql);
         ok = PQresultStatus(r) == PGRES_COMMAND_OK;
         PQclear(r);
@@ -109,7 +111,8 @@ static bool connect_notifier(struct notifier *p)
     if (PQstatus(p->pg) != CONNECTION_OK)
         return false;
     ok = listen_to(p);
-    /* What was missed while the connection was away is unknown: everybody looks, everything cached is read again. */
+    /* What was missed while the connection was away is unknown: everybody looks, everything
+     * cached is read again. */
     pass_on(p, NEWS_JOBS | NEWS_EVENTS | NEWS_PROCESSED | NEWS_CLOCK);
     pass_names(p, "");
     p->owner.forget(p->owner.arg);
@@ -133,7 +136,8 @@ static void take_notices(struct notifier *p)
             pass_names(p, n->extra);
         PQfreemem(n);
     }
-    if (news & NEWS_CLOCK) { /* what has expired is told by the clock too; who waits shall see the new time */
+    /* what has expired is told by the clock too; who waits shall see the new time */
+    if (news & NEWS_CLOCK) {
         p->owner.forget(p->owner.arg);
         p->ready = sample_clock(p);
     }
@@ -163,7 +167,8 @@ static void send_names(struct notifier *p)
             memcpy(part, names.p + at, n);
         part[n] = 0;
         if (p->pg && PQstatus(p->pg) == CONNECTION_OK)
-            PQclear(PQexecParams(p->pg, "SELECT pg_notify('wharf_channel', $1)", 1, NULL, &arg, NULL, NULL, 0));
+            PQclear(PQexecParams(
+                p->pg, "SELECT pg_notify('wharf_channel', $1)", 1, NULL, &arg, NULL, NULL, 0));
         if (lost || !n)
             break;
     }
@@ -213,14 +218,15 @@ static void beat(struct notifier *p)
         p->ready = sample_clock(p);
     }
     p->owner.beat(p->owner.arg, p->pg);
-    take_notices(p); /* that came with the answers to these statements: the socket does not tell of them again */
+    /* that came with the answers to these statements: the socket does not tell of them again */
+    take_notices(p);
 }
 
 static void *notifier_main(void *arg)
 {
     struct notifier *p = arg;
-    struct pollfd fds[3] = {
-        {.fd = p->stop_fd, .events = POLLIN}, {.events = POLLIN}, {.fd = p->wake_fd, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = p->stop_fd, .events = POLLIN}, {.events = POLLIN},
+        {.fd = p->wake_fd, .events = POLLIN}};
 
     for (;;) {
         fds[1].fd = p->pg && PQstatus(p->pg) == CONNECTION_OK ? PQsocket(p->pg) : -1;
@@ -237,8 +243,8 @@ static void *notifier_main(void *arg)
     }
 }
 
-struct notifier *notifier_start(
-    const char *database, bool job_worker, const struct notifier_owner *owner, struct arena *a, wharf_str *ret_error)
+struct notifier *notifier_start(const char *database, bool job_worker,
+    const struct notifier_owner *owner, struct arena *a, wharf_str *ret_error)
 {
     struct notifier *p = calloc(1, sizeof(*p));
 

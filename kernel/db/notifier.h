@@ -1,8 +1,8 @@
-/* notifier.h - a process's side thread: it LISTENs for what other processes tell, keeps the kernel clock, and runs periodic work.
+/* notifier.h - a process's side thread: it LISTENs for what other processes tell, keeps the
+ * kernel clock, and runs periodic work.
  *
- * One connection of its own (docs/decisions.md 8 and 9). Leaves to others: what a notice means (who asked for it), the periodic work
- * (worker/housekeeping.c).
- */
+ * One connection of its own (docs/decisions.md 8 and 9). Leaves to others: what a notice means
+ * (who asked for it), the periodic work (worker/housekeeping.c). */
 #ifndef WHARF_DB_NOTIFIER_H
 #define WHARF_DB_NOTIFIER_H
 
@@ -20,10 +20,10 @@ struct notifier_owner {
     void *arg;
 };
 
-/* Connects and samples the clock, then goes on in a thread. NULL: no database, and *ret_error (allocated in a) says why. job_worker: listens for
- * jobs and events too. */
-struct notifier *notifier_start(const char *database, bool job_worker, const struct notifier_owner *owner, struct arena *a,
-    wharf_str *ret_error);
+/* Connects and samples the clock, then goes on in a thread. NULL: no database, and *ret_error
+ * (allocated in a) says why. job_worker: listens for jobs and events too. */
+struct notifier *notifier_start(const char *database, bool job_worker,
+    const struct notifier_owner *owner, struct arena *a, wharf_str *ret_error);
 const atomic_bool *notifier_ready(const struct notifier *p);
 /* Lists what processes tell each other. */
 enum notifier_news {
@@ -33,7 +33,8 @@ enum notifier_news {
     NEWS_CLOCK = 8, /* the kernel clock was moved */
     NEWS_CHANNELS = 16, /* messages of channels: notifier_tell_channel() */
 };
-/* Tells all processes: at once, or 10 ms after the notices before and once for all that ask meanwhile (docs/decisions.md 8). [any] */
+/* Tells all processes: at once, or 10 ms after the notices before and once for all that ask
+ * meanwhile (docs/decisions.md 8). [any] */
 void notifier_tell(struct notifier *p, unsigned news);
 /* Sets fn, which is called on the side thread with what some process has told, and with everything
  * when that may have been missed. Web workers hear NEWS_PROCESSED and NEWS_CLOCK only. Must be

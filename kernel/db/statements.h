@@ -1,7 +1,7 @@
 /* statements.h - names of prepared statements, and which of them a connection has prepared.
  *
- * A statement's name is made of its text, so that all connections, a pooler's too, mean the same by it.
- */
+ * A statement's name is made of its text, so that all connections, a pooler's too, mean the same
+ * by it. */
 #ifndef WHARF_DB_STATEMENTS_H
 #define WHARF_DB_STATEMENTS_H
 

@@ -39,20 +39,22 @@ static wharf_str members_of(struct wharf_req *req, const struct wharf_json *data
     return s;
 }
 
-wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *type, const struct wharf_json *data,
-    wharf_str ends, int64_t *ret_seq)
+wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *type,
+    const struct wharf_json *data, wharf_str ends, int64_t *ret_seq)
 {
     static const char sql[] =
         "WITH n AS (INSERT INTO wharf.channel AS c (organization_id, name, seq) VALUES ($1, $2, 1)"
         " ON CONFLICT (organization_id, name) DO UPDATE SET seq = c.seq + 1 RETURNING seq)"
-        " INSERT INTO wharf.channel_message (organization_id, channel, seq, created_at, type, ends, data)"
-        " SELECT $1, $2, n.seq, $3::timestamptz, $4, $5, '{\"type\":\"' || $4 || '\",\"seq\":' || n.seq || "
-        "',\"at\":\"' || $3 || '\"' || $6 || '}'"
+        " INSERT INTO wharf.channel_message (organization_id, channel, seq, created_at, type, "
+        "ends, data)"
+        " SELECT $1, $2, n.seq, $3::timestamptz, $4, $5, '{\"type\":\"' || $4 || '\",\"seq\":' || "
+        "n.seq || ',\"at\":\"' || $3 || '\"' || $6 || '}'"
         " FROM n RETURNING seq";
     wharf_str members = members_of(req, data), now = time_iso(req->arena, req->now_us);
     struct told *t = ARENA_NEW(req_tx_memory(req), struct told);
-    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {name.p, name.n}, {now.p, now.n},
-        {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n}, {NULL, 0}};
+    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n},
+        {name.p, name.n}, {now.p, now.n}, {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n},
+        {NULL, 0}};
     PGresult *r;
 
     if (name.n > CHANNEL_NAME_MAX)
@@ -64,16 +66,18 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         return WHARF_UNAVAILABLE;
     if (ret_seq)
         *ret_seq = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    *t = (struct told){
-        arena_dup_str(req_tx_memory(req), req->who->organization), arena_dup_str(req_tx_memory(req), name)};
+    *t = (struct told){arena_dup_str(req_tx_memory(req), req->who->organization),
+        arena_dup_str(req_tx_memory(req), name)};
     req_after_commit(req, tell, t);
     return WHARF_OK;
 }
 
 wharf_status channel_last(struct wharf_req *req, wharf_str name, int64_t *ret_seq)
 {
-    static const char sql[] = "SELECT seq FROM wharf.channel WHERE organization_id = $1 AND name = $2";
-    const struct sql_arg args[2] = {{req->who->organization.p, req->who->organization.n}, {name.p, name.n}};
+    static const char sql[] =
+        "SELECT seq FROM wharf.channel WHERE organization_id = $1 AND name = $2";
+    const struct sql_arg args[2] = {
+        {req->who->organization.p, req->who->organization.n}, {name.p, name.n}};
     PGresult *r = req_query(req, sql, args, 2);
 
     if (!r)
@@ -84,15 +88,19 @@ wharf_status channel_last(struct wharf_req *req, wharf_str name, int64_t *ret_se
 
 wharf_status channel_forget_job(struct wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "DELETE FROM wharf.channel_message WHERE ctid = ANY (ARRAY(SELECT m.ctid FROM wharf.channel_message m"
-        " WHERE m.created_at < $1::timestamptz - interval '1 day' ORDER BY m.created_at LIMIT 10000))";
-    static const char many_sql[] = "DELETE FROM wharf.channel_message m USING wharf.channel c WHERE c.seq > $1::bigint "
-                                   "AND m.organization_id = c.organization_id"
-                                   " AND m.channel = c.name AND m.seq <= c.seq - $1::bigint";
-    wharf_str now = time_iso(req->arena, req->now_us), kept = arena_printf(req->arena, "%d", CHANNEL_KEPT);
+    static const char sql[] = "DELETE FROM wharf.channel_message WHERE ctid = ANY (ARRAY(SELECT "
+                              "m.ctid FROM wharf.channel_message m"
+                              " WHERE m.created_at < $1::timestamptz - interval '1 day' ORDER BY "
+                              "m.created_at LIMIT 10000))";
+    static const char many_sql[] =
+        "DELETE FROM wharf.channel_message m USING wharf.channel c WHERE c.seq > $1::bigint "
+        "AND m.organization_id = c.organization_id"
+        " AND m.channel = c.name AND m.seq <= c.seq - $1::bigint";
+    wharf_str now = time_iso(req->arena, req->now_us),
+              kept = arena_printf(req->arena, "%d", CHANNEL_KEPT);
     const struct sql_arg at = {now.p, now.n}, most = {kept.p, kept.n};
 
     (void)arg;
-    return req_query(req, sql, &at, 1) && req_query(req, many_sql, &most, 1) ? WHARF_OK : WHARF_UNAVAILABLE;
+    return req_query(req, sql, &at, 1) && req_query(req, many_sql, &most, 1) ? WHARF_OK
+                                                                             : WHARF_UNAVAILABLE;
 }

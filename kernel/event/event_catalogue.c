@@ -23,7 +23,8 @@ static bool says_state(const char *type)
 static void add(struct collecting *c, struct event_type t)
 {
     if (c->n == c->cap) {
-        struct event_type *more = ARENA_ARRAY(c->engine->arena, struct event_type, c->cap ? c->cap * 2 : 64);
+        struct event_type *more = ARENA_ARRAY(
+            c->engine->arena, struct event_type, c->cap ? c->cap * 2 : 64);
 
         if (c->n)
             memcpy(more, c->list, c->n * sizeof(*more));
@@ -66,13 +67,16 @@ static void check_name(struct collecting *c, const struct plugin *p, const char 
     size_t n = strlen(p->name);
 
     if (!good_name(type))
-        buf_addf(c->problems, "%s: event type \"%s\" is not words of a-z, 0-9 and _ with single dots between\n",
+        buf_addf(c->problems,
+            "%s: event type \"%s\" is not words of a-z, 0-9 and _ with single dots between\n",
             p->name, type);
     else if (p->manifest->third_party && (strncmp(type, p->name, n) != 0 || type[n] != '.'))
-        buf_addf(c->problems, "%s: event type \"%s\" must begin with the plugin's name: \"%s.%s\"\n", p->name, type,
+        buf_addf(c->problems,
+            "%s: event type \"%s\" must begin with the plugin's name: \"%s.%s\"\n", p->name, type,
             p->name, type);
     else if (event_type_custom(str_z(type)))
-        buf_addf(c->problems, "%s: event type \"%s\": what begins with custom. is for workflows\n", p->name, type);
+        buf_addf(c->problems, "%s: event type \"%s\": what begins with custom. is for workflows\n",
+            p->name, type);
 }
 
 /* ---- what definitions emit ---- */
@@ -82,14 +86,16 @@ static void add_of_resource(struct collecting *c, const struct resource *res)
     const struct event_names *names = &res->def->events;
     const struct {
         const char *type, *verb;
-    } three[] = {{names->created, "was created"}, {names->updated, "was changed"}, {names->deleted, "was deleted"}};
+    } three[] = {{names->created, "was created"}, {names->updated, "was changed"},
+        {names->deleted, "was deleted"}};
 
     for (size_t i = 0; i < 3; i++) {
         if (!three[i].type)
             continue;
         check_name(c, res->plugin, three[i].type);
         add(c, (struct event_type){.type = three[i].type,
-                   .description = arena_printf(c->engine->arena, "%s %s", res->def->title, three[i].verb).p,
+                   .description =
+                       arena_printf(c->engine->arena, "%s %s", res->def->title, three[i].verb).p,
                    .resource_type = res->def->name,
                    .module = res->plugin->name,
                    .log = res->def->log,
@@ -129,16 +135,18 @@ static void add_declared(struct collecting *c, const struct plugin *p, const str
     for (const struct wharf_json *k = m->child; k; k = k->next) {
         if (!known_member(k->key))
             buf_addf(c->problems,
-                "%s: plugin.json: events.%s.%s is not known; a type has description, resource, system, supersedable, "
-                "deprecated, members, example\n",
+                "%s: plugin.json: events.%s.%s is not known; a type has description, resource, "
+                "system, supersedable, deprecated, members, example\n",
                 p->name, t.type, k->key.p);
     }
     check_name(c, p, t.type);
     if (!t.description[0])
-        buf_addf(c->problems, "%s: plugin.json: events.%s needs a \"description\"\n", p->name, t.type);
-    if (t.members && !json_is(t.members, JSON_OBJECT))
         buf_addf(
-            c->problems, "%s: plugin.json: events.%s.members must be an object of JSON Schemas\n", p->name, t.type);
+            c->problems, "%s: plugin.json: events.%s needs a \"description\"\n", p->name, t.type);
+    if (t.members && !json_is(t.members, JSON_OBJECT))
+        buf_addf(c->problems,
+            "%s: plugin.json: events.%s.members must be an object of JSON Schemas\n", p->name,
+            t.type);
     if (!resource[0])
         t.resource_type = arena_dup(a, t.type, strcspn(t.type, ".")).p;
     add(c, t);
@@ -165,7 +173,8 @@ static void merge_twins(struct collecting *c)
             continue;
         }
         if (strcmp(before->module, t->module) != 0)
-            buf_addf(c->problems, "event type %s is declared by %s and by %s\n", t->type, before->module, t->module);
+            buf_addf(c->problems, "event type %s is declared by %s and by %s\n", t->type,
+                before->module, t->module);
         before->resource = before->resource ? before->resource : t->resource;
         before->log = before->log || t->log;
         before->system = before->system || t->system;
@@ -177,10 +186,11 @@ static void merge_twins(struct collecting *c)
     c->n = n;
 }
 
-static const char kernel_members[] =
-    "{\"name\":{\"type\":\"string\"},\"status\":{\"const\":\"quarantined\"},\"host\":{\"type\":\"string\"},"
-    "\"quarantined_at\":{\"type\":\"string\"},\"crashes\":{\"type\":\"integer\"},\"window_seconds\":{\"type\":"
-    "\"integer\"}}";
+static const char kernel_members[] = "{\"name\":{\"type\":\"string\"},\"status\":{\"const\":"
+                                     "\"quarantined\"},\"host\":{\"type\":\"string\"},"
+                                     "\"quarantined_at\":{\"type\":\"string\"},\"crashes\":{"
+                                     "\"type\":\"integer\"},\"window_seconds\":{\"type\":"
+                                     "\"integer\"}}";
 static const char kernel_example[] =
     "{\"object\":\"plugin\",\"name\":\"dock_doors\",\"status\":\"quarantined\",\"host\":\"wh1\","
     "\"quarantined_at\":\"2025-03-01T09:15:02.114Z\",\"crashes\":3,\"window_seconds\":60}";
@@ -262,7 +272,8 @@ bool event_type_custom(wharf_str type)
 
 const struct event_type *event_type_find(const struct engine *e, wharf_str type)
 {
-    const struct event_type *t = bsearch(&type, e->event_types, e->n_event_types, sizeof(*e->event_types), key_of);
+    const struct event_type *t = bsearch(
+        &type, e->event_types, e->n_event_types, sizeof(*e->event_types), key_of);
 
     return t || !event_type_custom(type) ? t : &custom_type;
 }
@@ -293,12 +304,14 @@ bool event_pattern_known(const struct engine *e, wharf_str pattern)
 
 static void need_area(struct wharf_req *req, const struct event_type *t, bool told[AREAS_MAX])
 {
-    const struct resource *res = t->resource ? t->resource : engine_resource(req->engine, t->resource_type);
+    const struct resource *res = t->resource ? t->resource
+                                             : engine_resource(req->engine, t->resource_type);
 
     if (!res || told[res->area] || req->who->levels[res->area] >= SCOPE_READ)
         return;
     told[res->area] = true;
-    req_problem(req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
+    req_problem(
+        req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
 }
 
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)

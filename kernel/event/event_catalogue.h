@@ -1,8 +1,9 @@
-/* event_catalogue.h - the types of events that the loaded modules emit (docs/spec/07-events-and-webhooks.md section 3, docs/events.md).
+/* event_catalogue.h - the types of events that the loaded modules emit
+ * (docs/spec/07-events-and-webhooks.md section 3, docs/events.md).
  *
- * Made once at start: what definitions emit by themselves, what manifests declare under "events", and the kernel's own. Leaves to others:
- * writing events (history.h), showing the catalogue (module events).
- */
+ * Made once at start: what definitions emit by themselves, what manifests declare under
+ * "events", and the kernel's own. Leaves to others: writing events (history.h), showing the
+ * catalogue (module events). */
 #ifndef WHARF_EVENT_EVENT_CATALOGUE_H
 #define WHARF_EVENT_EVENT_CATALOGUE_H
 
@@ -39,8 +40,9 @@ bool event_matches(const struct event_type *type, wharf_str name, wharf_str patt
  * of workflows. */
 bool event_pattern_known(const struct engine *e, wharf_str pattern);
 
-/* Tells as scope_access which read scopes the principal lacks for the data of what a subscription takes: of a type its resource's, of a wildcard all
- * that it covers (docs/spec/07-events-and-webhooks.md section 1.1). WHARF_OK: none. */
+/* Tells as scope_access which read scopes the principal lacks for the data of what a
+ * subscription takes: of a type its resource's, of a wildcard all that it covers
+ * (docs/spec/07-events-and-webhooks.md section 1.1). WHARF_OK: none. */
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern);
 
 /* Returns the JSON Schema 2020-12 of the type's data, as text in a. */

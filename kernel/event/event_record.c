@@ -9,12 +9,14 @@
 #include "util/time.h"
 
 const char event_columns[] =
-    "e.organization_id, e.id, e.created_at, e.type, e.\"timestamp\", e.location_id, e.resource_type, e.resource_id,"
+    "e.organization_id, e.id, e.created_at, e.type, e.\"timestamp\", e.location_id, "
+    "e.resource_type, e.resource_id,"
     " e.batch_id, e.actor_type, e.actor_id, e.actor_name, e.request_id, e.depth, e.data::text,"
-    " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, e.traceparent, h.sequence,"
-    " e.locations::text, e.audience::text";
-const char event_tables[] = "wharf.event e JOIN wharf.event_done h ON h.organization_id = e.organization_id"
-                            " AND h.created_at = e.created_at AND h.event_id = e.id";
+    " e.previous_attributes::text, e.data_truncated, e.disable_webhooks, e.expires_at, "
+    "e.traceparent, h.sequence, e.locations::text, e.audience::text";
+const char event_tables[] =
+    "wharf.event e JOIN wharf.event_done h ON h.organization_id = e.organization_id"
+    " AND h.created_at = e.created_at AND h.event_id = e.id";
 enum { HEAD_BYTES = 64 * 1024, READ_MAX = 1000 };
 
 /* ---- the body ---- */
@@ -115,7 +117,8 @@ enum sight event_sight(const struct principal *who, const struct event *e)
 
 static wharf_str cell(struct wharf_req *req, const PGresult *r, int row, int column)
 {
-    return PQgetisnull(r, row, column) ? str_z("") : arena_dup_str(req->arena, event_cell(r, row, column));
+    return PQgetisnull(r, row, column) ? str_z("")
+                                       : arena_dup_str(req->arena, event_cell(r, row, column));
 }
 
 static int64_t moment(const PGresult *r, int row, int column)
@@ -131,7 +134,8 @@ struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row)
     return event_from_new_row(req, r, row, strtoll(PQgetvalue(r, row, E_SEQUENCE), NULL, 10));
 }
 
-struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int row, int64_t sequence)
+struct event *event_from_new_row(
+    struct wharf_req *req, const PGresult *r, int row, int64_t sequence)
 {
     struct event *e = ARENA_NEW(req->arena, struct event);
     wharf_event *p = &e->pub;
@@ -178,7 +182,8 @@ wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wh
     if (!e->parsed)
         e->parsed = json_parse(req->arena, e->pub.body, &error);
     *ret = e->parsed;
-    return e->parsed ? WHARF_OK : req_fail(req, "internal", NULL, "the body of %s can't be read", e->pub.id.p);
+    return e->parsed ? WHARF_OK
+                     : req_fail(req, "internal", NULL, "the body of %s can't be read", e->pub.id.p);
 }
 
 static struct sql_arg iso(struct wharf_req *req, int64_t us)
@@ -222,10 +227,12 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
     for (size_t i = 0; i < n; i++)
         ret[i] = NULL;
     if (n > READ_MAX || span_ms[1] < 0)
-        return n <= READ_MAX || req_fail(req, "internal", NULL, "more than %d events are read at once", READ_MAX) == 0;
+        return n <= READ_MAX || req_fail(req, "internal", NULL,
+                                    "more than %d events are read at once", READ_MAX) == 0;
     sql = arena_printf(req->arena,
         "SELECT %s, h.head FROM %s WHERE e.organization_id = $1 AND e.id = ANY ($2::text[])"
-        " AND e.created_at BETWEEN $3::timestamptz AND $4::timestamptz AND e.expires_at > $5::timestamptz",
+        " AND e.created_at BETWEEN $3::timestamptz AND $4::timestamptz AND e.expires_at > "
+        "$5::timestamptz",
         event_columns, event_tables);
     args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
     args[1] = (struct sql_arg){list.p, list.n};
@@ -244,21 +251,25 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
     return r != NULL;
 }
 
-bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after, size_t most,
-    struct event ***ret, size_t *ret_n)
+bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after,
+    size_t most, struct event ***ret, size_t *ret_n)
 {
     wharf_str sql = arena_printf(req->arena,
         "SELECT %s, h.head FROM %s WHERE h.organization_id = $1 AND h.sequence > $2::bigint"
-        " AND e.created_at >= $3::timestamptz AND e.created_at < $4::timestamptz AND e.expires_at > $5::timestamptz"
+        " AND e.created_at >= $3::timestamptz AND e.created_at < $4::timestamptz AND e.expires_at "
+        "> $5::timestamptz"
         " ORDER BY h.sequence LIMIT $6::integer",
         event_columns, event_tables);
     char sequence[24], limit[24];
-    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {sequence, 0}, iso(req, since_us),
-        iso(req, until_us), iso(req, clock_now_us()), {limit, 0}};
+    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {sequence, 0},
+        iso(req, since_us), iso(req, until_us), iso(req, clock_now_us()), {limit, 0}};
     PGresult *r;
 
     args[1].n = (size_t)snprintf(sequence, sizeof(sequence), "%lld", (long long)after);
-    args[5].n = (size_t)snprintf(limit, sizeof(limit), "%zu", most < 1 ? 1 : most > READ_MAX ? READ_MAX : most);
+    args[5].n = (size_t)snprintf(limit, sizeof(limit), "%zu",
+        most < 1          ? 1
+        : most > READ_MAX ? READ_MAX
+                          : most);
     r = req_query(req, sql.p, args, 6);
     if (!r)
         return false;

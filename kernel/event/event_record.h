@@ -1,8 +1,10 @@
-/* event_record.h - an event as the steps and the API see it: a row of wharf.event and what processing added, with its body (docs/spec/07-events-and-webhooks.md section 4).
+/* event_record.h - an event as the steps and the API see it: a row of wharf.event and what
+ * processing added, with its body (docs/spec/07-events-and-webhooks.md section 4).
  *
- * The body is put together from texts that are each stored once: the head, made when the event is processed, and data and previous_attributes as they
- * were written with the change. None of them is ever written again, so the bytes are the same whenever they are read.
- */
+ * The body is put together from texts that are each stored once: the head, made when the event
+ * is processed, and data and previous_attributes as they
+ * were written with the change. None of them is ever written again, so the bytes are the same
+ * whenever they are read. */
 #ifndef WHARF_EVENT_EVENT_RECORD_H
 #define WHARF_EVENT_EVENT_RECORD_H
 
@@ -59,7 +61,8 @@ static inline wharf_str event_cell(const PGresult *r, int row, int column)
  * the request's arena. */
 struct event *event_from_row(struct wharf_req *req, const PGresult *r, int row);
 /* Makes the same of an event that is being processed: its number is not in the row. */
-struct event *event_from_new_row(struct wharf_req *req, const PGresult *r, int row, int64_t sequence);
+struct event *event_from_new_row(
+    struct wharf_req *req, const PGresult *r, int row, int64_t sequence);
 /* Parses the event's body. Returns WHARF_INTERNAL when the stored text is not JSON, which can't
  * be. */
 wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wharf_json **ret);
@@ -67,8 +70,8 @@ wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wh
  * there is none. Returns false after problems were told. */
 bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct event **ret);
 /* Reads events by time (wharf_events_api.range). */
-bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after, size_t most,
-    struct event ***ret, size_t *ret_n);
+bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int64_t after,
+    size_t most, struct event ***ret, size_t *ret_n);
 
 /* Judges whether the principal may see the event (identity/seen.h). */
 enum sight event_sight(const struct principal *who, const struct event *e);

@@ -46,21 +46,20 @@ static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, stru
     if (!line->location_id.n && d->location)
         ret->locations = str_z("[]");
     else if (!line->location_id.n)
-        ret->locations = res->def->is_location ? seen_one(req->arena, line->resource_id) : str_z("[]");
+        ret->locations = res->def->is_location ? seen_one(req->arena, line->resource_id)
+                                               : str_z("[]");
     return true;
 }
 
 wharf_status log_add(wharf_req *req, const wharf_log_line *line)
 {
     static const char sql[] =
-        "WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, "
-        "parent_id, location_id, action,"
-        " changes, message, images, visibility, actor_type, actor_id, actor_name, request_id, locations, audience) "
-        "VALUES ($1, $2, $3::timestamptz,"
-        " $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16, $17::jsonb, $18::jsonb) RETURNING "
-        "organization_id, "
-        "created_at, id)"
-        " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l";
+        "WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "
+        "resource_id, parent_id, location_id, action, changes, message, images, visibility, "
+        "actor_type, actor_id, actor_name, request_id, locations, audience) VALUES ($1, $2, "
+        "$3::timestamptz, $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16, "
+        "$17::jsonb, $18::jsonb) RETURNING organization_id, created_at, id) INSERT INTO "
+        "wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l";
     const struct principal *who = req->who;
     char id[ID_MAX], iso[ISO_MS_LEN + 1];
     size_t id_n = id_new("log", req->now_us, id);
@@ -106,8 +105,8 @@ static wharf_str *new_ids(struct wharf_req *req, size_t n)
 
 enum { COLUMNS = 7 };
 
-wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id, wharf_str actor_name,
-    const wharf_log_line *lines, size_t n)
+wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id,
+    wharf_str actor_name, const wharf_log_line *lines, size_t n)
 {
     char *now = arena_alloc(req->arena, ISO_MS_LEN + 1);
     wharf_str *columns[COLUMNS];
@@ -130,8 +129,8 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
         columns[5][i] = seen.locations;
         columns[6][i] = seen.audience;
     }
-    const wharf_str same[] = {req->who->organization, str_z(now), str_z(lines->resource), str_z(lines->action),
-        actor_type, actor_id, actor_name, str_z(req->request_id)};
+    const wharf_str same[] = {req->who->organization, str_z(now), str_z(lines->resource),
+        str_z(lines->action), actor_type, actor_id, actor_name, str_z(req->request_id)};
 
     sql_init(&s, req->arena);
     sql_add(&s, "WITH c AS MATERIALIZED (SELECT ");
@@ -140,19 +139,19 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
         sql_bind(&s, same[i]);
         sql_addf(&s, "::text AS s%zu", i);
     }
-    sql_add(&s,
-        "), l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, resource_id, parent_id, "
-        "location_id, action, changes, message, images, visibility, actor_type, actor_id, actor_name, request_id, "
-        "locations, audience) SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, ''), NULLIF(u.l, ''), c.s3, "
-        "'[]', u.m, '[]', "
-        "'internal', c.s4, c.s5, c.s6, c.s7, NULLIF(u.o, '')::jsonb, NULLIF(u.a, '')::jsonb FROM c, unnest(");
+    sql_add(&s, "), l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "
+                "resource_id, parent_id, location_id, action, changes, message, images, "
+                "visibility, actor_type, actor_id, actor_name, request_id, "
+                "locations, audience) SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, "
+                "''), NULLIF(u.l, ''), c.s3, '[]', u.m, '[]', 'internal', c.s4, c.s5, c.s6, c.s7, "
+                "NULLIF(u.o, '')::jsonb, NULLIF(u.a, '')::jsonb FROM c, unnest(");
     for (size_t k = 0; k < COLUMNS; k++) {
         sql_add(&s, k ? ", " : "");
         sql_bind_array(&s, columns[k], n);
         sql_add(&s, "::text[]");
     }
-    sql_add(&s, ") u(i, r, p, l, m, o, a) RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox "
-                "(organization_id, created_at, log_id) SELECT * FROM l ORDER BY l.id");
+    sql_add(&s, ") u(i, r, p, l, m, o, a) RETURNING organization_id, created_at, id) INSERT INTO "
+                "wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l ORDER BY l.id");
     return req_query_sql(req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
@@ -165,9 +164,11 @@ struct choice {
     int64_t skip, limit;
 };
 
-static wharf_status read_rows(struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
+static wharf_status read_rows(
+    struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
 {
-    static const struct recorded_sql seen = {.locations = "wharf.recorded_locations(c.locations, c.location_id)",
+    static const struct recorded_sql seen = {
+        .locations = "wharf.recorded_locations(c.locations, c.location_id)",
         .audience = "c.audience",
         .resource = "c.resource"};
     struct json_error e;
@@ -177,8 +178,9 @@ static wharf_status read_rows(struct wharf_req *req, const struct choice *c, con
     *ret_rows = NULL;
     sql_init(&s, req->arena);
     sql_addf(&s,
-        "SELECT coalesce(jsonb_agg(x.row ORDER BY x.created_at%s, x.id%s), '[]') FROM (SELECT c.created_at, c.id,"
-        " (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE c.organization_id = ",
+        "SELECT coalesce(jsonb_agg(x.row ORDER BY x.created_at%s, x.id%s), '[]') FROM (SELECT "
+        "c.created_at, c.id, (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE "
+        "c.organization_id = ",
         c->show, c->show);
     sql_bind(&s, req->who->organization);
     sql_add(&s, " AND c.resource_id = ANY (");
@@ -201,16 +203,16 @@ static wharf_status read_rows(struct wharf_req *req, const struct choice *c, con
     return *ret_rows ? WHARF_OK : WHARF_INTERNAL;
 }
 
-wharf_status log_recent(
-    wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, size_t limit, const wharf_json **ret_rows)
+wharf_status log_recent(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
+    size_t limit, const wharf_json **ret_rows)
 {
     const struct choice newest = {ids, n, visibility, " DESC", "", 0, (int64_t)limit};
 
     return read_rows(req, &newest, ret_rows);
 }
 
-wharf_status log_page(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility, bool newest, int64_t skip,
-    int64_t limit, const wharf_json **ret_rows)
+wharf_status log_page(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
+    bool newest, int64_t skip, int64_t limit, const wharf_json **ret_rows)
 {
     const char *order = newest ? " DESC" : "";
     const struct choice page = {ids, n, visibility, order, order, skip, limit};

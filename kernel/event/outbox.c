@@ -16,7 +16,8 @@ struct named {
     int row;
 };
 
-/* A row of the outbox, and where its event and its line stand in the answer; -1: it has none, or that expired before its turn. */
+/* A row of the outbox, and where its event and its line stand in the answer; -1: it has none, or
+ * that expired before its turn. */
 struct waiting {
     wharf_str place;
     int event, line;
@@ -87,7 +88,8 @@ static void sort_out(struct wharf_req *req, PGresult *r, size_t most, struct ans
         .events = ARENA_ARRAY(req->arena, struct named, n),
         .lines = ARENA_ARRAY(req->arena, struct named, n)};
     for (int i = 0; i < (int)n; i++) {
-        struct named named = {organization, event_cell(r, i, E_ID), event_cell(r, i, E_CREATED_AT), i};
+        struct named named = {
+            organization, event_cell(r, i, E_ID), event_cell(r, i, E_CREATED_AT), i};
         char kind = PQgetvalue(r, i, O_KIND)[0];
 
         if (kind == 'o')
@@ -138,7 +140,8 @@ struct share {
     wharf_str chain_hash;
 };
 
-static size_t shares_of(struct wharf_req *req, const struct answer *a, size_t n, struct share *shares)
+static size_t shares_of(
+    struct wharf_req *req, const struct answer *a, size_t n, struct share *shares)
 {
     size_t k = 0;
 
@@ -147,7 +150,8 @@ static size_t shares_of(struct wharf_req *req, const struct answer *a, size_t n,
 
         if (!i || w->organization != w[-1].organization)
             shares[k++] = (struct share){.first = i,
-                .organization = arena_dup_str(req->arena, event_cell(a->r, w->organization, E_ORGANIZATION)),
+                .organization = arena_dup_str(
+                    req->arena, event_cell(a->r, w->organization, E_ORGANIZATION)),
                 .live = arena_dup_str(req->arena, event_cell(a->r, w->organization, O_LIVE))};
         shares[k - 1].end = i + 1;
         shares[k - 1].events += w->event >= 0;
@@ -157,9 +161,11 @@ static size_t shares_of(struct wharf_req *req, const struct answer *a, size_t n,
 }
 
 /* Takes the rows out of the outbox and gets the numbers of their organizations. */
-static bool take(struct wharf_req *req, const struct answer *a, size_t n, struct share *shares, size_t n_shares)
+static bool take(
+    struct wharf_req *req, const struct answer *a, size_t n, struct share *shares, size_t n_shares)
 {
-    wharf_str *places = ARENA_ARRAY(req->arena, wharf_str, n), *ids = ARENA_ARRAY(req->arena, wharf_str, n_shares);
+    wharf_str *places = ARENA_ARRAY(req->arena, wharf_str, n),
+              *ids = ARENA_ARRAY(req->arena, wharf_str, n_shares);
     wharf_str *events = ARENA_ARRAY(req->arena, wharf_str, n_shares);
     wharf_str *lines = ARENA_ARRAY(req->arena, wharf_str, n_shares);
     PGresult *numbers;
@@ -199,7 +205,8 @@ static void note_age(int64_t *oldest_us, int64_t at_us)
         *oldest_us = at_us;
 }
 
-static bool read_share(struct wharf_req *req, const struct answer *a, const struct share *s, struct outbox_chunk *k)
+static bool read_share(
+    struct wharf_req *req, const struct answer *a, const struct share *s, struct outbox_chunk *k)
 {
     int64_t event = s->event_before, line = s->line_before;
 
@@ -220,10 +227,12 @@ static bool read_share(struct wharf_req *req, const struct answer *a, const stru
             continue;
         e = event_from_new_row(req, a->r, w->event, ++event);
         if (!e->pub.created_at_us) /* its mark would be where nobody looks for it */
-            return req_fail(req, "internal", NULL, "the moment of %s can't be read", e->pub.id.p) == WHARF_OK;
+            return req_fail(req, "internal", NULL, "the moment of %s can't be read", e->pub.id.p) ==
+                   WHARF_OK;
         e->live_organization = s->live;
         k->of_batches += e->pub.batch_id.n != 0;
-        note_age(e->pub.batch_id.n ? &k->oldest_of_batches_us : &k->oldest_us, e->pub.created_at_us);
+        note_age(
+            e->pub.batch_id.n ? &k->oldest_of_batches_us : &k->oldest_us, e->pub.created_at_us);
         k->events[k->n_events++] = e;
     }
     k->last = s->organization;

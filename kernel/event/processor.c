@@ -1,9 +1,9 @@
-/* processor.c - takes what committed changes left in the outbox in chunks: numbers their events, runs the steps, notes them as processed,
- * and seals their log lines; all in one transaction.
+/* processor.c - takes what committed changes left in the outbox in chunks: numbers their events,
+ * runs the steps, notes them as processed, and seals their log lines; all in one transaction.
  *
- * Any number of processors may run: an organization's events are with one of them at a time (an advisory lock of the transaction), so
- * that its numbers become visible in order. See processor.h.
- */
+ * Any number of processors may run: an organization's events are with one of them at a time (an
+ * advisory lock of the transaction), so that its numbers become visible in order. See
+ * processor.h. */
 #include "event/processor.h"
 
 #include <stdio.h>
@@ -25,11 +25,16 @@ enum {
     ARENA_BUDGET = 512 * 1024 * 1024,
     POLL_US = 1000000,
     PACE_US =
-        20000, /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few it has */
-    BATCH_PACE_US = 50000, /* the same where a batch leaves them: it makes full chunks of them in that time */
-    BATCHES_US = 2000000, /* between two chunks that a batch left behind, which rests while clients ask */
+        /* between the beginnings of chunks that are not full: a chunk costs milliseconds however
+         * few it has */
+    20000,
+    /* the same where a batch leaves them: it makes full chunks of them in that time */
+    BATCH_PACE_US = 50000,
+    /* between two chunks that a batch left behind, which rests while clients ask */
+    BATCHES_US = 2000000,
     LATE_US = 500000, /* then events have been waiting for long enough ... */
-    BATCH_LATE_US = 5000000, /* ... and those of batches, which are as old as their chunk when they can be seen */
+    /* ... and those of batches, which are as old as their chunk when they can be seen */
+    BATCH_LATE_US = 5000000,
     AGAIN_US = 200000, /* after the database was away */
     AGAIN_MAX_US = 5000000
 };
@@ -95,10 +100,12 @@ static size_t same_organization(struct event *const *list, size_t n)
     return k;
 }
 
-static bool mark_processed(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
+static bool mark_processed(
+    struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
-    static const char sql[] = "COPY wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, "
-                              "head, steps) FROM STDIN (FORMAT binary)";
+    static const char sql[] =
+        "COPY wharf.event_done (organization_id, created_at, event_id, sequence, processed_at, "
+        "head, steps) FROM STDIN (FORMAT binary)";
     struct buf rows;
     bool good;
 
@@ -133,12 +140,14 @@ static void put_retry(struct jw *w, const struct event *e, const char *step)
 }
 
 /* Notes failed steps for another try. */
-static bool note_failures(struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
+static bool note_failures(
+    struct wharf_req *c, struct event *const *list, size_t n, const struct step_result *results)
 {
-    static const char sql[] =
-        "INSERT INTO wharf.event_retry (organization_id, event_id, event_created_at, step, attempts, next_at)"
-        " SELECT u.o, u.i, u.c, u.s, 1, $2::timestamptz + interval '1 second'"
-        " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i text, s text) ON CONFLICT DO NOTHING";
+    static const char sql[] = "INSERT INTO wharf.event_retry (organization_id, event_id, "
+                              "event_created_at, step, attempts, next_at)"
+                              " SELECT u.o, u.i, u.c, u.s, 1, $2::timestamptz + interval '1 second'"
+                              " FROM json_to_recordset($1::json) AS u(o text, c timestamptz, i "
+                              "text, s text) ON CONFLICT DO NOTHING";
     const struct engine *e = c->engine;
     struct sql_arg args[2] = {{NULL, 0}, now_arg(c)};
     bool any = false, good;
@@ -169,7 +178,8 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
     for (size_t i = 0, k; i < n; i += k) {
         k = same_organization(list + i, n - i);
         be(c, list[i]->pub.organization, list[i]->live_organization);
-        if (!steps_run(c, list + i, k, results + i * n_steps) || !steps_enqueue_handlers(c, list + i, k) ||
+        if (!steps_run(c, list + i, k, results + i * n_steps) ||
+            !steps_enqueue_handlers(c, list + i, k) ||
             (c->engine->on_events && !c->engine->on_events(c, list + i, k)))
             return false;
     }
@@ -237,7 +247,8 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
 /* ---- failed steps ---- */
 
 /* Returns the event's steps with the new word on one of them. */
-static wharf_str steps_with(struct wharf_req *c, wharf_str steps, const char *name, const struct step_result *result)
+static wharf_str steps_with(
+    struct wharf_req *c, wharf_str steps, const char *name, const struct step_result *result)
 {
     static const char *const words[] = {"completed", "skipped", "failed"};
     struct json_error error;
@@ -266,25 +277,28 @@ static wharf_str steps_with(struct wharf_req *c, wharf_str steps, const char *na
     return text;
 }
 
-static bool settle_retry(struct wharf_req *c, const struct event *e, const char *step, int attempts, wharf_str steps,
-    const struct step_result *result)
+static bool settle_retry(struct wharf_req *c, const struct event *e, const char *step, int attempts,
+    wharf_str steps, const struct step_result *result)
 {
-    static const char tell_sql[] = "UPDATE wharf.event_done SET steps = $4::json WHERE organization_id = $1 AND "
-                                   "created_at = $2::timestamptz AND event_id = $3";
+    static const char tell_sql[] =
+        "UPDATE wharf.event_done SET steps = $4::json WHERE organization_id = $1 AND "
+        "created_at = $2::timestamptz AND event_id = $3";
     static const char over_sql[] =
         "DELETE FROM wharf.event_retry WHERE organization_id = $1 AND event_id = $2 AND step = $3";
     static const char again_sql[] =
-        "UPDATE wharf.event_retry SET attempts = attempts + 1, next_at = $4::timestamptz + $5::bigint * interval '1 "
-        "microsecond' WHERE organization_id = $1 AND event_id = $2 AND step = $3";
+        "UPDATE wharf.event_retry SET attempts = attempts + 1, next_at = $4::timestamptz + "
+        "$5::bigint * interval '1 microsecond' WHERE organization_id = $1 AND event_id = $2 AND "
+        "step = $3";
     wharf_str told = steps_with(c, steps, step, result);
     const struct wharf_event *p = &e->pub;
-    struct sql_arg tell[4] = {{p->organization.p, p->organization.n}, {e->created_at.p, e->created_at.n},
-        {p->id.p, p->id.n}, {told.p, told.n}};
+    struct sql_arg tell[4] = {{p->organization.p, p->organization.n},
+        {e->created_at.p, e->created_at.n}, {p->id.p, p->id.n}, {told.p, told.n}};
     bool again = result->status == STEP_FAILED && attempts < RETRIES + 1;
     char wait[24];
     struct sql_arg args[5] = {tell[0], tell[2], {step, strlen(step)}, now_arg(c), {wait, 0}};
 
-    args[4].n = (size_t)snprintf(wait, sizeof(wait), "%lld", (long long)retry_waits_us[again ? attempts - 1 : 0]);
+    args[4].n = (size_t)snprintf(
+        wait, sizeof(wait), "%lld", (long long)retry_waits_us[again ? attempts - 1 : 0]);
     return req_query(c, tell_sql, tell, 4) &&
            (again ? req_query(c, again_sql, args, 5) : req_query(c, over_sql, args, 3));
 }
@@ -295,27 +309,33 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
     const char *name = arena_dupz(c->arena, PQgetvalue(r, row, T_STEP)).p;
     const struct event_step *step = step_find(c->engine, name);
     struct event *e = event_from_row(c, r, row);
-    int attempts = (int)strtol(PQgetvalue(r, row, T_ATTEMPTS), NULL, 10); /* that failed before this one */
-    struct step_result result = {.status = STEP_FAILED, .error = "its module is not loaded any more"};
+    /* that failed before this one */
+    int attempts = (int)strtol(PQgetvalue(r, row, T_ATTEMPTS), NULL, 10);
+    struct step_result result = {
+        .status = STEP_FAILED, .error = "its module is not loaded any more"};
 
     be(c, e->pub.organization,
         PQgetisnull(r, row, T_LIVE) ? str_z("") : arena_dupz(c->arena, PQgetvalue(r, row, T_LIVE)));
     if (step && !step_run_again(c, step, e, &result))
         return false;
-    return settle_retry(c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, T_STEPS)), &result);
+    return settle_retry(
+        c, e, name, attempts + 1, arena_dupz(c->arena, PQgetvalue(r, row, T_STEPS)), &result);
 }
 
 /* Runs failed steps again. Returns the number of calls; -1 when the database was away. */
 static int retry_steps(struct wharf_req *resident)
 {
-    static const char tail[] =
-        ", h.head, r.step, r.attempts, h.steps::text, (SELECT o.live_organization_id FROM wharf.organization o WHERE "
-        "o.organization_id = r.organization_id AND o.id = r.organization_id)"
-        " FROM wharf.event_retry r JOIN wharf.event e ON e.organization_id = r.organization_id AND e.created_at = "
-        "r.event_created_at AND e.id = r.event_id JOIN wharf.event_done h ON h.organization_id = e.organization_id AND "
-        "h.created_at = e.created_at AND h.event_id = e.id WHERE r.next_at <= $1::timestamptz ORDER BY r.next_at LIMIT "
-        "50"
-        " FOR UPDATE OF r SKIP LOCKED";
+    static const char tail[] = ", h.head, r.step, r.attempts, h.steps::text, (SELECT "
+                               "o.live_organization_id FROM wharf.organization o WHERE "
+                               "o.organization_id = r.organization_id AND o.id = r.organization_id)"
+                               " FROM wharf.event_retry r JOIN wharf.event e ON e.organization_id "
+                               "= r.organization_id AND e.created_at = "
+                               "r.event_created_at AND e.id = r.event_id JOIN wharf.event_done h "
+                               "ON h.organization_id = e.organization_id AND "
+                               "h.created_at = e.created_at AND h.event_id = e.id WHERE r.next_at "
+                               "<= $1::timestamptz ORDER BY r.next_at LIMIT "
+                               "50"
+                               " FOR UPDATE OF r SKIP LOCKED";
     struct wharf_req c;
     struct sql_arg now;
     PGresult *r = NULL;

@@ -6,14 +6,15 @@
 #include "util/str.h"
 
 enum {
-    RUN_MAX = 40, /* tokens and signatures of 256 bits have 43 characters, keys 46; ids and UUIDs have fewer */
+    /* tokens and signatures of 256 bits have 43 characters, keys 46; ids and UUIDs have fewer */
+    RUN_MAX = 40,
     CONTENT_MIN = 256, /* a text of so many base 64 characters and nothing else is a file */
     NAME_MAX_BYTES = 64,
 };
 
 static const char *const MASK = "***";
 
-/* ---- names ------------------------------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 static char lower(char c)
 {
@@ -23,8 +24,9 @@ static char lower(char c)
 bool redact_name(const struct redact_names *names, wharf_str name)
 {
     static const char *const whole[] = {"key", "sig", "pin", "otp", "cvv"};
-    static const char *const parts[] = {"password", "passwd", "passphrase", "secret", "token", "signature",
-        "credential", "authorization", "apikey", "api_key", "api-key", "private_key", "signing_key", "access_key"};
+    static const char *const parts[] = {"password", "passwd", "passphrase", "secret", "token",
+        "signature", "credential", "authorization", "apikey", "api_key", "api-key", "private_key",
+        "signing_key", "access_key"};
     char text[NAME_MAX_BYTES];
     size_t n = 0;
 
@@ -54,7 +56,8 @@ bool redact_name(const struct redact_names *names, wharf_str name)
 /* Tells whether texts under this name are contents of files. */
 static bool content_name(wharf_str name)
 {
-    static const char *const names[] = {"data", "content", "contents", "base64", "raw", "body_base64", "zpl"};
+    static const char *const names[] = {
+        "data", "content", "contents", "base64", "raw", "body_base64", "zpl"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (str_eqz(name, names[i]))
@@ -63,12 +66,12 @@ static bool content_name(wharf_str name)
     return false;
 }
 
-/* ---- texts ------------------------------------------------------------------------------------------------------- */
+/* ---- texts ---- */
 
 static bool run_char(char c)
 {
-    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '-' || c == '+' ||
-           c == '=';
+    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '-' ||
+           c == '+' || c == '=';
 }
 
 static bool has(wharf_str s, const char *what)
@@ -102,9 +105,11 @@ static size_t secret_of_url(wharf_str text, size_t p)
 
     if (!p || text.p[p - 1] != '=')
         return 0;
-    while (from > 0 && (run_char(text.p[from - 1]) || strchr("[].%", text.p[from - 1])) && text.p[from - 1] != '=')
+    while (from > 0 && (run_char(text.p[from - 1]) || strchr("[].%", text.p[from - 1])) &&
+           text.p[from - 1] != '=')
         from--;
-    if (!from || !strchr("?&;", text.p[from - 1]) || !redact_name(&none, (wharf_str){text.p + from, p - 1 - from}))
+    if (!from || !strchr("?&;", text.p[from - 1]) ||
+        !redact_name(&none, (wharf_str){text.p + from, p - 1 - from}))
         return 0;
     while (end < text.n && !strchr("&;#\"'<> \t\r\n\\", text.p[end]) && text.p[end])
         end++;
@@ -142,7 +147,8 @@ static void mask_plain_runs(struct buf *out, wharf_str text, bool cut)
         for (end = i; end < text.n && run_char(text.p[end]); end++)
             ;
         run = (wharf_str){text.p + i, end - i};
-        if (run.n >= RUN_MAX || has(run, "wh_live_") || has(run, "wh_test_") || (cut && run.n && end == text.n))
+        if (run.n >= RUN_MAX || has(run, "wh_live_") || has(run, "wh_test_") ||
+            (cut && run.n && end == text.n))
             buf_addz(out, MASK);
         else if (run.n)
             buf_adds(out, run);
@@ -172,8 +178,8 @@ void redact_text(struct buf *out, wharf_str text)
 static wharf_str before_bracket(wharf_str name)
 {
     for (size_t i = 0; i < name.n; i++) {
-        if (name.p[i] == '[' ||
-            (name.n - i >= 3 && name.p[i] == '%' && name.p[i + 1] == '5' && lower(name.p[i + 2]) == 'b'))
+        if (name.p[i] == '[' || (name.n - i >= 3 && name.p[i] == '%' && name.p[i + 1] == '5' &&
+                                    lower(name.p[i + 2]) == 'b'))
             return (wharf_str){name.p, i};
     }
     return name;
@@ -183,7 +189,8 @@ void redact_query(struct buf *out, const struct redact_names *names, wharf_str q
 {
     for (size_t i = 0; i <= query.n;) {
         const char *amp = memchr(query.p + i, '&', query.n - i), *equal;
-        wharf_str pair = {query.p + i, amp ? (size_t)(amp - query.p) - i : query.n - i}, name = pair;
+        wharf_str pair = {query.p + i, amp ? (size_t)(amp - query.p) - i : query.n - i},
+                  name = pair;
 
         equal = memchr(pair.p, '=', pair.n);
         if (equal)
@@ -202,7 +209,7 @@ void redact_query(struct buf *out, const struct redact_names *names, wharf_str q
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ---- */
 
 struct scan {
     wharf_str in;
@@ -261,7 +268,8 @@ static void quoted(struct buf *out, wharf_str text, bool cut)
         buf_addc(out, '"');
 }
 
-static void member(struct buf *out, const struct redact_names *names, struct scan *s, wharf_str name)
+static void member(
+    struct buf *out, const struct redact_names *names, struct scan *s, wharf_str name)
 {
     bool secret = redact_name(names, name);
 

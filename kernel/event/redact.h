@@ -1,15 +1,17 @@
-/* redact.h - what must not be kept of a request: keys, tokens, secrets, signatures, contents of files (docs/spec/01-platform.md
- * section 13 'Request log', docs/logs.md 'What is removed').
+/* redact.h - what must not be kept of a request: keys, tokens, secrets, signatures, contents of
+ * files (docs/spec/01-platform.md section 13 'Request log', docs/logs.md 'What is removed').
  *
- * Works on texts, also on the beginning of one, so that nothing has to be parsed again. Too much removed is right, too little is not.
- */
+ * Works on texts, also on the beginning of one, so that nothing has to be parsed again. Too much
+ * removed is right, too little is not. */
 #ifndef WHARF_EVENT_REDACT_H
 #define WHARF_EVENT_REDACT_H
 
 #include "util/buf.h"
 
 struct
-    redact_names { /* fields that definitions declare secret, beside the names known anyway; not changed while it is used */
+    /* fields that definitions declare secret, beside the names known anyway; not changed while
+     * it is used */
+    redact_names {
     const char *const *items;
     size_t n;
 };

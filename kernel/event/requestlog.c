@@ -25,8 +25,8 @@ enum {
     RETRY_MS = 500,
     TEXTS = 21,
 };
-_Static_assert(
-    offsetof(struct request_line, created_us) == TEXTS * sizeof(wharf_str), "the texts of a line stand first");
+_Static_assert(offsetof(struct request_line, created_us) == TEXTS * sizeof(wharf_str),
+    "the texts of a line stand first");
 
 struct entry {
     struct entry *next;
@@ -48,7 +48,7 @@ struct request_log {
     bool stop;
 };
 
-/* ---- the event loop's side --------------------------------------------------------------------------------------- */
+/* ---- the event loop's side ---- */
 
 static struct entry *entry_new(const struct request_line *line)
 {
@@ -107,7 +107,7 @@ void request_log_add(struct request_log *log, const struct request_line *line)
     }
 }
 
-/* ---- the thread -------------------------------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static void sleep_ms(struct request_log *log, long ms)
 {
@@ -117,8 +117,8 @@ static void sleep_ms(struct request_log *log, long ms)
     until.tv_nsec += ms * 1000000;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    while (
-        !log->stop && log->n_lines < BATCH_LINES && pthread_cond_timedwait(&log->more, &log->lock, &until) != ETIMEDOUT)
+    while (!log->stop && log->n_lines < BATCH_LINES &&
+           pthread_cond_timedwait(&log->more, &log->lock, &until) != ETIMEDOUT)
         ;
 }
 
@@ -194,7 +194,8 @@ static void put_line(struct buf *rows, const struct request_log *log, const stru
     char iso[ISO_MS_LEN + 1], ms[32];
 
     time_format_iso(l->created_us, iso);
-    snprintf(ms, sizeof(ms), "%lld.%03lld", (long long)l->duration_us / 1000, (long long)l->duration_us % 1000);
+    snprintf(ms, sizeof(ms), "%lld.%03lld", (long long)l->duration_us / 1000,
+        (long long)l->duration_us % 1000);
     put_text(rows, l->organization);
     put_text(rows, l->id);
     copy_cell(rows, (wharf_str){iso, ISO_MS_LEN});
@@ -262,12 +263,13 @@ static enum outcome do_one(struct request_log *log, const char *sql)
 
 static enum outcome copy_rows(struct request_log *log, wharf_str rows)
 {
-    static const char copy_sql[] =
-        "COPY wharf.request_log (organization_id, id, created_at, method, route, path, query, status, code, "
-        "duration_ms, api_key_id, principal_id, ip, user_agent, client_request_id, idempotency_key, "
-        "idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id, path_id, parent_id, "
-        "audience, reach, areas) "
-        "FROM STDIN";
+    static const char copy_sql[] = "COPY wharf.request_log (organization_id, id, created_at, "
+                                   "method, route, path, query, status, code, "
+                                   "duration_ms, api_key_id, principal_id, ip, user_agent, "
+                                   "client_request_id, idempotency_key, "
+                                   "idempotent_replayed, request_bytes, response_bytes, "
+                                   "request_body, response_body, row_id, path_id, parent_id, "
+                                   "audience, reach, areas) FROM STDIN";
     enum outcome o, end;
     PGresult *r;
 
@@ -351,7 +353,7 @@ static void *writer(void *arg)
     return NULL;
 }
 
-/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ---- */
 
 static void add_names(const char **names, size_t *n, const struct field *fields, size_t n_fields)
 {
@@ -368,7 +370,9 @@ static size_t count_fields(const struct field *fields, size_t n_fields)
     size_t n = n_fields;
 
     for (size_t i = 0; i < n_fields; i++)
-        n += fields[i].children ? count_fields(fields[i].children->fields, fields[i].children->n_fields) : 0;
+        n += fields[i].children
+                 ? count_fields(fields[i].children->fields, fields[i].children->n_fields)
+                 : 0;
     return n;
 }
 

@@ -1,9 +1,11 @@
-/* requestlog.h - the request log: lines handed over by the event loop, written in batches by a thread with its own connection
- * (docs/spec/01-platform.md section 13 'Request log', docs/logs.md).
+/* requestlog.h - the request log: lines handed over by the event loop, written in batches by a
+ * thread with its own connection (docs/spec/01-platform.md section 13 'Request log',
+ * docs/logs.md).
  *
- * Handing over never waits for the database: what does not fit into the queue is dropped and counted. What was handed over
- * within the last second may be lost in a crash. Leaves to others: which requests are written (http/http_access.c), reading (module logs).
- */
+ * Handing over never waits for the database: what does not fit into the queue is dropped and
+ * counted. What was handed over
+ * within the last second may be lost in a crash. Leaves to others: which requests are written
+ * (http/http_access.c), reading (module logs). */
 #ifndef WHARF_EVENT_REQUESTLOG_H
 #define WHARF_EVENT_REQUESTLOG_H
 
@@ -13,12 +15,14 @@ struct request_log;
 
 /* Texts are copied. Those that are empty are null. */
 struct request_line {
-    wharf_str organization, id, method, route, path, query, code, key_id, principal_id, ip, user_agent,
-        client_request_id, idempotency_key;
+    wharf_str organization, id, method, route, path, query, code, key_id, principal_id, ip,
+        user_agent, client_request_id, idempotency_key;
     wharf_str request_body,
-        response_body; /* JSON, or its beginning, as it was; what must not be kept is removed by the thread */
+        /* JSON, or its beginning, as it was; what must not be kept is removed by the thread */
+        response_body;
     wharf_str row_id, path_id, parent_id;
-    wharf_str audience, reach, areas; /* JSON arrays: who may see it (docs/spec/01-platform.md section 7 'records') */
+    /* JSON arrays: who may see it (docs/spec/01-platform.md section 7 'records') */
+    wharf_str audience, reach, areas;
     int64_t created_us, duration_us, request_bytes, response_bytes;
     int status;
     bool replayed;

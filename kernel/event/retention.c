@@ -6,8 +6,9 @@
 
 wharf_status retention_job(struct wharf_req *req, void *arg)
 {
-    static const char *const batches[] = {"SELECT wharf.expire_request_log(1000)", "SELECT wharf.expire_events(1000)",
-        "SELECT wharf.expire_change_log(1000)", "SELECT wharf.expire_tokens(1000)"};
+    static const char *const batches[] = {"SELECT wharf.expire_request_log(1000)",
+        "SELECT wharf.expire_events(1000)", "SELECT wharf.expire_change_log(1000)",
+        "SELECT wharf.expire_tokens(1000)"};
     struct arena_mark mark = arena_mark(req->arena);
     PGresult *r = NULL;
 

@@ -1,8 +1,7 @@
 /* retention.h - deleting what is over: change log, request log, events (docs/decisions.md 6).
  *
- * Nobody sees it any more by then: reads hide it by predicate (x-wharf "retain", expires_at). The rules are in SQL
- * (db/sql/expire_*.sql).
- */
+ * Nobody sees it any more by then: reads hide it by predicate (x-wharf "retain", expires_at).
+ * The rules are in SQL (db/sql/expire_*.sql). */
 #ifndef WHARF_EVENT_RETENTION_H
 #define WHARF_EVENT_RETENTION_H
 

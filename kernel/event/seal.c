@@ -15,18 +15,20 @@ enum { VERIFY_ROWS = 20000 };
 
 /* ---- the text of a line ---- */
 
-/* A member of the text, by column of wharf.outbox_next; in the order that jsonb has: shorter names first, then by their bytes. */
+/* A member of the text, by column of wharf.outbox_next; in the order that jsonb has: shorter
+ * names first, then by their bytes. */
 struct member {
     const char *name;
     int column;
     enum { A_TEXT, AN_ACTOR, A_MOMENT, SOME_JSON, A_CONSTANT } kind;
 };
-static const struct member members[] = {{"id", E_ID, A_TEXT}, {"actor", 0, AN_ACTOR}, {"action", E_TYPE, A_TEXT},
-    {"images", E_PREVIOUS, SOME_JSON}, {"object", 0, A_CONSTANT}, {"changes", E_DATA, SOME_JSON},
-    {"message", O_MESSAGE, A_TEXT}, {"batch_id", E_BATCH, A_TEXT}, {"event_id", O_EVENT, A_TEXT},
-    {"resource", E_RESOURCE_TYPE, A_TEXT}, {"parent_id", O_PARENT, A_TEXT}, {"created_at", E_CREATED_AT, A_MOMENT},
-    {"request_id", E_REQUEST, A_TEXT}, {"visibility", O_VISIBILITY, A_TEXT}, {"location_id", E_LOCATION, A_TEXT},
-    {"resource_id", E_RESOURCE_ID, A_TEXT}};
+static const struct member members[] = {{"id", E_ID, A_TEXT}, {"actor", 0, AN_ACTOR},
+    {"action", E_TYPE, A_TEXT}, {"images", E_PREVIOUS, SOME_JSON}, {"object", 0, A_CONSTANT},
+    {"changes", E_DATA, SOME_JSON}, {"message", O_MESSAGE, A_TEXT}, {"batch_id", E_BATCH, A_TEXT},
+    {"event_id", O_EVENT, A_TEXT}, {"resource", E_RESOURCE_TYPE, A_TEXT},
+    {"parent_id", O_PARENT, A_TEXT}, {"created_at", E_CREATED_AT, A_MOMENT},
+    {"request_id", E_REQUEST, A_TEXT}, {"visibility", O_VISIBILITY, A_TEXT},
+    {"location_id", E_LOCATION, A_TEXT}, {"resource_id", E_RESOURCE_ID, A_TEXT}};
 static const struct member actor_members[] = {
     {"id", E_ACTOR_ID, A_TEXT}, {"name", E_ACTOR_NAME, A_TEXT}, {"type", E_ACTOR_TYPE, A_TEXT}};
 
@@ -38,8 +40,8 @@ static void put_moment(struct buf *b, int64_t us)
     json_quote(b, str_z(iso));
 }
 
-static void put_members(
-    struct buf *b, const PGresult *r, int row, int64_t created_at_us, const struct member *list, size_t n)
+static void put_members(struct buf *b, const PGresult *r, int row, int64_t created_at_us,
+    const struct member *list, size_t n)
 {
     buf_addc(b, '{');
     for (size_t i = 0; i < n; i++) {
@@ -49,7 +51,8 @@ static void put_members(
         buf_addz(b, m->name);
         BUF_LIT(b, "\": ");
         if (m->kind == AN_ACTOR)
-            put_members(b, r, row, created_at_us, actor_members, sizeof(actor_members) / sizeof(actor_members[0]));
+            put_members(b, r, row, created_at_us, actor_members,
+                sizeof(actor_members) / sizeof(actor_members[0]));
         else if (m->kind == A_CONSTANT)
             BUF_LIT(b, "\"log\"");
         else if (m->kind == A_MOMENT)
@@ -76,7 +79,8 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
     ret->text = arena_dup_str(req->arena, buf_str(&b));
     good = good && !b.failed;
     buf_done(&b);
-    return good || req_fail(req, "internal", NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
+    return good ||
+           req_fail(req, "internal", NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
 }
 
 /* ---- sealing ---- */
@@ -99,7 +103,8 @@ static void hash_line(const char *before, wharf_str text, char ret[SEAL_HEX + 1]
 /* Writes the new ends of the chains: of each organization its last line. */
 static bool move_chains(struct wharf_req *req, const struct seal_line *lines, size_t n)
 {
-    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n), *hashes = ARENA_ARRAY(req->arena, wharf_str, n);
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n),
+              *hashes = ARENA_ARRAY(req->arena, wharf_str, n);
     size_t chains = 0;
     struct sql s;
 
@@ -110,7 +115,8 @@ static bool move_chains(struct wharf_req *req, const struct seal_line *lines, si
         hashes[chains++] = str_z(lines[i].hash);
     }
     sql_init(&s, req->arena);
-    if (chains == 1) { /* most of the time; of arrays PostgreSQL makes a plan for how many they have, each time */
+    /* most of the time; of arrays PostgreSQL makes a plan for how many they have, each time */
+    if (chains == 1) {
         sql_add(&s, "UPDATE wharf.log_chain SET hash = decode(");
         sql_bind(&s, hashes[0]);
         sql_add(&s, ", 'hex') WHERE organization_id = ");
@@ -127,8 +133,9 @@ static bool move_chains(struct wharf_req *req, const struct seal_line *lines, si
 
 bool seal_chunk(struct wharf_req *req, struct seal_line *lines, size_t n)
 {
-    static const char sql[] = "COPY wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash) "
-                              "FROM STDIN (FORMAT binary)";
+    static const char sql[] =
+        "COPY wharf.log_seal (organization_id, created_at, log_id, sequence, prev_hash, hash) "
+        "FROM STDIN (FORMAT binary)";
     struct buf rows;
     bool good;
 
@@ -163,10 +170,12 @@ static void problem(void *arg, const char *code, wharf_str param, wharf_str mess
 
 /* Finds the numbers of the first and the last row chosen; without a filter the whole chain
  * (*ret_last 0). Returns false when there is none, or after a problem. */
-static bool range(struct wharf_req *req, const struct resource *shown, int64_t *ret_first, int64_t *ret_last)
+static bool range(
+    struct wharf_req *req, const struct resource *shown, int64_t *ret_first, int64_t *ret_last)
 {
     struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, req->n_pairs + 1);
-    struct query_options o = {.organization = req->who->organization, .cursor_key = req->engine->cursor_key};
+    struct query_options o = {
+        .organization = req->who->organization, .cursor_key = req->engine->cursor_key};
     const struct list_query *q;
     size_t n = 0;
     PGresult *r;
@@ -199,10 +208,11 @@ static bool range(struct wharf_req *req, const struct resource *shown, int64_t *
 }
 
 /* Checks one statement's share. *ret_checked: how many lines of it were checked. */
-static wharf_status check_share(
-    struct wharf_req *req, int64_t first, int64_t last, struct seal_report *ret, int64_t *ret_checked)
+static wharf_status check_share(struct wharf_req *req, int64_t first, int64_t last,
+    struct seal_report *ret, int64_t *ret_checked)
 {
-    static const char sql[] = "SELECT checked, bad, bad_id FROM wharf.verify_log($1, $2::bigint, $3::bigint)";
+    static const char sql[] =
+        "SELECT checked, bad, bad_id FROM wharf.verify_log($1, $2::bigint, $3::bigint)";
     struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}};
     wharf_str from = arena_printf(req->arena, "%lld", (long long)first);
     wharf_str to = arena_printf(req->arena, "%lld", (long long)last);
@@ -218,13 +228,15 @@ static wharf_status check_share(
     ret->valid = PQgetvalue(r, 0, 1)[0] == 'f';
     /* a row of any place: who does not reach all is told that something is wrong, not where */
     if (req->who->access.all_locations)
-        ret->first_bad_id = arena_dup(req->arena, PQgetvalue(r, 0, 2), (size_t)PQgetlength(r, 0, 2));
+        ret->first_bad_id = arena_dup(
+            req->arena, PQgetvalue(r, 0, 2), (size_t)PQgetlength(r, 0, 2));
     return WHARF_OK;
 }
 
 /* Checks in shares, so that no statement takes long; the last one has no end when none was asked
  * for. */
-static wharf_status walk(struct wharf_req *req, int64_t first, int64_t last, int64_t end, struct seal_report *ret)
+static wharf_status walk(
+    struct wharf_req *req, int64_t first, int64_t last, int64_t end, struct seal_report *ret)
 {
     int64_t checked = 0;
     wharf_status s = WHARF_OK;
@@ -239,10 +251,11 @@ static wharf_status walk(struct wharf_req *req, int64_t first, int64_t last, int
     return s;
 }
 
-wharf_status seal_verify(struct wharf_req *req, const struct resource *shown, struct seal_report *ret)
+wharf_status seal_verify(
+    struct wharf_req *req, const struct resource *shown, struct seal_report *ret)
 {
-    static const char sql[] =
-        "SELECT sequence, encode(hash, 'hex'), base_sequence FROM wharf.log_chain WHERE organization_id = $1";
+    static const char sql[] = "SELECT sequence, encode(hash, 'hex'), base_sequence FROM "
+                              "wharf.log_chain WHERE organization_id = $1";
     struct sql_arg organization = {req->who->organization.p, req->who->organization.n};
     int64_t first, last, end = 0, base = 0;
     PGresult *r = req_query(req, sql, &organization, 1);

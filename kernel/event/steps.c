@@ -10,9 +10,10 @@
 #include "util/str.h"
 #include "util/time.h"
 
-/* In the order of docs/spec/07-events-and-webhooks.md section 1; a step whose module is not there is skipped. */
-static const char *const known_steps[] = {"webhooks_list", "log_write", "user_push_notifications", "subscribers_email",
-    "workflows_list", "integrations_list", "stream_publish"};
+/* In the order of docs/spec/07-events-and-webhooks.md section 1; a step whose module is not
+ * there is skipped. */
+static const char *const known_steps[] = {"webhooks_list", "log_write", "user_push_notifications",
+    "subscribers_email", "workflows_list", "integrations_list", "stream_publish"};
 enum { KNOWN_STEPS = sizeof(known_steps) / sizeof(known_steps[0]) };
 
 /* ---- declaring ---- */
@@ -93,15 +94,17 @@ const struct event_step *step_find(const struct engine *e, const char *name)
 
 static const char *reason(struct wharf_req *req)
 {
-    return req->n_problems ? arena_dup_str(req->arena, req->problems[0].text).p : "it gave no reason";
+    return req->n_problems ? arena_dup_str(req->arena, req->problems[0].text).p
+                           : "it gave no reason";
 }
 
 /* Calls a step. Returns false when the transaction is lost. ret_error: why the step failed, or
  * NULL. */
-static bool call(struct wharf_req *req, const struct event_step *step, struct event *const *events, size_t n,
-    uint8_t *outcomes, const char **ret_error)
+static bool call(struct wharf_req *req, const struct event_step *step, struct event *const *events,
+    size_t n, uint8_t *outcomes, const char **ret_error)
 {
-    const wharf_event *const *list = (const wharf_event *const *)events; /* pub is the first member */
+    /* pub is the first member */
+    const wharf_event *const *list = (const wharf_event *const *)events;
     unsigned depth = req->tx_depth;
     const struct plugin *before;
     wharf_status s;
@@ -117,14 +120,15 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
     if (s == WHARF_OK && !req->n_problems)
         return req_commit(req) == WHARF_OK;
     *ret_error = reason(req);
-    log_write(WHARF_LOG_WARN, step->plugin->name, NULL, "event.step_failed", "%s of %zu events from %s on: %s",
-        step->name, n, events[0]->pub.id.p, *ret_error);
+    log_write(WHARF_LOG_WARN, step->plugin->name, NULL, "event.step_failed",
+        "%s of %zu events from %s on: %s", step->name, n, events[0]->pub.id.p, *ret_error);
     req_clear_problems(req);
     req_rollback(req);
     return db_in_transaction(req->thread->db);
 }
 
-bool steps_run(struct wharf_req *req, struct event *const *events, size_t n, struct step_result *results)
+bool steps_run(
+    struct wharf_req *req, struct event *const *events, size_t n, struct step_result *results)
 {
     const struct engine *e = req->engine;
     uint8_t *outcomes = arena_alloc(req->arena, n);
@@ -138,20 +142,25 @@ bool steps_run(struct wharf_req *req, struct event *const *events, size_t n, str
         for (size_t i = 0; i < n; i++) {
             struct step_result *r = &results[i * e->n_steps + k];
 
-            r->status = error ? STEP_FAILED : outcomes[i] == STEP_SKIPPED ? STEP_SKIPPED : STEP_COMPLETED;
+            r->status = error                         ? STEP_FAILED
+                        : outcomes[i] == STEP_SKIPPED ? STEP_SKIPPED
+                                                      : STEP_COMPLETED;
             r->error = error;
         }
     }
     return true;
 }
 
-bool step_run_again(struct wharf_req *req, const struct event_step *step, struct event *e, struct step_result *ret)
+bool step_run_again(
+    struct wharf_req *req, const struct event_step *step, struct event *e, struct step_result *ret)
 {
     uint8_t outcome = STEP_COMPLETED;
 
     if (!call(req, step, &e, 1, &outcome, &ret->error))
         return false;
-    ret->status = ret->error ? STEP_FAILED : outcome == STEP_SKIPPED ? STEP_SKIPPED : STEP_COMPLETED;
+    ret->status = ret->error                ? STEP_FAILED
+                  : outcome == STEP_SKIPPED ? STEP_SKIPPED
+                                            : STEP_COMPLETED;
     return true;
 }
 
@@ -170,7 +179,8 @@ bool steps_enqueue_handlers(struct wharf_req *req, struct event *const *events, 
             const struct event_handler *h = &engine->handlers[k];
             wharf_str key = events[i]->pub.resource_id;
 
-            if (!events[i]->type || !event_matches(events[i]->type, events[i]->pub.type, h->pattern))
+            if (!events[i]->type ||
+                !event_matches(events[i]->type, events[i]->pub.type, h->pattern))
                 continue;
             if (key.n > JOB_KEY_MAX)
                 key.n = JOB_KEY_MAX;
@@ -204,8 +214,8 @@ static void put_step(struct jw *w, const char *name, const struct step_result *r
     jw_close(w, '}');
 }
 
-static struct step_result result_of(
-    struct wharf_req *req, const struct event *e, const struct step_result *results, const char *name)
+static struct step_result result_of(struct wharf_req *req, const struct event *e,
+    const struct step_result *results, const char *name)
 {
     const struct engine *engine = req->engine;
 
@@ -214,8 +224,10 @@ static struct step_result result_of(
             return results[k];
     }
     if (!strcmp(name, "log_write"))
-        return (struct step_result){.status = e->type && e->type->log ? STEP_COMPLETED : STEP_SKIPPED};
-    return (struct step_result){.status = !strcmp(name, "stream_publish") ? STEP_COMPLETED : STEP_SKIPPED};
+        return (struct step_result){
+            .status = e->type && e->type->log ? STEP_COMPLETED : STEP_SKIPPED};
+    return (struct step_result){
+        .status = !strcmp(name, "stream_publish") ? STEP_COMPLETED : STEP_SKIPPED};
 }
 
 static bool is_known(const char *name)
@@ -227,7 +239,8 @@ static bool is_known(const char *name)
     return false;
 }
 
-wharf_str steps_json(struct wharf_req *req, const struct event *e, const struct step_result *results)
+wharf_str steps_json(
+    struct wharf_req *req, const struct event *e, const struct step_result *results)
 {
     const struct engine *engine = req->engine;
     struct step_result r;

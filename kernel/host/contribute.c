@@ -1,5 +1,6 @@
-/* contribute.c - see contribute.h. Works on text before the definition is compiled: whatever the engine makes of properties that are
- * written out (validation, merging, defaults, documents) holds for contributed ones too. */
+/* contribute.c - see contribute.h. Works on text before the definition is compiled: whatever the
+ * engine makes of properties that are written out (validation, merging, defaults, documents)
+ * holds for contributed ones too. */
 #include "host/contribute.h"
 
 #include "plugin/manifest.h"
@@ -18,7 +19,8 @@ struct sources {
     size_t n;
 };
 
-static void write_object(struct merge *m, const char *key, const struct sources *from, const char *path);
+static void write_object(
+    struct merge *m, const char *key, const struct sources *from, const char *path);
 
 static bool has_before(const struct sources *from, size_t n, wharf_str name)
 {
@@ -30,7 +32,8 @@ static bool has_before(const struct sources *from, size_t n, wharf_str name)
 }
 
 /* Writes a schema that one plugin wrote; objects that are written out take no other members. */
-static void write_name(struct merge *m, const struct sources *maps, wharf_str name, const char *path)
+static void write_name(
+    struct merge *m, const struct sources *maps, wharf_str name, const char *path)
 {
     struct sources same = {.n = 0};
     const char *inner = arena_printf(m->d->arena, "%s.%.*s", path, STR_ARG(name)).p;
@@ -48,7 +51,8 @@ static void write_name(struct merge *m, const struct sources *maps, wharf_str na
     else
         jw_value(&m->w, name.p, same.items[0]);
     if (!objects && same.n > 1)
-        buf_addf(m->d->problems, "%s: two plugins declare this setting; rename one of them\n", inner);
+        buf_addf(
+            m->d->problems, "%s: two plugins declare this setting; rename one of them\n", inner);
 }
 
 /* Writes the properties. maps: objects of name to schema. */
@@ -64,7 +68,8 @@ static void write_properties(struct merge *m, const struct sources *maps, const 
     jw_close(&m->w, '}');
 }
 
-static void write_object(struct merge *m, const char *key, const struct sources *from, const char *path)
+static void write_object(
+    struct merge *m, const char *key, const struct sources *from, const char *path)
 {
     struct sources maps = {.n = from->n};
 

@@ -1,4 +1,5 @@
-/* declare.c - what plugins register, checked and collected; problems are told together (docs/plugin-abi.md sections 3 and 4.3). */
+/* declare.c - what plugins register, checked and collected; problems are told together
+ * (docs/plugin-abi.md sections 3 and 4.3). */
 #include "host/declare.h"
 
 #include <stdlib.h>
@@ -25,7 +26,8 @@ void declare_problem(struct wharf_decl *d, const char *fmt, ...)
 
 /* Takes a descriptor of any size: shorter ones are filled with zero, longer ones are accepted when
  * the unknown tail is zero. */
-static bool take(struct wharf_decl *d, void *own, size_t own_size, const void *theirs, const char *what)
+static bool take(
+    struct wharf_decl *d, void *own, size_t own_size, const void *theirs, const char *what)
 {
     const wharf_head *head = theirs;
     const unsigned char *bytes = theirs;
@@ -37,8 +39,9 @@ static bool take(struct wharf_decl *d, void *own, size_t own_size, const void *t
     }
     for (size_t i = own_size; i < head->size; i++) {
         if (bytes[i]) {
-            declare_problem(d, "%s uses a feature of plugin ABI %u.%u, this server has %d.%d; use a newer server", what,
-                head->major, head->minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
+            declare_problem(d,
+                "%s uses a feature of plugin ABI %u.%u, this server has %d.%d; use a newer server",
+                what, head->major, head->minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR);
             return false;
         }
     }
@@ -80,15 +83,16 @@ void declare_area(struct wharf_decl *d, const char *area)
     declare_problem(d, "the scope area %s is nobody's; add it to \"scopes\" in plugin.json", area);
 }
 
-static struct route *add_route(
-    struct wharf_decl *d, const struct resource *res, enum route_kind kind, const char *method, bool member)
+static struct route *add_route(struct wharf_decl *d, const struct resource *res,
+    enum route_kind kind, const char *method, bool member)
 {
     const struct definition *def = res->def;
     struct route *r = vector_add(d->arena, &d->routes);
 
     r->kind = kind;
     r->method = method;
-    r->pattern = member ? arena_printf(d->arena, "%s/:%s", def->collection, def->id_param).p : def->collection;
+    r->pattern = member ? arena_printf(d->arena, "%s/:%s", def->collection, def->id_param).p
+                        : def->collection;
     r->area = area_number(&d->engine->areas, def->scope);
     r->level = !strcmp(method, "GET") ? SCOPE_READ : SCOPE_WRITE;
     r->resource = res;
@@ -135,11 +139,14 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
     if (!take(d, &r, sizeof(r), theirs, "wharf_resource"))
         return;
     if (r.definition_hash && r.definition_hash != definition_hash(r.definition)) {
-        declare_problem(
-            d, "the definition of %s is not the one its constants were generated from; build the module again", r.name);
+        declare_problem(d,
+            "the definition of %s is not the one its constants were generated from; build the "
+            "module again",
+            r.name);
         return;
     }
-    def = definition_compile(d->arena, d->plugin->name, contribute(d, r.definition), definition_problem, d);
+    def = definition_compile(
+        d->arena, d->plugin->name, contribute(d, r.definition), definition_problem, d);
     if (!def)
         return;
     declare_area(d, def->scope);
@@ -156,7 +163,8 @@ static void d_resource(wharf_decl *d, const wharf_resource *theirs)
 
 /* Checks that the route has a location policy: who reaches which locations is decided by somebody
  * who thought of it (docs/spec/01-platform.md section 7). */
-static void check_policy(wharf_decl *d, const wharf_route *r, const struct wharf_json *def, bool open)
+static void check_policy(
+    wharf_decl *d, const wharf_route *r, const struct wharf_json *def, bool open)
 {
     static const char *const policies[] = {"none", "row", "via", "multi", "body"};
     wharf_str policy = json_text_or(def, "location", open ? "none" : "");
@@ -166,7 +174,8 @@ static void check_policy(wharf_decl *d, const wharf_route *r, const struct wharf
             return;
     }
     declare_problem(d,
-        "route %s %s has no location policy; add \"location\": \"row\" (or none, via, multi, body) to its definition",
+        "route %s %s has no location policy; add \"location\": \"row\" (or none, via, multi, body) "
+        "to its definition",
         r->method, r->path);
 }
 
@@ -180,10 +189,11 @@ static bool route_shape_ok(wharf_decl *d, const wharf_route *r)
     if (!r->handler)
         declare_problem(d, "route %s %s has no handler; give it one", r->method, r->path);
     else if (!r->path || r->path[0] != '/')
-        declare_problem(d, "route %s %s: its path must begin with /", r->method, r->path ? r->path : "(none)");
-    else if (params > ROUTE_PARAMS)
         declare_problem(
-            d, "route %s %s has %zu parameters; a path has at most %d", r->method, r->path, params, ROUTE_PARAMS);
+            d, "route %s %s: its path must begin with /", r->method, r->path ? r->path : "(none)");
+    else if (params > ROUTE_PARAMS)
+        declare_problem(d, "route %s %s has %zu parameters; a path has at most %d", r->method,
+            r->path, params, ROUTE_PARAMS);
     else
         return true;
     return false;
@@ -201,15 +211,16 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
         return;
     if (!own->scope) {
         declare_problem(d,
-            "route %s %s has no scope; name one (\"items:read\"), or \"any\" for any key, \"public\" for none",
+            "route %s %s has no scope; name one (\"items:read\"), or \"any\" for any key, "
+            "\"public\" for none",
             own->method, own->path);
         return;
     }
     if (own->definition.n) {
         def = json_parse(d->arena, own->definition, &e);
         if (!def) {
-            declare_problem(d, "route %s %s: its definition is not JSON: %s at byte %zu", own->method, own->path,
-                e.message, e.offset);
+            declare_problem(d, "route %s %s: its definition is not JSON: %s at byte %zu",
+                own->method, own->path, e.message, e.offset);
             return;
         }
     }
@@ -234,14 +245,15 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     check_policy(d, own, def, r->public_route);
     colon = strchr(own->scope, ':');
     if (colon) {
-        r->area = area_number(&d->engine->areas, arena_dup(d->arena, own->scope, (size_t)(colon - own->scope)).p);
+        r->area = area_number(
+            &d->engine->areas, arena_dup(d->arena, own->scope, (size_t)(colon - own->scope)).p);
         r->level = !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
         if (strcmp(colon, ":read") != 0 && strcmp(colon, ":write") != 0)
-            declare_problem(
-                d, "route %s %s: its scope %s ends with neither :read nor :write", own->method, own->path, own->scope);
+            declare_problem(d, "route %s %s: its scope %s ends with neither :read nor :write",
+                own->method, own->path, own->scope);
     } else if (strcmp(own->scope, "any") != 0 && !r->public_route) {
-        declare_problem(
-            d, "route %s %s: scope %s is not of the form area:read or area:write", own->method, own->path, own->scope);
+        declare_problem(d, "route %s %s: scope %s is not of the form area:read or area:write",
+            own->method, own->path, own->scope);
     }
     if (json_get(def, "body"))
         r->body_schema = schema_compile(d->arena, json_get(def, "body"), definition_problem, d);
@@ -262,8 +274,11 @@ static void own_job(struct wharf_decl *d, const char *name, wharf_handler *fn, c
 
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems)
 {
-    *d = (struct wharf_decl){
-        .engine = e, .arena = e->arena, .problems = problems, .own_job = own_job, .own_route = own_route};
+    *d = (struct wharf_decl){.engine = e,
+        .arena = e->arena,
+        .problems = problems,
+        .own_job = own_job,
+        .own_route = own_route};
     d->resources.size = sizeof(struct resource);
     d->routes.size = sizeof(struct route);
     d->hooks.size = sizeof(struct foreign_hook);
@@ -287,7 +302,8 @@ static void d_hook(wharf_decl *d, const char *resource, const wharf_hooks *h, in
     *f = (struct foreign_hook){resource, {d->plugin, own, order}};
 }
 
-static void d_provide(wharf_decl *d, const char *service, uint16_t major, uint16_t minor, const void *table)
+static void d_provide(
+    wharf_decl *d, const char *service, uint16_t major, uint16_t minor, const void *table)
 {
     struct service_entry *s = vector_add(d->arena, &d->services);
 
@@ -295,7 +311,8 @@ static void d_provide(wharf_decl *d, const char *service, uint16_t major, uint16
 }
 
 static void d_embed(wharf_decl *d, const char *param, const char *key,
-    wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs))
+    wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
+        wharf_out *const *outs))
 {
     struct embed_entry *e = vector_add(d->arena, &d->embeds);
 
@@ -352,8 +369,8 @@ static void d_on_event(wharf_decl *d, const char *pattern, wharf_handler *fn, vo
     event_handler_declare(d, pattern, fn, arg);
 }
 
-const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook, d_provide, d_job,
-    d_on_event, d_embed, d_errors, d_migration, d_fail};
+const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook,
+    d_provide, d_job, d_on_event, d_embed, d_errors, d_migration, d_fail};
 
 static int by_order(const void *a, const void *b)
 {
@@ -395,12 +412,15 @@ static void check_hookable(struct wharf_decl *d)
         const struct wharf_json *list = p->manifest->hookable;
 
         for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
-            const struct resource *res = e->type == JSON_STRING ? engine_resource(d->engine, e->text.p) : NULL;
+            const struct resource *res = e->type == JSON_STRING
+                                             ? engine_resource(d->engine, e->text.p)
+                                             : NULL;
 
             d->plugin = p;
             if (!res || res->plugin != p || !res->def->scope)
                 declare_problem(d,
-                    "plugin.json: hookable names \"%s\", which is no resource of this plugin with a scope",
+                    "plugin.json: hookable names \"%s\", which is no resource of this plugin with "
+                    "a scope",
                     e->type == JSON_STRING ? e->text.p : "");
         }
     }

@@ -7,7 +7,8 @@
 
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems);
 extern const wharf_decl_api declare_api;
-/* Adds a problem of d->plugin (NULL: the server): loading fails, and all problems are told together. */
+/* Adds a problem of d->plugin (NULL: the server): loading fails, and all problems are told
+ * together. */
 void declare_problem(struct wharf_decl *d, const char *fmt, ...) WHARF_PRINTF(2, 3);
 /* Adds a problem when the scope area is neither in the catalogue nor in the plugin's manifest. */
 void declare_area(struct wharf_decl *d, const char *area);

@@ -1,9 +1,9 @@
-/* declare_check.c - what plugins declare, held against each other when all of them have declared: a name that nothing has is a mistake
- * that else shows at the first request, or never. Every problem names its plugin and says what to do.
+/* declare_check.c - what plugins declare, held against each other when all of them have
+ * declared: a name that nothing has is a mistake that else shows at the first request, or never.
+ * Every problem names its plugin and says what to do.
  *
- * Leaves to others: single declarations (declare.c), definitions by themselves (schema/), tables (db/table_check.c).
- * docs/plugin-abi.md section 4.3.
- */
+ * Leaves to others: single declarations (declare.c), definitions by themselves (schema/), tables
+ * (db/table_check.c). docs/plugin-abi.md section 4.3. */
 #include "host/declare_check.h"
 
 #include "event/event_catalogue.h"
@@ -31,9 +31,9 @@ static void check_reference(struct wharf_decl *d, const struct resource *res, co
 {
     if (f->ref && !resource_known(d, res->plugin, f->ref))
         declare_problem(d,
-            "%s.%s refers to the resource \"%s\", which no loaded plugin has; correct the name, enable its module, or "
-            "name "
-            "it in \"refers\" of plugin.json when this plugin works without it",
+            "%s.%s refers to the resource \"%s\", which no loaded plugin has; correct the name, "
+            "enable its module, or name it in \"refers\" of plugin.json when this plugin works "
+            "without it",
             res->def->name, f->name, f->ref);
 }
 
@@ -42,15 +42,17 @@ static void check_reference(struct wharf_decl *d, const struct resource *res, co
  * locations, can't be shown so. */
 static void check_shown(struct wharf_decl *d, const struct resource *res, const struct field *f)
 {
-    const char *name = f->kind == FIELD_EMBED && f->embed_from ? f->embed_from->ref : f->n_show ? f->ref : NULL;
+    const char *name = f->kind == FIELD_EMBED && f->embed_from ? f->embed_from->ref
+                       : f->n_show                             ? f->ref
+                                                               : NULL;
     const struct resource *to = name ? engine_resource(d->engine, name) : NULL;
     const struct definition *def = to ? to->def : NULL;
 
     if (def && (def->audience.users || def->audience.through || def->recorded.audience ||
                    (def->location && def->location->store == STORE_JSON)))
         declare_problem(d,
-            "%s.%s shows fields of rows of \"%s\", which are for some keys only; show their ids, and let clients ask "
-            "for them",
+            "%s.%s shows fields of rows of \"%s\", which are for some keys only; show their ids, "
+            "and let clients ask for them",
             res->def->name, f->name, name);
 }
 
@@ -62,10 +64,13 @@ static void check_location(struct wharf_decl *d, const struct resource *res)
     const struct resource *to = f && f->ref ? engine_resource(d->engine, f->ref) : NULL;
 
     if (to && !to->def->is_location)
-        declare_problem(d, "%s.%s carries the location of a row, and \"%s\" are no locations (\"location\": \"self\")",
+        declare_problem(d,
+            "%s.%s carries the location of a row, and \"%s\" are no locations (\"location\": "
+            "\"self\")",
             res->def->name, f->name, f->ref);
     if (res->def->is_location && engine_locations(d->engine) != res)
-        declare_problem(d, "\"%s\" and \"%s\" both say that their rows are locations (\"location\": \"self\")",
+        declare_problem(d,
+            "\"%s\" and \"%s\" both say that their rows are locations (\"location\": \"self\")",
             engine_locations(d->engine)->def->name, res->def->name);
 }
 
@@ -90,9 +95,9 @@ static void check_hooks(struct wharf_decl *d)
         d->plugin = f[i].entry.plugin;
         if (!resource_known(d, d->plugin, f[i].resource))
             declare_problem(d,
-                "its hooks are on the resource \"%s\", which no loaded plugin has; correct the name, enable its "
-                "module, or "
-                "name it in \"refers\" of plugin.json when this plugin works without it",
+                "its hooks are on the resource \"%s\", which no loaded plugin has; correct the "
+                "name, enable its module, or name it in \"refers\" of plugin.json when this plugin "
+                "works without it",
                 f[i].resource);
     }
 }
@@ -105,7 +110,8 @@ static void check_refers(struct wharf_decl *d)
             const struct resource *res = engine_resource(d->engine, d->plugin->manifest->refers[k]);
 
             if (res && res->plugin == d->plugin)
-                declare_problem(d, "plugin.json: refers names \"%s\", which is a resource of its own; take it out",
+                declare_problem(d,
+                    "plugin.json: refers names \"%s\", which is a resource of its own; take it out",
                     d->plugin->manifest->refers[k]);
         }
     }
@@ -130,8 +136,9 @@ static void check_pair(struct wharf_decl *d, const struct resource *a, const str
 
     d->plugin = b->plugin;
     if (what)
-        declare_problem(d, "its resource \"%s\" and the resource \"%s\" of %s %s \"%s\"; rename one of them", y->name,
-            x->name, a->plugin->name, what, value);
+        declare_problem(d,
+            "its resource \"%s\" and the resource \"%s\" of %s %s \"%s\"; rename one of them",
+            y->name, x->name, a->plugin->name, what, value);
 }
 
 /* ---- codes, services, events, routes ---- */
@@ -148,7 +155,8 @@ static bool code_is_own(const struct wharf_decl *d, const struct plugin *p, cons
     bool own = code_has_prefix(code, p->name);
 
     for (size_t i = 0; i < d->engine->n_resources; i++)
-        own = own || (d->engine->resources[i].plugin == p && code_has_prefix(code, d->engine->resources[i].def->name));
+        own = own || (d->engine->resources[i].plugin == p &&
+                         code_has_prefix(code, d->engine->resources[i].def->name));
     for (size_t i = 0; i < p->manifest->n_codes; i++)
         own = own || code_has_prefix(code, p->manifest->codes[i]);
     return own;
@@ -164,14 +172,14 @@ static void check_codes(struct wharf_decl *d)
                 d->plugin = &d->engine->plugins[k];
         if (!code_is_own(d, d->plugin, codes[i].code))
             declare_problem(d,
-                "errors.json: %s begins with neither the plugin's name nor that of a resource of its own; rename it, "
-                "or name "
-                "its first word in \"codes\" of plugin.json",
+                "errors.json: %s begins with neither the plugin's name nor that of a resource of "
+                "its own; rename it, or name its first word in \"codes\" of plugin.json",
                 codes[i].code);
     }
 }
 
-static const struct service_entry *service_given(const struct wharf_decl *d, const struct plugin *p, const char *name)
+static const struct service_entry *service_given(
+    const struct wharf_decl *d, const struct plugin *p, const char *name)
 {
     const struct service_entry *s = d->services.items;
 
@@ -194,13 +202,14 @@ static void check_services(struct wharf_decl *d)
 
             if (!s)
                 declare_problem(d,
-                    "plugin.json says that it provides %s, but its declare() does not; call provide() or take "
-                    "it out of \"provides\"",
+                    "plugin.json says that it provides %s, but its declare() does not; call "
+                    "provide() or take it out of \"provides\"",
                     m->provides[k].name);
             else if (s->major != m->provides[k].major || s->minor != m->provides[k].minor)
                 declare_problem(d,
-                    "plugin.json says that it provides %s %u.%u, its declare() says %u.%u; make them the same", s->name,
-                    m->provides[k].major, m->provides[k].minor, s->major, s->minor);
+                    "plugin.json says that it provides %s %u.%u, its declare() says %u.%u; make "
+                    "them the same",
+                    s->name, m->provides[k].major, m->provides[k].minor, s->major, s->minor);
         }
     }
     for (size_t i = 0; i < d->services.n; i++) {
@@ -211,8 +220,9 @@ static void check_services(struct wharf_decl *d)
         for (size_t k = 0; k < m->n_provides; k++)
             named = named || !strcmp(m->provides[k].name, given[i].name);
         if (!named)
-            declare_problem(
-                d, "its declare() provides %s, which is not in \"provides\" of plugin.json; add it", given[i].name);
+            declare_problem(d,
+                "its declare() provides %s, which is not in \"provides\" of plugin.json; add it",
+                given[i].name);
     }
 }
 
@@ -221,13 +231,15 @@ static void check_route_areas(struct wharf_decl *d)
     const struct route *r = d->routes.items;
 
     for (size_t i = 0; i < d->routes.n; i++) {
-        const char *colon = r[i].kind == ROUTE_PLUGIN && r[i].plugin->manifest ? strchr(r[i].declared->scope, ':')
-                                                                               : NULL;
+        const char *colon = r[i].kind == ROUTE_PLUGIN && r[i].plugin->manifest
+                                ? strchr(r[i].declared->scope, ':')
+                                : NULL;
 
         if (!colon)
             continue;
         d->plugin = r[i].plugin;
-        declare_area(d, arena_dup(d->arena, r[i].declared->scope, (size_t)(colon - r[i].declared->scope)).p);
+        declare_area(
+            d, arena_dup(d->arena, r[i].declared->scope, (size_t)(colon - r[i].declared->scope)).p);
     }
 }
 
@@ -257,9 +269,9 @@ void declare_check_events(struct wharf_decl *d)
         d->plugin = e->handlers[i].plugin;
         if (!event_pattern_known(e, pattern) && !manifest_refers(d->plugin, resource))
             declare_problem(d,
-                "it listens to \"%s\", which is no type of event that a loaded plugin emits; correct it (GET "
-                "/v1/events/types "
-                "lists them), or name \"%.*s\" in \"refers\" of plugin.json when this plugin works without it",
+                "it listens to \"%s\", which is no type of event that a loaded plugin emits; "
+                "correct it (GET /v1/events/types lists them), or name \"%.*s\" in \"refers\" of "
+                "plugin.json when this plugin works without it",
                 pattern.p, STR_ARG(resource));
     }
     d->plugin = NULL;

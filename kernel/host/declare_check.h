@@ -1,4 +1,5 @@
-/* declare_check.h - holding what plugins declare against each other, see declare_check.c. Used while plugins are loaded. */
+/* declare_check.h - holding what plugins declare against each other, see declare_check.c. Used
+ * while plugins are loaded. */
 #ifndef WHARF_HOST_DECLARE_CHECK_H
 #define WHARF_HOST_DECLARE_CHECK_H
 

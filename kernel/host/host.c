@@ -1,4 +1,5 @@
-/* host.c - memory, errors, log, request and JSON tables for plugins. host_data.c has the ones that reach the database. */
+/* host.c - memory, errors, log, request and JSON tables for plugins. host_data.c has the ones
+ * that reach the database. */
 #include "host/host.h"
 
 #include <pthread.h>
@@ -86,7 +87,8 @@ struct wharf_scope {
 
 static wharf_scope *mem_scope_begin(wharf_req *req)
 {
-    struct req_scope of = req_scope_begin(req); /* before its own memory: residents open scopes for months */
+    /* before its own memory: residents open scopes for months */
+    struct req_scope of = req_scope_begin(req);
     wharf_scope *s = ARENA_NEW(req->arena, struct wharf_scope);
 
     s->of = of;
@@ -113,19 +115,21 @@ static void *mem_plugin_alloc(wharf_plugin *self, size_t bytes)
     return memory;
 }
 
-const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf, mem_on_release,
-    mem_scope_begin, mem_scope_end, mem_plugin_alloc, mem_slot};
+const wharf_mem_api host_mem = {WHARF_HEAD(wharf_mem_api), mem_alloc, mem_dup, mem_printf,
+    mem_on_release, mem_scope_begin, mem_scope_end, mem_plugin_alloc, mem_slot};
 
 /* ---- errors ---- */
 
-static wharf_status err_vadd(wharf_req *req, const char *code, const char *path, const char *fmt, va_list ap)
+static wharf_status err_vadd(
+    wharf_req *req, const char *code, const char *path, const char *fmt, va_list ap)
 {
     wharf_str text = fmt ? arena_vprintf(req->arena, fmt, ap) : str_z("");
 
     return req_problem(req, code, path ? str_z(path) : (wharf_str){NULL, 0}, NULL, text);
 }
 
-static wharf_status err_fail(wharf_req *req, const char *code, const char *path, const char *fmt, ...)
+static wharf_status err_fail(
+    wharf_req *req, const char *code, const char *path, const char *fmt, ...)
 {
     wharf_status s;
     va_list ap;
@@ -151,7 +155,8 @@ static void err_base(wharf_req *req, const char *prefix)
     req->path_base = arena_dupz(req->arena, prefix);
 }
 
-const wharf_err_api host_err = {WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear, err_base};
+const wharf_err_api host_err = {
+    WHARF_HEAD(wharf_err_api), err_fail, err_fail, err_current, err_clear, err_base};
 
 /* ---- log ---- */
 
@@ -161,7 +166,8 @@ static uint32_t log_level_of(const wharf_plugin *self)
     return log_level();
 }
 
-static void log_line(wharf_plugin *self, wharf_req *req, uint32_t level, const char *event, const char *fmt, ...)
+static void log_line(
+    wharf_plugin *self, wharf_req *req, uint32_t level, const char *event, const char *fmt, ...)
 {
     va_list ap;
 
@@ -249,8 +255,9 @@ static wharf_out *r_respond(wharf_req *req, uint32_t http_status, const char *me
 
 static void *r_thread_local_state(wharf_req *req)
 {
-    return req->thread && req->plugin && req->thread->plugin_states ? req->thread->plugin_states[req->plugin->index]
-                                                                    : NULL;
+    return req->thread && req->plugin && req->thread->plugin_states
+               ? req->thread->plugin_states[req->plugin->index]
+               : NULL;
 }
 
 static void r_created(wharf_req *req, wharf_str path)
@@ -285,9 +292,9 @@ static void r_one_time(wharf_req *req, const char *field)
         req_fail(req, "internal", NULL, "more than %zu fields are shown once", most);
 }
 
-const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body, r_need_scope,
-    r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond, r_thread_local_state, r_created,
-    r_access_changed, r_one_time, page_read, page_told};
+const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body,
+    r_need_scope, r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond,
+    r_thread_local_state, r_created, r_access_changed, r_one_time, page_read, page_told};
 
 /* ---- JSON ---- */
 
@@ -346,9 +353,11 @@ static void put_decimal(struct jw *w, const char *key, int64_t scaled, uint32_t 
 
     for (uint32_t i = 0; i < scale && i < 18; i++)
         div *= 10;
-    n = snprintf(text, sizeof(text), "%s%llu", scaled < 0 ? "-" : "", (unsigned long long)(u / div));
+    n = snprintf(
+        text, sizeof(text), "%s%llu", scaled < 0 ? "-" : "", (unsigned long long)(u / div));
     if (u % div)
-        n += snprintf(text + n, sizeof(text) - (size_t)n, ".%0*llu", (int)scale, (unsigned long long)(u % div));
+        n += snprintf(text + n, sizeof(text) - (size_t)n, ".%0*llu", (int)scale,
+            (unsigned long long)(u % div));
     while (u % div && text[n - 1] == '0')
         n--;
     jw_raw(w, key, (wharf_str){text, (size_t)n});
@@ -412,5 +421,6 @@ static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **
     return j_parse(req, arena_dup_str(req->arena, out_text(out)), ret_v);
 }
 
-const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count, j_text, json_int,
-    json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next, j_writer, j_result, out_text};
+const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count,
+    j_text, json_int, json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next,
+    j_writer, j_result, out_text};

@@ -1,4 +1,5 @@
-/* host.h - the tables of function pointers that plugins see (plugin-api/wharf/plugin.h), and what stands behind their handles. */
+/* host.h - the tables of function pointers that plugins see (plugin-api/wharf/plugin.h), and
+ * what stands behind their handles. */
 #ifndef WHARF_HOST_HOST_H
 #define WHARF_HOST_HOST_H
 
@@ -13,7 +14,8 @@ struct wharf_many { /* handle: what became of many rows */
 
 /* Reads the page that is asked for, and tells the one that was read, for the table of the request
  * (host_page.c). */
-wharf_status page_read(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
+wharf_status page_read(
+    wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
 void page_told(wharf_req *req, int64_t page, int64_t limit, bool has_more);
 
 extern const wharf_host host_tables;

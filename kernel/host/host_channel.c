@@ -1,4 +1,5 @@
-/* host_channel.c - the service wharf.channel (plugin-api/wharf/service/channel.h) on top of event/channel.h and http/stream.h. */
+/* host_channel.c - the service wharf.channel (plugin-api/wharf/service/channel.h) on top of
+ * event/channel.h and http/stream.h. */
 #include <stdlib.h>
 
 #include "event/channel.h"
@@ -31,8 +32,8 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
 
     if (!req->parked_until_us)
         req->parked_until_us = now + wait_ms * 1000;
-    if (now >= req->parked_until_us || req->tx_depth || req->job || req->idempotency_key.n || !req->engine->hub ||
-        stream_hub_draining(req->engine->hub))
+    if (now >= req->parked_until_us || req->tx_depth || req->job || req->idempotency_key.n ||
+        !req->engine->hub || stream_hub_draining(req->engine->hub))
         return false;
     p = calloc(1, sizeof(*p) + channel.n + 1);
     if (!p)
@@ -48,4 +49,5 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
     return true;
 }
 
-const wharf_channel_api host_channel = {WHARF_HEAD(wharf_channel_api), c_send, c_end, channel_last, c_stream, c_park};
+const wharf_channel_api host_channel = {
+    WHARF_HEAD(wharf_channel_api), c_send, c_end, channel_last, c_stream, c_park};

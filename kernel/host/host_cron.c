@@ -73,8 +73,10 @@ static wharf_str c_local(wharf_req *req, wharf_str zone, int64_t at_us)
     free(p.bytes);
     d = civil_of(floor_s(at_us) + o.east);
     minutes = (o.east < 0 ? -o.east : o.east) / 60;
-    return arena_printf(req->arena, "%04lld-%02d-%02dT%02d:%02d:%02d%c%02d:%02d", (long long)d.year, d.month, d.day,
-        d.hour, d.minute, d.second, o.east < 0 ? '-' : '+', minutes / 60, minutes % 60);
+    return arena_printf(req->arena, "%04lld-%02d-%02dT%02d:%02d:%02d%c%02d:%02d", (long long)d.year,
+        d.month, d.day, d.hour, d.minute, d.second, o.east < 0 ? '-' : '+', minutes / 60,
+        minutes % 60);
 }
 
-const wharf_cron_api host_cron = {WHARF_HEAD(wharf_cron_api), cron_problem, c_next, c_last, c_local};
+const wharf_cron_api host_cron = {
+    WHARF_HEAD(wharf_cron_api), cron_problem, c_next, c_last, c_local};

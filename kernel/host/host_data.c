@@ -1,4 +1,5 @@
-/* host_data.c - the tables that reach the database: SQL, resources, events. host.c has the others. */
+/* host_data.c - the tables that reach the database: SQL, resources, events. host.c has the
+ * others. */
 #include <stdlib.h>
 
 #include "event/event_catalogue.h"
@@ -52,9 +53,10 @@ static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, siz
     }
     if (!db_transaction_gone(req->thread->db))
         return r;
-    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "plugin.transaction",
-        "%s ended the transaction of its request by hand (\"%.60s\"); return an error to undo it, and WHARF_OK to keep "
-        "it",
+    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
+        "plugin.transaction",
+        "%s ended the transaction of its request by hand (\"%.60s\"); return an error to undo it, "
+        "and WHARF_OK to keep it",
         req->plugin ? req->plugin->name : "the server", sql);
     PQclear(r);
     req_fail(req, "internal", NULL, NULL);
@@ -75,8 +77,8 @@ const wharf_rows *host_rows(wharf_req *req, PGresult *r)
     return rows;
 }
 
-static wharf_status d_query(
-    wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, const wharf_rows **ret_rows)
+static wharf_status d_query(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args,
+    const wharf_rows **ret_rows)
 {
     PGresult *r = run(req, sql, args, n_args);
 
@@ -86,7 +88,8 @@ static wharf_status d_query(
     return WHARF_OK;
 }
 
-static wharf_status d_exec(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, uint64_t *ret_n)
+static wharf_status d_exec(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, uint64_t *ret_n)
 {
     PGresult *r = run(req, sql, args, n_args);
 
@@ -127,13 +130,15 @@ static enum store store_for(uint32_t type)
     }
 }
 
-static bool d_value(const wharf_rows *rows, size_t row, size_t column, uint32_t want_type, wharf_val *ret_v)
+static bool d_value(
+    const wharf_rows *rows, size_t row, size_t column, uint32_t want_type, wharf_val *ret_v)
 {
     struct field f = {.store = store_for(want_type), .scale = 4};
     int r = (int)row, c = (int)column;
     struct cell cell;
 
-    if (r >= PQntuples(rows->result) || c >= PQnfields(rows->result) || PQgetisnull(rows->result, r, c))
+    if (r >= PQntuples(rows->result) || c >= PQnfields(rows->result) ||
+        PQgetisnull(rows->result, r, c))
         return false;
     cell = (struct cell){PQgetvalue(rows->result, r, c), (size_t)PQgetlength(rows->result, r, c)};
     if (want_type == WHARF_V_DOUBLE) {
@@ -150,13 +155,15 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
     req_join(req);
     if (!req->tx_depth)
         req_begin(req);
-    return req_query(req, "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2)
+    return req_query(req,
+               "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))",
+               args, 2)
                ? WHARF_OK
                : req_failed(req);
 }
 
-const wharf_db_api host_db = {
-    WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value, req_begin, req_commit, req_rollback, d_lock, d_later};
+const wharf_db_api host_db = {WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value,
+    req_begin, req_commit, req_rollback, d_lock, d_later};
 
 /* ---- resources ---- */
 
@@ -211,8 +218,8 @@ static void list_problem(void *arg, const char *code, wharf_str param, wharf_str
     req_problem(arg, code, param, NULL, message);
 }
 
-static wharf_status s_list(
-    wharf_req *req, const char *resource, const wharf_json *query, const wharf_rec *const **ret_recs, size_t *ret_n)
+static wharf_status s_list(wharf_req *req, const char *resource, const wharf_json *query,
+    const wharf_rec *const **ret_recs, size_t *ret_n)
 {
     const struct resource *res = find(req, resource);
     const struct query_pair *pairs = NULL;
@@ -229,7 +236,8 @@ static wharf_status s_list(
     o.cursor_key = req->engine->cursor_key;
     if (query)
         query_from_json(req->arena, res->def, query, &pairs, &n_pairs);
-    q = (struct list_query *)query_parse(req->arena, res->def, pairs, n_pairs, &o, list_problem, req);
+    q = (struct list_query *)query_parse(
+        req->arena, res->def, pairs, n_pairs, &o, list_problem, req);
     if (!q)
         return WHARF_INVALID;
     q->columns = res->columns_full;
@@ -267,7 +275,8 @@ static wharf_status s_write(wharf_req *req, const wharf_write *given)
     return s;
 }
 
-static wharf_status s_create(wharf_req *req, const char *resource, const wharf_json *body, const wharf_rec **ret_rec)
+static wharf_status s_create(
+    wharf_req *req, const char *resource, const wharf_json *body, const wharf_rec **ret_rec)
 {
     wharf_write w = {.head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_CREATE};
 
@@ -276,10 +285,11 @@ static wharf_status s_create(wharf_req *req, const char *resource, const wharf_j
     return s_write(req, &w);
 }
 
-static wharf_status s_update(
-    wharf_req *req, const char *resource, wharf_str id, const wharf_json *body, const wharf_rec **ret_rec)
+static wharf_status s_update(wharf_req *req, const char *resource, wharf_str id,
+    const wharf_json *body, const wharf_rec **ret_rec)
 {
-    wharf_write w = {.head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_UPDATE, .id = id};
+    wharf_write w = {
+        .head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_UPDATE, .id = id};
 
     w.body = body;
     w.ret_rec = ret_rec;
@@ -288,7 +298,8 @@ static wharf_status s_update(
 
 static wharf_status s_remove(wharf_req *req, const char *resource, wharf_str id)
 {
-    const wharf_write w = {.head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_DELETE, .id = id};
+    const wharf_write w = {
+        .head = WHARF_HEAD(wharf_write), .resource = resource, .op = WHARF_DELETE, .id = id};
 
     return s_write(req, &w);
 }
@@ -374,7 +385,8 @@ static bool s_changed(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_
     if (!field)
         return false;
     if (v && v->present)
-        return cell_differs(new_rec->arena, field, old_rec ? record_cell(old_rec, field) : &none, v);
+        return cell_differs(
+            new_rec->arena, field, old_rec ? record_cell(old_rec, field) : &none, v);
     return false;
 }
 
@@ -425,9 +437,9 @@ static void s_drop(wharf_rec *rec, const char *name)
     }
 }
 
-const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update, s_remove, s_get, s_set,
-    s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member, s_drop, hits_add, s_write, side_context,
-    side_scratch};
+const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update,
+    s_remove, s_get, s_set, s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member,
+    s_drop, hits_add, s_write, side_context, side_scratch};
 
 /* ---- events ---- */
 
@@ -438,13 +450,15 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     wharf_str id = c->resource_id;
     const struct definition *d = res->def;
     struct sql_arg args[2] = {{c->organization.p, c->organization.n}, {id.p, id.n}};
-    struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+    struct view view = {
+        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
     int deleted_at = (int)res->n_selected;
     struct wharf_rec *rec;
     int64_t us;
     PGresult *r = req_query(req,
-        arena_printf(req->arena, "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2",
-            res->columns_full, d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
+        arena_printf(req->arena,
+            "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2", res->columns_full,
+            d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
             .p,
         args, 2);
 
@@ -479,8 +493,8 @@ static wharf_status e_emit(
     if (!res)
         return WHARF_UNAVAILABLE;
     if (!event_type_find(req->engine, str_z(type)))
-        return req_fail(
-            req, "internal", NULL, "the event type %s is not declared; add it to \"events\" in plugin.json", type);
+        return req_fail(req, "internal", NULL,
+            "the event type %s is not declared; add it to \"events\" in plugin.json", type);
     c.organization = organization_of(&req->who->access, res->def);
     c.disable_webhooks = req->quiet && req->quiet->res == res && str_eq(req->quiet->id, id);
     buf_init(&b, 64 << 20);
@@ -497,7 +511,8 @@ static wharf_status e_emit(
     return ok ? history_write(req, &c) : req_failed(req);
 }
 
-static wharf_status e_enqueue(wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us)
+static wharf_status e_enqueue(
+    wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us)
 {
     struct job_order order = {.job = job, .key = key, .run_at_us = run_at_us};
     wharf_status s;

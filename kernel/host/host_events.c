@@ -18,7 +18,8 @@ static wharf_status ev_parsed(wharf_req *req, const wharf_event *e, const wharf_
     return event_parse(req, (struct event *)e, ret_body); /* pub is the first member */
 }
 
-static wharf_status ev_read(wharf_req *req, const wharf_str *ids, size_t n, const wharf_event *const **ret_events)
+static wharf_status ev_read(
+    wharf_req *req, const wharf_str *ids, size_t n, const wharf_event *const **ret_events)
 {
     struct event **list = ARENA_ARRAY(req->arena, struct event *, n + 1);
 
@@ -32,8 +33,8 @@ static wharf_status ev_read(wharf_req *req, const wharf_str *ids, size_t n, cons
     return WHARF_OK;
 }
 
-static wharf_status ev_range(wharf_req *req, int64_t since_us, int64_t until_us, int64_t after_sequence, size_t most,
-    const wharf_event *const **ret_events, size_t *ret_n)
+static wharf_status ev_range(wharf_req *req, int64_t since_us, int64_t until_us,
+    int64_t after_sequence, size_t most, const wharf_event *const **ret_events, size_t *ret_n)
 {
     struct event **list;
 
@@ -108,15 +109,16 @@ static void ev_cause(wharf_req *req, wharf_str batch_id, uint32_t depth, bool di
 
 static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
 {
-    static const char sql[] =
-        "SELECT COALESCE(live_organization_id, id) FROM wharf.organization WHERE organization_id = $1 AND id = $1";
+    static const char sql[] = "SELECT COALESCE(live_organization_id, id) FROM wharf.organization "
+                              "WHERE organization_id = $1 AND id = $1";
     struct req_job *job = req->job;
     struct sql_arg arg;
     struct principal *who;
     PGresult *r;
 
     if (!job || req->tx_depth || organization.n >= ID_MAX)
-        return req_fail(req, "internal", NULL, "only jobs act for other organizations, and between transactions");
+        return req_fail(req, "internal", NULL,
+            "only jobs act for other organizations, and between transactions");
     snprintf(job->acting_organization, ID_MAX, "%.*s", STR_ARG(organization));
     snprintf(job->acting_live, ID_MAX, "%s", job->acting_organization);
     arg = (struct sql_arg){job->acting_organization, organization.n};
@@ -151,8 +153,8 @@ static wharf_status ev_aside(wharf_req *req, const char *sql, const wharf_val *a
     struct req_job *job = req->job;
 
     if (!job || !job->resident || req->tx_depth)
-        return req_fail(
-            req, "internal", NULL, "only residents have statements run beside them, and between transactions");
+        return req_fail(req, "internal", NULL,
+            "only residents have statements run beside them, and between transactions");
     if (!job->aside)
         job->aside = aside_new(req->thread->db, job->waker);
     if (!aside_ask(job->aside, &req->who->access, sql, host_args(req, args, n_args), n_args))
@@ -191,7 +193,8 @@ static void release_reader(void *arg)
 /* Reads the rights of a key. They stay when the key itself is over: what it made goes on. */
 static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
 {
-    wharf_str live = req->who->access.live_organization.n ? req->who->access.live_organization : req->who->organization;
+    wharf_str live = req->who->access.live_organization.n ? req->who->access.live_organization
+                                                          : req->who->organization;
     struct sql_arg args[2] = {{live.p, live.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
     struct principal *p;
@@ -207,7 +210,8 @@ static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_re
     return WHARF_OK;
 }
 
-static wharf_status one_reader(wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader)
+static wharf_status one_reader(
+    wharf_req *req, wharf_str key_id, const wharf_event_reader **ret_reader)
 {
     wharf_event_reader *reader = ARENA_NEW(req->arena, wharf_event_reader);
 
@@ -242,6 +246,7 @@ static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
     return reader && reader->who && event_sight(reader->who, (const struct event *)e) == SIGHT_YES;
 }
 
-const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed, ev_read, ev_range,
-    ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known, ev_cause, ev_act_for, ev_wait, ev_wake,
-    stream_declare, ev_aside, ev_aside_over, ev_news, event_need_pattern, ev_readers, ev_sees};
+const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed,
+    ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
+    ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_aside, ev_aside_over, ev_news,
+    event_need_pattern, ev_readers, ev_sees};

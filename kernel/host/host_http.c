@@ -1,4 +1,5 @@
-/* host_http.c - the service wharf.http (plugin-api/wharf/service/http.h): bytes and headers of requests with a raw body, and answers as they are. */
+/* host_http.c - the service wharf.http (plugin-api/wharf/service/http.h): bytes and headers of
+ * requests with a raw body, and answers as they are. */
 #include <strings.h>
 
 #include "http/exchange.h"
@@ -48,7 +49,8 @@ static wharf_status h_use_key(wharf_req *req)
 {
     if (!req->offered) {
         req->offer_missed = true; /* counted where failures are, before the answer goes out */
-        return req_fail(req, req->offer_refused ? req->offer_refused : "api_key.missing", NULL, NULL);
+        return req_fail(
+            req, req->offer_refused ? req->offer_refused : "api_key.missing", NULL, NULL);
     }
     if (!req->who || !str_eq(req->who->organization, req->offered->organization))
         return req_fail(req, "not_found", NULL, NULL);
@@ -69,13 +71,15 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
     struct ip ip;
     size_t n = 0;
 
-    if (!per_minute || !req->remote_addr.n || !ip_parse(req->remote_addr.p, (unsigned)req->remote_addr.n, &ip))
+    if (!per_minute || !req->remote_addr.n ||
+        !ip_parse(req->remote_addr.p, (unsigned)req->remote_addr.n, &ip))
         return WHARF_OK;
     n = ip_is_v4(&ip) ? sizeof(ip.b) : 8; /* the /64 of an IPv6 address is one */
     memcpy(text, ip.b, n);
     memcpy(text + n, purpose.p, purpose.n < 60 ? purpose.n : 60);
     n += purpose.n < 60 ? purpose.n : 60;
-    if (limit_take(&b->limits, limit_owner(b, 'a', (wharf_str){text, n}), &rate, clock_monotonic_us(), &wait_us) >= 0)
+    if (limit_take(&b->limits, limit_owner(b, 'a', (wharf_str){text, n}), &rate,
+            clock_monotonic_us(), &wait_us) >= 0)
         return WHARF_OK;
     req->retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
     atomic_fetch_add_explicit(&b->rate_limited[LIMIT_BY_IP], 1, memory_order_relaxed);
@@ -97,9 +101,10 @@ static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
 
     if (req->n_added)
         memcpy(list, req->added, req->n_added * sizeof(*list));
-    list[req->n_added++] = (struct header_line){arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
+    list[req->n_added++] = (struct header_line){
+        arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
     req->added = list;
 }
 
-const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at, h_address, h_query_at,
-    h_use_key, h_limit, h_answer, h_answer_header};
+const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,
+    h_address, h_query_at, h_use_key, h_limit, h_answer, h_answer_header};

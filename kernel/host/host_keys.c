@@ -1,7 +1,7 @@
-/* host_keys.c - the service wharf.keys (plugin-api/wharf/service/keys.h): key texts, areas, and what the caller may do.
+/* host_keys.c - the service wharf.keys (plugin-api/wharf/service/keys.h): key texts, areas, and
+ * what the caller may do.
  *
- * Leaves to others: the rows of keys and what may stand in them (modules/org).
- */
+ * Leaves to others: the rows of keys and what may stand in them (modules/org). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -71,14 +71,17 @@ static bool k_role_level(wharf_req *req, wharf_str role, wharf_str area, uint32_
     return true;
 }
 
-static wharf_status k_issue(wharf_req *req, wharf_str key_id, bool test, wharf_str *ret_text, wharf_str *ret_last4)
+static wharf_status k_issue(
+    wharf_req *req, wharf_str key_id, bool test, wharf_str *ret_text, wharf_str *ret_last4)
 {
-    static const char sql[] = "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
-                              " VALUES ($1::bytea, $2, 'api_key', $3, wharf.now())";
+    static const char sql[] =
+        "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
+        " VALUES ($1::bytea, $2, 'api_key', $3, wharf.now())";
     char text[KEYTEXT_LEN + 1], hex[2 + 2 * KEYTEXT_HASH + 1] = "\\x";
     unsigned char hash[KEYTEXT_HASH];
     struct sql_arg args[3] = {{hex, 2 + 2 * KEYTEXT_HASH},
-        {req->who->access.live_organization.p, req->who->access.live_organization.n}, {key_id.p, key_id.n}};
+        {req->who->access.live_organization.p, req->who->access.live_organization.n},
+        {key_id.p, key_id.n}};
 
     keytext_new(test, text);
     keytext_hash((wharf_str){text, KEYTEXT_LEN}, req->engine->config->auth_pepper, hash);
@@ -94,7 +97,8 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
 {
     char id[ID_MAX];
     size_t n = id_new("org", req->now_us, id);
-    struct sql_arg args[2] = {{req->who->access.live_organization.p, req->who->access.live_organization.n}, {id, n}};
+    struct sql_arg args[2] = {
+        {req->who->access.live_organization.p, req->who->access.live_organization.n}, {id, n}};
     PGresult *r;
 
     if (req->who->test_mode) {
@@ -124,7 +128,8 @@ static wharf_status data_of(
     return WHARF_OK;
 }
 
-static wharf_status k_known_locations(wharf_req *req, bool test, const wharf_str *ids, size_t n, bool *ret_known)
+static wharf_status k_known_locations(
+    wharf_req *req, bool test, const wharf_str *ids, size_t n, bool *ret_known)
 {
     const struct resource *locations;
     wharf_str organization = {"", 0};
@@ -151,7 +156,8 @@ static wharf_status k_known_locations(wharf_req *req, bool test, const wharf_str
     return WHARF_OK;
 }
 
-static wharf_status k_other_locations(wharf_req *req, bool test, const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status k_other_locations(
+    wharf_req *req, bool test, const wharf_str **ret_ids, size_t *ret_n)
 {
     const struct access *who = &req->who->access;
     const struct resource *locations;
@@ -192,7 +198,8 @@ static bool k_tenants(wharf_req *req)
     return req->engine->config->tenants_enabled;
 }
 
-static wharf_status k_as_installation(wharf_req *req, wharf_str organization, wharf_handler *fn, void *arg)
+static wharf_status k_as_installation(
+    wharf_req *req, wharf_str organization, wharf_handler *fn, void *arg)
 {
     struct principal *caller = req->who;
     wharf_status s;
@@ -206,5 +213,6 @@ static wharf_status k_as_installation(wharf_req *req, wharf_str organization, wh
     return s;
 }
 
-const wharf_keys_api host_keys = {WHARF_HEAD(wharf_keys_api), k_caller, k_areas, k_level, k_role_level, k_issue,
-    k_test_organization, k_known_locations, k_other_locations, k_network, k_tenants, k_as_installation};
+const wharf_keys_api host_keys = {WHARF_HEAD(wharf_keys_api), k_caller, k_areas, k_level,
+    k_role_level, k_issue, k_test_organization, k_known_locations, k_other_locations, k_network,
+    k_tenants, k_as_installation};

@@ -27,12 +27,14 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
     return WHARF_OK;
 }
 
-const wharf_logs_api host_logs = {WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent, log_page, log_add_many};
+const wharf_logs_api host_logs = {
+    WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent, log_page, log_add_many};
 
 /* Returns the value of "push.fcm.endpoint" in the module's table, or NULL. */
 static const struct wharf_json *setting(const wharf_plugin *self, const char *name)
 {
-    const struct wharf_json *v = json_get(self->engine->config->module_settings, self->plugin->name);
+    const struct wharf_json *v = json_get(
+        self->engine->config->module_settings, self->plugin->name);
     char part[64];
 
     for (size_t n; v; name += n + 1) {

@@ -1,10 +1,12 @@
-/* host_many.c - the service wharf.many: resource/set.h for plugins (plugin-api/wharf/service/many.h). */
+/* host_many.c - the service wharf.many: resource/set.h for plugins
+ * (plugin-api/wharf/service/many.h). */
 #include <string.h>
 
 #include "host/host.h"
 #include "util/str.h"
 
-static struct wharf_many *new_set(wharf_req *req, const char *resource, uint32_t op, size_t n, uint32_t flags)
+static struct wharf_many *new_set(
+    wharf_req *req, const char *resource, uint32_t op, size_t n, uint32_t flags)
 {
     const struct resource *res = engine_resource(req->engine, resource);
     struct wharf_many *m;
@@ -14,10 +16,14 @@ static struct wharf_many *new_set(wharf_req *req, const char *resource, uint32_t
         return NULL;
     }
     m = ARENA_NEW(req->arena, struct wharf_many);
-    m->set = (struct write_set){
-        .res = res, .op = op, .flags = flags, .rows = ARENA_ARRAY(req->arena, struct set_row, n + 1), .n = n};
+    m->set = (struct write_set){.res = res,
+        .op = op,
+        .flags = flags,
+        .rows = ARENA_ARRAY(req->arena, struct set_row, n + 1),
+        .n = n};
     for (size_t i = 0; i < n; i++)
-        m->set.rows[i].w = (struct write){.res = res, .op = op, .id = str_z(""), .parent_id = str_z("")};
+        m->set.rows[i].w = (struct write){
+            .res = res, .op = op, .id = str_z(""), .parent_id = str_z("")};
     return m;
 }
 
@@ -30,8 +36,8 @@ static wharf_status write_it(wharf_req *req, struct wharf_many *m, const wharf_m
     return s;
 }
 
-static wharf_status m_create(wharf_req *req, const char *resource, const wharf_json *const *bodies, size_t n,
-    uint32_t flags, const wharf_many **ret_many)
+static wharf_status m_create(wharf_req *req, const char *resource, const wharf_json *const *bodies,
+    size_t n, uint32_t flags, const wharf_many **ret_many)
 {
     struct wharf_many *m = new_set(req, resource, OP_CREATE, n, flags);
 
@@ -61,8 +67,8 @@ static wharf_status m_update(wharf_req *req, const char *resource, const wharf_s
     return write_it(req, m, ret_many);
 }
 
-static wharf_status m_remove(
-    wharf_req *req, const char *resource, const wharf_str *ids, size_t n, uint32_t flags, const wharf_many **ret_many)
+static wharf_status m_remove(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
+    uint32_t flags, const wharf_many **ret_many)
 {
     struct wharf_many *m = new_set(req, resource, OP_DELETE, n, flags);
 
@@ -98,8 +104,8 @@ static wharf_str m_id(const wharf_many *m, size_t row)
     return m->set.rows[row].w.id;
 }
 
-static bool m_problem(
-    const wharf_many *m, size_t row, size_t i, wharf_str *ret_code, wharf_str *ret_path, wharf_str *ret_message)
+static bool m_problem(const wharf_many *m, size_t row, size_t i, wharf_str *ret_code,
+    wharf_str *ret_path, wharf_str *ret_message)
 {
     const struct problem *p;
 
@@ -171,5 +177,5 @@ static wharf_status m_told(wharf_req *req, wharf_aside *held)
     return req->n_problems ? req_failed(req) : WHARF_OK;
 }
 
-const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove, m_refused, m_outcome, m_id,
-    m_problem, m_at, m_singly, m_aside, m_told};
+const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,
+    m_refused, m_outcome, m_id, m_problem, m_at, m_singly, m_aside, m_told};

@@ -1,4 +1,5 @@
-/* host_metrics.c - the service wharf.metrics (plugin-api/wharf/service/metrics.h) on the board that all workers share. */
+/* host_metrics.c - the service wharf.metrics (plugin-api/wharf/service/metrics.h) on the board
+ * that all workers share. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,10 +24,12 @@ static bool add(const wharf_req *req, bool observed, wharf_str name, wharf_str l
 {
     char name_text[NAME_MAX_BYTES + 1], label_text[LABELS_MAX_BYTES + 2];
 
-    if (!req->engine->board || !good_name(name) || labels.n > LABELS_MAX_BYTES || (!observed && !(n >= 0)))
+    if (!req->engine->board || !good_name(name) || labels.n > LABELS_MAX_BYTES ||
+        (!observed && !(n >= 0)))
         return false;
     snprintf(name_text, sizeof(name_text), "%.*s", (int)name.n, name.p);
-    snprintf(label_text, sizeof(label_text), "%.*s%s", (int)labels.n, labels.p, labels.n ? "," : "");
+    snprintf(
+        label_text, sizeof(label_text), "%.*s%s", (int)labels.n, labels.p, labels.n ? "," : "");
     return board_series_add(req->engine->board, observed, name_text, label_text, n);
 }
 
@@ -51,4 +54,5 @@ static uint64_t m_requests(wharf_req *req)
     return n;
 }
 
-const wharf_metrics_api host_metrics = {WHARF_HEAD(wharf_metrics_api), m_count, m_observe, m_requests};
+const wharf_metrics_api host_metrics = {
+    WHARF_HEAD(wharf_metrics_api), m_count, m_observe, m_requests};

@@ -1,5 +1,6 @@
-/* host_page.c - pages of a list that a plugin's route answers by itself: the parameters page and limit, and what the answer says of them, as of
- * every list (docs/spec/01-platform.md section 10). */
+/* host_page.c - pages of a list that a plugin's route answers by itself: the parameters page and
+ * limit, and what the answer says of them, as of every list (docs/spec/01-platform.md section
+ * 10). */
 #include "host/host.h"
 #include "query/query.h"
 #include "util/str.h"
@@ -21,7 +22,8 @@ static bool sent_once(wharf_req *req, const char *name, wharf_str *ret, bool *re
     return n < 2;
 }
 
-wharf_status page_read(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit)
+wharf_status page_read(
+    wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit)
 {
     wharf_str v;
     bool found;
@@ -32,9 +34,10 @@ wharf_status page_read(wharf_req *req, int64_t limit, int64_t most, int64_t *ret
         host_err.add(req, "param.invalid", "page", "page must be a whole number from 1, sent once");
     if (sent_once(req, "limit", &v, &found) && found && str_eqz(v, "all"))
         *ret_limit = most;
-    else if (!sent_once(req, "limit", &v, &found) || (found && (!query_whole(v, ret_limit) || *ret_limit > most)))
-        host_err.add(req, "param.invalid", "limit", "limit must be a whole number from 1 to %lld, or all, sent once",
-            (long long)most);
+    else if (!sent_once(req, "limit", &v, &found) ||
+             (found && (!query_whole(v, ret_limit) || *ret_limit > most)))
+        host_err.add(req, "param.invalid", "limit",
+            "limit must be a whole number from 1 to %lld, or all, sent once", (long long)most);
     if (host_err.current(req) != WHARF_OK)
         return host_err.current(req);
     if (*ret_page - 1 > SKIP_MOST / *ret_limit)
@@ -44,6 +47,6 @@ wharf_status page_read(wharf_req *req, int64_t limit, int64_t most, int64_t *ret
 
 void page_told(wharf_req *req, int64_t page, int64_t limit, bool has_more)
 {
-    req->pagination = arena_printf(req->arena, "{\"page\":%lld,\"limit\":%lld,\"has_more\":%s}", (long long)page,
-        (long long)limit, has_more ? "true" : "false");
+    req->pagination = arena_printf(req->arena, "{\"page\":%lld,\"limit\":%lld,\"has_more\":%s}",
+        (long long)page, (long long)limit, has_more ? "true" : "false");
 }

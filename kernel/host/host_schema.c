@@ -1,4 +1,5 @@
-/* host_schema.c - the service wharf.schema (plugin-api/wharf/service/schema.h): schemas of tenants, bounded in size and in work. */
+/* host_schema.c - the service wharf.schema (plugin-api/wharf/service/schema.h): schemas of
+ * tenants, bounded in size and in work. */
 #include "host/host.h"
 #include "schema/schema.h"
 #include "schema/tenant.h"
@@ -19,7 +20,8 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
     struct told *t = arg;
 
     if (t->n++ < TOLD_MAX)
-        req_fail(t->req, t->code, t->path, "%s%s%.*s", pointer.p, pointer.n ? ": " : "", STR_ARG(message));
+        req_fail(t->req, t->code, t->path, "%s%s%.*s", pointer.p, pointer.n ? ": " : "",
+            STR_ARG(message));
 }
 
 static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str message)
@@ -31,16 +33,19 @@ static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str m
         t->left = 0;
 }
 
-static wharf_status s_check(wharf_req *req, const wharf_json *schema, const char *code, const char *path)
+static wharf_status s_check(
+    wharf_req *req, const wharf_json *schema, const char *code, const char *path)
 {
     struct told t = {.req = req, .code = code, .path = path};
 
     return tenant_schema(req->arena, schema, wrong_schema, &t) ? WHARF_OK : req_failed(req);
 }
 
-static wharf_status s_validate(wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path)
+static wharf_status s_validate(
+    wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path)
 {
-    struct told t = {.req = req, .code = "validation.failed", .path = path, .left = TENANT_SCHEMA_STEPS};
+    struct told t = {
+        .req = req, .code = "validation.failed", .path = path, .left = TENANT_SCHEMA_STEPS};
     const struct schema *s = tenant_schema(req->arena, schema, wrong_schema, &t);
 
     if (!s)

@@ -80,18 +80,20 @@ static wharf_str t_sha256(wharf_req *req, wharf_str bytes)
 static bool t_data_url(wharf_req *req, wharf_str url, wharf_str *ret_type, wharf_str *ret_bytes)
 {
     static const char mark[] = ";base64,";
-    const char *comma = url.n > 5 && strncasecmp(url.p, "data:", 5) == 0 ? memchr(url.p, ',', url.n) : NULL;
+    const char *comma = url.n > 5 && strncasecmp(url.p, "data:", 5) == 0 ? memchr(url.p, ',', url.n)
+                                                                         : NULL;
     size_t head = comma ? (size_t)(comma + 1 - url.p) : 0, n = url.n - head, got;
     char *bytes;
 
-    if (!comma || head < 5 + strlen(mark) || strncasecmp(comma + 1 - strlen(mark), mark, strlen(mark)) != 0)
+    if (!comma || head < 5 + strlen(mark) ||
+        strncasecmp(comma + 1 - strlen(mark), mark, strlen(mark)) != 0)
         return false;
     bytes = malloc(n / 4 * 3 + 4); /* may be much: not of the request's budget */
     if (!bytes)
         return false;
     arena_on_free(req->arena, free, bytes);
-    if (sodium_base642bin((unsigned char *)bytes, n / 4 * 3 + 3, comma + 1, n, " \t\r\n", &got, NULL,
-            sodium_base64_VARIANT_ORIGINAL) != 0)
+    if (sodium_base642bin((unsigned char *)bytes, n / 4 * 3 + 3, comma + 1, n, " \t\r\n", &got,
+            NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
         return false;
     bytes[got] = 0;
     *ret_type = arena_dup(req->arena, url.p + 5, (size_t)(comma - url.p) - 5 - (strlen(mark) - 1));
@@ -126,5 +128,5 @@ static bool t_is_text(wharf_str bytes)
     return utf8_valid(bytes.p, bytes.n) && !memchr(bytes.p, 0, bytes.n);
 }
 
-const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url, t_is_text, t_hash,
-    t_digest, t_digest_add, t_digest_end, t_type_param};
+const wharf_text_api host_text = {WHARF_HEAD(wharf_text_api), t_search_form, t_sha256, t_data_url,
+    t_is_text, t_hash, t_digest, t_digest_add, t_digest_end, t_type_param};

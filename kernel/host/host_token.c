@@ -1,4 +1,5 @@
-/* host_token.c - the service wharf.token (plugin-api/wharf/service/token.h): rows of wharf.token, found by hash (docs/decisions.md 5). */
+/* host_token.c - the service wharf.token (plugin-api/wharf/service/token.h): rows of
+ * wharf.token, found by hash (docs/decisions.md 5). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,15 +37,18 @@ static struct sql_arg time_arg(wharf_req *req, int64_t us)
 /* Returns a kind such as "support.attachment": plugins do not meet. */
 static struct sql_arg kind_arg(wharf_req *req, const char *kind)
 {
-    wharf_str s = arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", kind);
+    wharf_str s = arena_printf(
+        req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", kind);
 
     return (struct sql_arg){s.p, s.n};
 }
 
-static wharf_status keep(wharf_req *req, const char *kind, wharf_str text, wharf_str id, struct sql_arg expires)
+static wharf_status keep(
+    wharf_req *req, const char *kind, wharf_str text, wharf_str id, struct sql_arg expires)
 {
-    struct sql_arg args[6] = {hash_of(req, text), {req->who->organization.p, req->who->organization.n},
-        kind_arg(req, kind), {id.p, id.n}, time_arg(req, req->now_us), expires};
+    struct sql_arg args[6] = {hash_of(req, text),
+        {req->who->organization.p, req->who->organization.n}, kind_arg(req, kind), {id.p, id.n},
+        time_arg(req, req->now_us), expires};
 
     return req_query(req,
                "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at, expires_at)"
@@ -61,13 +65,15 @@ static wharf_status t_name(wharf_req *req, const char *kind, wharf_str name, wha
     return keep(req, kind, name, id, (struct sql_arg){"infinity", 8});
 }
 
-static wharf_status t_make(wharf_req *req, const char *kind, wharf_str id, int64_t expires_us, wharf_str *ret_token)
+static wharf_status t_make(
+    wharf_req *req, const char *kind, wharf_str id, int64_t expires_us, wharf_str *ret_token)
 {
     unsigned char random[TOKEN_BYTES];
     char text[TOKEN_TEXT + 1];
 
     random_bytes(random, sizeof(random));
-    sodium_bin2base64(text, sizeof(text), random, sizeof(random), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_bin2base64(
+        text, sizeof(text), random, sizeof(random), sodium_base64_VARIANT_URLSAFE_NO_PADDING);
     *ret_token = arena_dup(req->arena, text, TOKEN_TEXT);
     return keep(req, kind, *ret_token, id, time_arg(req, expires_us));
 }
@@ -101,13 +107,12 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     if (req->who || !token.n || token.n > NAME_MAX_BYTES)
         return req_fail(req, req->who ? "internal" : "not_found", NULL, NULL);
     r = req_query(req,
-        "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)'), "
-        "COALESCE(o.live_organization_id, o.id) FROM "
+        "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM "
+        "'days_([0-9]+)'), COALESCE(o.live_organization_id, o.id) FROM "
         "wharf.token x JOIN wharf.organization o ON o.organization_id = "
         "x.organization_id AND"
-        " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > $3::timestamptz AND "
-        "o.active AND"
-        " o.deleted_at IS NULL",
+        " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > "
+        "$3::timestamptz AND o.active AND o.deleted_at IS NULL",
         args, 3);
     if (!r)
         return req_failed(req);
@@ -120,11 +125,12 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
 
 static wharf_status t_revoke(wharf_req *req, const char *kind, wharf_str id)
 {
-    struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}, kind_arg(req, kind), {id.p, id.n}};
+    struct sql_arg args[3] = {
+        {req->who->organization.p, req->who->organization.n}, kind_arg(req, kind), {id.p, id.n}};
 
     return req_query(req,
-               "DELETE FROM wharf.token WHERE organization_id = $1 AND kind = $2 AND id = $3 AND expires_at IS NOT "
-               "NULL",
+               "DELETE FROM wharf.token WHERE organization_id = $1 AND kind = $2 AND id = $3 AND "
+               "expires_at IS NOT NULL",
                args, 3)
                ? WHARF_OK
                : req_failed(req);
@@ -150,7 +156,8 @@ static void escaped(struct buf *out, wharf_str s)
 }
 
 /* Writes a page. An empty action posts to the page's own address, with its query. */
-static void t_page(wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
+static void t_page(
+    wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
 {
     struct buf *b = &req->out;
 
@@ -160,7 +167,8 @@ static void t_page(wharf_req *req, uint32_t http_status, wharf_str title, wharf_
     BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
                "content=\"width=device-width\"><title>");
     escaped(b, title);
-    BUF_LIT(b, "</title><body style=\"font-family:sans-serif;max-width:36em;margin:4em auto;padding:0 1em\"><h1>");
+    BUF_LIT(b, "</title><body style=\"font-family:sans-serif;max-width:36em;margin:4em "
+               "auto;padding:0 1em\"><h1>");
     escaped(b, title);
     BUF_LIT(b, "</h1><p>");
     escaped(b, sentence);
@@ -173,4 +181,5 @@ static void t_page(wharf_req *req, uint32_t http_status, wharf_str title, wharf_
     BUF_LIT(b, "</body></html>\n");
 }
 
-const wharf_token_api host_token = {WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke, t_page, t_name};
+const wharf_token_api host_token = {
+    WHARF_HEAD(wharf_token_api), t_make, t_enter, t_revoke, t_page, t_name};

@@ -1,8 +1,9 @@
-/* host_walk.c - the service wharf.walk: every row of a list from one snapshot (plugin-api/wharf/service/walk.h).
+/* host_walk.c - the service wharf.walk: every row of a list from one snapshot
+ * (plugin-api/wharf/service/walk.h).
  *
- * The walk's own connection has a read-only transaction with a cursor. While rows are read, it stands in for the request's connection, so that
- * rules which compute fields see the same snapshot.
- */
+ * The walk's own connection has a read-only transaction with a cursor. While rows are read, it
+ * stands in for the request's connection, so that rules which compute fields see the same
+ * snapshot. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,7 +59,8 @@ static void option_problem(void *arg, const char *code, wharf_str param, wharf_s
 {
     const struct asked *a = arg;
 
-    req_problem(a->req, code, arena_printf(a->req->arena, "%s%.*s", a->base, STR_ARG(param)), NULL, message);
+    req_problem(a->req, code, arena_printf(a->req->arena, "%s%.*s", a->base, STR_ARG(param)), NULL,
+        message);
 }
 
 enum { ALL = 0 }; /* no limit was asked for */
@@ -70,29 +72,31 @@ static bool read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
 }
 
 /* Takes `limit`, which is the walk's, out of the pairs. Returns false after problems. */
-static bool take_limit(struct asked *a, struct query_pair *pairs, size_t *n, int64_t most, int64_t *ret_limit)
+static bool take_limit(
+    struct asked *a, struct query_pair *pairs, size_t *n, int64_t most, int64_t *ret_limit)
 {
     size_t kept = 0, problems = a->req->n_problems;
 
     *ret_limit = ALL;
     for (size_t i = 0; i < *n; i++) {
-        if (str_eqz(pairs[i].key, "page") || str_eqz(pairs[i].key, "cursor") || str_eqz(pairs[i].key, "cache") ||
-            str_starts(pairs[i].key, "include_total"))
-            option_problem(a, "param.invalid", pairs[i].key, str_z("All rows are read; leave this parameter out"));
+        if (str_eqz(pairs[i].key, "page") || str_eqz(pairs[i].key, "cursor") ||
+            str_eqz(pairs[i].key, "cache") || str_starts(pairs[i].key, "include_total"))
+            option_problem(a, "param.invalid", pairs[i].key,
+                str_z("All rows are read; leave this parameter out"));
         else if (!str_eqz(pairs[i].key, "limit"))
             pairs[kept++] = pairs[i];
         else if (!read_limit(&pairs[i], most, ret_limit))
             option_problem(a, "param.invalid", pairs[i].key,
-                arena_printf(
-                    a->req->arena, "limit must be a whole number from 1 to %lld, or \"all\"", (long long)most));
+                arena_printf(a->req->arena,
+                    "limit must be a whole number from 1 to %lld, or \"all\"", (long long)most));
     }
     *n = kept;
     return a->req->n_problems == problems;
 }
 
 /* Reads the options. Returns NULL after problems were told. */
-static struct list_query *read_options(struct wharf_req *req, const struct resource *res, const wharf_json *options,
-    int64_t most, const char *base, int64_t *ret_limit)
+static struct list_query *read_options(struct wharf_req *req, const struct resource *res,
+    const wharf_json *options, int64_t most, const char *base, int64_t *ret_limit)
 {
     struct query_options o = {.strict = true,
         .organization = organization_of(&req->who->access, res->def),
@@ -110,7 +114,8 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     for (size_t i = 0; i < n; i++)
         pairs[i] = given[i];
     good = take_limit(&asked, pairs, &n, most, ret_limit);
-    q = (struct list_query *)query_parse(req->arena, res->def, pairs, n, &o, option_problem, &asked);
+    q = (struct list_query *)query_parse(
+        req->arena, res->def, pairs, n, &o, option_problem, &asked);
     if (!q || !good)
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
@@ -119,7 +124,8 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     }
     if (req->n_problems)
         return NULL;
-    if (q->relevance) { /* how well a row matches is looked at for some only: all come in the list's own order */
+    /* how well a row matches is looked at for some only: all come in the list's own order */
+    if (q->relevance) {
         q->relevance = false;
         q->order = res->def->list.order;
         q->descending = res->def->list.descending;
@@ -168,8 +174,8 @@ static void members(struct wharf_req *req, const struct definition *d, const str
     *ret_n = n;
 }
 
-static wharf_status k_check(wharf_req *req, const char *resource, const wharf_json *options, int64_t most,
-    const char *base, const wharf_str **ret_names, size_t *ret_n)
+static wharf_status k_check(wharf_req *req, const char *resource, const wharf_json *options,
+    int64_t most, const char *base, const wharf_str **ret_names, size_t *ret_n)
 {
     const struct query_pair *pairs = req->pairs;
     size_t n = req->n_pairs;
@@ -238,20 +244,23 @@ static wharf_status start(struct wharf_req *req, struct wharf_walk *w, int64_t *
     struct db_error e;
     bool good;
 
-    if (db_do(w->db, "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0",
+    if (db_do(w->db,
+            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL "
+            "statement_timeout = 0",
             &e) != DB_OK) {
         req_database_problem(req, &e);
         good = false;
     } else {
         good = narrow_rows_of(req, w->res, str_z(""), &w->narrow) &&
-               (!w->q->n_terms || search_found(req, w->res, w->q)) && count(req, w, ret_total) && open_cursor(req, w);
+               (!w->q->n_terms || search_found(req, w->res, w->q)) && count(req, w, ret_total) &&
+               open_cursor(req, w);
     }
     step_out(req, was);
     return good ? WHARF_OK : host_err.current(req);
 }
 
-static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_json *options, int64_t most,
-    const char *base, wharf_walk **ret_walk, int64_t *ret_total)
+static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_json *options,
+    int64_t most, const char *base, wharf_walk **ret_walk, int64_t *ret_total)
 {
     const struct resource *res = find(req, resource);
     struct wharf_walk *w = ARENA_NEW(req->arena, struct wharf_walk);
@@ -278,8 +287,8 @@ static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_js
     return WHARF_OK;
 }
 
-static wharf_status encode_rows(
-    struct wharf_req *req, struct wharf_walk *w, PGresult *r, const wharf_str **ret_rows, size_t *ret_n)
+static wharf_status encode_rows(struct wharf_req *req, struct wharf_walk *w, PGresult *r,
+    const wharf_str **ret_rows, size_t *ret_n)
 {
     size_t n = (size_t)PQntuples(r);
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, n + 1);
@@ -296,7 +305,8 @@ static wharf_status encode_rows(
     return WHARF_OK;
 }
 
-static wharf_status k_next(wharf_req *req, wharf_walk *w, size_t n, const wharf_str **ret_rows, size_t *ret_n)
+static wharf_status k_next(
+    wharf_req *req, wharf_walk *w, size_t n, const wharf_str **ret_rows, size_t *ret_n)
 {
     struct stepped was;
     char sql[64];

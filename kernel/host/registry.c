@@ -44,8 +44,8 @@ static bool service_named(const struct manifest_service *list, size_t n, const c
  * the order of the manifests: one that the manifest does not name may be there by chance only. */
 static bool service_allowed(const wharf_plugin *self, const char *name)
 {
-    static const char *const everybody[] = {
-        "wharf.mem", "wharf.err", "wharf.log", "wharf.req", "wharf.json", "wharf.db", "wharf.res", "wharf.event"};
+    static const char *const everybody[] = {"wharf.mem", "wharf.err", "wharf.log", "wharf.req",
+        "wharf.json", "wharf.db", "wharf.res", "wharf.event"};
     const struct manifest *m = self->plugin->manifest;
 
     for (size_t i = 0; i < sizeof(everybody) / sizeof(*everybody); i++)
@@ -55,16 +55,20 @@ static bool service_allowed(const wharf_plugin *self, const char *name)
         return true;
     if (self->engine->loading)
         buf_addf(self->engine->loading,
-            "%s: it asks for the service %s, which is neither in \"needs\" nor in \"wants\" of plugin.json; add it\n",
+            "%s: it asks for the service %s, which is neither in \"needs\" nor in \"wants\" of "
+            "plugin.json; add it\n",
             m->name, name);
     else
         log_write(WHARF_LOG_ERROR, m->name, NULL, "plugin.service",
-            "it asks for the service %s, which is neither in \"needs\" nor in \"wants\" of plugin.json; add it", name);
+            "it asks for the service %s, which is neither in \"needs\" nor in \"wants\" of "
+            "plugin.json; add it",
+            name);
     return false;
 }
 
 /* Finds a service (wharf_host.service). */
-static const void *find_service(const wharf_plugin *self, const char *name, uint16_t major, uint16_t min_minor)
+static const void *find_service(
+    const wharf_plugin *self, const char *name, uint16_t major, uint16_t min_minor)
 {
     const struct offered_service *own = offered_find(name);
     const struct engine *e = self->engine;
@@ -82,8 +86,8 @@ static const void *find_service(const wharf_plugin *self, const char *name, uint
     return NULL;
 }
 
-const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err, &host_log,
-    &host_req, &host_json, &host_db, &host_res, &host_event};
+const wharf_host host_tables = {WHARF_HEAD(wharf_host), "0.1.0", find_service, &host_mem, &host_err,
+    &host_log, &host_req, &host_json, &host_db, &host_res, &host_event};
 
 /* Finds the entry of a plugin. Returns NULL when a problem was told. */
 static wharf_plugin_entry_fn *find_entry(const struct manifest *m, struct buf *problems)
@@ -101,12 +105,14 @@ static wharf_plugin_entry_fn *find_entry(const struct manifest *m, struct buf *p
     }
     *(void **)&entry = dlsym(so, "wharf_plugin_entry_v1");
     if (!entry)
-        buf_addf(problems, "%s: exports no wharf_plugin_entry_v1; it was not built for plugin ABI %d\n", m->file,
+        buf_addf(problems,
+            "%s: exports no wharf_plugin_entry_v1; it was not built for plugin ABI %d\n", m->file,
             WHARF_ABI_MAJOR);
     return entry;
 }
 
-static bool load_one(struct engine *e, struct plugin *p, const struct manifest *m, unsigned index, struct buf *problems)
+static bool load_one(struct engine *e, struct plugin *p, const struct manifest *m, unsigned index,
+    struct buf *problems)
 {
     wharf_plugin_entry_fn *entry = find_entry(m, problems);
     const wharf_plugin_desc *desc;
@@ -115,7 +121,8 @@ static bool load_one(struct engine *e, struct plugin *p, const struct manifest *
         return false;
     desc = entry(&host_tables);
     if (!desc || !str_eq(desc->manifest, m->text)) {
-        buf_addf(problems, "%s: its code carries another manifest than its note; build it again\n", m->file);
+        buf_addf(problems, "%s: its code carries another manifest than its note; build it again\n",
+            m->file);
         return false;
     }
     *p = (struct plugin){.manifest = m, .name = m->name, .index = index, .desc = desc};
@@ -124,8 +131,10 @@ static bool load_one(struct engine *e, struct plugin *p, const struct manifest *
     return true;
 }
 
-/* Tries a plugin in a child process, which has all that was loaded before it. False after a problem. */
-static bool declare_survives(struct wharf_decl *d, struct plugin *p, const struct manifest *m, unsigned index)
+/* Tries a plugin in a child process, which has all that was loaded before it. False after a
+ * problem. */
+static bool declare_survives(
+    struct wharf_decl *d, struct plugin *p, const struct manifest *m, unsigned index)
 {
     pid_t child = fork();
     int status;
@@ -143,16 +152,19 @@ static bool declare_survives(struct wharf_decl *d, struct plugin *p, const struc
         return true; /* it can't be tried: the process itself finds out */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         buf_addf(d->problems,
-            "%s: %s does not come back from declare() within %d s; mend it, or remove it from modules\n", m->file,
-            m->name, DECLARE_SECONDS);
+            "%s: %s does not come back from declare() within %d s; mend it, or remove it from "
+            "modules\n",
+            m->file, m->name, DECLARE_SECONDS);
     else if (WIFSIGNALED(status))
         buf_addf(d->problems,
-            "%s: %s crashes while it is loaded and declares (%s); mend it, or remove it from modules\n", m->file,
-            m->name, strsignal(WTERMSIG(status)));
+            "%s: %s crashes while it is loaded and declares (%s); mend it, or remove it from "
+            "modules\n",
+            m->file, m->name, strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status))
         buf_addf(d->problems,
-            "%s: %s ends the process while it declares (exit status %d); mend it, or remove it from modules\n", m->file,
-            m->name, WEXITSTATUS(status));
+            "%s: %s ends the process while it declares (exit status %d); mend it, or remove it "
+            "from modules\n",
+            m->file, m->name, WEXITSTATUS(status));
     return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
@@ -160,7 +172,8 @@ static void collect_migrations(struct registry *r, const struct wharf_decl *d)
 {
     size_t n_kernel;
     const struct plugin_migration *kernel = migrate_kernel_files(&n_kernel);
-    struct plugin_migration *all = ARENA_ARRAY(d->arena, struct plugin_migration, n_kernel + d->migrations.n);
+    struct plugin_migration *all = ARENA_ARRAY(
+        d->arena, struct plugin_migration, n_kernel + d->migrations.n);
 
     memcpy(all, kernel, n_kernel * sizeof(*all));
     if (d->migrations.n)
@@ -193,8 +206,8 @@ static void free_arena(void *arena)
     arena_free(arena);
 }
 
-struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
-    struct arena *a, wharf_str *ret_problems)
+struct registry *registry_load(const struct config *config, const char *quarantined,
+    enum registry_mode mode, struct arena *a, wharf_str *ret_problems)
 {
     struct registry *r = ARENA_NEW(a, struct registry);
     struct engine *e = ARENA_NEW(a, struct engine);
@@ -221,7 +234,8 @@ struct registry *registry_load(const struct config *config, const char *quaranti
     decl.n_manifests = r->n_manifests;
     parts_jobs(&decl);
     for (size_t i = 0; i < r->n_manifests; i++) {
-        complete = (mode != REGISTRY_GUARDED || declare_survives(&decl, &plugins[i], r->manifests[i], (unsigned)i)) &&
+        complete = (mode != REGISTRY_GUARDED ||
+                       declare_survives(&decl, &plugins[i], r->manifests[i], (unsigned)i)) &&
                    load_one(e, &plugins[i], r->manifests[i], (unsigned)i, &problems);
         if (!complete)
             break; /* what the others declare can't be held against what is missing */

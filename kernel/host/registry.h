@@ -1,8 +1,8 @@
-/* registry.h - the plugins of this process: found, ordered, loaded, declared, compiled; then read-only.
+/* registry.h - the plugins of this process: found, ordered, loaded, declared, compiled; then
+ * read-only.
  *
- * docs/plugin-abi.md sections 2 to 4. Reading a manifest runs no plugin code. All problems are collected and told at once,
- * each naming the file, both versions and the remedy.
- */
+ * docs/plugin-abi.md sections 2 to 4. Reading a manifest runs no plugin code. All problems are
+ * collected and told at once, each naming the file, both versions and the remedy. */
 #ifndef WHARF_HOST_REGISTRY_H
 #define WHARF_HOST_REGISTRY_H
 
@@ -11,13 +11,14 @@
 
 struct registry;
 
-/* REGISTRY_GUARDED: each plugin is loaded and declares in a child process first, so that one that crashes, hangs or exits is a problem that
- * names it, and not the end of this process. For commands, before they have threads. */
+/* REGISTRY_GUARDED: each plugin is loaded and declares in a child process first, so that one
+ * that crashes, hangs or exits is a problem that names it, and not the end of this process. For
+ * commands, before they have threads. */
 enum registry_mode { REGISTRY_PLAIN, REGISTRY_GUARDED };
 /* Loads all plugins: resolve, dlopen, declare, compile. The registry lives until the process
  * ends. */
-struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
-    struct arena *a, wharf_str *ret_problems);
+struct registry *registry_load(const struct config *config, const char *quarantined,
+    enum registry_mode mode, struct arena *a, wharf_str *ret_problems);
 
 /* What a worker serves with; its board, caches and documents are filled in by the worker. */
 struct engine;

@@ -1,12 +1,13 @@
-/* body_reader.c - one thread per worker that reads large bodies: it unpacks and parses them, then gives the request back to the
- * event loop, which hands it to the worker threads. It also frees the memory of requests that used much of it.
+/* body_reader.c - one thread per worker that reads large bodies: it unpacks and parses them,
+ * then gives the request back to the event loop, which hands it to the worker threads. It also
+ * frees the memory of requests that used much of it.
  *
- * Reading a body of megabytes takes tens of milliseconds. On the event loop all clients of this worker would wait for it; on
- * several worker threads at once it would take the processors from everybody. So it happens on one thread that steps back behind
- * the others. What it shares with the event loop has no lock: a thread that steps back may lose the processor for many
- * milliseconds while it holds one. Leaves to others: parsing itself (http_body.c), the request (threads.c).
- * docs/spec/01-platform.md section 2.3.
- */
+ * Reading a body of megabytes takes tens of milliseconds. On the event loop all clients of this
+ * worker would wait for it; on several worker threads at once it would take the processors from
+ * everybody. So it happens on one thread that steps back behind the others. What it shares with
+ * the event loop has no lock: a thread that steps back may lose the processor for many
+ * milliseconds while it holds one. Leaves to others: parsing itself (http_body.c), the request
+ * (threads.c). docs/spec/01-platform.md section 2.3. */
 #include "http/body_reader.h"
 
 #include <errno.h>
@@ -69,8 +70,9 @@ static void reader_free_dead(struct body_reader *r)
     }
 }
 
-/* Rests after a body, while clients ask for something else: who steps back by its niceness alone does so within its own session only
- * (util/turns.h), and PostgreSQL is another one. before: how many requests this worker had answered when the body's turn came. */
+/* Rests after a body, while clients ask for something else: who steps back by its niceness alone
+ * does so within its own session only (util/turns.h), and PostgreSQL is another one. before: how
+ * many requests this worker had answered when the body's turn came. */
 static void reader_rest(const struct body_reader *r, int64_t worked_us, int64_t before)
 {
     const struct board_worker *w = &r->server->boot->board->workers[r->server->boot->slot];
@@ -101,7 +103,8 @@ static void *reader_main(void *arg)
 
     crash_thread(r->crumb);
     if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), STEP_BACK_NICE) != 0)
-        log_debug("body.reader", "the thread that reads large bodies can't step back behind the others");
+        log_debug(
+            "body.reader", "the thread that reads large bodies can't step back behind the others");
     while (!stop) {
         struct exchange *x, *next;
 
@@ -156,7 +159,8 @@ void body_reader_free_arena(struct body_reader *r, struct arena *a)
         arena_free(a);
         return;
     }
-    /* Now and here: what is called may use the request, which is gone or has another memory soon. */
+    /* Now and here: what is called may use the request, which is gone or has another memory
+     * soon. */
     arena_end(a);
     d = ARENA_NEW(a, struct dead_arena);
     d->arena = a;

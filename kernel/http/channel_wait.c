@@ -1,8 +1,9 @@
-/* channel_wait.c - who waits for messages of channels: streams and parked requests, fed by the hub's thread. See stream.h.
+/* channel_wait.c - who waits for messages of channels: streams and parked requests, fed by the
+ * hub's thread. See stream.h.
  *
- * The notice between processes carries the names of channels, so only their waiters are looked for, in one statement; each five seconds all
- * are. Leaves to others: messages themselves (event/channel.h), connections and keys (stream_hub.c).
- */
+ * The notice between processes carries the names of channels, so only their waiters are looked
+ * for, in one statement; each five seconds all are. Leaves to others: messages themselves
+ * (event/channel.h), connections and keys (stream_hub.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,7 +166,8 @@ struct question { /* of which channels, and behind what */
     size_t n;
 };
 
-static void ask(struct arena *a, struct question *q, wharf_str organization, wharf_str channel, int64_t after)
+static void ask(
+    struct arena *a, struct question *q, wharf_str organization, wharf_str channel, int64_t after)
 {
     q->organizations[q->n] = arena_dup_str(a, organization);
     q->channels[q->n] = arena_dup_str(a, channel);
@@ -202,12 +204,12 @@ static PGresult *read_messages(struct stream_hub *h, struct arena *a, const stru
 {
     static const char sql[] =
         "SELECT m.organization_id, m.channel, m.seq, m.type, m.ends, m.data FROM"
-        " unnest($1::text[], $2::text[], $3::bigint[]) AS q(organization, channel, after) CROSS JOIN LATERAL"
-        " (SELECT * FROM wharf.channel_message m WHERE m.organization_id = q.organization AND m.channel = q.channel "
-        "AND m.seq > q.after"
+        " unnest($1::text[], $2::text[], $3::bigint[]) AS q(organization, channel, after) CROSS "
+        "JOIN LATERAL (SELECT * FROM wharf.channel_message m WHERE m.organization_id = "
+        "q.organization AND m.channel = q.channel AND m.seq > q.after"
         " ORDER BY m.seq LIMIT 100) m ORDER BY 1, 2, 3";
-    const struct sql_arg args[3] = {
-        array_arg(a, q->organizations, q->n), array_arg(a, q->channels, q->n), array_arg(a, q->after, q->n)};
+    const struct sql_arg args[3] = {array_arg(a, q->organizations, q->n),
+        array_arg(a, q->channels, q->n), array_arg(a, q->after, q->n)};
     struct db_error e;
 
     return db_run(h->db, sql, args, 3, &e);
@@ -215,7 +217,8 @@ static PGresult *read_messages(struct stream_hub *h, struct arena *a, const stru
 
 static void to_stream(struct stream_hub *h, struct stream *st, PGresult *r, int row, int64_t seq)
 {
-    const char *type = PQgetvalue(r, row, 3), *ends = PQgetvalue(r, row, 4), *data = PQgetvalue(r, row, 5);
+    const char *type = PQgetvalue(r, row, 3), *ends = PQgetvalue(r, row, 4),
+               *data = PQgetvalue(r, row, 5);
     bool for_one = !PQgetisnull(r, row, 4);
 
     st->after = seq;
@@ -231,7 +234,8 @@ static void give(struct stream_hub *h, PGresult *r)
 {
     pthread_mutex_lock(&h->lock);
     for (int row = 0; row < PQntuples(r); row++) {
-        wharf_str organization = str_z(PQgetvalue(r, row, 0)), channel = str_z(PQgetvalue(r, row, 1));
+        wharf_str organization = str_z(PQgetvalue(r, row, 0)),
+                  channel = str_z(PQgetvalue(r, row, 1));
         int64_t seq = strtoll(PQgetvalue(r, row, 2), NULL, 10);
         struct parked **at = &h->parked;
 
@@ -243,7 +247,8 @@ static void give(struct stream_hub *h, PGresult *r)
             st->told = st->told || PQntuples(r) >= BATCH; /* maybe there are more */
         }
         while (*at) {
-            if (seq > (*at)->after && str_eq((*at)->channel, channel) && str_eq((*at)->organization, organization))
+            if (seq > (*at)->after && str_eq((*at)->channel, channel) &&
+                str_eq((*at)->organization, organization))
                 make_ready(h, at);
             else
                 at = &(*at)->next;
@@ -283,13 +288,16 @@ bool channel_turn(struct stream_hub *h)
 
 /* Finds where the stream begins: behind what is known, if nothing of what came since is gone; else
  * sets ret_gone. */
-static bool find_place(struct wharf_req *req, struct stream *st, int64_t known, bool *ret_gone, int64_t *ret_newest)
+static bool find_place(
+    struct wharf_req *req, struct stream *st, int64_t known, bool *ret_gone, int64_t *ret_newest)
 {
-    static const char sql[] =
-        "SELECT COALESCE((SELECT seq FROM wharf.channel WHERE organization_id = $1 AND name = $2), 0),"
-        " COALESCE((SELECT seq FROM wharf.channel_message WHERE organization_id = $1 AND channel = $2 ORDER BY seq "
-        "LIMIT 1), 0)";
-    const struct sql_arg args[2] = {{st->organization.p, st->organization.n}, {st->channel.p, st->channel.n}};
+    static const char sql[] = "SELECT COALESCE((SELECT seq FROM wharf.channel WHERE "
+                              "organization_id = $1 AND name = $2), 0),"
+                              " COALESCE((SELECT seq FROM wharf.channel_message WHERE "
+                              "organization_id = $1 AND channel = $2 ORDER BY seq "
+                              "LIMIT 1), 0)";
+    const struct sql_arg args[2] = {
+        {st->organization.p, st->organization.n}, {st->channel.p, st->channel.n}};
     PGresult *r = req_query(req, sql, args, 2);
     int64_t newest, oldest;
 
@@ -297,7 +305,8 @@ static bool find_place(struct wharf_req *req, struct stream *st, int64_t known, 
         return false;
     newest = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     oldest = strtoll(PQgetvalue(r, 0, 1), NULL, 10);
-    *ret_gone = known >= 0 && (known > newest || (known < newest && (!oldest || oldest > known + 1)));
+    *ret_gone = known >= 0 &&
+                (known > newest || (known < newest && (!oldest || oldest > known + 1)));
     st->after = known < 0 || *ret_gone ? newest : known;
     *ret_newest = newest;
     return true;
@@ -305,7 +314,8 @@ static bool find_place(struct wharf_req *req, struct stream *st, int64_t known, 
 
 static bool find_key(struct wharf_req *req, struct stream *st)
 {
-    static const char sql[] = "SELECT '\\x' || encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
+    static const char sql[] =
+        "SELECT '\\x' || encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
     const struct sql_arg arg = {req->who->key_id.p, req->who->key_id.n};
     PGresult *r = req_query(req, sql, &arg, 1);
     unsigned char *hash;
@@ -331,7 +341,8 @@ static int64_t known_of(const struct wharf_req *req, int64_t after)
 wharf_status channel_stream_open(
     struct wharf_req *req, wharf_str channel, wharf_str tag, int64_t after, wharf_str hello)
 {
-    struct arena *a = arena_small(sizeof(struct stream) + req->who->organization.n + channel.n + tag.n + 64);
+    struct arena *a = arena_small(
+        sizeof(struct stream) + req->who->organization.n + channel.n + tag.n + 64);
     struct stream *st = ARENA_NEW(a, struct stream);
     int64_t newest;
     bool gone;
@@ -349,8 +360,9 @@ wharf_status channel_stream_open(
         stream_free(st);
         return req->n_problems ? WHARF_UNAVAILABLE : req_fail(req, "api_key.invalid", NULL, NULL);
     }
-    buf_addf(&st->out, "retry: 2000\n\nid: %lld\nevent: hello\ndata: {\"seq\":%lld%s%.*s\n\n", (long long)st->after,
-        (long long)newest, hello.n > 2 ? "," : "", hello.n ? (int)hello.n - 1 : 1, hello.n ? hello.p + 1 : "}");
+    buf_addf(&st->out, "retry: 2000\n\nid: %lld\nevent: hello\ndata: {\"seq\":%lld%s%.*s\n\n",
+        (long long)st->after, (long long)newest, hello.n > 2 ? "," : "",
+        hello.n ? (int)hello.n - 1 : 1, hello.n ? hello.p + 1 : "}");
     if (gone)
         BUF_LIT(&st->out, "event: resync\ndata: {}\n\n");
     req->stream = st;

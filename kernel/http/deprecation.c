@@ -17,8 +17,8 @@ static bool read_date(struct arena *a, wharf_str text, int64_t *ret_us)
     return time_parse(moment, false, ret_us) && *ret_us >= 0;
 }
 
-static const struct deprecation *read_one(
-    struct arena *a, const struct wharf_json *v, const char *whose, wharf_str field, struct buf *problems)
+static const struct deprecation *read_one(struct arena *a, const struct wharf_json *v,
+    const char *whose, wharf_str field, struct buf *problems)
 {
     struct deprecation *d = ARENA_NEW(a, struct deprecation);
     wharf_str sunset = json_text_or(v, "sunset", ""), link = json_text_or(v, "link", "");
@@ -29,9 +29,9 @@ static const struct deprecation *read_one(
     if (!read_date(a, json_text_or(v, "since", ""), &d->since_us) ||
         (sunset.n && (!read_date(a, sunset, &d->sunset_us) || d->sunset_us <= d->since_us))) {
         buf_addf(problems,
-            "%s: \"deprecated\" is {\"since\": \"2026-01-31\", \"sunset\": \"2027-01-31\", \"link\": \"https://...\"}; "
-            "the "
-            "sunset comes after it, and may be missing like the link\n",
+            "%s: \"deprecated\" is {\"since\": \"2026-01-31\", \"sunset\": \"2027-01-31\", "
+            "\"link\": \"https://...\"}; the sunset comes after it, and may be missing like the "
+            "link\n",
             whose);
         return NULL;
     }
@@ -47,7 +47,8 @@ static const struct deprecation *read_one(
     return d;
 }
 
-static const struct deprecation *read_fields(struct engine *e, const struct definition *def, struct buf *problems)
+static const struct deprecation *read_fields(
+    struct engine *e, const struct definition *def, struct buf *problems)
 {
     const struct deprecation *first = NULL;
 
@@ -55,7 +56,8 @@ static const struct deprecation *read_fields(struct engine *e, const struct defi
         const struct field *f = &def->fields[i];
         const struct wharf_json *v = json_get(json_get(f->json, "x-wharf"), "deprecated");
         const char *whose = arena_printf(e->arena, "%s.%s", def->name, f->name).p;
-        struct deprecation *d = (struct deprecation *)read_one(e->arena, v, whose, str_z(f->name), problems);
+        struct deprecation *d = (struct deprecation *)read_one(
+            e->arena, v, whose, str_z(f->name), problems);
 
         if (d) {
             d->next = first;
@@ -69,9 +71,11 @@ void deprecation_link(struct engine *e, struct buf *problems)
 {
     for (size_t i = 0; i < e->n_routes; i++) {
         struct route *r = &e->routes[i];
-        const struct wharf_json *x = r->resource ? json_get(r->resource->def->json, "x-wharf") : r->definition;
+        const struct wharf_json *x = r->resource ? json_get(r->resource->def->json, "x-wharf")
+                                                 : r->definition;
 
-        r->deprecated = read_one(e->arena, json_get(x, "deprecated"), r->pattern, str_z(""), problems);
+        r->deprecated = read_one(
+            e->arena, json_get(x, "deprecated"), r->pattern, str_z(""), problems);
         if (r->resource && (r->kind == ROUTE_CREATE || r->kind == ROUTE_UPDATE))
             r->deprecated_fields = read_fields(e, r->resource->def, problems);
     }

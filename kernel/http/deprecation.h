@@ -1,8 +1,9 @@
-/* deprecation.h - routes and fields that are going away (docs/spec/01-platform.md section 17 'Deprecated use').
+/* deprecation.h - routes and fields that are going away (docs/spec/01-platform.md section 17
+ * 'Deprecated use').
  *
- * {"since": date, "sunset": date, "link": url} as "deprecated" of a route's definition, of x-wharf (all routes of the resource) or of
- * a property's x-wharf: a field is used when a body sends it. After the sunset a route answers 410; a field goes on being taken.
- */
+ * {"since": date, "sunset": date, "link": url} as "deprecated" of a route's definition, of
+ * x-wharf (all routes of the resource) or of a property's x-wharf: a field is used when a body
+ * sends it. After the sunset a route answers 410; a field goes on being taken. */
 #ifndef WHARF_HTTP_DEPRECATION_H
 #define WHARF_HTTP_DEPRECATION_H
 

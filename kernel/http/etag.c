@@ -1,5 +1,5 @@
-/* etag.c - entity tags of reads, and 304 (docs/spec/01-platform.md section 8.2). If-Match is answered where the row is locked
- * (resource/precondition.c). */
+/* etag.c - entity tags of reads, and 304 (docs/spec/01-platform.md section 8.2). If-Match is
+ * answered where the row is locked (resource/precondition.c). */
 #include <stdio.h>
 #include <xxhash.h>
 
@@ -60,7 +60,8 @@ bool etag_build(struct exchange *x)
     const char *known;
 
     if (req->n_problems || req->status != 200 || req->foreign || req->out.n > TAGGED_MAX ||
-        (strcmp(req->method, "GET") != 0 && !x->head_only) || (req->route->kind == ROUTE_KERNEL && req->route->silent))
+        (strcmp(req->method, "GET") != 0 && !x->head_only) ||
+        (req->route->kind == ROUTE_KERNEL && req->route->silent))
         return false;
     write_tag(req, x->etag);
     known = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");

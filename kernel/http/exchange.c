@@ -58,8 +58,8 @@ void spare_give(struct server *s, struct buf *b)
 static void count_flight(struct server *s, int change)
 {
     s->in_flight += (size_t)change;
-    atomic_store_explicit(
-        &s->boot->board->workers[s->boot->slot].in_flight, (int64_t)s->in_flight, memory_order_relaxed);
+    atomic_store_explicit(&s->boot->board->workers[s->boot->slot].in_flight, (int64_t)s->in_flight,
+        memory_order_relaxed);
 }
 
 static const char *show_query(const char *copy)
@@ -109,8 +109,8 @@ void exchange_release(struct exchange *x)
     struct server *s = x->server;
 
     hold_no_more(x);
-    if (x->state == X_ON_THREAD || x->state == X_ON_LANES || x->state == X_PARKED || x->state == X_AUTH ||
-        x->detached) {
+    if (x->state == X_ON_THREAD || x->state == X_ON_LANES || x->state == X_PARKED ||
+        x->state == X_AUTH || x->detached) {
         x->abandoned = true;
         x->connection = NULL;
         x->peer = NULL;
@@ -153,7 +153,8 @@ static void shrink(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
     const size_t n_params = sizeof(req->params) / sizeof(req->params[0]);
-    size_t room = strlen(req->method) + req->path.n + req->raw_query.n + req->client_request_id.n + 512;
+    size_t room = strlen(req->method) + req->path.n + req->raw_query.n + req->client_request_id.n +
+                  512;
     struct arena *old = req->arena, *a;
 
     for (size_t i = 0; i < n_params; i++)
@@ -171,8 +172,10 @@ static void shrink(struct exchange *x)
     req->n_lines = req->n_added = 0;
     req->remote_addr = str_z("");
     req->body = NULL;
-    req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header = str_z("");
-    req->entity = req->replay = req->idempotency_key = req->if_match = req->batch_id = req->answered_id = str_z("");
+    req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header =
+        str_z("");
+    req->entity = req->replay = req->idempotency_key = req->if_match = req->batch_id =
+        req->answered_id = str_z("");
     req->preference_applied = req->path_base = req->body_text = str_z("");
     req->answered = NULL;
     req->raw_type = req->success_code = NULL;
@@ -212,8 +215,9 @@ static void suspend(struct exchange *x)
     MHD_suspend_connection(x->connection);
 }
 
-/* What reads is answered in a turn or two. Meanwhile libmicrohttpd may ask for the answer in each turn, which costs less than to take the socket out of
- * its epoll and to put it back. What lasts longer is suspended after all, and so is what comes when many wait. */
+/* What reads is answered in a turn or two. Meanwhile libmicrohttpd may ask for the answer in
+ * each turn, which costs less than to take the socket out of its epoll and to put it back. What
+ * lasts longer is suspended after all, and so is what comes when many wait. */
 enum { HELD_TURNS = 4, HELD_MAX = 256 };
 
 static bool only_reads(const struct plan *p)
@@ -229,7 +233,8 @@ static void wait_for_lanes(struct exchange *x)
 {
     struct server *s = x->server;
 
-    if (x->state != X_ON_LANES || !x->peer || x->peer->tls || s->n_held >= HELD_MAX || !only_reads(&x->plan)) {
+    if (x->state != X_ON_LANES || !x->peer || x->peer->tls || s->n_held >= HELD_MAX ||
+        !only_reads(&x->plan)) {
         suspend(x);
         return;
     }
@@ -302,7 +307,8 @@ static size_t drain_limit(const struct exchange *x)
 /* Tells whether more is announced than is drained: then the answer goes out before the body. */
 static bool beyond_drain(const struct exchange *x)
 {
-    const char *length = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+    const char *length = MHD_lookup_connection_value(
+        x->connection, MHD_HEADER_KIND, "Content-Length");
 
     return length && strtoull(length, NULL, 10) > drain_limit(x);
 }
@@ -318,7 +324,8 @@ void exchange_cut(struct exchange *x)
 /* Tells whether the route takes a file, whose link is looked up before it is read. */
 bool takes_file(const struct route *r)
 {
-    return r->declared && (r->declared->flags & WHARF_R_RAW_BODY) && !strcmp(r->plugin->name, "wharf");
+    return r->declared && (r->declared->flags & WHARF_R_RAW_BODY) &&
+           !strcmp(r->plugin->name, "wharf");
 }
 
 /* Goes on after the headers, and again when the key or the link was read. */
@@ -341,7 +348,8 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
     good = good && check_after_key(x) && (!x->upload || x->req.engine->uploads->headers_ok(x));
     x->state = good ? X_BODY : X_REFUSED;
     x->body_idle_us = x->server->turn_us;
-    /* Whoever asks before sending gets the refusal now; a body that is on its way is drained first. */
+    /* Whoever asks before sending gets the refusal now; a body that is on its way is drained
+     * first. */
     if (!good && (x->expects || x->close_after)) {
         x->close_after = true;
         return answer(x);
@@ -377,7 +385,8 @@ static bool was_judged(const struct exchange *x)
 {
     if (x->peer && x->number <= x->peer->tap.head.given)
         return true;
-    log_error("http.unjudged", "a request came past the judge of requests; its connection is closed");
+    log_error(
+        "http.unjudged", "a request came past the judge of requests; its connection is closed");
     return false;
 }
 
@@ -429,7 +438,8 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
     } else if (x->state == X_BODY && takes_body(x)) {
         buf_add(&x->body, data, *size);
         if (x->body.n > x->body_limit) {
-            req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes", x->body_limit);
+            req_fail(
+                &x->req, "body.too_large", NULL, "The body has more than %zu bytes", x->body_limit);
             x->state = X_REFUSED;
             buf_done(&x->body);
             x->drained = 0;
@@ -444,8 +454,9 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
     return x->drained > DROP_MAX && x->state == X_CUT ? MHD_NO : MHD_YES;
 }
 
-enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
-    const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls)
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url,
+    const char *method, const char *version, const char *upload_data, size_t *upload_data_size,
+    void **con_cls)
 {
     struct exchange *x = *con_cls;
 

@@ -1,9 +1,9 @@
-/* exchange.h - one request and its answer on a libmicrohttpd connection; everything the files of this folder share.
+/* exchange.h - one request and its answer on a libmicrohttpd connection; everything the files of
+ * this folder share.
  *
- * An exchange lives from the request line to the end of the answer. It belongs to the event loop except while a worker
- * thread runs it (state ON_THREAD). Leaves to others: what the request means (resource/), connections to the database
- * (db/lane.h).
- */
+ * An exchange lives from the request line to the end of the answer. It belongs to the event loop
+ * except while a worker thread runs it (state ON_THREAD). Leaves to others: what the request
+ * means (resource/), connections to the database (db/lane.h). */
 #ifndef WHARF_HTTP_EXCHANGE_H
 #define WHARF_HTTP_EXCHANGE_H
 
@@ -19,13 +19,16 @@
 #include "util/network.h"
 
 enum {
-    /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no more */
+    /* libmicrohttpd zeroes all of it after each request: URI, headers and their list fit, and no
+     * more */
     CONNECTION_MEMORY = 56 * 1024,
     DRAIN_MAX = 64 * 1024,
     DROP_MAX = 1024 * 1024, /* read and dropped after an answer, before the connection is cut */
     REFUSED_WAIT_US = 1000000, /* a refused body that pauses this long is not waited for */
     DRAIN_TOO_LARGE = 8 * 1024 *
-                      1024, /* of a body whose key and scope were good: most clients send all of it before they read */
+                      /* of a body whose key and scope were good: most clients send all of it
+                       * before they read */
+                      1024,
     LARGE_BODY = 64 << 20,
     LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
     GZIP_FROM = 1024,
@@ -47,7 +50,8 @@ enum exchange_state {
     X_PARKED, /* its handler waits to be run again (channel_wait.c) */
     X_ANSWER, /* ready to be answered */
     X_QUEUED, /* the answer was given to libmicrohttpd */
-    X_CUT, /* the answer was written to the socket while the body was still coming; the rest is dropped */
+    /* the answer was written to the socket while the body was still coming; the rest is dropped */
+    X_CUT,
 };
 
 enum exchange_stage { /* what a worker thread is asked for, or was asked for last */
@@ -111,7 +115,8 @@ struct exchange {
     int answer_status;
     struct exchange *next, *prev; /* list of all; `next_done` for finished thread work */
     struct exchange *next_done;
-    unsigned share; /* threads.c: of which plugin's threads it takes one, its index and 1; 0: nobody's */
+    /* threads.c: of which plugin's threads it takes one, its index and 1; 0: nobody's */
+    unsigned share;
 };
 
 struct peer { /* a TCP connection */
@@ -146,7 +151,8 @@ struct server {
     struct peer *peers;
     struct arena *arenas[ARENAS_KEPT];
     size_t n_arenas;
-    struct buf spare[2 * ARENAS_KEPT]; /* of answers that went out: an answer is written where one was */
+    /* of answers that went out: an answer is written where one was */
+    struct buf spare[2 * ARENAS_KEPT];
     size_t n_spare;
     size_t in_flight;
     size_t n_held; /* exchanges that wait for a read without being suspended */
@@ -170,8 +176,9 @@ struct exchange *exchange_new(struct server *s, const char *uri);
 void spare_take(struct server *s, struct buf *b, size_t max);
 void spare_give(struct server *s, struct buf *b);
 void exchange_release(struct exchange *x); /* frees unless a thread still has it */
-enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url, const char *method,
-    const char *version, const char *upload_data, size_t *upload_data_size, void **con_cls);
+enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url,
+    const char *method, const char *version, const char *upload_data, size_t *upload_data_size,
+    void **con_cls);
 void exchange_cut(struct exchange *x); /* answers a refused request whose body is still coming */
 void exchange_resume(struct exchange *x); /* from the loop: the state is X_ANSWER or X_BODY */
 
@@ -193,7 +200,8 @@ void offer_missed(struct exchange *x);
 /* Reads the decoded and parsed body and the query pairs (http_body.c). Returns false after a
  * problem. Needs no connection: what it wants of it was kept before. */
 bool read_body(struct exchange *x);
-bool body_is_large(const struct exchange *x); /* the body reader reads it: on the loop all others would wait */
+/* Tells whether the body reader must parse the body: on the event loop all others would wait. */
+bool body_is_large(const struct exchange *x);
 
 /* Gives the answer its tag, if it takes one (etag.c). Returns true when the client has that answer
  * already. */
@@ -214,11 +222,15 @@ void dispatch_auth(struct exchange *x);
 
 /* Starts n worker threads (threads.c). */
 struct threads *threads_start(struct server *s, size_t n);
-size_t threads_count(const struct threads *t); /* their crumbs are 1 to this; the next is the body reader's */
+/* Returns how many threads there are. Their last activities have the indexes 1 to this; the next
+ * one is the body reader's. */
+size_t threads_count(const struct threads *t);
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
-void threads_give_back(struct threads *t, struct exchange *x); /* to the event loop; from any thread */
+/* Gives a finished exchange back to the event loop. From any thread. */
+void threads_give_back(struct threads *t, struct exchange *x);
 struct exchange *threads_done(struct threads *t); /* list by next_done */
-void threads_stop(struct threads *t); /* runs what is queued, joins; finished exchanges can still be taken */
+/* Runs what is queued and joins the threads; finished exchanges can still be taken. */
+void threads_stop(struct threads *t);
 void threads_free(struct threads *t);
 
 /* Finds the IP address of the client (http_address.c). Returns false when it has none. */
@@ -226,8 +238,8 @@ bool client_ip(struct exchange *x, struct ip *ret);
 bool networks_have(const struct networks *list, const struct ip *ip);
 /* Reads the networks of a setting. Returns false and what is wrong when it is no list of
  * networks. */
-bool networks_read(
-    const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error);
+bool networks_read(const struct config_list *from, const char *setting, struct arena *a,
+    struct networks *ret, wharf_str *ret_error);
 
 /* Limits requests (limit.c). Those that judge return false when a problem is on the request. */
 uint64_t limit_owner(const struct board *b, char kind, wharf_str id); /* of a bucket or a count */

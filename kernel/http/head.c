@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request of our own in the place of a broken one. Its body never ends: what the client sends behind is dropped while it reads the
- * refusal. No client can send it so that it counts: the refusal names its number. */
-static const char standin_request[] = "GET / HTTP/1.1\r\nHost: refused\r\nTransfer-Encoding: chunked\r\n\r\n";
+/* A request of our own in the place of a broken one. Its body never ends: what the client sends
+ * behind is dropped while it reads the refusal. No client can send it so that it counts: the
+ * refusal names its number. */
+static const char standin_request[] =
+    "GET / HTTP/1.1\r\nHost: refused\r\nTransfer-Encoding: chunked\r\n\r\n";
 /* One more byte of a body that is broken, so that its handler is called and sees the refusal. */
 static const char standin_byte[] = "1\r\n!", standin_byte_after_data[] = "\r\n1\r\n!";
 
@@ -49,7 +51,8 @@ static void pass(struct span *s, size_t n)
 
 /* Refuses the head at `head`, or the body when that is NULL; nothing of the connection counts from
  * here on. */
-static void refuse_head(struct head *h, const char *head, enum head_verdict verdict, const char *why)
+static void refuse_head(
+    struct head *h, const char *head, enum head_verdict verdict, const char *why)
 {
     const struct head_known *k = &h->known;
     struct head_refusal *r = calloc(1, sizeof(*r));
@@ -68,7 +71,9 @@ static void refuse_head(struct head *h, const char *head, enum head_verdict verd
     h->n_standin = sizeof(standin_request) - 1;
     memcpy(r->method, head, k->n_method);
     for (size_t i = 0; i < k->n_target && i < HEAD_SHOWN_MAX && head[k->target + i] != '?'; i++)
-        r->path[i] = (char)(head[k->target + i] > ' ' && head[k->target + i] < 0x7F ? head[k->target + i] : '?');
+        r->path[i] = (char)(head[k->target + i] > ' ' && head[k->target + i] < 0x7F
+                                ? head[k->target + i]
+                                : '?');
 }
 
 static void refuse_body(struct head *h, const char *why, bool after_data)
@@ -80,7 +85,8 @@ static void refuse_body(struct head *h, const char *why, bool after_data)
 
 /* Finds the length of the line at `at` of n bytes, without its end; *ret_why: what is wrong with
  * its end. Returns false when it is not complete. *looked: how far was searched before. */
-static bool find_line(const char *p, size_t at, size_t n, size_t *looked, size_t *ret_length, const char **ret_why)
+static bool find_line(
+    const char *p, size_t at, size_t n, size_t *looked, size_t *ret_length, const char **ret_why)
 {
     const char *end = memchr(p + *looked, '\n', n - *looked);
 
@@ -124,7 +130,8 @@ static bool skip_empty_lines(struct head *h, struct span *s)
         if (s->in + 1 == s->n)
             return false;
         if (s->p[s->in + 1] != '\n' || ++h->known.n_empty > HEAD_EMPTY_MAX) {
-            refuse_head(h, s->p + s->in, HEAD_MALFORMED, "Empty lines or a CR alone stand before the request line");
+            refuse_head(h, s->p + s->in, HEAD_MALFORMED,
+                "Empty lines or a CR alone stand before the request line");
             return false;
         }
         s->in += 2;
@@ -202,8 +209,10 @@ static bool head_take(struct head *h, struct span *s)
     if (!h->known.looked) {
         if (!skip_empty_lines(h, s))
             return false;
-        if (!head_may_begin(s->p[s->in])) { /* also who speaks TLS to a plain listener need not wait */
-            refuse_head(h, s->p + s->in, HEAD_MALFORMED, "The request line does not begin with a method");
+        /* also who speaks TLS to a plain listener need not wait */
+        if (!head_may_begin(s->p[s->in])) {
+            refuse_head(
+                h, s->p + s->in, HEAD_MALFORMED, "The request line does not begin with a method");
             return false;
         }
     }
@@ -303,7 +312,8 @@ static bool size_take(struct head *h, struct span *s)
             ;
         return !h->known.looked && h->phase == HEAD_LINES;
     }
-    for (digits = 0; line[digits] != '\r' && line[digits] != ';' && line[digits] != ' ' && line[digits] != '\t';)
+    for (digits = 0; line[digits] != '\r' && line[digits] != ';' && line[digits] != ' ' &&
+                     line[digits] != '\t';)
         digits++;
     length = k->looked;
     memmove(s->p + s->out, line, digits);

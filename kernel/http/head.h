@@ -1,10 +1,12 @@
-/* head.h - judges what clients send before libmicrohttpd reads it: RFC 9112 and RFC 9110, in full and strictly.
+/* head.h - judges what clients send before libmicrohttpd reads it: RFC 9112 and RFC 9110, in
+ * full and strictly.
  *
- * A pure state machine over the bytes of one connection: request lines, fields, lengths, chunks, trailers. It lets only such bytes
- * through as can be read in one way, in one canonical form. Behind the first broken byte nothing of the connection is let through:
- * a stand-in request of our own comes instead, which its handler refuses (exchange.c). Leaves to others: sockets (head_tap.c), what
- * a request means (http_check.c). docs/http.md says what is accepted; docs/spec/01-platform.md section 2.1 check 1.
- */
+ * A pure state machine over the bytes of one connection: request lines, fields, lengths, chunks,
+ * trailers. It lets only such bytes through as can be read in one way, in one canonical form.
+ * Behind the first broken byte nothing of the connection is let through: a stand-in request of
+ * our own comes instead, which its handler refuses (exchange.c). Leaves to others: sockets
+ * (head_tap.c), what a request means (http_check.c). docs/http.md says what is accepted;
+ * docs/spec/01-platform.md section 2.1 check 1. */
 #ifndef WHARF_HTTP_HEAD_H
 #define WHARF_HTTP_HEAD_H
 
@@ -14,15 +16,17 @@
 
 enum {
     HEAD_TARGET_MAX = 16 * 1024, /* of a request's target */
-    HEAD_FIELDS_MAX = 32 * 1024, /* of all field lines of one head, line ends included; also of a trailer section */
+    /* of all field lines of one head, line ends included; also of a trailer section */
+    HEAD_FIELDS_MAX = 32 * 1024,
     HEAD_LINES_MAX = 100, /* field lines of one head; also of a trailer section */
     HEAD_METHOD_MAX = 32,
     HEAD_HOST_MAX = 262, /* a name of 253 characters, a colon and a port */
     HEAD_EMPTY_MAX = 8, /* empty lines before a request line */
     HEAD_CHUNK_LINE_MAX = 1024, /* a chunk's size with its extensions */
     HEAD_SHOWN_MAX = 1024, /* of a refused target, for the answer */
-    /* The name of a Cookie header goes through with this in the place of its C: libmicrohttpd would take the cookies apart, each in
-     * memory of the connection. No client can send such a name. */
+    /* The name of a Cookie header goes through with this in the place of its C: libmicrohttpd
+     * would take the cookies apart, each in memory of the connection. No client can send such a
+     * name. */
     HEAD_COOKIE = 1,
     /* What may have to be kept until it can be judged: a head that is just short of every limit. */
     HEAD_KEPT_MAX = HEAD_TARGET_MAX + HEAD_FIELDS_MAX + HEAD_METHOD_MAX + 64
@@ -34,7 +38,8 @@ enum head_phase {
     HEAD_SIZE, /* a chunk's size; with the last one the trailers */
     HEAD_DATA, /* a chunk's data */
     HEAD_DATA_END, /* the line end behind it */
-    HEAD_OVER /* nothing more is read: a broken byte, or the last request of the connection was let through */
+    /* nothing more is read: a broken byte, or the last request of the connection was let through */
+    HEAD_OVER
 };
 
 enum head_verdict {
@@ -85,9 +90,10 @@ struct head {
 void head_init(struct head *h);
 void head_done(struct head *h);
 
-/* Judges the n bytes at p, which begin with those that were left over before. Returns how many canonical bytes stand at p now.
- * *ret_used: how many of the n were judged; the others are an incomplete line or head and come again at the beginning of the next
- * call, with more behind them. After the call the stand-in, if there is one, goes behind the canonical bytes. */
+/* Judges the n bytes at p, which begin with those that were left over before. Returns how many
+ * canonical bytes stand at p now. *ret_used: how many of the n were judged; the others are an
+ * incomplete line or head and come again at the beginning of the next call, with more behind
+ * them. After the call the stand-in, if there is one, goes behind the canonical bytes. */
 size_t head_filter(struct head *h, char *p, size_t n, size_t *ret_used);
 
 /* Tells whether bytes of a head came and its end did not. */
@@ -101,8 +107,10 @@ void head_show_query(char *target);
 bool head_may_begin(char c);
 /* Judges one line, n bytes without its end, which begins at `at` of its head. Returns NULL when it
  * is good; else what is wrong, and *ret_verdict. */
-const char *head_request_line(struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict);
-const char *head_field_line(struct head_known *k, const char *line, size_t n, enum head_verdict *ret_verdict);
+const char *head_request_line(
+    struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict);
+const char *head_field_line(
+    struct head_known *k, const char *line, size_t n, enum head_verdict *ret_verdict);
 /* Judges a line of a trailer: its syntax only. Returns NULL when it is good, else what is wrong. */
 const char *head_trailer_line(const char *line, size_t n);
 /* Judges, at the empty line, what only all lines together tell. Returns NULL when it is good, else
@@ -110,7 +118,8 @@ const char *head_trailer_line(const char *line, size_t n);
 const char *head_whole(struct head_known *k, enum head_verdict *ret_verdict);
 /* Reads a chunk's size line into *ret_size. Returns NULL when it is good, else what is wrong. */
 const char *head_chunk_line(const char *line, size_t n, uint64_t *ret_size);
-/* Writes the canonical form of a good head of n bytes over it. Returns its length, which is not more. */
+/* Writes the canonical form of a good head of n bytes over it. Returns its length, which is not
+ * more. */
 size_t head_rewrite(const struct head_known *k, char *head, size_t n);
 
 #endif

@@ -1,4 +1,5 @@
-/* head_line.c - the grammar of single lines: RFC 9112 sections 3, 5, 6, 7 and RFC 9110 sections 4, 5, 7, 10. See head.h. */
+/* head_line.c - the grammar of single lines: RFC 9112 sections 3, 5, 6, 7 and RFC 9110 sections
+ * 4, 5, 7, 10. See head.h. */
 #include "http/head.h"
 
 #include <arpa/inet.h>
@@ -8,12 +9,15 @@
 enum { TOKEN = 1, PATH = 2, QUERY = 4, HOST = 8, TEXT = 16, DIGIT = 32, HEX = 64, SPACE = 128 };
 
 #define T (TOKEN | TEXT)
-#define U (TOKEN | PATH | QUERY | HOST | TEXT) /* unreserved of RFC 3986, and sub-delims that are token characters */
+#define U                                                                                          \
+    (TOKEN | PATH | QUERY | HOST |                                                                 \
+        TEXT) /* unreserved of RFC 3986, and sub-delims that are token characters */
 #define D (U | DIGIT | HEX)
 #define X (U | HEX)
 #define L (PATH | QUERY | HOST | TEXT) /* other sub-delims */
 
-/* A query may hold some characters that RFC 3986 wants escaped and browsers and client libraries do not escape: [ ] { } | \ ^ `. */
+/* A query may hold some characters that RFC 3986 wants escaped and browsers and client libraries
+ * do not escape: [ ] { } | \ ^ `. */
 static const uint8_t classes[256] = {['\t'] = TEXT | SPACE,
     [' '] = TEXT | SPACE,
     ['!'] = U,
@@ -96,7 +100,7 @@ static bool escapes_whole(const char *p, size_t n)
     return true;
 }
 
-/* ---- Host ------------------------------------------------------------------------------------------------------------ */
+/* ---- Host ---- */
 
 /* Returns the length of [IPv6 address] at p; 0 when it is none. */
 static size_t literal_run(const char *p, size_t n)
@@ -132,7 +136,7 @@ static bool host_good(const char *p, size_t n)
     return i == n;
 }
 
-/* ---- the request line ------------------------------------------------------------------------------------------------ */
+/* ---- the request line ---- */
 
 static const char *path_and_query(const char *p, size_t n)
 {
@@ -142,14 +146,17 @@ static const char *path_and_query(const char *p, size_t n)
         query = run(p + path, n - path, QUERY);
     if (path + query != n)
         return "The target holds a character that must be percent-encoded";
-    return escapes_whole(p, path) ? NULL : "A % in the path is not followed by two hexadecimal digits";
+    return escapes_whole(p, path) ? NULL
+                                  : "A % in the path is not followed by two hexadecimal digits";
 }
 
 /* Finds the authority of an absolute target. *ret_host: where it begins. Returns its length; 0
  * when the target is no such. */
 static size_t absolute_host(const char *p, size_t n, size_t *ret_host)
 {
-    size_t at = n > 7 && !strncasecmp(p, "http://", 7) ? 7 : n > 8 && !strncasecmp(p, "https://", 8) ? 8 : 0;
+    size_t at = n > 7 && !strncasecmp(p, "http://", 7)    ? 7
+                : n > 8 && !strncasecmp(p, "https://", 8) ? 8
+                                                          : 0;
     size_t end = at;
 
     *ret_host = at;
@@ -174,10 +181,12 @@ static const char *target_line(struct head_known *k, const char *p, size_t n)
 }
 
 /* Reads the version. Returns NULL for version 1.x, whose minor is set; else what is wrong. */
-static const char *version_part(struct head_known *k, char *p, size_t n, enum head_verdict *ret_verdict)
+static const char *version_part(
+    struct head_known *k, char *p, size_t n, enum head_verdict *ret_verdict)
 {
     if (n != 8 || memcmp(p, "HTTP/", 5) != 0 || !is(p[5], DIGIT) || p[6] != '.' || !is(p[7], DIGIT))
-        return "The request line must be a method, a target and HTTP/1.1, with one blank between them";
+        return "The request line must be a method, a target and HTTP/1.1, with one blank between "
+               "them";
     if (p[5] != '1') {
         *ret_verdict = HEAD_VERSION;
         return "This server speaks HTTP/1.1 and HTTP/1.0";
@@ -188,14 +197,16 @@ static const char *version_part(struct head_known *k, char *p, size_t n, enum he
     return NULL;
 }
 
-const char *head_request_line(struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict)
+const char *head_request_line(
+    struct head_known *k, char *head, size_t at, size_t n, enum head_verdict *ret_verdict)
 {
     char *p = head + at;
     size_t method = run(p, n, TOKEN), target = method + 1, end;
     const char *why;
 
     if (!method || method >= n || p[method] != ' ')
-        return "The request line must be a method, a target and HTTP/1.1, with one blank between them";
+        return "The request line must be a method, a target and HTTP/1.1, with one blank between "
+               "them";
     if (method <= HEAD_METHOD_MAX)
         k->n_method = (uint8_t)method;
     for (end = target; end < n && p[end] != ' ';)
@@ -207,7 +218,8 @@ const char *head_request_line(struct head_known *k, char *head, size_t at, size_
         return NULL;
     }
     if (!k->n_target || end == n)
-        return "The request line must be a method, a target and HTTP/1.1, with one blank between them";
+        return "The request line must be a method, a target and HTTP/1.1, with one blank between "
+               "them";
     why = version_part(k, p + end + 1, n - end - 1, ret_verdict);
     if (why)
         return why;
@@ -219,7 +231,7 @@ const char *head_request_line(struct head_known *k, char *head, size_t at, size_
     return target_line(k, p + target, k->n_target);
 }
 
-/* ---- fields ---------------------------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 /* Takes the next member of a list. Returns false when there is none any more. Empty members are
  * passed over. */
@@ -242,7 +254,8 @@ static bool next_member(const char **p, size_t *n, const char **ret, size_t *ret
     return true;
 }
 
-static const char *length_field(struct head_known *k, const char *p, size_t n, enum head_verdict *ret_verdict)
+static const char *length_field(
+    struct head_known *k, const char *p, size_t n, enum head_verdict *ret_verdict)
 {
     if (++k->n_lengths > 1)
         return "Send one Content-Length";
@@ -292,8 +305,8 @@ static void list_field(struct head_known *k, bool connection, const char *p, siz
 }
 
 /* Reads the fields that say where a request ends and for whom it is. */
-static const char *known_field(
-    struct head_known *k, const char *name, size_t n_name, const char *p, size_t n, enum head_verdict *ret_verdict)
+static const char *known_field(struct head_known *k, const char *name, size_t n_name, const char *p,
+    size_t n, enum head_verdict *ret_verdict)
 {
     if (equal(name, n_name, "Host")) {
         if (++k->n_hosts > 1)
@@ -314,7 +327,8 @@ static const char *known_field(
 }
 
 /* Splits a line. *ret_value, *ret_n: without blanks around it. */
-static const char *field_parts(const char *line, size_t n, size_t *ret_name, const char **ret_value, size_t *ret_n)
+static const char *field_parts(
+    const char *line, size_t n, size_t *ret_name, const char **ret_value, size_t *ret_n)
 {
     size_t name = run(line, n, TOKEN), from, to = n;
 
@@ -335,7 +349,8 @@ static const char *field_parts(const char *line, size_t n, size_t *ret_name, con
     return NULL;
 }
 
-const char *head_field_line(struct head_known *k, const char *line, size_t n, enum head_verdict *ret_verdict)
+const char *head_field_line(
+    struct head_known *k, const char *line, size_t n, enum head_verdict *ret_verdict)
 {
     const char *value, *why;
     size_t name, length, before;
@@ -391,7 +406,7 @@ const char *head_whole(struct head_known *k, enum head_verdict *ret_verdict)
     return NULL;
 }
 
-/* ---- chunks ---------------------------------------------------------------------------------------------------------- */
+/* ---- chunks ---- */
 
 /* Measures a quoted string that begins at p. Returns its length; 0 when it is broken. */
 static size_t quoted_run(const char *p, size_t n)
@@ -457,13 +472,14 @@ const char *head_chunk_line(const char *line, size_t n, uint64_t *ret_size)
     return NULL;
 }
 
-/* ---- the canonical form ---------------------------------------------------------------------------------------------- */
+/* ---- the canonical form ---- */
 
 struct rewriting {
     char *p;
     size_t in, out;
     char host[HEAD_HOST_MAX];
-    size_t n_host; /* of an absolute target, which counts instead of the Host header (RFC 9112 section 3.2.2) */
+    /* of an absolute target, which counts instead of the Host header (RFC 9112 section 3.2.2) */
+    size_t n_host;
 };
 
 static void keep_run(struct rewriting *w, const char *from, size_t n)

@@ -25,11 +25,12 @@ _Static_assert(KEPT_LAST > HEAD_KEPT_MAX + 8 * 1024, "a head that is kept leaves
  * puts and takes those of clients. */
 static _Atomic(_Atomic(struct head_tap *) *) pages[PAGES];
 
-__attribute__((visibility("default"))) ssize_t head_tap_recv(int fd, void *buf, size_t n, int flags) __asm__("recv");
+__attribute__((visibility("default"))) ssize_t head_tap_recv(
+    int fd, void *buf, size_t n, int flags) __asm__("recv");
 __attribute__((visibility("default"))) ssize_t head_tap_record_recv(
     gnutls_session_t session, void *buf, size_t n) __asm__("gnutls_record_recv");
 
-/* ---- the table ------------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 
 static struct head_tap *tap_of(int fd)
 {
@@ -64,7 +65,8 @@ void head_tap_off(int fd, struct head_tap *tap)
 {
     if (tap_of(fd) == tap)
         atomic_store_explicit(
-            &atomic_load_explicit(&pages[fd / PAGE], memory_order_acquire)[fd % PAGE], NULL, memory_order_release);
+            &atomic_load_explicit(&pages[fd / PAGE], memory_order_acquire)[fd % PAGE], NULL,
+            memory_order_release);
     head_done(&tap->head);
     free(tap->kept);
     tap->kept = NULL;
@@ -82,7 +84,7 @@ bool head_tap_waits(const struct head_tap *tap)
     return head_begun(&tap->head, tap->n - tap->ready);
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Reads from the client. A negative result is what the function that libmicrohttpd calls would
  * say. */
@@ -187,7 +189,8 @@ struct tap_turn { /* one call of libmicrohttpd */
     bool dry; /* the socket has no more for now */
 };
 
-/* Reads once, behind what is kept or into the caller's buffer. Returns what tap_read() did; or 1 and more when bytes were judged. */
+/* Reads once, behind what is kept or into the caller's buffer. Returns what tap_read() did; or 1
+ * and more when bytes were judged. */
 static ssize_t tap_step(struct head_tap *t, int fd, struct tap_turn *turn)
 {
     bool own = t->kept || turn->n - turn->out < ROOM_MIN;
@@ -239,7 +242,7 @@ static ssize_t tap_fill(struct head_tap *t, int fd, char *p, size_t n)
     }
 }
 
-/* ---- what libmicrohttpd calls ---------------------------------------------------------------------------------------- */
+/* ---- what libmicrohttpd calls ---- */
 
 ssize_t head_tap_recv(int fd, void *buf, size_t n, int flags)
 {
@@ -261,10 +264,10 @@ ssize_t head_tap_record_recv(gnutls_session_t session, void *buf, size_t n)
     return tap_fill(t, fd, buf, n);
 }
 
-/* ---- the check at start ---------------------------------------------------------------------------------------------- */
+/* ---- the check at start ---- */
 
-static enum MHD_Result check_handler(void *cls, struct MHD_Connection *c, const char *url, const char *method,
-    const char *version, const char *data, size_t *n, void **request)
+static enum MHD_Result check_handler(void *cls, struct MHD_Connection *c, const char *url,
+    const char *method, const char *version, const char *data, size_t *n, void **request)
 {
     (void)cls, (void)c, (void)url, (void)method, (void)version, (void)data, (void)n, (void)request;
     return MHD_NO;
@@ -275,8 +278,8 @@ struct check {
     bool seen; /* what came was judged by it */
 };
 
-static void check_peer(
-    void *cls, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code)
+static void check_peer(void *cls, struct MHD_Connection *c, void **socket_context,
+    enum MHD_ConnectionNotificationCode code)
 {
     int fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     struct check *check = cls;
@@ -301,8 +304,8 @@ static bool reads_by_tap(void)
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
         return false;
-    d = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, check_handler, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, check_peer, &check, MHD_OPTION_END);
+    d = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, check_handler,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, check_peer, &check, MHD_OPTION_END);
     if (d && MHD_add_connection(d, pair[0], &address, sizeof(address)) == MHD_YES &&
         write(pair[1], broken, sizeof(broken) - 1) == (ssize_t)sizeof(broken) - 1) {
         for (int i = 0; i < 8 && !check.seen; i++)
@@ -319,15 +322,15 @@ static bool reads_by_tap(void)
 bool head_tap_check(bool tls, const char **ret_why)
 {
     if (dlsym(RTLD_DEFAULT, "recv") != (void *)head_tap_recv || !reads_by_tap()) {
-        *ret_why =
-            "libmicrohttpd does not read by the program's recv(), so that requests can't be judged: link it as a "
-            "shared library, without -Bsymbolic, and preload no library that brings recv()";
+        *ret_why = "libmicrohttpd does not read by the program's recv(), so that requests can't be "
+                   "judged: link it as a shared library, without -Bsymbolic, and preload no "
+                   "library that brings recv()";
         return false;
     }
     if (tls && dlsym(RTLD_DEFAULT, "gnutls_record_recv") != (void *)head_tap_record_recv) {
         *ret_why =
-            "libmicrohttpd does not read by the program's gnutls_record_recv(), so that requests can't be judged: link "
-            "it and GnuTLS as shared libraries, without -Bsymbolic";
+            "libmicrohttpd does not read by the program's gnutls_record_recv(), so that "
+            "requests can't be judged: link it and GnuTLS as shared libraries, without -Bsymbolic";
         return false;
     }
     return true;

@@ -1,10 +1,12 @@
-/* head_tap.h - stands between the sockets of clients and libmicrohttpd: what the library reads has gone through head.h.
+/* head_tap.h - stands between the sockets of clients and libmicrohttpd: what the library reads
+ * has gone through head.h.
  *
- * The library reads by recv() and gnutls_record_recv(), which the program defines itself: the dynamic linker gives the library the
- * program's. They know the descriptors of clients; for all others they are what they were. This costs no system call; a socket pair
- * before each connection costs four for a request. head_tap_check() proves at start that it is so, and a request that the filter did
- * not let through is refused (exchange.c). docs/http.md section "How". All of it: [loop]
- */
+ * The library reads by recv() and gnutls_record_recv(), which the program defines itself: the
+ * dynamic linker gives the library the program's. They know the descriptors of clients; for all
+ * others they are what they were. This costs no system call; a socket pair before each
+ * connection costs four for a request. head_tap_check() proves at start that it is so, and a
+ * request that the filter did not let through is refused (exchange.c). docs/http.md section
+ * "How". All of it: [loop] */
 #ifndef WHARF_HTTP_HEAD_TAP_H
 #define WHARF_HTTP_HEAD_TAP_H
 
@@ -13,7 +15,9 @@
 struct head_tap { /* of a connection */
     struct head head;
     void *tls; /* its gnutls_session_t, or NULL */
-    char *kept; /* owned: canonical bytes that found no room yet, or the beginning of a head or line; NULL: nothing */
+    /* owned: canonical bytes that found no room yet, or the beginning of a head or line; NULL:
+     * nothing */
+    char *kept;
     size_t ready, n, cap; /* bytes of `kept` that are canonical, all of them, its room */
     size_t dropped; /* bytes that came behind the end */
 };

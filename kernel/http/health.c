@@ -1,9 +1,10 @@
 /* health.c - see health.h.
  *
- * Not ready is a worker whose requests would fail: the database is away or takes no new connection, its role or grants are missing, files or
- * the data folder can't be written, or all workers of a kind are down. What only makes the server poorer (one of several workers is down, log
- * lines are lost) is told, and it stays ready: a machine that serves half as fast is better than none.
- */
+ * Not ready is a worker whose requests would fail: the database is away or takes no new
+ * connection, its role or grants are missing, files or the data folder can't be written, or all
+ * workers of a kind are down. What only makes the server poorer (one of several workers is down,
+ * log lines are lost) is told, and it stays ready: a machine that serves half as fast is better
+ * than none. */
 #include "http/health.h"
 
 #include <errno.h>
@@ -57,7 +58,7 @@ struct health *health_new(const struct engine *e, const char *database)
     return h;
 }
 
-/* ---- looking; on the side thread -------------------------------------------------------------------------------------- */
+/* ---- looking; on the side thread ---- */
 
 /* Sets the state of a check. It is logged when trouble begins and when it ends. */
 static void set_check(struct health *h, enum check c, const char *text)
@@ -80,7 +81,8 @@ static void connect_trouble(const char *message, char out[TEXT])
     const char *fatal = strstr(message, "FATAL:");
     const char *says = fatal ? fatal + 6 + strspn(fatal + 6, " ") : "it does not answer";
 
-    snprintf(out, TEXT, "the database takes no new connection: %.*s", (int)strcspn(says, "\n"), says);
+    snprintf(
+        out, TEXT, "the database takes no new connection: %.*s", (int)strcspn(says, "\n"), says);
 }
 
 /* Tries a new connection, only when a connection of this worker could not be made: one that has
@@ -101,19 +103,22 @@ static void look_at_connections(struct health *h)
     set_check(h, CHECK_CONNECTIONS, text);
 }
 
-/* A restore brings tables back, and not the roles of the cluster; without owners and privileges not the grants either. */
-static const char role_sql[] = "SELECT CASE WHEN r.oid IS NULL THEN 'the role wharf_plugin is missing'"
-                               " WHEN NOT pg_has_role(current_user, r.oid, 'MEMBER') THEN format('%I is no member of "
-                               "the role wharf_plugin', current_user)"
-                               " END FROM (SELECT (SELECT oid FROM pg_roles WHERE rolname = 'wharf_plugin') AS oid) r";
+/* A restore brings tables back, and not the roles of the cluster; without owners and privileges
+ * not the grants either. */
+static const char role_sql[] =
+    "SELECT CASE WHEN r.oid IS NULL THEN 'the role wharf_plugin is missing'"
+    " WHEN NOT pg_has_role(current_user, r.oid, 'MEMBER') THEN format('%I is no member of "
+    "the role wharf_plugin', current_user) END FROM (SELECT (SELECT oid FROM pg_roles WHERE "
+    "rolname = 'wharf_plugin') AS oid) r";
 static const char grant_sql[] =
     "SELECT format('the role wharf_plugin has no rights on %I.%I', n.nspname, c.relname)"
-    " FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT "
-    "c.relispartition"
-    " CROSS JOIN (SELECT oid FROM pg_roles WHERE rolname = 'wharf_plugin') r"
+    " FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') "
+    "AND NOT c.relispartition CROSS JOIN (SELECT oid FROM pg_roles WHERE rolname = 'wharf_plugin') "
+    "r"
     " WHERE (n.nspname = ANY (string_to_array($1, ',')) OR (n.nspname = 'wharf' AND"
     " obj_description(c.oid, 'pg_class') = 'wharf:served'))"
-    " AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') AND has_table_privilege(r.oid, c.oid, 'SELECT'))"
+    " AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') AND has_table_privilege(r.oid, c.oid, "
+    "'SELECT'))"
     " ORDER BY n.nspname, c.relname LIMIT 1";
 
 /* Reads the first value that a statement answers, or nothing. Returns false when it failed. */
@@ -142,7 +147,8 @@ static void look_at_roles(struct health *h, PGconn *pg)
     if (good && !text[0])
         good = ask_text(pg, grant_sql, names.n ? names.p : "", text);
     if (good && text[0])
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "; `wharf migrate` gives them anew");
+        snprintf(
+            text + strlen(text), sizeof(text) - strlen(text), "; `wharf migrate` gives them anew");
     if (good)
         set_check(h, CHECK_ROLES, text);
     buf_done(&names);
@@ -204,7 +210,7 @@ void health_look(struct health *h, PGconn *pg)
     }
 }
 
-/* ---- telling; on the event loop --------------------------------------------------------------------------------------- */
+/* ---- telling; on the event loop ---- */
 
 /* What keeps requests from being served, and what only makes the server poorer. */
 struct verdict {
@@ -267,8 +273,9 @@ static void judge_logs(const struct board *b, struct verdict *v)
         int64_t last = atomic_load(&b->disk.last_us[i]);
 
         if (last && now - last < LOST_US)
-            buf_addf(&v->poorer, "lines of the %s are lost: %s (%llu so far)\n", i == DISK_LOG ? "log" : "access log",
-                strerror(atomic_load(&b->disk.error[i])), (unsigned long long)atomic_load(&b->disk.lost[i]));
+            buf_addf(&v->poorer, "lines of the %s are lost: %s (%llu so far)\n",
+                i == DISK_LOG ? "log" : "access log", strerror(atomic_load(&b->disk.error[i])),
+                (unsigned long long)atomic_load(&b->disk.lost[i]));
     }
 }
 
@@ -333,12 +340,14 @@ static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const
         jw_z(&w, check_names[i], wrong[i][0] ? wrong[i] : "ok");
     write_lines(&w, "not_ready_because", &v->against);
     write_lines(&w, "degraded", &v->poorer);
-    jw_raw(&w, "queue_age_seconds", arena_printf(req->arena, "%.3f", (double)queue_age_ms(e->board) / 1000));
+    jw_raw(&w, "queue_age_seconds",
+        arena_printf(req->arena, "%.3f", (double)queue_age_ms(e->board) / 1000));
     jw_open(&w, "modules", '{');
     for (size_t i = 0; i < e->n_plugins; i++)
         jw_z(&w, e->plugins[i].name, "ok");
     for (size_t i = 0; i < e->n_absent; i++)
-        jw_z(&w, e->absent[i].manifest->name, e->absent[i].quarantined ? "quarantined" : "unavailable");
+        jw_z(&w, e->absent[i].manifest->name,
+            e->absent[i].quarantined ? "quarantined" : "unavailable");
     jw_close(&w, '}');
     jw_close(&w, '}');
 }

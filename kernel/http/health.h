@@ -1,7 +1,8 @@
-/* health.h - can requests be served? What a worker finds out about its surroundings, for GET /readyz (docs/operation.md 'Readiness').
+/* health.h - can requests be served? What a worker finds out about its surroundings, for GET
+ * /readyz (docs/operation.md 'Readiness').
  *
- * Looked at by the worker's side thread (notifier.c), so that a probe costs no request anything; told by the event loop.
- */
+ * Looked at by the worker's side thread (notifier.c), so that a probe costs no request anything;
+ * told by the event loop. */
 #ifndef WHARF_HTTP_HEALTH_H
 #define WHARF_HTTP_HEALTH_H
 

@@ -1,5 +1,6 @@
-/* http_access.c - one JSON line per request, written once per turn of the loop (docs/spec/01-platform.md section 17 'Access log'), and the
- * metrics of its route. Never the key, query values, or bodies. */
+/* http_access.c - one JSON line per request, written once per turn of the loop
+ * (docs/spec/01-platform.md section 17 'Access log'), and the metrics of its route. Never the
+ * key, query values, or bodies. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,17 +37,19 @@ static const char *client_address(struct exchange *x, char text[IP_TEXT])
     return text;
 }
 
-/* ---- the request log --------------------------------------------------------------------------------------------- */
+/* ---- the request log ---- */
 
-/* Writes and errors always, other reads when that is set; of requests whose organization is known. */
+/* Writes and errors always, other reads when that is set; of requests whose organization is
+ * known. */
 static bool kept(const struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
 
     if (!x->server->requests || !req->who || !req->who->organization.n || !req->method)
         return false;
-    return x->answer_status >= 400 || x->server->config->request_log_reads || !strcmp(req->method, "POST") ||
-           !strcmp(req->method, "DELETE") || !strcmp(req->method, "PUT");
+    return x->answer_status >= 400 || x->server->config->request_log_reads ||
+           !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE") ||
+           !strcmp(req->method, "PUT");
 }
 
 /* Returns the beginning of a long text, whole characters. */
@@ -88,7 +91,8 @@ static void ids_of_path(const struct wharf_req *req, struct request_line *l)
         l->parent_id = req->params[0];
 }
 
-/* Says who may see the request's line: it shows what its key could see, so it is for who reaches and reads as much. */
+/* Says who may see the request's line: it shows what its key could see, so it is for who reaches
+ * and reads as much. */
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
     l->areas = request_areas(req);
@@ -102,8 +106,9 @@ static void request_line(struct exchange *x, int64_t us)
     struct wharf_req *req = &x->req;
     const struct principal *who = req->who;
     bool bodies = x->answer_status >= 400 || (strcmp(req->method, "GET") != 0 && !x->head_only);
-    struct request_line l = {
-        .organization = who->organization, .id = str_z(req->request_id), .method = str_z(req->method)};
+    struct request_line l = {.organization = who->organization,
+        .id = str_z(req->request_id),
+        .method = str_z(req->method)};
     const char *agent = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "User-Agent");
     char ip[IP_TEXT];
     struct buf b;
@@ -163,7 +168,8 @@ void access_line(struct exchange *x)
     jw_z(&w, "route", req->route ? req->route->pattern : NULL);
     jw_int(&w, "status", x->answer_status);
     jw_z(&w, "code", req->n_problems ? req->problems[0].code : NULL);
-    jw_raw(&w, "ms", arena_printf(req->arena, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000));
+    jw_raw(&w, "ms",
+        arena_printf(req->arena, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000));
     jw_int(&w, "bytes", (int64_t)x->answer_bytes);
     if (req->who && req->who->key_id.n)
         jw_str(&w, "key", req->who->key_id);
@@ -217,6 +223,6 @@ void access_renew(struct server *s)
     if (s->access_fd > STDERR_FILENO)
         good = log_file_renew(file, s->access_fd);
     if (!good || !log_reopen(s->config->log_file))
-        log_warn(
-            "log.not_opened", "%s: %s; the old one is used on", good ? s->config->log_file : file, strerror(errno));
+        log_warn("log.not_opened", "%s: %s; the old one is used on",
+            good ? s->config->log_file : file, strerror(errno));
 }

@@ -1,4 +1,5 @@
-/* http_address.c - who the client is: the peer's address, or what trusted proxies say of it (docs/spec/01-platform.md section 5). */
+/* http_address.c - who the client is: the peer's address, or what trusted proxies say of it
+ * (docs/spec/01-platform.md section 5). */
 #include <netinet/in.h>
 
 #include "http/exchange.h"
@@ -14,16 +15,17 @@ bool networks_have(const struct networks *list, const struct ip *ip)
     return false;
 }
 
-bool networks_read(
-    const struct config_list *from, const char *setting, struct arena *a, struct networks *ret, wharf_str *ret_error)
+bool networks_read(const struct config_list *from, const char *setting, struct arena *a,
+    struct networks *ret, wharf_str *ret_error)
 {
     ret->items = ARENA_ARRAY(a, struct network, from->count);
     ret->n = from->count;
     for (size_t i = 0; i < from->count; i++) {
         if (network_parse(from->items[i], &ret->items[i]))
             continue;
-        *ret_error = arena_printf(
-            a, "%s: \"%s\" is neither an address nor a network such as 10.0.0.0/8", setting, from->items[i]);
+        *ret_error = arena_printf(a,
+            "%s: \"%s\" is neither an address nor a network such as 10.0.0.0/8", setting,
+            from->items[i]);
         return false;
     }
     return true;

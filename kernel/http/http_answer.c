@@ -1,4 +1,5 @@
-/* http_answer.c - the envelope, problem details, headers, gzip (docs/spec/01-platform.md sections 1 and 2.4). */
+/* http_answer.c - the envelope, problem details, headers, gzip (docs/spec/01-platform.md
+ * sections 1 and 2.4). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -55,15 +56,14 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
         return;
     add(r, "Access-Control-Allow-Origin", x->origin.p);
     add(r, "Access-Control-Expose-Headers",
-        "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, Cache-Control, RateLimit, "
-        "RateLimit-Policy, "
-        "Retry-After, Location, Deprecation, Sunset, Link, Preference-Applied, Idempotent-Replayed");
+        "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, "
+        "Cache-Control, RateLimit, RateLimit-Policy, Retry-After, Location, Deprecation, Sunset, "
+        "Link, Preference-Applied, Idempotent-Replayed");
     if (!strcmp(x->req.method, "OPTIONS")) {
         add(r, "Access-Control-Allow-Methods", x->allow);
         add(r, "Access-Control-Allow-Headers",
-            "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Prefer, "
-            "SVC-Datetime-Format, "
-            "X-Request-Id");
+            "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, "
+            "If-None-Match, Prefer, SVC-Datetime-Format, X-Request-Id");
         add(r, "Access-Control-Max-Age", "7200");
     }
 }
@@ -177,7 +177,8 @@ static struct MHD_Response *raw_response(struct exchange *x, int status, struct 
     }
     x->answer_bytes = text.n;
     *body = (struct body){*b, x->server};
-    r = MHD_create_response_from_buffer_with_free_callback_cls(text.n, (void *)text.p, body_over, body);
+    r = MHD_create_response_from_buffer_with_free_callback_cls(
+        text.n, (void *)text.p, body_over, body);
     common_headers(x, r, status);
     return r;
 }
@@ -223,12 +224,14 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
         add(r, "Content-Type", req->raw_type);
         if (req->page) {
             add(r, "Content-Security-Policy",
-                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri "
+                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
+                "frame-ancestors 'none'; base-uri "
                 "'none'");
             add(r, "Referrer-Policy", "no-referrer");
         }
     } else {
-        add(r, "Content-Type", problem ? "application/problem+json" : "application/json; charset=utf-8");
+        add(r, "Content-Type",
+            problem ? "application/problem+json" : "application/json; charset=utf-8");
         add(r, "SVC-Datetime-Format", datetime_headers[req->datetime_format]);
     }
     if (packed)
@@ -254,7 +257,8 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
         status = 500;
     }
     if (req->stream && !req->n_problems && address_allowed(x)) {
-        r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT) : stream_response(x);
+        r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT)
+                         : stream_response(x);
         if (r) {
             add(r, "Content-Type", "text/event-stream; charset=utf-8");
             add(r, "X-Accel-Buffering", "no");
@@ -289,7 +293,8 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
 static void send_and_close_ours(struct peer *p, wharf_str text)
 {
     if (tls_send(p->tls, p->fd, text.p, text.n))
-        tls_end(p->tls, p->fd); /* what still comes is read and dropped, so that the answer is not lost with a reset */
+        /* what still comes is read and dropped, so that the answer is not lost with a reset */
+        tls_end(p->tls, p->fd);
     else
         shutdown(p->fd, SHUT_RDWR); /* also in the middle of a handshake */
 }
@@ -300,9 +305,10 @@ static void options_raw(struct exchange *x)
     struct buf out;
 
     buf_init(&out, 4096);
-    buf_addf(&out, "HTTP/1.1 204 No Content\r\nAllow: %s\r\nRequest-Id: %s\r\n", x->allow ? x->allow : "OPTIONS",
-        x->req.request_id);
-    BUF_LIT(&out, "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
+    buf_addf(&out, "HTTP/1.1 204 No Content\r\nAllow: %s\r\nRequest-Id: %s\r\n",
+        x->allow ? x->allow : "OPTIONS", x->req.request_id);
+    BUF_LIT(&out,
+        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n");
     x->answer_status = 204;
     x->answer_bytes = 0;
     send_and_close_ours(x->peer, buf_str(&out));
@@ -331,8 +337,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
         envelope_write(&body, req, status);
     buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, phrase(status),
         req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
-    buf_addf(
-        &out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n", datetime_headers[req->datetime_format], req->request_id);
+    buf_addf(&out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n",
+        datetime_headers[req->datetime_format], req->request_id);
     if (req->client_request_id.n)
         buf_addf(&out, "X-Request-Id: %s\r\n", req->client_request_id.p);
     if (req->who && req->who->organization.n)
@@ -344,7 +350,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
     if (status == 401)
         BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
     buf_addf(&out,
-        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\nContent-Length: "
+        "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: "
+        "close\r\nContent-Length: "
         "%zu\r\n\r\n",
         body.n);
     if (!x->head_only)
@@ -391,7 +398,8 @@ void answer_late(struct exchange *x)
 void answer_unsent(struct peer *p)
 {
     static const char body[] =
-        "{\"data\":null,\"message\":\"The request was not sent within the time limit\",\"status\":408,"
+        "{\"data\":null,\"message\":\"The request was not sent within the time "
+        "limit\",\"status\":408,"
         "\"code\":\"request.timeout\",\"errors\":[],\"pagination\":null,\"endpoint\":\"\"}";
     char id[ID_MAX];
     struct buf out;
@@ -399,8 +407,10 @@ void answer_unsent(struct peer *p)
     id_new("req", clock_now_us(), id);
     buf_init(&out, 4096);
     buf_addf(&out,
-        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json; charset=utf-8\r\nSVC-Datetime-Format: %s\r\n"
-        "Request-Id: %s\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        "HTTP/1.1 408 Request Timeout\r\nContent-Type: application/json; "
+        "charset=utf-8\r\nSVC-Datetime-Format: %s\r\n"
+        "Request-Id: %s\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: "
+        "nosniff\r\n"
         "Content-Length: %zu\r\n\r\n%s",
         datetime_headers[DATETIME_ISO], id, sizeof(body) - 1, body);
     send_and_close_ours(p, buf_str(&out));

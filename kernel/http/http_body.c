@@ -1,4 +1,5 @@
-/* http_body.c - the request's body and query, decoded and parsed (docs/spec/01-platform.md section 2.3). */
+/* http_body.c - the request's body and query, decoded and parsed (docs/spec/01-platform.md
+ * section 2.3). */
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -24,7 +25,8 @@ static bool inflate_body(struct exchange *x, struct buf *out)
     }
     inflateEnd(&z);
     if (out->failed)
-        req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes when decompressed", x->body_limit);
+        req_fail(&x->req, "body.too_large", NULL,
+            "The body has more than %zu bytes when decompressed", x->body_limit);
     else if (r != Z_STREAM_END || z.avail_in)
         req_fail(&x->req, "body.malformed", NULL, "The body is not one complete gzip stream");
     return r == Z_STREAM_END && !z.avail_in && !out->failed;
@@ -37,7 +39,8 @@ bool raw_body(const struct route *r)
     return r->declared && r->declared->flags & WHARF_R_RAW_BODY;
 }
 
-static enum MHD_Result keep_line(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result keep_line(
+    void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct wharf_req *req = cls;
     struct header_line *line = &req->lines[req->n_lines];
@@ -51,7 +54,8 @@ static enum MHD_Result keep_line(void *cls, enum MHD_ValueKind kind, const char 
         for (size_t i = 0; i < n; i++)
             shown[i] = (unsigned char)shown[i] < 0x80 ? shown[i] : '?';
     }
-    *line = (struct header_line){name[0] == HEAD_COOKIE ? str_z("Cookie") : arena_dupz(req->arena, name), {shown, n}};
+    *line = (struct header_line){
+        name[0] == HEAD_COOKIE ? str_z("Cookie") : arena_dupz(req->arena, name), {shown, n}};
     req->n_lines++;
     return MHD_YES;
 }
@@ -85,16 +89,17 @@ static bool parse_body(struct exchange *x, wharf_str text)
         return true;
     req->body = json_parse(req->arena, req->body_text, &e);
     if (!req->body && e.no_memory) {
-        req_fail(
-            req, "request.too_large", NULL, "The body has more values than one request may have; send less at once");
+        req_fail(req, "request.too_large", NULL,
+            "The body has more values than one request may have; send less at once");
         return false;
     }
     if (!req->body) {
-        req_fail(req, "body.malformed", NULL, "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message,
-            e.offset);
+        req_fail(req, "body.malformed", NULL,
+            "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message, e.offset);
         return false;
     }
-    if (req->body->type != JSON_OBJECT && !(req->route->array_body && req->body->type == JSON_ARRAY)) {
+    if (req->body->type != JSON_OBJECT &&
+        !(req->route->array_body && req->body->type == JSON_ARRAY)) {
         req_fail(req, "body.malformed", NULL, "The body's top level must be an object");
         return false;
     }
@@ -127,9 +132,11 @@ bool read_body(struct exchange *x)
     }
     if (!ok)
         return false;
-    if (req->raw_query.n && !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
+    if (req->raw_query.n &&
+        !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE) {
-        req_problem(req, "param.invalid", bad, NULL, str_z("A parameter has a broken %-escape or is not UTF-8"));
+        req_problem(req, "param.invalid", bad, NULL,
+            str_z("A parameter has a broken %-escape or is not UTF-8"));
         return false;
     }
     return true;

@@ -1,38 +1,48 @@
-/* http_catalogue.c - what this server is made of, and how its API changed: GET /v1/modules, GET /v1/changes (docs/spec/01-platform.md
- * section 17). The changes are data: changes.json, newest first. */
+/* http_catalogue.c - what this server is made of, and how its API changed: GET /v1/modules, GET
+ * /v1/changes (docs/spec/01-platform.md section 17). The changes are data: changes.json, newest
+ * first. */
 #include "http/api_changes.h" /* generated from changes.json */
 #include "http/http_routes.h"
 #include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
 
-static const char modules_doc[] =
-    "{\"summary\": \"The configured modules\", \"tag\": \"System\", \"location\": \"none\", \"response\": {\"type\": "
-    "\"array\", \"items\": "
-    "{\"type\":"
-    " \"object\", \"required\": [\"object\", \"name\", \"version\", \"abi\", \"areas\", \"status\", \"routes\"], "
-    "\"properties\":"
-    " {\"object\": {\"const\": \"module\"}, \"name\": {\"type\": \"string\"}, \"version\": {\"type\": \"string\"}, "
-    "\"abi\":"
-    " {\"type\": \"string\"}, \"areas\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, \"status\": "
-    "{\"type\":"
-    " \"string\", \"enum\": [\"ok\", \"quarantined\", \"unavailable\"]}, \"routes\": {\"type\": \"array\", \"items\": "
-    "{\"type\": \"string\"}}}}}}";
-static const char changes_doc[] =
-    "{\"summary\": \"Announced changes of the API\", \"tag\": \"System\", \"location\": \"none\", \"response\": "
-    "{\"type\": \"array\", "
-    "\"items\": {\"type\":"
-    " \"object\", \"required\": [\"id\", \"date\", \"effective_at\", \"area\", \"breaking\", \"summary\", "
-    "\"migration\"],"
-    " \"properties\": {\"id\": {\"type\": \"string\"}, \"date\": {\"type\": \"string\", \"format\": \"date-time\"},"
-    " \"effective_at\": {\"type\": \"string\", \"format\": \"date-time\"}, \"area\": {\"type\": \"string\"}, "
-    "\"breaking\":"
-    " {\"type\": \"boolean\"}, \"summary\": {\"type\": \"string\"}, \"migration\": {\"type\": \"string\"}}}}}";
+static const char modules_doc[] = "{\"summary\": \"The configured modules\", \"tag\": \"System\", "
+                                  "\"location\": \"none\", \"response\": {\"type\": "
+                                  "\"array\", \"items\": "
+                                  "{\"type\":"
+                                  " \"object\", \"required\": [\"object\", \"name\", \"version\", "
+                                  "\"abi\", \"areas\", \"status\", \"routes\"], "
+                                  "\"properties\":"
+                                  " {\"object\": {\"const\": \"module\"}, \"name\": {\"type\": "
+                                  "\"string\"}, \"version\": {\"type\": \"string\"}, "
+                                  "\"abi\":"
+                                  " {\"type\": \"string\"}, \"areas\": {\"type\": \"array\", "
+                                  "\"items\": {\"type\": \"string\"}}, \"status\": "
+                                  "{\"type\":"
+                                  " \"string\", \"enum\": [\"ok\", \"quarantined\", "
+                                  "\"unavailable\"]}, \"routes\": {\"type\": \"array\", \"items\": "
+                                  "{\"type\": \"string\"}}}}}}";
+static const char changes_doc[] = "{\"summary\": \"Announced changes of the API\", \"tag\": "
+                                  "\"System\", \"location\": \"none\", \"response\": "
+                                  "{\"type\": \"array\", "
+                                  "\"items\": {\"type\":"
+                                  " \"object\", \"required\": [\"id\", \"date\", \"effective_at\", "
+                                  "\"area\", \"breaking\", \"summary\", "
+                                  "\"migration\"],"
+                                  " \"properties\": {\"id\": {\"type\": \"string\"}, \"date\": "
+                                  "{\"type\": \"string\", \"format\": \"date-time\"},"
+                                  " \"effective_at\": {\"type\": \"string\", \"format\": "
+                                  "\"date-time\"}, \"area\": {\"type\": \"string\"}, "
+                                  "\"breaking\":"
+                                  " {\"type\": \"boolean\"}, \"summary\": {\"type\": \"string\"}, "
+                                  "\"migration\": {\"type\": \"string\"}}}}}";
 
 void answer_whole_list(struct wharf_req *req, size_t n, const char *what)
 {
     req_respond(req, 200, arena_printf(req->arena, "%zu %s retrieved", n, what));
-    req->pagination = arena_printf(req->arena, "{\"page\":1,\"limit\":%zu,\"has_more\":false}", n ? n : 1);
+    req->pagination = arena_printf(
+        req->arena, "{\"page\":1,\"limit\":%zu,\"has_more\":false}", n ? n : 1);
 }
 
 static void write_module(struct wharf_req *req, const struct plugin *p)
@@ -43,7 +53,8 @@ static void write_module(struct wharf_req *req, const struct plugin *p)
     jw_z(&req->w, "object", "module");
     jw_z(&req->w, "name", p->name);
     jw_z(&req->w, "version", p->manifest->version);
-    jw_str(&req->w, "abi", arena_printf(req->arena, "%u.%u", p->manifest->abi_major, p->manifest->abi_minor));
+    jw_str(&req->w, "abi",
+        arena_printf(req->arena, "%u.%u", p->manifest->abi_major, p->manifest->abi_minor));
     jw_open(&req->w, "areas", '[');
     for (size_t i = 0; i < e->areas.count; i++) {
         if (engine_owns_area(e, p, (int)i))
@@ -54,7 +65,8 @@ static void write_module(struct wharf_req *req, const struct plugin *p)
     jw_open(&req->w, "routes", '[');
     for (size_t i = 0; i < e->n_routes; i++) {
         if (e->routes[i].plugin == p)
-            jw_str(&req->w, NULL, arena_printf(req->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
+            jw_str(&req->w, NULL,
+                arena_printf(req->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
     }
     jw_close(&req->w, ']');
     jw_close(&req->w, '}');
@@ -92,7 +104,8 @@ static wharf_status list_modules(struct wharf_req *req, void *arg)
 static wharf_status list_changes(struct wharf_req *req, void *arg)
 {
     struct json_error e;
-    const struct wharf_json *all = json_parse(req->arena, (wharf_str){api_changes[0].text, api_changes[0].size}, &e);
+    const struct wharf_json *all = json_parse(
+        req->arena, (wharf_str){api_changes[0].text, api_changes[0].size}, &e);
 
     if (!all)
         return req_fail(req, "internal", NULL, "changes.json: %s", e.message);

@@ -1,4 +1,5 @@
-/* http_check.c - what can be refused from the headers alone, in the order of docs/spec/01-platform.md section 2.1. */
+/* http_check.c - what can be refused from the headers alone, in the order of
+ * docs/spec/01-platform.md section 2.1. */
 #include <stdlib.h>
 #include <strings.h>
 
@@ -28,9 +29,9 @@ static bool token_text(const char *s, size_t max)
 
 static void read_identity(struct exchange *x)
 {
-    const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent"), *range = header(x, "Range"),
-               *if_range = header(x, "If-Range"), *none_match = header(x, "If-None-Match"),
-               *last = header(x, "Last-Event-ID");
+    const char *client = header(x, "X-Request-Id"), *trace = header(x, "traceparent"),
+               *range = header(x, "Range"), *if_range = header(x, "If-Range"),
+               *none_match = header(x, "If-None-Match"), *last = header(x, "Last-Event-ID");
 
     if (range)
         x->req.wish.range = arena_dupz(x->req.arena, range);
@@ -138,7 +139,8 @@ struct codings { /* qualities; -1: not named */
     int gzip, identity, others;
 };
 
-static enum MHD_Result read_codings(void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
+static enum MHD_Result read_codings(
+    void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct codings *c = cls;
     struct range r;
@@ -209,7 +211,8 @@ static bool find_route(struct exchange *x, const char *method)
             req->status = 204;
             return false;
         }
-        req_fail(req, "method.not_allowed", NULL, "%s is not possible here; this path takes %s", method, allow.p);
+        req_fail(req, "method.not_allowed", NULL, "%s is not possible here; this path takes %s",
+            method, allow.p);
         return false;
     case ROUTE_NONE:
         break;
@@ -227,8 +230,8 @@ static bool in_service(struct exchange *x)
     if (!m)
         return true;
     x->req.retry_after = ABSENT_RETRY_S;
-    req_fail(&x->req, "module.unavailable", NULL, "The module %s is out of service at the moment; try again later",
-        m->manifest->name);
+    req_fail(&x->req, "module.unavailable", NULL,
+        "The module %s is out of service at the moment; try again later", m->manifest->name);
     return false;
 }
 
@@ -250,13 +253,14 @@ bool check_its_route(struct exchange *x)
 static void count_refusal(struct exchange *x, unsigned kind)
 {
     if (x->req.engine->board)
-        atomic_fetch_add_explicit(&x->req.engine->board->auth_failures[kind], 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(
+            &x->req.engine->board->auth_failures[kind], 1, memory_order_relaxed);
 }
 
 static unsigned refusal_kind(const char *code)
 {
-    static const char *const kinds[] = {"api_key.missing", "api_key.invalid", "api_key.expired", "api_key.revoked",
-        "principal.disabled", "scope_access", "location_access", "ip_access"};
+    static const char *const kinds[] = {"api_key.missing", "api_key.invalid", "api_key.expired",
+        "api_key.revoked", "principal.disabled", "scope_access", "location_access", "ip_access"};
 
     for (unsigned i = 0; i < 8; i++) {
         if (!strcmp(kinds[i], code))
@@ -308,7 +312,8 @@ void offer_missed(struct exchange *x)
  * *ret_code says why there is none. */
 static struct principal *find_principal(struct exchange *x, bool *ret_wait, const char **ret_code)
 {
-    struct auth_headers h = {header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
+    struct auth_headers h = {
+        header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
     struct wharf_req *req = &x->req;
 
     if (!req->who) {
@@ -374,8 +379,8 @@ static bool scope_ok(struct exchange *x)
 
     if (r->area < 0 || !x->req.who || x->req.who->levels[r->area] >= r->level)
         return true;
-    missing = arena_printf(
-        x->req.arena, "%s:%s", x->req.engine->areas.names[r->area], r->level == SCOPE_READ ? "read" : "write")
+    missing = arena_printf(x->req.arena, "%s:%s", x->req.engine->areas.names[r->area],
+        r->level == SCOPE_READ ? "read" : "write")
                   .p;
     count_refusal(x, 5);
     req_fail(&x->req, "scope_access", missing, "The API key lacks the scope %s", missing);
@@ -393,7 +398,8 @@ static bool charset_ok(const char *params)
 
     value += *value == '"';
     n = strcspn(value, "\"; \t");
-    return (n == 5 && !strncasecmp(value, "utf-8", n)) || (n == 4 && !strncasecmp(value, "utf8", n));
+    return (n == 5 && !strncasecmp(value, "utf-8", n)) ||
+           (n == 4 && !strncasecmp(value, "utf8", n));
 }
 
 static bool json_media_type(const char *type)
@@ -402,7 +408,8 @@ static bool json_media_type(const char *type)
 
     if (n < 16 || strncasecmp(type, "application/", 12) != 0)
         return false;
-    if (!(n == 16 && !strncasecmp(type + 12, "json", 4)) && strncasecmp(type + n - 5, "+json", 5) != 0)
+    if (!(n == 16 && !strncasecmp(type + 12, "json", 4)) &&
+        strncasecmp(type + n - 5, "+json", 5) != 0)
         return false;
     return charset_ok(type + n);
 }
@@ -473,7 +480,8 @@ static bool read_idempotency_key(struct exchange *x)
         x->req.idempotency_key = (wharf_str){key, k};
         return true;
     }
-    req_fail(&x->req, "param.invalid", "Idempotency-Key", "Idempotency-Key has 1 to 255 printable ASCII characters");
+    req_fail(&x->req, "param.invalid", "Idempotency-Key",
+        "Idempotency-Key has 1 to 255 printable ASCII characters");
     return false;
 }
 
@@ -499,12 +507,13 @@ static bool preferences_ok(struct exchange *x)
         }
     }
     if (!known)
-        req_fail(
-            &x->req, "param.invalid", "SVC-Datetime-Format", "SVC-Datetime-Format is iso_8601, epoch or epoch_millis");
+        req_fail(&x->req, "param.invalid", "SVC-Datetime-Format",
+            "SVC-Datetime-Format is iso_8601, epoch or epoch_millis");
     return known;
 }
 
 bool check_after_key(struct exchange *x)
 {
-    return scope_ok(x) && body_headers_ok(x) && acceptable(x) && preferences_ok(x) && read_idempotency_key(x);
+    return scope_ok(x) && body_headers_ok(x) && acceptable(x) && preferences_ok(x) &&
+           read_idempotency_key(x);
 }

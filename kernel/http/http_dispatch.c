@@ -1,4 +1,5 @@
-/* http_dispatch.c - a complete request goes down the lanes, to a worker thread, or is answered at once. See exchange.h. */
+/* http_dispatch.c - a complete request goes down the lanes, to a worker thread, or is answered
+ * at once. See exchange.h. */
 #include "http/body_reader.h"
 #include "http/exchange.h"
 
@@ -145,7 +146,8 @@ static void statement_done(struct lane_job *job, PGresult *result, const struct 
 
 /* Answers a request with one statement: nothing has to be kept, the result is read where it
  * lies. */
-static void only_statement_done(struct lane_job *job, PGresult *result, const struct db_error *error)
+static void only_statement_done(
+    struct lane_job *job, PGresult *result, const struct db_error *error)
 {
     struct exchange *x = job->arg;
 

@@ -43,7 +43,8 @@ static void run_openapi(struct wharf_req *req)
 static void run_event_schema(struct wharf_req *req)
 {
     wharf_str type;
-    const struct event_type *t = req_param(req, "type", &type) ? event_type_find(req->engine, type) : NULL;
+    const struct event_type *t = req_param(req, "type", &type) ? event_type_find(req->engine, type)
+                                                               : NULL;
 
     if (t)
         raw(req, 200, "application/schema+json; charset=utf-8", event_schema(req->arena, t));
@@ -51,7 +52,8 @@ static void run_event_schema(struct wharf_req *req)
         req_problem(req, "not_found", req->params[0], NULL, str_z(""));
 }
 
-static struct route *add(struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
+static struct route *add(
+    struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
 {
     struct route *r = vector_add(d->arena, &d->routes);
 
@@ -73,7 +75,8 @@ void kernel_routes_add(struct wharf_decl *d)
     add(d, "/livez", run_livez, true);
     add(d, "/readyz", run_readyz, true);
     add(d, "/healthz", run_readyz, true);
-    add(d, "/v1/openapi.json", run_openapi, false)->public_route = !d->engine->config->openapi_require_key;
+    add(d, "/v1/openapi.json", run_openapi, false)->public_route =
+        !d->engine->config->openapi_require_key;
     add(d, "/v1/schemas/events/:type", run_event_schema, false);
     add(d, "/metrics", run_metrics, true);
 }

@@ -1,4 +1,5 @@
-/* http_routes.h - the kernel's own routes: description, probes, metrics, clock, catalogues (docs/spec/01-platform.md section 17). */
+/* http_routes.h - the kernel's own routes: description, probes, metrics, clock, catalogues
+ * (docs/spec/01-platform.md section 17). */
 #ifndef WHARF_HTTP_HTTP_ROUTES_H
 #define WHARF_HTTP_HTTP_ROUTES_H
 

@@ -1,7 +1,8 @@
-/* limit.c - rate limits of a request, and the headers that tell of them (docs/spec/01-platform.md section 9). See process/limits.h.
+/* limit.c - rate limits of a request, and the headers that tell of them
+ * (docs/spec/01-platform.md section 9). See process/limits.h.
  *
- * All buckets of a request are charged; the emptiest answers. Leaves to others: how buckets work (process/limits.c).
- */
+ * All buckets of a request are charged; the emptiest answers. Leaves to others: how buckets work
+ * (process/limits.c). */
 #include <sodium.h>
 #include <stdio.h>
 
@@ -37,14 +38,17 @@ static bool is_write(const struct wharf_req *req)
     return !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE");
 }
 
-static void add(struct exchange *x, enum limit_reason reason, struct limit_rate rate, char kind, wharf_str id)
+static void add(
+    struct exchange *x, enum limit_reason reason, struct limit_rate rate, char kind, wharf_str id)
 {
     struct charge *c = &x->charges[x->n_charges];
 
     if (!rate.rate)
         return;
-    *c = (struct charge){.reason = reason, .rate = rate, .owner = owner_of(x->req.engine->board, kind, id.p, id.n)};
-    c->left = limit_take(&x->req.engine->board->limits, c->owner, &rate, x->server->turn_us, &c->wait_us);
+    *c = (struct charge){
+        .reason = reason, .rate = rate, .owner = owner_of(x->req.engine->board, kind, id.p, id.n)};
+    c->left = limit_take(
+        &x->req.engine->board->limits, c->owner, &rate, x->server->turn_us, &c->wait_us);
     x->n_charges++;
 }
 
@@ -54,11 +58,13 @@ static void add_of_route(struct exchange *x)
     const struct wharf_req *req = &x->req;
     const struct route *r = req->route;
     wharf_str owner = r->per_second ? req->who->key_id : req->who->organization;
-    struct limit_rate rate = r->per_second ? (struct limit_rate){r->per_second, r->burst, SECOND_US}
-                                           : (struct limit_rate){r->per_minute, r->per_minute, MINUTE_US};
+    struct limit_rate rate = r->per_second
+                                 ? (struct limit_rate){r->per_second, r->burst, SECOND_US}
+                                 : (struct limit_rate){r->per_minute, r->per_minute, MINUTE_US};
 
     if (rate.rate)
-        add(x, LIMIT_BY_ENDPOINT, rate, 'e', arena_printf(req->arena, "%.*s %s", STR_ARG(owner), r->pattern));
+        add(x, LIMIT_BY_ENDPOINT, rate, 'e',
+            arena_printf(req->arena, "%.*s %s", STR_ARG(owner), r->pattern));
 }
 
 /* Returns the charge with the fewest tokens; among empty ones the one that is empty longest. */
@@ -69,7 +75,8 @@ static const struct charge *emptiest(const struct exchange *x)
     for (size_t i = 0; i < x->n_charges; i++) {
         const struct charge *c = &x->charges[i];
 
-        if (!least || c->left < least->left || (c->left < 0 && c->left == least->left && c->wait_us > least->wait_us))
+        if (!least || c->left < least->left ||
+            (c->left < 0 && c->left == least->left && c->wait_us > least->wait_us))
             least = c;
     }
     return least;
@@ -94,7 +101,8 @@ bool limit_request(struct exchange *x)
 
     if (!who || x->n_charges || x->flight)
         return true;
-    add(x, LIMIT_BY_KEY, per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k', who->key_id);
+    add(x, LIMIT_BY_KEY, per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k',
+        who->key_id);
     if (is_write(req) && !who->test_mode)
         add(x, LIMIT_BY_WRITE, per_second(&c->rate_write), 'w', who->key_id);
     add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization), 'o', who->organization);
@@ -106,7 +114,8 @@ bool limit_request(struct exchange *x)
     if (!c->rate_concurrency)
         return true;
     x->flight = owner_of(req->engine->board, 'f', who->key_id.p, who->key_id.n);
-    if (limit_enter(&req->engine->board->limits, x->flight, x->server->boot->slot, c->rate_concurrency))
+    if (limit_enter(
+            &req->engine->board->limits, x->flight, x->server->boot->slot, c->rate_concurrency))
         return true;
     x->flight = 0;
     return refuse(x, LIMIT_BY_CONCURRENCY, SECOND_US);
@@ -142,8 +151,8 @@ bool limit_failure(struct exchange *x)
     if (!rate.rate || !client_ip(x, &ip) || networks_have(&x->server->exempt, &ip))
         return true;
     if (limit_take(&x->req.engine->board->limits,
-            owner_of(x->req.engine->board, 'i', ip.b, ip_is_v4(&ip) ? sizeof(ip.b) : 8), &rate, x->server->turn_us,
-            &wait_us) >= 0)
+            owner_of(x->req.engine->board, 'i', ip.b, ip_is_v4(&ip) ? sizeof(ip.b) : 8), &rate,
+            x->server->turn_us, &wait_us) >= 0)
         return true;
     return refuse(x, LIMIT_BY_IP, wait_us);
 }
@@ -174,10 +183,11 @@ void limit_headers(const struct exchange *x, struct MHD_Response *r)
         return;
     left = c->left > 0 ? c->left : 0;
     reset = (c->wait_us + SECOND_US - 1) / SECOND_US;
-    snprintf(text, sizeof(text), "\"%s\";q=%lld;w=%lld", limit_reasons[c->reason], (long long)c->rate.rate,
-        (long long)(c->rate.period_us / SECOND_US));
+    snprintf(text, sizeof(text), "\"%s\";q=%lld;w=%lld", limit_reasons[c->reason],
+        (long long)c->rate.rate, (long long)(c->rate.period_us / SECOND_US));
     MHD_add_response_header(r, "RateLimit-Policy", text);
-    snprintf(text, sizeof(text), "\"%s\";r=%lld;t=%lld", limit_reasons[c->reason], (long long)left, (long long)reset);
+    snprintf(text, sizeof(text), "\"%s\";r=%lld;t=%lld", limit_reasons[c->reason], (long long)left,
+        (long long)reset);
     MHD_add_response_header(r, "RateLimit", text);
     number_header(r, "RateLimit-Limit", c->rate.rate);
     number_header(r, "RateLimit-Remaining", left);

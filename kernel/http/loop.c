@@ -1,8 +1,9 @@
-/* loop.c - a web worker's event loop: libmicrohttpd driven from outside, the lanes, finished threads, time limits, draining.
+/* loop.c - a web worker's event loop: libmicrohttpd driven from outside, the lanes, finished
+ * threads, time limits, draining.
  *
- * One turn: what is ready is read (lanes, threads), answers are resumed, libmicrohttpd runs (which dispatches new requests), the
- * lanes send what was queued with one Sync, the access log is written. See docs/architecture.md 'The way of a request'.
- */
+ * One turn: what is ready is read (lanes, threads), answers are resumed, libmicrohttpd runs
+ * (which dispatches new requests), the lanes send what was queued with one Sync, the access log
+ * is written. See docs/architecture.md 'The way of a request'. */
 #include "http/body_reader.h"
 #include "http/loop.h"
 
@@ -22,9 +23,11 @@
 #include "util/time.h"
 
 enum {
-    LINGER_US = 1000000, /* a kept-alive connection may have a request on its way when a drain begins */
+    /* a kept-alive connection may have a request on its way when a drain begins */
+    LINGER_US = 1000000,
     KEEP_ALIVE_S = 60,
-    GRACE_S = 10, /* libmicrohttpd closes what stalls; what rests or is slow is closed before, by us */
+    /* libmicrohttpd closes what stalls; what rests or is slow is closed before, by us */
+    GRACE_S = 10,
     EVENTS = 64,
     TAG_MHD = 1,
     TAG_WAKE,
@@ -36,7 +39,8 @@ enum {
 
 static void *uri_seen(void *cls, const char *uri, struct MHD_Connection *c)
 {
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     struct exchange *x = exchange_new(cls, uri);
 
     if (x) {
@@ -46,7 +50,8 @@ static void *uri_seen(void *cls, const char *uri, struct MHD_Connection *c)
     return x;
 }
 
-static void completed(void *cls, struct MHD_Connection *c, void **con_cls, enum MHD_RequestTerminationCode code)
+static void completed(
+    void *cls, struct MHD_Connection *c, void **con_cls, enum MHD_RequestTerminationCode code)
 {
     struct exchange *x = *con_cls;
 
@@ -66,14 +71,15 @@ static void completed(void *cls, struct MHD_Connection *c, void **con_cls, enum 
     exchange_release(x);
 }
 
-static void peer_event(
-    void *cls, struct MHD_Connection *c, void **socket_context, enum MHD_ConnectionNotificationCode code)
+static void peer_event(void *cls, struct MHD_Connection *c, void **socket_context,
+    enum MHD_ConnectionNotificationCode code)
 {
     struct server *s = cls;
     struct peer *p = *socket_context;
 
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+            c, MHD_CONNECTION_INFO_CONNECTION_FD);
 
         p = calloc(1, sizeof(*p));
         if (!p)
@@ -113,26 +119,30 @@ static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd, const st
 {
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, tls->certificate},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key}, {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities},
-        {MHD_OPTION_END, 0, NULL}};
-    struct MHD_OptionItem socket[] = {{MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL}, {MHD_OPTION_END, 0, NULL}};
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, tls->key},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)tls_priorities}, {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem socket[] = {
+        {MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL}, {MHD_OPTION_END, 0, NULL}};
 
     if (tls->key)
         flags |= MHD_USE_TLS;
     else
         secure[0] = secure[3];
 
-    if (listen_fd < 0) { /* a second job worker, or no admin listener: it would make a socket of its own */
+    /* a second job worker, or no admin listener: it would make a socket of its own */
+    if (listen_fd < 0) {
         flags |= MHD_USE_NO_LISTEN_SOCKET;
         socket[0] = socket[1]; /* the option is refused beside that flag */
     }
-    return MHD_start_daemon(flags, 0, NULL, NULL, exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER, mhd_says, s,
-        MHD_OPTION_ARRAY, socket, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s, MHD_OPTION_NOTIFY_COMPLETED, completed, s,
-        MHD_OPTION_NOTIFY_CONNECTION, peer_event, s, MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
-        MHD_OPTION_CONNECTION_TIMEOUT, KEEP_ALIVE_S + GRACE_S + (unsigned)(s->config->header_timeout_ms / 1000),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_MEMORY_INCREMENT,
-        (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY,
-        secure, MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, NULL, NULL, exchange_handle, s, MHD_OPTION_EXTERNAL_LOGGER,
+        mhd_says, s, MHD_OPTION_ARRAY, socket, MHD_OPTION_URI_LOG_CALLBACK, uri_seen, s,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, s, MHD_OPTION_NOTIFY_CONNECTION, peer_event, s,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)s->config->connection_limit,
+        MHD_OPTION_CONNECTION_TIMEOUT,
+        KEEP_ALIVE_S + GRACE_S + (unsigned)(s->config->header_timeout_ms / 1000),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE,
+        1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
 }
 
 /* ---- epoll ---- */
@@ -152,7 +162,8 @@ static void lane_changed(void *arg, struct lane *lane)
     for (size_t i = 0; i < s->n_lanes; i++) {
         if (s->lanes[i] != lane)
             continue;
-        /* A closed descriptor leaves epoll by itself; a number may come back with another connection. */
+        /* A closed descriptor leaves epoll by itself; a number may come back with another
+         * connection. */
         watch_fd(s, lane_fd(lane), lane_events(lane), TAG_LANE + i);
     }
 }
@@ -160,12 +171,15 @@ static void lane_changed(void *arg, struct lane *lane)
 static void open_lanes(struct server *s)
 {
     const struct config *c = s->config;
-    size_t n = c->database_lanes < 3 ? 3 : c->database_lanes > LANES_MAX ? LANES_MAX : (size_t)c->database_lanes;
+    size_t n = c->database_lanes < 3           ? 3
+               : c->database_lanes > LANES_MAX ? LANES_MAX
+                                               : (size_t)c->database_lanes;
 
     for (size_t i = 0; i < n; i++) {
         enum lane_kind kind = i == 0 ? LANE_READ : i == 1 ? LANE_WRITE : LANE_SLOW;
 
-        s->lanes[i] = lane_new(kind, s->boot->database, c->database_prepared, c->statement_timeout_ms, lane_changed, s);
+        s->lanes[i] = lane_new(kind, s->boot->database, c->database_prepared,
+            c->statement_timeout_ms, lane_changed, s);
         s->n_lanes = i + 1;
     }
 }
@@ -190,10 +204,12 @@ bool server_start(struct server *s, int listen_fd, const char **ret_why)
     watch_fd(s, s->term_fd, EPOLLIN, TAG_TERM);
     open_lanes(s);
     /* the admin listener has little to ask; jobs have threads of their own */
-    s->threads = threads_start(s, s->boot->kind == WORKER_JOB ? 1 : (size_t)s->config->database_pool);
+    s->threads = threads_start(
+        s, s->boot->kind == WORKER_JOB ? 1 : (size_t)s->config->database_pool);
     if (!s->threads)
         return false;
-    s->reader = body_reader_start(s, &s->boot->board->workers[s->boot->slot].crumbs[threads_count(s->threads) + 1]);
+    s->reader = body_reader_start(
+        s, &s->boot->board->workers[s->boot->slot].crumbs[threads_count(s->threads) + 1]);
     return s->reader != NULL;
 }
 
@@ -221,7 +237,8 @@ static void take_finished(struct server *s)
             }
         }
         x->detached = false;
-        if (x->state == X_ON_THREAD && x->req.parked && !x->req.n_problems && !x->abandoned && s->streams) {
+        if (x->state == X_ON_THREAD && x->req.parked && !x->req.n_problems && !x->abandoned &&
+            s->streams) {
             x->state = X_PARKED;
             stream_hub_park(s->streams, x);
             continue;
@@ -251,7 +268,8 @@ static void check_exchange(struct server *s, struct exchange *x)
     if (x->suspended && !x->detached && s->turn_us > x->req.deadline_us) {
         x->detached = true; /* a thread or a statement goes on; nobody waits for it */
         answer_late(x);
-    } else if (x->state == X_NEW && s->turn_us - x->req.start_us > s->config->header_timeout_ms * 1000) {
+    } else if (x->state == X_NEW &&
+               s->turn_us - x->req.start_us > s->config->header_timeout_ms * 1000) {
         x->req.start_us = s->turn_us; /* once */
         answer_unsent(x->peer);
     } else if (x->state == X_BODY && !x->suspended && idle > s->config->body_timeout_ms * 1000) {
@@ -320,7 +338,8 @@ static void begin_drain(struct server *s)
     bool ends = atomic_load(&s->boot->board->stopping) != 0;
 
     s->draining = true;
-    epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->term_fd, NULL); /* nobody reads it: it would wake each turn from here on */
+    /* nobody reads it: it would wake each turn from here on */
+    epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, s->term_fd, NULL);
     s->accept_until_us = s->turn_us + (ends ? s->config->drain_accept_ms * 1000 : 0);
     s->drain_until_us = s->accept_until_us + s->config->drain_timeout_ms * 1000;
     log_info("worker.drain", "finishing %zu requests", s->in_flight);

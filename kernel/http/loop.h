@@ -1,4 +1,5 @@
-/* loop.h - the event loop of a web worker; the admin listener of a job worker is the same with fewer routes. */
+/* loop.h - the event loop of a web worker; the admin listener of a job worker is the same with
+ * fewer routes. */
 #ifndef WHARF_HTTP_LOOP_H
 #define WHARF_HTTP_LOOP_H
 

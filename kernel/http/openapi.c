@@ -1,4 +1,5 @@
-/* openapi.c - paths and operations of the description. openapi_schema.c writes the schemas. See openapi.h. */
+/* openapi.c - paths and operations of the description. openapi_schema.c writes the schemas. See
+ * openapi.h. */
 #include "http/openapi.h"
 
 #include <stdio.h>
@@ -35,8 +36,8 @@ static wharf_str template_of(struct arena *a, const char *pattern)
 
 /* ---- parameters ---- */
 
-static void parameter(
-    struct jw *w, const char *name, const char *in, bool required, const char *description, const char *schema)
+static void parameter(struct jw *w, const char *name, const char *in, bool required,
+    const char *description, const char *schema)
 {
     jw_open(w, NULL, '{');
     jw_z(w, "name", name);
@@ -50,11 +51,13 @@ static void parameter(
 
 static const char words_direction[] = "{\"type\":\"string\",\"enum\":[\"asc\",\"desc\"]}";
 static const char words_strategy[] = "{\"type\":\"string\",\"enum\":[\"match_any\",\"match_all\"]}";
-static const char words_total[] = "{\"type\":[\"boolean\",\"string\"],\"enum\":[true,false,\"estimated\"]}";
+static const char words_total[] =
+    "{\"type\":[\"boolean\",\"string\"],\"enum\":[true,false,\"estimated\"]}";
 static const struct {
     const char *name, *text, *schema; /* schema NULL: made in place, or text */
 } list_controls[] = {
-    {"page", "Page number from 1; not together with cursor", "{\"type\":\"integer\",\"minimum\":1}"},
+    {"page", "Page number from 1; not together with cursor",
+        "{\"type\":\"integer\",\"minimum\":1}"},
     {"limit", "Rows per page, or all for the list's maximum", NULL},
     {"cursor", "start, then pagination.next_cursor: walks a list of any size", NULL},
     {"direction", "asc or desc", words_direction},
@@ -67,7 +70,8 @@ static const struct {
 static const char *limit_schema(struct writer *o, const struct definition *d)
 {
     return arena_printf(o->e->arena,
-        "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":1,\"maximum\":%d},{\"type\":\"string\",\"enum\":[\"all\"]}],"
+        "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":1,\"maximum\":%d},{\"type\":\"string\","
+        "\"enum\":[\"all\"]}],"
         "\"default\":%d}",
         d->list.max, d->list.limit)
         .p;
@@ -111,7 +115,8 @@ static void list_parameters(struct writer *o, const struct definition *d)
 static bool first_with_flag(const struct definition *d, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
-        if (d->fields[k].include_flag && !strcmp(d->fields[k].include_flag, d->fields[i].include_flag))
+        if (d->fields[k].include_flag &&
+            !strcmp(d->fields[k].include_flag, d->fields[i].include_flag))
             return false;
     }
     return true;
@@ -148,7 +153,8 @@ static void parameters(struct writer *o, const struct route *r)
         list_parameters(o, r->resource->def);
     if (r->resource)
         include_parameters(o, r->resource->def);
-    for (const char *const *name = r->resource ? r->resource->def->params : NULL; name && *name; name++)
+    for (const char *const *name = r->resource ? r->resource->def->params : NULL; name && *name;
+         name++)
         parameter(&o->w, *name, "query", false, "Read by the rules of the resource", NULL);
     query_of_definition(o, r);
     jw_close(&o->w, ']');
@@ -196,8 +202,8 @@ static void request_body(struct writer *o, const struct route *r)
     if (body)
         schema_copy(w, "schema", body);
     else
-        reference(
-            w, "schema", r->kind == ROUTE_CREATE ? "Create" : "Update", schema_name(o->e->arena, r->resource->def));
+        reference(w, "schema", r->kind == ROUTE_CREATE ? "Create" : "Update",
+            schema_name(o->e->arena, r->resource->def));
     jw_close(w, '}');
     jw_close(w, '}');
     jw_close(w, '}');
@@ -282,7 +288,8 @@ static void success(struct writer *o, const struct route *r)
     int64_t status;
 
     if (!statuses || r->kind == ROUTE_CREATE)
-        success_status(o, r, r->kind == ROUTE_CREATE ? 201 : json_int_or(r->definition, "status", 200));
+        success_status(
+            o, r, r->kind == ROUTE_CREATE ? 201 : json_int_or(r->definition, "status", 200));
     for (const struct wharf_json *s = statuses ? statuses->child : NULL; s; s = s->next) {
         if (json_int(s, &status))
             success_status(o, r, status);
@@ -372,12 +379,14 @@ static wharf_str operation_id(struct arena *a, const struct route *r)
     char *p;
     wharf_str s;
 
-    /* each method of such a path is told apart by its own name; elsewhere a PUT stands alone, and its name is an old one */
+    /* each method of such a path is told apart by its own name; elsewhere a PUT stands alone,
+     * and its name is an old one */
     if (r->any_answer)
         s = arena_printf(a, "%s%s", method_key(r->method), r->pattern);
     else if (r->resource)
         return arena_printf(a, "%s%s_%s", verb_of(r),
-            r->n_params || r->pattern == r->resource->def->collection ? "" : "_own", r->resource->def->name);
+            r->n_params || r->pattern == r->resource->def->collection ? "" : "_own",
+            r->resource->def->name);
     else
         s = arena_printf(a, "%s%s",
             !strcmp(r->method, "GET")    ? "get"
@@ -420,7 +429,8 @@ static void summary(struct writer *o, const struct route *r)
     if (r->kind == ROUTE_LIST)
         text = arena_printf(o->e->arena, "List %s", r->resource->def->title_plural);
     else if (r->resource)
-        text = arena_printf(o->e->arena, "%c%s a %s", verb_of(r)[0] - 32, verb_of(r) + 1, r->resource->title_lower);
+        text = arena_printf(
+            o->e->arena, "%c%s a %s", verb_of(r)[0] - 32, verb_of(r) + 1, r->resource->title_lower);
     else if (!text.n)
         text = arena_printf(o->e->arena, "%s %s", r->method, r->pattern);
     jw_str(&o->w, "summary", text);
@@ -474,7 +484,8 @@ static bool takes_part(const struct route *r, const struct plugin *p)
         const struct plugin *one = i < n ? res->hooks[i].plugin : r->plugin;
 
         if (one && one->manifest &&
-            (!strcmp(one->name, p->name) || serves(p, one->manifest->needs, one->manifest->n_needs) ||
+            (!strcmp(one->name, p->name) ||
+                serves(p, one->manifest->needs, one->manifest->n_needs) ||
                 serves(p, one->manifest->wants, one->manifest->n_wants)))
             return true;
     }
@@ -504,7 +515,8 @@ static void extensions(struct writer *o, const struct route *r)
 
     if (r->area >= 0)
         jw_str(w, "x-scope",
-            arena_printf(o->e->arena, "%s:%s", o->e->areas.names[r->area], r->level == SCOPE_READ ? "read" : "write"));
+            arena_printf(o->e->arena, "%s:%s", o->e->areas.names[r->area],
+                r->level == SCOPE_READ ? "read" : "write"));
     jw_str(w, "x-location-policy",
         d && d->location ? str_z(d->location->store == STORE_ARRAY ? "multi" : "row")
                          : json_text_or(r->definition, "location", "none"));
@@ -568,7 +580,8 @@ static void paths(struct writer *o)
 
     jw_open(&o->w, "paths", '{');
     for (size_t i = 0; i < e->n_routes; i++) {
-        if (e->routes[i].absent || !first_of_pattern(e, i) || !strcmp(e->routes[i].pattern, "/metrics"))
+        if (e->routes[i].absent || !first_of_pattern(e, i) ||
+            !strcmp(e->routes[i].pattern, "/metrics"))
             continue;
         jw_open(&o->w, template_of(e->arena, e->routes[i].pattern).p, '{');
         for (size_t k = i; k < e->n_routes; k++) {
@@ -594,7 +607,8 @@ static void head(struct writer *o)
     jw_open(w, "info", '{');
     jw_z(w, "title", "Wharf");
     jw_z(w, "version", "1");
-    jw_z(w, "description", "The back office of a warehouse or mailroom: the modules that this server has loaded.");
+    jw_z(w, "description",
+        "The back office of a warehouse or mailroom: the modules that this server has loaded.");
     jw_open(w, "contact", '{');
     jw_z(w, "name", "The operator of this server");
     jw_close(w, '}');

@@ -1,4 +1,5 @@
-/* openapi.h - the served description, OpenAPI 3.1, built once at start from the declarations the validators use. */
+/* openapi.h - the served description, OpenAPI 3.1, built once at start from the declarations the
+ * validators use. */
 #ifndef WHARF_HTTP_OPENAPI_H
 #define WHARF_HTTP_OPENAPI_H
 

@@ -9,7 +9,8 @@
 
 struct served {
     int fd; /* -1: none (304, 416, HEAD); who sends it sets it to -1 */
-    uint64_t at, length, first, size; /* in the descriptor; of the part; of the part in the whole; of the whole */
+    /* in the descriptor; of the part; of the part in the whole; of the whole */
+    uint64_t at, length, first, size;
     int status; /* 200, 206, 304, 416 */
     wharf_str type, disposition, etag, cache;
     wharf_str digest; /* Content-Digest (RFC 9530) of the whole */

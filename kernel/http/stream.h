@@ -1,9 +1,11 @@
-/* stream.h - the live event stream: Server-Sent Events without a thread for each (docs/spec/07-events-and-webhooks.md section 13, docs/events.md).
+/* stream.h - the live event stream: Server-Sent Events without a thread for each
+ * (docs/spec/07-events-and-webhooks.md section 13, docs/events.md).
  *
- * A request is opened on a worker thread (stream_open.c), then its connection belongs to libmicrohttpd, which asks for bytes, and to the
- * hub, one thread of the process that reads new events once for all streams of an organization (stream_hub.c). Between the two stands
- * a buffer, guarded by the hub's lock; a connection that has nothing to send is suspended. Leaves to others: events themselves (event/).
- */
+ * A request is opened on a worker thread (stream_open.c), then its connection belongs to
+ * libmicrohttpd, which asks for bytes, and to the hub, one thread of the process that reads new
+ * events once for all streams of an organization (stream_hub.c). Between the two stands
+ * a buffer, guarded by the hub's lock; a connection that has nothing to send is suspended.
+ * Leaves to others: events themselves (event/). */
 #ifndef WHARF_HTTP_STREAM_H
 #define WHARF_HTTP_STREAM_H
 
@@ -15,7 +17,8 @@ enum {
     STREAMS_PER_ORGANIZATION = 100,
     STREAM_REPLAY = 10000, /* events that are made up for */
     STREAM_UNSENT = 1024 * 1024, /* bytes after which a reader is too slow */
-    STREAM_AHEAD = 256 * 1024, /* of what is made up for: no more is read before these bytes are sent */
+    /* of what is made up for: no more is read before these bytes are sent */
+    STREAM_AHEAD = 256 * 1024,
     STREAM_BATCH = 200,
 };
 #define STREAM_BEAT_US  15000000
@@ -28,7 +31,9 @@ enum { CHANNEL_STREAMS = 10000 };
 
 struct stream_hub;
 
-struct parked { /* a request that was put aside until something comes; its own memory, freed with the request or when it runs again */
+/* a request that was put aside until something comes; its own memory, freed with the request or
+ * when it runs again */
+struct parked {
     struct parked *next;
     struct exchange *x;
     wharf_str organization, channel;
@@ -50,7 +55,8 @@ struct stream { /* what was asked for, and how far it is */
     bool thin;
     int64_t after; /* the last sequence, or message of the channel, that was looked at */
     wharf_str channel, tag; /* channel.n 0: the stream of events */
-    const char *uri; /* in libmicrohttpd's memory of the connection, until its pages were given back */
+    /* in libmicrohttpd's memory of the connection, until its pages were given back */
+    const char *uri;
     bool told; /* there may be messages */
     int64_t end_us; /* monotonic; 0: never */
     int64_t gap_from, gap_to; /* to be told first; 0: none */

@@ -1,4 +1,5 @@
-/* stream_hub.c - the thread that feeds live streams, and the bytes that libmicrohttpd fetches. See stream.h. */
+/* stream_hub.c - the thread that feeds live streams, and the bytes that libmicrohttpd fetches.
+ * See stream.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -168,8 +169,8 @@ struct MHD_Response *stream_response(struct exchange *x)
     else
         BUF_LIT(&st->out, "retry: 3000\n\n");
     if (st->gap_from)
-        buf_addf(&st->out, "event: stream.gap\ndata: {\"from\":%lld,\"to\":%lld}\n\n", (long long)st->gap_from,
-            (long long)st->gap_to);
+        buf_addf(&st->out, "event: stream.gap\ndata: {\"from\":%lld,\"to\":%lld}\n\n",
+            (long long)st->gap_from, (long long)st->gap_to);
     r = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, st->channel.n ? READ_CHANNEL : READ_BYTES, read_stream, st, leave_stream);
     pthread_mutex_lock(&h->lock);
@@ -246,7 +247,8 @@ static bool wanted(const struct stream *st, const struct event *e)
         type = event_matches(e->type, p->type, st->types[i]);
     return type && (!st->resource_type.n || str_eq(st->resource_type, p->resource_type)) &&
            (!st->resource_id.n || str_eq(st->resource_id, p->resource_id)) &&
-           one_of(st->locations, st->n_locations, p->location_id) && event_sight(st->who, e) == SIGHT_YES;
+           one_of(st->locations, st->n_locations, p->location_id) &&
+           event_sight(st->who, e) == SIGHT_YES;
 }
 
 static void add_event(struct stream_hub *h, struct stream *st, const struct event *e)
@@ -275,11 +277,12 @@ static struct sql_arg number_arg(struct arena *a, int64_t n)
 }
 
 /* Reads the next events behind `after`. Returns NULL when the database is away. */
-static PGresult *read_events(struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after)
+static PGresult *read_events(
+    struct stream_hub *h, struct arena *a, wharf_str organization, int64_t after)
 {
     wharf_str sql = arena_printf(a,
-        "SELECT %s, h.head FROM %s WHERE h.organization_id = $1 AND h.sequence > $2::bigint ORDER BY h.sequence LIMIT "
-        "%d",
+        "SELECT %s, h.head FROM %s WHERE h.organization_id = $1 AND h.sequence > $2::bigint ORDER "
+        "BY h.sequence LIMIT %d",
         event_columns, event_tables, STREAM_BATCH);
     struct sql_arg args[2] = {{organization.p, organization.n}, number_arg(a, after)};
     struct db_error e;
@@ -293,11 +296,13 @@ static bool hungry(const struct stream *st)
 }
 
 /* Gives a batch to all streams that stand where it begins. */
-static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after, struct event *const *list, size_t n)
+static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after,
+    struct event *const *list, size_t n)
 {
     pthread_mutex_lock(&h->lock);
     for (struct stream *st = h->first; st; st = st->next) {
-        if (st->after != after || st->channel.n || !hungry(st) || !str_eq(st->organization, organization))
+        if (st->after != after || st->channel.n || !hungry(st) ||
+            !str_eq(st->organization, organization))
             continue;
         for (size_t i = 0; i < n && !st->ending; i++)
             add_event(h, st, list[i]);
@@ -308,7 +313,8 @@ static void hand_out(struct stream_hub *h, wharf_str organization, int64_t after
 }
 
 /* Finds some stream that wants more than it has, as a copy of its place. */
-static bool next_place(struct stream_hub *h, struct arena *a, wharf_str *ret_organization, int64_t *ret_after)
+static bool next_place(
+    struct stream_hub *h, struct arena *a, wharf_str *ret_organization, int64_t *ret_after)
 {
     bool found = false;
 
@@ -379,7 +385,8 @@ static void check_key_of(struct stream_hub *h, struct stream *st)
 
     pthread_mutex_lock(&h->lock);
     st->check_us = clock_monotonic_us() + (who ? STREAM_CHECK_US : TURN_US);
-    if (who && (who->refusal || who->expires_at_us <= clock_now_us() || who->levels[st->area] < SCOPE_READ)) {
+    if (who && (who->refusal || who->expires_at_us <= clock_now_us() ||
+                   who->levels[st->area] < SCOPE_READ)) {
         hub_end(h, st, "");
     } else if (who) {
         struct principal *before = st->who;
@@ -473,7 +480,8 @@ struct stream_hub *stream_hub_start(struct server *s)
     if (!h)
         abort();
     h->server = s;
-    h->db = db_open(s->boot->database, s->config->database_prepared, s->config->statement_timeout_ms);
+    h->db = db_open(
+        s->boot->database, s->config->database_prepared, s->config->statement_timeout_ms);
     pthread_mutex_init(&h->lock, NULL);
     cond_init_monotonic(&h->more);
     if (pthread_create(&h->thread, NULL, hub_main, h) != 0)
@@ -499,7 +507,8 @@ void stream_hub_drain(struct stream_hub *h)
     pthread_mutex_lock(&h->lock);
     h->draining = true;
     for (struct stream *st = h->first; st; st = st->next)
-        hub_end(h, st, st->channel.n ? "event: bye\ndata: {}\n\n" : "event: stream.closing\ndata: {}\n\n");
+        hub_end(h, st,
+            st->channel.n ? "event: bye\ndata: {}\n\n" : "event: stream.closing\ndata: {}\n\n");
     pthread_mutex_unlock(&h->lock);
     channel_drain(h);
 }

@@ -1,4 +1,5 @@
-/* stream_inside.h - the hub's insides, shared by stream_hub.c (events, connections) and channel_wait.c (channels). Private to both. */
+/* stream_inside.h - the hub's insides, shared by stream_hub.c (events, connections) and
+ * channel_wait.c (channels). Private to both. */
 #ifndef WHARF_HTTP_STREAM_INSIDE_H
 #define WHARF_HTTP_STREAM_INSIDE_H
 

@@ -1,4 +1,5 @@
-/* stream_open.c - a request for the live stream: key or token, parameters, where it begins. See stream.h. */
+/* stream_open.c - a request for the live stream: key or token, parameters, where it begins. See
+ * stream.h. */
 #include <sodium.h>
 #include <stdlib.h>
 
@@ -22,14 +23,16 @@ void stream_declare(struct wharf_decl *d, const char *path, const char *scope, c
         .pattern = path,
         .plugin = d->plugin,
         .stream_tokens = arena_printf(d->arena, "%s.%s", d->plugin->name, tokens).p,
-        .area = area_number(&d->engine->areas, arena_dup(d->arena, scope, (size_t)(colon - scope)).p),
+        .area = area_number(
+            &d->engine->areas, arena_dup(d->arena, scope, (size_t)(colon - scope)).p),
         .level = SCOPE_READ,
         .run = stream_open};
 }
 
 bool stream_by_token(const struct wharf_req *req)
 {
-    return req->route->stream_tokens && (str_starts(req->raw_query, "token=") || strstr(req->raw_query.p, "&token="));
+    return req->route->stream_tokens &&
+           (str_starts(req->raw_query, "token=") || strstr(req->raw_query.p, "&token="));
 }
 
 /* ---- who ---- */
@@ -47,14 +50,15 @@ static struct sql_arg hex_arg(struct arena *a, const unsigned char *bytes, size_
 /* Enters by a token, which is used up; whose key made it is asked. */
 static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char ret_hash[KEY_HASH])
 {
-    static const char sql[] =
-        "WITH used AS (DELETE FROM wharf.token WHERE hash = $1::bytea AND kind = $2 AND expires_at > $3::timestamptz "
-        "RETURNING id) SELECT encode(k.hash, 'hex') FROM used JOIN wharf.token k ON k.kind = 'api_key' AND k.id = "
-        "used.id";
+    static const char sql[] = "WITH used AS (DELETE FROM wharf.token WHERE hash = $1::bytea AND "
+                              "kind = $2 AND expires_at > $3::timestamptz "
+                              "RETURNING id) SELECT encode(k.hash, 'hex') FROM used JOIN "
+                              "wharf.token k ON k.kind = 'api_key' AND k.id = "
+                              "used.id";
     unsigned char digest[DIGEST_BYTES];
     char now[ISO_MS_LEN + 1];
-    struct sql_arg args[3] = {
-        {NULL, 0}, {req->route->stream_tokens, strlen(req->route->stream_tokens)}, {now, ISO_MS_LEN}};
+    struct sql_arg args[3] = {{NULL, 0},
+        {req->route->stream_tokens, strlen(req->route->stream_tokens)}, {now, ISO_MS_LEN}};
     PGresult *r;
 
     digest_sha256(&token, 1, digest);
@@ -64,10 +68,12 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
     if (req->n_problems)
         return false;
     if (!r || !PQntuples(r)) {
-        req_fail(req, "api_key.invalid", NULL, "The stream's token was used, is over, or never was; make a new one");
+        req_fail(req, "api_key.invalid", NULL,
+            "The stream's token was used, is over, or never was; make a new one");
         return false;
     }
-    return sodium_hex2bin(ret_hash, KEY_HASH, PQgetvalue(r, 0, 0), 2 * KEY_HASH, NULL, NULL, NULL) == 0;
+    return sodium_hex2bin(
+               ret_hash, KEY_HASH, PQgetvalue(r, 0, 0), 2 * KEY_HASH, NULL, NULL, NULL) == 0;
 }
 
 static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_HASH])
@@ -89,12 +95,14 @@ static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_H
 
 static bool find_key_hash(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 {
-    static const char sql[] = "SELECT encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
+    static const char sql[] =
+        "SELECT encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
     struct sql_arg arg = {req->who->key_id.p, req->who->key_id.n};
     PGresult *r = req_query(req, sql, &arg, 1);
 
     return r && PQntuples(r) &&
-           sodium_hex2bin(ret_hash, KEY_HASH, PQgetvalue(r, 0, 0), 2 * KEY_HASH, NULL, NULL, NULL) == 0;
+           sodium_hex2bin(
+               ret_hash, KEY_HASH, PQgetvalue(r, 0, 0), 2 * KEY_HASH, NULL, NULL, NULL) == 0;
 }
 
 static bool identify(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
@@ -103,7 +111,8 @@ static bool identify(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 
     if (req->who)
         return find_key_hash(req, ret_hash);
-    return req_param(req, "token", &token) && enter_by_token(req, token, ret_hash) && read_principal(req, ret_hash);
+    return req_param(req, "token", &token) && enter_by_token(req, token, ret_hash) &&
+           read_principal(req, ret_hash);
 }
 
 /* ---- what ---- */
@@ -136,11 +145,13 @@ static void read_types(struct wharf_req *req, struct stream *st)
     for (size_t i = 0; i < st->n_types; i++) {
         if (st->n_types > TYPES_MAX || !event_pattern_known(req->engine, st->types[i])) {
             req_fail(req, "param.invalid", "types",
-                "types holds 1 to %d types of GET /v1/events/types, object.* or *; \"%.100s\" is none", TYPES_MAX,
-                st->types[i].p);
+                "types holds 1 to %d types of GET /v1/events/types, object.* or *; \"%.100s\" is "
+                "none",
+                TYPES_MAX, st->types[i].p);
             return;
         }
-        if (!str_ends(st->types[i], "*")) /* of wildcards the stream leaves out what the key may not see */
+        if (!str_ends(st->types[i],
+                "*")) /* of wildcards the stream leaves out what the key may not see */
             event_need_pattern(req, st->types[i]);
     }
 }
@@ -197,8 +208,8 @@ static int64_t wanted_start(struct wharf_req *req)
     if (!header && !req_param(req, "from", &text))
         return -1;
     if (!whole_number(text, &from))
-        req_fail(req, "param.invalid", header ? "Last-Event-ID" : "from", "%s is the sequence of an event",
-            header ? "Last-Event-ID" : "from");
+        req_fail(req, "param.invalid", header ? "Last-Event-ID" : "from",
+            "%s is the sequence of an event", header ? "Last-Event-ID" : "from");
     return from;
 }
 
@@ -225,9 +236,9 @@ static bool find_place(struct wharf_req *req, struct stream *st)
 {
     static const char sql[] =
         "SELECT COALESCE((SELECT sequence FROM wharf.event_counter WHERE organization_id = $1), 0),"
-        " (SELECT h.sequence FROM wharf.event_done h JOIN wharf.event e ON e.organization_id = h.organization_id AND"
-        " e.created_at = h.created_at AND e.id = h.event_id WHERE h.organization_id = $1 AND e.expires_at > "
-        "$2::timestamptz"
+        " (SELECT h.sequence FROM wharf.event_done h JOIN wharf.event e ON e.organization_id = "
+        "h.organization_id AND e.created_at = h.created_at AND e.id = h.event_id WHERE "
+        "h.organization_id = $1 AND e.expires_at > $2::timestamptz"
         " ORDER BY h.sequence LIMIT 1)";
     int64_t from = wanted_start(req), newest, oldest;
     char now[ISO_MS_LEN + 1];

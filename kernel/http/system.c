@@ -1,19 +1,23 @@
-/* system.c - the test clock: GET and POST /v1/system/clock, only with --test-clock (docs/spec/01-platform.md section 17 'Clock'). */
+/* system.c - the test clock: GET and POST /v1/system/clock, only with --test-clock
+ * (docs/spec/01-platform.md section 17 'Clock'). */
 #include "http/http_routes.h"
 
 #include "config/config.h"
 #include "util/str.h"
 #include "util/time.h"
 
-static const char clock_doc[] =
-    "{\"summary\": \"The kernel clock of a test server\", \"tag\": \"System\", \"location\": \"none\", \"response\": "
-    "{\"type\": \"object\","
-    " \"required\": [\"object\", \"offset_seconds\", \"now\"], \"properties\": {\"object\": {\"const\": \"clock\"},"
-    " \"offset_seconds\": {\"type\": \"integer\"}, \"now\": {\"type\": \"string\", \"format\": \"date-time\"}}}}";
+static const char clock_doc[] = "{\"summary\": \"The kernel clock of a test server\", \"tag\": "
+                                "\"System\", \"location\": \"none\", \"response\": "
+                                "{\"type\": \"object\","
+                                " \"required\": [\"object\", \"offset_seconds\", \"now\"], "
+                                "\"properties\": {\"object\": {\"const\": \"clock\"},"
+                                " \"offset_seconds\": {\"type\": \"integer\"}, \"now\": {\"type\": "
+                                "\"string\", \"format\": \"date-time\"}}}}";
 static const char set_doc[] =
-    "{\"summary\": \"Shift the kernel clock of a test server\", \"tag\": \"System\", \"location\": \"none\","
-    " \"body\": {\"type\": \"object\", \"required\": [\"offset_seconds\"], \"properties\": {\"offset_seconds\":"
-    " {\"type\": \"integer\", \"minimum\": -3162240000, \"maximum\": 3162240000}}}, \"response\": {\"type\": "
+    "{\"summary\": \"Shift the kernel clock of a test server\", \"tag\": "
+    "\"System\", \"location\": \"none\", \"body\": {\"type\": \"object\", \"required\": "
+    "[\"offset_seconds\"], \"properties\": {\"offset_seconds\": {\"type\": \"integer\", "
+    "\"minimum\": -3162240000, \"maximum\": 3162240000}}}, \"response\": {\"type\": "
     "\"object\"}}";
 
 static wharf_status answer(struct wharf_req *req, int64_t offset_s, const char *message)

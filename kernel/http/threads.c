@@ -1,8 +1,9 @@
-/* threads.c - worker threads: each with a connection of its own, running whatever has plugin code or a transaction in it.
+/* threads.c - worker threads: each with a connection of its own, running whatever has plugin
+ * code or a transaction in it.
  *
- * A plugin that is not shipped with the server has at most half of the threads, all of them together leave one: a plugin that hangs holds up
- * those who use it, and nobody else. What is over that waits in a list of its plugin (docs/operation.md 'Workers that hang or grow').
- */
+ * A plugin that is not shipped with the server has at most half of the threads, all of them
+ * together leave one: a plugin that hangs holds up those who use it, and nobody else. What is
+ * over that waits in a list of its plugin (docs/operation.md 'Workers that hang or grow'). */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -19,7 +20,8 @@
 
 enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
 
-/* Of a plugin that is not shipped: its requests that are in the queue or on a thread, and those that wait to get there. */
+/* Of a plugin that is not shipped: its requests that are in the queue or on a thread, and those
+ * that wait to get there. */
 struct share {
     size_t admitted, held;
     struct exchange *first, **last;
@@ -33,14 +35,15 @@ struct threads {
     pthread_cond_t more;
     struct exchange *first, **last;
     size_t waiting, max_waiting;
-    _Atomic(struct exchange *) done; /* by next_done; without the lock, for the body reader's sake (body_reader.c) */
+    /* by next_done; without the lock, for the body reader's sake (body_reader.c) */
+    _Atomic(struct exchange *) done;
     bool stop;
     size_t n;
     pthread_t ids[THREADS_MAX];
     struct thread_ctx ctx[THREADS_MAX];
 };
 
-/* ---- shares ---------------------------------------------------------------------------------------------------------- */
+/* ---- shares ---- */
 
 static bool is_stranger(const struct plugin *p)
 {
@@ -52,7 +55,9 @@ static bool is_stranger(const struct plugin *p)
 static unsigned share_of(const struct exchange *x)
 {
     const struct route *r = x->stage == STAGE_RUN ? x->req.route
-                                                  : NULL; /* hooks of the operator come before and behind it */
+                                                  /* hooks of the operator come before and behind
+                                                   * it */
+                                                  : NULL;
 
     if (!r)
         return 0;
@@ -121,7 +126,7 @@ static void leave_share(struct threads *t, unsigned share)
     }
 }
 
-/* ---- the queue ------------------------------------------------------------------------------------------------------- */
+/* ---- the queue ---- */
 
 static struct exchange *next_exchange(struct threads *t)
 {
@@ -177,7 +182,8 @@ static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
     static const char *const names[] = {"", "request hooks", "response hooks"};
 
     x->req.thread = ctx;
-    thread_begins(&x->req, "wharf", x->stage == STAGE_RUN ? x->req.route->pattern : names[x->stage]);
+    thread_begins(
+        &x->req, "wharf", x->stage == STAGE_RUN ? x->req.route->pattern : names[x->stage]);
     switch (x->stage) {
     case STAGE_RUN:
         run_handler(x);

@@ -20,9 +20,10 @@ enum { FILE_LIMIT = 1 << 20, CHAIN_MAX = 16 };
 
 const char tls_priorities[] = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE";
 
-/* ---- the files ------------------------------------------------------------------------------------------------------- */
+/* ---- the files ---- */
 
-static bool read_file(const char *setting, const char *path, struct buf *to, struct arena *a, wharf_str *ret_error)
+static bool read_file(
+    const char *setting, const char *path, struct buf *to, struct arena *a, wharf_str *ret_error)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = fd < 0 ? -1 : 1;
@@ -39,14 +40,15 @@ static bool read_file(const char *setting, const char *path, struct buf *to, str
     if (n < 0)
         *ret_error = arena_printf(a, "%s: %s can't be read: %s", setting, path, strerror(errno));
     else if (to->failed)
-        *ret_error = arena_printf(a, "%s: %s has more than %d bytes; name a PEM file", setting, path, (int)FILE_LIMIT);
+        *ret_error = arena_printf(
+            a, "%s: %s has more than %d bytes; name a PEM file", setting, path, (int)FILE_LIMIT);
     return n == 0 && !to->failed;
 }
 
 /* Checks that the certificate is valid now. Only the certificate itself: those above it are the
  * issuers' business, and clients have their own idea of them. */
-static bool valid_now(
-    const struct config *c, const gnutls_datum_t *pem, time_t now, struct arena *a, wharf_str *ret_error)
+static bool valid_now(const struct config *c, const gnutls_datum_t *pem, time_t now,
+    struct arena *a, wharf_str *ret_error)
 {
     gnutls_x509_crt_t *chain = NULL;
     unsigned n = 0;
@@ -55,8 +57,8 @@ static bool valid_now(
     int r = gnutls_x509_crt_list_import2(&chain, &n, pem, GNUTLS_X509_FMT_PEM, 0);
 
     if (r < 0 || !n) {
-        *ret_error = arena_printf(
-            a, "tls.certificate: %s holds no certificate in PEM form (%s)", c->tls_certificate, gnutls_strerror(r));
+        *ret_error = arena_printf(a, "tls.certificate: %s holds no certificate in PEM form (%s)",
+            c->tls_certificate, gnutls_strerror(r));
         return false;
     }
     from = gnutls_x509_crt_get_activation_time(chain[0]);
@@ -67,13 +69,14 @@ static bool valid_now(
     if (now >= from && now < to)
         return true;
     time_format_iso((now < from ? from : to) * INT64_C(1000000), iso);
-    *ret_error = arena_printf(a, "tls.certificate: %s %s %s; put a certificate there that is valid now",
-        c->tls_certificate, now < from ? "is valid only from" : "expired at", iso);
+    *ret_error = arena_printf(a,
+        "tls.certificate: %s %s %s; put a certificate there that is valid now", c->tls_certificate,
+        now < from ? "is valid only from" : "expired at", iso);
     return false;
 }
 
-static bool belong_together(const struct config *c, const gnutls_datum_t *certificate, const gnutls_datum_t *key,
-    struct arena *a, wharf_str *ret_error)
+static bool belong_together(const struct config *c, const gnutls_datum_t *certificate,
+    const gnutls_datum_t *key, struct arena *a, wharf_str *ret_error)
 {
     gnutls_certificate_credentials_t both;
     int r = gnutls_certificate_allocate_credentials(&both);
@@ -83,10 +86,11 @@ static bool belong_together(const struct config *c, const gnutls_datum_t *certif
         gnutls_certificate_free_credentials(both);
     }
     if (r == GNUTLS_E_CERTIFICATE_KEY_MISMATCH)
-        *ret_error = arena_printf(
-            a, "tls.key: %s is not the key of the certificate in %s", c->tls_key, c->tls_certificate);
+        *ret_error = arena_printf(a, "tls.key: %s is not the key of the certificate in %s",
+            c->tls_key, c->tls_certificate);
     else if (r < 0)
-        *ret_error = arena_printf(a, "tls.key: %s with %s: %s", c->tls_key, c->tls_certificate, gnutls_strerror(r));
+        *ret_error = arena_printf(
+            a, "tls.key: %s with %s: %s", c->tls_key, c->tls_certificate, gnutls_strerror(r));
     return r >= 0;
 }
 
@@ -94,7 +98,8 @@ static bool belong_together(const struct config *c, const gnutls_datum_t *certif
 static int hand_over(const struct buf *certificate, const struct buf *key)
 {
     int fd = memfd_create("wharf-tls", MFD_CLOEXEC);
-    bool good = fd >= 0 && write(fd, certificate->p, certificate->n + 1) == (ssize_t)certificate->n + 1 &&
+    bool good = fd >= 0 &&
+                write(fd, certificate->p, certificate->n + 1) == (ssize_t)certificate->n + 1 &&
                 write(fd, key->p, key->n + 1) == (ssize_t)key->n + 1;
 
     if (!good && fd >= 0)
@@ -113,7 +118,8 @@ bool tls_open(const struct config *c, int *ret_fd, struct arena *a, wharf_str *r
         return true;
     if (!c->tls_certificate[0] || !c->tls_key[0]) {
         *ret_error = arena_printf(a, "%s is set without %s; TLS needs both",
-            c->tls_key[0] ? "tls.key" : "tls.certificate", c->tls_key[0] ? "tls.certificate" : "tls.key");
+            c->tls_key[0] ? "tls.key" : "tls.certificate",
+            c->tls_key[0] ? "tls.certificate" : "tls.key");
         return false;
     }
     buf_init(&certificate, FILE_LIMIT);
@@ -127,10 +133,12 @@ bool tls_open(const struct config *c, int *ret_fd, struct arena *a, wharf_str *r
         gnutls_datum_t pem = {(unsigned char *)certificate.p, (unsigned)--certificate.n};
         gnutls_datum_t secret = {(unsigned char *)key.p, (unsigned)--key.n};
 
-        good = valid_now(c, &pem, now.tv_sec, a, ret_error) && belong_together(c, &pem, &secret, a, ret_error);
+        good = valid_now(c, &pem, now.tv_sec, a, ret_error) &&
+               belong_together(c, &pem, &secret, a, ret_error);
     }
     if (good && (*ret_fd = hand_over(&certificate, &key)) < 0) {
-        *ret_error = arena_printf(a, "tls.key: no memory to hand it to workers: %s", strerror(errno));
+        *ret_error = arena_printf(
+            a, "tls.key: no memory to hand it to workers: %s", strerror(errno));
         good = false;
     }
     if (key.p)
@@ -154,7 +162,8 @@ bool tls_receive(int fd, struct tls_pair *ret)
     text = calloc(1, (size_t)st.st_size + 1);
     if (!text)
         abort();
-    if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size || (first = strlen(text) + 1) >= (size_t)st.st_size) {
+    if (pread(fd, text, (size_t)st.st_size, 0) != st.st_size ||
+        (first = strlen(text) + 1) >= (size_t)st.st_size) {
         free(text);
         return false;
     }
@@ -170,14 +179,15 @@ void tls_forget(struct tls_pair *p)
     *p = (struct tls_pair){NULL, NULL};
 }
 
-/* ---- past libmicrohttpd ---------------------------------------------------------------------------------------------- */
+/* ---- past libmicrohttpd ---- */
 
 bool tls_send(void *tls, int fd, const char *p, size_t n)
 {
     size_t sent = 0;
 
     while (sent < n) {
-        /* a record has 16 KiB at most; one that the socket did not take whole is finished by the next call */
+        /* a record has 16 KiB at most; one that the socket did not take whole is finished by the
+         * next call */
         ssize_t r = tls ? gnutls_record_send(tls, p + sent, n - sent)
                         : send(fd, p + sent, n - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 

@@ -1,4 +1,5 @@
-/* whoami.c - GET /v1/auth: what the key of the request is and may (docs/spec/01-platform.md section 5). */
+/* whoami.c - GET /v1/auth: what the key of the request is and may (docs/spec/01-platform.md
+ * section 5). */
 #include <stdlib.h>
 
 #include "http/http_routes.h"
@@ -6,20 +7,19 @@
 #include "util/str.h"
 
 static const char auth_doc[] =
-    "{\"summary\": \"Who am I: the key of this request, and what it may\", \"tag\": \"API keys\", \"location\": "
-    "\"none\", "
-    "\"response\": {\"type\": \"object\", \"required\": [\"object\", \"organization_id\", \"mode\", \"principal\", "
-    "\"key\", "
-    "\"scopes\", \"scope_list\", \"allow_all_locations\", \"location_ids\"], \"additionalProperties\": false, "
-    "\"properties\": {\"object\": {\"const\": \"auth\"}, \"organization_id\": {\"type\": \"string\"}, "
-    "\"mode\": {\"enum\": [\"live\", \"test\"]}, \"principal\": {\"type\": \"object\", \"required\": [\"type\", "
-    "\"id\", "
-    "\"name\", \"role\"], \"properties\": {\"type\": {\"enum\": [\"user\", \"device\", \"api_key\"]}, \"id\": "
-    "{\"type\": "
-    "\"string\"}, \"name\": {\"type\": [\"string\", \"null\"]}, \"role\": {\"type\": [\"string\", \"null\"]}}}, "
-    "\"key\": {\"type\": \"object\", \"required\": [\"id\", \"name\", \"last4\", \"expires_at\"], \"properties\": {"
-    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": [\"string\", \"null\"]}, \"last4\": {\"type\": \"string\"}, "
-    "\"expires_at\": {\"type\": [\"string\", \"integer\", \"null\"]}}}, "
+    "{\"summary\": \"Who am I: the key of this request, and what it may\", \"tag\": \"API keys\", "
+    "\"location\": \"none\", \"response\": {\"type\": \"object\", \"required\": [\"object\", "
+    "\"organization_id\", \"mode\", \"principal\", \"key\", \"scopes\", \"scope_list\", "
+    "\"allow_all_locations\", \"location_ids\"], \"additionalProperties\": false, "
+    "\"properties\": {\"object\": {\"const\": \"auth\"}, \"organization_id\": {\"type\": "
+    "\"string\"}, \"mode\": {\"enum\": [\"live\", \"test\"]}, \"principal\": {\"type\": "
+    "\"object\", \"required\": [\"type\", \"id\", \"name\", \"role\"], \"properties\": {\"type\": "
+    "{\"enum\": [\"user\", \"device\", \"api_key\"]}, \"id\": {\"type\": \"string\"}, \"name\": "
+    "{\"type\": [\"string\", \"null\"]}, \"role\": {\"type\": [\"string\", \"null\"]}}}, \"key\": "
+    "{\"type\": \"object\", \"required\": "
+    "[\"id\", \"name\", \"last4\", \"expires_at\"], \"properties\": {"
+    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": [\"string\", \"null\"]}, \"last4\": "
+    "{\"type\": \"string\"}, \"expires_at\": {\"type\": [\"string\", \"integer\", \"null\"]}}}, "
     "\"scopes\": {\"type\": \"object\", \"additionalProperties\": {\"enum\": [1, 2]}}, "
     "\"scope_list\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, "
     "\"allow_all_locations\": {\"type\": \"boolean\"}, "
@@ -59,8 +59,9 @@ static void write_scopes(struct wharf_req *req)
         int level = levels[area_find(areas, str_z(sorted[i]))];
 
         if (level)
-            jw_str(
-                &req->w, NULL, arena_printf(req->arena, "%s:%s", sorted[i], level == SCOPE_WRITE ? "write" : "read"));
+            jw_str(&req->w, NULL,
+                arena_printf(
+                    req->arena, "%s:%s", sorted[i], level == SCOPE_WRITE ? "write" : "read"));
     }
     jw_close(&req->w, ']');
 }

@@ -1,4 +1,5 @@
-/* cache.c - principals by key hash, for at most 5 s (docs/spec/01-platform.md section 5). See auth.h. */
+/* cache.c - principals by key hash, for at most 5 s (docs/spec/01-platform.md section 5). See
+ * auth.h. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static struct slot *slot_of(struct auth_cache *c, const unsigned char hash[KEY_H
     return &c->slots[(hash[0] | (unsigned)hash[1] << 8) % SLOTS];
 }
 
-struct principal *auth_cache_get(struct auth_cache *c, const unsigned char hash[KEY_HASH], int64_t now_us)
+struct principal *auth_cache_get(
+    struct auth_cache *c, const unsigned char hash[KEY_HASH], int64_t now_us)
 {
     struct slot *s = slot_of(c, hash);
     struct principal *p = NULL;
@@ -88,8 +90,8 @@ unsigned auth_cache_generation(struct auth_cache *c)
     return generation;
 }
 
-void auth_cache_put(
-    struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p, unsigned generation, int64_t now_us)
+void auth_cache_put(struct auth_cache *c, const unsigned char hash[KEY_HASH], struct principal *p,
+    unsigned generation, int64_t now_us)
 {
     struct slot *s = slot_of(c, hash);
 
@@ -150,8 +152,8 @@ static wharf_str key_text(const struct auth_headers *h)
     return str_z("");
 }
 
-bool auth_key_hash(
-    const struct auth_headers *h, const char *pepper, unsigned char ret_hash[KEY_HASH], const char **ret_code)
+bool auth_key_hash(const struct auth_headers *h, const char *pepper,
+    unsigned char ret_hash[KEY_HASH], const char **ret_code)
 {
     wharf_str key = key_text(h);
     bool test;

@@ -11,7 +11,8 @@
 #include "util/str.h"
 
 enum { PREFIX_LEN = 8, RANDOM_LEN = 32, CHECK_LEN = 6 };
-_Static_assert(PREFIX_LEN + RANDOM_LEN + CHECK_LEN == KEYTEXT_LEN, "the parts of a key make the key");
+_Static_assert(
+    PREFIX_LEN + RANDOM_LEN + CHECK_LEN == KEYTEXT_LEN, "the parts of a key make the key");
 _Static_assert((int)KEYTEXT_HASH == DIGEST_BYTES, "keys are stored as SHA-256");
 
 static void check_digits(const char *key, char out[CHECK_LEN])
@@ -35,7 +36,8 @@ bool keytext_check(wharf_str s, bool *ret_test)
     if (s.n != KEYTEXT_LEN || (!test && !str_starts(s, "wh_live_")))
         return false;
     for (size_t i = PREFIX_LEN; i < KEYTEXT_LEN; i++)
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'A' && s.p[i] <= 'Z') || (s.p[i] >= 'a' && s.p[i] <= 'z')))
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'A' && s.p[i] <= 'Z') ||
+                (s.p[i] >= 'a' && s.p[i] <= 'z')))
             return false;
     check_digits(s.p, check);
     if (memcmp(check, s.p + PREFIX_LEN + RANDOM_LEN, CHECK_LEN) != 0)

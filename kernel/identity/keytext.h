@@ -1,7 +1,8 @@
-/* keytext.h - the text of an API key: making, recognising, hashing (docs/spec/01-platform.md section 5).
+/* keytext.h - the text of an API key: making, recognising, hashing (docs/spec/01-platform.md
+ * section 5).
  *
- * wh_live_ or wh_test_, 32 random base 62 characters, 6 base 62 characters of the CRC-32 of what precedes. [any]
- */
+ * wh_live_ or wh_test_, 32 random base 62 characters, 6 base 62 characters of the CRC-32 of what
+ * precedes. [any] */
 #ifndef WHARF_IDENTITY_KEYTEXT_H
 #define WHARF_IDENTITY_KEYTEXT_H
 

@@ -1,4 +1,5 @@
-/* principal.c - an API key's row, its user or device, its role and locations, made into one immutable principal. See auth.h. */
+/* principal.c - an API key's row, its user or device, its role and locations, made into one
+ * immutable principal. See auth.h. */
 #include "identity/seen.h"
 
 #include <stdlib.h>
@@ -8,45 +9,61 @@
 #include "util/str.h"
 #include "util/time.h"
 
-#define LOCATIONS(type, id)                                                                                            \
-    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l WHERE l.organization_id "  \
-    "= "                                                                                                               \
+#define LOCATIONS(type, id)                                                                        \
+    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l "      \
+    "WHERE l.organization_id "                                                                     \
+    "= "                                                                                           \
     "k.organization_id AND l.principal_type = '" type "' AND l.principal_id = " id ")"
 
-/* Keys of both modes, users and devices stand with the live organization o; a test key works on the data of its twin t. */
-#define KEY_AND_PRINCIPAL(from)                                                                                        \
-    "SELECT COALESCE(t.id, o.id), k.id, k.name, k.last4, k.mode, k.scopes, k.allow_all_locations, " LOCATIONS(         \
-        "api_key",                                                                                                     \
-        "k.id") ", k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS revoked, "                  \
-                "o.active AND o.deleted_at IS NULL AND (k.mode = 'live' OR (t.active AND t.deleted_at IS NULL) IS "    \
-                "TRUE) AS active, "                                                                                    \
-                "substring(COALESCE(t.settings, o.settings) #>> '{events,expire_after}' FROM 'days_([0-9]+)') AS "     \
-                "event_days, "                                                                                         \
-                "u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS user_active, "                  \
-                "u.allow_all_locations, " LOCATIONS("user",                                                            \
-                    "u.id") ", r.scopes, r.location_restricted, "                                                      \
-                            "d.id, d.name, d.status = 'active' AND d.deleted_at IS NULL AS device_active, "            \
-                            "d.allow_all_locations, " LOCATIONS("device",                                              \
-                                "d.id") ", d.scopes, k.user_id IS NOT NULL AS has_user, k.device_id IS NOT NULL AS "   \
-                                        "has_device, "                                                                 \
-                                        "k.ip_allowlist, o.id, COALESCE(t.settings, o.settings) #>> "                  \
-                                        "'{api,datetime_format}', "                                                    \
-                                        "wharf.log_days(o.settings, 'retain_days', 365), "                             \
-                                        "wharf.log_days(o.settings, 'request_retain_days', 14), "                      \
-                                        "(SELECT string_agg(h.what || ' ' || h.xmin, ' ' ORDER BY h.owner, h.what) "   \
-                                        "FROM wharf.hook h WHERE h.organization_id = "                                 \
-                                        "COALESCE(t.id, o.id)) " from                                                  \
-                                        "JOIN wharf.organization o ON o.organization_id = k.organization_id AND o.id " \
-                                        "= "                                                                           \
-                                        "k.organization_id "                                                           \
-                                        "LEFT JOIN wharf.organization t ON k.mode = 'test' AND t.organization_id = "   \
-                                        "o.test_organization_id AND t.id = o.test_organization_id "                    \
-                                        "LEFT JOIN wharf.user u ON u.organization_id = k.organization_id AND u.id = "  \
-                                        "k.user_id "                                                                   \
-                                        "LEFT JOIN wharf.role r ON r.organization_id = u.organization_id AND r.id = "  \
-                                        "u.role AND r.deleted_at IS NULL "                                             \
-                                        "LEFT JOIN wharf.device d ON d.organization_id = k.organization_id AND d.id "  \
-                                        "= "                                                                           \
+/* Keys of both modes, users and devices stand with the live organization o; a test key works on
+ * the data of its twin t. */
+#define KEY_AND_PRINCIPAL(from)                                                                    \
+    "SELECT COALESCE(t.id, o.id), k.id, k.name, k.last4, k.mode, k.scopes, "                       \
+    "k.allow_all_locations, " LOCATIONS("api_key",                                                 \
+        "k.id") ", k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS "       \
+                "revoked, "                                                                        \
+                "o.active AND o.deleted_at IS NULL AND (k.mode = 'live' OR (t.active AND "         \
+                "t.deleted_at IS NULL) IS "                                                        \
+                "TRUE) AS active, "                                                                \
+                "substring(COALESCE(t.settings, o.settings) #>> '{events,expire_after}' FROM "     \
+                "'days_([0-9]+)') AS "                                                             \
+                "event_days, "                                                                     \
+                "u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS "           \
+                "user_active, "                                                                    \
+                "u.allow_all_locations, " LOCATIONS("user",                                        \
+                    "u.id") ", r.scopes, r.location_restricted, "                                  \
+                            "d.id, d.name, d.status = 'active' AND d.deleted_at IS NULL AS "       \
+                            "device_active, "                                                      \
+                            "d.allow_all_locations, " LOCATIONS("device",                          \
+                                "d.id") ", d.scopes, k.user_id IS NOT NULL AS has_user, "          \
+                                        "k.device_id IS NOT NULL AS "                              \
+                                        "has_device, "                                             \
+                                        "k.ip_allowlist, o.id, COALESCE(t.settings, o.settings) "  \
+                                        "#>> "                                                     \
+                                        "'{api,datetime_format}', "                                \
+                                        "wharf.log_days(o.settings, 'retain_days', 365), "         \
+                                        "wharf.log_days(o.settings, 'request_retain_days', 14), "  \
+                                        "(SELECT string_agg(h.what || ' ' || h.xmin, ' ' ORDER "   \
+                                        "BY h.owner, h.what) "                                     \
+                                        "FROM wharf.hook h WHERE h.organization_id = "             \
+                                        "COALESCE(t.id, o.id)) " from                              \
+                                        "JOIN wharf.organization o ON o.organization_id = "        \
+                                        "k.organization_id AND o.id "                              \
+                                        "= "                                                       \
+                                        "k.organization_id "                                       \
+                                        "LEFT JOIN wharf.organization t ON k.mode = 'test' AND "   \
+                                        "t.organization_id = "                                     \
+                                        "o.test_organization_id AND t.id = "                       \
+                                        "o.test_organization_id "                                  \
+                                        "LEFT JOIN wharf.user u ON u.organization_id = "           \
+                                        "k.organization_id AND u.id = "                            \
+                                        "k.user_id "                                               \
+                                        "LEFT JOIN wharf.role r ON r.organization_id = "           \
+                                        "u.organization_id AND r.id = "                            \
+                                        "u.role AND r.deleted_at IS NULL "                         \
+                                        "LEFT JOIN wharf.device d ON d.organization_id = "         \
+                                        "k.organization_id AND d.id "                              \
+                                        "= "                                                       \
                                         "k.device_id "
 
 const char auth_lookup_sql[] = KEY_AND_PRINCIPAL(
@@ -181,7 +198,8 @@ static void grant_scopes(struct principal *p, const struct areas *areas, const P
         uint8_t level = level_in(key, area), cap = SCOPE_WRITE;
 
         if (p->access.user_id.n)
-            cap = role && !role_is_builtin(p->role.p) ? level_in(role, area) : role_level(p->role.p, area);
+            cap = role && !role_is_builtin(p->role.p) ? level_in(role, area)
+                                                      : role_level(p->role.p, area);
         else if (p->access.device_id.n)
             cap = device ? level_in(device, area) : role_level("user", area);
         p->levels[i] = level < cap ? level : cap;
@@ -242,7 +260,8 @@ static void read_networks(struct principal *p, const PGresult *r)
 
 static uint8_t datetime_format(const char *name)
 {
-    static const char *const names[] = {"iso_8601", "epoch", "epoch_millis"}; /* enum datetime_format */
+    /* enum datetime_format */
+    static const char *const names[] = {"iso_8601", "epoch", "epoch_millis"};
     uint8_t i = sizeof(names) / sizeof(names[0]);
 
     while (i-- > 0 && strcmp(names[i], name) != 0)
@@ -271,7 +290,9 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     p->key_name = text(p, r, C_KEY_NAME);
     p->last4 = text(p, r, C_LAST4);
     p->test_mode = !strcmp(PQgetvalue(r, 0, C_MODE), "test");
-    p->event_days = PQgetisnull(r, 0, C_EVENT_DAYS) ? 30 : (int)strtol(PQgetvalue(r, 0, C_EVENT_DAYS), NULL, 10);
+    p->event_days = PQgetisnull(r, 0, C_EVENT_DAYS)
+                        ? 30
+                        : (int)strtol(PQgetvalue(r, 0, C_EVENT_DAYS), NULL, 10);
     p->datetime_format = datetime_format(PQgetvalue(r, 0, C_DATETIME));
     if (!PQgetisnull(r, 0, C_EXPIRES))
         time_parse_pg(text(p, r, C_EXPIRES), &p->expires_at_us);
@@ -284,7 +305,8 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     else if (!yes(r, C_ACTIVE))
         p->refusal = "principal.disabled";
     else if (p->expires_at_us <= now_us)
-        p->refusal = now_us - p->expires_at_us > 30LL * 86400 * 1000000 ? "api_key.invalid" : "api_key.expired";
+        p->refusal = now_us - p->expires_at_us > 30LL * 86400 * 1000000 ? "api_key.invalid"
+                                                                        : "api_key.expired";
     return p;
 }
 
@@ -329,13 +351,16 @@ void principal_settle(const struct areas *areas, struct principal *p, struct are
             names[n_names++] = str_z(areas->names[i]);
     }
     p->access.read_areas = seen_many(a, names, n_names);
-    p->access.reach = p->access.all_locations ? str_z("") : seen_many(a, p->access.locations, p->access.n_locations);
+    p->access.reach = p->access.all_locations
+                          ? str_z("")
+                          : seen_many(a, p->access.locations, p->access.n_locations);
 }
 
 bool principal_reads(const struct principal *p, wharf_str resource)
 {
     return p->access.reads_all ||
-           (p->access.n_reads && bsearch(&resource, p->access.reads, p->access.n_reads, sizeof(resource), by_name));
+           (p->access.n_reads &&
+               bsearch(&resource, p->access.reads, p->access.n_reads, sizeof(resource), by_name));
 }
 
 bool principal_may_see(const struct principal *p, wharf_str location_id)

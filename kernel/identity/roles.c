@@ -1,4 +1,5 @@
-/* roles.c - see roles.h. Custom roles are rows; leaves them, and meeting a key with its principal, to auth. */
+/* roles.c - see roles.h. Custom roles are rows; leaves them, and meeting a key with its
+ * principal, to auth. */
 #include "identity/roles.h"
 
 #include <string.h>

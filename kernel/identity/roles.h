@@ -1,7 +1,7 @@
-/* roles.h - the built-in roles and the catalogue of scopes (docs/spec/01-platform.md section 6.3), as data.
+/* roles.h - the built-in roles and the catalogue of scopes (docs/spec/01-platform.md section
+ * 6.3), as data.
  *
- * Levels are those of enum scope_level: 0 none, 1 read, 2 write.
- */
+ * Levels are those of enum scope_level: 0 none, 1 read, 2 write. */
 #ifndef WHARF_IDENTITY_ROLES_H
 #define WHARF_IDENTITY_ROLES_H
 

@@ -75,7 +75,8 @@ enum sight principal_sight(const struct principal *p, const struct told_of *what
         return SIGHT_NO_SCOPE;
     if (!seen_by_location(&p->access, what->by.locations))
         return SIGHT_NO_LOCATION;
-    if (what->by.audience.n && p->access.user_id.n && !seen_among(what->by.audience, p->access.user_id))
+    if (what->by.audience.n && p->access.user_id.n &&
+        !seen_among(what->by.audience, p->access.user_id))
         return SIGHT_NO_AUDIENCE;
     return SIGHT_YES;
 }

@@ -1,14 +1,15 @@
-/* seen.h - who may see what was recorded about a row: an event, a log line, a request (docs/spec/01-platform.md section 7 'records').
+/* seen.h - who may see what was recorded about a row: an event, a log line, a request
+ * (docs/spec/01-platform.md section 7 'records').
  *
- * The one place that judges records which are in memory; query/list_sql.c says the same in SQL. Leaves to others: what is recorded with a
- * row (resource/access.h).
- */
+ * The one place that judges records which are in memory; query/list_sql.c says the same in SQL.
+ * Leaves to others: what is recorded with a row (resource/access.h). */
 #ifndef WHARF_IDENTITY_SEEN_H
 #define WHARF_IDENTITY_SEEN_H
 
 #include "identity/auth.h"
 
-/* JSON arrays of ids. locations: "[]" is everybody's; empty: not known. audience: users' ids; empty: everybody. */
+/* JSON arrays of ids. locations: "[]" is everybody's; empty: not known. audience: users' ids;
+ * empty: everybody. */
 struct seen_by {
     wharf_str locations, audience;
 };
@@ -22,8 +23,8 @@ struct told_of {
 enum sight { SIGHT_YES, SIGHT_NO_SCOPE, SIGHT_NO_LOCATION, SIGHT_NO_AUDIENCE };
 enum sight principal_sight(const struct principal *p, const struct told_of *what);
 
-/* Tells whether one of the array's ids is a location of the principal. The array "[]" is for everybody. The empty text is for those who reach all
- * locations. */
+/* Tells whether one of the array's ids is a location of the principal. The array "[]" is for
+ * everybody. The empty text is for those who reach all locations. */
 bool seen_by_location(const struct access *who, wharf_str locations);
 /* Tells whether all of the array's ids are locations of the principal. The empty text stands for
  * all that there are. */

@@ -12,7 +12,9 @@ enum state { ASIDE_IDLE, ASIDE_ASKED, ASIDE_OVER };
 struct aside {
     pthread_t id;
     pthread_mutex_t
-        lock; /* of state and ends; the rest belongs to the thread while state is ASIDE_ASKED, else to the caller */
+        /* of state and ends; the rest belongs to the thread while state is ASIDE_ASKED, else to
+         * the caller */
+        lock;
     pthread_cond_t asked;
     enum state state;
     bool ends;
@@ -100,10 +102,12 @@ static wharf_str kept(char **to, const char *p, size_t n)
 }
 
 /* Keeps all that was asked for in one block: the arguments, then the texts. */
-static void keep(struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args)
+static void keep(struct aside *a, const struct access *who, const char *sql,
+    const struct sql_arg *args, size_t n_args)
 {
     wharf_str organizations[2] = {who->organization, who->live_organization};
-    size_t bytes = n_args * sizeof(*args) + strlen(sql) + 1 + organizations[0].n + 1 + organizations[1].n + 1;
+    size_t bytes = n_args * sizeof(*args) + strlen(sql) + 1 + organizations[0].n + 1 +
+                   organizations[1].n + 1;
     char *to;
 
     for (size_t i = 0; i < n_args; i++)
@@ -128,7 +132,8 @@ static void keep(struct aside *a, const struct access *who, const char *sql, con
     a->n_args = n_args;
 }
 
-bool aside_ask(struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args)
+bool aside_ask(struct aside *a, const struct access *who, const char *sql,
+    const struct sql_arg *args, size_t n_args)
 {
     bool idle;
 

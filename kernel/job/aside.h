@@ -1,8 +1,9 @@
-/* aside.h - one statement of a resident that runs beside it, on a thread and a connection of its own (docs/jobs.md 'Residents').
+/* aside.h - one statement of a resident that runs beside it, on a thread and a connection of its
+ * own (docs/jobs.md 'Residents').
  *
- * So who sends what it claimed need not stand still while the database works at the next. Each statement has a transaction to itself. Leaves
- * to others: what the caller sees of it (host/host_events.c).
- */
+ * So who sends what it claimed need not stand still while the database works at the next. Each
+ * statement has a transaction to itself. Leaves to others: what the caller sees of it
+ * (host/host_events.c). */
 #ifndef WHARF_JOB_ASIDE_H
 #define WHARF_JOB_ASIDE_H
 
@@ -12,15 +13,15 @@
 struct aside;
 struct waker;
 
-/* Makes the thread and its connection. beside: the caller's connection, whose database is meant; wake is told whenever a statement is over, and
- * outlives the thread. */
+/* Makes the thread and its connection. beside: the caller's connection, whose database is meant;
+ * wake is told whenever a statement is over, and outlives the thread. */
 struct aside *aside_new(const struct db_conn *beside, struct waker *wake);
 /* Waits for a statement that runs; what it answered is gone. Or NULL. */
 void aside_free(struct aside *a);
 /* Asks for a statement to be run aside. Returns false while one runs, or while its result was not
  * taken. Everything is copied. who: whose rows the statement sees. */
-bool aside_ask(
-    struct aside *a, const struct access *who, const char *sql, const struct sql_arg *args, size_t n_args);
+bool aside_ask(struct aside *a, const struct access *who, const char *sql,
+    const struct sql_arg *args, size_t n_args);
 /* Returns true once for each statement, when it is over and committed or failed: with the result
  * (PQclear it), or with NULL and why. */
 bool aside_take(struct aside *a, PGresult **ret_result, struct db_error *ret_error);

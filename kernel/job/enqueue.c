@@ -1,4 +1,5 @@
-/* enqueue.c - kinds of jobs, and asking for one: a row in the transaction of its cause (docs/spec/10-batches.md, docs/jobs.md). */
+/* enqueue.c - kinds of jobs, and asking for one: a row in the transaction of its cause
+ * (docs/spec/10-batches.md, docs/jobs.md). */
 #include <stdlib.h>
 
 #include "db/notifier.h"
@@ -25,7 +26,8 @@ static bool good_name(const char *name)
     return n >= 1 && n <= 30 && !name[n];
 }
 
-void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)
+void job_declare(
+    struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)
 {
     const char *owner = d->plugin ? d->plugin->name : "wharf";
     const struct job_kind *others = d->jobs.items;
@@ -33,8 +35,10 @@ void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void
     size_t residents = 1;
 
     if (!name || !good_name(name) || !fn) {
-        policy_problem(d, arena_printf(d->arena, "job %s needs a name of 1 to 30 characters a-z, 0-9, _, and a handler",
-                              name ? name : ""));
+        policy_problem(
+            d, arena_printf(d->arena,
+                   "job %s needs a name of 1 to 30 characters a-z, 0-9, _, and a handler",
+                   name ? name : ""));
         return;
     }
     kind.name = arena_printf(d->arena, "%s.%s", owner, name).p;
@@ -47,8 +51,9 @@ void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void
     for (size_t i = 0; i < d->jobs.n; i++)
         residents += others[i].policy.resident;
     if (kind.policy.resident && residents > JOB_RESIDENTS_MAX)
-        policy_problem(d, arena_printf(d->arena, "job %s is one resident too many: a job worker has room for %d", name,
-                              JOB_RESIDENTS_MAX));
+        policy_problem(d,
+            arena_printf(d->arena, "job %s is one resident too many: a job worker has room for %d",
+                name, JOB_RESIDENTS_MAX));
     else
         *(struct job_kind *)vector_add(d->arena, &d->jobs) = kind;
 }
@@ -69,16 +74,20 @@ const struct job_kind *job_kind_find(const struct engine *e, wharf_str name)
 
 /* ---- asking ---- */
 
-/* State and time are judged by the clock of the one who asks: wharf.now() would read a setting for each row. */
+/* State and time are judged by the clock of the one who asks: wharf.now() would read a setting
+ * for each row. */
 static const char enqueue_sql[] =
-    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, actor_id, request_id, "
-    "created_at)"
+    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, "
+    "actor_id, request_id, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6::timestamptz, $7::json, $8, $9, $10, $11::timestamptz)";
 static const char many_sql[] =
-    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, created_at)"
-    " SELECT o, q, l, k, CASE WHEN t > $2::timestamptz THEN 'delayed' ELSE 'ready' END, GREATEST(t, $2::timestamptz),"
-    " a, 'system', $2::timestamptz FROM ROWS FROM (json_to_recordset($1::json)"
-    " AS (o text, q text, l text, k text, t timestamptz, a json)) WITH ORDINALITY AS s(o, q, l, k, t, a, n) ORDER BY n";
+    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, "
+    "created_at)"
+    " SELECT o, q, l, k, CASE WHEN t > $2::timestamptz THEN 'delayed' ELSE 'ready' END, "
+    "GREATEST(t, $2::timestamptz), a, 'system', $2::timestamptz FROM ROWS FROM "
+    "(json_to_recordset($1::json)"
+    " AS (o text, q text, l text, k text, t timestamptz, a json)) WITH ORDINALITY AS s(o, q, l, k, "
+    "t, a, n) ORDER BY n";
 
 static struct sql_arg text(wharf_str s)
 {
@@ -97,8 +106,9 @@ static const char *lane_of(const struct job_kind *kind)
 
 static wharf_str full_name(struct wharf_req *req, const char *job)
 {
-    return strchr(job, '.') ? str_z(job)
-                            : arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", job);
+    return strchr(job, '.')
+               ? str_z(job)
+               : arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", job);
 }
 
 wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
@@ -111,16 +121,21 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
 
     if (!kind || kind->policy.resident)
         return req_fail(req, "module.unavailable", NULL,
-            kind ? "the job %s runs all the time, nobody asks for it" : "no enabled module has the job %s", name.p);
+            kind ? "the job %s runs all the time, nobody asks for it"
+                 : "no enabled module has the job %s",
+            name.p);
     if (o->key.n > JOB_KEY_MAX || o->args.n > JOB_ARGS_MAX) {
-        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "job.too_large",
-            "job %s: a key of %zu bytes (at most %d), arguments of %zu (at most %d)", kind->name, o->key.n, JOB_KEY_MAX,
-            o->args.n, JOB_ARGS_MAX);
+        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
+            "job.too_large",
+            "job %s: a key of %zu bytes (at most %d), arguments of %zu (at most %d)", kind->name,
+            o->key.n, JOB_KEY_MAX, o->args.n, JOB_ARGS_MAX);
         return req_fail(req, "internal", NULL, NULL);
     }
     time_format_iso(req->now_us, now);
     time_format_iso(later ? o->run_at_us : req->now_us, run_at);
-    args[0] = text(req->who ? req->who->organization : o->organization.n ? o->organization : str_z(""));
+    args[0] = text(req->who            ? req->who->organization
+                   : o->organization.n ? o->organization
+                                       : str_z(""));
     args[1] = text(str_z(kind->name));
     args[2] = text(str_z(lane_of(kind)));
     args[3] = text(o->key.n ? o->key : str_z(""));
@@ -155,8 +170,8 @@ static void put_order(struct jw *w, const struct job_kind *kind, const struct jo
     jw_close(w, '}');
 }
 
-enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, const struct job_order *orders, size_t n,
-    int64_t now_us, struct db_error *ret_error)
+enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db,
+    const struct job_order *orders, size_t n, int64_t now_us, struct db_error *ret_error)
 {
     char now[ISO_MS_LEN + 1];
     struct sql_arg args[2];
@@ -165,7 +180,8 @@ enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, cons
     struct buf b;
     struct jw w;
 
-    *ret_error = (struct db_error){.status = DB_FAILED, .message = "a job of these is not loaded, or too large"};
+    *ret_error = (struct db_error){
+        .status = DB_FAILED, .message = "a job of these is not loaded, or too large"};
     time_format_iso(now_us, now);
     buf_init(&b, 64 << 20);
     jw_init(&w, &b);

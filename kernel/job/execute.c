@@ -1,7 +1,8 @@
-/* execute.c - one run of one job: a request like any other, whose transaction ends with the job marked as done.
+/* execute.c - one run of one job: a request like any other, whose transaction ends with the job
+ * marked as done.
  *
- * Leaves to others: which job (job_dispatch.c), what becomes of a failed one in the queue (queue.c).
- */
+ * Leaves to others: which job (job_dispatch.c), what becomes of a failed one in the queue
+ * (queue.c). */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ static bool told_to_stop(const struct wharf_req *req)
 {
     const struct run *run = run_of(req);
 
-    return atomic_load(&run->leased->cancel) || atomic_load(&run->leased->lost) || run->executor->runner->draining;
+    return atomic_load(&run->leased->cancel) || atomic_load(&run->leased->lost) ||
+           run->executor->runner->draining;
 }
 
 static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t total)
@@ -51,7 +53,8 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
         req->deadline_us = now + run->leased->kind->policy.timeout_us;
         atomic_store(&req->thread->crumb->deadline_us, req->deadline_us);
     }
-    /* A run in pieces, each with a transaction of its own, may last for hours: each piece has its own moment. */
+    /* A run in pieces, each with a transaction of its own, may last for hours: each piece has
+     * its own moment. */
     if (run->leased->kind->policy.own_transactions && !req->tx_depth)
         req->now_us = clock_now_us();
     atomic_store(&run->leased->total, total);
@@ -79,7 +82,8 @@ static void bind_job(const struct run *run, char numbers[2][24], struct sql_arg 
 static wharf_status lost(struct wharf_req *req)
 {
     atomic_store(&run_of(req)->leased->lost, 1);
-    return req_fail(req, "conflict", NULL, "the lease of %s is over: another worker has it", req->request_id);
+    return req_fail(
+        req, "conflict", NULL, "the lease of %s is over: another worker has it", req->request_id);
 }
 
 /* Checks the lease before a commit of a handler with transactions of its own: the row stays locked
@@ -108,7 +112,8 @@ static wharf_status complete(struct wharf_req *req)
     bind_job(run_of(req), numbers, args);
     snprintf(keep, sizeof(keep), "%lld", (long long)j->kind->policy.keep_s);
     args[4] = (struct sql_arg){keep, strlen(keep)};
-    r = req_query(req, "SELECT wharf.job_complete($1, $2, $3::bigint, $4::bigint, $5::bigint)", args, 5);
+    r = req_query(
+        req, "SELECT wharf.job_complete($1, $2, $3::bigint, $4::bigint, $5::bigint)", args, 5);
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQgetvalue(r, 0, 0)[0] != 't')
@@ -127,17 +132,19 @@ static void add_params(struct wharf_req *req, const struct leased *j)
 
     pairs[0] = (struct query_pair){.key = str_z("key"), .value = j->key};
     pairs[1] = (struct query_pair){.key = str_z("job_id"), .value = str_z(j->name)};
-    pairs[2] = (struct query_pair){.key = str_z("attempts"), .value = arena_printf(req->arena, "%d", j->attempts)};
+    pairs[2] = (struct query_pair){
+        .key = str_z("attempts"), .value = arena_printf(req->arena, "%d", j->attempts)};
     req->pairs = pairs;
     req->n_pairs = 3;
 }
 
 /* Returns the live organization of a job: of a test organization's job that is whose people and
  * roles it reads. Organizations never change sides, so each is asked about once. */
-static wharf_str live_organization(struct executor *x, struct wharf_req *req, wharf_str organization)
+static wharf_str live_organization(
+    struct executor *x, struct wharf_req *req, wharf_str organization)
 {
-    static const char sql[] =
-        "SELECT live_organization_id FROM wharf.organization WHERE organization_id = $1 AND id = $1";
+    static const char sql[] = "SELECT live_organization_id FROM wharf.organization WHERE "
+                              "organization_id = $1 AND id = $1";
     struct sql_arg arg = {organization.p, organization.n};
     struct db_error e;
     PGresult *r;
@@ -197,8 +204,8 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
         snprintf(j->error, sizeof(j->error), "%s%s: %.*s", late ? "timeout; " : "", first->code,
             (int)(first->text.n < 400 ? first->text.n : 400), first->text.p);
     else
-        snprintf(
-            j->error, sizeof(j->error), "%sthe handler gave no reason (status %d)", late ? "timeout; " : "", (int)s);
+        snprintf(j->error, sizeof(j->error), "%sthe handler gave no reason (status %d)",
+            late ? "timeout; " : "", (int)s);
     if (atomic_load(&j->lost)) {
         j->outcome = OUT_LOST;
     } else if (atomic_load(&j->cancel)) {
@@ -210,12 +217,14 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
     } else {
         random_bytes(&random, sizeof(random));
         j->outcome = OUT_RETRY;
-        j->wait_us = run->job.again_us >= 0 ? run->job.again_us
-                                            : job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
+        j->wait_us = run->job.again_us >= 0
+                         ? run->job.again_us
+                         : job_backoff_us(p, j->attempts + 1, (double)random / 4294967296.0);
     }
     log_write(j->outcome == OUT_PARKED ? WHARF_LOG_ERROR : WHARF_LOG_WARN,
-        j->kind->plugin ? j->kind->plugin->name : NULL, j->name, j->outcome == OUT_PARKED ? "job.parked" : "job.failed",
-        "%s, run %d: %s", j->kind->name, j->attempts + 1, j->error);
+        j->kind->plugin ? j->kind->plugin->name : NULL, j->name,
+        j->outcome == OUT_PARKED ? "job.parked" : "job.failed", "%s, run %d: %s", j->kind->name,
+        j->attempts + 1, j->error);
 }
 
 static void run_handler(struct wharf_req *req, struct leased *j)
@@ -280,8 +289,8 @@ void thread_connect(const struct runner *r, struct thread_ctx *ctx)
 
     ctx->usual = db_open(r->boot->database, c->database_prepared, c->statement_timeout_ms);
     ctx->background = ctx->usual;
-    /* Only of the embedded one's processes it is known that they are on this machine. Without short turns whoever steps back while it holds a lock
-     * keeps others waiting for a long one. */
+    /* Only of the embedded one's processes it is known that they are on this machine. Without
+     * short turns whoever steps back while it holds a lock keeps others waiting for a long one. */
     if (strcmp(c->database, "embedded") == 0 && turns_are_heard()) {
         ctx->background = db_another(ctx->usual, true);
         db_step_back(ctx->background);
@@ -328,7 +337,8 @@ static bool hand_over(struct executor *x, struct leased *j, int64_t began_us)
     x->crew->busy--;
     x->crew->mean_us += ((double)(now - began_us) - x->crew->mean_us) / 16;
     share_end(x->crew, j, now - began_us);
-    if (j->kind->owner && x->crew->waiting.n) /* one that its plugin's share held back may begin, on any thread */
+    if (j->kind->owner &&
+        x->crew->waiting.n) /* one that its plugin's share held back may begin, on any thread */
         pthread_cond_broadcast(&r->more_jobs);
     if (!r->finished.n)
         r->finished_us = now;
@@ -356,7 +366,8 @@ void *executor_main(void *arg)
         int64_t began_us = clock_monotonic_us();
 
         execute(x, j);
-        /* What jobs freed their threads' parts of the heap would keep. Those at work would miss it, so not each time. */
+        /* What jobs freed their threads' parts of the heap would keep. Those at work would miss
+         * it, so not each time. */
         if (hand_over(x, j, began_us))
             malloc_trim(0);
     }

@@ -1,10 +1,10 @@
-/* job.h - jobs: work done after and apart from the request that asked for it. Declaring them, asking for them, waking the workers.
+/* job.h - jobs: work done after and apart from the request that asked for it. Declaring them,
+ * asking for them, waking the workers.
  *
- * Promises, policies and what an operator sees: docs/jobs.md. At least once; effect once when it is done in the job's transaction;
- * in order and one at a time per key. Kernel code and plugins use the same queue: plugins by wharf_decl_api.job and
- * wharf_event_api.enqueue, the kernel by this header. Leaves to others: running them (runner.h), the tables
- * (db/sql/job_*.sql).
- */
+ * Promises, policies and what an operator sees: docs/jobs.md. At least once; effect once when it
+ * is done in the job's transaction; in order and one at a time per key. Kernel code and plugins
+ * use the same queue: plugins by wharf_decl_api.job and wharf_event_api.enqueue, the kernel by
+ * this header. Leaves to others: running them (runner.h), the tables (db/sql/job_*.sql). */
 #ifndef WHARF_JOB_JOB_H
 #define WHARF_JOB_JOB_H
 
@@ -15,11 +15,13 @@ struct wharf_decl;
 enum { JOB_RESIDENTS_MAX = 6 }; /* in a job worker, the kernel's processor of events among them */
 
 /* How a job is run: the JSON text given with its declaration, read once at load.
- *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true}, "timeout": "5m", "every": "1h", "at": "03:00",
- *    "for": "installation", "lane": "name", "concurrency": 2, "crashes": 2, "priority": 0, "keep": "7d", "keep_parked": "90d",
+ *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true},
+ *   "timeout": "5m", "every": "1h", "at": "03:00",
+ *    "for": "installation", "lane": "name", "concurrency": 2, "crashes": 2, "priority": 0,
+ *    "keep": "7d", "keep_parked": "90d",
  *    "transaction": "job", "resident": false, "long": false, "background": false}
- * Every member may be absent (the defaults are those above; no period, no limit, nothing kept of what succeeded). Durations are a
- * whole number and ms, s, m, h or d. */
+ * Every member may be absent (the defaults are those above; no period, no limit, nothing kept of
+ * what succeeded). Durations are a whole number and ms, s, m, h or d. */
 struct job_policy {
     int retries; /* after the first run: 0-1000 */
     int64_t first_us, max_us; /* wait before the first retry; longest wait */
@@ -31,13 +33,20 @@ struct job_policy {
     bool each_organization; /* the period enqueues one job per organization */
     const char *lane; /* keys are ordered within it, across jobs of one lane; NULL: the job's own */
     int concurrency; /* running at a time per organization; 0: no limit */
-    int crashes; /* worker crashes while it ran that park it; who counts tries otherwise (batches) allows many */
+    /* worker crashes while it ran that park it; who counts tries otherwise (batches) allows many */
+    int crashes;
     int priority; /* -100 to 100: higher first, within an organization */
     int64_t keep_s, keep_parked_s; /* what is over stays to be looked at */
-    bool resident; /* runs in each job worker from start to end, by itself, with transactions of its own (docs/jobs.md) */
-    bool is_long; /* runs on threads of its own kind (jobs.long_threads), so that shorter jobs never wait for it */
-    bool background; /* what the database does for it steps back behind what others wait for (job_in_background) */
-    bool own_transactions; /* the handler commits by itself: each commit is fenced, the end is not part of any */
+    /* runs in each job worker from start to end, by itself, with transactions of its own
+     * (docs/jobs.md) */
+    bool resident;
+    /* runs on threads of its own kind (jobs.long_threads), so that shorter jobs never wait for
+     * it */
+    bool is_long;
+    /* what the database does for it steps back behind what others wait for (job_in_background) */
+    bool background;
+    /* the handler commits by itself: each commit is fenced, the end is not part of any */
+    bool own_transactions;
 };
 
 /* A kind of job. Belongs to the engine, sorted by name. */
@@ -48,21 +57,24 @@ struct job_kind {
     void *arg;
     struct job_policy policy;
     struct board_job *metrics;
-    unsigned owner; /* number of its plugin among those that are not shipped, from 1; 0: the server's own (job/job_share.c) */
+    /* number of its plugin among those that are not shipped, from 1; 0: the server's own
+     * (job/job_share.c) */
+    unsigned owner;
 };
 
 /* Reads the policy of a job; text "" is {}. Returns false after problems were told, each naming
  * the job and the member. */
 typedef void job_problem_fn(void *arg, wharf_str message);
-bool job_policy_read(
-    struct arena *a, const char *job, wharf_str text, struct job_policy *ret, job_problem_fn *fn, void *arg);
+bool job_policy_read(struct arena *a, const char *job, wharf_str text, struct job_policy *ret,
+    job_problem_fn *fn, void *arg);
 /* Returns the wait before try number attempts + 1, attempts >= 1, in microseconds; random01 in [0,
  * 1) draws the jitter. */
 int64_t job_backoff_us(const struct job_policy *p, int attempts, double random01);
 
 /* Adds a job, from declare(). name: without the plugin's. The current plugin of d is the owner;
  * NULL: the kernel. */
-void job_declare(struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
+void job_declare(
+    struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
 /* The kernel's own jobs (kernel_jobs.c): declared before the plugins'. */
 /* Finds a kind of job by its name. Returns NULL when there is none. */
 const struct job_kind *job_kind_find(const struct engine *e, wharf_str name);
@@ -84,9 +96,10 @@ enum { JOB_KEY_MAX = 200, JOB_ARGS_MAX = 256 * 1024 };
 wharf_status job_enqueue(struct wharf_req *req, const struct job_order *order);
 /* Adds many jobs by one statement, in whatever transaction the connection is in. The caller wakes
  * the workers after its commit. */
-enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db, const struct job_order *orders, size_t n,
-    int64_t now_us, struct db_error *ret_error);
-/* Tells all job workers, soon and at most once per 10 ms and process, that there is work (docs/decisions.md 8). [any] */
+enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db,
+    const struct job_order *orders, size_t n, int64_t now_us, struct db_error *ret_error);
+/* Tells all job workers, soon and at most once per 10 ms and process, that there is work
+ * (docs/decisions.md 8). [any] */
 void job_wake(const struct engine *e);
 
 /* Chooses the connection of a thread of a job worker, outside of transactions: its statements go

@@ -1,8 +1,9 @@
-/* job_crash.c - workers that died: their jobs are run again, and those that brought them down are counted (docs/plugin-abi.md section 11).
+/* job_crash.c - workers that died: their jobs are run again, and those that brought them down
+ * are counted (docs/plugin-abi.md section 11).
  *
- * The supervisor notes in the crash report which jobs are to blame (supervisor/blame.c); without a report (kill -9) nobody is. A dead
- * worker of this server is seen by its process number; one of another machine when its lease is over.
- */
+ * The supervisor notes in the crash report which jobs are to blame (supervisor/blame.c); without
+ * a report (kill -9) nobody is. A dead worker of this server is seen by its process number; one
+ * of another machine when its lease is over. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -70,11 +71,13 @@ static bool bury(struct runner *r, const char *worker, const struct crash_report
     snprintf(keep, sizeof(keep), "%d", KEEP_PARKED_S);
     args[1] = (struct sql_arg){ids.p, ids.n};
     args[4].n = strlen(keep);
-    result = db_run(
-        r->db, "SELECT wharf.job_crashed($1, $2::bigint[], $3::text[], $4::integer[], $5::bigint)", args, 5, &e);
+    result = db_run(r->db,
+        "SELECT wharf.job_crashed($1, $2::bigint[], $3::text[], $4::integer[], $5::bigint)", args,
+        5, &e);
     if (result && ids.n > 2)
         log_write(WHARF_LOG_ERROR, report->plugin, report->jobs, "job.crashed_worker",
-            "running when a worker crashed%s", PQgetvalue(result, 0, 0)[0] != '0' ? "; parked" : "");
+            "running when a worker crashed%s",
+            PQgetvalue(result, 0, 0)[0] != '0' ? "; parked" : "");
     PQclear(result);
     buf_done(&ids);
     return result != NULL;
@@ -92,7 +95,8 @@ static bool look_at(struct runner *r, const PGresult *result, int row)
 
     if (!dead)
         return true;
-    /* A supervisor that starts a worker has judged the one before; at any other time it may be about to. */
+    /* A supervisor that starts a worker has judged the one before; at any other time it may be
+     * about to. */
     if (r->swept && fresh)
         return true;
     crash_read_report(r->config->crash_dir, pid, started, &report);
@@ -105,7 +109,8 @@ bool queue_sweep(struct runner *r)
         {r->config->crash_dir, strlen(r->config->crash_dir)}};
     struct db_error e;
     PGresult *result = db_run(r->db,
-        "SELECT id, pid, started_us, lease_until > wharf.now() + interval '12 seconds' FROM wharf.job_worker"
+        "SELECT id, pid, started_us, lease_until > wharf.now() + interval '12 seconds' FROM "
+        "wharf.job_worker"
         " WHERE id <> $1 AND host = $2 AND crash_dir = $3",
         args, 3, &e);
     bool good = result != NULL;
@@ -117,7 +122,8 @@ bool queue_sweep(struct runner *r)
         result = db_run(r->db, "SELECT wharf.job_sweep()", NULL, 0, &e);
         good = result != NULL;
         if (good && PQgetvalue(result, 0, 0)[0] != '0')
-            log_info("job.taken_over", "%s jobs of dead workers are run again", PQgetvalue(result, 0, 0));
+            log_info("job.taken_over", "%s jobs of dead workers are run again",
+                PQgetvalue(result, 0, 0));
         PQclear(result);
     }
     r->swept = r->swept || good;

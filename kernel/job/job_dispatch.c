@@ -1,8 +1,9 @@
-/* job_dispatch.c - the dispatcher: when to lease, how much, when to settle; and the runner's start and end. See runner.h.
+/* job_dispatch.c - the dispatcher: when to lease, how much, when to settle; and the runner's
+ * start and end. See runner.h.
  *
- * Short jobs are leased ahead, as many as run in a few milliseconds, and settled together; long ones are leased when a thread is free
- * for them, so that nobody waits in this process while another could run him.
- */
+ * Short jobs are leased ahead, as many as run in a few milliseconds, and settled together; long
+ * ones are leased when a thread is free for them, so that nobody waits in this process while
+ * another could run him. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -65,7 +66,8 @@ static void free_list(struct job_list *l)
 
 static size_t wanted(const struct runner *r, const struct crew *crew)
 {
-    size_t idle = crew->n - crew->busy, waiting = crew->waiting.n - share_held_back(r, crew), target;
+    size_t idle = crew->n - crew->busy, waiting = crew->waiting.n - share_held_back(r, crew),
+           target;
     double ahead = (double)crew->n * AHEAD_US / (crew->mean_us < 1 ? 1 : crew->mean_us);
 
     if (r->draining || !r->registered)
@@ -109,7 +111,8 @@ static bool settle_now(const struct runner *r, int64_t now)
 static int64_t earliest(const struct runner *r)
 {
     const int64_t times[] = {r->next_beat_us, r->next_sweep_us, r->next_poll_us, r->next_metrics_us,
-        runner_busy(r) ? r->next_watch_us : INT64_MAX, r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX};
+        runner_busy(r) ? r->next_watch_us : INT64_MAX,
+        r->finished.n ? r->finished_us + SETTLE_US : INT64_MAX};
     int64_t at = INT64_MAX;
 
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
@@ -127,7 +130,8 @@ static void wait_for_turn(struct runner *r)
 {
     int64_t now = clock_monotonic_us();
 
-    while (!r->ending && !r->woken && !settle_now(r, now) && !more_to_lease(r) && now < earliest(r)) {
+    while (
+        !r->ending && !r->woken && !settle_now(r, now) && !more_to_lease(r) && now < earliest(r)) {
         int64_t at = earliest(r);
         struct timespec until = {at / 1000000, (at % 1000000) * 1000};
 
@@ -149,7 +153,8 @@ static const struct leased *first_that_may_begin(const struct crew *crew)
 
 /* Takes back jobs that were leased ahead when the threads were slower than thought: others shall
  * have them. What only its plugin's share holds back says nothing of the threads. */
-static void take_stale(const struct runner *r, struct crew *crew, struct job_list *list, int64_t now)
+static void take_stale(
+    const struct runner *r, struct crew *crew, struct job_list *list, int64_t now)
 {
     const struct leased *next = first_that_may_begin(crew);
     struct job_list kept = {.n = 0};
@@ -359,7 +364,8 @@ static void start_crews(struct runner *r)
             start_executor(r, &r->crews[i]);
 }
 
-struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot)
+struct runner *runner_start(
+    struct engine *e, const struct config *config, const struct worker_boot *boot)
 {
     struct runner *r = calloc(1, sizeof(*r));
 
@@ -426,7 +432,8 @@ void runner_stop(struct runner *r)
         pthread_cond_timedwait(&r->idle, &r->lock, &until);
     idle = !runner_busy(r) && !r->n_resident;
     if (!idle)
-        log_warn("job.drain", "%zu jobs and %zu residents did not stop in time; jobs are given back and run again",
+        log_warn("job.drain",
+            "%zu jobs and %zu residents did not stop in time; jobs are given back and run again",
             runner_busy(r), r->n_resident);
     r->ending = true;
     pthread_cond_broadcast(&r->more_jobs);

@@ -1,8 +1,8 @@
 /* job_inside.h - what the files of the job worker share. Private to kernel/job/.
  *
- * A leased job passes from the dispatcher (queue.c calls, job_dispatch.c decides) to an executor (execute.c) and back to be settled. The
- * runner's lock guards the lists; a job on an executor belongs to it, but for the atomics.
- */
+ * A leased job passes from the dispatcher (queue.c calls, job_dispatch.c decides) to an executor
+ * (execute.c) and back to be settled. The runner's lock guards the lists; a job on an executor
+ * belongs to it, but for the atomics. */
 #ifndef WHARF_JOB_JOB_INSIDE_H
 #define WHARF_JOB_JOB_INSIDE_H
 
@@ -13,7 +13,14 @@
 #include "job/runner.h"
 #include "util/id.h"
 
-enum { RUNNER_THREADS = 24, LONG_THREADS = 16, EXECUTORS = RUNNER_THREADS + LONG_THREADS, RESIDENTS_MAX = JOB_RESIDENTS_MAX, ERROR_BYTES = 500, WHAT_BYTES = 48 };
+enum {
+    RUNNER_THREADS = 24,
+    LONG_THREADS = 16,
+    EXECUTORS = RUNNER_THREADS + LONG_THREADS,
+    RESIDENTS_MAX = JOB_RESIDENTS_MAX,
+    ERROR_BYTES = 500,
+    WHAT_BYTES = 48
+};
 
 enum outcome {
     OUT_DONE,
@@ -67,7 +74,8 @@ struct job_list {
     size_t n;
 };
 
-/* Of a crew's jobs those of one plugin that is not shipped, or of all such plugins together. Guarded by the lock. */
+/* Of a crew's jobs those of one plugin that is not shipped, or of all such plugins together.
+ * Guarded by the lock. */
 struct share {
     size_t most; /* threads it may hold */
     size_t busy, waiting; /* as in struct crew */
@@ -82,7 +90,8 @@ struct crew {
     double mean_us; /* of a run, moving */
     struct share *shares; /* by job_kind.owner: [0] is all plugins that are not shipped, together */
     wharf_str queues, priorities, owners; /* PostgreSQL arrays, one element per kind of job */
-    wharf_str limits[LONG_THREADS + 1]; /* the same, by how many threads are free; the usual ones' only the first */
+    /* the same, by how many threads are free; the usual ones' only the first */
+    wharf_str limits[LONG_THREADS + 1];
     char after[ID_MAX]; /* organization the walk goes on from; the dispatcher's own, as the next */
     bool more; /* the last lease gave all that was asked for */
 };
@@ -115,12 +124,14 @@ struct runner {
     /* the dispatcher's own */
     bool registered, planned;
     unsigned epoch; /* of the connection by which it was last made sure who holds what */
-    wharf_str queues, crash_limits; /* PostgreSQL arrays, one element per kind of job of all crews */
+    /* PostgreSQL arrays, one element per kind of job of all crews */
+    wharf_str queues, crash_limits;
     int64_t next_beat_us, next_sweep_us, next_watch_us, next_poll_us, next_metrics_us;
     bool swept;
 };
 
-size_t runner_busy(const struct runner *r); /* threads at work, those of residents aside; with the lock held */
+/* Returns how many threads are at work, those of residents aside. Call with the lock held. */
+size_t runner_busy(const struct runner *r);
 void list_add(struct job_list *l, struct leased *j);
 struct leased *list_take(struct job_list *l);
 
@@ -131,13 +142,16 @@ bool queue_beat(struct runner *r); /* the lease */
 bool queue_watch(struct runner *r); /* progress and cancellations of what runs */
 /* Leases up to `want` jobs. free_threads: of a crew for long jobs; what an organization may have
  * goes by it. */
-bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret);
+bool queue_lease(
+    struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret);
 bool queue_settle(struct runner *r, const struct job_list *list);
 /* Makes the rows and what this worker holds agree, after the connection was lost: in either
  * direction. */
 bool queue_reconcile(struct runner *r);
 bool queue_fire(struct runner *r);
-bool queue_next(struct runner *r, int64_t *ret_wait_us); /* until something is due by time; a day when nothing is */
+/* Writes how many microseconds it is until something is due by time; a day when nothing is.
+ * False: the statement failed. */
+bool queue_next(struct runner *r, int64_t *ret_wait_us);
 bool queue_metrics(struct runner *r);
 void queue_leave(struct runner *r); /* gives everything back: the end */
 void queue_arrays(struct runner *r);
@@ -149,14 +163,18 @@ void shares_number(struct runner *r); /* job_kind.owner of all kinds */
 void shares_plan(struct runner *r); /* after the crews have their number of threads */
 void share_add(struct crew *crew, struct leased *j); /* to those that wait */
 void share_drop(struct crew *crew, const struct leased *j); /* it does not wait any more */
-/* Takes the first waiting job whose plugin has a thread left; NULL when there is none. It counts as begun. */
+/* Takes the first waiting job whose plugin has a thread left; NULL when there is none. It counts
+ * as begun. */
 struct leased *share_take(struct crew *crew);
 void share_end(struct crew *crew, const struct leased *j, int64_t took_us);
-bool share_is_full(const struct crew *crew, const struct leased *j); /* its plugin has all threads that it may have */
-size_t share_held_back(const struct runner *r, const struct crew *crew); /* jobs that wait for threads of their plugin's share */
+/* Tells whether the job's plugin has all threads that it may have. */
+bool share_is_full(const struct crew *crew, const struct leased *j);
+/* Returns how many jobs wait for threads of their plugin's share. */
+size_t share_held_back(const struct runner *r, const struct crew *crew);
 /* Tells how many jobs of each plugin may be leased now, as a PostgreSQL array by owner from 1 on,
  * and how many of all these plugins together. */
-void share_rooms(const struct runner *r, const struct crew *crew, struct buf *rooms, size_t *ret_all);
+void share_rooms(
+    const struct runner *r, const struct crew *crew, struct buf *rooms, size_t *ret_all);
 
 /* Finds out what host this is, for the runner (job_crash.c). */
 void runner_host(struct runner *r);

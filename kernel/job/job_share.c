@@ -1,10 +1,10 @@
 /* job_share.c - what part of a job worker's threads the jobs of one plugin may hold.
  *
- * A plugin that is not shipped has half of each crew's threads (jobs.plugin_share), all such plugins together all but one. So a plugin whose jobs
- * hang or sleep keeps nobody else's jobs waiting. Two places hold it: no more of its jobs are leased than may begin soon, and a thread passes
- * by the waiting ones of a plugin that has its share. Leaves to others: how long a job may take (supervisor/watch.c), which jobs are due
- * (wharf.job_lease). docs/jobs.md 'Fairness'.
- */
+ * A plugin that is not shipped has half of each crew's threads (jobs.plugin_share), all such
+ * plugins together all but one. So a plugin whose jobs hang or sleep keeps nobody else's jobs
+ * waiting. Two places hold it: no more of its jobs are leased than may begin soon, and a thread
+ * passes by the waiting ones of a plugin that has its share. Leaves to others: how long a job
+ * may take (supervisor/watch.c), which jobs are due (wharf.job_lease). docs/jobs.md 'Fairness'. */
 #include <stdlib.h>
 
 #include "job/job_inside.h"
@@ -50,7 +50,8 @@ void shares_plan(struct runner *r)
         if (!c->shares)
             abort();
         for (size_t o = 0; o <= r->n_owners; o++)
-            c->shares[o] = (struct share){.most = at_least_one(c->n * percent / 100), .mean_us = FIRST_MEAN_US};
+            c->shares[o] = (struct share){
+                .most = at_least_one(c->n * percent / 100), .mean_us = FIRST_MEAN_US};
         if (percent < 100)
             c->shares[0].most = at_least_one(c->n ? c->n - 1 : 0);
     }
@@ -139,7 +140,8 @@ static size_t leased_ahead(const struct runner *r, const struct crew *crew, unsi
     for (size_t i = 0; i < r->n_executors; i++) {
         const struct executor *x = &r->executors[i];
 
-        if (x->crew == crew && x->job && x->job->kind->owner == owner && now - x->job->began_us > AHEAD_US)
+        if (x->crew == crew && x->job && x->job->kind->owner == owner &&
+            now - x->job->began_us > AHEAD_US)
             return 0;
     }
     return ahead > AHEAD_MAX ? AHEAD_MAX : (size_t)ahead;
@@ -152,7 +154,8 @@ static size_t room_of(const struct share *s, size_t ahead)
     return most > taken ? most - taken : 0;
 }
 
-void share_rooms(const struct runner *r, const struct crew *crew, struct buf *rooms, size_t *ret_all)
+void share_rooms(
+    const struct runner *r, const struct crew *crew, struct buf *rooms, size_t *ret_all)
 {
     size_t all_ahead = 0;
 

@@ -35,7 +35,8 @@ static int64_t duration(wharf_str s)
     static const struct {
         const char *unit;
         int64_t us;
-    } units[] = {{"ms", 1000}, {"s", SECOND_US}, {"m", 60 * SECOND_US}, {"h", 3600 * SECOND_US}, {"d", DAY_US}};
+    } units[] = {{"ms", 1000}, {"s", SECOND_US}, {"m", 60 * SECOND_US}, {"h", 3600 * SECOND_US},
+        {"d", DAY_US}};
     int64_t n = 0;
     size_t i = 0;
 
@@ -50,18 +51,22 @@ static int64_t duration(wharf_str s)
     return -1;
 }
 
-static int64_t read_duration(struct reading *r, const char *member, const struct wharf_json *v, int64_t min_us)
+static int64_t read_duration(
+    struct reading *r, const char *member, const struct wharf_json *v, int64_t min_us)
 {
     int64_t us = json_is(v, JSON_STRING) ? duration(v->text) : -1;
 
     if (us >= min_us && us <= 3660 * DAY_US)
         return us;
-    told(r, "\"%s\" needs a duration such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\", of at least %lld ms", member,
-        (long long)(min_us / 1000));
+    told(r,
+        "\"%s\" needs a duration such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\", of at least "
+        "%lld ms",
+        member, (long long)(min_us / 1000));
     return min_us;
 }
 
-static int read_int(struct reading *r, const char *member, const struct wharf_json *v, int min, int max)
+static int read_int(
+    struct reading *r, const char *member, const struct wharf_json *v, int min, int max)
 {
     int64_t i;
 
@@ -79,8 +84,8 @@ static bool read_bool(struct reading *r, const char *member, const struct wharf_
 }
 
 /* Reads one of two words. Returns true for the second word. */
-static bool read_word(
-    struct reading *r, const char *member, const struct wharf_json *v, const char *no, const char *yes)
+static bool read_word(struct reading *r, const char *member, const struct wharf_json *v,
+    const char *no, const char *yes)
 {
     bool second = json_is(v, JSON_STRING) && str_eqz(v->text, yes);
 
@@ -117,7 +122,8 @@ static const char *read_lane(struct reading *r, const struct wharf_json *v)
         good = strchr("abcdefghijklmnopqrstuvwxyz0123456789_.", v->text.p[i]) != NULL;
     if (good)
         return arena_dup_str(r->a, v->text).p;
-    told(r, "\"lane\" needs a name of a-z, 0-9, _ and '.', of at most %d characters", NAME_BYTES - 1);
+    told(r, "\"lane\" needs a name of a-z, 0-9, _ and '.', of at most %d characters",
+        NAME_BYTES - 1);
     return NULL;
 }
 
@@ -195,13 +201,14 @@ static void read_member(struct reading *r, const struct wharf_json *m)
         p->background = read_bool(r, "background", m);
     else
         told(r,
-            "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, concurrency, crashes, "
-            "priority, keep, keep_parked, transaction, resident, long, background",
+            "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, "
+            "concurrency, crashes, priority, keep, keep_parked, transaction, resident, long, "
+            "background",
             m->key.p);
 }
 
-bool job_policy_read(
-    struct arena *a, const char *job, wharf_str text, struct job_policy *ret, job_problem_fn *fn, void *arg)
+bool job_policy_read(struct arena *a, const char *job, wharf_str text, struct job_policy *ret,
+    job_problem_fn *fn, void *arg)
 {
     struct reading r = {a, job, ret, fn, arg, true};
     const struct wharf_json *object;
@@ -233,7 +240,8 @@ bool job_policy_read(
     if (ret->resident && (ret->every_us || ret->at_minute >= 0))
         told(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
     if (ret->resident && ret->background)
-        told(&r, "\"resident\" is there for whoever waits; \"background\" is for jobs that nobody waits for");
+        told(&r, "\"resident\" is there for whoever waits; \"background\" is for jobs that nobody "
+                 "waits for");
     if (ret->each_organization && !ret->every_us && ret->at_minute < 0)
         told(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
     return r.good;

@@ -1,5 +1,5 @@
-/* quarantined.c - see quarantined.h. The supervisor, which has no database, leaves its list in the data folder
- * (process/quarantine.h); here it becomes events. */
+/* quarantined.c - see quarantined.h. The supervisor, which has no database, leaves its list in
+ * the data folder (process/quarantine.h); here it becomes events. */
 #include "job/quarantined.h"
 
 #include <libpq-fe.h>
@@ -15,13 +15,18 @@
 
 const char quarantined_job_policy[] = "{\"retries\": 20, \"backoff\": {\"first\": \"5s\"}}";
 
-/* What was announced is kept beside the other facts of the installation: the same quarantine is not announced again. */
-static const char announce_sql[] =
-    "WITH fresh AS (INSERT INTO wharf.setting (key, value) VALUES ($1::text, $2::text) ON CONFLICT (key) DO UPDATE"
-    " SET value = EXCLUDED.value, updated_at = now() WHERE wharf.setting.value <> EXCLUDED.value RETURNING 1)"
-    " INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, created_at)"
-    " SELECT o.organization_id, 'wharf.announce_quarantine', 'wharf.announce_quarantine', '', 'ready', wharf.now(),"
-    " $3::json, 'system', wharf.now() FROM wharf.organization o, fresh WHERE o.id = o.organization_id";
+/* What was announced is kept beside the other facts of the installation: the same quarantine is
+ * not announced again. */
+static const char announce_sql[] = "WITH fresh AS (INSERT INTO wharf.setting (key, value) VALUES "
+                                   "($1::text, $2::text) ON CONFLICT (key) DO UPDATE"
+                                   " SET value = EXCLUDED.value, updated_at = now() WHERE "
+                                   "wharf.setting.value <> EXCLUDED.value RETURNING 1)"
+                                   " INSERT INTO wharf.job (organization_id, queue, lane, key, "
+                                   "state, run_at, args, actor_type, created_at)"
+                                   " SELECT o.organization_id, 'wharf.announce_quarantine', "
+                                   "'wharf.announce_quarantine', '', 'ready', wharf.now(),"
+                                   " $3::json, 'system', wharf.now() FROM wharf.organization o, "
+                                   "fresh WHERE o.id = o.organization_id";
 
 wharf_status quarantined_job(struct wharf_req *req, void *arg)
 {
@@ -78,7 +83,8 @@ void quarantined_announce(const struct engine *e, const char *database)
     gethostname(host, sizeof(host) - 1);
     pg = PQconnectdb(database);
     for (size_t i = 0; i < n; i++) {
-        const char *args[3] = {arena_printf(e->arena, "quarantine.%s.%s%s", list[i].name, host, e->config->data).p,
+        const char *args[3] = {
+            arena_printf(e->arena, "quarantine.%s.%s%s", list[i].name, host, e->config->data).p,
             list[i].since, event_data(e->arena, &list[i], host).p};
         PGresult *r = PQexecParams(pg, announce_sql, 3, NULL, args, NULL, NULL, 0);
 

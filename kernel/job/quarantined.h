@@ -1,4 +1,5 @@
-/* quarantined.h - tells every organization that a plugin was put into quarantine (docs/spec/07-events-and-webhooks.md section 3). */
+/* quarantined.h - tells every organization that a plugin was put into quarantine
+ * (docs/spec/07-events-and-webhooks.md section 3). */
 #ifndef WHARF_JOB_QUARANTINED_H
 #define WHARF_JOB_QUARANTINED_H
 

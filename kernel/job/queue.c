@@ -49,8 +49,8 @@ static bool plan_schedules(struct runner *r)
     for (size_t i = 0; good && i < e->n_jobs; i++) {
         const struct job_kind *k = &e->jobs[i];
         char every[24], at[24];
-        struct sql_arg args[5] = {text(k->name), text(k->policy.lane ? k->policy.lane : k->name), {NULL, 0}, {NULL, 0},
-            text(k->policy.each_organization ? "true" : "false")};
+        struct sql_arg args[5] = {text(k->name), text(k->policy.lane ? k->policy.lane : k->name),
+            {NULL, 0}, {NULL, 0}, text(k->policy.each_organization ? "true" : "false")};
 
         if (!k->policy.every_us && k->policy.at_minute < 0)
             continue;
@@ -60,7 +60,8 @@ static bool plan_schedules(struct runner *r)
             args[2] = text(every);
         else
             args[3] = text(at);
-        good = tell(r, "SELECT wharf.job_plan($1, $2, $3::bigint, $4::integer, $5::boolean)", args, 5);
+        good = tell(
+            r, "SELECT wharf.job_plan($1, $2, $3::bigint, $4::integer, $5::boolean)", args, 5);
     }
     return good;
 }
@@ -68,7 +69,8 @@ static bool plan_schedules(struct runner *r)
 bool queue_register(struct runner *r)
 {
     char pid[24], started[24], lease[24];
-    struct sql_arg args[6] = {{NULL, 0}, text(r->host), {NULL, 0}, {NULL, 0}, text(r->config->crash_dir), {NULL, 0}};
+    struct sql_arg args[6] = {
+        {NULL, 0}, text(r->host), {NULL, 0}, {NULL, 0}, text(r->config->crash_dir), {NULL, 0}};
 
     id_new("jobw", clock_now_us(), r->worker);
     snprintf(pid, sizeof(pid), "%d", (int)getpid());
@@ -78,13 +80,15 @@ bool queue_register(struct runner *r)
     args[2] = text(pid);
     args[3] = text(started);
     args[5] = text(lease);
-    /* a process has one row: after a lost lease the old one is nobody's, and must not be counted as a crash of its own */
+    /* a process has one row: after a lost lease the old one is nobody's, and must not be counted
+     * as a crash of its own */
     r->registered =
         tell(r,
-            "WITH old AS (DELETE FROM wharf.job_worker WHERE host = $2 AND pid = $3::integer AND started_us = "
-            "$4::bigint)"
-            " INSERT INTO wharf.job_worker (id, host, pid, started_us, crash_dir, lease_until)"
-            " VALUES ($1, $2, $3::integer, $4::bigint, $5, wharf.now() + make_interval(secs => $6::integer))",
+            "WITH old AS (DELETE FROM wharf.job_worker WHERE host = $2 AND pid = $3::integer AND "
+            "started_us = $4::bigint) INSERT INTO wharf.job_worker (id, host, pid, started_us, "
+            "crash_dir, lease_until)"
+            " VALUES ($1, $2, $3::integer, $4::bigint, $5, wharf.now() + make_interval(secs => "
+            "$6::integer))",
             args, 6) &&
         (r->planned || (r->planned = plan_schedules(r)));
     return r->registered;
@@ -160,7 +164,8 @@ bool queue_beat(struct runner *r)
     args[1] = text(lease);
     result = ask(r,
         "WITH b AS (SELECT set_config('synchronous_commit', 'off', true))"
-        " UPDATE wharf.job_worker SET lease_until = wharf.now() + make_interval(secs => $2::integer) FROM b"
+        " UPDATE wharf.job_worker SET lease_until = wharf.now() + make_interval(secs => "
+        "$2::integer) FROM b"
         " WHERE id = $1 AND NOT lost",
         args, 2);
     if (!result)
@@ -168,8 +173,9 @@ bool queue_beat(struct runner *r)
     ours = PQcmdTuples(result)[0] == '1';
     PQclear(result);
     if (!ours) {
-        log_warn("job.lease_over", "the lease of this worker went by (it, or the database, stood still); what it held "
-                                   "is run again");
+        log_warn("job.lease_over",
+            "the lease of this worker went by (it, or the database, stood still); what it held "
+            "is run again");
         mark_running(r, true, NULL);
         r->registered = false;
         return false;
@@ -199,7 +205,8 @@ bool queue_watch(struct runner *r)
 
 size_t job_long_threads(const struct config *c)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN), n = c->jobs_long_threads ? (long)c->jobs_long_threads : 2 * cores;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN),
+         n = c->jobs_long_threads ? (long)c->jobs_long_threads : 2 * cores;
 
     if (!c->jobs_long_threads && n < 4)
         n = 4;
@@ -221,7 +228,8 @@ static int long_limit(const struct runner *r, size_t free_threads)
 
 /* Writes what the kinds of job say, of those that are wanted; an array that nobody wants is NULL.
  * most: of long ones that say nothing. */
-static void write_arrays(const struct runner *r, bool usual, bool others, int most, wharf_str *const to[ARRAYS])
+static void write_arrays(
+    const struct runner *r, bool usual, bool others, int most, wharf_str *const to[ARRAYS])
 {
     const struct engine *e = r->engine;
     struct buf b[ARRAYS];
@@ -238,7 +246,8 @@ static void write_arrays(const struct runner *r, bool usual, bool others, int mo
             continue;
         buf_addf(&b[A_QUEUES], "%s%s", comma, e->jobs[i].name);
         buf_addf(&b[A_PRIORITIES], "%s%d", comma, p->priority);
-        buf_addf(&b[A_LIMITS], "%s%d", comma, p->concurrency || !p->is_long ? p->concurrency : most);
+        buf_addf(
+            &b[A_LIMITS], "%s%d", comma, p->concurrency || !p->is_long ? p->concurrency : most);
         buf_addf(&b[A_CRASHES], "%s%d", comma, p->crashes);
         buf_addf(&b[A_OWNERS], "%s%u", comma, e->jobs[i].owner);
     }
@@ -252,13 +261,15 @@ static void write_arrays(const struct runner *r, bool usual, bool others, int mo
 
 void queue_arrays(struct runner *r)
 {
-    write_arrays(r, true, true, 0, (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits, NULL});
+    write_arrays(r, true, true, 0,
+        (wharf_str *const[ARRAYS]){&r->queues, NULL, NULL, &r->crash_limits, NULL});
     for (int i = 0; i < CREWS; i++) {
         struct crew *c = &r->crews[i];
 
         for (size_t n = 0; n <= (i == CREW_LONG ? LONG_THREADS : 0); n++)
             write_arrays(r, i == CREW_USUAL, i == CREW_LONG, long_limit(r, n),
-                (wharf_str *const[ARRAYS]){&c->queues, &c->priorities, &c->limits[n], NULL, &c->owners});
+                (wharf_str *const[ARRAYS]){
+                    &c->queues, &c->priorities, &c->limits[n], NULL, &c->owners});
     }
 }
 
@@ -310,7 +321,8 @@ static void put_all_held(struct runner *r, struct buf *b)
             put_held(&w, r->executors[i].job);
     }
     for (size_t i = 0; i < CREWS; i++) {
-        for (const struct leased *j = r->crews[i].waiting.n ? r->crews[i].waiting.first : NULL; j; j = j->next)
+        for (const struct leased *j = r->crews[i].waiting.n ? r->crews[i].waiting.first : NULL; j;
+             j = j->next)
             put_held(&w, j);
     }
     for (const struct leased *j = r->finished.n ? r->finished.first : NULL; j; j = j->next)
@@ -327,7 +339,8 @@ static void mark_lost(struct runner *r, int64_t id)
             atomic_store(&r->executors[i].job->lost, 1);
     }
     for (size_t i = 0; i < CREWS; i++) {
-        for (struct leased *j = r->crews[i].waiting.n ? r->crews[i].waiting.first : NULL; j; j = j->next) {
+        for (struct leased *j = r->crews[i].waiting.n ? r->crews[i].waiting.first : NULL; j;
+             j = j->next) {
             if (j->id == id)
                 atomic_store(&j->lost, 1);
         }
@@ -354,12 +367,14 @@ bool queue_reconcile(struct runner *r)
     return result != NULL;
 }
 
-bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret)
+bool queue_lease(
+    struct runner *r, struct crew *crew, size_t want, size_t free_threads, struct job_list *ret)
 {
     char most[24], strangers[24];
     const wharf_str *limits = &crew->limits[crew == &r->crews[CREW_LONG] ? free_threads : 0];
-    struct sql_arg args[9] = {text(r->worker), {NULL, 0}, text(crew->after), {crew->queues.p, crew->queues.n},
-        {crew->priorities.p, crew->priorities.n}, {limits->p, limits->n}, {crew->owners.p, crew->owners.n}};
+    struct sql_arg args[9] = {text(r->worker), {NULL, 0}, text(crew->after),
+        {crew->queues.p, crew->queues.n}, {crew->priorities.p, crew->priorities.n},
+        {limits->p, limits->n}, {crew->owners.p, crew->owners.n}};
     PGresult *result;
     struct buf rooms;
     size_t all;
@@ -374,15 +389,17 @@ bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_t
     args[7] = (struct sql_arg){rooms.p, rooms.n};
     args[8] = text(strangers);
     result = ask(r,
-        "SELECT organization_id, id, queue, key, args, attempts, crashes, fence, cancel FROM wharf.job_lease($1, "
-        "$2::integer, $3, $4::text[], $5::integer[], $6::integer[], $7::integer[], $8::integer[], $9::integer)",
+        "SELECT organization_id, id, queue, key, args, attempts, crashes, fence, cancel FROM "
+        "wharf.job_lease($1, $2::integer, $3, $4::text[], $5::integer[], $6::integer[], "
+        "$7::integer[], $8::integer[], $9::integer)",
         args, 9);
     buf_done(&rooms);
     if (!result && !r->registered)
         mark_running(r, true, NULL);
     if (!result)
         return false;
-    if (db_epoch(r->db) != r->epoch) { /* it was asked a second time: first it is made sure who holds what */
+    /* it was asked a second time: first it is made sure who holds what */
+    if (db_epoch(r->db) != r->epoch) {
         PQclear(result);
         return false;
     }
@@ -395,7 +412,8 @@ bool queue_lease(struct runner *r, struct crew *crew, size_t want, size_t free_t
             arena_free(j->arena); /* cannot be: only known queues were asked for */
     }
     if (PQntuples(result))
-        snprintf(crew->after, sizeof(crew->after), "%s", PQgetvalue(result, PQntuples(result) - 1, 0));
+        snprintf(
+            crew->after, sizeof(crew->after), "%s", PQgetvalue(result, PQntuples(result) - 1, 0));
     PQclear(result);
     return true;
 }
@@ -485,7 +503,8 @@ void queue_leave(struct runner *r)
 {
     struct sql_arg worker = text(r->worker);
 
-    if (r->registered && tell(r, "UPDATE wharf.job_worker SET lost = true WHERE id = $1", &worker, 1) &&
+    if (r->registered &&
+        tell(r, "UPDATE wharf.job_worker SET lost = true WHERE id = $1", &worker, 1) &&
         tell(r, "SELECT wharf.job_sweep()", NULL, 0))
         tell(r, "DELETE FROM wharf.job_worker WHERE id = $1", &worker, 1);
     r->registered = false;
@@ -515,9 +534,9 @@ bool queue_next(struct runner *r, int64_t *ret_wait_us)
 bool queue_metrics(struct runner *r)
 {
     PGresult *result = ask(r,
-        "SELECT queue, count(*), COALESCE((extract(epoch FROM wharf.now() - min(run_at) FILTER (WHERE state <> "
-        "'delayed'))"
-        " * 1000)::bigint, 0) FROM wharf.job WHERE state <> 'running' GROUP BY queue",
+        "SELECT queue, count(*), COALESCE((extract(epoch FROM wharf.now() - min(run_at) FILTER "
+        "(WHERE state <> 'delayed')) * 1000)::bigint, 0) FROM wharf.job WHERE state <> 'running' "
+        "GROUP BY queue",
         NULL, 0);
 
     if (!result)

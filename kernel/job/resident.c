@@ -1,8 +1,9 @@
-/* resident.c - jobs that run all the time: one thread per kind and job worker, from its start to its end (docs/jobs.md).
+/* resident.c - jobs that run all the time: one thread per kind and job worker, from its start to
+ * its end (docs/jobs.md).
  *
- * A resident has no row in the queue, no lease and no fence: whatever several of them may do at a time is settled by locks in the
- * database. It waits by job_wait(), which its outgoing requests end as well. One that returns is started again with a new request.
- */
+ * A resident has no row in the queue, no lease and no fence: whatever several of them may do at
+ * a time is settled by locks in the database. It waits by job_wait(), which its outgoing
+ * requests end as well. One that returns is started again with a new request. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -92,8 +93,8 @@ static wharf_status run_once(struct resident *x)
     if (s == WHARF_OK && req.n_problems)
         s = WHARF_INVALID;
     if (s != WHARF_OK && !x->runner->draining)
-        log_write(WHARF_LOG_ERROR, stay.job.plugin, NULL, "resident.failed", "%s: %s", x->kind->name,
-            req.n_problems ? req.problems[0].text.p : "it gave no reason");
+        log_write(WHARF_LOG_ERROR, stay.job.plugin, NULL, "resident.failed", "%s: %s",
+            x->kind->name, req.n_problems ? req.problems[0].text.p : "it gave no reason");
     buf_done(&req.out);
     arena_free(req.arena);
     return s;
@@ -152,7 +153,8 @@ void residents_start(struct runner *r)
         snprintf(x->what, sizeof(x->what), "job %s", strchr(x->kind->name, '.') + 1);
         x->ctx.index = (unsigned)(EXECUTORS + r->n_residents);
         thread_connect(r, &x->ctx);
-        x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - EXECUTORS - r->n_residents];
+        x->ctx.crumb = &r->boot->board->workers[r->boot->slot]
+                            .crumbs[BOARD_THREADS - 1 - EXECUTORS - r->n_residents];
         r->n_residents++;
         r->n_resident++;
         if (pthread_create(&x->id, NULL, resident_main, x) != 0)
@@ -166,7 +168,8 @@ void residents_news(struct runner *r, unsigned news)
         return;
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < r->n_residents; i++) {
-        bool kernel = !r->residents[i].kind->plugin; /* the processor: what it made is no news to it */
+        /* the processor: what it made is no news to it */
+        bool kernel = !r->residents[i].kind->plugin;
 
         if (news & (unsigned)(kernel ? NEWS_EVENTS | NEWS_CLOCK : NEWS_PROCESSED | NEWS_CLOCK))
             waker_poke(&r->residents[i].waker);

@@ -1,8 +1,7 @@
 /* runner.h - the job worker: leases jobs, runs them on threads of its own, settles what is over.
  *
- * One dispatcher thread with a connection of its own talks to the queue; executors run handlers. docs/jobs.md has the promises,
- * docs/plugin-abi.md section 11 the blame for crashes.
- */
+ * One dispatcher thread with a connection of its own talks to the queue; executors run handlers.
+ * docs/jobs.md has the promises, docs/plugin-abi.md section 11 the blame for crashes. */
 #ifndef WHARF_JOB_RUNNER_H
 #define WHARF_JOB_RUNNER_H
 
@@ -12,7 +11,8 @@
 struct runner;
 
 /* Starts jobs.threads executors and the dispatcher. They wait for the database when it is away. */
-struct runner *runner_start(struct engine *e, const struct config *config, const struct worker_boot *boot);
+struct runner *runner_start(
+    struct engine *e, const struct config *config, const struct worker_boot *boot);
 /* Tells the runner that there may be work, a job to cancel, or something for the residents: enum
  * notifier_news of http/notifier.h. [any] */
 void runner_news(void *runner, unsigned news);

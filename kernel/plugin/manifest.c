@@ -1,8 +1,7 @@
 /* manifest.c - checks a plugin file and reads its manifest text into a struct.
  *
- * Every message names the file and the key. Leaves to others: finding the text in the ELF file (manifest_note.c), and
- * whether needs are met (registry).
- */
+ * Every message names the file and the key. Leaves to others: finding the text in the ELF file
+ * (manifest_note.c), and whether needs are met (registry). */
 #include "plugin/manifest.h"
 
 #include <errno.h>
@@ -15,7 +14,12 @@
 #include "config/shipped.h"
 #include "util/str.h"
 
-enum { NAME_MAX_BYTES = 31, SCOPE_MAX_BYTES = 64, FILE_MAX = 512 * 1024 * 1024, TEXT_MAX = 4 * 1024 * 1024 };
+enum {
+    NAME_MAX_BYTES = 31,
+    SCOPE_MAX_BYTES = 64,
+    FILE_MAX = 512 * 1024 * 1024,
+    TEXT_MAX = 4 * 1024 * 1024
+};
 
 /* One manifest being read. */
 struct reader {
@@ -112,7 +116,8 @@ static bool is_semver(wharf_str s)
     uint16_t part = 0;
     bool last_counts = false;
 
-    if (!number_at(&p, end, '.', &part) || !number_at(&p, end, '.', &part) || !number_at(&p, end, 0, &part))
+    if (!number_at(&p, end, '.', &part) || !number_at(&p, end, '.', &part) ||
+        !number_at(&p, end, 0, &part))
         return false;
     if (p == end)
         return true;
@@ -139,7 +144,8 @@ static bool read_text(struct reader *r, const char *key, bool required, const ch
     return true;
 }
 
-static bool read_services(struct reader *r, const char *key, const struct manifest_service **ret, size_t *ret_n)
+static bool read_services(
+    struct reader *r, const char *key, const struct manifest_service **ret, size_t *ret_n)
 {
     const struct wharf_json *v = json_get(r->root, key);
     struct manifest_service *list;
@@ -150,16 +156,18 @@ static bool read_services(struct reader *r, const char *key, const struct manife
     if (!v)
         return true;
     if (!json_is(v, JSON_OBJECT))
-        return refuse(
-            r, key, "must be an object of service names and versions, like {\"locations.directory\": \"1.0\"}");
+        return refuse(r, key,
+            "must be an object of service names and versions, like {\"locations.directory\": "
+            "\"1.0\"}");
     list = ARENA_ARRAY(r->a, struct manifest_service, v->count + 1);
     for (const struct wharf_json *c = v->child; c; c = c->next, n++) {
         list[n].name = c->key.p;
         if (!is_service_name(c->key))
-            return refuse(
-                r, arena_printf(r->a, "%s: \"%s\"", key, c->key.p).p, "must be a service name like items.stock");
+            return refuse(r, arena_printf(r->a, "%s: \"%s\"", key, c->key.p).p,
+                "must be a service name like items.stock");
         if (!json_is(c, JSON_STRING) || !parse_version2(c->text, &list[n].major, &list[n].minor))
-            return refuse(r, arena_printf(r->a, "%s: %s", key, c->key.p).p, "must have a version like \"1.0\"");
+            return refuse(r, arena_printf(r->a, "%s: %s", key, c->key.p).p,
+                "must have a version like \"1.0\"");
     }
     *ret = list;
     *ret_n = n;
@@ -179,7 +187,8 @@ static bool read_scopes(struct reader *r)
     list = ARENA_ARRAY(r->a, const char *, v->count + 1);
     for (const struct wharf_json *c = v->child; c; c = c->next) {
         if (!json_is(c, JSON_STRING) || !is_scope(c->text))
-            return refuse(r, "scopes", "must hold areas like \"dock_doors\" or scopes like \"dock_doors:open\"");
+            return refuse(r, "scopes",
+                "must hold areas like \"dock_doors\" or scopes like \"dock_doors:open\"");
         list[n++] = c->text.p;
     }
     r->m->scopes = list;
@@ -199,7 +208,8 @@ static bool read_words(struct reader *r, const char *key, const char *const **re
         return refuse(r, key, "must be a list of words");
     list = ARENA_ARRAY(r->a, const char *, v->count + 1);
     for (const struct wharf_json *c = v->child; c; c = c->next) {
-        if (!json_is(c, JSON_STRING) || word_at(c->text.p, c->text.n, 1, SCOPE_MAX_BYTES) != c->text.n)
+        if (!json_is(c, JSON_STRING) ||
+            word_at(c->text.p, c->text.n, 1, SCOPE_MAX_BYTES) != c->text.n)
             return refuse(r, key, "must hold words of a-z, 0-9 and _");
         list[(*ret_n)++] = c->text.p;
     }
@@ -219,8 +229,10 @@ static bool read_identity(struct reader *r)
     n = strlen(m->name);
     if (word_at(m->name, n, 2, NAME_MAX_BYTES) != n)
         return refuse(r, "name", "must be 2 to 31 of a-z, 0-9 and _, beginning with a letter");
-    if (str_ends(str_z(base), ".so") && (strncmp(base, m->name, n) != 0 || strcmp(base + n, ".so") != 0))
-        return refuse(r, "name", arena_printf(r->a, "is %s, so the file must be called %s.so", m->name, m->name).p);
+    if (str_ends(str_z(base), ".so") &&
+        (strncmp(base, m->name, n) != 0 || strcmp(base + n, ".so") != 0))
+        return refuse(r, "name",
+            arena_printf(r->a, "is %s, so the file must be called %s.so", m->name, m->name).p);
     if (!is_semver(str_z(m->version)))
         return refuse(r, "version", "must be a version like 1.2.3");
     if (!parse_version2(str_z(abi), &m->abi_major, &m->abi_minor))
@@ -256,8 +268,8 @@ static bool known_keys_only(struct reader *r)
         for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
             found = found || str_eqz(c->key, known[i]);
         if (!found)
-            return refuse(
-                r, arena_printf(r->a, "\"%s\"", c->key.p).p, "is no key this server knows; private keys begin with x-");
+            return refuse(r, arena_printf(r->a, "\"%s\"", c->key.p).p,
+                "is no key this server knows; private keys begin with x-");
     }
     return true;
 }
@@ -266,12 +278,15 @@ static bool read_members(struct reader *r)
 {
     struct manifest *m = r->m;
 
-    if (!known_keys_only(r) || !read_identity(r) || !read_services(r, "needs", &m->needs, &m->n_needs) ||
+    if (!known_keys_only(r) || !read_identity(r) ||
+        !read_services(r, "needs", &m->needs, &m->n_needs) ||
         !read_services(r, "wants", &m->wants, &m->n_wants) ||
         !read_services(r, "provides", &m->provides, &m->n_provides) || !read_scopes(r) ||
-        !read_words(r, "refers", &m->refers, &m->n_refers) || !read_words(r, "codes", &m->codes, &m->n_codes))
+        !read_words(r, "refers", &m->refers, &m->n_refers) ||
+        !read_words(r, "codes", &m->codes, &m->n_codes))
         return false;
-    if (!read_text(r, "license", false, &m->license) || !read_text(r, "homepage", false, &m->homepage) ||
+    if (!read_text(r, "license", false, &m->license) ||
+        !read_text(r, "homepage", false, &m->homepage) ||
         !read_text(r, "description", false, &m->description))
         return false;
     m->config = json_get(r->root, "config");
@@ -289,7 +304,8 @@ static bool read_members(struct reader *r)
     return true;
 }
 
-const struct manifest *manifest_parse(struct arena *a, const char *file, wharf_str text, wharf_str *ret_error)
+const struct manifest *manifest_parse(
+    struct arena *a, const char *file, wharf_str text, wharf_str *ret_error)
 {
     struct json_error error;
     struct reader r = {.a = a, .m = ARENA_NEW(a, struct manifest), .error = ret_error};
@@ -302,7 +318,8 @@ const struct manifest *manifest_parse(struct arena *a, const char *file, wharf_s
     }
     r.root = json_parse(a, text, &error);
     if (!r.root) {
-        *ret_error = arena_printf(a, "%s: plugin.json, byte %zu: %s", file, error.offset, error.message);
+        *ret_error = arena_printf(
+            a, "%s: plugin.json, byte %zu: %s", file, error.offset, error.message);
         return NULL;
     }
     if (!json_is(r.root, JSON_OBJECT)) {
@@ -327,7 +344,8 @@ static const char *check_file(const struct stat *st)
     return NULL;
 }
 
-static bool note_of_file(struct arena *a, const char *file, int fd, wharf_str *ret_text, wharf_str *ret_error)
+static bool note_of_file(
+    struct arena *a, const char *file, int fd, wharf_str *ret_text, wharf_str *ret_error)
 {
     struct stat st;
     const char *why = NULL;

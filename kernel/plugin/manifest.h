@@ -1,8 +1,7 @@
 /* manifest.h - plugin.json, read from the ELF note of a .so without dlopen.
  *
- * Note owner "WHARF", type 1, in a PT_NOTE segment (survives strip). The reader is bounds-checked and a fuzz target.
- * Keys and rules: docs/plugin-abi.md section 2.
- */
+ * Note owner "WHARF", type 1, in a PT_NOTE segment (survives strip). The reader is
+ * bounds-checked and a fuzz target. Keys and rules: docs/plugin-abi.md section 2. */
 #ifndef WHARF_PLUGIN_MANIFEST_H
 #define WHARF_PLUGIN_MANIFEST_H
 
@@ -15,7 +14,8 @@ struct manifest_service {
 };
 
 struct manifest {
-    const char *file; /* path of the .so; the mere name of a module linked into the program (static.h) */
+    /* path of the .so; the mere name of a module linked into the program (static.h) */
+    const char *file;
     wharf_str text; /* the note's bytes */
     const char *name, *version, *description, *license, *homepage;
     uint16_t abi_major, abi_minor;
@@ -25,20 +25,27 @@ struct manifest {
     size_t n_scopes;
     const char *const *refers; /* resources of others that it names and can do without */
     size_t n_refers;
-    const char *const *codes; /* first words of its error codes beside its name and its resources' */
+    /* first words of its error codes beside its name and its resources' */
+    const char *const *codes;
     size_t n_codes;
-    const struct wharf_json *settings; /* properties it adds to the settings of organizations, or NULL */
+    /* properties it adds to the settings of organizations, or NULL */
+    const struct wharf_json *settings;
     const struct wharf_json
-        *events; /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
-    const struct wharf_json *hookable; /* names of its resources that tenants' workflows may have hooks on, or NULL */
+        /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
+        *events;
+    /* names of its resources that tenants' workflows may have hooks on, or NULL */
+    const struct wharf_json *hookable;
     const struct wharf_json *config; /* JSON Schema of its settings, or NULL */
     bool third_party; /* not one of the modules shipped with the server */
 };
 
-/* Finds the note in an ELF image in memory. False and a static text when there is none or the file is damaged. */
-bool manifest_note(const unsigned char *image, size_t size, wharf_str *ret_text, const char **ret_error);
+/* Finds the note in an ELF image in memory. False and a static text when there is none or the
+ * file is damaged. */
+bool manifest_note(
+    const unsigned char *image, size_t size, wharf_str *ret_text, const char **ret_error);
 /* Parses and checks manifest text. NULL and a message (in a) naming file and key. */
-const struct manifest *manifest_parse(struct arena *a, const char *file, wharf_str text, wharf_str *ret_error);
+const struct manifest *manifest_parse(
+    struct arena *a, const char *file, wharf_str text, wharf_str *ret_error);
 /* Reads the manifest of a file: checks owner and mode, reads the note, parses the text. */
 const struct manifest *manifest_read(struct arena *a, const char *file, wharf_str *ret_error);
 

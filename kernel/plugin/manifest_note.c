@@ -1,8 +1,8 @@
-/* manifest_note.c - finds the manifest in the bytes of a .so, by program headers, without running or mapping it as code.
+/* manifest_note.c - finds the manifest in the bytes of a .so, by program headers, without
+ * running or mapping it as code.
  *
- * Outside bytes: every offset and length is checked against the image before it is followed; fuzz target
- * tests/fuzz. Leaves to others: the file, and what the text says (manifest.c).
- */
+ * Outside bytes: every offset and length is checked against the image before it is followed;
+ * fuzz target tests/fuzz. Leaves to others: the file, and what the text says (manifest.c). */
 #include "plugin/manifest.h"
 
 #include <elf.h>
@@ -17,7 +17,8 @@ static uint64_t padded(uint64_t n, uint64_t align)
 }
 
 /* Notes are (header, name padded, text padded)*, padded to 4, or to 8 in segments aligned so. */
-static bool find_in_segment(const unsigned char *p, uint64_t size, uint64_t align, wharf_str *ret_text)
+static bool find_in_segment(
+    const unsigned char *p, uint64_t size, uint64_t align, wharf_str *ret_text)
 {
     uint64_t at = 0;
 
@@ -31,7 +32,8 @@ static bool find_in_segment(const unsigned char *p, uint64_t size, uint64_t alig
         end = text + h.n_descsz;
         if (end > size)
             return false;
-        if (h.n_type == NOTE_MANIFEST && h.n_namesz == sizeof(owner) && memcmp(p + name, owner, sizeof(owner)) == 0) {
+        if (h.n_type == NOTE_MANIFEST && h.n_namesz == sizeof(owner) &&
+            memcmp(p + name, owner, sizeof(owner)) == 0) {
             *ret_text = (wharf_str){(const char *)p + text, h.n_descsz};
             return true;
         }
@@ -56,7 +58,8 @@ static const char *check_header(const Elf64_Ehdr *h, size_t size)
     return NULL;
 }
 
-bool manifest_note(const unsigned char *image, size_t size, wharf_str *ret_text, const char **ret_error)
+bool manifest_note(
+    const unsigned char *image, size_t size, wharf_str *ret_text, const char **ret_error)
 {
     Elf64_Ehdr header;
 
@@ -78,7 +81,8 @@ bool manifest_note(const unsigned char *image, size_t size, wharf_str *ret_text,
             *ret_error = "is damaged: a note lies outside the file";
             return false;
         }
-        if (find_in_segment(image + segment.p_offset, segment.p_filesz, segment.p_align == 8 ? 8 : 4, ret_text))
+        if (find_in_segment(
+                image + segment.p_offset, segment.p_filesz, segment.p_align == 8 ? 8 : 4, ret_text))
             return true;
     }
     *ret_error = "has no WHARF note; is it a Wharf plugin, built with the SDK?";

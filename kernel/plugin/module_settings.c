@@ -1,8 +1,9 @@
-/* module_settings.c - the operator's table of a module against the schema `config` of its manifest (docs/plugin-abi.md section 2).
+/* module_settings.c - the operator's table of a module against the schema `config` of its
+ * manifest (docs/plugin-abi.md section 2).
  *
- * Unknown settings are refused with the nearest known one. What --set and the environment can only write in one way is taken in that
- * way: a number where a text is wanted, texts by comma where a list is, an empty table for an empty list. See module_settings.h.
- */
+ * Unknown settings are refused with the nearest known one. What --set and the environment can
+ * only write in one way is taken in that way: a number where a text is wanted, texts by comma
+ * where a list is, an empty table for an empty list. See module_settings.h. */
 #include "plugin/module_settings.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ struct check {
 
 /* ---- as the schema wants it ---- */
 
-static const struct wharf_json *wanted(struct check *c, const struct wharf_json *v, const struct wharf_json *schema);
+static const struct wharf_json *wanted(
+    struct check *c, const struct wharf_json *v, const struct wharf_json *schema);
 
 static struct wharf_json *copy_of(struct check *c, const struct wharf_json *v, uint32_t type)
 {
@@ -41,7 +43,8 @@ static const struct wharf_json *list_of(struct check *c, const struct wharf_json
         const char *comma = memchr(p, ',', (size_t)(stop - p)), *to = comma ? comma : stop;
         struct wharf_json *one = ARENA_NEW(c->arena, struct wharf_json);
 
-        *one = (struct wharf_json){.type = JSON_STRING, .text = arena_dup(c->arena, p, (size_t)(to - p))};
+        *one = (struct wharf_json){
+            .type = JSON_STRING, .text = arena_dup(c->arena, p, (size_t)(to - p))};
         *end = one;
         end = &one->next;
         list->count++;
@@ -70,7 +73,8 @@ static const struct wharf_json *members_of(
 
 /* Returns the value in the type that the schema wants. It calls itself for tables, which hold
  * tables; their depth is limited where the file is read. */
-static const struct wharf_json *wanted(struct check *c, const struct wharf_json *v, const struct wharf_json *schema)
+static const struct wharf_json *wanted(
+    struct check *c, const struct wharf_json *v, const struct wharf_json *schema)
 {
     wharf_str type = json_text_or(schema, "type", "");
 
@@ -128,7 +132,8 @@ static const char *nearest(struct check *c, wharf_str path)
 static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     struct check *c = arg;
-    wharf_str key = arena_dup(c->arena, path.p, path.n), where = config_where(c->config, key.p, c->arena);
+    wharf_str key = arena_dup(c->arena, path.p, path.n),
+              where = config_where(c->config, key.p, c->arena);
     const char *near = strcmp(rule, "unknown") == 0 ? nearest(c, key) : NULL;
 
     if (!message.p) /* hundred are enough */
@@ -136,8 +141,8 @@ static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
     if (strcmp(rule, "unknown") != 0)
         buf_addf(c->problems, "%.*s: %.*s\n", STR_ARG(where), STR_ARG(message));
     else if (near)
-        buf_addf(
-            c->problems, "%.*s: there is no setting \"%.*s\"; did you mean %s?\n", STR_ARG(where), STR_ARG(key), near);
+        buf_addf(c->problems, "%.*s: there is no setting \"%.*s\"; did you mean %s?\n",
+            STR_ARG(where), STR_ARG(key), near);
     else
         buf_addf(c->problems, "%.*s: there is no setting \"%.*s\"\n", STR_ARG(where), STR_ARG(key));
 }
@@ -146,10 +151,12 @@ static void tell_schema(void *arg, wharf_str pointer, const char *rule, wharf_st
 {
     struct check *c = arg;
 
-    buf_addf(c->problems, "%s: plugin.json, config%.*s: %.*s\n", c->m->file, STR_ARG(pointer), STR_ARG(message));
+    buf_addf(c->problems, "%s: plugin.json, config%.*s: %.*s\n", c->m->file, STR_ARG(pointer),
+        STR_ARG(message));
 }
 
-void module_settings_check(const struct config *config, const struct manifest *m, struct arena *a, struct buf *problems)
+void module_settings_check(
+    const struct config *config, const struct manifest *m, struct arena *a, struct buf *problems)
 {
     struct check c = {config, m, a, problems};
     const struct wharf_json *table = json_get(config->module_settings, m->name);
@@ -158,9 +165,11 @@ void module_settings_check(const struct config *config, const struct manifest *m
     if (!table || (m->config && !schema))
         return;
     if (schema)
-        schema_validate(schema, wanted(&c, table, m->config), str_z(m->name), SCHEMA_STRICT, a, tell, &c);
+        schema_validate(
+            schema, wanted(&c, table, m->config), str_z(m->name), SCHEMA_STRICT, a, tell, &c);
     for (const struct wharf_json *one = schema ? NULL : table->child; one; one = one->next)
         buf_addf(problems, "%.*s: there is no setting \"%s.%.*s\"; the module %s has none\n",
-            STR_ARG(config_where(config, arena_printf(a, "%s.%.*s", m->name, STR_ARG(one->key)).p, a)), m->name,
-            STR_ARG(one->key), m->name);
+            STR_ARG(
+                config_where(config, arena_printf(a, "%s.%.*s", m->name, STR_ARG(one->key)).p, a)),
+            m->name, STR_ARG(one->key), m->name);
 }

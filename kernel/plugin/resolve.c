@@ -1,7 +1,8 @@
-/* resolve.c - which plugins, in what order: manifests only, no plugin code (docs/plugin-abi.md sections 2 to 4).
+/* resolve.c - which plugins, in what order: manifests only, no plugin code (docs/plugin-abi.md
+ * sections 2 to 4).
  *
- * All problems are told at once. The order is topological by needs, ties by name, so it never depends on a directory.
- */
+ * All problems are told at once. The order is topological by needs, ties by name, so it never
+ * depends on a directory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -49,8 +50,8 @@ bool names_have(const char *list, const char *name)
     return false;
 }
 
-static const struct manifest_service *provider(
-    const struct manifest *const *all, size_t n, const char *service, uint16_t major, const struct manifest **ret_owner)
+static const struct manifest_service *provider(const struct manifest *const *all, size_t n,
+    const char *service, uint16_t major, const struct manifest **ret_owner)
 {
     const struct offered_service *own = offered_find(service);
     const struct manifest_service *other = NULL;
@@ -73,7 +74,8 @@ static const struct manifest_service *provider(
     return other;
 }
 
-static void check_needs(const struct manifest *const *all, size_t n, const struct manifest *m, struct buf *problems)
+static void check_needs(
+    const struct manifest *const *all, size_t n, const struct manifest *m, struct buf *problems)
 {
     for (size_t i = 0; i < m->n_needs; i++) {
         const struct manifest_service *need = &m->needs[i];
@@ -82,14 +84,16 @@ static void check_needs(const struct manifest *const *all, size_t n, const struc
 
         if (!have)
             buf_addf(problems,
-                "%s: %s %s needs %s %u.%u, which no enabled module provides; enable the module that does, or remove "
-                "%s\n",
+                "%s: %s %s needs %s %u.%u, which no enabled module provides; enable the module "
+                "that does, or remove %s\n",
                 m->file, m->name, m->version, need->name, need->major, need->minor, m->name);
         else if (have->major != need->major || have->minor < need->minor)
-            buf_addf(problems, "%s: %s %s needs %s %u.%u, %s %s offers %u.%u; %s\n", m->file, m->name, m->version,
-                need->name, need->major, need->minor, owner ? owner->name : "this server", owner ? owner->version : "",
-                have->major, have->minor,
-                owner ? "install a newer version of the module that offers it" : "use a newer server");
+            buf_addf(problems, "%s: %s %s needs %s %u.%u, %s %s offers %u.%u; %s\n", m->file,
+                m->name, m->version, need->name, need->major, need->minor,
+                owner ? owner->name : "this server", owner ? owner->version : "", have->major,
+                have->minor,
+                owner ? "install a newer version of the module that offers it"
+                      : "use a newer server");
     }
 }
 
@@ -98,28 +102,31 @@ static void check_clashes(const struct manifest *const *all, size_t n, struct bu
     for (size_t i = 0; i < n; i++) {
         for (size_t k = i + 1; k < n; k++) {
             if (!strcmp(all[i]->name, all[k]->name))
-                buf_addf(problems, "%s and %s are both named %s; enable one of them\n", all[i]->file, all[k]->file,
-                    all[i]->name);
+                buf_addf(problems, "%s and %s are both named %s; enable one of them\n",
+                    all[i]->file, all[k]->file, all[i]->name);
             for (size_t x = 0; x < all[i]->n_scopes * all[k]->n_scopes; x++) {
                 const char *area = all[i]->scopes[x / all[k]->n_scopes];
 
                 if (!strcmp(area, all[k]->scopes[x % all[k]->n_scopes]))
-                    buf_addf(problems, "%s and %s both claim the scope area %s; enable one of them\n", all[i]->file,
-                        all[k]->file, area);
+                    buf_addf(problems,
+                        "%s and %s both claim the scope area %s; enable one of them\n",
+                        all[i]->file, all[k]->file, area);
             }
             for (size_t x = 0; x < all[i]->n_provides; x++) {
                 for (size_t y = 0; y < all[k]->n_provides; y++) {
                     if (!strcmp(all[i]->provides[x].name, all[k]->provides[y].name) &&
                         all[i]->provides[x].major == all[k]->provides[y].major)
-                        buf_addf(problems, "%s and %s both provide %s %u; enable one of them\n", all[i]->file,
-                            all[k]->file, all[i]->provides[x].name, all[i]->provides[x].major);
+                        buf_addf(problems, "%s and %s both provide %s %u; enable one of them\n",
+                            all[i]->file, all[k]->file, all[i]->provides[x].name,
+                            all[i]->provides[x].major);
                 }
             }
         }
     }
 }
 
-static bool ready(const struct manifest *const *all, size_t n, const bool *placed, const struct manifest *m)
+static bool ready(
+    const struct manifest *const *all, size_t n, const bool *placed, const struct manifest *m)
 {
     for (size_t i = 0; i < m->n_needs; i++) {
         const struct manifest *owner;
@@ -133,7 +140,8 @@ static bool ready(const struct manifest *const *all, size_t n, const bool *place
     return true;
 }
 
-static void order(const struct manifest *const *all, size_t n, const struct manifest **out, struct buf *problems)
+static void order(
+    const struct manifest *const *all, size_t n, const struct manifest **out, struct buf *problems)
 {
     bool placed[PLUGINS_MAX] = {false};
 
@@ -141,7 +149,8 @@ static void order(const struct manifest *const *all, size_t n, const struct mani
         size_t best = n;
 
         for (size_t i = 0; i < n; i++) {
-            if (!placed[i] && ready(all, n, placed, all[i]) && (best == n || strcmp(all[i]->name, all[best]->name) < 0))
+            if (!placed[i] && ready(all, n, placed, all[i]) &&
+                (best == n || strcmp(all[i]->name, all[best]->name) < 0))
                 best = i;
         }
         if (best == n) {
@@ -179,7 +188,8 @@ static size_t leave_out(const struct manifest **all, size_t n, const char *quara
             bool complete = true;
 
             for (size_t k = 0; k < all[i]->n_needs; k++)
-                complete = complete && provider(all, before, all[i]->needs[k].name, all[i]->needs[k].major, &owner);
+                complete = complete && provider(all, before, all[i]->needs[k].name,
+                                           all[i]->needs[k].major, &owner);
             if (complete)
                 all[kept++] = all[i];
         }
@@ -191,12 +201,16 @@ static size_t leave_out(const struct manifest **all, size_t n, const char *quara
 static void check_abi(const struct manifest *m, struct buf *problems)
 {
     if (m->abi_major != WHARF_ABI_MAJOR)
-        buf_addf(problems, "%s: %s %s was built for plugin ABI %u, this server has %d; install a build for ABI %d\n",
+        buf_addf(problems,
+            "%s: %s %s was built for plugin ABI %u, this server has %d; install a build for ABI "
+            "%d\n",
             m->file, m->name, m->version, m->abi_major, WHARF_ABI_MAJOR, WHARF_ABI_MAJOR);
     else if (m->abi_minor > WHARF_ABI_MINOR)
         buf_addf(problems,
-            "%s: %s %s needs plugin ABI %u.%u, this server has %d.%d; use a newer server or an older %s\n", m->file,
-            m->name, m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR, WHARF_ABI_MINOR, m->name);
+            "%s: %s %s needs plugin ABI %u.%u, this server has %d.%d; use a newer server or an "
+            "older %s\n",
+            m->file, m->name, m->version, m->abi_major, m->abi_minor, WHARF_ABI_MAJOR,
+            WHARF_ABI_MINOR, m->name);
 }
 
 /* Reads one manifest. What is linked into the program comes before files of the same name. */
@@ -269,8 +283,8 @@ const struct manifest *const *registry_left_out(
     return all;
 }
 
-const struct manifest *const *registry_resolve(
-    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems)
+const struct manifest *const *registry_resolve(const struct config *config, const char *quarantined,
+    struct arena *a, size_t *ret_count, wharf_str *ret_problems)
 {
     const struct manifest **all = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);
     const struct manifest **out = ARENA_ARRAY(a, const struct manifest *, PLUGINS_MAX);

@@ -1,4 +1,5 @@
-/* board.c - see board.h. Atomic counters only; leaves to others: who scrapes them, and blaming (blame.c). */
+/* board.c - see board.h. Atomic counters only; leaves to others: who scrapes them, and blaming
+ * (blame.c). */
 #include "process/board.h"
 #include "process/board_rows.h"
 
@@ -14,7 +15,8 @@
 
 static const int bucket_ms[BOARD_BUCKETS - 1] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000};
 
-const char *const limit_reasons[LIMIT_REASONS] = {"key", "write", "organization", "ip", "concurrency", "endpoint"};
+const char *const limit_reasons[LIMIT_REASONS] = {
+    "key", "write", "organization", "ip", "concurrency", "endpoint"};
 
 struct board *board_map(int fd)
 {
@@ -43,7 +45,7 @@ struct board *board_create(int *ret_fd)
     return b;
 }
 
-/* ---- crumbs ---------------------------------------------------------------------------------------------------------- */
+/* ---- crumbs ---- */
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -53,7 +55,8 @@ static void copy_text(char *to, size_t size, const char *from)
     to[n] = 0;
 }
 
-void crumb_enter(struct crumb *c, const char *plugin, const char *what, const char *request_id, int64_t deadline_us)
+void crumb_enter(struct crumb *c, const char *plugin, const char *what, const char *request_id,
+    int64_t deadline_us)
 {
     copy_text(c->plugin, sizeof(c->plugin), plugin);
     copy_text(c->what, sizeof(c->what), what);
@@ -67,7 +70,7 @@ void crumb_leave(struct crumb *c)
     atomic_store_explicit(&c->since_us, 0, memory_order_release);
 }
 
-/* ---- counters -------------------------------------------------------------------------------------------------------- */
+/* ---- counters ---- */
 
 static bool same_route(const struct board_route *r, const char *method, const char *route)
 {
@@ -77,7 +80,8 @@ static bool same_route(const struct board_route *r, const char *method, const ch
 
 /* Finds the finished row of that route before index `end`. Returns NULL when there is none. Waits
  * a moment for rows another process is writing. */
-static struct board_route *find_route(struct board *b, size_t end, const char *method, const char *route)
+static struct board_route *find_route(
+    struct board *b, size_t end, const char *method, const char *route)
 {
     for (size_t i = 0; i < end; i++) {
         int state = atomic_load(&b->routes[i].used);
@@ -94,7 +98,8 @@ static struct board_route *find_route(struct board *b, size_t end, const char *m
     return NULL;
 }
 
-struct board_route *board_route(struct board *b, const char *method, const char *route, const char *module)
+struct board_route *board_route(
+    struct board *b, const char *method, const char *route, const char *module)
 {
     struct board_route *first = find_route(b, BOARD_ROUTES, method, route);
 
@@ -130,7 +135,8 @@ struct board_job *board_job(struct board *b, const char *queue)
             return j;
         }
         board_wait_written(&j->used);
-        if (atomic_load(&j->used) == ROW_READY && strncmp(j->queue, queue, sizeof(j->queue) - 1) == 0)
+        if (atomic_load(&j->used) == ROW_READY &&
+            strncmp(j->queue, queue, sizeof(j->queue) - 1) == 0)
             return j;
     }
     return NULL;
@@ -195,7 +201,8 @@ void board_count(struct board_route *r, int status, int64_t us)
 
     if (!r)
         return;
-    atomic_fetch_add_explicit(&r->by_status[class >= 1 && class <= 5 ? class : 5], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(
+        &r->by_status[class >= 1 && class <= 5 ? class : 5], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->buckets[bucket_of(us)], 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&r->sum_us, (uint64_t)us, memory_order_relaxed);
 }
@@ -215,7 +222,7 @@ void board_db_observe(struct board *b, int64_t us)
     atomic_fetch_add_explicit(&b->db_sum_us, (uint64_t)us, memory_order_relaxed);
 }
 
-/* ---- Prometheus text ------------------------------------------------------------------------------------------------- */
+/* ---- Prometheus text ---- */
 
 static uint64_t get(const _Atomic uint64_t *p)
 {
@@ -228,8 +235,8 @@ static void head(struct buf *out, const char *name, const char *type, const char
 }
 
 /* Writes a histogram. labels: "" or "a=\"b\",". */
-static void histogram(
-    struct buf *out, const char *name, const char *labels, const _Atomic uint64_t *buckets, uint64_t sum_us)
+static void histogram(struct buf *out, const char *name, const char *labels,
+    const _Atomic uint64_t *buckets, uint64_t sum_us)
 {
     uint64_t count = 0;
     size_t n = strlen(labels);
@@ -237,16 +244,18 @@ static void histogram(
     for (size_t i = 0; i < BOARD_BUCKETS; i++) {
         count += get(&buckets[i]);
         if (i < BOARD_BUCKETS - 1)
-            buf_addf(
-                out, "%s_bucket{%sle=\"%g\"} %llu\n", name, labels, bucket_ms[i] / 1000.0, (unsigned long long)count);
+            buf_addf(out, "%s_bucket{%sle=\"%g\"} %llu\n", name, labels, bucket_ms[i] / 1000.0,
+                (unsigned long long)count);
         else
-            buf_addf(out, "%s_bucket{%sle=\"+Inf\"} %llu\n", name, labels, (unsigned long long)count);
+            buf_addf(
+                out, "%s_bucket{%sle=\"+Inf\"} %llu\n", name, labels, (unsigned long long)count);
     }
     if (n) {
         buf_addf(out, "%s_sum{%.*s} %.6f\n", name, (int)n - 1, labels, (double)sum_us / 1e6);
         buf_addf(out, "%s_count{%.*s} %llu\n", name, (int)n - 1, labels, (unsigned long long)count);
     } else {
-        buf_addf(out, "%s_sum %.6f\n%s_count %llu\n", name, (double)sum_us / 1e6, name, (unsigned long long)count);
+        buf_addf(out, "%s_sum %.6f\n%s_count %llu\n", name, (double)sum_us / 1e6, name,
+            (unsigned long long)count);
     }
 }
 
@@ -258,15 +267,21 @@ static void route_metrics(const struct board *b, struct buf *out)
 
         for (int class = 1; atomic_load(&r->used) == ROW_READY && class <= 5; class ++)
             if (get(&r->by_status[class]))
-                buf_addf(out, "http_requests_total{route=\"%s\",method=\"%s\",status=\"%dxx\",module=\"%s\"} %llu\n",
-                    r->route, r->method, class, r->module, (unsigned long long)get(&r->by_status[class]));
+                buf_addf(out,
+                    "http_requests_total{route=\"%s\",method=\"%s\",status=\"%dxx\",module=\"%s\"} "
+                    "%llu\n",
+                    r->route, r->method, class, r->module,
+                    (unsigned long long)get(&r->by_status[class]));
     }
-    head(out, "deprecated_requests_total", "counter", "Requests that used a route or a field that is going away.");
+    head(out, "deprecated_requests_total", "counter",
+        "Requests that used a route or a field that is going away.");
     for (size_t i = 0; i < BOARD_ROUTES; i++)
         if (atomic_load(&b->routes[i].used) == ROW_READY && get(&b->routes[i].deprecated))
-            buf_addf(out, "deprecated_requests_total{route=\"%s\",method=\"%s\"} %llu\n", b->routes[i].route,
-                b->routes[i].method, (unsigned long long)get(&b->routes[i].deprecated));
-    head(out, "http_request_duration_seconds", "histogram", "Time from the end of a request's headers to its answer.");
+            buf_addf(out, "deprecated_requests_total{route=\"%s\",method=\"%s\"} %llu\n",
+                b->routes[i].route, b->routes[i].method,
+                (unsigned long long)get(&b->routes[i].deprecated));
+    head(out, "http_request_duration_seconds", "histogram",
+        "Time from the end of a request's headers to its answer.");
     for (size_t i = 0; i < BOARD_ROUTES; i++) {
         const struct board_route *r = &b->routes[i];
         char labels[192];
@@ -284,19 +299,21 @@ static void job_metrics(const struct board *b, struct buf *out)
 
     head(out, "job_queue_depth", "gauge", "Jobs that wait, in the whole installation.");
     for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++)
-        buf_addf(
-            out, "job_queue_depth{queue=\"%s\"} %lld\n", b->jobs[i].queue, (long long)atomic_load(&b->jobs[i].depth));
+        buf_addf(out, "job_queue_depth{queue=\"%s\"} %lld\n", b->jobs[i].queue,
+            (long long)atomic_load(&b->jobs[i].depth));
     head(out, "job_age_seconds", "gauge", "How long the job that is due for longest has waited.");
     for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++)
         buf_addf(out, "job_age_seconds{queue=\"%s\"} %.3f\n", b->jobs[i].queue,
             (double)atomic_load(&b->jobs[i].age_ms) / 1000);
-    head(out, "job_runs_total", "counter", "Runs of jobs by this server: done, failed and tried again, parked.");
+    head(out, "job_runs_total", "counter",
+        "Runs of jobs by this server: done, failed and tried again, parked.");
     for (size_t i = 0; i < BOARD_JOBS && atomic_load(&b->jobs[i].used) == ROW_READY; i++) {
-        const _Atomic uint64_t *counts[] = {&b->jobs[i].done, &b->jobs[i].failed, &b->jobs[i].parked};
+        const _Atomic uint64_t *counts[] = {
+            &b->jobs[i].done, &b->jobs[i].failed, &b->jobs[i].parked};
 
         for (size_t k = 0; k < 3; k++)
-            buf_addf(out, "job_runs_total{queue=\"%s\",outcome=\"%s\"} %llu\n", b->jobs[i].queue, outcomes[k],
-                (unsigned long long)get(counts[k]));
+            buf_addf(out, "job_runs_total{queue=\"%s\",outcome=\"%s\"} %llu\n", b->jobs[i].queue,
+                outcomes[k], (unsigned long long)get(counts[k]));
     }
 }
 
@@ -312,26 +329,31 @@ static void process_metrics(const struct board *b, struct buf *out)
         const struct board_seat *seat = &b->seats[i];
 
         if (atomic_load(&seat->kind))
-            buf_addf(out, "worker_up{kind=\"%s\",index=\"%d\"} %d\n", kind_name(&seat->kind), atomic_load(&seat->index),
-                atomic_load(&seat->down_us) == 0);
+            buf_addf(out, "worker_up{kind=\"%s\",index=\"%d\"} %d\n", kind_name(&seat->kind),
+                atomic_load(&seat->index), atomic_load(&seat->down_us) == 0);
     }
     head(out, "worker_memory_bytes", "gauge", "Memory of a worker's own.");
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
         if (atomic_load(&w->state) == BOARD_READY)
-            buf_addf(out, "worker_memory_bytes{kind=\"%s\",index=\"%d\"} %lld\n", kind_name(&w->kind),
-                atomic_load(&w->index), (long long)atomic_load(&w->memory));
+            buf_addf(out, "worker_memory_bytes{kind=\"%s\",index=\"%d\"} %lld\n",
+                kind_name(&w->kind), atomic_load(&w->index), (long long)atomic_load(&w->memory));
     }
-    head(out, "worker_memory_limit_bytes", "gauge", "memory.limit: what a worker may have; 0: any number.");
+    head(out, "worker_memory_limit_bytes", "gauge",
+        "memory.limit: what a worker may have; 0: any number.");
     buf_addf(out, "worker_memory_limit_bytes %lld\n", (long long)atomic_load(&b->memory_limit));
-    head(out, "worker_memory_restarts_total", "counter", "Workers replaced because they came near to that limit.");
-    buf_addf(out, "worker_memory_restarts_total %llu\n", (unsigned long long)get(&b->memory_restarts));
-    head(out, "worker_hangs_total", "counter", "Workers replaced or ended because something in them hung.");
+    head(out, "worker_memory_restarts_total", "counter",
+        "Workers replaced because they came near to that limit.");
+    buf_addf(
+        out, "worker_memory_restarts_total %llu\n", (unsigned long long)get(&b->memory_restarts));
+    head(out, "worker_hangs_total", "counter",
+        "Workers replaced or ended because something in them hung.");
     buf_addf(out, "worker_hangs_total %llu\n", (unsigned long long)get(&b->hangs));
     head(out, "worker_crashes_total", "counter", "Workers that ended unasked.");
     buf_addf(out, "worker_crashes_total %llu\n", (unsigned long long)get(&b->crashes));
-    head(out, "plugin_quarantined", "gauge", "1 for each plugin that is left out because it crashed too often.");
+    head(out, "plugin_quarantined", "gauge",
+        "1 for each plugin that is left out because it crashed too often.");
     for (int i = 0; i < atomic_load(&b->n_quarantined); i++)
         buf_addf(out, "plugin_quarantined{plugin=\"%.31s\"} 1\n", b->quarantined[i]);
     head(out, "worker_restarts_total", "counter", "Workers started again after a crash.");
@@ -354,36 +376,41 @@ static int64_t sum(const struct board *b, size_t offset)
 
 void board_metrics(const struct board *b, struct buf *out)
 {
-    static const char *const failures[8] = {"api_key.missing", "api_key.invalid", "api_key.expired", "api_key.revoked",
-        "principal.disabled", "scope_access", "location_access", "ip_access"};
+    static const char *const failures[8] = {"api_key.missing", "api_key.invalid", "api_key.expired",
+        "api_key.revoked", "principal.disabled", "scope_access", "location_access", "ip_access"};
 
     route_metrics(b, out);
     head(out, "http_in_flight", "gauge", "Requests being worked on.");
-    buf_addf(out, "http_in_flight %lld\n", (long long)sum(b, offsetof(struct board_worker, in_flight)));
+    buf_addf(
+        out, "http_in_flight %lld\n", (long long)sum(b, offsetof(struct board_worker, in_flight)));
     head(out, "auth_failures_total", "counter", "Requests refused for who asked.");
     for (size_t i = 0; i < 8; i++)
-        buf_addf(
-            out, "auth_failures_total{code=\"%s\"} %llu\n", failures[i], (unsigned long long)get(&b->auth_failures[i]));
+        buf_addf(out, "auth_failures_total{code=\"%s\"} %llu\n", failures[i],
+            (unsigned long long)get(&b->auth_failures[i]));
     head(out, "rate_limited_total", "counter", "Requests refused for their number.");
     for (size_t i = 0; i < LIMIT_REASONS; i++)
         buf_addf(out, "rate_limited_total{reason=\"%s\"} %llu\n", limit_reasons[i],
             (unsigned long long)get(&b->rate_limited[i]));
     head(out, "idempotent_replays_total", "counter", "Answers given again for an Idempotency-Key.");
-    buf_addf(out, "idempotent_replays_total %llu\n", (unsigned long long)get(&b->idempotent_replays));
+    buf_addf(
+        out, "idempotent_replays_total %llu\n", (unsigned long long)get(&b->idempotent_replays));
     head(out, "request_log_dropped_total", "counter", "Requests missing in the request log.");
-    buf_addf(out, "request_log_dropped_total %llu\n", (unsigned long long)get(&b->request_log_dropped));
+    buf_addf(
+        out, "request_log_dropped_total %llu\n", (unsigned long long)get(&b->request_log_dropped));
     head(out, "log_lines_lost_total", "counter", "Lines that a log file did not take.");
     for (size_t i = DISK_LOG; i <= DISK_ACCESS_LOG; i++)
-        buf_addf(
-            out, "log_lines_lost_total{log=\"%s\"} %llu\n", disk_names[i], (unsigned long long)get(&b->disk.lost[i]));
-    head(
-        out, "disk_failures_total", "counter", "Writes of files, or into the data folder, that the disk did not take.");
+        buf_addf(out, "log_lines_lost_total{log=\"%s\"} %llu\n", disk_names[i],
+            (unsigned long long)get(&b->disk.lost[i]));
+    head(out, "disk_failures_total", "counter",
+        "Writes of files, or into the data folder, that the disk did not take.");
     for (size_t i = DISK_STORAGE; i <= DISK_DATA; i++)
-        buf_addf(
-            out, "disk_failures_total{place=\"%s\"} %llu\n", disk_names[i], (unsigned long long)get(&b->disk.lost[i]));
+        buf_addf(out, "disk_failures_total{place=\"%s\"} %llu\n", disk_names[i],
+            (unsigned long long)get(&b->disk.lost[i]));
     head(out, "db_pool_in_use", "gauge", "Database connections in use.");
-    buf_addf(out, "db_pool_in_use %lld\n", (long long)sum(b, offsetof(struct board_worker, db_in_use)));
-    head(out, "db_query_duration_seconds", "histogram", "Time of a statement, as its sender saw it.");
+    buf_addf(
+        out, "db_pool_in_use %lld\n", (long long)sum(b, offsetof(struct board_worker, db_in_use)));
+    head(out, "db_query_duration_seconds", "histogram",
+        "Time of a statement, as its sender saw it.");
     histogram(out, "db_query_duration_seconds", "", b->db_buckets, get(&b->db_sum_us));
     job_metrics(b, out);
     board_hook_metrics(b, out);

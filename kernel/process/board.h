@@ -1,12 +1,13 @@
 /* board.h - shared memory between the supervisor and its workers: who runs what, and the metrics.
  *
- * Made by the supervisor (memfd, inherited by descriptor), mapped by each worker. Every thread that runs plugin code owns a
- * crumb: two stores per call. Read by the supervisor after a crash, by `wharf ps`, and by /metrics (docs/decisions.md 19).
- * Counters are cumulative over workers' restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so
- * that processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a slot; the worker writes
- * beat_us (each second), requests, rss_kb and its crumbs. All functions are [any] thread and never block,
- * except board_route and board_job, which are for the start of a worker.
- */
+ * Made by the supervisor (memfd, inherited by descriptor), mapped by each worker. Every thread
+ * that runs plugin code owns a crumb: two stores per call. Read by the supervisor after a crash,
+ * by `wharf ps`, and by /metrics (docs/decisions.md 19). Counters are cumulative over workers'
+ * restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so that
+ * processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a
+ * slot; the worker writes beat_us (each second), requests, rss_kb and its crumbs. All functions
+ * are [any] thread and never block,
+ * except board_route and board_job, which are for the start of a worker. */
 #ifndef WHARF_PROCESS_BOARD_H
 #define WHARF_PROCESS_BOARD_H
 
@@ -31,10 +32,12 @@ enum {
     BOARD_HOOK_BUCKETS = 28, /* of their times: up to 1 us, 2, 4 ... 2^27 */
     BOARD_SERIES = 512, /* of metrics that hooks and modules count themselves */
     BOARD_SERIES_BUCKETS = 12, /* 0.001 0.005 0.01 0.05 0.1 0.5 1 5 10 100 1000, +Inf */
-    BOARD_BUCKETS = 12, /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
+    /* of the duration histogram: 1 2 5 10 20 50 100 200 500 1000 5000 ms, +Inf */
+    BOARD_BUCKETS = 12,
 };
 
-/* What a thread is doing right now. plugin points to text that lives as long as the worker; it is copied. */
+/* What a thread is doing right now. plugin points to text that lives as long as the worker; it
+ * is copied. */
 struct crumb {
     _Atomic int64_t since_us; /* 0: idle */
     _Atomic int64_t deadline_us;
@@ -48,8 +51,10 @@ struct board_worker {
     _Atomic uint64_t generation;
     _Atomic int64_t started_us, beat_us, requests, rss_kb;
     _Atomic int64_t memory; /* bytes of its own, written by the supervisor */
-    _Atomic int64_t in_flight, db_in_use; /* requests being worked on; database connections in use */
-    _Atomic uint64_t hooks_loaded, hooks_refused; /* prints of folders of hooks (services/lua/operator/operator.h) */
+    /* requests being worked on; database connections in use */
+    _Atomic int64_t in_flight, db_in_use;
+    /* prints of folders of hooks (services/lua/operator/operator.h) */
+    _Atomic uint64_t hooks_loaded, hooks_refused;
     struct crumb crumbs[BOARD_THREADS];
 };
 enum board_state { BOARD_FREE, BOARD_STARTING, BOARD_READY, BOARD_DRAINING };
@@ -63,11 +68,13 @@ struct board_route {
     _Atomic uint64_t deprecated; /* requests that used something that is going away */
 };
 
-struct board_job { /* a kind of job; depth and age are of the whole installation, the counts of this server */
+/* a kind of job; depth and age are of the whole installation, the counts of this server */
+struct board_job {
     _Atomic int used;
     char queue[64];
     _Atomic int64_t depth, age_ms; /* that wait; of the one that is due for longest */
-    _Atomic uint64_t done, failed, parked; /* runs that succeeded, that are tried again; jobs given up */
+    /* runs that succeeded, that are tried again; jobs given up */
+    _Atomic uint64_t done, failed, parked;
 };
 
 struct board_hook { /* an operator's hook, by its name, whatever generation it is of */
@@ -86,7 +93,8 @@ struct board_series { /* a metric of hooks or modules with its labels */
     _Atomic uint64_t buckets[BOARD_SERIES_BUCKETS];
 };
 
-/* A place that a worker must serve, whichever process does. Written by the supervisor. The reason may be read while it is written: it always ends. */
+/* A place that a worker must serve, whichever process does. Written by the supervisor. The
+ * reason may be read while it is written: it always ends. */
 struct board_seat {
     _Atomic int kind, index; /* kind 0: there are no more */
     _Atomic int64_t down_us; /* since when nobody serves here; 0: somebody does */
@@ -105,8 +113,10 @@ struct board {
     _Atomic uint64_t hooks_active,
         hooks_generation; /* print of the hooks that all workers run; how often they changed */
     _Atomic int64_t hooks_loaded_us; /* kernel clock, when they became so */
-    _Atomic uint64_t auth_failures[8]; /* missing invalid expired revoked disabled scope location ip */
-    _Atomic int stopping; /* the whole server ends: workers refuse readiness and still accept for a while */
+    /* missing invalid expired revoked disabled scope location ip */
+    _Atomic uint64_t auth_failures[8];
+    /* the whole server ends: workers refuse readiness and still accept for a while */
+    _Atomic int stopping;
     _Atomic uint64_t crashes, restarts, hangs, memory_restarts;
     _Atomic int64_t memory_limit; /* bytes that a worker may have; 0: any number */
     _Atomic uint64_t db_buckets[BOARD_BUCKETS], db_sum_us;
@@ -139,11 +149,14 @@ extern const char *const limit_reasons[LIMIT_REASONS]; /* "key", "write", ... */
 struct board *board_create(int *ret_fd);
 struct board *board_map(int fd);
 
-void crumb_enter(struct crumb *c, const char *plugin, const char *what, const char *request_id, int64_t deadline_us);
+void crumb_enter(struct crumb *c, const char *plugin, const char *what, const char *request_id,
+    int64_t deadline_us);
 void crumb_leave(struct crumb *c);
 
-/* Finds or makes the row of a route; the pointer is good for the life of the board. NULL when the table is full. */
-struct board_route *board_route(struct board *b, const char *method, const char *route, const char *module);
+/* Finds or makes the row of a route; the pointer is good for the life of the board. NULL when
+ * the table is full. */
+struct board_route *board_route(
+    struct board *b, const char *method, const char *route, const char *module);
 /* Returns the row of a kind of job, in the same way. */
 struct board_job *board_job(struct board *b, const char *queue);
 /* Returns the row of an operator's hook, in the same way. */
@@ -151,7 +164,8 @@ struct board_hook *board_hook(struct board *b, const char *name);
 void board_hook_count(struct board_hook *h, bool good, int64_t us);
 /* Counts a metric of hooks (lua_*) or modules: n is added to a counter, or observed. Returns false
  * when the table is full, or the name is one of the other kind. */
-bool board_series_add(struct board *b, bool observed, const char *name, const char *labels, double n);
+bool board_series_add(
+    struct board *b, bool observed, const char *name, const char *labels, double n);
 /* Returns the time in microseconds that so large a part of its calls took at most; 0: none yet. */
 int64_t board_hook_us(const struct board_hook *h, double part);
 void board_count(struct board_route *r, int status, int64_t us);

@@ -1,4 +1,5 @@
-/* board_hooks.c - what is counted of operators' hooks, and what they and modules count themselves. See board.h. */
+/* board_hooks.c - what is counted of operators' hooks, and what they and modules count
+ * themselves. See board.h. */
 #include "process/board.h"
 #include "process/board_rows.h"
 
@@ -6,13 +7,15 @@
 #include <string.h>
 
 enum { SHOWN_FROM = 4, SHOWN_STEP = 2 /* every second power of two, from 16 us on */ };
-static const double series_bounds[BOARD_SERIES_BUCKETS - 1] = {0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 100, 1000};
+static const double series_bounds[BOARD_SERIES_BUCKETS - 1] = {
+    0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 100, 1000};
 
 /* ---- adding ---- */
 
 /* Finds or makes a series. A name is one metric: all of its series are counters, or all are
  * histograms. */
-static struct board_series *find_series(struct board *b, bool observed, const char *name, const char *labels)
+static struct board_series *find_series(
+    struct board *b, bool observed, const char *name, const char *labels)
 {
     for (size_t i = 0; i < BOARD_SERIES; i++) {
         struct board_series *s = &b->series[i];
@@ -48,7 +51,8 @@ static void add_double(_Atomic uint64_t *to, double n)
     } while (!atomic_compare_exchange_weak(to, &before, after));
 }
 
-bool board_series_add(struct board *b, bool observed, const char *name, const char *labels, double n)
+bool board_series_add(
+    struct board *b, bool observed, const char *name, const char *labels, double n)
 {
     struct board_series *s = find_series(b, observed, name, labels);
     size_t i = 0;
@@ -78,14 +82,16 @@ static void write_hook(const struct board_hook *h, struct buf *out)
         count += get(&h->buckets[i]);
         if (i != next || i + 1 == BOARD_HOOK_BUCKETS)
             continue;
-        buf_addf(out, "lua_hook_duration_seconds_bucket{hook=\"%s\",le=\"%g\"} %llu\n", h->name, (double)(1 << i) / 1e6,
-            count);
+        buf_addf(out, "lua_hook_duration_seconds_bucket{hook=\"%s\",le=\"%g\"} %llu\n", h->name,
+            (double)(1 << i) / 1e6, count);
         next += SHOWN_STEP;
     }
-    buf_addf(out, "lua_hook_duration_seconds_bucket{hook=\"%s\",le=\"+Inf\"} %llu\n", h->name, count);
+    buf_addf(
+        out, "lua_hook_duration_seconds_bucket{hook=\"%s\",le=\"+Inf\"} %llu\n", h->name, count);
     buf_addf(out,
-        "lua_hook_duration_seconds_sum{hook=\"%s\"} %.6f\nlua_hook_duration_seconds_count{hook=\"%s\"} %llu\n", h->name,
-        (double)get(&h->sum_us) / 1e6, h->name, count);
+        "lua_hook_duration_seconds_sum{hook=\"%s\"} "
+        "%.6f\nlua_hook_duration_seconds_count{hook=\"%s\"} %llu\n",
+        h->name, (double)get(&h->sum_us) / 1e6, h->name, count);
 }
 
 static void write_series(const struct board_series *s, struct buf *out)
@@ -97,18 +103,22 @@ static void write_series(const struct board_series *s, struct buf *out)
 
     memcpy(&sum, &bits, sizeof(sum));
     if (!s->observed) {
-        buf_addf(out, n ? "%s_total{%.*s} %.15g\n" : "%s_total%.*s %.15g\n", s->name, n ? n - 1 : 0, s->labels, sum);
+        buf_addf(out, n ? "%s_total{%.*s} %.15g\n" : "%s_total%.*s %.15g\n", s->name, n ? n - 1 : 0,
+            s->labels, sum);
         return;
     }
     for (size_t i = 0; i < BOARD_SERIES_BUCKETS; i++) {
         count += get(&s->buckets[i]);
         if (i + 1 < BOARD_SERIES_BUCKETS)
-            buf_addf(out, "%s_bucket{%sle=\"%g\"} %llu\n", s->name, s->labels, series_bounds[i], count);
+            buf_addf(
+                out, "%s_bucket{%sle=\"%g\"} %llu\n", s->name, s->labels, series_bounds[i], count);
         else
             buf_addf(out, "%s_bucket{%sle=\"+Inf\"} %llu\n", s->name, s->labels, count);
     }
-    buf_addf(out, n ? "%s_sum{%.*s} %.15g\n" : "%s_sum%.*s %.15g\n", s->name, n ? n - 1 : 0, s->labels, sum);
-    buf_addf(out, n ? "%s_count{%.*s} %llu\n" : "%s_count%.*s %llu\n", s->name, n ? n - 1 : 0, s->labels, count);
+    buf_addf(out, n ? "%s_sum{%.*s} %.15g\n" : "%s_sum%.*s %.15g\n", s->name, n ? n - 1 : 0,
+        s->labels, sum);
+    buf_addf(out, n ? "%s_count{%.*s} %llu\n" : "%s_count%.*s %llu\n", s->name, n ? n - 1 : 0,
+        s->labels, count);
 }
 
 static bool ready(const struct board_series *s)
@@ -126,8 +136,8 @@ static void write_metric(const struct board *b, size_t first, struct buf *out)
             return;
     }
     buf_addf(out, "# HELP %s%s Told by %s.\n# TYPE %s%s %s\n", s->name, s->observed ? "" : "_total",
-        strncmp(s->name, "lua_", 4) ? "a module" : "the operator's hooks", s->name, s->observed ? "" : "_total",
-        s->observed ? "histogram" : "counter");
+        strncmp(s->name, "lua_", 4) ? "a module" : "the operator's hooks", s->name,
+        s->observed ? "" : "_total", s->observed ? "histogram" : "counter");
     for (size_t i = first; i < BOARD_SERIES; i++) {
         if (ready(&b->series[i]) && !strcmp(b->series[i].name, s->name))
             write_series(&b->series[i], out);
@@ -146,7 +156,8 @@ void board_hook_metrics(const struct board *b, struct buf *out)
                   "# TYPE lua_hook_errors_total counter\n");
     for (size_t i = 0; i < BOARD_HOOKS; i++) {
         if (atomic_load(&b->hooks[i].used) == ROW_READY)
-            buf_addf(out, "lua_hook_errors_total{hook=\"%s\"} %llu\n", b->hooks[i].name, get(&b->hooks[i].errors));
+            buf_addf(out, "lua_hook_errors_total{hook=\"%s\"} %llu\n", b->hooks[i].name,
+                get(&b->hooks[i].errors));
     }
     for (size_t i = 0; i < BOARD_SERIES; i++) {
         if (ready(&b->series[i]))

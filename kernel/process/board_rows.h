@@ -1,4 +1,5 @@
-/* board_rows.h - how rows of the board's tables are claimed and filled; private to board.c and board_hooks.c. */
+/* board_rows.h - how rows of the board's tables are claimed and filled; private to board.c and
+ * board_hooks.c. */
 #ifndef WHARF_PROCESS_BOARD_ROWS_H
 #define WHARF_PROCESS_BOARD_ROWS_H
 
@@ -9,7 +10,8 @@
 #include "util/buf.h"
 
 enum { ROW_FREE, ROW_BEING_WRITTEN, ROW_READY, ROW_DOUBLE };
-enum { WAITS = 2000 }; /* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
+/* of 50 microseconds: for a row whose writer may have been put aside, or may have died */
+enum { WAITS = 2000 };
 
 /* Waits while somebody is writing the row at this moment. */
 static inline void board_wait_written(const _Atomic int *used)

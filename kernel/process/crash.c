@@ -1,7 +1,8 @@
-/* crash.c - see crash.h. Everything reached from the handler is async-signal-safe: own formatting, plain system calls.
+/* crash.c - see crash.h. Everything reached from the handler is async-signal-safe: own
+ * formatting, plain system calls.
  *
- * Stack memory is read with process_vm_readv, which fails on a bad address where a plain load would fault again.
- */
+ * Stack memory is read with process_vm_readv, which fails on a bad address where a plain load
+ * would fault again. */
 #include "process/crash.h"
 
 #include <fcntl.h>
@@ -44,7 +45,7 @@ static struct {
 
 static __thread struct crumb *my_crumb;
 
-/* ---- text without stdio ---------------------------------------------------------------------------------------------- */
+/* ---- text without stdio ---- */
 
 static void put(const char *text)
 {
@@ -78,7 +79,7 @@ static void put_line(const char *key, const char *value)
     put("\n");
 }
 
-/* ---- which file an address is in ------------------------------------------------------------------------------------- */
+/* ---- which file an address is in ---- */
 
 struct mapping {
     uint64_t from, to, offset;
@@ -129,7 +130,8 @@ static bool find_mapping(uint64_t address, struct mapping *m)
 static const char *plugin_of(const struct mapping *m)
 {
     for (size_t i = 0; i < state.n_plugins; i++)
-        if (strlen(state.plugins[i].file) == m->path_n && memcmp(state.plugins[i].file, m->path, m->path_n) == 0)
+        if (strlen(state.plugins[i].file) == m->path_n &&
+            memcmp(state.plugins[i].file, m->path, m->path_n) == 0)
             return state.plugins[i].name;
     return NULL;
 }
@@ -149,7 +151,7 @@ static void read_maps(void)
         close(fd);
 }
 
-/* ---- the stack ------------------------------------------------------------------------------------------------------- */
+/* ---- the stack ---- */
 
 struct frames {
     uint64_t pc[FRAMES];
@@ -228,7 +230,8 @@ static void scan(const ucontext_t *u, struct frames *possible)
 
     registers_of(u, &pc, &fp, &sp);
     for (uint64_t i = 0; i < SCAN_WORDS && possible->count < SCAN_KEPT; i++)
-        if (safe_read(sp + i * sizeof(word), &word, sizeof(word)) && find_mapping(word, &m) && m.code && m.path_n)
+        if (safe_read(sp + i * sizeof(word), &word, sizeof(word)) && find_mapping(word, &m) &&
+            m.code && m.path_n)
             possible->pc[possible->count++] = word;
 }
 
@@ -251,7 +254,7 @@ static const char *blamed(const struct frames *sure, const struct frames *possib
     return plugin_in(possible) ? plugin_in(possible) : "";
 }
 
-/* ---- the report ------------------------------------------------------------------------------------------------------ */
+/* ---- the report ---- */
 
 static const char *signal_name(int sig)
 {
@@ -283,8 +286,8 @@ static void put_registers(const ucontext_t *u)
     put(" fp=");
     put_hex(fp);
 #if defined(__x86_64__)
-    static const char *const names[] = {" r8=", " r9=", " r10=", " r11=", " r12=", " r13=", " r14=", " r15=", " rdi=",
-        " rsi=", "", " rbx=", " rdx=", " rax=", " rcx="};
+    static const char *const names[] = {" r8=", " r9=", " r10=", " r11=", " r12=", " r13=", " r14=",
+        " r15=", " rdi=", " rsi=", "", " rbx=", " rdx=", " rax=", " rcx="};
 
     for (int i = 0; i < 15; i++) {
         if (!names[i][0])
@@ -297,8 +300,8 @@ static void put_registers(const ucontext_t *u)
 }
 
 /* Writes the report. how: "signal" or "exit code"; name: of the signal. */
-static void report(
-    const char *how, int number, const char *name, uint64_t address, const ucontext_t *u, const struct timespec *now)
+static void report(const char *how, int number, const char *name, uint64_t address,
+    const ucontext_t *u, const struct timespec *now)
 {
     struct frames frames = {.count = 0}, possible = {.count = 0};
     bool busy = my_crumb && atomic_load(&my_crumb->since_us);
@@ -345,7 +348,8 @@ static void file_name(char out[320], const struct timespec *now)
     state.n = start;
 }
 
-static void write_report(const char *how, int number, const char *name, uint64_t address, const ucontext_t *u)
+static void write_report(
+    const char *how, int number, const char *name, uint64_t address, const ucontext_t *u)
 {
     struct timespec now;
     char file[320];
@@ -379,7 +383,8 @@ bool crash_by_exit(const char *call, int code)
 {
     ucontext_t here;
 
-    if (!my_crumb || !atomic_load(&my_crumb->since_us) || getpid() != state.pid || getcontext(&here) != 0)
+    if (!my_crumb || !atomic_load(&my_crumb->since_us) || getpid() != state.pid ||
+        getcontext(&here) != 0)
         return false;
     write_report("exit code", code, call, 0, &here);
     return true;
@@ -388,7 +393,8 @@ bool crash_by_exit(const char *call, int code)
 void crash_install(const char *dir)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    struct sigaction action = {.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
+    struct sigaction action = {
+        .sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
 
     snprintf(state.dir, sizeof(state.dir), "%s", dir);
     state.pid = getpid();
@@ -418,7 +424,8 @@ void crash_thread(struct crumb *c)
     my_crumb = c;
     atomic_store(&c->thread, gettid());
     /* kept until the process ends: a thread may crash while it ends */
-    stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    stack.ss_sp = mmap(
+        NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stack.ss_sp != MAP_FAILED)
         sigaltstack(&stack, NULL);
 }

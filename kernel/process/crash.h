@@ -1,8 +1,10 @@
-/* crash.h - what a worker leaves behind when a fatal signal or exit() in the middle of work ends it: a report the supervisor and a person can read.
+/* crash.h - what a worker leaves behind when a fatal signal or exit() in the middle of work ends
+ * it: a report the supervisor and a person can read.
  *
- * The report names signal, address, the plugin to blame (the first frame inside a plugin's code, else the plugin whose crumb
- * the thread holds), registers and a backtrace as module+offset. Then the signal takes its usual course, core file included.
- */
+ * The report names signal, address, the plugin to blame (the first frame inside a plugin's code,
+ * else the plugin whose crumb
+ * the thread holds), registers and a backtrace as module+offset. Then the signal takes its usual
+ * course, core file included. */
 #ifndef WHARF_PROCESS_CRASH_H
 #define WHARF_PROCESS_CRASH_H
 
@@ -10,13 +12,14 @@
 
 #include "process/board.h"
 
-/* Installs the handlers of this process; reports go to dir/crash-<milliseconds>-<pid>.txt. Call once, before threads. */
+/* Installs the handlers of this process; reports go to dir/crash-<milliseconds>-<pid>.txt. Call
+ * once, before threads. */
 void crash_install(const char *dir);
 /* Notes that code of this file belongs to this plugin. Must be called after dlopen, before
  * threads. Both texts are copied. */
 void crash_add_plugin(const char *name, const char *file);
-/* Gives the calling thread its own signal stack and says which crumb tells what it is doing (NULL: none). Call at the start of
- * each thread, the main one included. */
+/* Gives the calling thread its own signal stack and says which crumb tells what it is doing
+ * (NULL: none). Call at the start of each thread, the main one included. */
 void crash_thread(struct crumb *c);
 
 /* Reports that the calling thread is about to end the process by that function of the C library.
@@ -25,7 +28,8 @@ void crash_thread(struct crumb *c);
  * (exit_tap.c). */
 bool crash_by_exit(const char *call, int code);
 
-/* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does not say. */
+/* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does
+ * not say. */
 struct crash_report {
     char plugin[32], what[BOARD_TEXT], request[32];
     char jobs[1024]; /* "job_12 job_15": those to blame, as the supervisor judged */

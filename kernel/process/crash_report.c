@@ -1,4 +1,5 @@
-/* crash_report.c - finds and reads the report a dead worker left. Leaves to others: writing it (crash.c), judging it (blame.c). */
+/* crash_report.c - finds and reads the report a dead worker left. Leaves to others: writing it
+ * (crash.c), judging it (blame.c). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,7 +35,8 @@ static long long wall_ms(int64_t monotonic_us)
     struct timespec now;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 - (clock_monotonic_us() - monotonic_us) / 1000;
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+           (clock_monotonic_us() - monotonic_us) / 1000;
 }
 
 /* Finds dir/crash-<milliseconds>-<pid>.txt. */

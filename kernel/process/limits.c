@@ -27,7 +27,8 @@ static struct limit_bucket *find_bucket(struct limits *l, uint64_t owner, int64_
     return NULL;
 }
 
-int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us, int64_t *ret_wait_us)
+int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us,
+    int64_t *ret_wait_us)
 {
     struct limit_bucket *b = find_bucket(l, owner, now_us);
     int64_t each = r->period_us / r->rate, depth, full, next;
@@ -44,8 +45,8 @@ int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r,
             *ret_wait_us = next - now_us - depth;
             return -1;
         }
-    } while (
-        !atomic_compare_exchange_weak_explicit(&b->full_us, &full, next, memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(
+        &b->full_us, &full, next, memory_order_relaxed, memory_order_relaxed));
     *ret_wait_us = next - now_us;
     return (depth - (next - now_us)) / each;
 }
@@ -125,7 +126,8 @@ void limit_leave(struct limits *l, uint64_t owner, unsigned slot)
 void limit_forget(struct limits *l, unsigned slot)
 {
     for (unsigned i = 0; i < LIMIT_HOLDERS; i++) {
-        uint16_t held = atomic_exchange_explicit(&l->holders[i].held[slot], 0, memory_order_relaxed);
+        uint16_t held = atomic_exchange_explicit(
+            &l->holders[i].held[slot], 0, memory_order_relaxed);
 
         if (held)
             atomic_fetch_sub_explicit(&l->holders[i].total, held, memory_order_relaxed);

@@ -1,9 +1,11 @@
-/* limits.h - token buckets and counts of requests in flight, in the board: one for all workers of a machine.
+/* limits.h - token buckets and counts of requests in flight, in the board: one for all workers
+ * of a machine.
  *
- * docs/spec/01-platform.md section 9. A bucket is one number, the moment at which it will be full again (GCRA): taking a token moves
- * it, so that nothing has to fill buckets. Several machines on one database count each for itself. Tables are of fixed size; who
- * finds no place is not limited. Everything is [any] thread, lock-free. Leaves to others: which buckets a request is charged to.
- */
+ * docs/spec/01-platform.md section 9. A bucket is one number, the moment at which it will be
+ * full again (GCRA): taking a token moves it, so that nothing has to fill buckets. Several
+ * machines on one database count each for itself. Tables are of fixed size; who finds no place
+ * is not limited. Everything is [any] thread, lock-free. Leaves to others: which buckets a
+ * request is charged to. */
 #ifndef WHARF_PROCESS_LIMITS_H
 #define WHARF_PROCESS_LIMITS_H
 
@@ -21,7 +23,8 @@ struct limit_bucket {
 struct limit_holder { /* requests in flight of one key */
     _Atomic uint64_t owner;
     _Atomic int32_t total;
-    _Atomic uint16_t held[LIMIT_SLOTS]; /* by worker, so that a worker that dies gives back what it held */
+    /* by worker, so that a worker that dies gives back what it held */
+    _Atomic uint16_t held[LIMIT_SLOTS];
 };
 
 struct limits {
@@ -34,9 +37,11 @@ struct limit_rate {
     int64_t period_us;
 };
 
-/* Takes a token of the owner's bucket. Tokens left, or -1 when there was none; *ret_wait_us: until there is one, else until the
- * bucket is full. owner is a hash, not 0; one that is both kind and id. */
-int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us, int64_t *ret_wait_us);
+/* Takes a token of the owner's bucket. Tokens left, or -1 when there was none; *ret_wait_us:
+ * until there is one, else until the bucket is full. owner is a hash, not 0; one that is both
+ * kind and id. */
+int64_t limit_take(struct limits *l, uint64_t owner, const struct limit_rate *r, int64_t now_us,
+    int64_t *ret_wait_us);
 /* Takes cost_us from the owner's bucket, whatever is left: it is full again that much later. */
 void limit_spend(struct limits *l, uint64_t owner, int64_t cost_us, int64_t now_us);
 /* Returns how long it takes until the owner's bucket is full, in microseconds. */

@@ -17,7 +17,8 @@ static int become_user(const struct spawn *s)
 {
     if (!s->as_user)
         return 0;
-    if (setgroups(s->groups ? s->n_groups : 1, s->groups ? s->groups : &s->gid) != 0 || setgid(s->gid) != 0)
+    if (setgroups(s->groups ? s->n_groups : 1, s->groups ? s->groups : &s->gid) != 0 ||
+        setgid(s->gid) != 0)
         return -1;
     return setuid(s->uid);
 }

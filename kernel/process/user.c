@@ -1,8 +1,8 @@
 /* user.c - see user.h.
  *
- * The data folder stays root's, with the user's group and the sticky bit: the user adds files and can't put others in the place of
- * the supervisor's (lock, control.sock, quarantine, postgres). Leaves to others: becoming the user (spawn.c).
- */
+ * The data folder stays root's, with the user's group and the sticky bit: the user adds files
+ * and can't put others in the place of the supervisor's (lock, control.sock, quarantine,
+ * postgres). Leaves to others: becoming the user (spawn.c). */
 #include "process/user.h"
 
 #include <errno.h>
@@ -17,7 +17,8 @@
 #include "process/spawn.h"
 #include "util/str.h"
 
-bool user_find(const struct config *config, struct server_user *ret, struct arena *a, wharf_str *ret_error)
+bool user_find(
+    const struct config *config, struct server_user *ret, struct arena *a, wharf_str *ret_error)
 {
     const char *name = config->user;
     const struct passwd *pw;
@@ -28,8 +29,9 @@ bool user_find(const struct config *config, struct server_user *ret, struct aren
     pw = getpwnam(name);
     if (!pw) {
         *ret_error = arena_printf(a,
-            "user: there is no user \"%s\" on this machine; make it (useradd --system %s), or name another", name,
-            name);
+            "user: there is no user \"%s\" on this machine; make it (useradd --system %s), or name "
+            "another",
+            name, name);
         return false;
     }
     if (pw->pw_uid == geteuid())
@@ -44,7 +46,8 @@ bool user_find(const struct config *config, struct server_user *ret, struct aren
     ret->gid = pw->pw_gid;
     ret->n_groups = USER_GROUPS_MAX;
     if (getgrouplist(name, ret->gid, ret->groups, &ret->n_groups) < 0) {
-        *ret_error = arena_printf(a, "user: \"%s\" is in more than %d groups", name, USER_GROUPS_MAX);
+        *ret_error = arena_printf(
+            a, "user: \"%s\" is in more than %d groups", name, USER_GROUPS_MAX);
         return false;
     }
     return true;
@@ -68,7 +71,8 @@ static int give_one(const char *path, const struct stat *st, int type, struct FT
 
 /* Gives the user a file or a folder with all in it, when it is there and still root's. What the
  * user has already may lead anywhere, and is left alone. */
-static bool give(const struct server_user *u, const char *path, struct arena *a, wharf_str *ret_error)
+static bool give(
+    const struct server_user *u, const char *path, struct arena *a, wharf_str *ret_error)
 {
     struct stat st;
     bool good;
@@ -78,21 +82,23 @@ static bool give(const struct server_user *u, const char *path, struct arena *a,
     given_to = u;
     good = nftw(path, give_one, 16, FTW_PHYS | FTW_DEPTH) == 0;
     if (!good)
-        *ret_error = arena_printf(a, "%s can't be given to the user of the server: %s", path, strerror(errno));
+        *ret_error = arena_printf(
+            a, "%s can't be given to the user of the server: %s", path, strerror(errno));
     return good;
 }
 
-bool user_take_places(const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error)
+bool user_take_places(
+    const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error)
 {
-    static const char *const own[] = {
-        "blobs", "modules", "crash", "master.key", "lua-hooks.json", "lua-hooks.reload", "dev.json"};
+    static const char *const own[] = {"blobs", "modules", "crash", "master.key", "lua-hooks.json",
+        "lua-hooks.reload", "dev.json"};
     bool good = true;
 
     if (!u->drops)
         return true;
     if (chown(config->data, 0, u->gid) != 0 || chmod(config->data, 01771) != 0) {
-        *ret_error = arena_printf(
-            a, "the folder %s can't be opened to the user of the server: %s", config->data, strerror(errno));
+        *ret_error = arena_printf(a, "the folder %s can't be opened to the user of the server: %s",
+            config->data, strerror(errno));
         return false;
     }
     for (size_t i = 0; good && i < sizeof(own) / sizeof(own[0]); i++)
@@ -104,7 +110,8 @@ bool user_take_places(const struct server_user *u, const struct config *config, 
     return good && user_make_logs(u, config, a, ret_error);
 }
 
-static bool make_log(const struct server_user *u, const char *file, struct arena *a, wharf_str *ret_error)
+static bool make_log(
+    const struct server_user *u, const char *file, struct arena *a, wharf_str *ret_error)
 {
     struct stat st;
     int fd;
@@ -113,7 +120,8 @@ static bool make_log(const struct server_user *u, const char *file, struct arena
     if (!file[0] || strcmp(file, "-") == 0)
         return true;
     fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640);
-    /* it stays root's, who opens it too; a pipe, or a file of somebody else, is as the operator wants it */
+    /* it stays root's, who opens it too; a pipe, or a file of somebody else, is as the operator
+     * wants it */
     good = fd >= 0 && fstat(fd, &st) == 0 &&
            (st.st_uid != 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
                (fchown(fd, 0, u->gid) == 0 && fchmod(fd, 0660) == 0));
@@ -124,7 +132,9 @@ static bool make_log(const struct server_user *u, const char *file, struct arena
     return good;
 }
 
-bool user_make_logs(const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error)
+bool user_make_logs(
+    const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error)
 {
-    return !u->drops || (make_log(u, config->log_file, a, ret_error) && make_log(u, config->access_log, a, ret_error));
+    return !u->drops || (make_log(u, config->log_file, a, ret_error) &&
+                            make_log(u, config->access_log, a, ret_error));
 }

@@ -1,4 +1,5 @@
-/* user.h - the user that workers and cells run as when the server is started as root (setting `user`). docs/operation.md. */
+/* user.h - the user that workers and cells run as when the server is started as root (setting
+ * `user`). docs/operation.md. */
 #ifndef WHARF_PROCESS_USER_H
 #define WHARF_PROCESS_USER_H
 
@@ -24,11 +25,15 @@ struct spawn;
 void user_become(const struct server_user *u, struct spawn *child);
 /* Finds the user of the settings. Returns false with a message when there is none of that name, or
  * when this process is not root and another user. */
-bool user_find(const struct config *config, struct server_user *ret, struct arena *a, wharf_str *ret_error);
-/* Makes the data folder writable for the user's group, and gives the user what workers write: files, crash reports, logs, the file of
- * master keys. To be called before any process of that user runs. Does nothing when drops is false. */
-bool user_take_places(const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error);
+bool user_find(
+    const struct config *config, struct server_user *ret, struct arena *a, wharf_str *ret_error);
+/* Makes the data folder writable for the user's group, and gives the user what workers write:
+ * files, crash reports, logs, the file of master keys. To be called before any process of that
+ * user runs. Does nothing when drops is false. */
+bool user_take_places(const struct server_user *u, const struct config *config, struct arena *a,
+    wharf_str *ret_error);
 /* Makes the log files that workers open when they are not there, writable for the user's group. */
-bool user_make_logs(const struct server_user *u, const struct config *config, struct arena *a, wharf_str *ret_error);
+bool user_make_logs(const struct server_user *u, const struct config *config, struct arena *a,
+    wharf_str *ret_error);
 
 #endif

@@ -1,4 +1,5 @@
-/* condition_sql.c - a parsed filter as an SQL term. Column names come from the definition, everything else is bound. */
+/* condition_sql.c - a parsed filter as an SQL term. Column names come from the definition,
+ * everything else is bound. */
 #include "query/filter.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -91,8 +92,10 @@ static void emit_members(struct sql *s, const char *column, const struct conditi
     sql_addf(s, "::%s%s", value_type(c), c->n_values == 1 ? "" : "[])");
 }
 
-/* Writes "column = ANY (...)" of those of the ids whose rows are seen. They are looked up once, before any row of the list. */
-static void emit_seen(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+/* Writes "column = ANY (...)" of those of the ids whose rows are seen. They are looked up once,
+ * before any row of the list. */
+static void emit_seen(
+    struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     sql_addf(s, "%s = ANY (ARRAY(", column);
     query_named(s, c->filter, who);
@@ -101,8 +104,10 @@ static void emit_seen(struct sql *s, const char *column, const struct condition 
     sql_add(s, "::text[])))");
 }
 
-/* Returns the column as it is shown: an id whose row is hidden is null. o carries it past the rows that it is looked for in, which are t too. */
-static const char *shown_column(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+/* Returns the column as it is shown: an id whose row is hidden is null. o carries it past the
+ * rows that it is looked for in, which are t too. */
+static const char *shown_column(
+    struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     struct buf *outer = s->text, inner;
     const char *ret;
@@ -126,8 +131,10 @@ static void emit_flags(struct sql *s, const char *column, const struct condition
     }
 }
 
-/* Writes the condition. who: NULL when no row that the filter names is hidden, as in the functions below. */
-static void emit_in(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+/* Writes the condition. who: NULL when no row that the filter names is hidden, as in the
+ * functions below. */
+static void emit_in(
+    struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     if (c->n_values && c->filter->type == FILTER_FLAGS)
         emit_flags(s, column, c);
@@ -158,7 +165,8 @@ static void emit_range(struct sql *s, const char *column, const struct condition
     }
 }
 
-static void emit_items(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+static void emit_items(
+    struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     for (size_t i = 0; i < c->n_items; i++) {
         if (i)
@@ -274,7 +282,8 @@ static wharf_str joined_names(struct arena *a, wharf_str path)
 }
 
 /* Writes the condition on trees. Their ids are gathered once, before any row is looked at. */
-static void emit_below(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+static void emit_below(
+    struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     const struct definition *d = c->filter->tree;
     wharf_str *names = ARENA_ARRAY(s->arena, wharf_str, c->n_values + 1);
@@ -289,7 +298,8 @@ static void emit_below(struct sql *s, const char *column, const struct condition
         return;
     }
     sql_addf(s,
-        "%s = ANY (ARRAY(WITH RECURSIVE down AS (SELECT r.id FROM %s r WHERE r.organization_id = $%zu"
+        "%s = ANY (ARRAY(WITH RECURSIVE down AS (SELECT r.id FROM %s r WHERE r.organization_id = "
+        "$%zu"
         " AND r.deleted_at IS NULL AND (r.id = ANY (",
         column, d->table, s->organization);
     sql_bind_array(s, c->values, c->n_values);
@@ -308,13 +318,16 @@ static void emit_below(struct sql *s, const char *column, const struct condition
 }
 
 /* Writes the condition itself, without negation, on one row of the table or of the child. */
-static void emit_positive(struct sql *s, const char *column, const struct condition *c, const struct access *who)
+static void emit_positive(
+    struct sql *s, const char *column, const struct condition *c, const struct access *who)
 {
     switch (c->kind) {
     case COND_NULL:
         if (who && c->filter->field->ids_of)
             column = shown_column(s, column, c, who);
-        sql_addf(s, c->filter->type == FILTER_ARRAY ? "coalesce(%s, '[]') = '[]'::jsonb" : "%s IS NULL", column);
+        sql_addf(s,
+            c->filter->type == FILTER_ARRAY ? "coalesce(%s, '[]') = '[]'::jsonb" : "%s IS NULL",
+            column);
         break;
     case COND_IN:
         emit_in(s, column, c, who);
@@ -359,13 +372,17 @@ void condition_sql(struct sql *s, const struct condition *c, const struct access
 {
     const struct child_set *set = c->filter->child ? c->filter->child->children : NULL;
     const struct field *f = c->filter->field;
-    const char *column = f->expression ? f->expression : arena_printf(s->arena, "%s.%s", set ? "c" : "t", f->column).p;
+    const char *column = f->expression
+                             ? f->expression
+                             : arena_printf(s->arena, "%s.%s", set ? "c" : "t", f->column).p;
     bool not_null = c->kind == COND_NULL && c->negated;
 
     if (who && !query_hides(c->filter, who))
         who = NULL;
     if (set) {
-        sql_addf(s, "%sEXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s AND (",
+        sql_addf(s,
+            "%sEXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = "
+            "t.id%s AND (",
             c->negated && !not_null ? "NOT " : "", set->table, set->parent_column,
             set->soft_delete ? " AND c.deleted_at IS NULL" : "");
         emit_positive(s, column, c, who);
@@ -374,7 +391,8 @@ void condition_sql(struct sql *s, const struct condition *c, const struct access
     }
     sql_add(s, "(");
     emit_positive(s, column, c, who);
-    for (size_t i = 0; i < sizeof(c->filter->others) / sizeof(*c->filter->others) && c->filter->others[i]; i++) {
+    for (size_t i = 0;
+         i < sizeof(c->filter->others) / sizeof(*c->filter->others) && c->filter->others[i]; i++) {
         sql_add(s, c->kind == COND_NULL ? " AND " : " OR ");
         emit_positive(s, arena_printf(s->arena, "t.%s", c->filter->others[i]->column).p, c, who);
     }

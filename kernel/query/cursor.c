@@ -1,9 +1,8 @@
 /* cursor.c - signed cursors: where a walk over a list goes on.
  *
- * Text: base64url of HMAC-SHA-256 (16 bytes), one byte that says whether the sort value is null, one byte length of the
- * id, the id, the sort value. The signature covers the fingerprint too, so that a cursor is of use for the same list
- * only (01 section 10).
- */
+ * Text: base64url of HMAC-SHA-256 (16 bytes), one byte that says whether the sort value is null,
+ * one byte length of the id, the id, the sort value. The signature covers the fingerprint too,
+ * so that a cursor is of use for the same list only (01 section 10). */
 #include <sodium.h>
 
 #include "query/filter.h"
@@ -11,8 +10,8 @@
 
 enum { MAC = 16, HEAD = MAC + 2, CURSOR_MAX = 16384 };
 
-static void sign(
-    const unsigned char *key, wharf_str fingerprint, const unsigned char *body, size_t n, unsigned char out[MAC])
+static void sign(const unsigned char *key, wharf_str fingerprint, const unsigned char *body,
+    size_t n, unsigned char out[MAC])
 {
     crypto_auth_hmacsha256_state state;
     unsigned char full[crypto_auth_hmacsha256_BYTES];
@@ -24,8 +23,8 @@ static void sign(
     memcpy(out, full, MAC);
 }
 
-wharf_str query_cursor(
-    struct arena *a, const struct list_query *q, struct sql_arg value, wharf_str id, const unsigned char *key)
+wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_arg value,
+    wharf_str id, const unsigned char *key)
 {
     size_t value_n = value.p ? value.n : 0, n = HEAD + id.n + value_n;
     unsigned char *raw = arena_alloc(a, n);
@@ -50,7 +49,8 @@ bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, stru
     if (text.n > CURSOR_MAX)
         return false;
     raw = arena_alloc(a, text.n + 1);
-    if (sodium_base642bin(raw, text.n, text.p, text.n, NULL, &n, NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
+    if (sodium_base642bin(raw, text.n, text.p, text.n, NULL, &n, NULL,
+            sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
         return false;
     if (n < HEAD || n - HEAD < raw[MAC + 1])
         return false;
@@ -59,7 +59,8 @@ bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, stru
         return false;
     q->cursor_null = raw[MAC] == 1;
     q->cursor_id = arena_dup(a, (const char *)raw + HEAD, raw[MAC + 1]);
-    q->cursor_value = arena_dup(a, (const char *)raw + HEAD + raw[MAC + 1], n - HEAD - raw[MAC + 1]);
+    q->cursor_value = arena_dup(
+        a, (const char *)raw + HEAD + raw[MAC + 1], n - HEAD - raw[MAC + 1]);
     return true;
 }
 
@@ -73,14 +74,16 @@ static void hash_text(crypto_hash_sha256_state *state, wharf_str s)
 
 static int pair_order(const void *a, const void *b)
 {
-    const struct query_pair *x = *(const struct query_pair *const *)a, *y = *(const struct query_pair *const *)b;
+    const struct query_pair *x = *(const struct query_pair *const *)a,
+                            *y = *(const struct query_pair *const *)b;
     int order = strcmp(x->key.p, y->key.p);
 
     return order ? order : strcmp(x->value.p, y->value.p);
 }
 
-wharf_str cursor_fingerprint(struct arena *a, const struct definition *d, const struct query_options *o,
-    const struct list_query *q, const struct query_pair *const *pairs, size_t n_pairs)
+wharf_str cursor_fingerprint(struct arena *a, const struct definition *d,
+    const struct query_options *o, const struct list_query *q,
+    const struct query_pair *const *pairs, size_t n_pairs)
 {
     const struct query_pair **sorted = ARENA_ARRAY(a, const struct query_pair *, n_pairs + 1);
     unsigned char *out = arena_alloc(a, crypto_hash_sha256_BYTES);

@@ -1,5 +1,5 @@
-/* filter.c - what all filter types share: operator words, comma lists, nullness; and the way to each type's own
- * parser. */
+/* filter.c - what all filter types share: operator words, comma lists, nullness; and the way to
+ * each type's own parser. */
 #include "query/filter.h"
 #include "util/str.h"
 
@@ -25,9 +25,11 @@ static const struct {
     {"!bwi", COND_WITHIN, true},
 };
 /* How many of them each family knows, from the first on. */
-static const size_t family_size[] = {[OPS_TEXT] = 4, [OPS_SET] = 7, [OPS_COMPARE] = sizeof(ops) / sizeof(ops[0])};
+static const size_t family_size[] = {
+    [OPS_TEXT] = 4, [OPS_SET] = 7, [OPS_COMPARE] = sizeof(ops) / sizeof(ops[0])};
 
-bool filter_op(enum op_family family, wharf_str word, enum condition_kind *ret_kind, bool *ret_negated)
+bool filter_op(
+    enum op_family family, wharf_str word, enum condition_kind *ret_kind, bool *ret_negated)
 {
     for (size_t i = 0; i < family_size[family]; i++) {
         if (str_eqz(word, ops[i].word)) {
@@ -71,7 +73,8 @@ static wharf_str take_item(struct arena *a, const char *p, size_t n, bool escape
     return (wharf_str){out, kept};
 }
 
-const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n)
+const wharf_str *filter_items(
+    struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n)
 {
     size_t n = 1, at = 0, start = 0;
     wharf_str *items;
@@ -155,7 +158,8 @@ static bool equal(struct arena *a, const struct filter *f, wharf_str value, stru
         c->items = item;
         c->n_items = 1;
     }
-    return f->type == FILTER_ARRAY || f->type == FILTER_TEXT || f->type == FILTER_ID || f->type == FILTER_ENUM;
+    return f->type == FILTER_ARRAY || f->type == FILTER_TEXT || f->type == FILTER_ID ||
+           f->type == FILTER_ENUM;
 }
 
 const struct condition *query_equal(

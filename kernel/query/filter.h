@@ -1,9 +1,8 @@
 /* filter.h - inside of kernel/query/: a parsed filter and the pieces that parse and emit it.
  *
- * One pair of the query string becomes one condition, except operator-less repeats of an enum or id parameter, which
- * are one list. Values are kept as texts that PostgreSQL reads in the type of the column; nothing of them ever enters
- * SQL text.
- */
+ * One pair of the query string becomes one condition, except operator-less repeats of an enum or
+ * id parameter, which are one list. Values are kept as texts that PostgreSQL reads in the type
+ * of the column; nothing of them ever enters SQL text. */
 #ifndef WHARF_QUERY_FILTER_H
 #define WHARF_QUERY_FILTER_H
 
@@ -22,7 +21,8 @@ enum condition_kind {
     COND_WITHIN, /* values[0] <= x <= values[1] */
     COND_TRUTH, /* boolean of the row, or of any child row */
     COND_ITEMS, /* array: all or any of items */
-    COND_NAMES, /* text: one of the present items, none of the absent; "shipment.*" is what begins so */
+    /* text: one of the present items, none of the absent; "shipment.*" is what begins so */
+    COND_NAMES,
     COND_META, /* metadata key: equal to values[0] */
     COND_META_LESS,
     COND_META_MORE,
@@ -71,10 +71,13 @@ enum key_form filter_key(wharf_str key, wharf_str *ret_inner);
 /* Parses a filter's value. Each function returns NULL and fills *c, or returns what the value must
  * be: the end of a sentence that begins with the parameter's name. */
 const char *filter_parse(struct arena *a, const struct filter_pair *p, struct condition *c);
-const char *filter_compare(struct arena *a, const struct filter_pair *p, struct condition *c); /* date, number */
-const char *filter_set(struct arena *a, const struct filter_pair *p, struct condition *c); /* enum, id, flags */
+/* Parses a filter of a date or a number. Returns NULL, or what is wrong. */
+const char *filter_compare(struct arena *a, const struct filter_pair *p, struct condition *c);
+/* Parses a filter of an enum, an id or flags. Returns NULL, or what is wrong. */
+const char *filter_set(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_text(struct arena *a, const struct filter_pair *p, struct condition *c);
-const char *filter_bool(struct arena *a, const struct filter_pair *p, struct condition *c); /* bool, many-bool */
+/* Parses a filter of a bool or a many-bool. Returns NULL, or what is wrong. */
+const char *filter_bool(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_names(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_array(struct arena *a, const struct filter_pair *p, struct condition *c);
 const char *filter_tree(struct arena *a, const struct filter_pair *p, struct condition *c);
@@ -82,15 +85,18 @@ const char *filter_metadata(struct arena *a, const struct filter_pair *p, struct
 
 /* An operator word of one of the families below. */
 enum op_family { OPS_COMPARE, OPS_SET, OPS_TEXT };
-bool filter_op(enum op_family family, wharf_str word, enum condition_kind *ret_kind, bool *ret_negated);
+bool filter_op(
+    enum op_family family, wharf_str word, enum condition_kind *ret_kind, bool *ret_negated);
 /* Tells whether the whole value is "null" or "!null". */
 bool filter_nullness(wharf_str value, bool *ret_negated);
 /* Splits the comma list, items trimmed of spaces; with `escapes` a '\' keeps the next ',', '!' or
  * '\' as data. Returns NULL when an item is empty, or when there are more than FILTER_ITEMS.
  * *ret_bang marks where an item began with an unescaped '!'; ret_bang may be NULL. */
-const wharf_str *filter_items(struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n);
+const wharf_str *filter_items(
+    struct arena *a, wharf_str list, bool escapes, const bool **ret_bang, size_t *ret_n);
 
-/* Appends the condition as one SQL term that is never null where it is negated. Ids name rows that the principal sees; NULL: all. */
+/* Appends the condition as one SQL term that is never null where it is negated. Ids name rows
+ * that the principal sees; NULL: all. */
 void condition_sql(struct sql *s, const struct condition *c, const struct access *who);
 /* Writes the search: " AND (...)", and gives the expression of its score. */
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
@@ -100,7 +106,8 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
 /* Reads a cursor. Returns false when the text was not made by query_cursor for this fingerprint. */
 bool cursor_read(struct arena *a, wharf_str text, const unsigned char *key, struct list_query *q);
 /* Returns the hash of what cursors are bound to. pairs: the filter pairs as decoded. */
-wharf_str cursor_fingerprint(struct arena *a, const struct definition *d, const struct query_options *o,
-    const struct list_query *q, const struct query_pair *const *pairs, size_t n_pairs);
+wharf_str cursor_fingerprint(struct arena *a, const struct definition *d,
+    const struct query_options *o, const struct list_query *q,
+    const struct query_pair *const *pairs, size_t n_pairs);
 
 #endif

@@ -44,7 +44,8 @@ static const char *read_dates(struct arena *a, wharf_str *values, size_t n, int 
 
     for (size_t i = 0; i < n; i++) {
         if (!time_parse(values[i], true, &us))
-            return "must be a date and time with Z or a UTC offset, or seconds or milliseconds since 1970";
+            return "must be a date and time with Z or a UTC offset, or seconds or milliseconds "
+                   "since 1970";
         *ret_order = (first > us) - (first < us);
         first = us;
         values[i] = time_iso(a, us);

@@ -25,7 +25,8 @@ static bool foreign_operator(wharf_str value)
     enum condition_kind kind;
     bool negated;
 
-    return colon && filter_op(OPS_COMPARE, (wharf_str){value.p, (size_t)(colon - value.p)}, &kind, &negated);
+    return colon &&
+           filter_op(OPS_COMPARE, (wharf_str){value.p, (size_t)(colon - value.p)}, &kind, &negated);
 }
 
 static const char *check_member(const struct filter *f, wharf_str *member)
@@ -34,7 +35,8 @@ static const char *check_member(const struct filter *f, wharf_str *member)
         return known_member(f, member) ? NULL : "has a value that is not one of its members";
     if (f->id_prefix && !id_shape(*member, f->id_prefix))
         return "has a value that is no id of its kind";
-    if (!f->id_prefix && (utf8_length(member->p, member->n) > FILTER_ID_LENGTH || foreign_operator(*member)))
+    if (!f->id_prefix &&
+        (utf8_length(member->p, member->n) > FILTER_ID_LENGTH || foreign_operator(*member)))
         return "has a value that is no id";
     return NULL;
 }
@@ -56,7 +58,8 @@ static const char *read_members(struct arena *a, wharf_str list, struct conditio
             continue;
         }
         if (str_eqz(items[i], "null") || str_eqz(items[i], "!null"))
-            return c->filter->nullable ? "takes !null only alone and without operator" : "is never null";
+            return c->filter->nullable ? "takes !null only alone and without operator"
+                                       : "is never null";
         values[k] = items[i];
         problem = check_member(c->filter, &values[k++]);
         if (problem)
@@ -84,7 +87,8 @@ const char *filter_set(struct arena *a, const struct filter_pair *p, struct cond
         return NULL;
     }
     colon = p->form == KEY_PLAIN ? memchr(list.p, ':', list.n) : NULL;
-    if (colon && filter_op(OPS_SET, (wharf_str){list.p, (size_t)(colon - list.p)}, &c->kind, &c->negated))
+    if (colon &&
+        filter_op(OPS_SET, (wharf_str){list.p, (size_t)(colon - list.p)}, &c->kind, &c->negated))
         return read_members(a, (wharf_str){colon + 1, list.n - (size_t)(colon + 1 - list.p)}, c);
     c->open = true;
     return read_members(a, list, c);
@@ -108,7 +112,8 @@ const char *filter_names(struct arena *a, const struct filter_pair *p, struct co
         wharf_str name = {values[i].p + bang, values[i].n - bang};
         size_t n = strspn(name.p, "abcdefghijklmnopqrstuvwxyz0123456789_.");
 
-        if (!n || name.p[0] == '.' || (n < name.n && !(n + 1 == name.n && name.p[n] == '*' && name.p[n - 1] == '.')))
+        if (!n || name.p[0] == '.' ||
+            (n < name.n && !(n + 1 == name.n && name.p[n] == '*' && name.p[n - 1] == '.')))
             return "must hold names like shipment.created, or shipment.* for all of one object";
         items[i] = (struct item){.value = name, .absent = bang};
     }

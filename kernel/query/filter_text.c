@@ -1,4 +1,5 @@
-/* filter_text.c - text, boolean, array and tree filters (01 section 11.1 `text`, `bool`, `many-bool`, `array`; 02 section 0 `layout_path`). */
+/* filter_text.c - text, boolean, array and tree filters (01 section 11.1 `text`, `bool`,
+ * `many-bool`, `array`; 02 section 0 `layout_path`). */
 #include <strings.h>
 
 #include "query/filter.h"
@@ -55,7 +56,8 @@ const char *filter_bool(struct arena *a, const struct filter_pair *p, struct con
     }
     if (query_truth(value, &c->truth))
         return NULL;
-    return many ? "must be true or false, with some: or none: before it at will" : "must be true or false";
+    return many ? "must be true or false, with some: or none: before it at will"
+                : "must be true or false";
 }
 
 /* Takes a prefix off. False: something that looks like one, but is none. */
@@ -64,7 +66,8 @@ static bool array_prefix(wharf_str *value, struct condition *c)
     static const struct {
         const char *word;
         bool any, negated;
-    } words[] = {{"AND:", false, false}, {"OR:", true, false}, {"!AND:", false, true}, {"!OR:", true, true}};
+    } words[] = {
+        {"AND:", false, false}, {"OR:", true, false}, {"!AND:", false, true}, {"!OR:", true, true}};
 
     for (size_t i = 0; i < 4; i++) {
         size_t n = strlen(words[i].word);

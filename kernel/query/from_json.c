@@ -1,8 +1,8 @@
-/* from_json.c - filters of a JSON body as the pairs that a query string would have (01 section 11.3 'JSON bodies').
+/* from_json.c - filters of a JSON body as the pairs that a query string would have (01 section
+ * 11.3 'JSON bodies').
  *
- * Elements of arrays are the items of the grammar, except that a comma in them is data. Metadata given as an object is
- * compared for equality, whatever its values look like.
- */
+ * Elements of arrays are the items of the grammar, except that a comma in them is data. Metadata
+ * given as an object is compared for equality, whatever its values look like. */
 #include "query/filter.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -81,7 +81,8 @@ static bool value_text(const struct filter *f, const struct wharf_json *v, struc
 }
 
 /* Adds the pairs of {"gte": ..., "lt": ...}, or the keys of metadata. */
-static void add_object(struct pairs *out, const struct filter *f, const struct wharf_json *object, struct buf *value)
+static void add_object(
+    struct pairs *out, const struct filter *f, const struct wharf_json *object, struct buf *value)
 {
     bool metadata = f && f->type == FILTER_METADATA;
 
@@ -93,7 +94,8 @@ static void add_object(struct pairs *out, const struct filter *f, const struct w
 
         if (metadata)
             buf_addz(value, "equals:");
-        good = (metadata ? !json_is(v, JSON_NULL) && scalar(v, value) : value_text(f, v, value)) && good;
+        good = (metadata ? !json_is(v, JSON_NULL) && scalar(v, value) : value_text(f, v, value)) &&
+               good;
         add(out, key, value, good);
     }
 }

@@ -1,8 +1,8 @@
 /* list_sql.c - the statements of a list: the page, the count, and which rows a principal sees.
  *
- * Shapes are chosen for their plans (docs/decisions.md 20a): equality for one location, row comparison for cursors, the
- * page's ids found first and their rows joined afterwards when rows are skipped.
- */
+ * Shapes are chosen for their plans (docs/decisions.md 20a): equality for one location, row
+ * comparison for cursors, the page's ids found first and their rows joined afterwards when rows
+ * are skipped. */
 #include "query/filter.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -55,9 +55,11 @@ static void bind_reach(struct sql *s, const struct access *who)
 }
 
 /* Writes the condition of the location. column: of the field, "t.location_id". */
-static void location_visible(struct sql *s, const struct field *f, const char *column, const struct access *who)
+static void location_visible(
+    struct sql *s, const struct field *f, const char *column, const struct access *who)
 {
-    if (f->store == STORE_JSON) { /* all of them must be the principal's; NULL: all that there are */
+    /* all of them must be the principal's; NULL: all that there are */
+    if (f->store == STORE_JSON) {
         sql_addf(s, "%s <@ ", column);
         bind_reach(s, who);
         return;
@@ -117,7 +119,8 @@ static void through(struct sql *s, const struct definition *d, const struct acce
 
     if (!of || (!places && !(of->audience.users && who->user_id.n)))
         return;
-    sql_addf(s, " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
+    sql_addf(s,
+        " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
         d->audience.through->column, d->audience.through->column, of->table, s->organization);
     if (places)
         locations(s, of, who);
@@ -129,7 +132,9 @@ static void through(struct sql *s, const struct definition *d, const struct acce
  * deleted. The sub-select makes one value of it, which indexes and partitions are chosen by. */
 static void kept(struct sql *s, const struct definition *d, const struct access *who)
 {
-    int days = d->retain == RETAIN_LOGS ? who->log_days : d->retain == RETAIN_REQUESTS ? who->request_log_days : 0;
+    int days = d->retain == RETAIN_LOGS       ? who->log_days
+               : d->retain == RETAIN_REQUESTS ? who->request_log_days
+                                              : 0;
 
     if (d->retain == RETAIN_EVENTS)
         sql_add(s, " AND t.expires_at > (SELECT wharf.now())");
@@ -174,15 +179,16 @@ static const char *recorded_column(struct sql *s, const struct field *f)
 
 static void recorded(struct sql *s, const struct definition *d, const struct access *who)
 {
-    const struct recorded_sql r = {recorded_column(s, d->recorded.locations), recorded_column(s, d->recorded.audience),
-        recorded_column(s, d->recorded.resource), recorded_column(s, d->recorded.areas),
-        recorded_column(s, d->recorded.reach)};
+    const struct recorded_sql r = {recorded_column(s, d->recorded.locations),
+        recorded_column(s, d->recorded.audience), recorded_column(s, d->recorded.resource),
+        recorded_column(s, d->recorded.areas), recorded_column(s, d->recorded.reach)};
 
     query_recorded(s, &r, who);
 }
 
 /* Writes " AND ...": what is seen of rows, whether deleted or not. */
-static void seen(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
+static void seen(
+    struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
     kept(s, d, who);
     if (locations_too && d->recorded.audience)
@@ -194,7 +200,8 @@ static void seen(struct sql *s, const struct definition *d, const struct access 
     people(s, d, who);
 }
 
-void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
+void query_visible(
+    struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
     bind_organization(s, d, who);
     sql_addf(s, "t.organization_id = $%zu AND t.deleted_at IS NULL", s->organization);
@@ -212,8 +219,8 @@ bool query_reads(const struct access *who, wharf_str resource)
     return who->reads_all;
 }
 
-/* Tells whether the principal reads what the ids in the field name. Those with ids_of are shown to who reads their rows; those of a reference
- * to everybody who sees the row. */
+/* Tells whether the principal reads what the ids in the field name. Those with ids_of are shown
+ * to who reads their rows; those of a reference to everybody who sees the row. */
 static bool reads_named(const struct filter *f, const struct access *who)
 {
     return !f->field->ids_of || query_reads(who, str_z(f->names->name));
@@ -229,7 +236,8 @@ bool query_hides(const struct filter *f, const struct access *who)
         return true;
     if (!who->all_locations && (d->location || d->recorded.audience || (of && d->audience.whole)))
         return true;
-    return who->user_id.n && (d->audience.users || d->recorded.audience || (of && of->audience.users));
+    return who->user_id.n &&
+           (d->audience.users || d->recorded.audience || (of && of->audience.users));
 }
 
 void query_named(struct sql *s, const struct filter *f, const struct access *who)
@@ -287,8 +295,8 @@ static void after_cursor(struct sql *s, const struct list_query *q)
 }
 
 /* Writes " FROM table t WHERE ...": the rows of the list, before paging. */
-static void from_where(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg)
+static void from_where(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
 {
     sql_addf(s, " FROM %s t WHERE ", d->table);
     query_visible(s, d, who, true);
@@ -317,7 +325,8 @@ void query_columns(struct sql *s, const struct definition *d)
         sql_addf(s, "%s%s", i ? ", " : "", d->columns[i].sql);
 }
 
-static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q, const char *score)
+static void page_columns(
+    struct sql *s, const struct definition *d, const struct list_query *q, const char *score)
 {
     if (q->columns) {
         sql_add(s, "SELECT ");
@@ -353,7 +362,8 @@ static bool usual(const struct definition *d, int64_t rows)
  * longer than reading the page. Where rows are chosen by nothing but their organization the limit
  * is written out, and the plan is made once; with other conditions the best plan depends on their
  * values, and stays made for each. */
-static bool limit(struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
+static bool limit(
+    struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
     if (one_plan && q->page == 1 && usual(d, q->limit)) {
         sql_addf(s, " LIMIT %d", (int)q->limit + 1);
@@ -380,12 +390,13 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     from_where(s, d, q, who, extra, arg);
     sql_addf(s, " LIMIT %d) t ORDER BY 2 DESC, 1", QUERY_RANKED_MAX);
     limit(s, d, q, false);
-    sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id", d->table,
-        s->organization);
+    sql_addf(s,
+        ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id",
+        d->table, s->organization);
 }
 
-bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg)
+bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
 {
     bool skips = q->page > 1, one_plan;
 
@@ -404,14 +415,15 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
     order_by(s, q);
     one_plan = limit(s, d, q, one_plan);
     if (skips) {
-        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table, s->organization);
+        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table,
+            s->organization);
         order_by(s, q);
     }
     return one_plan;
 }
 
-void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg)
+void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
 {
     bool capped = q->total == TOTAL_ESTIMATED;
 
@@ -425,8 +437,8 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
     }
 }
 
-void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg)
+void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
 {
     bind_organization(s, d, who);
     sql_add(s, "EXPLAIN (FORMAT JSON) SELECT 1");

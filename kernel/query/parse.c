@@ -1,14 +1,25 @@
-/* parse.c - the parameters of a list (01 section 10), and each filter pair on its way to its parser (filter.c).
+/* parse.c - the parameters of a list (01 section 10), and each filter pair on its way to its
+ * parser (filter.c).
  *
- * All problems are collected, one per parameter. Leaves to others: whether asked locations are allowed (403), running
- * anything.
- */
+ * All problems are collected, one per parameter. Leaves to others: whether asked locations are
+ * allowed (403), running anything. */
 #include "query/filter.h"
 #include "util/str.h"
 
 enum { SEARCH_CHARS = 256, SEARCH_LIMIT = 100, TERM_CHARS = 2, SKIP_MAX = 100000 };
 
-enum control { C_PAGE, C_LIMIT, C_CURSOR, C_ORDER, C_DIRECTION, C_SEARCH, C_STRATEGY, C_FIELDS, C_TOTAL, C_COUNT };
+enum control {
+    C_PAGE,
+    C_LIMIT,
+    C_CURSOR,
+    C_ORDER,
+    C_DIRECTION,
+    C_SEARCH,
+    C_STRATEGY,
+    C_FIELDS,
+    C_TOTAL,
+    C_COUNT
+};
 static const char *const control_names[C_COUNT] = {[C_PAGE] = "page",
     [C_LIMIT] = "limit",
     [C_CURSOR] = "cursor",
@@ -93,8 +104,8 @@ static bool read_limit(struct parse *p, wharf_str value)
     if (str_eqz(value, "all"))
         p->q->limit = max;
     else if (!query_whole(value, &p->q->limit) || p->q->limit > max)
-        return problem(
-            p, WHARF_S("limit"), arena_printf(p->a, "must be a whole number from 1 to %lld, or all", (long long)max).p);
+        return problem(p, WHARF_S("limit"),
+            arena_printf(p->a, "must be a whole number from 1 to %lld, or all", (long long)max).p);
     return true;
 }
 
@@ -111,7 +122,8 @@ static bool read_order(struct parse *p, wharf_str value)
         }
     }
     return problem(p, WHARF_S("order_by"),
-        p->d->n_sorts ? "must be a field that this list sorts by" : "can't be chosen: this list has one order");
+        p->d->n_sorts ? "must be a field that this list sorts by"
+                      : "can't be chosen: this list has one order");
 }
 
 static bool is_space(char c)
@@ -200,7 +212,9 @@ static bool read_words(struct parse *p, enum control c, wharf_str value)
     } else if (c == C_TOTAL) {
         if (!str_eqz(value, "estimated") && !query_truth(value, &truth))
             return problem(p, WHARF_S("include_total_count"), "must be true, false or estimated");
-        p->q->total = str_eqz(value, "estimated") ? TOTAL_ESTIMATED : truth ? TOTAL_EXACT : TOTAL_NONE;
+        p->q->total = str_eqz(value, "estimated") ? TOTAL_ESTIMATED
+                      : truth                     ? TOTAL_EXACT
+                                                  : TOTAL_NONE;
     }
     return true;
 }
@@ -250,7 +264,8 @@ static bool left_out(struct parse *p, const struct query_pair *pair)
         if (!str_starts(pair->key, "include_") ||
             !str_eqz((wharf_str){pair->key.p + 8, pair->key.n - 8}, p->d->links[i]))
             continue;
-        problem(p, pair->key, arena_printf(p->a, "needs the module %s, which is not enabled", p->d->links[i]).p);
+        problem(p, pair->key,
+            arena_printf(p->a, "needs the module %s, which is not enabled", p->d->links[i]).p);
         return true;
     }
     return false;
@@ -305,10 +320,12 @@ static const char *join(struct parse *p, struct condition *old, const struct con
 }
 
 /* Tells whether the filter is assumed, and the value is the word that lifts it. */
-static bool lifts_assumed(const struct parse *p, const struct filter *f, const struct query_pair *pair)
+static bool lifts_assumed(
+    const struct parse *p, const struct filter *f, const struct query_pair *pair)
 {
     for (size_t i = 0; i < p->d->n_assumed; i++) {
-        if (p->d->assumed[i].filter == f && str_eqz(pair->key, f->name) && str_eqz(pair->value, "all"))
+        if (p->d->assumed[i].filter == f && str_eqz(pair->key, f->name) &&
+            str_eqz(pair->value, "all"))
             return true;
     }
     return false;
@@ -355,8 +372,10 @@ static void assume_filters(struct parse *p)
 {
     for (size_t i = 0; !p->q->n_terms && i < p->d->n_assumed; i++) {
         const struct assumed *assumed = &p->d->assumed[i];
-        struct filter_pair pair = {
-            .filter = assumed->filter, .form = KEY_PLAIN, .inner = {"", 0}, .value = str_z(assumed->value)};
+        struct filter_pair pair = {.filter = assumed->filter,
+            .form = KEY_PLAIN,
+            .inner = {"", 0},
+            .value = str_z(assumed->value)};
 
         if (assumed->value && !mentioned(p, assumed->filter))
             filter_parse(p->a, &pair, &p->conditions[p->q->n_conditions++]);
@@ -386,7 +405,8 @@ static bool is_unnamed(const struct parse *p, const struct filter *f, const stru
         return false;
     if (f->type != FILTER_DATE)
         return true;
-    return filter_key(pair->key, &inner) != KEY_PLAIN && !filter_op(OPS_COMPARE, inner, &kind, &negated);
+    return filter_key(pair->key, &inner) != KEY_PLAIN &&
+           !filter_op(OPS_COMPARE, inner, &kind, &negated);
 }
 
 /* Tells the named problems in their order, then "" once for the others; what is in neither list
@@ -400,7 +420,9 @@ static void tell_in_order(struct parse *p)
         for (size_t i = 0; i < p->n_problems; i++) {
             if (!str_eqz(p->problems[i].param, *name))
                 continue;
-            p->fn(p->arg, strcmp(p->problems[i].code, "param.invalid") ? p->problems[i].code : "validation.failed",
+            p->fn(p->arg,
+                strcmp(p->problems[i].code, "param.invalid") ? p->problems[i].code
+                                                             : "validation.failed",
                 p->problems[i].param, p->problems[i].text);
             any = true;
         }
@@ -445,7 +467,8 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     }
     if (read_elsewhere(p, base) || read_include(p, pair))
         return;
-    for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT); c++) {
+    for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT);
+         c++) {
         if (str_eqz(base, control_names[c]) && (c != C_SEARCH || p->d->n_searches)) {
             read_control(p, c, pair);
             return;
@@ -484,14 +507,17 @@ static void settle_place(struct parse *p)
     if (q->cursor && p->seen[C_PAGE])
         problem(p, WHARF_S("page"), "can not be sent together with cursor");
     else if (!q->cursor && (q->page - 1) > SKIP_MAX / q->limit)
-        problem_code(p, "pagination.too_deep", WHARF_S("page"), "is too deep: walk longer lists with cursor=start");
+        problem_code(p, "pagination.too_deep", WHARF_S("page"),
+            "is too deep: walk longer lists with cursor=start");
     if (!q->cursor)
         return;
     q->page = 0;
     if (q->relevance)
         problem(p, WHARF_S("cursor"), "needs an order: send order_by together with search");
-    if (!p->bad && !str_eqz(p->cursor, "start") && !cursor_read(p->a, p->cursor, p->o->cursor_key, q))
-        problem_code(p, "cursor.invalid", WHARF_S("cursor"), "is not one of this list: begin again with cursor=start");
+    if (!p->bad && !str_eqz(p->cursor, "start") &&
+        !cursor_read(p->a, p->cursor, p->o->cursor_key, q))
+        problem_code(p, "cursor.invalid", WHARF_S("cursor"),
+            "is not one of this list: begin again with cursor=start");
 }
 
 /* Collects the locations that a condition names: values of one, or items of a set. Returns how
@@ -539,8 +565,9 @@ static struct parse parse_begin(
     return p;
 }
 
-const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs,
-    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg)
+const struct list_query *query_parse(struct arena *a, const struct definition *d,
+    const struct query_pair *pairs, size_t n_pairs, const struct query_options *options,
+    query_problem_fn *fn, void *arg)
 {
     struct parse p = parse_begin(a, d, n_pairs, options);
 
@@ -561,8 +588,9 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
     return p.bad ? NULL : p.q;
 }
 
-const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
-    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg)
+const struct view_query *query_parse_view(struct arena *a, const struct definition *d,
+    const struct query_pair *pairs, size_t n_pairs, const struct query_options *options,
+    query_problem_fn *fn, void *arg)
 {
     struct parse p = parse_begin(a, d, n_pairs, options);
     struct view_query *view = ARENA_NEW(a, struct view_query);

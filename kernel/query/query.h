@@ -1,9 +1,9 @@
 /* query.h - the query string of a list, checked and turned into SQL.
  *
- * docs/spec/01-platform.md sections 10 and 11: pagination, sorting, search, field sets, filter grammar. All problems
- * are collected as param.invalid with the base parameter (pagination.too_deep and cursor.invalid have codes of their
- * own). The SQL text holds column names from the definition and $n only. Leaves to others: running it, encoding rows.
- */
+ * docs/spec/01-platform.md sections 10 and 11: pagination, sorting, search, field sets, filter
+ * grammar. All problems are collected as param.invalid with the base parameter
+ * (pagination.too_deep and cursor.invalid have codes of their own). The SQL text holds column
+ * names from the definition and $n only. Leaves to others: running it, encoding rows. */
 #ifndef WHARF_QUERY_QUERY_H
 #define WHARF_QUERY_QUERY_H
 
@@ -13,14 +13,15 @@
 
 struct query_pair {
     wharf_str key, value; /* decoded */
-    bool broken; /* broken escape, text that is not UTF-8, or U+0000: key is then what could be read of it */
+    /* broken escape, text that is not UTF-8, or U+0000: key is then what could be read of it */
+    bool broken;
 };
 
-/* Splits and decodes a raw query string ('+' is a space, %XX). False when a pair is broken; *ret_bad is then the
- * base name of the first one. The pairs are written either way: query_parse tells all broken ones, other callers
- * look at the answer. */
-bool query_split(
-    struct arena *a, wharf_str raw, const struct query_pair **ret_pairs, size_t *ret_count, wharf_str *ret_bad);
+/* Splits and decodes a raw query string ('+' is a space, %XX). False when a pair is broken;
+ * *ret_bad is then the base name of the first one. The pairs are written either way: query_parse
+ * tells all broken ones, other callers look at the answer. */
+bool query_split(struct arena *a, wharf_str raw, const struct query_pair **ret_pairs,
+    size_t *ret_count, wharf_str *ret_bad);
 /* Reads the filters of a JSON body (batch `filters`, export `options`) as pairs, after 01 section
  * 11.3 'JSON bodies'. Pairs whose JSON has no meaning as a filter are marked broken. */
 void query_from_json(struct arena *a, const struct definition *d, const struct wharf_json *object,
@@ -34,7 +35,8 @@ typedef void query_problem_fn(void *arg, const char *code, wharf_str param, whar
 
 struct access { /* whose rows */
     wharf_str organization;
-    wharf_str live_organization; /* of a test key: whose users, devices and roles it sees; else the same */
+    /* of a test key: whose users, devices and roles it sees; else the same */
+    wharf_str live_organization;
     bool all_locations;
     const wharf_str *locations; /* sorted, when not all */
     size_t n_locations;
@@ -47,7 +49,8 @@ struct access { /* whose rows */
     wharf_str device_id; /* "" when it is no device */
     wharf_str key_id; /* "" when it came by no key */
     int log_days,
-        request_log_days; /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
+        /* settings.logs.retain_days and request_retain_days; 0: not read, nothing is hidden */
+        request_log_days;
 };
 
 enum total_mode { TOTAL_NONE, TOTAL_EXACT, TOTAL_ESTIMATED };
@@ -65,7 +68,8 @@ struct list_query { /* everything a list was asked for, checked */
     int64_t limit;
     bool cursor; /* cursor was sent */
     wharf_str cursor_value,
-        cursor_id; /* where to go on; empty for cursor=start. Value is the canonical text, see below */
+        /* where to go on; empty for cursor=start. Value is the canonical text, see below */
+        cursor_id;
     bool cursor_null; /* the sort value there was null */
     const struct field *order; /* never NULL except relevance */
     bool relevance, descending;
@@ -73,15 +77,18 @@ struct list_query { /* everything a list was asked for, checked */
     const wharf_str *terms; /* of search, folded */
     size_t n_terms;
     bool match_all;
-    bool similar; /* terms match what is only like them, too; set by the caller when nothing contains them */
+    /* terms match what is only like them, too; set by the caller when nothing contains them */
+    bool similar;
     bool ranked; /* what matches, and how well, is in found instead */
     const struct hit *found;
     size_t n_found;
-    size_t n_all_found; /* more than n_found: found is sorted, and the page looks at the best of them only */
+    /* more than n_found: found is sorted, and the page looks at the best of them only */
+    size_t n_all_found;
     const struct condition *conditions;
     size_t n_conditions;
     const wharf_str
-        *locations_asked; /* every id named by a filter on the location field: to be checked for access (403) */
+        /* every id named by a filter on the location field: to be checked for access (403) */
+        *locations_asked;
     size_t n_locations_asked;
     const struct field *const *only; /* fields=, or NULL */
     size_t n_only;
@@ -89,7 +96,8 @@ struct list_query { /* everything a list was asked for, checked */
     const char *const *embeds; /* those of options.embeds that were true */
     size_t n_embeds;
     bool hits; /* with terms: the page has two more columns, see query_page_sql */
-    const char *columns; /* select list of the page (alias t), set by the caller; NULL: definition.columns */
+    /* select list of the page (alias t), set by the caller; NULL: definition.columns */
+    const char *columns;
     wharf_str fingerprint; /* what a cursor is bound to: organization, filters, order, direction */
 };
 
@@ -104,7 +112,8 @@ struct view_query { /* what a retrieve may be asked for */
 struct query_options {
     const char *const *embeds; /* include parameters that other modules add, "include_documents" */
     size_t n_embeds;
-    const char *const *path_params; /* NULL or ended by NULL: names that the path or the route itself reads ("force") */
+    /* NULL or ended by NULL: names that the path or the route itself reads ("force") */
+    const char *const *path_params;
     bool strict; /* Prefer: handling=strict: unknown parameters are problems */
     bool hits; /* the list shows `_search` (02 section 0) */
     wharf_str organization;
@@ -115,12 +124,14 @@ enum { QUERY_KEY = 32 };
 
 /* Parses the parameters of a list. Returns NULL when there was a problem (all are told). The
  * caller itself adds the condition for rows of a parent. */
-const struct list_query *query_parse(struct arena *a, const struct definition *d, const struct query_pair *pairs,
-    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
+const struct list_query *query_parse(struct arena *a, const struct definition *d,
+    const struct query_pair *pairs, size_t n_pairs, const struct query_options *options,
+    query_problem_fn *fn, void *arg);
 /* Parses the parameters of one row: `fields` and include parameters only, all others are unknown.
  * Returns NULL when there was a problem. */
-const struct view_query *query_parse_view(struct arena *a, const struct definition *d, const struct query_pair *pairs,
-    size_t n_pairs, const struct query_options *options, query_problem_fn *fn, void *arg);
+const struct view_query *query_parse_view(struct arena *a, const struct definition *d,
+    const struct query_pair *pairs, size_t n_pairs, const struct query_options *options,
+    query_problem_fn *fn, void *arg);
 /* Reads a whole number from 1. Returns false when the text is none. */
 bool query_whole(wharf_str value, int64_t *ret);
 /* Reads true, 1, yes or false, 0, no, in any case. Returns false when the text is something
@@ -143,7 +154,8 @@ struct sql { /* a statement being built; text and args live in the arena */
 };
 void sql_init(struct sql *s, struct arena *a);
 void sql_add(struct sql *s, const char *text); /* literal text of ours only */
-void sql_addf(struct sql *s, const char *fmt, ...) WHARF_PRINTF(2, 3); /* only with names from definitions */
+/* Adds formatted text: only names out of definitions, never values. */
+void sql_addf(struct sql *s, const char *fmt, ...) WHARF_PRINTF(2, 3);
 void sql_bind(struct sql *s, wharf_str value); /* appends "$n" */
 void sql_bind_int(struct sql *s, int64_t value);
 void sql_bind_null(struct sql *s);
@@ -155,25 +167,30 @@ size_t sql_keep(struct sql *s, wharf_str value);
 void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n);
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
 
-/* Row visibility, a conjunction without a leading AND: organization, not deleted, location set, audience; alias "t".
- * Location access as 01 section 7 'list': rows without location are visible, a location is its own; one allowed location becomes "= $n",
- * and there is no OR over a required column, so that an index walk can serve the order. locations_too false: for
+/* Row visibility, a conjunction without a leading AND: organization, not deleted, location set,
+ * audience; alias "t".
+ * Location access as 01 section 7 'list': rows without location are visible, a location is its
+ * own; one allowed location becomes "= $n", and there is no OR over a required column, so that
+ * an index walk can serve the order. locations_too false: for
  * rows addressed by id, whose location answers 403. */
 /* Returns the organization whose rows of this resource the principal sees (docs/decisions.md
  * 10). */
 wharf_str organization_of(const struct access *who, const struct definition *d);
-void query_visible(struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
+void query_visible(
+    struct sql *s, const struct definition *d, const struct access *who, bool locations_too);
 
-/* Tells whether rows that the filter names by their ids may be hidden from the principal. The filter then tells of them what it tells of ids
- * that nothing has. */
+/* Tells whether rows that the filter names by their ids may be hidden from the principal. The
+ * filter then tells of them what it tells of ids that nothing has. */
 bool query_hides(const struct filter *f, const struct access *who);
-/* Writes "SELECT t.id FROM ... WHERE ..." of those that it sees, deleted ones too; the caller may append " AND ...". */
+/* Writes "SELECT t.id FROM ... WHERE ..." of those that it sees, deleted ones too; the caller
+ * may append " AND ...". */
 void query_named(struct sql *s, const struct filter *f, const struct access *who);
 /* Tells whether it reads rows of this resource. */
 bool query_reads(const struct access *who, wharf_str resource);
 
-/* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight() of identity/seen.h says, in SQL. The members are
- * expressions, see struct definition; of locations and reach one is NULL, resource and areas may be. */
+/* Which records of rows a principal sees: " AND ..." for each condition; what principal_sight()
+ * of identity/seen.h says, in SQL. The members are expressions, see struct definition; of
+ * locations and reach one is NULL, resource and areas may be. */
 struct recorded_sql {
     const char *locations, *audience, *resource, *areas, *reach;
 };
@@ -185,17 +202,20 @@ typedef void query_extra_fn(struct sql *s, void *arg);
  * rows, order with id as the tie-breaker, nulls last. With q->hits two columns follow: the
  * relevance score (0..1) and the matches, a JSON array of {"field","value"}. extra may be NULL.
  * Returns whether one plan is good for all values. */
-bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg);
+bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg);
 /* Writes the statement of the count, one row of one column; capped at QUERY_COUNT_CAP + 1 for
  * TOTAL_ESTIMATED (then the caller asks for the estimate). */
-void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg);
-enum { QUERY_COUNT_CAP = 10000, QUERY_RANKED_MAX = 10000 /* rows of a search whose relevance is looked at */ };
+void query_count_sql(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg);
+enum {
+    QUERY_COUNT_CAP = 10000,
+    QUERY_RANKED_MAX = 10000 /* rows of a search whose relevance is looked at */
+};
 /* Writes EXPLAIN (FORMAT JSON) of the same; query_estimate reads the planner's row count from its
  * answer (-1: not understood). */
-void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q, const struct access *who,
-    query_extra_fn *extra, void *arg);
+void query_estimate_sql(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg);
 int64_t query_estimate(struct arena *a, wharf_str plan);
 /* Returns the conditions of one query: each filter, of texts, ids, enumerated words or arrays of
  * them, has the value. Returns NULL when one of them is no such filter, or NULL. */
@@ -205,7 +225,7 @@ const struct condition *query_equal(
 void query_columns(struct sql *s, const struct definition *d);
 /* Makes the signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p
  * NULL: null). */
-wharf_str query_cursor(
-    struct arena *a, const struct list_query *q, struct sql_arg value, wharf_str id, const unsigned char *key);
+wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_arg value,
+    wharf_str id, const unsigned char *key);
 
 #endif

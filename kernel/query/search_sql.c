@@ -1,10 +1,13 @@
-/* search_sql.c - search terms as predicates that pg_trgm indexes serve, their score, and where they hit.
+/* search_sql.c - search terms as predicates that pg_trgm indexes serve, their score, and where
+ * they hit.
  *
- * A term matches a text column as a substring, without regard to case. A list that declares `search_similar` also folds
- * accents (wharf.fold); where nothing contains the terms, words like them match (list_query.similar): trigram word similarity
- * >= 0.6, PostgreSQL's default for the %> operator (02 section 0 'Search hits'). The score: (matched terms + similarity of the whole search to the best column) / (terms + 1), so that
- * more matched terms always rank first and an exact text scores 1.
- */
+ * A term matches a text column as a substring, without regard to case. A list that declares
+ * `search_similar` also folds
+ * accents (wharf.fold); where nothing contains the terms, words like them match
+ * (list_query.similar): trigram word similarity
+ * >= 0.6, PostgreSQL's default for the %> operator (02 section 0 'Search hits'). The score:
+ * (matched terms + similarity of the whole search to the best column) / (terms + 1), so that
+ * more matched terms always rank first and an exact text scores 1. */
 #include "query/filter.h"
 #include "util/str.h"
 
@@ -22,7 +25,8 @@ struct search {
 };
 
 /* Begins a search. The folding function's name is part of the indexes' expressions. */
-static struct search search_begin(struct sql *s, const struct definition *d, const struct list_query *q)
+static struct search search_begin(
+    struct sql *s, const struct definition *d, const struct list_query *q)
 {
     struct search search = {.s = s,
         .d = d,
@@ -63,11 +67,13 @@ static const struct field *owner(const struct definition *d, const struct field 
     return NULL;
 }
 
-static void column_matches(const struct search *x, const char *alias, const struct field *f, const struct term *t)
+static void column_matches(
+    const struct search *x, const char *alias, const struct field *f, const struct term *t)
 {
     sql_addf(x->s, "%s(%s.%s) LIKE %s($%zu::text)", x->fold, alias, f->column, x->fold, t->pattern);
     if (x->similar)
-        sql_addf(x->s, " OR %s(%s.%s) %%> %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
+        sql_addf(
+            x->s, " OR %s(%s.%s) %%> %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
 }
 
 /* Writes whether the term matches the row. by_id: the ids of rows with matching children are
@@ -87,10 +93,12 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
             continue;
         }
         if (by_id)
-            sql_addf(s, "t.id = ANY (ARRAY(SELECT c.%s FROM %s c WHERE c.organization_id = $%zu", set->parent_column,
-                set->table, s->organization);
+            sql_addf(s, "t.id = ANY (ARRAY(SELECT c.%s FROM %s c WHERE c.organization_id = $%zu",
+                set->parent_column, set->table, s->organization);
         else
-            sql_addf(s, "EXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id",
+            sql_addf(s,
+                "EXISTS (SELECT 1 FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = "
+                "t.id",
                 set->table, set->parent_column);
         sql_add(s, set->soft_delete ? " AND c.deleted_at IS NULL AND (" : " AND (");
         column_matches(x, "c", f, t);
@@ -180,7 +188,8 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
     sql_add(s, " + greatest(0");
     for (size_t i = 0; i < d->n_searches; i++) {
         if (!owner(d, d->searches[i]))
-            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold, d->searches[i]->column, x.fold, whole);
+            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold, d->searches[i]->column,
+                x.fold, whole);
     }
     sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
 }
@@ -221,14 +230,15 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
         return;
     }
     x = search_begin(s, d, q);
-    sql_add(s, "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
+    sql_add(s,
+        "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
     told_hits(s, d, &x);
     for (size_t i = 0; !d->n_told && i < d->n_searches; i++) {
         const struct field *f = d->searches[i], *child = owner(d, f);
         const struct child_set *set = child ? child->children : NULL;
 
-        sql_addf(s, "%sSELECT '%s%s%s' AS f, %s.%s AS v", i ? " UNION ALL " : "", child ? child->name : "",
-            child ? "." : "", f->name, child ? "c" : "t", f->column);
+        sql_addf(s, "%sSELECT '%s%s%s' AS f, %s.%s AS v", i ? " UNION ALL " : "",
+            child ? child->name : "", child ? "." : "", f->name, child ? "c" : "t", f->column);
         if (set)
             sql_addf(s, " FROM %s c", set->table);
         sql_add(s, " WHERE (");
@@ -238,8 +248,8 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
         }
         sql_add(s, ")");
         if (set)
-            sql_addf(s, " AND c.organization_id = t.organization_id AND c.%s = t.id%s", set->parent_column,
-                set->soft_delete ? " AND c.deleted_at IS NULL" : "");
+            sql_addf(s, " AND c.organization_id = t.organization_id AND c.%s = t.id%s",
+                set->parent_column, set->soft_delete ? " AND c.deleted_at IS NULL" : "");
     }
     sql_add(s, ") m)");
 }

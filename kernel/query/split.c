@@ -53,8 +53,8 @@ static void split_pair(struct arena *a, const char *p, size_t n, struct query_pa
     pair->value = eq ? decode(a, eq + 1, n - key - 1, &pair->broken) : (wharf_str){"", 0};
 }
 
-bool query_split(
-    struct arena *a, wharf_str raw, const struct query_pair **ret_pairs, size_t *ret_count, wharf_str *ret_bad)
+bool query_split(struct arena *a, wharf_str raw, const struct query_pair **ret_pairs,
+    size_t *ret_count, wharf_str *ret_bad)
 {
     struct query_pair *pairs;
     size_t n = 0, most = 1;

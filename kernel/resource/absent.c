@@ -18,7 +18,7 @@ static const char *note_file(struct arena *a, const char *data, const char *modu
     return arena_printf(a, "%s/modules/%s.json", data, module).p;
 }
 
-/* ---- what is left out ------------------------------------------------------------------------------------------------ */
+/* ---- what is left out ---- */
 
 static void add_route(struct wharf_decl *d, const struct absent *m, wharf_str text)
 {
@@ -84,16 +84,18 @@ void absent_add(struct wharf_decl *d, const struct config *config, const char *q
             .resources = json_get(note, "resources")};
         know_areas(d->engine, &all[i]);
         if (!note)
-            log_warn("module.unknown_routes", "%s says nothing: the routes of %s answer 404 while it is left out", file,
+            log_warn("module.unknown_routes",
+                "%s says nothing: the routes of %s answer 404 while it is left out", file,
                 out[i]->name);
-        for (const struct wharf_json *r = all[i].routes ? all[i].routes->child : NULL; r; r = r->next)
+        for (const struct wharf_json *r = all[i].routes ? all[i].routes->child : NULL; r;
+             r = r->next)
             add_route(d, &all[i], r->text);
     }
     d->engine->absent = all;
     d->engine->n_absent = n;
 }
 
-/* ---- what is loaded -------------------------------------------------------------------------------------------------- */
+/* ---- what is loaded ---- */
 
 static void write_note(const struct engine *e, const struct plugin *p, struct buf *out)
 {
@@ -110,7 +112,8 @@ static void write_note(const struct engine *e, const struct plugin *p, struct bu
     jw_open(&w, "routes", '[');
     for (size_t i = 0; i < e->n_routes; i++)
         if (e->routes[i].plugin == p)
-            jw_str(&w, NULL, arena_printf(e->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
+            jw_str(&w, NULL,
+                arena_printf(e->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
     jw_close(&w, ']');
     jw_open(&w, "resources", '[');
     for (size_t i = 0; i < e->n_resources; i++)

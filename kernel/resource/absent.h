@@ -1,9 +1,10 @@
-/* absent.h - modules that are configured but left out of this generation: quarantined ones, and those that need them.
+/* absent.h - modules that are configured but left out of this generation: quarantined ones, and
+ * those that need them.
  *
- * docs/plugin-abi.md section 11: their routes answer 503 `module.unavailable`. No code of theirs is run to find out which routes
- * those are: each worker that loaded a module notes its routes in DATA/modules/NAME.json. Leaves to others: why a module is left
- * out (supervisor/blame.c), the answer (http/http_check.c).
- */
+ * docs/plugin-abi.md section 11: their routes answer 503 `module.unavailable`. No code of theirs
+ * is run to find out which routes those are: each worker that loaded a module notes its routes
+ * in DATA/modules/NAME.json. Leaves to others: why a module is left out (supervisor/blame.c),
+ * the answer (http/http_check.c). */
 #ifndef WHARF_RESOURCE_ABSENT_H
 #define WHARF_RESOURCE_ABSENT_H
 
@@ -23,7 +24,8 @@ void absent_add(struct wharf_decl *d, const struct config *config, const char *q
 /* Finds the module that is left out and has a resource of that name; when there is none, one whose
  * resources nobody noted. Returns NULL when there is neither. */
 const struct absent *absent_owner(const struct engine *e, const char *resource);
-/* Notes the routes, areas and resources of the loaded modules. A folder that can't be written is logged, and no more. */
+/* Notes the routes, areas and resources of the loaded modules. A folder that can't be written is
+ * logged, and no more. */
 void absent_remember(const struct engine *e, const char *data);
 
 #endif

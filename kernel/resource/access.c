@@ -22,7 +22,8 @@ static bool everybodys(const struct definition *d, const struct wharf_rec *rec)
     return d->audience.all && str_eqz(record_text(rec, d->audience.all), "t");
 }
 
-static bool is_own_device(const struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+static bool is_own_device(
+    const struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
     wharf_str device = req->who->access.device_id;
 
@@ -40,7 +41,8 @@ static bool refuse_locations(struct wharf_req *req, wharf_str set)
             req_problem(req, "location_access", i->text, NULL, str_z(""));
     }
     if (!req->n_problems)
-        req_fail(req, "location_access", NULL, "This is of all locations, and the key reaches some only");
+        req_fail(req, "location_access", NULL,
+            "This is of all locations, and the key reaches some only");
     return false;
 }
 
@@ -68,14 +70,16 @@ static bool refuse_scope(struct wharf_req *req, wharf_str resource)
         memcpy(name, resource.p, resource.n);
     res = engine_resource(req->engine, name);
     if (res)
-        req_problem(req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
+        req_problem(req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL,
+            str_z(""));
     else
         req_fail(req, "scope_access", NULL, NULL);
     return false;
 }
 
 /* Judges a record of another row: it is seen as that row is. */
-static bool check_recorded(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+static bool check_recorded(
+    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
     struct told_of what = {.resource = record_text(rec, d->recorded.resource),
         .by = {record_text(rec, d->recorded.locations), record_text(rec, d->recorded.audience)}};
@@ -94,7 +98,8 @@ static bool check_recorded(struct wharf_req *req, const struct definition *d, co
     return false;
 }
 
-static bool check_place(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+static bool check_place(
+    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
     wharf_str set, id = record_location(rec);
 
@@ -120,7 +125,8 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
         return check_recorded(req, d, rec);
     if (!check_place(req, d, rec))
         return false;
-    if (!d->audience.users || !user.n || everybodys(d, rec) || seen_among(record_text(rec, d->audience.users), user))
+    if (!d->audience.users || !user.n || everybodys(d, rec) ||
+        seen_among(record_text(rec, d->audience.users), user))
         return true;
     req_problem(req, "not_found", record_id(rec), NULL, str_z(""));
     return false;
@@ -190,7 +196,8 @@ bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas
 /* ---- what other rows say ---- */
 
 /* Reads the row, also a deleted one. *ret is NULL and it returns true when there is none. */
-static bool read_any(struct wharf_req *req, const struct resource *res, wharf_str id, struct wharf_rec **ret)
+static bool read_any(
+    struct wharf_req *req, const struct resource *res, wharf_str id, struct wharf_rec **ret)
 {
     PGresult *r;
     struct sql s;
@@ -216,8 +223,8 @@ static bool read_any(struct wharf_req *req, const struct resource *res, wharf_st
 
 /* Finds the row whose rule counts as well, or instead of this row's own: the one with the
  * audience, else a parent. */
-static const struct resource *other_row(
-    const struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, wharf_str *ret_id)
+static const struct resource *other_row(const struct wharf_req *req, const struct resource *res,
+    const struct wharf_rec *rec, wharf_str *ret_id)
 {
     const struct definition *d = res->def;
 
@@ -237,7 +244,8 @@ bool may_be_refused(const struct wharf_req *req, const struct resource *res)
     for (size_t i = 0; res && i < RULES_MAX; i++) {
         const struct definition *d = res->def;
 
-        if (d->recorded.audience || (!who->all_locations && (d->location || res->def->is_location)) ||
+        if (d->recorded.audience ||
+            (!who->all_locations && (d->location || res->def->is_location)) ||
             (who->user_id.n && d->audience.users))
             return true;
         if (d->audience.through)
@@ -252,7 +260,8 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 {
     struct wharf_rec *rec;
 
-    if (!id_shape(id, res->def->id_prefix) && !(res->def->id_pattern && pattern_match(res->def->id_pattern, id)))
+    if (!id_shape(id, res->def->id_prefix) &&
+        !(res->def->id_pattern && pattern_match(res->def->id_pattern, id)))
         return true;
     return read_any(req, res, id, &rec) && (!rec || check_access(req, res, rec));
 }
@@ -268,7 +277,8 @@ static bool check_audience_of(struct wharf_req *req, const struct resource *of, 
         return true;
     if (!read_any(req, of, id, &rec))
         return false;
-    if (!rec || everybodys(of->def, rec) || seen_among(record_text(rec, of->def->audience.users), user))
+    if (!rec || everybodys(of->def, rec) ||
+        seen_among(record_text(rec, of->def->audience.users), user))
         return true;
     req_problem(req, "not_found", id, NULL, str_z(""));
     return false;
@@ -283,8 +293,9 @@ bool check_access(struct wharf_req *req, const struct resource *res, const struc
         return false;
     if (!other)
         return true;
-    return res->def->audience.through && !res->def->audience.whole ? check_audience_of(req, other, id)
-                                                                   : check_access_of(req, other, id);
+    return res->def->audience.through && !res->def->audience.whole
+               ? check_audience_of(req, other, id)
+               : check_access_of(req, other, id);
 }
 
 /* ---- rows that a row names ---- */
@@ -296,8 +307,8 @@ bool has_walls(const struct resource *res)
     return d->location || d->audience.users || d->audience.through || d->recorded.audience;
 }
 
-PGresult *seen_rows(
-    struct wharf_req *req, const struct resource *of, const wharf_str *ids, size_t n, const struct access *who)
+PGresult *seen_rows(struct wharf_req *req, const struct resource *of, const wharf_str *ids,
+    size_t n, const struct access *who)
 {
     struct sql s;
 
@@ -319,8 +330,8 @@ static bool among_rows(const PGresult *r, wharf_str id)
     return false;
 }
 
-static bool hide_of_field(
-    struct wharf_req *req, const struct field *f, struct wharf_rec *const *recs, size_t n, const struct access *who)
+static bool hide_of_field(struct wharf_req *req, const struct field *f,
+    struct wharf_rec *const *recs, size_t n, const struct access *who)
 {
     const struct resource *of = engine_resource(req->engine, f->ids_of);
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n + 1);
@@ -341,8 +352,8 @@ static bool hide_of_field(
     return r != NULL;
 }
 
-bool hide_references(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
-    const struct access *who)
+bool hide_references(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct access *who)
 {
     for (size_t i = 0; !who->all_locations && i < res->def->n_fields; i++) {
         const struct field *f = &res->def->fields[i];
@@ -364,7 +375,8 @@ static wharf_str audience_text(const struct definition *d, const struct wharf_re
     return users.n ? users : str_z("[]");
 }
 
-static wharf_str places_of(struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+static wharf_str places_of(
+    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
     wharf_str set, id = record_location(rec);
 
@@ -378,7 +390,8 @@ static wharf_str places_of(struct wharf_req *req, const struct definition *d, co
     return str_z("[]");
 }
 
-bool row_seen_by(struct wharf_req *req, const struct resource *res, wharf_str id, struct seen_by *ret)
+bool row_seen_by(
+    struct wharf_req *req, const struct resource *res, wharf_str id, struct seen_by *ret)
 {
     struct wharf_rec *rec;
 

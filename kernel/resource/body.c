@@ -1,7 +1,7 @@
 /* body.c - a request body against a definition, field by field. See body.h.
  *
- * Leaves to others: the stores (body_value.c, body_array.c, body_metadata.c), child rows (body_children.c).
- */
+ * Leaves to others: the stores (body_value.c, body_array.c, body_metadata.c), child rows
+ * (body_children.c). */
 #include "resource/body_value.h"
 #include "util/str.h"
 
@@ -48,7 +48,7 @@ void body_tell(struct checker *c, wharf_str path, const char *rule, const char *
     c->problems++;
 }
 
-/* ---- null and "" (docs/spec/01-platform.md section 4.2) ---------------------------------------------------------- */
+/* ---- null and "" (docs/spec/01-platform.md section 4.2) ---- */
 
 enum settled { SETTLED, AS_ABSENT, AS_VALUE };
 
@@ -75,8 +75,8 @@ static void clear(struct checker *c, const struct field *f, struct value *ret)
     }
 }
 
-static enum settled settle(
-    struct checker *c, const struct field *f, enum blank_rule rule, bool empty, wharf_str path, struct value *ret)
+static enum settled settle(struct checker *c, const struct field *f, enum blank_rule rule,
+    bool empty, wharf_str path, struct value *ret)
 {
     /* Fields that must be there can't be taken away, whatever their column could hold. */
     if (f->required && rule == BLANK_CLEAR)
@@ -96,11 +96,13 @@ static enum settled settle(
         break;
     }
     if (f->required)
-        body_tell(c, path, "required", "%s is required, it can't be %s", path.p, empty ? "empty" : "null");
+        body_tell(c, path, "required", "%s is required, it can't be %s", path.p,
+            empty ? "empty" : "null");
     else if (empty)
         body_tell(c, path, "min_length", "%s must not be empty", path.p);
     else
-        body_tell(c, path, "type", "%s must not be null; leave it out to keep what is stored", path.p);
+        body_tell(
+            c, path, "type", "%s must not be null; leave it out to keep what is stored", path.p);
     return SETTLED;
 }
 
@@ -109,17 +111,17 @@ static bool is_empty(const struct field *f, const struct wharf_json *v)
 {
     wharf_str s = v->text;
 
-    if (v->type != JSON_STRING ||
-        (f->store != STORE_TEXT && f->store != STORE_SECRET && f->store != STORE_TIME && f->store != STORE_METADATA))
+    if (v->type != JSON_STRING || (f->store != STORE_TEXT && f->store != STORE_SECRET &&
+                                      f->store != STORE_TIME && f->store != STORE_METADATA))
         return false;
     return s.n == 0 || (f->trim && utf8_trim(s).n == 0);
 }
 
-/* ---- fields ------------------------------------------------------------------------------------------------------ */
+/* ---- fields ---- */
 
 /* Checks a sent value. Returns AS_ABSENT when it is to be treated as if it had not been sent. */
-static enum settled check_sent(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static enum settled check_sent(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     enum settled how = AS_VALUE;
 
@@ -136,7 +138,8 @@ static enum settled check_sent(
     return SETTLED;
 }
 
-static void check_absent(struct checker *c, const struct field *f, wharf_str path, struct value *ret)
+static void check_absent(
+    struct checker *c, const struct field *f, wharf_str path, struct value *ret)
 {
     if (c->op != OP_CREATE)
         return;
@@ -152,8 +155,9 @@ static void check_absent(struct checker *c, const struct field *f, wharf_str pat
     }
 }
 
-bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const struct wharf_json *v, wharf_str path,
-    uint32_t flags, struct value *ret, schema_problem_fn *fn, void *arg)
+bool body_check_field(struct arena *a, const struct field *f, uint32_t op,
+    const struct wharf_json *v, wharf_str path, uint32_t flags, struct value *ret,
+    schema_problem_fn *fn, void *arg)
 {
     struct checker c = {.arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg};
 
@@ -162,13 +166,14 @@ bool body_check_field(struct arena *a, const struct field *f, uint32_t op, const
     return c.problems == 0;
 }
 
-void body_fields(struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base,
-    struct value *values)
+void body_fields(struct checker *c, const struct field *fields, size_t n,
+    const struct wharf_json *body, wharf_str base, struct value *values)
 {
     for (size_t i = 0; i < n; i++) {
         const struct field *f = &fields[i];
         const struct wharf_json *v = json_get(body, f->name);
-        /* On update also what may be written on create only: the caller compares, an equal value is no change. */
+        /* On update also what may be written on create only: the caller compares, an equal value
+         * is no change. */
         bool writable = c->op == OP_CREATE ? f->write & OP_CREATE : f->write;
         bool is_id = !strcmp(f->name, "id");
         wharf_str path = body_path(c->arena, base, str_z(f->name));
@@ -193,8 +198,8 @@ static bool named(const struct field *fields, size_t n, wharf_str name)
     return str_eqz(name, "object");
 }
 
-void body_unknown(
-    struct checker *c, const struct field *fields, size_t n, const struct wharf_json *body, wharf_str base)
+void body_unknown(struct checker *c, const struct field *fields, size_t n,
+    const struct wharf_json *body, wharf_str base)
 {
     for (const struct wharf_json *m = body->child; m; m = m->next) {
         wharf_str path;
@@ -202,14 +207,16 @@ void body_unknown(
         if (named(fields, n, m->key))
             continue;
         /* U+0000 is refused wherever it stands (section 2.3). */
-        if (!body_clean_member(c, m, base) || !(c->flags & BODY_STRICT) || !body_describes(c, "unknown"))
+        if (!body_clean_member(c, m, base) || !(c->flags & BODY_STRICT) ||
+            !body_describes(c, "unknown"))
             continue;
         path = body_path(c->arena, base, m->key);
         body_tell(c, path, "unknown", "%s is not a field of this resource", path.p);
     }
 }
 
-static void check_given_id(struct checker *c, const struct definition *d, const struct wharf_json *body)
+static void check_given_id(
+    struct checker *c, const struct definition *d, const struct wharf_json *body)
 {
     const struct wharf_json *id = json_get(body, "id");
 
@@ -221,10 +228,12 @@ static void check_given_id(struct checker *c, const struct definition *d, const 
         body_tell(c, str_z("id"), "format", "id has not the form that ids of a %s have", d->title);
 }
 
-bool body_check(struct arena *a, const struct definition *d, uint32_t op, const struct wharf_json *body, uint32_t flags,
-    struct value *values, schema_problem_fn *fn, void *arg)
+bool body_check(struct arena *a, const struct definition *d, uint32_t op,
+    const struct wharf_json *body, uint32_t flags, struct value *values, schema_problem_fn *fn,
+    void *arg)
 {
-    struct checker c = {.arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg, .parent = d->parent};
+    struct checker c = {
+        .arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg, .parent = d->parent};
 
     if (!json_is(body, JSON_OBJECT)) {
         body_tell(&c, str_z(""), "type", "the body must be an object");

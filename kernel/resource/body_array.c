@@ -58,10 +58,12 @@ static const struct entry *find(const struct entries *e, wharf_str text)
 
 /* Tells whether all elements differ. at_list: what is repeated is told at the list's path, not at
  * its own. */
-static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_str path, bool at_list)
+static bool all_unique(
+    struct checker *c, const struct wharf_json *list, wharf_str path, bool at_list)
 {
     struct entries e = sorted(c->arena, list);
-    size_t *first = ARENA_ARRAY(c->arena, size_t, e.n + 1), before = c->problems; /* by index: the first equal one */
+    /* by index: the first equal one */
+    size_t *first = ARENA_ARRAY(c->arena, size_t, e.n + 1), before = c->problems;
 
     for (size_t i = 0, run = 0; i < e.n; i++) {
         if (!str_eq(e.items[i].text, e.items[run].text))
@@ -72,8 +74,8 @@ static bool all_unique(struct checker *c, const struct wharf_json *list, wharf_s
         if (first[i] != i && body_describes(c, "unique")) {
             wharf_str at = body_path_index(c->arena, path, i);
 
-            body_tell(c, at_list ? path : at, "unique", "%s is the same as %s.%zu; send each only once", at.p, path.p,
-                first[i]);
+            body_tell(c, at_list ? path : at, "unique",
+                "%s is the same as %s.%zu; send each only once", at.p, path.p, first[i]);
         }
     return c->problems == before;
 }
@@ -114,7 +116,8 @@ static const struct wharf_json *clean_list(
 enum list_kind { LIST_WHOLE, LIST_SET, LIST_PART };
 
 /* Judges the length before any element is looked at. */
-static bool list_length_ok(struct checker *c, const struct schema *s, const struct wharf_json *v, wharf_str path)
+static bool list_length_ok(
+    struct checker *c, const struct schema *s, const struct wharf_json *v, wharf_str path)
 {
     int64_t most = schema_max_items(s);
 
@@ -122,14 +125,15 @@ static bool list_length_ok(struct checker *c, const struct schema *s, const stru
         most = ELEMENTS_MAX;
     if (v->count <= most)
         return true;
-    body_tell(c, path, "max", "%s must have at most %lld item%s", path.p, (long long)most, most == 1 ? "" : "s");
+    body_tell(c, path, "max", "%s must have at most %lld item%s", path.p, (long long)most,
+        most == 1 ? "" : "s");
     return false;
 }
 
 /* Checks one list for itself: the complete array, so that its schema counts; the same as {"set":
  * …}; or what is put in or taken out. */
-static const struct wharf_json *checked_list(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, enum list_kind kind)
+static const struct wharf_json *checked_list(struct checker *c, const struct field *f,
+    const struct wharf_json *v, wharf_str path, enum list_kind kind)
 {
     const struct wharf_json *list;
 
@@ -142,7 +146,8 @@ static const struct wharf_json *checked_list(
     list = clean_list(c, f, v, path);
     if (!list || !all_unique(c, list, path, kind == LIST_SET))
         return NULL;
-    return body_by_schema(c, kind == LIST_PART ? f->element : f->schema, list, path, 0) ? list : NULL;
+    return body_by_schema(c, kind == LIST_PART ? f->element : f->schema, list, path, 0) ? list
+                                                                                        : NULL;
 }
 
 static struct wharf_json *member(struct arena *a, const char *key, const struct wharf_json *v)
@@ -156,7 +161,8 @@ static struct wharf_json *member(struct arena *a, const char *key, const struct 
 }
 
 /* Sets {"set": list} for what replaces the stored array; on create the array itself. */
-static void replace(struct checker *c, const struct field *f, const struct wharf_json *list, struct value *ret)
+static void replace(
+    struct checker *c, const struct field *f, const struct wharf_json *list, struct value *ret)
 {
     struct wharf_json *set;
 
@@ -165,13 +171,14 @@ static void replace(struct checker *c, const struct field *f, const struct wharf
     if (!f->set_input || c->op == OP_CREATE)
         return;
     set = ARENA_NEW(c->arena, struct wharf_json);
-    *set = (struct wharf_json){.type = JSON_OBJECT, .count = 1, .child = member(c->arena, "set", list)};
+    *set = (struct wharf_json){
+        .type = JSON_OBJECT, .count = 1, .child = member(c->arena, "set", list)};
     ret->json = set;
     ret->set_input = true;
 }
 
-static void not_in_both(
-    struct checker *c, const struct wharf_json *add, const struct wharf_json *remove, wharf_str path)
+static void not_in_both(struct checker *c, const struct wharf_json *add,
+    const struct wharf_json *remove, wharf_str path)
 {
     struct entries removed = sorted(c->arena, remove);
     size_t index = 0;
@@ -181,7 +188,8 @@ static void not_in_both(
         wharf_str at = body_path_index(c->arena, body_path(c->arena, path, WHARF_S("add")), index);
 
         if (same)
-            body_tell(c, at, "unique", "%s is also in %s.remove; send it in one of them", at.p, path.p);
+            body_tell(
+                c, at, "unique", "%s is also in %s.remove; send it in one of them", at.p, path.p);
     }
 }
 
@@ -213,8 +221,8 @@ static void change(struct checker *c, const struct field *f, const struct wharf_
     }
 }
 
-static void set_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void set_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     static const char *const verbs[] = {"add", "remove", "set"};
     const struct wharf_json *lists[3] = {NULL, NULL, NULL};
@@ -226,7 +234,8 @@ static void set_value(
         if (!list)
             continue;
         sent++;
-        lists[i] = checked_list(c, f, list, body_path(c->arena, path, str_z(verbs[i])), i == 2 ? LIST_SET : LIST_PART);
+        lists[i] = checked_list(
+            c, f, list, body_path(c->arena, path, str_z(verbs[i])), i == 2 ? LIST_SET : LIST_PART);
     }
     for (const struct wharf_json *m = v->child; m && c->flags & BODY_STRICT; m = m->next) {
         wharf_str at;
@@ -251,7 +260,8 @@ static void set_value(
         change(c, f, lists[0], lists[1], path, ret);
 }
 
-void body_array(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+void body_array(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     const struct wharf_json *list;
 
@@ -267,7 +277,8 @@ void body_array(struct checker *c, const struct field *f, const struct wharf_jso
 
 wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value *input)
 {
-    const struct wharf_json *add = json_get(input->json, "add"), *set = json_get(input->json, "set"), *old;
+    const struct wharf_json *add = json_get(input->json, "add"),
+                            *set = json_get(input->json, "set"), *old;
     struct entries removed = sorted(a, json_get(input->json, "remove")), known;
     struct json_error e;
     struct buf out;
@@ -293,8 +304,8 @@ wharf_str value_apply_set(struct arena *a, wharf_str stored, const struct value 
     return s;
 }
 
-bool value_settle_set(struct arena *a, const struct field *f, wharf_str stored, wharf_str path, struct value *v,
-    schema_problem_fn *fn, void *arg)
+bool value_settle_set(struct arena *a, const struct field *f, wharf_str stored, wharf_str path,
+    struct value *v, schema_problem_fn *fn, void *arg)
 {
     struct checker c = {.arena = a, .op = OP_UPDATE, .fn = fn, .arg = arg};
     struct json_error error;

@@ -1,5 +1,5 @@
-/* body_children.c - arrays of child rows. See body.h. Leaves to others: finding the rows they belong to
- * (children.c). */
+/* body_children.c - arrays of child rows. See body.h. Leaves to others: finding the rows they
+ * belong to (children.c). */
 #include "resource/body_value.h"
 
 #include "util/id.h"
@@ -18,8 +18,8 @@ static bool uuid_shape(wharf_str s)
     return true;
 }
 
-static void item_id(struct checker *c, const struct child_set *set, const struct wharf_json *item, wharf_str path,
-    struct child_item *ret)
+static void item_id(struct checker *c, const struct child_set *set, const struct wharf_json *item,
+    wharf_str path, struct child_item *ret)
 {
     const struct wharf_json *id = json_get(item, "id");
     wharf_str at = body_path(c->arena, path, str_z("id"));
@@ -27,7 +27,8 @@ static void item_id(struct checker *c, const struct child_set *set, const struct
     ret->id = str_z("");
     if (!id || id->type == JSON_NULL || (id->type == JSON_STRING && !id->text.n))
         return;
-    if (id->type == JSON_STRING && (set->uuid ? uuid_shape(id->text) : id_shape(id->text, set->id_prefix)))
+    if (id->type == JSON_STRING &&
+        (set->uuid ? uuid_shape(id->text) : id_shape(id->text, set->id_prefix)))
         ret->id = id->text;
     else
         body_tell(c, at, "format", "%s is not an id of such a row; leave it out to add one", at.p);
@@ -35,12 +36,14 @@ static void item_id(struct checker *c, const struct child_set *set, const struct
 
 static bool same_name(const struct value *a, const struct value *b)
 {
-    return a->present && b->present && !a->null && !b->null && a->text.p && b->text.p && str_eq(a->text, b->text);
+    return a->present && b->present && !a->null && !b->null && a->text.p && b->text.p &&
+           str_eq(a->text, b->text);
 }
 
 /* Checks that names and ids stand once each. Arrays of child rows are short: count_ok bounded
  * them. */
-static void check_unique(struct checker *c, const struct field *f, const struct value *list, wharf_str path)
+static void check_unique(
+    struct checker *c, const struct field *f, const struct value *list, wharf_str path)
 {
     const struct field *unique = f->children->unique;
 
@@ -59,7 +62,8 @@ static void check_unique(struct checker *c, const struct field *f, const struct 
             if (twice) {
                 wharf_str at = body_path(c->arena, base, str_z(twice));
 
-                body_tell(c, at, "unique", "%s is the same as %s.%zu.%s; send each only once", at.p, path.p, k, twice);
+                body_tell(c, at, "unique", "%s is the same as %s.%zu.%s; send each only once", at.p,
+                    path.p, k, twice);
                 break;
             }
         }
@@ -69,7 +73,8 @@ static void check_unique(struct checker *c, const struct field *f, const struct 
 /* Without a maximum of its own an array may have this many rows. */
 enum { ROWS_MAX = 1000 };
 
-static bool count_ok(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
+static bool count_ok(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
 {
     if (!body_by_schema(c, f->schema, v, path, 0))
         return false;
@@ -82,8 +87,8 @@ static bool count_ok(struct checker *c, const struct field *f, const struct whar
     return false;
 }
 
-void body_children(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+void body_children(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     const struct child_set *set = f->children;
     struct checker inner = *c;
@@ -108,8 +113,9 @@ void body_children(
             continue;
         }
         item_id(&inner, set, e, at, item);
-        /* A row that is named by its id keeps what is not sent; a new one needs everything. One that is found by its
-         * name later is checked as a new one; what it did not send is marked `defaulted`. */
+        /* A row that is named by its id keeps what is not sent; a new one needs everything. One
+         * that is found by its name later is checked as a new one; what it did not send is
+         * marked `defaulted`. */
         inner.op = item->id.n && c->op == OP_UPDATE ? OP_UPDATE : OP_CREATE;
         body_fields(&inner, set->fields, set->n_fields, e, at, item->values);
         body_unknown(&inner, set->fields, set->n_fields, e, at);

@@ -1,4 +1,5 @@
-/* body_metadata.c - metadata, and the merging of what is stored with what was sent (RFC 7396). See body.h. */
+/* body_metadata.c - metadata, and the merging of what is stored with what was sent (RFC 7396).
+ * See body.h. */
 #include "resource/body_value.h"
 #include "util/str.h"
 
@@ -6,7 +7,8 @@ enum { KEYS_MAX = 25, SENT_MAX = 1000, KEY_LENGTH = 100, VALUE_LENGTH = 500 };
 
 static bool removes(const struct field *f, const struct wharf_json *m)
 {
-    return m->type == JSON_NULL || (f->store == STORE_METADATA && m->type == JSON_STRING && !m->text.n);
+    return m->type == JSON_NULL ||
+           (f->store == STORE_METADATA && m->type == JSON_STRING && !m->text.n);
 }
 
 static void check_member(struct checker *c, const struct wharf_json *m, wharf_str path)
@@ -16,12 +18,13 @@ static void check_member(struct checker *c, const struct wharf_json *m, wharf_st
     if (!body_clean_text(c, m->key, m->key_nul, path))
         return;
     if (n == 0 || n > KEY_LENGTH)
-        body_tell(
-            c, path, n ? "max_length" : "min_length", "%s: keys must have 1 to %d characters", path.p, KEY_LENGTH);
+        body_tell(c, path, n ? "max_length" : "min_length", "%s: keys must have 1 to %d characters",
+            path.p, KEY_LENGTH);
     if (m->type == JSON_ARRAY || m->type == JSON_OBJECT)
         body_tell(c, path, "type", "%s must be a string, a number or true or false", path.p);
     else if (m->type == JSON_STRING && utf8_length(m->text.p, m->text.n) > VALUE_LENGTH)
-        body_tell(c, path, "max_length", "%s must have at most %d characters", path.p, VALUE_LENGTH);
+        body_tell(
+            c, path, "max_length", "%s must have at most %d characters", path.p, VALUE_LENGTH);
     else
         body_clean(c, m, path);
 }
@@ -31,8 +34,10 @@ static void too_many(struct arena *a, wharf_str path, schema_problem_fn *fn, voi
     fn(arg, path, "max", arena_printf(a, "%s must have at most %d keys", path.p, KEYS_MAX));
 }
 
-/* Judges the number of keys before any of them is looked at. What takes keys away may name more than are kept. */
-static bool metadata_length_ok(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
+/* Judges the number of keys before any of them is looked at. What takes keys away may name more
+ * than are kept. */
+static bool metadata_length_ok(
+    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path)
 {
     size_t kept = 0;
 
@@ -47,13 +52,14 @@ static bool metadata_length_ok(struct checker *c, const struct field *f, const s
     return false;
 }
 
-void body_metadata(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+void body_metadata(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     struct value patch = {.present = true, .json = v, .patch = true};
     size_t before = c->problems;
 
-    if (v->type == JSON_STRING && !v->text.n) { /* "empty": "keep" of a definition means the same here */
+    /* "empty": "keep" of a definition means the same here */
+    if (v->type == JSON_STRING && !v->text.n) {
         *ret = (struct value){.present = true, .text = WHARF_S("{}")};
         return;
     }
@@ -75,9 +81,10 @@ void body_metadata(
     ret->text = body_compact(c->arena, v);
 }
 
-/* ---- merging ----------------------------------------------------------------------------------------------------- */
+/* ---- merging ---- */
 
-static void append(struct arena *a, struct wharf_json *object, struct wharf_json **last, const struct wharf_json *m)
+static void append(struct arena *a, struct wharf_json *object, struct wharf_json **last,
+    const struct wharf_json *m)
 {
     struct wharf_json *copy = ARENA_NEW(a, struct wharf_json);
 
@@ -93,8 +100,8 @@ static void append(struct arena *a, struct wharf_json *object, struct wharf_json
 
 /* Merges: stored members first, in their order, then new ones. Objects are merged into objects;
  * depth is that of JSON texts. */
-static struct wharf_json *merge(
-    struct arena *a, const struct field *f, const struct wharf_json *old, const struct wharf_json *patch)
+static struct wharf_json *merge(struct arena *a, const struct field *f,
+    const struct wharf_json *old, const struct wharf_json *patch)
 {
     struct wharf_json *out = ARENA_NEW(a, struct wharf_json), *last = NULL;
     const struct wharf_json *members = old && old->type == JSON_OBJECT ? old->child : NULL;
@@ -115,8 +122,8 @@ static struct wharf_json *merge(
     return out;
 }
 
-bool value_merge(struct arena *a, const struct field *f, wharf_str stored, const struct value *patch, wharf_str path,
-    struct value *ret, schema_problem_fn *fn, void *arg)
+bool value_merge(struct arena *a, const struct field *f, wharf_str stored,
+    const struct value *patch, wharf_str path, struct value *ret, schema_problem_fn *fn, void *arg)
 {
     struct json_error error;
     const struct wharf_json *old = stored.p && stored.n ? json_parse(a, stored, &error) : NULL;
@@ -127,7 +134,8 @@ bool value_merge(struct arena *a, const struct field *f, wharf_str stored, const
         return false;
     }
     /* What is required of the whole can only be seen now. */
-    if (f->store != STORE_METADATA && f->schema && !schema_validate(f->schema, now, path, 0, a, fn, arg))
+    if (f->store != STORE_METADATA && f->schema &&
+        !schema_validate(f->schema, now, path, 0, a, fn, arg))
         return false;
     *ret = (struct value){.present = true, .json = now, .text = body_compact(a, now)};
     return true;

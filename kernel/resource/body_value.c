@@ -1,6 +1,5 @@
-/* body_value.c - one JSON value into the canonical text of its column. See body.h. Leaves to others: arrays
- * (body_array.c), metadata (body_metadata.c).
- */
+/* body_value.c - one JSON value into the canonical text of its column. See body.h. Leaves to
+ * others: arrays (body_array.c), metadata (body_metadata.c). */
 #include "resource/body_value.h"
 
 #include <stdlib.h>
@@ -9,7 +8,8 @@
 #include "util/str.h"
 #include "util/time.h"
 
-/* Digits of a number inside JSON values: more than any double has, and far from what jsonb can't hold. */
+/* Digits of a number inside JSON values: more than any double has, and far from what jsonb can't
+ * hold. */
 enum { DIGITS_MAX = 400 };
 static const int64_t SAFE_INTEGER = 9007199254740991; /* 2^53 - 1 */
 
@@ -23,15 +23,15 @@ static void schema_problem(void *arg, wharf_str path, const char *rule, wharf_st
     c->problems++;
 }
 
-bool body_by_schema(
-    struct checker *c, const struct schema *s, const struct wharf_json *v, wharf_str path, uint32_t more)
+bool body_by_schema(struct checker *c, const struct schema *s, const struct wharf_json *v,
+    wharf_str path, uint32_t more)
 {
     if (c->flags & BODY_STRICT)
         more |= SCHEMA_STRICT;
     return !s || schema_validate(s, v, path, more, c->arena, schema_problem, c);
 }
 
-/* ---- what texts and numbers may hold ----------------------------------------------------------------------------- */
+/* ---- what texts and numbers may hold ---- */
 
 /* Tells whether s has a character of Unicode's category Cc but TAB, LF, CR. C1 controls are two
  * bytes, C2 80 to C2 9F. */
@@ -60,7 +60,8 @@ static bool tell_unclean(struct checker *c, enum unclean why, wharf_str path)
     if (why == HAS_NUL)
         body_tell(c, path, "format", "%s contains U+0000, which can't be stored", path.p);
     else if (why == HAS_CONTROL)
-        body_tell(c, path, "format", "%s contains a control character; only TAB, LF and CR may be sent", path.p);
+        body_tell(c, path, "format",
+            "%s contains a control character; only TAB, LF and CR may be sent", path.p);
     else if (why == HAS_DIGITS)
         body_tell(c, path, "format", "%s has more than %d digits", path.p, DIGITS_MAX);
     return why == CLEAN;
@@ -99,7 +100,8 @@ static bool number_fits(wharf_str number)
 
 /* Checks that v is clean. Paths are built for what is told only: a value may have as many parts as
  * a body has bytes. */
-static bool clean_at(struct checker *c, const struct wharf_json *v, wharf_str base, const struct place *at)
+static bool clean_at(
+    struct checker *c, const struct wharf_json *v, wharf_str base, const struct place *at)
 {
     enum unclean why = CLEAN;
     bool ok = true;
@@ -116,7 +118,8 @@ static bool clean_at(struct checker *c, const struct wharf_json *v, wharf_str ba
 
         why = v->type == JSON_OBJECT ? unclean_text(m->key, m->key_nul) : CLEAN;
         if (why != CLEAN)
-            ok = body_describes(c, "format") && tell_unclean(c, why, place_path(c->arena, base, &inner));
+            ok = body_describes(c, "format") &&
+                 tell_unclean(c, why, place_path(c->arena, base, &inner));
         else if (!clean_at(c, m, base, &inner))
             ok = false;
     }
@@ -180,9 +183,10 @@ wharf_str body_compact(struct arena *a, const struct wharf_json *v)
     return s;
 }
 
-/* ---- stores ------------------------------------------------------------------------------------------------------ */
+/* ---- stores ---- */
 
-static bool is_type(struct checker *c, const struct wharf_json *v, uint32_t type, wharf_str path, const char *words)
+static bool is_type(
+    struct checker *c, const struct wharf_json *v, uint32_t type, wharf_str path, const char *words)
 {
     if (v->type == type)
         return true;
@@ -190,8 +194,8 @@ static bool is_type(struct checker *c, const struct wharf_json *v, uint32_t type
     return false;
 }
 
-static void text_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void text_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     struct wharf_json text = *v;
 
@@ -201,26 +205,27 @@ static void text_value(
         text.text = arena_dup_str(c->arena, utf8_trim(v->text));
     if (f->fold)
         text.text = utf8_lower(c->arena, text.text);
-    if (body_clean_text(c, text.text, v->has_nul, path) && body_by_schema(c, f->schema, &text, path, 0))
+    if (body_clean_text(c, text.text, v->has_nul, path) &&
+        body_by_schema(c, f->schema, &text, path, 0))
         ret->text = text.text;
 }
 
-static void int_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void int_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     int64_t i;
 
     if (!json_whole(v))
         body_tell(c, path, "type", "%s must be a whole number", path.p);
     else if (!json_int(v, &i) || i > SAFE_INTEGER || i < -SAFE_INTEGER)
-        body_tell(c, path, *v->text.p == '-' ? "min" : "max", "%s must be between -%lld and %lld", path.p,
-            (long long)SAFE_INTEGER, (long long)SAFE_INTEGER);
+        body_tell(c, path, *v->text.p == '-' ? "min" : "max", "%s must be between -%lld and %lld",
+            path.p, (long long)SAFE_INTEGER, (long long)SAFE_INTEGER);
     else if (body_by_schema(c, f->schema, v, path, 0))
         ret->text = arena_printf(c->arena, "%lld", (long long)i);
 }
 
-static void decimal_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void decimal_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     size_t whole, fraction, places = f->precision - f->scale;
     const char *point;
@@ -230,7 +235,8 @@ static void decimal_value(
     if (!is_type(c, v, JSON_NUMBER, path, "a number") || !body_by_schema(c, f->schema, v, path, 0))
         return;
     buf_init(&out, 4096);
-    text = json_number_canonical(v->text, DIGITS_MAX, &out) ? arena_dup_str(c->arena, buf_str(&out)) : WHARF_S("");
+    text = json_number_canonical(v->text, DIGITS_MAX, &out) ? arena_dup_str(c->arena, buf_str(&out))
+                                                            : WHARF_S("");
     buf_done(&out);
     point = memchr(text.p, '.', text.n);
     fraction = point ? (size_t)(text.p + text.n - point - 1) : 0;
@@ -240,23 +246,24 @@ static void decimal_value(
     if (!text.n)
         body_tell(c, path, "format", "%s has more digits than can be stored exactly", path.p);
     else if (fraction > f->scale)
-        body_tell(c, path, "format", "%s must have at most %u digits after the point", path.p, f->scale);
+        body_tell(
+            c, path, "format", "%s must have at most %u digits after the point", path.p, f->scale);
     else if (whole > places)
-        body_tell(c, path, *text.p == '-' ? "min" : "max", "%s must have at most %zu digits before the point", path.p,
-            places);
+        body_tell(c, path, *text.p == '-' ? "min" : "max",
+            "%s must have at most %zu digits before the point", path.p, places);
     else
         ret->text = text;
 }
 
-static void bool_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void bool_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     if (is_type(c, v, JSON_BOOL, path, "true or false") && body_by_schema(c, f->schema, v, path, 0))
         ret->text = v->truth ? WHARF_S("true") : WHARF_S("false");
 }
 
-static void time_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void time_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     int64_t us, epoch;
     bool ok = false;
@@ -268,20 +275,23 @@ static void time_value(
         ok = time_parse(arena_printf(c->arena, "%lld", (long long)epoch), false, &us);
     if (!ok) {
         body_tell(c, path, "format",
-            "%s must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds", path.p);
+            "%s must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds",
+            path.p);
         return;
     }
     ret->text = time_iso(c->arena, us);
 }
 
-static void json_value(
-    struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+static void json_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     struct value patch = {.present = true, .json = v};
 
-    if (!body_clean(c, v, path) || !body_by_schema(c, f->schema, v, path, f->merge ? SCHEMA_PATCH : 0))
+    if (!body_clean(c, v, path) ||
+        !body_by_schema(c, f->schema, v, path, f->merge ? SCHEMA_PATCH : 0))
         return;
-    if (f->merge && c->op == OP_CREATE) { /* null members stand for nothing; then the whole must be right */
+    /* null members stand for nothing; then the whole must be right */
+    if (f->merge && c->op == OP_CREATE) {
         value_merge(c->arena, f, WHARF_S(""), &patch, path, ret, schema_problem, c);
         return;
     }
@@ -290,7 +300,8 @@ static void json_value(
     ret->patch = f->merge;
 }
 
-void body_value(struct checker *c, const struct field *f, const struct wharf_json *v, wharf_str path, struct value *ret)
+void body_value(struct checker *c, const struct field *f, const struct wharf_json *v,
+    wharf_str path, struct value *ret)
 {
     ret->present = true;
     switch (f->store) {

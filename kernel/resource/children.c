@@ -1,8 +1,8 @@
 /* children.c - the rows of a child table that belong to one row: a sent array is the complete list.
  *
- * Items find their row by id, else by the other match fields (docs/definitions.md 'children'); live rows that no item found are
- * removed. Leaves to others: checking the items (body.c), telling the change (diff.c).
- */
+ * Items find their row by id, else by the other match fields (docs/definitions.md 'children');
+ * live rows that no item found are removed. Leaves to others: checking the items (body.c),
+ * telling the change (diff.c). */
 #include "resource/write.h"
 
 #include "util/id.h"
@@ -69,7 +69,8 @@ static bool read_live(struct children *c)
 }
 
 /* Finds the live row, not yet taken, that an item names by this field. An id must be one. */
-static struct live_row *find_by(struct children *c, const struct child_item *item, const struct field *f)
+static struct live_row *find_by(
+    struct children *c, const struct child_item *item, const struct field *f)
 {
     bool by_id = f->column && !strcmp(f->column, "id");
     const struct value *v = &item->values[f->index];
@@ -86,7 +87,8 @@ static struct live_row *find_by(struct children *c, const struct child_item *ite
     if (by_id)
         req_problem(c->req, "validation.failed",
             arena_printf(c->req->arena, "%s.%zu.id", c->field->name, item->position), "reference",
-            arena_printf(c->req->arena, "There is no such row in %s; leave the id out to add one", c->field->name));
+            arena_printf(c->req->arena, "There is no such row in %s; leave the id out to add one",
+                c->field->name));
     return NULL;
 }
 
@@ -127,8 +129,8 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
     else
         id_new(set->id_prefix, c->req->now_us, id);
     sql_init(&s, c->req->arena);
-    sql_addf(&s, "INSERT INTO %s (organization_id, %s, id, position, created_at, updated_at", set->table,
-        set->parent_column);
+    sql_addf(&s, "INSERT INTO %s (organization_id, %s, id, position, created_at, updated_at",
+        set->table, set->parent_column);
     for (size_t i = 0; i < set->n_fields; i++) {
         if (!is_system(&set->fields[i]))
             sql_addf(&s, ", %s", set->fields[i].column);
@@ -160,14 +162,16 @@ static struct cell stored(const struct live_row *row, size_t column)
 {
     if (PQgetisnull(row->rows, row->row, (int)column))
         return (struct cell){NULL, 0};
-    return (struct cell){
-        PQgetvalue(row->rows, row->row, (int)column), (size_t)PQgetlength(row->rows, row->row, (int)column)};
+    return (struct cell){PQgetvalue(row->rows, row->row, (int)column),
+        (size_t)PQgetlength(row->rows, row->row, (int)column)};
 }
 
-static wharf_status update_item(struct children *c, const struct live_row *row, const struct child_item *item)
+static wharf_status update_item(
+    struct children *c, const struct live_row *row, const struct child_item *item)
 {
     const struct child_set *set = c->set;
-    bool any = !str_eqz(arena_printf(c->req->arena, "%zu", item->position), PQgetvalue(row->rows, row->row, 1));
+    bool any = !str_eqz(
+        arena_printf(c->req->arena, "%zu", item->position), PQgetvalue(row->rows, row->row, 1));
     struct sql s;
 
     sql_init(&s, c->req->arena);
@@ -179,7 +183,8 @@ static wharf_status update_item(struct children *c, const struct live_row *row, 
         const struct value *v = &item->values[i];
         struct cell cell = stored(row, 2 + i);
 
-        if (is_system(f) || !v->present || v->defaulted || !cell_differs(c->req->arena, f, &cell, v))
+        if (is_system(f) || !v->present || v->defaulted ||
+            !cell_differs(c->req->arena, f, &cell, v))
             continue;
         sql_addf(&s, ", %s = ", f->column);
         bind_value(&s, f, v);
@@ -233,9 +238,14 @@ static wharf_status park_changing(struct children *c, const struct value *v, str
     return WHARF_OK;
 }
 
-wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed)
+wharf_status children_write(
+    struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed)
 {
-    struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = time_iso(req->arena, req->now_us)};
+    struct children c = {.req = req,
+        .w = w,
+        .field = f,
+        .set = f->children,
+        .now = time_iso(req->arena, req->now_us)};
     const struct value *v = &w->values[f->index];
     struct live_row **rows = ARENA_ARRAY(req->arena, struct live_row *, v->n_items + 1);
     wharf_status s = WHARF_OK;
@@ -261,7 +271,11 @@ wharf_status children_write(struct wharf_req *req, const struct write *w, const 
 
 wharf_status children_delete(struct wharf_req *req, const struct write *w, const struct field *f)
 {
-    struct children c = {.req = req, .w = w, .field = f, .set = f->children, .now = time_iso(req->arena, req->now_us)};
+    struct children c = {.req = req,
+        .w = w,
+        .field = f,
+        .set = f->children,
+        .now = time_iso(req->arena, req->now_us)};
     wharf_status s = WHARF_OK;
 
     if (!read_live(&c))

@@ -1,8 +1,8 @@
-/* create.c - creates of resources without rules: one statement writes row, log line and event (docs/decisions.md 7 and 14); those that
- * wait together share one.
+/* create.c - creates of resources without rules: one statement writes row, log line and event
+ * (docs/decisions.md 7 and 14); those that wait together share one.
  *
- * What the statement cannot tell apart (an unknown reference yields no row) is found out by the pipeline of write.c.
- */
+ * What the statement cannot tell apart (an unknown reference yields no row) is found out by the
+ * pipeline of write.c. */
 #include "resource/history.h"
 #include "resource/access.h"
 #include "resource/write.h"
@@ -17,7 +17,8 @@ static struct cell cell_of_value(const struct field *f, const struct value *v)
     return (struct cell){text.p, text.n};
 }
 
-static struct wharf_rec *future_row(struct wharf_req *req, const struct resource *res, const struct value *values)
+static struct wharf_rec *future_row(
+    struct wharf_req *req, const struct resource *res, const struct value *values)
 {
     const struct definition *d = res->def;
     struct wharf_rec *rec = ARENA_NEW(req->arena, struct wharf_rec);
@@ -39,8 +40,8 @@ static struct wharf_rec *future_row(struct wharf_req *req, const struct resource
     return rec;
 }
 
-static bool finish_create(
-    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_create(struct wharf_req *req, struct plan *plan, PGresult *const *results,
+    const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
 
@@ -63,11 +64,12 @@ static bool finish_create(
 }
 
 /* Fills the arguments. Returns their number; 0 when a problem was told. */
-static size_t fill_args(
-    struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec, struct sql_arg *args)
+static size_t fill_args(struct wharf_req *req, const struct resource *res,
+    const struct wharf_rec *rec, struct sql_arg *args)
 {
     const struct definition *d = res->def;
-    struct view event_view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+    struct view event_view = {
+        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
     struct change c = {
         .organization = organization_of(&req->who->access, d),
         .resource = d->name,
@@ -108,11 +110,13 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     const struct resource *res = req->route->resource;
     const struct definition *d = res->def;
     struct value *values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
-    struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
+    struct sql_arg *args = ARENA_ARRAY(
+        req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
 
     if (!read_view(req, res, d->created_view | IN_CREATED, &plan->view))
         return PLAN_PROBLEMS;
-    if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values, body_problem, req))
+    if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values,
+            body_problem, req))
         return PLAN_PROBLEMS;
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct resource *to = res->refs[i];

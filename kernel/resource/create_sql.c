@@ -1,25 +1,30 @@
-/* create_sql.c - the statements of creates without rules: row, log line and event of one request, or of several (docs/decisions.md 7, 14
- * and 89). Leaves to others: their arguments (create.c), what history consists of (resource/history.h).
- */
+/* create_sql.c - the statements of creates without rules: row, log line and event of one
+ * request, or of several (docs/decisions.md 7, 14 and 89). Leaves to others: their arguments
+ * (create.c), what history consists of (resource/history.h). */
 #include "resource/history.h"
 #include "resource/engine.h"
 #include "util/str.h"
 
-/* Parameters: organization, id, now, actor, then the written columns in order, then those of the history. */
+/* Parameters: organization, id, now, actor, then the written columns in order, then those of the
+ * history. */
 enum { COMMON = 4 };
 
 static void insert_row(struct buf *b, const struct definition *d, const char *param)
 {
     size_t n = COMMON;
 
-    buf_addf(
-        b, "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
+    buf_addf(b,
+        "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, "
+        "version",
+        d->table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             buf_addf(b, ", %s", d->fields[i].column);
     }
-    buf_addf(b, ") SELECT %s1::text, %s2::text, %s3::timestamptz, %s3::timestamptz, %s4::text, %s4::text, 1", param,
-        param, param, param, param, param);
+    buf_addf(b,
+        ") SELECT %s1::text, %s2::text, %s3::timestamptz, %s3::timestamptz, %s4::text, %s4::text, "
+        "1",
+        param, param, param, param, param, param);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             buf_addf(b, ", %s%zu::%s", param, ++n, store_type(&d->fields[i]));
@@ -40,9 +45,10 @@ static size_t references_there(struct buf *b, const struct resource *res, const 
         n += field_written(&d->fields[i]);
         if (to && d->fields[i].store == STORE_TEXT && field_written(&d->fields[i]))
             buf_addf(b,
-                " AND (%s%zu::text IS NULL OR (SELECT 1 FROM %s x WHERE x.organization_id = %s1::text AND x.id ="
-                " %s%zu::text%s LIMIT 1) IS NOT NULL)",
-                param, n, to->def->table, param, param, n, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
+                " AND (%s%zu::text IS NULL OR (SELECT 1 FROM %s x WHERE x.organization_id = "
+                "%s1::text AND x.id = %s%zu::text%s LIMIT 1) IS NOT NULL)",
+                param, n, to->def->table, param, param, n,
+                to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
     }
     return n;
 }

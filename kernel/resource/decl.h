@@ -1,7 +1,7 @@
 /* decl.h - what plugins and the server's parts declare, while an engine is being built.
  *
- * Leaves to others: the functions that plugins call (host/declare.c), handing it to the engine (declare_finish()).
- */
+ * Leaves to others: the functions that plugins call (host/declare.c), handing it to the engine
+ * (declare_finish()). */
 #ifndef WHARF_RESOURCE_DECL_H
 #define WHARF_RESOURCE_DECL_H
 

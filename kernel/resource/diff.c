@@ -1,8 +1,8 @@
 /* diff.c - what an update changed: entries of the change log, and the old values for the event.
  *
- * Compares the two rows as JSON (every field, also those never shown), so that it needs no code per field: objects by key, arrays
- * of objects with an id by id, other arrays as a whole. docs/spec/01-platform.md section 13 'changes'.
- */
+ * Compares the two rows as JSON (every field, also those never shown), so that it needs no code
+ * per field: objects by key, arrays of objects with an id by id, other arrays as a whole.
+ * docs/spec/01-platform.md section 13 'changes'. */
 #include "resource/write.h"
 
 #include "util/str.h"
@@ -67,7 +67,8 @@ static bool write_value(struct diff *d, const char *key, const struct wharf_json
     return true;
 }
 
-static void tell(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
+static void tell(
+    struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
     bool cut;
 
@@ -126,9 +127,11 @@ static wharf_str join(struct arena *a, wharf_str path, wharf_str key)
     return (wharf_str){p, n};
 }
 
-static void compare(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new);
+static void compare(
+    struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new);
 
-static void compare_objects(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
+static void compare_objects(
+    struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
     struct json_index in_old = json_index(d->arena, old), in_new = json_index(d->arena, new);
 
@@ -140,7 +143,8 @@ static void compare_objects(struct diff *d, wharf_str path, const struct wharf_j
     }
 }
 
-static void compare_rows(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
+static void compare_rows(
+    struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
     for (const struct wharf_json *e = old->child; e; e = e->next) {
         wharf_str id = json_get(e, "id")->text;
@@ -155,7 +159,8 @@ static void compare_rows(struct diff *d, wharf_str path, const struct wharf_json
     }
 }
 
-static void compare(struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
+static void compare(
+    struct diff *d, wharf_str path, const struct wharf_json *old, const struct wharf_json *new)
 {
     if (old && new &&json_equal(old, new))
         return;
@@ -185,14 +190,16 @@ static bool left_out(const struct definition *def, const struct field *f)
     return !(f->in & IN_RETRIEVE) || f->writers;
 }
 
-bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,
-    wharf_str *ret_changes, wharf_str *ret_previous)
+bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec,
+    const struct wharf_rec *new_rec, wharf_str *ret_changes, wharf_str *ret_previous)
 {
     const struct definition *def = new_rec->res->def;
     struct view all = {.in = VIEW_ALL};
     struct json_error e;
-    const struct wharf_json *old = json_parse(req->arena, record_json(req->arena, old_rec, &all), &e);
-    const struct wharf_json *new = json_parse(req->arena, record_json(req->arena, new_rec, &all), &e);
+    const struct wharf_json *old = json_parse(
+        req->arena, record_json(req->arena, old_rec, &all), &e);
+    const struct wharf_json *new = json_parse(
+        req->arena, record_json(req->arena, new_rec, &all), &e);
     struct buf changes, previous;
     struct diff d = {.arena = req->arena};
     struct jw w;

@@ -1,4 +1,5 @@
-/* engine.c - the link step: every resource's SQL, the sorted error codes; looking up. See engine.h. */
+/* engine.c - the link step: every resource's SQL, the sorted error codes; looking up. See
+ * engine.h. */
 #include "resource/engine.h"
 
 #include <ctype.h>
@@ -46,7 +47,9 @@ static void children_expression(struct buf *b, const struct child_set *set)
         buf_addf(b, "%s'%s', ", i ? ", " : "", set->fields[i].name);
         child_value(b, &set->fields[i]);
     }
-    buf_addf(b, ") ORDER BY c.position, c.id) FROM %s c WHERE c.organization_id = t.organization_id AND c.%s = t.id%s)",
+    buf_addf(b,
+        ") ORDER BY c.position, c.id) FROM %s c WHERE c.organization_id = t.organization_id AND "
+        "c.%s = t.id%s)",
         set->table, set->parent_column, set->soft_delete ? " AND c.deleted_at IS NULL" : "");
 }
 
@@ -63,19 +66,22 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         buf_addf(b, ", '_location', e.%s", to->def->location->column);
     else if (to->def->is_location)
         buf_addz(b, ", '_location', e.id");
-    buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)", to->def->table,
-        f->embed_from->column, to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+    buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)",
+        to->def->table, f->embed_from->column,
+        to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
 /* Writes the expression that shows the rows that an array of ids names, in its order. */
 static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
 {
-    const char *location = to->def->location && to->def->location->column ? to->def->location->column
-                           : to->def->is_location                         ? "id"
-                                                                          : NULL;
+    const char *location = to->def->location && to->def->location->column
+                               ? to->def->location->column
+                           : to->def->is_location ? "id"
+                                                  : NULL;
 
     /* Most rows name nobody: they cost no look. */
-    buf_addf(b, "CASE WHEN t.%s <> '[]'::jsonb THEN (SELECT json_agg(json_build_object(", f->column);
+    buf_addf(
+        b, "CASE WHEN t.%s <> '[]'::jsonb THEN (SELECT json_agg(json_build_object(", f->column);
     for (size_t i = 0; i < f->n_show; i++) {
         const struct field *g = definition_field(to->def, f->show[i]);
 
@@ -84,10 +90,11 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
     }
     if (location)
         buf_addf(b, ", '_location', e.%s", location);
-    /* Each is looked up by itself: a join would take all rows of the organization for a hundred ids, which it guesses an array to hold. */
+    /* Each is looked up by itself: a join would take all rows of the organization for a hundred
+     * ids, which it guesses an array to hold. */
     buf_addf(b,
-        ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) CROSS JOIN LATERAL (SELECT * "
-        "FROM %s x"
+        ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) CROSS JOIN "
+        "LATERAL (SELECT * FROM %s x"
         " WHERE x.organization_id = t.organization_id AND x.id = a.id%s LIMIT 1) e) END",
         f->column, to->def->table, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
 }
@@ -121,7 +128,8 @@ static const char *select_list(const struct engine *e, const struct resource *re
     }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
-        const struct resource *to = f->kind == FIELD_EMBED ? res->refs[f->embed_from->index] : res->refs[i];
+        const struct resource *to = f->kind == FIELD_EMBED ? res->refs[f->embed_from->index]
+                                                           : res->refs[i];
 
         if (f->kind != FIELD_CHILDREN && f->kind != FIELD_EMBED && !f->n_show)
             continue;
@@ -195,11 +203,13 @@ const char *store_type(const struct field *f)
 
 bool field_written(const struct field *f)
 {
-    return f->kind == FIELD_COLUMN && !f->expression && (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column &&
+    return f->kind == FIELD_COLUMN && !f->expression &&
+           (f->select < 0 || f->select >= COL_SYSTEM_COUNT) && f->column &&
            strcmp(f->column, "organization_id") != 0;
 }
 
-/* Returns whose rows a filter names by their ids, NULL when nobody is refused any. Locations that are asked for are told (403). */
+/* Returns whose rows a filter names by their ids, NULL when nobody is refused any. Locations
+ * that are asked for are told (403). */
 static const struct definition *named_by(const struct engine *e, const struct filter *f)
 {
     const char *name = f->field->ref ? f->field->ref : f->field->ids_of;
@@ -211,10 +221,13 @@ static const struct definition *named_by(const struct engine *e, const struct fi
 /* Filters on references know the shape of the ids they point to, once all definitions are there. */
 static void shape_of_references(const struct engine *e, const struct definition *d)
 {
-    struct filter *filters = (struct filter *)d->filters; /* compiled a moment ago, not shared yet */
+    /* compiled a moment ago, not shared yet */
+    struct filter *filters = (struct filter *)d->filters;
 
     for (size_t i = 0; i < d->n_filters; i++) {
-        const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE ? filters[i].field->ref : NULL;
+        const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE
+                              ? filters[i].field->ref
+                              : NULL;
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
 
         filters[i].names = named_by(e, &filters[i]);
@@ -280,12 +293,14 @@ static const char *lower_first(struct arena *a, const char *title)
     return p;
 }
 
-static const struct definition *audience_of(const struct engine *e, const struct definition *d, struct buf *problems)
+static const struct definition *audience_of(
+    const struct engine *e, const struct definition *d, struct buf *problems)
 {
     const struct resource *of = engine_resource(e, d->audience.of_name);
 
     if (of && !d->audience.whole && !of->def->audience.users)
-        buf_addf(problems, "%s: its audience is that of %s, which has none\n", d->name, of->def->name);
+        buf_addf(
+            problems, "%s: its audience is that of %s, which has none\n", d->name, of->def->name);
     return of ? of->def : NULL;
 }
 
@@ -311,16 +326,19 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->columns_list = select_list(e, res, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE);
     res->self_contained = self_contained(d);
-    res->retrieve_sql = arena_printf(e->arena, "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s",
-        res->columns_full, d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
+    res->retrieve_sql = arena_printf(e->arena,
+        "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_full,
+        d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
         d->partitioned ? " AND t.created_at = $3::timestamptz" : "",
         d->retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
     for (size_t i = 0; i < d->n_fields; i++)
-        res->names_rows = res->names_rows || (d->fields[i].ids_of && d->fields[i].store == STORE_TEXT);
+        res->names_rows = res->names_rows ||
+                          (d->fields[i].ids_of && d->fields[i].store == STORE_TEXT);
     res->plain_read = !any_hook(res, true) && !d->parent && !res->names_rows;
-    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent && !d->audience.through &&
-                        only_columns(d) && !d->id_pattern && !d->disable_webhooks;
+    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent &&
+                        !d->audience.through && only_columns(d) && !d->id_pattern &&
+                        !d->disable_webhooks;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);
@@ -347,7 +365,9 @@ static bool link_codes(struct engine *e, struct buf *problems)
     qsort(all, n, sizeof(*all), order_codes);
     for (size_t i = 1; i < n; i++) {
         if (!strcmp(all[i].code, all[i - 1].code)) {
-            buf_addf(problems, "error code %s is declared twice (%s and %s); codes begin with the module's own area\n",
+            buf_addf(problems,
+                "error code %s is declared twice (%s and %s); codes begin with the module's own "
+                "area\n",
                 all[i].code, all[i - 1].plugin ? all[i - 1].plugin : "platform",
                 all[i].plugin ? all[i].plugin : "platform");
             ok = false;
@@ -365,7 +385,8 @@ static void link_areas(struct engine *e)
 
     for (size_t i = 0; i < e->n_resources; i++)
         list[i] = (struct area_resource){e->resources[i].def->name, e->resources[i].area};
-    list[e->n_resources] = (struct area_resource){"plugin", -1}; /* plugin.quarantined: of the installation */
+    /* plugin.quarantined: of the installation */
+    list[e->n_resources] = (struct area_resource){"plugin", -1};
     e->areas.resources = list;
     e->areas.n_resources = e->n_resources + 1;
 }

@@ -1,7 +1,8 @@
-/* engine.h - what a worker process knows after start: plugins, resources, routes, error codes. Built once, then read-only.
+/* engine.h - what a worker process knows after start: plugins, resources, routes, error codes.
+ * Built once, then read-only.
  *
- * Leaves to others: loading plugins (host/registry.c fills this), HTTP, running requests (resource.h).
- */
+ * Leaves to others: loading plugins (host/registry.c fills this), HTTP, running requests
+ * (resource.h). */
 #ifndef WHARF_RESOURCE_ENGINE_H
 #define WHARF_RESOURCE_ENGINE_H
 
@@ -46,14 +47,19 @@ struct resource {
     const struct resource **refs; /* by field index: the resource a ref points to, or NULL */
     int area; /* number of the scope's area */
     /* A row is read as def->columns, then one JSON text per children or embed field: */
-    size_t n_cells, n_selected; /* the first n_selected come from the select list, computed ones follow */
+    /* the first n_selected come from the select list, computed ones follow */
+    size_t n_cells, n_selected;
     const char *title_lower; /* "dock door" */
     int16_t *cell_of; /* by field index: position in a row, or -1 */
     int16_t *shown_of; /* of arrays that show rows: position of the shown objects, or -1 */
-    const char *columns_list, *columns_full; /* select lists; the shorter one has NULL for what lists do not show */
+    /* select lists; the shorter one has NULL for what lists do not show */
+    const char *columns_list, *columns_full;
     bool
-        self_contained; /* but for the cells behind def->columns they show one row alone, which its place in the table tells from others */
-    const char *retrieve_sql; /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
+        /* but for the cells behind def->columns they show one row alone, which its place in the
+         * table tells from others */
+        self_contained;
+    /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
+    const char *retrieve_sql;
     bool names_rows; /* texts with "ids_of": ids of rows that who reads may not see */
     bool has_secrets; /* columns that are sealed */
     bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
@@ -62,24 +68,38 @@ struct resource {
     const char *create_many_sql; /* the same for several requests (db/lane.h, many_sql) */
 };
 
-enum route_kind { ROUTE_LIST, ROUTE_CREATE, ROUTE_RETRIEVE, ROUTE_UPDATE, ROUTE_DELETE, ROUTE_PLUGIN, ROUTE_KERNEL };
+enum route_kind {
+    ROUTE_LIST,
+    ROUTE_CREATE,
+    ROUTE_RETRIEVE,
+    ROUTE_UPDATE,
+    ROUTE_DELETE,
+    ROUTE_PLUGIN,
+    ROUTE_KERNEL
+};
 
 struct route {
     enum route_kind kind;
     const char *method; /* "GET", "POST", "DELETE", "PUT", "PATCH" */
-    const char *pattern; /* "/v1/locations/:location/layouts"; "*path" at the end: all that is left */
+    /* "/v1/locations/:location/layouts"; "*path" at the end: all that is left */
+    const char *pattern;
     const char *param_names[4];
     size_t n_params;
     int area; /* -1: public or any key */
     enum scope_level level;
     bool public_route; /* no key needed */
     bool
-        optional_key; /* public; a key that is sent is read, and the handler says whether it counts (wharf/service/http.h) */
-    bool any_answer; /* the handler answers whatever it likes: no Accept, no Idempotency-Key, no entity tags of ours */
+        /* public; a key that is sent is read, and the handler says whether it counts
+         * (wharf/service/http.h) */
+        optional_key;
+    /* the handler answers whatever it likes: no Accept, no Idempotency-Key, no entity tags of
+     * ours */
+    bool any_answer;
     bool array_body; /* top level may be an array */
     bool large_body; /* 64 MiB */
     int64_t max_body; /* bytes; 0: http.body_limit */
-    const char *stream_tokens; /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
+    /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
+    const char *stream_tokens;
     bool event_stream; /* answers with Server-Sent Events */
     bool silent; /* not in the access log */
     bool shows_request; /* its handler is shown headers and the client's address */
@@ -87,7 +107,8 @@ struct route {
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
     const struct resource *resource;
     const struct resource
-        *guards[4]; /* ROUTE_PLUGIN, by parameter: whose row's id it is (resource/guard.h); NULL: nobody's */
+        /* ROUTE_PLUGIN, by parameter: whose row's id it is (resource/guard.h); NULL: nobody's */
+        *guards[4];
     const struct plugin *plugin; /* NULL: kernel */
     const struct absent *absent; /* of a module that is left out (resource/absent.h): 503 */
     const struct deprecation *deprecated, *deprecated_fields; /* http/deprecation.h; NULL: none */
@@ -108,7 +129,8 @@ struct error_code {
 struct embed_entry {
     const struct plugin *plugin;
     const char *param, *key;
-    wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs);
+    wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
+        wharf_out *const *outs);
 };
 
 struct service_entry {
@@ -127,13 +149,17 @@ struct engine {
     struct net_client *net; /* outgoing requests of this process */
     struct blob_store *blobs; /* big bytes */
     const struct upload_handler *uploads; /* takes bodies that are files (http/upload.h), or NULL */
-    int (*storage_probe)(const struct engine *e); /* Can a file be written now? 0, or an errno; NULL: there is no store */
-    const struct write_observer *const *observers; /* what hooks into writes, in order (resource/observe.h) */
+    /* Can a file be written now? 0, or an errno; NULL: there is no store */
+    int (*storage_probe)(const struct engine *e);
+    /* what hooks into writes, in order (resource/observe.h) */
+    const struct write_observer *const *observers;
     size_t n_observers;
     const struct request_observer *around; /* what hooks into requests, or NULL */
-    bool (*on_events)(struct wharf_req *req, struct event *const *events, size_t n); /* is shown processed events of one organization, in their
+    bool (*on_events)(struct wharf_req *req, struct event *const *events,
+        size_t n); /* is shown processed events of one organization, in their
         transaction; false: it is lost. Or NULL */
-    const struct wharf_lua_hooks *tenant_hooks; /* who runs hooks of organizations (wharf/service/lua.h), or NULL */
+    /* who runs hooks of organizations (wharf/service/lua.h), or NULL */
+    const struct wharf_lua_hooks *tenant_hooks;
     const struct plugin *tenant_plugin; /* whose these are */
     struct health *health; /* what /readyz tells (http/health.h) */
     struct operator_lua *operator_lua; /* the operator's hooks, or NULL */
@@ -173,12 +199,14 @@ struct engine {
 /* Tells whether a route of the plugin needs a scope of this area. */
 bool engine_owns_area(const struct engine *e, const struct plugin *p, int area);
 const struct resource *engine_resource(const struct engine *e, const char *name); /* or NULL */
-const struct resource *engine_locations(const struct engine *e); /* whose rows are locations; NULL: no loaded module has them */
+/* Returns the resource whose rows are locations; NULL when no loaded module has one. */
+const struct resource *engine_locations(const struct engine *e);
 
-/* Finds the route of a path. ret_allow: methods of the path when only the method is wrong ("GET, HEAD, POST, OPTIONS"). */
+/* Finds the route of a path. ret_allow: methods of the path when only the method is wrong ("GET,
+ * HEAD, POST, OPTIONS"). */
 enum route_result { ROUTE_FOUND, ROUTE_NONE, ROUTE_METHOD };
-enum route_result engine_route(const struct engine *e, const char *method, wharf_str path, struct arena *a,
-    const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow);
+enum route_result engine_route(const struct engine *e, const char *method, wharf_str path,
+    struct arena *a, const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow);
 
 bool route_tree_build(struct engine *e, struct buf *problems);
 /* Returns the statements of plain creates (create_sql.c). */
@@ -189,7 +217,8 @@ const char *store_type(const struct field *f);
 /* Tells whether an insert writes this field's column (not a system column, not computed). */
 bool field_written(const struct field *f);
 
-/* Builds the tree, the SQL of every resource, the sorted codes. Problems are collected in problems (one per line). */
+/* Builds the tree, the SQL of every resource, the sorted codes. Problems are collected in
+ * problems (one per line). */
 bool engine_link(struct engine *e, struct buf *problems);
 
 #endif

@@ -5,8 +5,8 @@
 
 enum { ENDPOINT_MAX = 512 };
 
-static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden", "Not found",
-    "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
+static const char *const title_of_status[] = {"Bad request", "Unauthorized", "", "Forbidden",
+    "Not found", "Method not allowed", "Not acceptable", "", "Request timeout", "Conflict"};
 
 /* Tells whether an earlier problem has the same path. A request keeps at most PROBLEMS_MAX
  * problems, so this is bounded. */
@@ -47,8 +47,8 @@ static wharf_str endpoint(const struct wharf_req *req)
 static wharf_str first_message(const struct wharf_req *req)
 {
     if (!strcmp(req->problems[0].code, "internal"))
-        return arena_printf(
-            req->arena, "Something went wrong on our side; the request is known as %s", req->request_id);
+        return arena_printf(req->arena,
+            "Something went wrong on our side; the request is known as %s", req->request_id);
     if (req->more_problems && req->n_problems == PROBLEMS_MAX)
         return arena_printf(req->arena, "%.*s (%d problems are listed, and %zu more were found)",
             STR_ARG(req->problems[0].text), PROBLEMS_MAX, req->more_problems);
@@ -97,7 +97,10 @@ void problem_details_write(struct buf *out, const struct wharf_req *req, int sta
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
     jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", req->problems[0].code));
-    jw_z(&w, "title", status < 410 ? title_of_status[status - 400] : status < 500 ? "Not possible" : "Server trouble");
+    jw_z(&w, "title",
+        status < 410   ? title_of_status[status - 400]
+        : status < 500 ? "Not possible"
+                       : "Server trouble");
     jw_int(&w, "status", status);
     jw_str(&w, "detail", first_message(req));
     jw_z(&w, "instance", req->request_id);

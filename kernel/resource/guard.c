@@ -19,8 +19,9 @@ static bool is_param(wharf_str segment)
     return segment.n && (segment.p[0] == ':' || segment.p[0] == '*');
 }
 
-/* Returns which parameter of the pattern is the id of a row of the resource, -1 when the pattern is not below the path of such rows. Where the
- * parameter is something else, such as the key of a secret, its value has not the shape of an id, and no row is read for it. */
+/* Returns which parameter of the pattern is the id of a row of the resource, -1 when the pattern
+ * is not below the path of such rows. Where the parameter is something else, such as the key of
+ * a secret, its value has not the shape of an id, and no row is read for it. */
 static int id_param_of(const struct resource *res, const char *pattern)
 {
     const char *own = res->def->collection;
@@ -53,9 +54,8 @@ static bool declared_param(const struct engine *e, struct route *r, size_t i, st
     if (r->guards[i] || maybe)
         return true;
     buf_addf(problems,
-        "%s: route %s %s: nothing says what :%s is; add \"params\": {\"%s\": \"<resource>\"} to its definition when it "
-        "is the "
-        "id of a row, or \"none\" when it is no row's\n",
+        "%s: route %s %s: nothing says what :%s is; add \"params\": {\"%s\": \"<resource>\"} to "
+        "its definition when it is the id of a row, or \"none\" when it is no row's\n",
         r->plugin->name, r->method, r->pattern, r->param_names[i], r->param_names[i]);
     return false;
 }
@@ -85,7 +85,8 @@ bool guard_rows(struct wharf_req *req)
     const struct route *r = req->route;
 
     for (size_t i = 0; i < r->n_params; i++) {
-        if (r->guards[i] && may_be_refused(req, r->guards[i]) && !check_access_of(req, r->guards[i], req->params[i]))
+        if (r->guards[i] && may_be_refused(req, r->guards[i]) &&
+            !check_access_of(req, r->guards[i], req->params[i]))
             return false;
     }
     return true;

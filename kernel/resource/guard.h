@@ -1,8 +1,10 @@
-/* guard.h - rows that the path of a plugin's route names are judged before its handler runs (docs/plugin-abi.md 'Routes').
+/* guard.h - rows that the path of a plugin's route names are judged before its handler runs
+ * (docs/plugin-abi.md 'Routes').
  *
- * The paths of resources tell which parameter is the id of which resource's row; the route's definition tells it of the others ("params"). The server
- * does not start with a parameter that neither explains. Leaves to others: what the rule is (access.h), rows that bodies name (references.c).
- */
+ * The paths of resources tell which parameter is the id of which resource's row; the route's
+ * definition tells it of the others ("params"). The server does not start with a parameter that
+ * neither explains. Leaves to others: what the rule is (access.h), rows that bodies name
+ * (references.c). */
 #ifndef WHARF_RESOURCE_GUARD_H
 #define WHARF_RESOURCE_GUARD_H
 

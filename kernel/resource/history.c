@@ -113,23 +113,24 @@ static const struct slot outbox_slots[] = {
 };
 enum { OUTBOX_LOG = 2, OUTBOX_EVENT = 3, OUTBOX_SLOTS = 4 };
 
-/* Where the values of an insert come from: the statement's parameters, or the columns of a query with many rows. */
+/* Where the values of an insert come from: the statement's parameters, or the columns of a query
+ * with many rows. */
 struct source {
     const char *param; /* before the number */
     const char *from;
 };
 static const struct source of_one = {"$", "r"}, of_many = {"u.p", "u"};
 
-static void insert(
-    struct buf *out, const char *table, const struct slot *slots, size_t n, size_t first, const struct source *source)
+static void insert(struct buf *out, const char *table, const struct slot *slots, size_t n,
+    size_t first, const struct source *source)
 {
     buf_addf(out, "INSERT INTO %s (", table);
     for (size_t i = 0; i < n; i++)
         buf_addf(out, "%s%s", i ? ", " : "", slots[i].column);
     buf_addz(out, ") SELECT ");
     for (size_t i = 0; i < n; i++)
-        buf_addf(
-            out, "%s%s%zu::%s", i ? ", " : "", source->param, first + (size_t)slots[i].param, types[slots[i].type].sql);
+        buf_addf(out, "%s%s%zu::%s", i ? ", " : "", source->param, first + (size_t)slots[i].param,
+            types[slots[i].type].sql);
     buf_addf(out, " FROM %s", source->from);
 }
 
@@ -138,8 +139,8 @@ enum {
     EVENT_SLOTS = sizeof(event_slots) / sizeof(event_slots[0])
 };
 
-static void mark(
-    const struct slot *slots, size_t n, const char *names[HISTORY_PARAMS], bool used[HISTORY_PARAMS], bool uses)
+static void mark(const struct slot *slots, size_t n, const char *names[HISTORY_PARAMS],
+    bool used[HISTORY_PARAMS], bool uses)
 {
     for (size_t i = 0; i < n; i++) {
         names[slots[i].param] = types[slots[i].type].sql;
@@ -168,8 +169,8 @@ static void mention_unused(struct buf *out, size_t first, bool log, bool event)
 
 /* Writes log lines and events as WITH queries; what waits in the outbox goes into waits. Returns
  * how many columns that has. */
-static size_t history_parts(
-    struct buf *out, size_t first, bool log, bool event, const struct source *source, struct slot *waits)
+static size_t history_parts(struct buf *out, size_t first, bool log, bool event,
+    const struct source *source, struct slot *waits)
 {
     size_t n = OUTBOX_LOG;
 
@@ -239,8 +240,9 @@ static struct sql_arg new_id(struct wharf_req *req, const char *prefix)
  * organization is asked when the first event comes. */
 static int event_days(struct wharf_req *req)
 {
-    static const char sql[] = "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
-                              " FROM wharf.organization WHERE organization_id = $1 AND id = $1";
+    static const char sql[] =
+        "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
+        " FROM wharf.organization WHERE organization_id = $1 AND id = $1";
     struct principal *who = req->who;
     struct sql_arg organization;
     PGresult *r;
@@ -248,8 +250,9 @@ static int event_days(struct wharf_req *req)
     if (who && !who->event_days && req->job && who->organization.n) {
         organization = text(who->organization);
         r = req_query(req, sql, &organization, 1);
-        who->event_days = r && PQntuples(r) && !PQgetisnull(r, 0, 0) ? (int)strtol(PQgetvalue(r, 0, 0), NULL, 10)
-                                                                     : DEFAULT_DAYS;
+        who->event_days = r && PQntuples(r) && !PQgetisnull(r, 0, 0)
+                              ? (int)strtol(PQgetvalue(r, 0, 0), NULL, 10)
+                              : DEFAULT_DAYS;
     }
     return who && who->event_days ? who->event_days : DEFAULT_DAYS;
 }
@@ -283,7 +286,9 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     int64_t keep_us = (int64_t)event_days(req) * 86400 * 1000000;
     bool large = c->data.n > DATA_MAX;
 
-    args[P_ORGANIZATION] = text(c->organization.n ? c->organization : who ? who->organization : str_z(""));
+    args[P_ORGANIZATION] = text(c->organization.n ? c->organization
+                                : who             ? who->organization
+                                                  : str_z(""));
     args[P_RESOURCE] = text(str_z(c->resource));
     args[P_RESOURCE_ID] = text(c->resource_id);
     args[P_PARENT_ID] = text(c->parent_id);
@@ -313,9 +318,12 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 
 /* ---- one event per type, row and transaction ---- */
 
-static struct event_note *find_note(struct wharf_req *req, const struct change *c, wharf_str organization)
+static struct event_note *find_note(
+    struct wharf_req *req, const struct change *c, wharf_str organization)
 {
-    struct event_note *n = req->tx_depth && req->emitted_of ? req->emitted_of[event_bucket(c->resource_id)] : NULL;
+    struct event_note *n = req->tx_depth && req->emitted_of
+                               ? req->emitted_of[event_bucket(c->resource_id)]
+                               : NULL;
 
     while (n && !(str_eq(n->organization, organization) && str_eq(n->resource_id, c->resource_id) &&
                     (!strcmp(n->type, c->event) || (c->unless && !strcmp(n->type, c->unless)))))
@@ -356,7 +364,8 @@ static void note(struct wharf_req *req, const struct change *c, const struct sql
 static wharf_str older(struct wharf_req *req, wharf_str first, wharf_str second)
 {
     struct json_error e;
-    const struct wharf_json *a = json_parse(req->arena, first, &e), *b = json_parse(req->arena, second, &e);
+    const struct wharf_json *a = json_parse(req->arena, first, &e),
+                            *b = json_parse(req->arena, second, &e);
     wharf_str s;
     struct buf out;
     struct jw w;
@@ -383,23 +392,28 @@ static wharf_str older(struct wharf_req *req, wharf_str first, wharf_str second)
 }
 
 /* Merges the change into the event that is there already, which takes the row as it is now. */
-static bool merge(struct wharf_req *req, const struct change *c, struct event_note *n, const struct sql_arg *args)
+static bool merge(
+    struct wharf_req *req, const struct change *c, struct event_note *n, const struct sql_arg *args)
 {
-    static const char sql[] =
-        "UPDATE wharf.event SET data = $4::json, data_truncated = data_truncated OR $5::boolean, location_id = $6,"
-        " previous_attributes = $7::json, locations = $8::jsonb, audience = $9::jsonb WHERE organization_id = $1 AND "
-        "created_at = $2::timestamptz AND id = $3";
+    static const char sql[] = "UPDATE wharf.event SET data = $4::json, data_truncated = "
+                              "data_truncated OR $5::boolean, location_id = $6,"
+                              " previous_attributes = $7::json, locations = $8::jsonb, audience = "
+                              "$9::jsonb WHERE organization_id = $1 AND "
+                              "created_at = $2::timestamptz AND id = $3";
     bool same = !strcmp(n->type, c->event);
-    struct sql_arg values[9] = {args[P_ORGANIZATION], text(n->created_at), text(n->id), args[P_DATA], args[P_TRUNCATED],
-        args[P_LOCATION_ID], {NULL, 0}, args[P_LOCATIONS], args[P_AUDIENCE]};
+    struct sql_arg values[9] = {args[P_ORGANIZATION], text(n->created_at), text(n->id),
+        args[P_DATA], args[P_TRUNCATED], args[P_LOCATION_ID], {NULL, 0}, args[P_LOCATIONS],
+        args[P_AUDIENCE]};
 
     if (same)
-        n->previous = arena_dup_str(req_tx_memory(req), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
+        n->previous = arena_dup_str(
+            req_tx_memory(req), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
     values[6] = text(n->previous);
     return req_query(req, sql, values, 9) != NULL;
 }
 
-wharf_status history_write_event(struct wharf_req *req, const struct change *c, wharf_str *ret_event_id)
+wharf_status history_write_event(
+    struct wharf_req *req, const struct change *c, wharf_str *ret_event_id)
 {
     struct sql_arg args[HISTORY_PARAMS];
     struct event_note *before;
@@ -456,8 +470,8 @@ static const unsigned char varies[HISTORY_PARAMS] = {[P_RESOURCE_ID] = 1,
     [P_LOCATIONS] = 1,
     [P_AUDIENCE] = 1};
 
-static void insert_many(
-    struct sql *s, const char *table, const struct slot *slots, size_t n, const struct sql_arg *args, size_t rows)
+static void insert_many(struct sql *s, const char *table, const struct slot *slots, size_t n,
+    const struct sql_arg *args, size_t rows)
 {
     struct sql_arg *cells = ARENA_ARRAY(s->arena, struct sql_arg, rows);
     const char *comma = "";
@@ -501,8 +515,8 @@ static void insert_many(
 }
 
 /* Writes lines, events, and what waits for the processor, as history_sql does. */
-static void many_sql(
-    struct sql *s, struct wharf_req *req, const struct sql_arg *args, size_t rows, bool log, bool event)
+static void many_sql(struct sql *s, struct wharf_req *req, const struct sql_arg *args, size_t rows,
+    bool log, bool event)
 {
     struct slot waits[OUTBOX_SLOTS] = {outbox_slots[0], outbox_slots[1]};
     size_t n = OUTBOX_LOG;
@@ -553,7 +567,8 @@ static bool copy_rows(struct wharf_req *req, const char *table, const struct slo
     return good;
 }
 
-static bool copy_many(struct wharf_req *req, const struct sql_arg *args, size_t rows, bool log, bool event)
+static bool copy_many(
+    struct wharf_req *req, const struct sql_arg *args, size_t rows, bool log, bool event)
 {
     struct slot waits[OUTBOX_SLOTS] = {outbox_slots[0], outbox_slots[1]};
     size_t n = OUTBOX_LOG;

@@ -1,8 +1,9 @@
-/* history.h - what every change leaves behind, in the transaction of the change: a change-log row and an event row.
+/* history.h - what every change leaves behind, in the transaction of the change: a change-log
+ * row and an event row.
  *
- * docs/spec/01-platform.md section 13, docs/spec/07-events-and-webhooks.md sections 1 and 2, docs/decisions.md 7. One SQL fragment writes both, so
- * that a declared create is a single statement. Leaves to others: delivery, sealing, reading.
- */
+ * docs/spec/01-platform.md section 13, docs/spec/07-events-and-webhooks.md sections 1 and 2,
+ * docs/decisions.md 7. One SQL fragment writes both, so that a declared create is a single
+ * statement. Leaves to others: delivery, sealing, reading. */
 #ifndef WHARF_RESOURCE_HISTORY_H
 #define WHARF_RESOURCE_HISTORY_H
 
@@ -27,23 +28,28 @@ struct change {
     wharf_str previous; /* JSON object, or "" */
     bool disable_webhooks;
     const char
-        *unless; /* type of an event of this transaction and row that says all that this one would say, or NULL */
+        /* type of an event of this transaction and row that says all that this one would say, or
+         * NULL */
+        *unless;
 };
 
-/* Appends ", g AS (INSERT INTO wharf.change_log ... FROM r) INSERT INTO wharf.event ... FROM r": parameters are numbered from
- * first; r must be a preceding WITH query that yields one row when the change took place. Ends with RETURNING 1 of the last
- * insert; with neither log nor event it is "SELECT 1 FROM r". */
+/* Appends ", g AS (INSERT INTO wharf.change_log ... FROM r) INSERT INTO wharf.event ... FROM r":
+ * parameters are numbered from first; r must be a preceding WITH query that yields one row when
+ * the change took place. Ends with RETURNING 1 of the last insert; with neither log nor event it
+ * is "SELECT 1 FROM r". */
 void history_sql(struct buf *out, size_t first, bool log, bool event);
 /* Writes the same for many changes: the parameters are the columns p1, p2, ... (texts) of a
  * preceding WITH query u that has a row for each change. Appends WITH queries only. */
 void history_many_sql(struct buf *out, size_t first, bool log, bool event);
 /* Fills HISTORY_PARAMS arguments; texts live in the request. */
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args);
-/* Writes both rows as a statement of its own in the request's transaction. One event per type, row and transaction: a second one is merged
- * into the first (docs/spec/07-events-and-webhooks.md section 2.7). */
+/* Writes both rows as a statement of its own in the request's transaction. One event per type,
+ * row and transaction: a second one is merged into the first
+ * (docs/spec/07-events-and-webhooks.md section 2.7). */
 wharf_status history_write(struct wharf_req *req, const struct change *c);
 /* Writes the same, and returns the id of the event, also of one that was there before. */
-wharf_status history_write_event(struct wharf_req *req, const struct change *c, wharf_str *ret_event_id);
+wharf_status history_write_event(
+    struct wharf_req *req, const struct change *c, wharf_str *ret_event_id);
 
 /* Writes the same for many rows of one resource, when one thing happened to all: one statement for
  * those that nothing merges with. */

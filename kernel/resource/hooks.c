@@ -61,17 +61,20 @@ void plugin_leave(struct wharf_req *req, const struct plugin *before)
     thread_ends(req);
 }
 
-wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
+wharf_status plugin_unexplained(
+    struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
 {
     log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "plugin.unexplained",
-        "%s of %s ended with status %d and told no problem (%s %s); call err->fail() before it returns", what,
-        plugin ? plugin->name : "the server", (int)s, req->method ? req->method : "",
+        "%s of %s ended with status %d and told no problem (%s %s); call err->fail() before it "
+        "returns",
+        what, plugin ? plugin->name : "the server", (int)s, req->method ? req->method : "",
         req->route ? req->route->pattern : "outside of a request");
     return req_fail(req, "internal", NULL, NULL);
 }
 
 /* Returns a hook's status. One that fails without having told why is a bug of the plugin. */
-static wharf_status explained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
+static wharf_status explained(
+    struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
 {
     if (s != WHARF_OK && !req->n_problems)
         return plugin_unexplained(req, plugin, what, s);
@@ -80,11 +83,12 @@ static wharf_status explained(struct wharf_req *req, const struct plugin *plugin
     return s;
 }
 
-wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage, uint32_t op,
-    const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
+wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage,
+    uint32_t op, const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
 {
     static const char *const names[] = {"normalize", "check", "written"};
-    /* Everybody's reasons against a deletion are told together: "location.in_use" names all kinds of rows. */
+    /* Everybody's reasons against a deletion are told together: "location.in_use" names all
+     * kinds of rows. */
     bool all = stage == HOOK_CHECK && op == WHARF_DELETE;
     wharf_status s = WHARF_OK;
 
@@ -129,8 +133,8 @@ static void run_committed(struct wharf_req *req, void *arg)
     }
 }
 
-void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_rec *old_rec,
-    const struct wharf_rec *new_rec)
+void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op,
+    const struct wharf_rec *old_rec, const struct wharf_rec *new_rec)
 {
     struct committed_call *c;
     bool any = false;
@@ -144,8 +148,8 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
     req_after_commit(req, run_committed, c);
 }
 
-wharf_status compute_fields(
-    struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n, const struct view *view)
+wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct view *view)
 {
     const struct definition *d = res->def;
 
@@ -159,7 +163,8 @@ wharf_status compute_fields(
         const struct plugin *before;
         wharf_status s;
 
-        if (f->kind != FIELD_COMPUTED || !wanted || !n || !res->n_hooks || !res->hooks[0].hooks->compute)
+        if (f->kind != FIELD_COMPUTED || !wanted || !n || !res->n_hooks ||
+            !res->hooks[0].hooks->compute)
             continue;
         outs = ARENA_ARRAY(req->arena, struct wharf_out *, n);
         for (size_t k = 0; k < n; k++)
@@ -189,7 +194,8 @@ struct where_term {
     wharf_str value;
 };
 
-static void add_term(struct narrowing *n, const struct field *f, const char *sql, bool bound, wharf_str value)
+static void add_term(
+    struct narrowing *n, const struct field *f, const char *sql, bool bound, wharf_str value)
 {
     struct where_term *t = ARENA_NEW(n->req->arena, struct where_term);
 
@@ -205,7 +211,8 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
 {
     static const struct {
         const char *op, *sql;
-    } ops[] = {{"eq", "="}, {"!eq", "IS DISTINCT FROM"}, {"gt", ">"}, {"gte", ">="}, {"lt", "<"}, {"lte", "<="}};
+    } ops[] = {{"eq", "="}, {"!eq", "IS DISTINCT FROM"}, {"gt", ">"}, {"gte", ">="}, {"lt", "<"},
+        {"lte", "<="}};
     struct narrowing *n = where->n;
     const struct field *field = f < n->res->def->n_fields ? &n->res->def->fields[f] : NULL;
     struct value text;
@@ -257,7 +264,8 @@ void narrow_extra(struct sql *s, void *narrowing)
     narrow_sql(s, narrowing);
 }
 
-PGresult *retrieve_row_or(struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error)
+PGresult *retrieve_row_or(
+    struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error)
 {
     wharf_str organization = organization_of(&req->who->access, res->def);
     char moment[ISO_MS_LEN + 1];
@@ -325,7 +333,8 @@ const struct wharf_json *normalize_body(
     return copy;
 }
 
-bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
+bool narrow_rows_of(
+    struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
 {
     struct wharf_where where = {ret};
     const struct field *parent = res->def->parent;
@@ -351,7 +360,8 @@ bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str
         if (explained(req, h->plugin, "restrict_rows", s) != WHARF_OK)
             return false;
     }
-    req_leave_organization(req); /* a hook may have asked by plugin SQL; the list itself is the owner's */
+    /* a hook may have asked by plugin SQL; the list itself is the owner's */
+    req_leave_organization(req);
     return req->n_problems == 0;
 }
 
@@ -398,7 +408,8 @@ void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx)
 
         if (WHARF_HAS(wharf_plugin_desc, d, thread_start) &&
             d->thread_start(e->plugins[i].handle, &ctx->plugin_states[i]) != WHARF_OK)
-            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start", "thread_start failed");
+            log_write(WHARF_LOG_ERROR, e->plugins[i].name, NULL, "plugin.thread_start",
+                "thread_start failed");
     }
 }
 

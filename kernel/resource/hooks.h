@@ -16,8 +16,10 @@ struct wharf_where {
     struct narrowing *n;
 };
 
-/* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and accessible. False: problems. */
-bool narrow_rows_of(struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
+/* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and
+ * accessible. False: problems. */
+bool narrow_rows_of(
+    struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
 /* Narrows rows in the same way for the request's own route: the parent's id is its first path
  * parameter. */
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret);
@@ -30,21 +32,24 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
  * problem was added. */
 PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id);
 /* Reads the same row. Returns NULL and *ret_error on failure, and adds no problem. */
-PGresult *retrieve_row_or(struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error);
+PGresult *retrieve_row_or(
+    struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error);
 
 enum hook_stage { HOOK_NORMALIZE, HOOK_CHECK, HOOK_WRITTEN };
-wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage, uint32_t op,
-    const struct wharf_rec *old_rec, struct wharf_rec *new_rec);
+wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage,
+    uint32_t op, const struct wharf_rec *old_rec, struct wharf_rec *new_rec);
 /* Puts the committed hooks behind the outermost commit. */
-void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op, const struct wharf_rec *old_rec,
-    const struct wharf_rec *new_rec);
+void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t op,
+    const struct wharf_rec *old_rec, const struct wharf_rec *new_rec);
 
-/* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON: get() gives WHARF_V_JSON, set() replaces
- * the member. Returns the body to go on with. */
+/* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON:
+ * get() gives WHARF_V_JSON, set() replaces the member. Returns the body to go on with. */
 /* id: of the row that is updated, for res->id; empty on create. */
-/* What a write tells its hooks beside the body, and what these keep for each other. Of the request's memory; the records of a write have it. */
+/* What a write tells its hooks beside the body, and what these keep for each other. Of the
+ * request's memory; the records of a write have it. */
 struct write_side {
-    const void *kind; /* whose context it is: an address that only its owner knows; NULL: nobody's */
+    /* whose context it is: an address that only its owner knows; NULL: nobody's */
+    const void *kind;
     void *context;
     struct write_scratch *scratch; /* of each kind that asked for some */
 };
@@ -54,15 +59,19 @@ void *side_context(const struct wharf_rec *rec, const void *kind);
  * when rec belongs to no write. */
 void *side_scratch(const struct wharf_rec *rec, const void *kind, size_t size);
 
-/* Returns the body as the normalize hooks leave it; rec (res, id, side) is what they are called with. */
+/* Returns the body as the normalize hooks leave it; rec (res, id, side) is what they are called
+ * with. */
 const struct wharf_json *normalize_body(
     struct wharf_req *req, uint32_t op, struct wharf_rec *rec, const struct wharf_json *body);
 
-/* Judges by the definition what plugin's check hook set in rec; rec->values is not NULL. Fails with `internal` and logs the plugin, the
- * field and the reason (ruled.c). */
-wharf_status ruled_values_judge(struct wharf_req *req, const struct plugin *plugin, struct wharf_rec *rec);
-/* Fails with `internal` for code of a plugin that ended with status s and told no problem; logs plugin, code, route and request. */
-wharf_status plugin_unexplained(struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s);
+/* Judges by the definition what plugin's check hook set in rec; rec->values is not NULL. Fails
+ * with `internal` and logs the plugin, the field and the reason (ruled.c). */
+wharf_status ruled_values_judge(
+    struct wharf_req *req, const struct plugin *plugin, struct wharf_rec *rec);
+/* Fails with `internal` for code of a plugin that ended with status s and told no problem; logs
+ * plugin, code, route and request. */
+wharf_status plugin_unexplained(
+    struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s);
 
 /* Around any plugin code. */
 /* Notes that the thread does something of its own from here on, up to thread_ends(): the
@@ -72,11 +81,13 @@ void thread_ends(struct wharf_req *req);
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what);
 void plugin_leave(struct wharf_req *req, const struct plugin *before);
 
-/* A list with search: when the owner has a search rule, its hits are what matches. False: problems. */
+/* A list with search: when the owner has a search rule, its hits are what matches. False:
+ * problems. */
 enum { SEARCH_HITS_MAX = 1000 };
 bool search_found(struct wharf_req *req, const struct resource *res, struct list_query *q);
 /* Adds a hit (wharf_res_api.hit). */
-void hits_add(struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
+void hits_add(
+    struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
 
 /* Makes a JSON writer into memory of its own, for plugins: computed fields, embeds. */
 struct wharf_out *out_new(struct arena *a);

@@ -79,17 +79,20 @@ enum {
     C_AUDIENCE
 };
 
-/* Judges whether the answer is given again: to who reaches and reads as much as who got it first, and may see its row as
- * it is now. Of an answer that is not one row nobody knows which rows it shows; where some may be for some users only it
- * is for the same user. */
+/* Judges whether the answer is given again: to who reaches and reads as much as who got it
+ * first, and may see its row as it is now. Of an answer that is not one row nobody knows which
+ * rows it shows; where some may be for some users only it is for the same user. */
 static bool may_be_shown(struct wharf_req *req, const PGresult *r)
 {
     const struct resource *res = engine_resource(req->engine, PQgetvalue(r, 0, C_RESOURCE));
-    wharf_str areas = PQgetisnull(r, 0, C_AREAS) ? str_z("[]") : arena_dupz(req->arena, PQgetvalue(r, 0, C_AREAS));
+    wharf_str areas = PQgetisnull(r, 0, C_AREAS)
+                          ? str_z("[]")
+                          : arena_dupz(req->arena, PQgetvalue(r, 0, C_AREAS));
 
     return check_request_reach(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_REACH)), areas) &&
            check_request_audience(req, arena_dupz(req->arena, PQgetvalue(r, 0, C_AUDIENCE))) &&
-           (!res || check_access_of(req, res, arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID))));
+           (!res ||
+               check_access_of(req, res, arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID))));
 }
 
 static void replay(struct wharf_req *req, const PGresult *r)
@@ -105,12 +108,14 @@ static void replay(struct wharf_req *req, const PGresult *r)
     if (status == 204) {
         req->status = status;
     } else if (PQgetisnull(r, 0, C_BODY)) {
-        render_row(req, PQgetvalue(r, 0, C_RESOURCE), arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
+        render_row(req, PQgetvalue(r, 0, C_RESOURCE),
+            arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
         if (req->n_problems)
             return;
     } else {
         req_respond(req, status, str_z("ok"));
-        req->replay = arena_dup(req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
+        req->replay = arena_dup(
+            req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
         req->datetime_format = (enum datetime_format)strtol(PQgetvalue(r, 0, C_DATETIME), NULL, 10);
     }
     req->location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
@@ -122,13 +127,15 @@ static void replay(struct wharf_req *req, const PGresult *r)
  * answer or the problem is on the request. */
 static bool claim(struct wharf_req *req, const char *mark)
 {
-    static const char lock_sql[] = "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
-    static const char read_sql[] =
-        "SELECT fingerprint = $3::bytea, status, body, resource, resource_id, location, datetime_format, reach::text, "
-        "areas::text, audience::text"
-        " FROM wharf.idempotency WHERE organization_id = $1::text AND key = $2::text AND created_at > $4::timestamptz";
-    struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
-        moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
+    static const char lock_sql[] =
+        "SELECT pg_try_advisory_xact_lock(hashtextextended($1::text || ' ' || $2::text, 8))";
+    static const char read_sql[] = "SELECT fingerprint = $3::bytea, status, body, resource, "
+                                   "resource_id, location, datetime_format, reach::text, "
+                                   "areas::text, audience::text"
+                                   " FROM wharf.idempotency WHERE organization_id = $1::text AND "
+                                   "key = $2::text AND created_at > $4::timestamptz";
+    struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key),
+        {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
     PGresult *r = req_query(req, lock_sql, args, 2);
 
     if (!r)
@@ -148,7 +155,8 @@ static bool claim(struct wharf_req *req, const char *mark)
 
 static bool shown_once(const struct wharf_req *req, wharf_str field)
 {
-    for (size_t i = 0; i < sizeof(req->one_time) / sizeof(*req->one_time) && req->one_time[i]; i++) {
+    for (size_t i = 0; i < sizeof(req->one_time) / sizeof(*req->one_time) && req->one_time[i];
+         i++) {
         if (str_eqz(field, req->one_time[i]))
             return true;
     }
@@ -184,17 +192,17 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
 static bool remember(struct wharf_req *req, const char *mark)
 {
     static const char sql[] =
-        "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, body, resource, "
-        "resource_id,"
-        " location, datetime_format, reach, areas, audience) VALUES ($1::text, $2::text, $3::bytea, $4::timestamptz, "
-        "$5::smallint, $6::text,"
+        "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, "
+        "body, resource, resource_id, location, datetime_format, reach, areas, audience) VALUES "
+        "($1::text, $2::text, $3::bytea, $4::timestamptz, $5::smallint, $6::text,"
         " $7::text, $8::text, $9::text, $10::smallint, $11::jsonb, $12::jsonb, "
         "$13::jsonb)"
-        " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, status = "
-        "EXCLUDED.status,"
-        " body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id = EXCLUDED.resource_id, location ="
-        " EXCLUDED.location, datetime_format = EXCLUDED.datetime_format, created_at = EXCLUDED.created_at, reach = "
-        "EXCLUDED.reach, areas = EXCLUDED.areas, audience = EXCLUDED.audience";
+        " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, "
+        "status = EXCLUDED.status, body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id "
+        "= EXCLUDED.resource_id, location = EXCLUDED.location, datetime_format = "
+        "EXCLUDED.datetime_format, created_at = "
+        "EXCLUDED.created_at, reach = EXCLUDED.reach, areas = EXCLUDED.areas, audience = "
+        "EXCLUDED.audience";
     wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
     const char *resource = req->answered ? req->answered->def->name : "";
@@ -209,9 +217,10 @@ static bool remember(struct wharf_req *req, const char *mark)
     if (req->answered && (body.n > BODY_MAX || req->answered->def->has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
-               (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key), {mark, FINGERPRINT},
-                   moment(req, req->now_us), arg(status), arg(body), arg(str_z(resource)), arg(req->answered_id),
-                   arg(req->location_header), arg(datetime), arg(req->who->access.reach), arg(request_areas(req)),
+               (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key),
+                   {mark, FINGERPRINT}, moment(req, req->now_us), arg(status), arg(body),
+                   arg(str_z(resource)), arg(req->answered_id), arg(req->location_header),
+                   arg(datetime), arg(req->who->access.reach), arg(request_areas(req)),
                    arg(req->answered ? str_z("") : request_audience(req))},
                13) != NULL;
 }
@@ -257,7 +266,8 @@ void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
     char mark[FINGERPRINT + 1];
 
     if (req->route->kind == ROUTE_PLUGIN && req->route->declared->flags & WHARF_R_NO_TX) {
-        req_fail(req, "param.invalid", "Idempotency-Key", "This route takes no Idempotency-Key; leave it out");
+        req_fail(req, "param.invalid", "Idempotency-Key",
+            "This route takes no Idempotency-Key; leave it out");
         return;
     }
     if (!in_one_transaction(req->route)) {

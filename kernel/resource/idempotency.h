@@ -1,8 +1,9 @@
-/* idempotency.h - a write with an Idempotency-Key is done once, and answered the same way again (docs/spec/01-platform.md section 8.1).
+/* idempotency.h - a write with an Idempotency-Key is done once, and answered the same way again
+ * (docs/spec/01-platform.md section 8.1).
  *
- * The key is recorded in the transaction of the change: a crash leaves both or neither. While the first request runs its key is held
- * by an advisory lock of that transaction, so a crash frees it. Leaves to others: forgetting old keys (http/notifier.c).
- */
+ * The key is recorded in the transaction of the change: a crash leaves both or neither. While
+ * the first request runs its key is held by an advisory lock of that transaction, so a crash
+ * frees it. Leaves to others: forgetting old keys (http/notifier.c). */
 #ifndef WHARF_RESOURCE_IDEMPOTENCY_H
 #define WHARF_RESOURCE_IDEMPOTENCY_H
 
@@ -13,7 +14,8 @@ enum { IDEMPOTENCY_KEY_MAX = 255 };
 /* Tells whether the key has 1 to 255 printable ASCII characters. */
 bool idempotency_key_good(wharf_str key);
 
-/* Runs `run` in a transaction around whatever it does, or answers from what is recorded. Problems or answer in req. */
+/* Runs `run` in a transaction around whatever it does, or answers from what is recorded.
+ * Problems or answer in req. */
 void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req));
 
 #endif

@@ -5,7 +5,8 @@
 
 void observer_add(struct engine *e, const struct write_observer *o)
 {
-    const struct write_observer **all = ARENA_ARRAY(e->arena, const struct write_observer *, e->n_observers + 1);
+    const struct write_observer **all = ARENA_ARRAY(
+        e->arena, const struct write_observer *, e->n_observers + 1);
 
     if (e->n_observers)
         memcpy(all, e->observers, e->n_observers * sizeof(const struct write_observer *));

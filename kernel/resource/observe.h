@@ -1,22 +1,27 @@
-/* observe.h - what hooks into every write and every request: tables of functions, filled at start, called in order.
+/* observe.h - what hooks into every write and every request: tables of functions, filled at
+ * start, called in order.
  *
- * Operators' hooks and the hooks of organizations (docs/spec/08-workflows-and-lua.md sections 3 and 9) come into the pipeline here, so that nothing
- * of `resource/` knows what they are. Leaves to others: what an observer does (services/lua), when it is asked (write.c, set.c, run.c).
- */
+ * Operators' hooks and the hooks of organizations (docs/spec/08-workflows-and-lua.md sections 3
+ * and 9) come into the pipeline here, so that nothing of `resource/` knows what they are. Leaves
+ * to others: what an observer does (services/lua), when it is asked (write.c, set.c, run.c). */
 #ifndef WHARF_RESOURCE_OBSERVE_H
 #define WHARF_RESOURCE_OBSERVE_H
 
 #include "resource/engine.h"
 #include "resource/write.h"
 
-/* Of writes. All functions run on the thread of the request; problems are on the request when one does not return WHARF_OK. */
+/* Of writes. All functions run on the thread of the request; problems are on the request when
+ * one does not return WHARF_OK. */
 struct write_observer {
     const char *name;
-    /* Returns whether a write of this kind concerns it. Asks nothing of the database. [any thread] */
+    /* Returns whether a write of this kind concerns it. Asks nothing of the database. [any
+     * thread] */
     bool (*wants)(const struct wharf_req *req, const struct resource *res, uint32_t op);
-    /* Gets ready while PostgreSQL looks for the row of an update or a delete. NULL: nothing to get ready. */
+    /* Gets ready while PostgreSQL looks for the row of an update or a delete. NULL: nothing to
+     * get ready. */
     wharf_status (*ahead)(struct wharf_req *req, struct write *w);
-    /* Judges, or changes w->body. The body is checked, references are looked at, the old row is locked. Sets *ret_changed when it changed the body. */
+    /* Judges, or changes w->body. The body is checked, references are looked at, the old row is
+     * locked. Sets *ret_changed when it changed the body. */
     wharf_status (*before)(struct wharf_req *req, struct write *w, bool *ret_changed);
     /* Runs after the write, in its transaction. */
     wharf_status (*after)(struct wharf_req *req, const struct write *w);
@@ -24,10 +29,11 @@ struct write_observer {
     bool speculative;
 };
 
-/* Of requests: what runs around them, and routes that are not the engine's. One for each server; its functions do nothing for requests that it has
- * nothing for. */
+/* Of requests: what runs around them, and routes that are not the engine's. One for each server;
+ * its functions do nothing for requests that it has nothing for. */
 struct request_observer {
-    /* Finds the route of req: the engine's or one of its own. ret_allow: methods of the path, when only the method differs. */
+    /* Finds the route of req: the engine's or one of its own. ret_allow: methods of the path,
+     * when only the method differs. */
     enum route_result (*find_route)(struct wharf_req *req, wharf_str *ret_allow);
     bool (*owns_route)(const struct route *r);
     /* Gives back what the request holds. Called by whoever ends a request. */
@@ -51,7 +57,8 @@ void observer_add(struct engine *e, const struct write_observer *o);
  * does may judge beside it, and one does (write_observed_beside). [any thread] */
 bool write_observed(const struct wharf_req *req, const struct resource *res, uint32_t op);
 bool write_observed_beside(const struct wharf_req *req, const struct resource *res, uint32_t op);
-/* Calls the observers in order, until one fails; each does nothing for writes that it does not want. */
+/* Calls the observers in order, until one fails; each does nothing for writes that it does not
+ * want. */
 wharf_status observers_ahead(struct wharf_req *req, struct write *w);
 wharf_status observers_before(struct wharf_req *req, struct write *w, bool *ret_changed);
 wharf_status observers_after(struct wharf_req *req, const struct write *w);

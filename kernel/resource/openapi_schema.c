@@ -24,8 +24,8 @@ static const struct {
     const char *name, *help;
 } filter_types[] = {
     [FILTER_NONE] = {"", ""},
-    [FILTER_DATE] = {"date",
-        "Date and time; operators eq !eq gt gte lt lte bwe bwi in, as name[op]=value or name=op:value"},
+    [FILTER_DATE] = {"date", "Date and time; operators eq !eq gt gte lt lte bwe bwi in, as "
+                             "name[op]=value or name=op:value"},
     [FILTER_NUMBER] = {"number", "Number; operators eq !eq gt gte lt lte bwe bwi in"},
     [FILTER_ENUM] = {"enum", "One or more of the values, by comma; operators eq !eq in !in"},
     [FILTER_ID] = {"id", "One or more ids, by comma; operators eq !eq in !in"},
@@ -33,10 +33,12 @@ static const struct {
     [FILTER_BOOL] = {"bool", "true or false"},
     [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
     [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
-    [FILTER_METADATA] = {"metadata", "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
-    [FILTER_NAMES] = {"names", "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
-    [FILTER_TREE] = {"tree",
-        "One or more ids, or paths of names from the root (/Aisle 1/Shelf A), by comma: rows there or below"},
+    [FILTER_METADATA] = {"metadata",
+        "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
+    [FILTER_NAMES] = {"names",
+        "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
+    [FILTER_TREE] = {"tree", "One or more ids, or paths of names from the root (/Aisle 1/Shelf A), "
+                             "by comma: rows there or below"},
     [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
 };
 
@@ -304,7 +306,8 @@ static void example_array(struct jw *w, const char *key, const struct wharf_json
  * default. */
 static const struct wharf_json *example_told(const struct wharf_json *schema)
 {
-    const struct wharf_json *examples = json_get(schema, "examples"), *values = json_get(schema, "enum");
+    const struct wharf_json *examples = json_get(schema, "examples"),
+                            *values = json_get(schema, "enum");
 
     if (examples && examples->child)
         return examples->child;
@@ -319,7 +322,9 @@ static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
     const struct wharf_json *told = example_told(f->json);
     const struct wharf_json *types = json_get(f->json, "type");
-    wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text : types ? types->text : str_z("");
+    wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text
+                     : types                                    ? types->text
+                                                                : str_z("");
 
     if (told)
         jw_value(w, f->name, told);
@@ -369,7 +374,8 @@ static void set_input(struct jw *w, const struct field *f)
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
     for (size_t i = 0; i < 3; i++)
-        jw_raw(w, verbs[i], WHARF_S("{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"uniqueItems\":true}"));
+        jw_raw(w, verbs[i],
+            WHARF_S("{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"uniqueItems\":true}"));
     jw_close(w, '}');
     jw_close(w, '}');
     jw_close(w, ']');
@@ -388,7 +394,8 @@ static void default_in_words(
     buf_init(&b, 65536);
     jw_init(&words, &b);
     jw_value(&words, NULL, value);
-    jw_str(w, "description", arena_printf(a, "%.*s%sDefault: %.*s.", STR_ARG(text), text.n ? " " : "", (int)b.n, b.p));
+    jw_str(w, "description",
+        arena_printf(a, "%.*s%sDefault: %.*s.", STR_ARG(text), text.n ? " " : "", (int)b.n, b.p));
     buf_done(&b);
 }
 
@@ -424,7 +431,8 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
     const struct definition *d = res->def;
     wharf_str name = schema_name(a, d);
 
-    jw_open(w, arena_printf(a, "%.*s%s", STR_ARG(name), op == OP_CREATE ? "Create" : "Update").p, '{');
+    jw_open(
+        w, arena_printf(a, "%.*s%s", STR_ARG(name), op == OP_CREATE ? "Create" : "Update").p, '{');
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -450,43 +458,53 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
 }
 
 static const char common_schemas[] =
-    "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\",\"errors\",\"pagination\","
+    "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\",\"errors\","
+    "\"pagination\","
     "\"endpoint\"],\"properties\":{"
-    "\"data\":{},\"message\":{\"type\":\"string\",\"minLength\":1},\"status\":{\"type\":\"integer\",\"minimum\":200,"
+    "\"data\":{},\"message\":{\"type\":\"string\",\"minLength\":1},\"status\":{\"type\":"
+    "\"integer\",\"minimum\":200,"
     "\"maximum\":299},"
-    "\"code\":{\"type\":[\"string\",\"null\"]},\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+    "\"code\":{\"type\":[\"string\",\"null\"]},\"errors\":{\"type\":\"array\",\"items\":{\"type\":"
+    "\"string\"}},"
     "\"pagination\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/"
     "Pagination\"},{\"type\":\"null\"}]},\"endpoint\":{\"type\":\"string\"}},"
     "\"additionalProperties\":false}";
 
-static const char pagination_schema[] =
-    "{\"type\":\"object\",\"required\":[\"page\",\"limit\",\"has_more\"],\"properties\":{\"page\":{\"type\":["
-    "\"integer\",\"null\"]},"
-    "\"limit\":{\"type\":\"integer\"},\"has_more\":{\"type\":\"boolean\"},\"total_count\":{\"type\":\"integer\"},"
-    "\"total_count_is_estimate\":{\"type\":\"boolean\"},\"next_cursor\":{\"type\":[\"string\",\"null\"]}},"
+static const char pagination_schema[] = "{\"type\":\"object\",\"required\":[\"page\",\"limit\","
+                                        "\"has_more\"],\"properties\":{\"page\":{\"type\":["
+                                        "\"integer\",\"null\"]},"
+                                        "\"limit\":{\"type\":\"integer\"},\"has_more\":{\"type\":"
+                                        "\"boolean\"},\"total_count\":{\"type\":\"integer\"},"
+                                        "\"total_count_is_estimate\":{\"type\":\"boolean\"},\"next_"
+                                        "cursor\":{\"type\":[\"string\",\"null\"]}},"
+                                        "\"additionalProperties\":false}";
+
+static const char error_schema[] =
+    "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\","
+    "\"errors\",\"pagination\",\"endpoint\"],\"properties\":{"
+    "\"data\":{\"type\":\"null\"},\"message\":{\"type\":\"string\",\"minLength\":1},"
+    "\"status\":{\"type\":\"integer\",\"minimum\":400,"
+    "\"maximum\":599},\"code\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9_]+([.:][a-z0-"
+    "9_]+)*$\"},\"errors\":{\"type\":\"array\","
+    "\"items\":{\"type\":\"string\"}},\"pagination\":{\"type\":\"null\"},\"endpoint\":{"
+    "\"type\":\"string\",\"maxLength\":512}},"
     "\"additionalProperties\":false}";
 
-static const char error_schema[] = "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\","
-                                   "\"errors\",\"pagination\",\"endpoint\"],\"properties\":{"
-                                   "\"data\":{\"type\":\"null\"},\"message\":{\"type\":\"string\",\"minLength\":1},"
-                                   "\"status\":{\"type\":\"integer\",\"minimum\":400,"
-                                   "\"maximum\":599},\"code\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9_]+([.:][a-z0-"
-                                   "9_]+)*$\"},\"errors\":{\"type\":\"array\","
-                                   "\"items\":{\"type\":\"string\"}},\"pagination\":{\"type\":\"null\"},\"endpoint\":{"
-                                   "\"type\":\"string\",\"maxLength\":512}},"
-                                   "\"additionalProperties\":false}";
+static const char problem_schema[] = "{\"type\":\"object\",\"required\":[\"type\",\"title\","
+                                     "\"status\",\"detail\",\"instance\",\"code\",\"errors\","
+                                     "\"violations\"],"
+                                     "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{"
+                                     "\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
+                                     "\"detail\":{\"type\":\"string\"},\"instance\":{\"type\":"
+                                     "\"string\"},\"code\":{\"type\":\"string\"},"
+                                     "\"errors\":{\"type\":\"array\",\"items\":{\"type\":"
+                                     "\"string\"}},\"violations\":{\"type\":\"array\",\"items\":{"
+                                     "\"type\":\"object\"}}}}";
 
-static const char problem_schema[] =
-    "{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\",\"detail\",\"instance\",\"code\",\"errors\","
-    "\"violations\"],"
-    "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
-    "\"detail\":{\"type\":\"string\"},\"instance\":{\"type\":\"string\"},\"code\":{\"type\":\"string\"},"
-    "\"errors\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},\"violations\":{\"type\":\"array\",\"items\":{"
-    "\"type\":\"object\"}}}}";
-
-static const char deleted_schema[] =
-    "{\"type\":\"object\",\"required\":[\"id\",\"object\",\"deleted\"],\"properties\":{\"id\":{\"type\":\"string\"},"
-    "\"object\":{\"type\":\"string\"},\"deleted\":{\"const\":true}},\"additionalProperties\":false}";
+static const char deleted_schema[] = "{\"type\":\"object\",\"required\":[\"id\",\"object\","
+                                     "\"deleted\"],\"properties\":{\"id\":{\"type\":\"string\"},"
+                                     "\"object\":{\"type\":\"string\"},\"deleted\":{\"const\":true}"
+                                     "},\"additionalProperties\":false}";
 
 static bool has_route(const struct engine *e, const struct resource *res, enum route_kind kind)
 {
@@ -500,13 +518,15 @@ static bool has_route(const struct engine *e, const struct resource *res, enum r
 static const char refused_response[] =
     "{\"description\":\"Refused; see "
     "code\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
-    "Error\"}},\"application/problem+json\":{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}}}}";
+    "Error\"}},\"application/problem+json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
+    "Problem\"}}}}";
 
 void openapi_components(struct jw *w, const struct engine *e)
 {
     jw_open(w, "components", '{');
     jw_open(w, "securitySchemes", '{');
-    jw_raw(w, "ApiKey", WHARF_S("{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"SVC-API-KEY\"}"));
+    jw_raw(
+        w, "ApiKey", WHARF_S("{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"SVC-API-KEY\"}"));
     jw_close(w, '}');
     jw_open(w, "responses", '{');
     jw_raw(w, "Refused", str_z(refused_response));

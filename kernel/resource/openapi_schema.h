@@ -1,4 +1,5 @@
-/* openapi_schema.h - schemas of the description: resources as read and as sent, envelope, errors. */
+/* openapi_schema.h - schemas of the description: resources as read and as sent, envelope,
+ * errors. */
 #ifndef WHARF_RESOURCE_OPENAPI_SCHEMA_H
 #define WHARF_RESOURCE_OPENAPI_SCHEMA_H
 

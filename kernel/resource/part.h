@@ -1,7 +1,8 @@
-/* part.h - a part of the server: what it offers to plugins, its jobs and routes, and how it starts. The program says which parts there are.
+/* part.h - a part of the server: what it offers to plugins, its jobs and routes, and how it
+ * starts. The program says which parts there are.
  *
- * So the kernel knows nothing of what stands above it: `services/` and the upper floors of `kernel/` are parts (docs/architecture.md 'Floors').
- */
+ * So the kernel knows nothing of what stands above it: `services/` and the upper floors of
+ * `kernel/` are parts (docs/architecture.md 'Floors'). */
 #ifndef WHARF_RESOURCE_PART_H
 #define WHARF_RESOURCE_PART_H
 
@@ -15,7 +16,8 @@ struct part_job {
     const char *policy; /* JSON (docs/jobs.md) */
 };
 
-/* Each function may be NULL. Those of a worker are called in the order of the parts, stop() and close() in the opposite one. */
+/* Each function may be NULL. Those of a worker are called in the order of the parts, stop() and
+ * close() in the opposite one. */
 struct part {
     const char *name;
     const struct offered_service *services;
@@ -23,7 +25,8 @@ struct part {
     const struct part_job *jobs;
     size_t n_jobs;
     void (*routes)(struct wharf_decl *d);
-    /* Puts what hooks into writes and requests into the engine. In each process that loads plugins. */
+    /* Puts what hooks into writes and requests into the engine. In each process that loads
+     * plugins. */
     void (*link)(struct engine *e);
     /* Begins what needs no database. False and the reason: the worker does not start. */
     bool (*open)(struct engine *e, const struct worker_boot *boot, wharf_str *ret_error);

@@ -1,9 +1,9 @@
 /* plan.h - a request as statements and what is made of their results: the same for both executors.
  *
- * docs/architecture.md 'Two executors, one plan'. plan_build() checks the request (query, body, access) and says which statements
- * answer it; the event loop sends them down its lanes, a worker thread runs them on its connection; finish() encodes. A plan
- * may say `threads` before any statement ran: then plugin code or a transaction is needed. Leaves to others: HTTP.
- */
+ * docs/architecture.md 'Two executors, one plan'. plan_build() checks the request (query, body,
+ * access) and says which statements answer it; the event loop sends them down its lanes, a
+ * worker thread runs them on its connection; finish() encodes. A plan may say `threads` before
+ * any statement ran: then plugin code or a transaction is needed. Leaves to others: HTTP. */
 #ifndef WHARF_RESOURCE_PLAN_H
 #define WHARF_RESOURCE_PLAN_H
 
@@ -22,9 +22,11 @@ struct plan {
         bool by_value; /* db/lane.h */
     } statements[PLAN_STATEMENTS];
     size_t n_statements;
-    /* Reads results into req (answer or problems). errors[i].status != DB_OK when statement i failed. Returns false when the
-     * request must be run on a worker thread instead, to find out more. */
-    bool (*finish)(struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors);
+    /* Reads results into req (answer or problems). errors[i].status != DB_OK when statement i
+     * failed. Returns false when the request must be run on a worker thread instead, to find out
+     * more. */
+    bool (*finish)(struct wharf_req *req, struct plan *plan, PGresult *const *results,
+        const struct db_error *errors);
     const struct list_query *list;
     struct view view;
     struct wharf_rec *rec; /* create: the row as it will be */
@@ -32,7 +34,8 @@ struct plan {
 
 /* Tells whether this request's plan can run on the event loop. */
 bool plan_on_loop(const struct wharf_req *req);
-/* For list, retrieve and plain create. PROBLEMS: on the request. THREADS: only a worker thread can tell. */
+/* For list, retrieve and plain create. PROBLEMS: on the request. THREADS: only a worker thread
+ * can tell. */
 enum plan_result { PLAN_READY, PLAN_PROBLEMS, PLAN_THREADS };
 enum plan_result plan_build(struct wharf_req *req, struct plan *plan);
 /* Runs the whole request on a worker thread: plan, or transaction. Problems or answer in req. */
@@ -45,7 +48,8 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan);
 /* Returns the id of the row that the request names; "" on collections. */
 wharf_str addressed_id(const struct wharf_req *req);
 /* Answers with the row. */
-void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what);
+void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status,
+    const char *what);
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view);
 /* Tells whether the request's key has the write scope of the resource. */
 bool req_may_write(const struct wharf_req *req, const struct resource *res);
@@ -53,7 +57,7 @@ bool req_may_write(const struct wharf_req *req, const struct resource *res);
  * false after problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
 /* Fills the computed cells of a page by the owner's hook. */
-wharf_status compute_fields(struct wharf_req *req, const struct resource *res, struct wharf_rec *const *recs, size_t n,
-    const struct view *view);
+wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct view *view);
 
 #endif

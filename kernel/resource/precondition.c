@@ -1,4 +1,5 @@
-/* precondition.c - If-Match: which row version a client has seen. See write.h. Leaves to others: making tags (http/etag.c). */
+/* precondition.c - If-Match: which row version a client has seen. See write.h. Leaves to others:
+ * making tags (http/etag.c). */
 #include <stdlib.h>
 
 #include "resource/write.h"
@@ -34,12 +35,14 @@ static bool has_version(wharf_str tag, int64_t version)
 
     if (!tag.n || *tag.p != 'v')
         return false;
-    while (digits + 1 < tag.n && digits < sizeof(text) - 1 && tag.p[digits + 1] >= '0' && tag.p[digits + 1] <= '9') {
+    while (digits + 1 < tag.n && digits < sizeof(text) - 1 && tag.p[digits + 1] >= '0' &&
+           tag.p[digits + 1] <= '9') {
         text[digits] = tag.p[digits + 1];
         digits++;
     }
     text[digits] = 0;
-    return digits && digits + 1 < tag.n && tag.p[digits + 1] == '-' && strtoll(text, NULL, 10) == version;
+    return digits && digits + 1 < tag.n && tag.p[digits + 1] == '-' &&
+           strtoll(text, NULL, 10) == version;
 }
 
 bool version_listed(wharf_str tags, int64_t version)

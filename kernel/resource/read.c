@@ -1,4 +1,5 @@
-/* read.c - list and retrieve as plans: query checked, statements chosen, rows encoded. Leaves writes to create.c, update.c. */
+/* read.c - list and retrieve as plans: query checked, statements chosen, rows encoded. Leaves
+ * writes to create.c, update.c. */
 #include <stdio.h>
 
 #include <stdlib.h>
@@ -54,9 +55,12 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     struct query_options o;
 
     options_of(req, res, &o);
-    *view = (struct view){
-        .in = in, .datetime = req->datetime_format, .who = &req->who->access, .writer = req_may_write(req, res)};
-    q = query_parse_view(req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
+    *view = (struct view){.in = in,
+        .datetime = req->datetime_format,
+        .who = &req->who->access,
+        .writer = req_may_write(req, res)};
+    q = query_parse_view(
+        req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
     if (!q)
         return false;
     view->only = q->only;
@@ -65,19 +69,21 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     return true;
 }
 
-void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status, const char *what)
+void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status,
+    const char *what)
 {
     req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
     req->version = record_version(rec);
     req->answered = rec->res;
-    req->answered_id = arena_dup_str(req->arena, record_id(rec)); /* the record may end before the answer's log line */
+    /* the record may end before the answer's log line */
+    req->answered_id = arena_dup_str(req->arena, record_id(rec));
     record_encode(&req->w, NULL, req->arena, rec, view);
 }
 
 /* ---- retrieve ---- */
 
-static bool finish_retrieve(
-    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *const *results,
+    const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
     struct wharf_rec *rec;
@@ -91,7 +97,8 @@ static bool finish_retrieve(
         return true;
     }
     rec = record_from_result(req->arena, res, results[0], 0);
-    if (!check_location(req, res, rec) || compute_fields(req, res, &rec, 1, &plan->view) != WHARF_OK)
+    if (!check_location(req, res, rec) ||
+        compute_fields(req, res, &rec, 1, &plan->view) != WHARF_OK)
         return true;
     answer_row(req, rec, &plan->view, 200, "retrieved");
     return true;
@@ -129,7 +136,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
     if (!read_view(req, res, IN_RETRIEVE, &plan->view))
         return false;
-    if (!id_shape(id, res->def->id_prefix) && !(res->def->id_pattern && pattern_match(res->def->id_pattern, id))) {
+    if (!id_shape(id, res->def->id_prefix) &&
+        !(res->def->id_pattern && pattern_match(res->def->id_pattern, id))) {
         req_problem(req, "not_found", id, NULL, str_z(""));
         return false;
     }
@@ -191,10 +199,12 @@ static int64_t estimated_total(struct wharf_req *req, const struct list_query *q
 
 static bool beyond_count(const struct list_query *q, const PGresult *total)
 {
-    return total && q->total == TOTAL_ESTIMATED && strtoll(PQgetvalue(total, 0, 0), NULL, 10) > QUERY_COUNT_CAP;
+    return total && q->total == TOTAL_ESTIMATED &&
+           strtoll(PQgetvalue(total, 0, 0), NULL, 10) > QUERY_COUNT_CAP;
 }
 
-static void write_total(struct wharf_req *req, struct jw *w, const struct list_query *q, PGresult *total)
+static void write_total(
+    struct wharf_req *req, struct jw *w, const struct list_query *q, PGresult *total)
 {
     if (!beyond_count(q, total)) {
         jw_raw(w, "total_count", str_z(PQgetvalue(total, 0, 0)));
@@ -230,7 +240,8 @@ static void write_pagination(
     buf_done(&b);
 }
 
-static wharf_str next_cursor(struct wharf_req *req, const struct list_query *q, const struct wharf_rec *last)
+static wharf_str next_cursor(
+    struct wharf_req *req, const struct list_query *q, const struct wharf_rec *last)
 {
     const struct cell *c = record_cell(last, q->order);
     struct sql_arg value = {c ? c->p : NULL, c ? c->n : 0};
@@ -244,7 +255,8 @@ static void encode_found(struct wharf_req *req, const struct list_query *q, whar
     for (size_t i = 0; i < q->n_found; i++) {
         if (!str_eq(q->found[i].id, id))
             continue;
-        for (const struct wharf_json *m = q->found[i].members ? q->found[i].members->child : NULL; m; m = m->next)
+        for (const struct wharf_json *m = q->found[i].members ? q->found[i].members->child : NULL;
+             m; m = m->next)
             jw_value(&req->w, m->key.p, m);
         return;
     }
@@ -262,10 +274,11 @@ static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
 
 /* Tells whether similar words may be looked for. A list that takes them looks for them only when
  * nothing contains the terms: what is asked for most costs nothing more. */
-static bool may_be_similar(const struct wharf_req *req, const struct list_query *q, const PGresult *rows)
+static bool may_be_similar(
+    const struct wharf_req *req, const struct list_query *q, const PGresult *rows)
 {
-    return req->route->resource->def->list.similar && q->n_terms && !q->ranked && !q->similar && !q->cursor_id.n &&
-           rows && !PQntuples(rows);
+    return req->route->resource->def->list.similar && q->n_terms && !q->ranked && !q->similar &&
+           !q->cursor_id.n && rows && !PQntuples(rows);
 }
 
 static PGresult *query_list(
@@ -283,7 +296,8 @@ static PGresult *query_list(
 }
 
 /* Takes the page of similar rows instead of the empty one. Returns false after problems. */
-static bool take_similar(struct wharf_req *req, const struct list_query *q, bool count, PGresult *ret_results[])
+static bool take_similar(
+    struct wharf_req *req, const struct list_query *q, bool count, PGresult *ret_results[])
 {
     struct list_query similar = *q, first = *q;
     struct narrowing narrow;
@@ -320,7 +334,8 @@ static void lead(struct list_query *q)
     size_t n = (size_t)(q->page * q->limit) + MORE;
     double least;
 
-    if (!q->ranked || !q->relevance || q->cursor || q->n_conditions || q->total != TOTAL_NONE || q->n_found <= 2 * n)
+    if (!q->ranked || !q->relevance || q->cursor || q->n_conditions || q->total != TOTAL_NONE ||
+        q->n_found <= 2 * n)
         return;
     qsort(found, q->n_found, sizeof(*found), by_score);
     least = found[n - 1].score - 0.0002;
@@ -347,7 +362,8 @@ static bool take_all_found(struct wharf_req *req, const struct list_query **q, P
 }
 
 /* Asks now what the first question left open. Returns false after problems. */
-static bool take_more(struct wharf_req *req, const struct list_query **q, bool count, PGresult *ret_results[])
+static bool take_more(
+    struct wharf_req *req, const struct list_query **q, bool count, PGresult *ret_results[])
 {
     const struct list_query *asked = *q;
 
@@ -358,8 +374,8 @@ static bool take_more(struct wharf_req *req, const struct list_query **q, bool c
     return true;
 }
 
-static bool finish_list(
-    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *const *results,
+    const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
     const struct list_query *q = plan->list;
@@ -386,7 +402,8 @@ static bool finish_list(
     if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
         return true;
     req_respond(req, 200,
-        arena_printf(req->arena, "%d %s retrieved", shown, shown == 1 ? res->title_lower : res->def->title_plural));
+        arena_printf(req->arena, "%d %s retrieved", shown,
+            shown == 1 ? res->title_lower : res->def->title_plural));
     jw_open(&req->w, NULL, '[');
     for (int i = 0; i < shown; i++) {
         jw_open(&req->w, NULL, '{');
@@ -419,8 +436,8 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
 
 /* ---- the short list ---- */
 
-static bool finish_short(
-    struct wharf_req *req, struct plan *plan, PGresult *const *results, const struct db_error *errors)
+static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *const *results,
+    const struct db_error *errors)
 {
     const struct resource *res = req->route->resource;
     const struct definition *d = res->def;
@@ -431,13 +448,16 @@ static bool finish_short(
         req_database_problem(req, &errors[0]);
         return true;
     }
-    req_respond(req, 200, arena_printf(req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
+    req_respond(req, 200,
+        arena_printf(
+            req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
     jw_open(&req->w, NULL, '[');
     for (int row = 0; row < n; row++) {
         jw_open(&req->w, NULL, '{');
         for (int i = 0; i < (int)d->list.n_cache; i++)
             jw_raw(&req->w, d->list.cache[i]->name,
-                PQgetisnull(results[0], row, i) ? WHARF_S("null") : str_z(PQgetvalue(results[0], row, i)));
+                PQgetisnull(results[0], row, i) ? WHARF_S("null")
+                                                : str_z(PQgetvalue(results[0], row, i)));
         jw_close(&req->w, '}');
     }
     jw_close(&req->w, ']');
@@ -454,7 +474,8 @@ static bool wants_short(const struct wharf_req *req, const struct definition *d)
 
 /* Plans the short list: every accessible row with few columns and no paging, for clients that keep
  * a copy. PostgreSQL writes the JSON values. */
-static void plan_short(struct wharf_req *req, struct plan *plan, struct list_query *q, struct narrowing *narrow)
+static void plan_short(
+    struct wharf_req *req, struct plan *plan, struct list_query *q, struct narrowing *narrow)
 {
     const struct definition *d = req->route->resource->def;
     struct sql *columns = ARENA_NEW(req->arena, struct sql), *s = ARENA_NEW(req->arena, struct sql);
@@ -493,7 +514,8 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     struct list_query *q;
 
     options_of(req, res, &o);
-    q = (struct list_query *)query_parse(req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
+    q = (struct list_query *)query_parse(
+        req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
         return false;
     if (wants_short(req, d)) {
@@ -514,7 +536,8 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         .includes = q->includes};
     plan->finish = finish_list;
     sql_init(s, req->arena);
-    plan->statements[0].by_value = !query_page_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
+    plan->statements[0].by_value = !query_page_sql(
+        s, d, q, &req->who->access, narrow_extra, &narrow);
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;

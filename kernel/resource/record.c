@@ -24,7 +24,8 @@ static void open_secrets(struct wharf_rec *rec)
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
         struct cell *c = f->store == STORE_SECRET ? record_cell(rec, f) : NULL;
-        struct secret_place at = {d->table_name, f->column_name, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
+        struct secret_place at = {
+            d->table_name, f->column_name, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
         wharf_str plain = {NULL, 0};
 
         if (!c || !c->p)
@@ -34,7 +35,8 @@ static void open_secrets(struct wharf_rec *rec)
     }
 }
 
-struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row)
+struct wharf_rec *record_from_result(
+    struct arena *a, const struct resource *res, const PGresult *r, int row)
 {
     struct wharf_rec *rec = ARENA_NEW(a, struct wharf_rec);
     int n = PQnfields(r);
@@ -78,7 +80,8 @@ static bool cell_time(const struct cell *c, int64_t *ret_us)
 {
     wharf_str s = {c->p, c->n};
 
-    return c->n > 10 && c->p[10] == ' ' ? time_parse_pg(s, ret_us) : time_parse_iso(s, false, ret_us);
+    return c->n > 10 && c->p[10] == ' ' ? time_parse_pg(s, ret_us)
+                                        : time_parse_iso(s, false, ret_us);
 }
 
 /* Makes "2024-01-02T03:04:05.600Z" of "2024-01-02 03:04:05.6+00" without going through an instant:
@@ -87,7 +90,8 @@ static bool restamp(const struct cell *c, char out[ISO_MS_LEN + 1])
 {
     size_t digits = 0;
 
-    if (c->n < 22 || c->n > 26 || c->p[10] != ' ' || c->p[4] != '-' || memcmp(c->p + c->n - 3, "+00", 3) != 0)
+    if (c->n < 22 || c->n > 26 || c->p[10] != ' ' || c->p[4] != '-' ||
+        memcmp(c->p + c->n - 3, "+00", 3) != 0)
         return false;
     memcpy(out, c->p, 19);
     out[10] = 'T';
@@ -148,7 +152,8 @@ static void encode_decimal(struct jw *w, const struct cell *c)
 
 /* Writes objects complete, in the order of their schema; members beyond it only where the schema
  * allows any. */
-static void encode_json(struct jw *w, const char *key, const struct wharf_json *schema, const struct wharf_json *v)
+static void encode_json(
+    struct jw *w, const char *key, const struct wharf_json *schema, const struct wharf_json *v)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
     const struct wharf_json *items = json_get(schema, "items");
@@ -164,8 +169,9 @@ static void encode_json(struct jw *w, const char *key, const struct wharf_json *
                 member = json_get(p, "default");
             encode_json(w, p->key.p, p, member);
         }
-        for (const struct wharf_json *m = more && !(more->type == JSON_BOOL && !more->truth) ? v->child : NULL; m;
-             m = m->next) {
+        for (const struct wharf_json *m =
+                 more && !(more->type == JSON_BOOL && !more->truth) ? v->child : NULL;
+             m; m = m->next) {
             if (!json_get_n(properties, m->key))
                 jw_value(w, m->key.p, m);
         }
@@ -182,7 +188,8 @@ static void encode_json(struct jw *w, const char *key, const struct wharf_json *
     }
 }
 
-static void encode_nested(struct jw *w, struct arena *a, const struct field *f, const struct cell *c)
+static void encode_nested(
+    struct jw *w, struct arena *a, const struct field *f, const struct cell *c)
 {
     struct arena_mark mark = arena_mark(a);
     struct json_error e;
@@ -211,11 +218,11 @@ static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)
     return (struct cell){s.p, s.n};
 }
 
-static void encode_cell(
-    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view);
+static void encode_cell(struct jw *w, struct arena *a, const struct field *f, const struct cell *c,
+    const struct view *view);
 
-static void encode_children(
-    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_children(struct jw *w, struct arena *a, const struct field *f,
+    const struct cell *c, const struct view *view)
 {
     struct json_error e;
     const struct wharf_json *list = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
@@ -248,7 +255,9 @@ static bool reaches(const struct access *who, wharf_str location)
  * of its locations. */
 static bool embed_visible(const struct wharf_json *at, const struct access *who)
 {
-    const struct wharf_json *one = json_is(at, JSON_ARRAY) ? at->child : json_is(at, JSON_STRING) ? at : NULL;
+    const struct wharf_json *one = json_is(at, JSON_ARRAY)    ? at->child
+                                   : json_is(at, JSON_STRING) ? at
+                                                              : NULL;
 
     if (!who || who->all_locations || !one)
         return true;
@@ -259,8 +268,8 @@ static bool embed_visible(const struct wharf_json *at, const struct access *who)
     return false;
 }
 
-static void encode_embed(
-    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_embed(struct jw *w, struct arena *a, const struct field *f, const struct cell *c,
+    const struct view *view)
 {
     struct json_error e;
     const struct wharf_json *v = c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
@@ -307,8 +316,8 @@ static void encode_compact(struct jw *w, struct arena *a, const struct cell *c)
 }
 
 /* Writes the rows that an array of ids names, those outside the principal's locations left out. */
-static void encode_shown(
-    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_shown(struct jw *w, struct arena *a, const struct field *f, const struct cell *c,
+    const struct view *view)
 {
     struct json_error e;
     const struct wharf_json *rows = c && c->p ? json_parse(a, (wharf_str){c->p, c->n}, &e) : NULL;
@@ -325,8 +334,8 @@ static void encode_shown(
     jw_close(w, ']');
 }
 
-static void encode_cell(
-    struct jw *w, struct arena *a, const struct field *f, const struct cell *c, const struct view *view)
+static void encode_cell(struct jw *w, struct arena *a, const struct field *f, const struct cell *c,
+    const struct view *view)
 {
     jw_quoted(w, f->quoted);
     if (f->kind == FIELD_CHILDREN) {
@@ -409,17 +418,19 @@ static bool sees_all(const struct access *who, const char *resource)
     return !who || (who->all_locations && query_reads(who, str_z(resource)));
 }
 
-/* Tells whether the principal may see the data of others' rows that this one holds: it reads those, and reaches them wherever they are, or brought
- * the data. */
+/* Tells whether the principal may see the data of others' rows that this one holds: it reads
+ * those, and reaches them wherever they are, or brought the data. */
 static bool sees_held(const struct access *who, const struct wharf_rec *rec)
 {
     const struct definition *d = rec->res->def;
 
     return query_reads(who, record_text(rec, d->holds.resource)) &&
-           (who->all_locations || (who->key_id.n && str_eq(who->key_id, record_text(rec, d->holds.key))));
+           (who->all_locations ||
+               (who->key_id.n && str_eq(who->key_id, record_text(rec, d->holds.key))));
 }
 
-void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
+void record_members(
+    struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
     const struct definition *d = rec->res->def;
     const struct cell hidden = {NULL, 0};
@@ -449,7 +460,8 @@ void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, 
     }
 }
 
-void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view)
+void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec,
+    const struct view *view)
 {
     jw_open(w, key, '{');
     record_members(w, a, rec, view);
@@ -515,7 +527,8 @@ bool cell_value(struct arena *a, const struct field *f, const struct cell *cell,
     return false;
 }
 
-bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id, struct cell *cell)
+bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id,
+    struct cell *cell)
 {
     struct secret_place at = {d->table_name, f->column_name, id};
     wharf_str sealed;
@@ -528,7 +541,8 @@ bool cell_seal(struct arena *a, const struct definition *d, const struct field *
     return true;
 }
 
-bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value)
+bool cell_differs(
+    struct arena *a, const struct field *f, const struct cell *cell, const struct value *value)
 {
     wharf_val x, y;
     struct cell other = {value->null ? NULL : value->text.p, value->text.n};
@@ -544,7 +558,8 @@ bool cell_differs(struct arena *a, const struct field *f, const struct cell *cel
     return x.u.i != y.u.i;
 }
 
-void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret)
+void value_from_plugin(
+    struct arena *a, const struct field *f, const wharf_val *v, struct value *ret)
 {
     struct buf b;
     int64_t div = 1;

@@ -1,8 +1,9 @@
-/* record.h - a row in memory: cells as PostgreSQL wrote them, or as a request will have them; and its JSON.
+/* record.h - a row in memory: cells as PostgreSQL wrote them, or as a request will have them;
+ * and its JSON.
  *
- * A cell is text in PostgreSQL's form (p NULL: null). The cells of a row are def->columns, then one JSON text for each children,
- * embed and computed field. Leaves to others: where rows come from and go to.
- */
+ * A cell is text in PostgreSQL's form (p NULL: null). The cells of a row are def->columns, then
+ * one JSON text for each children, embed and computed field. Leaves to others: where rows come
+ * from and go to. */
 #ifndef WHARF_RESOURCE_RECORD_H
 #define WHARF_RESOURCE_RECORD_H
 
@@ -39,7 +40,8 @@ struct view {
 enum { VIEW_ALL = 0x80 };
 
 /* Makes a record of row i of a result whose columns are the resource's select list. */
-struct wharf_rec *record_from_result(struct arena *a, const struct resource *res, const PGresult *r, int row);
+struct wharf_rec *record_from_result(
+    struct arena *a, const struct resource *res, const PGresult *r, int row);
 static inline struct cell *record_cell(const struct wharf_rec *rec, const struct field *f)
 {
     int16_t at = rec->res->cell_of[f->index];
@@ -54,10 +56,11 @@ wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 /* Tells whether the field is a member of the row in this view. */
 bool record_shows(const struct field *f, const struct view *view);
 /* Writes the row as a JSON object at the writer's place. a: for parsing nested values. */
-void record_encode(
-    struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec, const struct view *view);
+void record_encode(struct jw *w, const char *key, struct arena *a, const struct wharf_rec *rec,
+    const struct view *view);
 /* Writes the row's members only, inside an object that the caller opened. */
-void record_members(struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view);
+void record_members(
+    struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* Returns the row as JSON text with ISO dates and nothing left out of the view. */
 wharf_str record_json(struct arena *a, const struct wharf_rec *rec, const struct view *view);
 /* Writes a moment as the request wants it (docs/spec/01-platform.md section 4.1). */
@@ -66,10 +69,13 @@ void write_time(struct jw *w, const char *key, int64_t us, enum datetime_format 
 bool cell_value(struct arena *a, const struct field *f, const struct cell *cell, wharf_val *ret);
 /* Makes the text of a secret column as it is stored; any other stays as it is. Returns false when
  * this machine has no master key. */
-bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id, struct cell *cell);
+bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id,
+    struct cell *cell);
 /* Tells whether the request's value differs from what the row has. */
-bool cell_differs(struct arena *a, const struct field *f, const struct cell *cell, const struct value *value);
+bool cell_differs(
+    struct arena *a, const struct field *f, const struct cell *cell, const struct value *value);
 /* Makes PostgreSQL's text of a value given by a plugin. */
-void value_from_plugin(struct arena *a, const struct field *f, const wharf_val *v, struct value *ret);
+void value_from_plugin(
+    struct arena *a, const struct field *f, const wharf_val *v, struct value *ret);
 
 #endif

@@ -1,27 +1,33 @@
-/* references.c - ids that a request names: they exist (400), and locations among them are accessible (403). */
+/* references.c - ids that a request names: they exist (400), and locations among them are
+ * accessible (403). */
 #include <stdlib.h>
 
 #include "resource/access.h"
 #include "resource/set.h"
 #include "util/str.h"
 
-static wharf_status unknown(struct wharf_req *req, const struct resource *to, wharf_str path, wharf_str id)
+static wharf_status unknown(
+    struct wharf_req *req, const struct resource *to, wharf_str path, wharf_str id)
 {
     return req_problem(req, "validation.failed", path, "reference",
         arena_printf(req->arena, "There is no %s %.*s", to->title_lower, STR_ARG(id)));
 }
 
 /* Reads the ids of rows that are not there, as a set: one query for all ids of one field. */
-static PGresult *missing_ids(struct wharf_req *req, const struct resource *to, const wharf_str *ids, size_t n)
+static PGresult *missing_ids(
+    struct wharf_req *req, const struct resource *to, const wharf_str *ids, size_t n)
 {
     struct sql s;
 
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT asked.id FROM unnest(");
     sql_bind_array(&s, ids, n);
-    sql_addf(&s, "::text[]) asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ", to->def->table);
+    sql_addf(&s,
+        "::text[]) asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ",
+        to->def->table);
     sql_bind(&s, organization_of(&req->who->access, to->def));
-    sql_addf(&s, " AND r.id = asked.id%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
+    sql_addf(
+        &s, " AND r.id = asked.id%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 
@@ -60,11 +66,13 @@ static void name_one(struct named *list, wharf_str id, wharf_str path)
     list->paths[list->n++] = path;
 }
 
-static void name_array(struct arena *a, struct named *list, const struct wharf_json *array, const char *base)
+static void name_array(
+    struct arena *a, struct named *list, const struct wharf_json *array, const char *base)
 {
     size_t i = 0;
 
-    for (const struct wharf_json *e = array && array->type == JSON_ARRAY ? array->child : NULL; e; e = e->next, i++)
+    for (const struct wharf_json *e = array && array->type == JSON_ARRAY ? array->child : NULL; e;
+         e = e->next, i++)
         name_one(list, e->text, arena_printf(a, "%s.%zu", base, i));
 }
 
@@ -74,7 +82,8 @@ static size_t count_of(const struct wharf_json *v)
 }
 
 /* Collects the ids that a sent value names; those that are only removed need not exist any more. */
-static void collect(struct arena *a, const struct field *f, const struct value *v, struct named *list)
+static void collect(
+    struct arena *a, const struct field *f, const struct value *v, struct named *list)
 {
     const struct wharf_json *sent = v->sent ? v->sent : v->json, *add = json_get(sent, "add");
     const struct wharf_json *set = json_is(sent, JSON_OBJECT) ? json_get(sent, "set") : sent;
@@ -106,7 +115,8 @@ static bool among(const struct wharf_json *list, wharf_str id)
     return list != NULL;
 }
 
-/* What is not accessible is told last, when nothing else is wrong: shape and existence come first (docs/decisions.md 1). */
+/* What is not accessible is told last, when nothing else is wrong: shape and existence come
+ * first (docs/decisions.md 1). */
 enum { REFUSED_MAX = 64 };
 
 static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wharf_str path)
@@ -125,7 +135,8 @@ static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wha
 static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
 {
     const struct field *f = w->res->def->location;
-    const struct wharf_json *sides[2] = {ids_of(req->arena, w->old_rec ? record_text(w->old_rec, f) : str_z("")),
+    const struct wharf_json *sides[2] = {
+        ids_of(req->arena, w->old_rec ? record_text(w->old_rec, f) : str_z("")),
         ids_of(req->arena, w->values[f->index].text)};
 
     for (int side = 0; side < 2; side++) {
@@ -137,7 +148,8 @@ static void moved(struct wharf_req *req, const struct write *w, struct named *re
 }
 
 /* Links that a row has already stay: whoever may see the row need not see what it names. */
-static bool named_before(struct wharf_req *req, const struct write *w, const struct field *f, wharf_str id)
+static bool named_before(
+    struct wharf_req *req, const struct write *w, const struct field *f, wharf_str id)
 {
     wharf_str before = w->old_rec ? record_text(w->old_rec, f) : str_z("");
 
@@ -146,8 +158,8 @@ static bool named_before(struct wharf_req *req, const struct write *w, const str
 
 /* Refuses links to rows that the caller does not see: a link would tell of them (spec 01 section
  * 7). */
-static bool refuse_unseen(struct wharf_req *req, const struct write *const *writes, size_t n, const struct field *f,
-    const struct named *lists, struct named *refused)
+static bool refuse_unseen(struct wharf_req *req, const struct write *const *writes, size_t n,
+    const struct field *f, const struct named *lists, struct named *refused)
 {
     const struct resource *to = writes[0]->res->refs[f->index];
     const struct access *who = &req->who->access;
@@ -179,14 +191,15 @@ static bool refuse_unseen(struct wharf_req *req, const struct write *const *writ
     return seen != NULL;
 }
 
-static void judge_field(struct wharf_req *req, const struct write *w, const struct field *f, const struct named *list,
-    const wharf_str *missing, size_t n_missing, struct named *refused)
+static void judge_field(struct wharf_req *req, const struct write *w, const struct field *f,
+    const struct named *list, const wharf_str *missing, size_t n_missing, struct named *refused)
 {
     const struct resource *to = w->res->refs[f->index];
     bool multi = f == w->res->def->location && f->store == STORE_ARRAY;
 
     for (size_t k = 0; k < list->n; k++) {
-        if (n_missing && bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), str_order_entries))
+        if (n_missing &&
+            bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), str_order_entries))
             unknown(req, to, list->paths[k], list->ids[k]);
         else if (to->def->is_location && !multi && !principal_may_see(req->who, list->ids[k]))
             refuse_one(req->arena, refused, list->ids[k], list->paths[k]);
@@ -194,8 +207,8 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
 }
 
 /* Checks one field of all rows: what they name is looked up together. */
-static bool check_field(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
-    const struct field *f, struct named *refused)
+static bool check_field(struct wharf_req *req, const struct write *const *writes,
+    struct set_row *const *rows, size_t n, const struct field *f, struct named *refused)
 {
     const struct definition *d = writes[0]->res->def;
     struct named *lists = ARENA_ARRAY(req->arena, struct named, n);
@@ -239,8 +252,8 @@ static wharf_status tell_refused(struct wharf_req *req, const struct named *refu
 
 /* Checks all references. rows: of the set that the writes are, or NULL. refused: empty lists, one
  * for each. Returns false when the database could not be asked. */
-static bool check_all(struct wharf_req *req, const struct write *const *writes, struct set_row *const *rows, size_t n,
-    struct named *refused)
+static bool check_all(struct wharf_req *req, const struct write *const *writes,
+    struct set_row *const *rows, size_t n, struct named *refused)
 {
     const struct resource *res = writes[0]->res;
 

@@ -77,13 +77,14 @@ static void problem_room(struct wharf_req *req)
     req->cap_problems = cap;
 }
 
-wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
+wharf_status req_problem(
+    struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
 {
     const struct error_code *c = find_code(req->engine, code);
 
     if (!c) {
-        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id, "error.undeclared",
-            "error code %s is in no errors.json; answered as internal", code);
+        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
+            "error.undeclared", "error code %s is in no errors.json; answered as internal", code);
         c = find_code(req->engine, "internal");
         text = str_z("");
     }
@@ -102,7 +103,8 @@ wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path
     return status_kind(c->status);
 }
 
-wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
+wharf_status req_fail(
+    struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
 {
     wharf_str text = str_z("");
     va_list ap;
@@ -122,7 +124,8 @@ bool req_lost_a_race(const struct wharf_req *req)
 
 wharf_status req_failed(const struct wharf_req *req)
 {
-    return req->n_problems ? status_kind(code_status(req->engine, req->problems[0].code)) : WHARF_UNAVAILABLE;
+    return req->n_problems ? status_kind(code_status(req->engine, req->problems[0].code))
+                           : WHARF_UNAVAILABLE;
 }
 
 void req_clear_problems(struct wharf_req *req)
@@ -143,9 +146,9 @@ bool req_memory_ok(struct wharf_req *req)
  * belongs here. */
 static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 {
-    const void *const all[REQ_KEPT] = {req->message.p, req->pagination.p, req->location_header.p, req->raw_type,
-        req->added, req->answered_id.p, req->entity.p, req->replay.p, req->batch_id.p, req->success_code, req->served,
-        req->put};
+    const void *const all[REQ_KEPT] = {req->message.p, req->pagination.p, req->location_header.p,
+        req->raw_type, req->added, req->answered_id.p, req->entity.p, req->replay.p,
+        req->batch_id.p, req->success_code, req->served, req->put};
 
     memcpy(of, all, sizeof(all));
 }
@@ -183,10 +186,12 @@ static void log_database_failed(const struct wharf_req *req, const struct db_err
     const struct plugin *plugin = req->plugin ? req->plugin : route ? route->plugin : NULL;
     const char *resource = route && route->resource ? route->resource->def->name : NULL;
 
-    log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "database.failed", "%s%s%s %s: %s %s",
-        resource ? "resource " : "", resource ? resource : "", resource ? "," : "",
-        route ? arena_printf(req->arena, "%s %s", req->method, route->pattern).p : "outside of a request", e->sqlstate,
-        e->message);
+    log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "database.failed",
+        "%s%s%s %s: %s %s", resource ? "resource " : "", resource ? resource : "",
+        resource ? "," : "",
+        route ? arena_printf(req->arena, "%s %s", req->method, route->pattern).p
+              : "outside of a request",
+        e->sqlstate, e->message);
 }
 
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e)
@@ -195,16 +200,16 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_LOST:
     case DB_TIMEOUT:
         req->retry_after = 1;
-        log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id, "database.unavailable", "%s",
-            e->message);
+        log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id,
+            "database.unavailable", "%s", e->message);
         if (e->status == DB_LOST)
             return req_fail(req, "database.unavailable", NULL, NULL);
         if (!strcmp(e->sqlstate, "53100"))
-            return req_fail(
-                req, "database.unavailable", NULL, "The disk of the database is full; its operator makes room");
+            return req_fail(req, "database.unavailable", NULL,
+                "The disk of the database is full; its operator makes room");
         if (!strncmp(e->sqlstate, "53", 2))
-            return req_fail(
-                req, "database.unavailable", NULL, "The database has no connection or memory left; try again");
+            return req_fail(req, "database.unavailable", NULL,
+                "The database has no connection or memory left; try again");
         return req_fail(req, "overloaded", NULL, NULL);
     case DB_CONFLICT:
         return req_fail(req, "conflict", NULL, NULL);
@@ -213,7 +218,8 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_FAILED:
         break;
     }
-    if (req->speculation == SPECULATION_NONE) /* else the write is done again, and tells then what is wrong */
+    if (req->speculation ==
+        SPECULATION_NONE) /* else the write is done again, and tells then what is wrong */
         log_database_failed(req, e);
     return req_fail(req, "internal", NULL, NULL);
 }
@@ -251,7 +257,8 @@ void req_tell(struct wharf_req *req, unsigned news)
         notifier_tell(req->engine->notifier, news);
 }
 
-void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
+void req_after_commit(
+    struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
 {
     if (req->n_committed == req->cap_committed) {
         size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
@@ -464,8 +471,8 @@ void req_rollback(struct wharf_req *req)
         forget_transaction(req);
     }
     if (req->tx_depth)
-        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RELEASE SAVEPOINT s%u; RESET ROLE", req->tx_depth,
-            req->tx_depth);
+        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RELEASE SAVEPOINT s%u; RESET ROLE",
+            req->tx_depth, req->tx_depth);
     else
         snprintf(sql, sizeof(sql), "ROLLBACK");
     if (db_in_transaction(req->thread->db))
@@ -485,14 +492,15 @@ static PGresult *keep(struct wharf_req *req, PGresult *r)
     return r;
 }
 
-const char plugin_role_sql[] =
-    "SELECT set_config('role', 'wharf_plugin', true), set_config('wharf.organization', $1::text, true),"
-    " set_config('wharf.live_organization', $2::text, true)";
+const char plugin_role_sql[] = "SELECT set_config('role', 'wharf_plugin', true), "
+                               "set_config('wharf.organization', $1::text, true),"
+                               " set_config('wharf.live_organization', $2::text, true)";
 
 void req_plugin_role(struct wharf_req *req)
 {
     const struct access *who = req->who ? &req->who->access : NULL;
-    struct sql_arg organizations[2] = {{who ? who->organization.p : "", who ? who->organization.n : 0}, {"", 0}};
+    struct sql_arg organizations[2] = {
+        {who ? who->organization.p : "", who ? who->organization.n : 0}, {"", 0}};
 
     if (who && who->live_organization.p)
         organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
@@ -518,7 +526,8 @@ void req_leave_organization(struct wharf_req *req)
     owner_role(req);
 }
 
-PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
+PGresult *req_query(
+    struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
 {
     struct db_error e;
     PGresult *r = req_try(req, sql, args, n_args, &e);
@@ -528,8 +537,8 @@ PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg
     return r;
 }
 
-PGresult *req_try(
-    struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error)
+PGresult *req_try(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args,
+    struct db_error *ret_error)
 {
     owner_role(req);
     return keep(req, db_run(req->thread->db, sql, args, n_args, ret_error));
@@ -554,7 +563,8 @@ bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows)
     return false;
 }
 
-bool req_try_copy(struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error)
+bool req_try_copy(
+    struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error)
 {
     *ret_error = (struct db_error){
         .status = DB_FAILED, .message = "the rows are too large, or a cell is none of its type"};

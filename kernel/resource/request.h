@@ -1,8 +1,8 @@
 /* request.h - one request on its way: HTTP, later also batch items, jobs and Lua calls.
  *
- * Belongs to one thread at a time: the event loop while it is read, checked and answered, a worker thread while it runs. All
- * memory is the arena's. Errors are collected as problems; the first one's code decides the status.
- */
+ * Belongs to one thread at a time: the event loop while it is read, checked and answered, a
+ * worker thread while it runs. All memory is the arena's. Errors are collected as problems; the
+ * first one's code decides the status. */
 #ifndef WHARF_RESOURCE_REQUEST_H
 #define WHARF_RESOURCE_REQUEST_H
 
@@ -22,7 +22,8 @@ struct blob_put;
 struct served;
 struct lua_generation;
 
-/* A request keeps this many problems; what comes after is only counted (wharf_req.more_problems). */
+/* A request keeps this many problems; what comes after is only counted
+ * (wharf_req.more_problems). */
 enum { PROBLEMS_MAX = 100 };
 
 struct problem {
@@ -31,7 +32,8 @@ struct problem {
     uint64_t hash; /* of code and path: a path is named once per code */
     const char *rule; /* for problem details; NULL: other */
     wharf_str text;
-    const struct wharf_json *place; /* in a program: {file, line, message, snippet}, for problem details; or NULL */
+    /* in a program: {file, line, message, snippet}, for problem details; or NULL */
+    const struct wharf_json *place;
 };
 
 enum datetime_format { DATETIME_ISO, DATETIME_EPOCH, DATETIME_EPOCH_MILLIS };
@@ -45,7 +47,9 @@ struct thread_ctx { /* of a worker thread */
     void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;
     struct
-        doing { /* what the crumb tells, the outermost first: code of plugins calls the kernel, which calls that of others */
+        /* what the crumb tells, the outermost first: code of plugins calls the kernel, which
+         * calls that of others */
+        doing {
         const char *plugin, *what;
         int64_t since_us;
     } doing[DOING_MAX];
@@ -64,12 +68,16 @@ struct req_job { /* of a job's run (job/runner.h) */
     const char *plugin, *doing; /* for the crumb: "webhooks", "job deliver" */
     int64_t since_us; /* monotonic */
     bool joined; /* all that the handler does is one transaction, which the runner ends */
-    wharf_status (*guard)(struct wharf_req *req); /* before each outermost commit of the handler's own; may fail it */
+    /* before each outermost commit of the handler's own; may fail it */
+    wharf_status (*guard)(struct wharf_req *req);
     uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
     bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
     int64_t
-        again_us; /* what a handler that fails wants to wait for its next try; negative: what the job's policy says */
-    struct principal acting; /* of act_for(): memory of its own, since it outlives any scope of the arena */
+        /* what a handler that fails wants to wait for its next try; negative: what the job's
+         * policy says */
+        again_us;
+    /* of act_for(): memory of its own, since it outlives any scope of the arena */
+    struct principal acting;
     char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */
     struct waker *waker; /* of a resident: what job_wait() sleeps on; else NULL */
@@ -104,10 +112,12 @@ struct wharf_req {
     const struct query_pair *pairs;
     size_t n_pairs;
     wharf_str body_text;
-    struct header_line *lines; /* of routes with a raw body, and of those that operators' hooks see */
+    /* of routes with a raw body, and of those that operators' hooks see */
+    struct header_line *lines;
     size_t n_lines;
     wharf_str remote_addr; /* set with them; or empty */
-    struct header_line *added; /* to the answer, by hooks and handlers; their texts end with a zero */
+    /* to the answer, by hooks and handlers; their texts end with a zero */
+    struct header_line *added;
     size_t n_added;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
     bool strict; /* Prefer: handling=strict */
@@ -115,7 +125,8 @@ struct wharf_req {
     enum datetime_format datetime_format;
     char request_id[28];
     wharf_str client_request_id, traceparent, last_event_id;
-    struct parked *parked; /* the handler wants to run again when something comes (http/stream.h); or NULL */
+    /* the handler wants to run again when something comes (http/stream.h); or NULL */
+    struct parked *parked;
     int64_t parked_until_us; /* monotonic, of the first time; 0: never parked */
     struct stream *stream; /* the live stream that was opened, not answered yet (http/stream.h) */
 
@@ -134,10 +145,12 @@ struct wharf_req {
 
     uint64_t areas; /* a bit for each whose scope was asked for */
     struct principal *who; /* NULL on public routes */
-    struct principal *offered; /* of routes with an optional key: whose key was sent, counted; or NULL */
+    /* of routes with an optional key: whose key was sent, counted; or NULL */
+    struct principal *offered;
     const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
     bool offer_missed; /* the handler wanted it */
-    struct principal *acting; /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
+    /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
+    struct principal *acting;
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */
@@ -176,35 +189,45 @@ struct wharf_req {
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
     struct lua_generation
-        *hooks; /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL: not asked for yet */
+        /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL:
+         * not asked for yet */
+        *hooks;
     struct req_job *job; /* NULL: this is no job */
     bool met_unique; /* a row of a set met a unique rule: others may, too */
-    bool access_changed; /* it told so of rights or hooks: what it reads of them is its own until its commit */
-    unsigned news; /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
-    struct ending *endings; /* what is done when the open transaction is over (req_at_end), or NULL */
-    unsigned tx_floor; /* levels of the transaction that are somebody else's: a request inside of another one's */
+    /* it told so of rights or hooks: what it reads of them is its own until its commit */
+    bool access_changed;
+    /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
+    unsigned news;
+    /* what is done when the open transaction is over (req_at_end), or NULL */
+    struct ending *endings;
+    /* levels of the transaction that are somebody else's: a request inside of another one's */
+    unsigned tx_floor;
     unsigned tx_depth, res_depth;
-    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation; /* of a write whose before hooks judge meanwhile (speculation.h) */
+    /* of a write whose before hooks judge meanwhile (speculation.h) */
+    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation;
     bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
     struct committed_fn *committed; /* run after the outermost commit */
     size_t n_committed, cap_committed;
     struct fetch_box *fetches; /* outgoing requests that this one started, or NULL */
 };
 
-/* Adds a problem and returns its kind (negative wharf_status). code: one of the platform's or of a loaded plugin's. After
- * PROBLEMS_MAX a problem is only counted. */
-wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt, ...)
-    WHARF_PRINTF(4, 5);
-wharf_status req_problem(struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
+/* Adds a problem and returns its kind (negative wharf_status). code: one of the platform's or of
+ * a loaded plugin's. After PROBLEMS_MAX a problem is only counted. */
+wharf_status req_fail(struct wharf_req *req, const char *code, const char *path, const char *fmt,
+    ...) WHARF_PRINTF(4, 5);
+wharf_status req_problem(
+    struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text);
 /* Returns the kind of the problem that was told first; WHARF_UNAVAILABLE when none was told and
  * what was asked for just did not work. */
 wharf_status req_failed(const struct wharf_req *req);
 void req_clear_problems(struct wharf_req *req);
-/* Fails with request.too_large and returns false when the request's memory is over its budget. What runs as a job is not judged. */
+/* Fails with request.too_large and returns false when the request's memory is over its budget.
+ * What runs as a job is not judged. */
 bool req_memory_ok(struct wharf_req *req);
 
-/* Memory of the request that is free again at the end, unless problems, what waits for the commit, or something of the answer came to be meanwhile: they
- * outlive the scope, and so does everything else then. */
+/* Memory of the request that is free again at the end, unless problems, what waits for the
+ * commit, or something of the answer came to be meanwhile: they outlive the scope, and so does
+ * everything else then. */
 enum { REQ_KEPT = 12 };
 struct req_scope {
     struct arena_mark mark;
@@ -214,8 +237,8 @@ struct req_scope {
 };
 struct req_scope req_scope_begin(const struct wharf_req *req);
 void req_scope_end(struct wharf_req *req, const struct req_scope *s);
-/* The transaction failed only because another one was first: whoever began it may try again, RACE_TRIES times in all
- * (docs/spec/01-platform.md section 3.1 'conflict'). */
+/* The transaction failed only because another one was first: whoever began it may try again,
+ * RACE_TRIES times in all (docs/spec/01-platform.md section 3.1 'conflict'). */
 enum { RACE_TRIES = 4 };
 bool req_lost_a_race(const struct wharf_req *req);
 /* Adds a problem for a database failure (docs/spec/01-platform.md section 3.1): overloaded,
@@ -241,14 +264,16 @@ size_t event_bucket(wharf_str resource_id);
  * statement inside, which tells when the database is away; always returns WHARF_OK. */
 wharf_status req_begin(struct wharf_req *req);
 wharf_status req_commit(struct wharf_req *req);
-/* Tells other processes (enum notifier_news of db/notifier.h): after the outermost commit, at once without a transaction. */
+/* Tells other processes (enum notifier_news of db/notifier.h): after the outermost commit, at
+ * once without a transaction. */
 void req_tell(struct wharf_req *req, unsigned news);
 /* Makes sure that the transaction is open in a job whose work is one transaction. Does nothing
  * else. */
 void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* Runs fn once the outermost transaction was committed; never when it is rolled back. */
-void req_after_commit(struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
+void req_after_commit(
+    struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
 /* Runs fn, of the plugin that runs now, in a transaction of its own once the open one is over,
  * however it ended. arg is a copy of text (a const char *). Its problems are told to nobody. */
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
@@ -256,12 +281,13 @@ void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
 void req_forget_endings(struct wharf_req *req);
 /* Runs a statement. Returns NULL after a problem was added. The result is cleared with the
  * arena. */
-PGresult *req_query(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
+PGresult *req_query(
+    struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args);
 PGresult *req_query_sql(struct wharf_req *req, struct sql *s);
 /* Runs the same, but what failed is left to the caller: returns NULL and *ret_error, and adds no
  * problem. */
-PGresult *req_try(
-    struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args, struct db_error *ret_error);
+PGresult *req_try(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args,
+    struct db_error *ret_error);
 PGresult *req_try_sql(struct wharf_req *req, struct sql *s, struct db_error *ret_error);
 /* Sends a statement with the next one or with the commit, which fails when it fails (db_ahead),
  * inside a transaction. Outside of one: runs it at once; returns false after a problem was
@@ -270,7 +296,8 @@ bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *arg
 /* Runs COPY ... FROM STDIN with the rows (db/copy.h). Returns false after a problem was added. */
 bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
 /* Runs the same, but what failed is left to the caller: returns false and *ret_error. */
-bool req_try_copy(struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error);
+bool req_try_copy(
+    struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error);
 /* Prepares plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine
  * statements undo it by themselves. */
 void req_plugin_role(struct wharf_req *req);

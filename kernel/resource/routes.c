@@ -1,4 +1,5 @@
-/* routes.c - the tree of paths: built from resources, plugin routes and kernel routes; walked for each request. */
+/* routes.c - the tree of paths: built from resources, plugin routes and kernel routes; walked
+ * for each request. */
 #include <stdio.h>
 
 #include "resource/guard.h"
@@ -38,7 +39,8 @@ static wharf_str next_segment(const char **p)
 
 static struct route_node *child_for(struct engine *e, struct route_node *node, wharf_str segment)
 {
-    bool rest = segment.n && segment.p[0] == '*', param = rest || (segment.n && segment.p[0] == ':');
+    bool rest = segment.n && segment.p[0] == '*',
+         param = rest || (segment.n && segment.p[0] == ':');
     wharf_str name = param ? (wharf_str){"", 0} : arena_dup_str(e->arena, segment);
     struct route_node **at = &node->first_child;
 
@@ -78,13 +80,14 @@ static bool add_route(struct engine *e, struct route *r, struct buf *problems)
     if (r->absent && (m < 0 || node->routes[m]))
         return true; /* another module has it now */
     if (m < 0) {
-        buf_addf(problems, "%s: the method of route %s %s is not GET, POST, DELETE, PUT or PATCH\n", route_owner(r),
-            r->method, r->pattern);
+        buf_addf(problems, "%s: the method of route %s %s is not GET, POST, DELETE, PUT or PATCH\n",
+            route_owner(r), r->method, r->pattern);
         return false;
     }
     if (node->routes[m]) {
-        buf_addf(problems, "%s: route %s %s is the same as %s %s of %s; change one of the paths\n", route_owner(r),
-            r->method, r->pattern, r->method, node->routes[m]->pattern, route_owner(node->routes[m]));
+        buf_addf(problems, "%s: route %s %s is the same as %s %s of %s; change one of the paths\n",
+            route_owner(r), r->method, r->pattern, r->method, node->routes[m]->pattern,
+            route_owner(node->routes[m]));
         return false;
     }
     node->routes[m] = r;
@@ -118,7 +121,8 @@ static bool ends_here(const struct route_node *node)
     return false;
 }
 
-static const struct route_node *walk(const struct route_node *node, const char *p, wharf_str params[4], size_t n)
+static const struct route_node *walk(
+    const struct route_node *node, const char *p, wharf_str params[4], size_t n)
 {
     const char *from = p + (*p == '/');
     wharf_str s;
@@ -148,12 +152,13 @@ static const struct route_node *walk(const struct route_node *node, const char *
 
 static wharf_str allow_of(const struct route_node *node, struct arena *a)
 {
-    return arena_printf(a, "%s%s%s%s%sOPTIONS", node->routes[0] ? "GET, HEAD, " : "", node->routes[1] ? "POST, " : "",
-        node->routes[2] ? "DELETE, " : "", node->routes[3] ? "PUT, " : "", node->routes[4] ? "PATCH, " : "");
+    return arena_printf(a, "%s%s%s%s%sOPTIONS", node->routes[0] ? "GET, HEAD, " : "",
+        node->routes[1] ? "POST, " : "", node->routes[2] ? "DELETE, " : "",
+        node->routes[3] ? "PUT, " : "", node->routes[4] ? "PATCH, " : "");
 }
 
-enum route_result engine_route(const struct engine *e, const char *method, wharf_str path, struct arena *a,
-    const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow)
+enum route_result engine_route(const struct engine *e, const char *method, wharf_str path,
+    struct arena *a, const struct route **ret_route, wharf_str params[4], wharf_str *ret_allow)
 {
     wharf_str p = arena_dup_str(a, path);
     const struct route_node *node;

@@ -6,7 +6,8 @@
 #include "util/str.h"
 #include "util/time.h"
 
-wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e)
+wharf_status unique_problem(
+    struct wharf_req *req, const struct definition *d, const struct db_error *e)
 {
     wharf_status s = WHARF_CONFLICT;
 
@@ -17,13 +18,15 @@ wharf_status unique_problem(struct wharf_req *req, const struct definition *d, c
             continue;
         for (size_t k = 0; k < u->n_report; k++)
             s = req_problem(req, u->code, str_z(u->report[k]->name), "unique",
-                arena_printf(req->arena, "There is already a %s with this %s", d->title, u->report[k]->name));
+                arena_printf(req->arena, "There is already a %s with this %s", d->title,
+                    u->report[k]->name));
         return u->n_report ? s : req_fail(req, u->code, NULL, NULL);
     }
     return req_database_problem(req, e);
 }
 
-bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret)
+bool write_cell(
+    struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret)
 {
     const struct value *v = &w->values[f->index];
     wharf_str text = v->present ? (v->null ? (wharf_str){NULL, 0} : v->text) : absent_text(f);
@@ -54,7 +57,9 @@ static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql 
     size_t before = req->n_problems;
     wharf_status ahead = observers_ahead(req, w);
     struct db_error e;
-    PGresult *r = started ? req_finish_sql(req, &e) : ahead == WHARF_OK ? req_try_sql(req, s, &e) : NULL;
+    PGresult *r = started             ? req_finish_sql(req, &e)
+                  : ahead == WHARF_OK ? req_try_sql(req, s, &e)
+                                      : NULL;
 
     if (!r && (started || ahead == WHARF_OK)) {
         req->n_problems = before; /* what hooks asked behind it failed for that */
@@ -65,7 +70,8 @@ static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql 
 
 static wharf_status refused(struct wharf_req *req, const struct write *w, const struct db_error *e)
 {
-    return e->status == DB_UNIQUE ? unique_problem(req, w->res->def, e) : req_database_problem(req, e);
+    return e->status == DB_UNIQUE ? unique_problem(req, w->res->def, e)
+                                  : req_database_problem(req, e);
 }
 
 wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)

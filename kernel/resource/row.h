@@ -1,7 +1,7 @@
-/* row.h - the row of a write in its table: read with its lock, written, read again; its cells, and the unique rules that refuse it.
+/* row.h - the row of a write in its table: read with its lock, written, read again; its cells,
+ * and the unique rules that refuse it.
  *
- * Leaves to others: what is to be written (write.h), reading for answers (read.c).
- */
+ * Leaves to others: what is to be written (write.h), reading for answers (read.c). */
 #ifndef WHARF_RESOURCE_ROW_H
 #define WHARF_RESOURCE_ROW_H
 

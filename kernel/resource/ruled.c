@@ -1,8 +1,9 @@
-/* ruled.c - what check hooks set is judged by the definition again: a rule of a plugin can't store what no request could send.
+/* ruled.c - what check hooks set is judged by the definition again: a rule of a plugin can't
+ * store what no request could send.
  *
- * Such a value is a mistake of the plugin, not of the client: the answer is 500, and the log names plugin, resource, field and reason.
- * docs/plugin-abi.md section 6. Leaves to others: running hooks (hooks.c, set.c), judging bodies (body.c).
- */
+ * Such a value is a mistake of the plugin, not of the client: the answer is 500, and the log
+ * names plugin, resource, field and reason. docs/plugin-abi.md section 6. Leaves to others:
+ * running hooks (hooks.c, set.c), judging bodies (body.c). */
 #include "resource/hooks.h"
 #include "resource/write.h"
 
@@ -23,12 +24,13 @@ static void ruled_problem(void *arg, wharf_str path, const char *rule, wharf_str
     if (!path.p)
         return;
     log_write(WHARF_LOG_ERROR, r->plugin, r->req->request_id, "plugin.value",
-        "a check hook of %s set a value of %s that its definition does not allow: %.*s", r->plugin, r->res->def->name,
-        STR_ARG(message));
+        "a check hook of %s set a value of %s that its definition does not allow: %.*s", r->plugin,
+        r->res->def->name, STR_ARG(message));
 }
 
 /* Returns the value as JSON, NULL when its text is none. */
-static const struct wharf_json *ruled_json(struct arena *a, const struct field *f, const struct value *v)
+static const struct wharf_json *ruled_json(
+    struct arena *a, const struct field *f, const struct value *v)
 {
     struct wharf_json *json = ARENA_NEW(a, struct wharf_json);
     struct json_error e;
@@ -72,7 +74,8 @@ static bool ruled_value_ok(struct ruled *r, const struct field *f, const struct 
     return !f->schema || schema_validate(f->schema, json, str_z(f->name), 0, a, ruled_problem, r);
 }
 
-wharf_status ruled_values_judge(struct wharf_req *req, const struct plugin *plugin, struct wharf_rec *rec)
+wharf_status ruled_values_judge(
+    struct wharf_req *req, const struct plugin *plugin, struct wharf_rec *rec)
 {
     struct ruled r = {req, rec->res, plugin->name};
     bool ok = true;

@@ -1,4 +1,5 @@
-/* run.c - which way a request goes: plan on the event loop, plan on a thread, transaction, plugin code. See plan.h. */
+/* run.c - which way a request goes: plan on the event loop, plan on a thread, transaction,
+ * plugin code. See plan.h. */
 #include "resource/guard.h"
 #include "resource/idempotency.h"
 #include "resource/observe.h"
@@ -45,10 +46,11 @@ static void run_plan(struct wharf_req *req)
     if (plan_build(req, &plan) != PLAN_READY)
         return;
     for (size_t i = 0; i < plan.n_statements; i++) {
-        bool one_plan = plan.list && plan.statements[i].lane == LANE_READ && !plan.statements[i].by_value;
+        bool one_plan = plan.list && plan.statements[i].lane == LANE_READ &&
+                        !plan.statements[i].by_value;
 
-        results[i] = (one_plan ? db_run_one_plan : db_run)(
-            req->thread->db, plan.statements[i].sql, plan.statements[i].args, plan.statements[i].n_args, &errors[i]);
+        results[i] = (one_plan ? db_run_one_plan : db_run)(req->thread->db, plan.statements[i].sql,
+            plan.statements[i].args, plan.statements[i].n_args, &errors[i]);
     }
     plan.finish(req, &plan, results, errors);
     for (size_t i = 0; i < plan.n_statements; i++)
@@ -62,7 +64,8 @@ void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct v
     if (base.n > 1 && base.p[base.n - 1] == '/')
         base.n--;
     answer_row(req, rec, view, 201, "created");
-    req->location_header = arena_printf(req->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(record_id(rec)));
+    req->location_header = arena_printf(
+        req->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(record_id(rec)));
 }
 
 static void run_write(struct wharf_req *req, uint32_t op)
@@ -73,7 +76,8 @@ static void run_write(struct wharf_req *req, uint32_t op)
 
     w.parent_id = res->def->parent ? req->params[0] : str_z("");
     w.id = op == OP_CREATE ? str_z("") : addressed_id(req);
-    if (!read_view(req, res, op == OP_CREATE ? res->def->created_view | IN_CREATED : IN_RETRIEVE, &view))
+    if (!read_view(
+            req, res, op == OP_CREATE ? res->def->created_view | IN_CREATED : IN_RETRIEVE, &view))
         return;
     if (write_transaction(req, &w) != WHARF_OK)
         return;
@@ -98,8 +102,8 @@ static bool route_body_ok(struct wharf_req *req)
 {
     const struct schema *s = req->route->body_schema;
 
-    return !s ||
-           schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0, req->arena, body_problem, req);
+    return !s || schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0,
+                     req->arena, body_problem, req);
 }
 
 static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)

@@ -1,4 +1,5 @@
-/* set.c - the pipeline of a write of many. See set.h. Leaves to others: its statements (set_rows.c), single rows (write.c). */
+/* set.c - the pipeline of a write of many. See set.h. Leaves to others: its statements
+ * (set_rows.c), single rows (write.c). */
 #include "resource/set.h"
 
 #include "resource/observe.h"
@@ -104,16 +105,19 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
             new_recs[k] = set->live[k]->w.new_rec;
         }
         before = plugin_enter(req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many");
-        s = stage == HOOK_CHECK ? h->hooks->check_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
-                                      set->op == OP_DELETE ? NULL : new_recs, set->n_live)
-                                : h->hooks->written_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
-                                      set->op == OP_DELETE ? NULL : (const wharf_rec *const *)new_recs, set->n_live);
+        s = stage == HOOK_CHECK
+                ? h->hooks->check_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
+                      set->op == OP_DELETE ? NULL : new_recs, set->n_live)
+                : h->hooks->written_many(req, set->op, set->op == OP_CREATE ? NULL : old_recs,
+                      set->op == OP_DELETE ? NULL : (const wharf_rec *const *)new_recs,
+                      set->n_live);
         plugin_leave(req, before);
         set_sift(req, set);
         if (set->singly)
             return WHARF_CONFLICT;
         if (s != WHARF_OK && !set->broken && set->n_failed == failed)
-            return plugin_unexplained(req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many", s);
+            return plugin_unexplained(
+                req, h->plugin, stage == HOOK_CHECK ? "check_many" : "written_many", s);
         if (set->broken)
             return WHARF_INVALID;
         if (stage == HOOK_CHECK && set->op != OP_DELETE)
@@ -188,15 +192,16 @@ static wharf_status finish_set(struct wharf_req *req, struct write_set *set)
     size_t before = set->n_live;
     wharf_status s = set_hooks(req, set, HOOK_WRITTEN);
 
-    if (s == WHARF_OK && set->n_live != before) { /* refused when it was written already: it has to be undone alone */
+    /* refused when it was written already: it has to be undone alone */
+    if (s == WHARF_OK && set->n_live != before) {
         set->singly = true;
         s = WHARF_CONFLICT;
     }
     if (s == WHARF_OK && set->op == OP_CREATE)
         s = set_refresh(req, set);
     for (size_t i = 0; s == WHARF_OK && i < set->n_live; i++)
-        queue_committed(
-            req, set->res, set->op, set->live[i]->w.old_rec, set->op == OP_DELETE ? NULL : set->live[i]->w.new_rec);
+        queue_committed(req, set->res, set->op, set->live[i]->w.old_rec,
+            set->op == OP_DELETE ? NULL : set->live[i]->w.new_rec);
     return s == WHARF_OK ? set_history(req, set) : s;
 }
 
@@ -289,7 +294,9 @@ static wharf_status check_live(struct wharf_req *req, struct write_set *set)
         check_bodies(req, set);
     if (!set->broken && set->op != OP_CREATE && !set->part)
         s = set_find(req, set);
-    for (size_t i = 0; s == WHARF_OK && set->op == OP_UPDATE && !set->part && i < set->n_live && !set->broken; i++) {
+    for (size_t i = 0;
+         s == WHARF_OK && set->op == OP_UPDATE && !set->part && i < set->n_live && !set->broken;
+         i++) {
         set_at(req, set->live[i]);
         write_settle(req, &set->live[i]->w);
     }

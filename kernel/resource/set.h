@@ -1,9 +1,9 @@
-/* set.h - a write of many: rows of one resource created, updated or deleted together, with the outcome of each
- * (plugin-api/wharf/service/many.h says what callers may count on).
+/* set.h - a write of many: rows of one resource created, updated or deleted together, with the
+ * outcome of each (plugin-api/wharf/service/many.h says what callers may count on).
  *
- * Each row goes through the pipeline of write.h. Where every rule of the resource has a form for sets, rows, change-log lines and events are
- * written in one statement each (set_rows.c); else, and whenever a set can't be judged as one, row by row. Same rows, same outcome.
- */
+ * Each row goes through the pipeline of write.h. Where every rule of the resource has a form for
+ * sets, rows, change-log lines and events are written in one statement each (set_rows.c); else,
+ * and whenever a set can't be judged as one, row by row. Same rows, same outcome. */
 #ifndef WHARF_RESOURCE_SET_H
 #define WHARF_RESOURCE_SET_H
 
@@ -16,7 +16,9 @@ struct set_row {
     size_t n_problems;
     bool failed;
     bool stored; /* its statement took effect */
-    wharf_str place; /* where the row stood in its table when new_rec was read: another place when it was written again */
+    /* where the row stood in its table when new_rec was read: another place when it was written
+     * again */
+    wharf_str place;
     const char *operation; /* what a batch_item hook made of it, or NULL */
 };
 
@@ -36,8 +38,9 @@ struct write_set {
     bool singly; /* a rule can't judge these rows as a set */
 };
 
-/* Writes the set in the request's transaction, in a savepoint of it, or in one of its own. WHARF_OK: the rows' outcomes stand in the set, and
- * with WHARF_MANY_ALL either all or none were written. Else nothing was, and problems are on the request. */
+/* Writes the set in the request's transaction, in a savepoint of it, or in one of its own.
+ * WHARF_OK: the rows' outcomes stand in the set, and with WHARF_MANY_ALL either all or none were
+ * written. Else nothing was, and problems are on the request. */
 wharf_status write_set(struct wharf_req *req, struct write_set *set);
 
 /* Checks what a write would be refused for before it writes: bodies, the rows they mean,

@@ -1,4 +1,5 @@
-/* set_rows.c - the statements of a write of many: each for all rows of the set (docs/decisions.md 25). See set.h. */
+/* set_rows.c - the statements of a write of many: each for all rows of the set
+ * (docs/decisions.md 25). See set.h. */
 #include <stdlib.h>
 
 #include "db/copy.h"
@@ -64,7 +65,8 @@ static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const
 
 /* ---- reading ---- */
 
-static void take_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, PGresult *r)
+static void take_rows(
+    struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, PGresult *r)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
@@ -86,14 +88,18 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     PGresult *r;
 
     sql_init(&s, req->arena);
-    /* One look by the primary key for each: while a table grows for the first time, indexes of live rows look as good to the planner, and are
-     * walked from end to end. So it is asked for the row first, and then whether it lives. */
+    /* One look by the primary key for each: while a table grows for the first time, indexes of
+     * live rows look as good to the planner, and are walked from end to end. So it is asked for
+     * the row first, and then whether it lives. */
     sql_addf(&s, "SELECT %s, t.wharf_place FROM unnest(", set->res->columns_full);
     bind_ids(req, &s, set->live, set->n_live);
     sql_addf(&s,
-        ") x(id) CROSS JOIN LATERAL (SELECT y.*, y.ctid AS wharf_place FROM %s y WHERE y.organization_id = ", d->table);
+        ") x(id) CROSS JOIN LATERAL (SELECT y.*, y.ctid AS wharf_place FROM %s y WHERE "
+        "y.organization_id = ",
+        d->table);
     sql_bind(&s, organization_of(&req->who->access, d));
-    sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
+    sql_addf(
+        &s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
     if (!r)
         return req_failed(req);
@@ -122,8 +128,8 @@ static bool all_in_place(struct wharf_req *req, const struct write_set *set)
     sql_add(&s, "SELECT count(*) FROM unnest(");
     sql_bind_array(&s, places, set->n_live);
     sql_addf(&s,
-        "::tid[]) p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) t WHERE "
-        "t.organization_id = ",
+        "::tid[]) p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) "
+        "t WHERE t.organization_id = ",
         d->table);
     sql_bind(&s, organization_of(&req->who->access, d));
     sql_add(&s, d->soft_delete ? " AND t.deleted_at IS NULL" : "");
@@ -186,7 +192,8 @@ static bool row_cells(struct wharf_req *req, const struct write *w, struct buf *
 
 /* Writes rows by COPY, which costs a third less than the statement does. It can't look out for
  * unique rules, and tells nothing of what it wrote. */
-static bool copy_rows(struct wharf_req *req, const struct write_set *set, struct db_error *ret_error)
+static bool copy_rows(
+    struct wharf_req *req, const struct write_set *set, struct db_error *ret_error)
 {
     const struct definition *d = set->res->def;
     wharf_str now = time_iso(req->arena, req->now_us), actor = req->who->actor_id;
@@ -216,7 +223,8 @@ static bool copy_rows(struct wharf_req *req, const struct write_set *set, struct
 
 /* Binds one array per column, the rows' values in their order. Returns false when a secret could
  * not be sealed. */
-static bool bind_column(struct wharf_req *req, struct sql *s, const struct write_set *set, const struct field *f)
+static bool bind_column(
+    struct wharf_req *req, struct sql *s, const struct write_set *set, const struct field *f)
 {
     struct sql_arg *cells = ARENA_ARRAY(req->arena, struct sql_arg, set->n_live);
 
@@ -232,7 +240,8 @@ static bool bind_column(struct wharf_req *req, struct sql *s, const struct write
     return true;
 }
 
-static bool insert_statement(struct wharf_req *req, const struct write_set *set, const char *conflicts, struct sql *s)
+static bool insert_statement(
+    struct wharf_req *req, const struct write_set *set, const char *conflicts, struct sql *s)
 {
     const struct definition *d = set->res->def;
 
@@ -277,15 +286,17 @@ static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
     return WHARF_OK;
 }
 
-/* Writes all of them or none. False: *ret_error, or a problem. *ret_rows: what the statement tells of them, NULL when it tells nothing. */
-static bool insert_all(
-    struct wharf_req *req, const struct write_set *set, bool copied, PGresult **ret_rows, struct db_error *ret_error)
+/* Writes all of them or none. False: *ret_error, or a problem. *ret_rows: what the statement
+ * tells of them, NULL when it tells nothing. */
+static bool insert_all(struct wharf_req *req, const struct write_set *set, bool copied,
+    PGresult **ret_rows, struct db_error *ret_error)
 {
     struct sql s;
     bool good = false;
 
     *ret_rows = NULL;
-    *ret_error = (struct db_error){.status = DB_FAILED, .message = "the statement could not be built"};
+    *ret_error = (struct db_error){
+        .status = DB_FAILED, .message = "the statement could not be built"};
     if (req_begin(req) != WHARF_OK)
         return false;
     if (copied)
@@ -300,7 +311,8 @@ static bool insert_all(
 
 /* Inserts into new_rec; looks out for unique rules, which takes a sixth of the time, only when one
  * was met. */
-static wharf_status insert_rows(struct wharf_req *req, struct write_set *set, struct set_row *const *sorted)
+static wharf_status insert_rows(
+    struct wharf_req *req, struct write_set *set, struct set_row *const *sorted)
 {
     struct db_error e = {.status = DB_FAILED, .message = "the statement could not be built"};
     PGresult *r = NULL;
@@ -312,7 +324,8 @@ static wharf_status insert_rows(struct wharf_req *req, struct write_set *set, st
         if (req->n_problems)
             return req_failed(req);
         req->met_unique = e.status == DB_UNIQUE;
-        /* What COPY may not do, as where row-level security holds for the owner too, the statement may. */
+        /* What COPY may not do, as where row-level security holds for the owner too, the
+         * statement may. */
         if (e.status != DB_FAILED)
             break;
     }
@@ -352,7 +365,8 @@ wharf_status set_insert(struct wharf_req *req, struct write_set *set)
 /* ---- delete ---- */
 
 /* Finds rows, ordered by id, so that two that lock the same rows don't wait for each other. */
-static PGresult *find_rows(struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, bool lock)
+static PGresult *find_rows(
+    struct wharf_req *req, const struct write_set *set, struct set_row *const *sorted, bool lock)
 {
     const struct definition *d = set->res->def;
     struct narrowing narrow;
@@ -371,7 +385,8 @@ static PGresult *find_rows(struct wharf_req *req, const struct write_set *set, s
     return req_query_sql(req, &s);
 }
 
-static wharf_status find(struct wharf_req *req, struct write_set *set, struct set_row **sorted, bool lock)
+static wharf_status find(
+    struct wharf_req *req, struct write_set *set, struct set_row **sorted, bool lock)
 {
     PGresult *r = find_rows(req, set, sorted, lock);
     size_t n = set->n_live;
@@ -381,7 +396,8 @@ static wharf_status find(struct wharf_req *req, struct write_set *set, struct se
     for (int i = 0; i < PQntuples(r); i++) {
         struct wharf_rec *rec = record_from_result(req->arena, set->res, r, i);
 
-        for (struct set_row **row = first_of(sorted, n, record_id(rec)); row; row = next_of(sorted, n, row))
+        for (struct set_row **row = first_of(sorted, n, record_id(rec)); row;
+             row = next_of(sorted, n, row))
             (*row)->w.old_rec = write_rec(&(*row)->w, rec);
     }
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {

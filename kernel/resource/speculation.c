@@ -10,7 +10,8 @@
 
 enum { REMEMBERED = 256, FOR_US = 60000000 };
 
-/* Writes whose hooks were guessed wrong lately. One that another takes the place of is guessed about once more, which costs one write twice. */
+/* Writes whose hooks were guessed wrong lately. One that another takes the place of is guessed
+ * about once more, which costs one write twice. */
 static struct {
     _Atomic uint64_t which;
     _Atomic int64_t until_us;
@@ -43,7 +44,8 @@ wharf_status speculation_judge(struct wharf_req *req, struct write *w)
     req->speculation = SPECULATION_OPEN;
     s = observers_before(req, w, &changed);
     /* a statement of theirs behind one that failed has failed for that */
-    w->judged = req->speculation == SPECULATION_OPEN && !changed && (s == WHARF_OK || db_ran(req->thread->db) == ran);
+    w->judged = req->speculation == SPECULATION_OPEN && !changed &&
+                (s == WHARF_OK || db_ran(req->thread->db) == ran);
     req->speculation = SPECULATION_NONE;
     return w->judged || s != WHARF_OK ? s : WHARF_CONFLICT;
 }

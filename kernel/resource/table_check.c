@@ -1,6 +1,6 @@
-/* table_check.c - the tables of a database against the definitions: every column that a statement of the engine will name is there,
- * with a type that fits. Else the first request finds out. See table_check.h. docs/definitions.md 'Tables'.
- */
+/* table_check.c - the tables of a database against the definitions: every column that a
+ * statement of the engine will name is there, with a type that fits. Else the first request
+ * finds out. See table_check.h. docs/definitions.md 'Tables'. */
 #include "resource/table_check.h"
 
 #include <stdlib.h>
@@ -9,12 +9,15 @@
 #include "util/str.h"
 
 static const char columns_sql[] =
-    "SELECT (n.nspname || '.' || c.relname) COLLATE \"C\", a.attname::text COLLATE \"C\", t.typname,"
-    " n.nspname <> 'wharf' OR obj_description(c.oid, 'pg_class') IS NOT DISTINCT FROM 'wharf:served' FROM pg_attribute "
-    "a JOIN "
-    "pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_type t ON t.oid = "
+    "SELECT (n.nspname || '.' || c.relname) COLLATE \"C\", "
+    "a.attname::text COLLATE \"C\", t.typname,"
+    " n.nspname <> 'wharf' OR obj_description(c.oid, 'pg_class') IS "
+    "NOT DISTINCT FROM 'wharf:served' FROM pg_attribute "
+    "a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = "
+    "c.relnamespace JOIN pg_type t ON t.oid = "
     "a.atttypid "
-    "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ "
+    "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN "
+    "('r', 'p', 'v', 'm', 'f') AND n.nspname !~ "
     "'^(pg_|information_schema)' ORDER BY 1, 2";
 
 struct tables {
@@ -23,7 +26,8 @@ struct tables {
     const struct resource *res;
 };
 
-/* Finds the row of a column by halving the sorted rows, or with column NULL any row of the table; -1: there is none. */
+/* Finds the row of a column by halving the sorted rows, or with column NULL any row of the
+ * table; -1: there is none. */
 static int table_row(const struct tables *t, const char *table, const char *column)
 {
     int low = 0, high = PQntuples(t->r);
@@ -68,25 +72,28 @@ static const char *types_of_store(enum store store)
     return " text varchar bpchar name uuid ";
 }
 
-static void check_column(
-    const struct tables *t, const char *table, const char *column, enum store store, const char *why)
+static void check_column(const struct tables *t, const char *table, const char *column,
+    enum store store, const char *why)
 {
     int row = table_row(t, table, column);
     const char *type = row < 0 ? "" : PQgetvalue(t->r, row, 2);
     char word[80];
 
     if (row < 0) {
-        buf_addf(t->problems, "%s: the table %s has no column %s, which %s%s%s needs; add it with a migration\n",
+        buf_addf(t->problems,
+            "%s: the table %s has no column %s, which %s%s%s needs; add it with a migration\n",
             t->res->plugin->name, table, column, t->res->def->name, why[0] ? "." : "", why);
         return;
     }
     snprintf(word, sizeof(word), " %s ", type);
     if (!strstr(types_of_store(store), word))
-        buf_addf(t->problems, "%s: the column %s of %s is of type %s, %s%s%s needs one of:%s\n", t->res->plugin->name,
-            column, table, type, t->res->def->name, why[0] ? "." : "", why, types_of_store(store));
+        buf_addf(t->problems, "%s: the column %s of %s is of type %s, %s%s%s needs one of:%s\n",
+            t->res->plugin->name, column, table, type, t->res->def->name, why[0] ? "." : "", why,
+            types_of_store(store));
 }
 
-static void check_fields(const struct tables *t, const char *table, const struct field *fields, size_t n)
+static void check_fields(
+    const struct tables *t, const char *table, const struct field *fields, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct field *f = &fields[i];
@@ -101,7 +108,8 @@ static void check_children(const struct tables *t, const struct field *f)
     const struct child_set *set = f->children;
 
     if (table_row(t, set->table_name, NULL) < 0) {
-        buf_addf(t->problems, "%s: there is no table %s, in which %s.%s has its rows; make it with a migration\n",
+        buf_addf(t->problems,
+            "%s: there is no table %s, in which %s.%s has its rows; make it with a migration\n",
             t->res->plugin->name, set->table_name, t->res->def->name, f->name);
         return;
     }
@@ -124,14 +132,15 @@ static void check_resource(const struct tables *t)
     int row = table_row(t, d->table_name, NULL);
 
     if (row < 0) {
-        buf_addf(t->problems, "%s: there is no table %s, in which %s is kept; make it with a migration\n",
+        buf_addf(t->problems,
+            "%s: there is no table %s, in which %s is kept; make it with a migration\n",
             t->res->plugin->name, d->table_name, d->name);
         return;
     }
     if (PQgetvalue(t->r, row, 3)[0] != 't')
         buf_addf(t->problems,
-            "%s: %s is a table of the server that no module serves; keep the rows of %s in a table of your own "
-            "schema\n",
+            "%s: %s is a table of the server that no module serves; keep the rows of %s in a table "
+            "of your own schema\n",
             t->res->plugin->name, d->table_name, d->name);
     check_column(t, d->table_name, "organization_id", STORE_TEXT, "");
     for (size_t i = 0; i < COL_SYSTEM_COUNT; i++)
@@ -148,7 +157,8 @@ bool tables_check(PGconn *conn, const struct engine *e, struct buf *problems)
     size_t before = problems->n;
 
     if (PQresultStatus(r) != PGRES_TUPLES_OK)
-        buf_addf(problems, "the tables could not be compared with the definitions: %s", PQresultErrorMessage(r));
+        buf_addf(problems, "the tables could not be compared with the definitions: %s",
+            PQresultErrorMessage(r));
     for (size_t i = 0; PQresultStatus(r) == PGRES_TUPLES_OK && i < e->n_resources; i++) {
         const struct tables t = {r, problems, &e->resources[i]};
 

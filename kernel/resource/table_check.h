@@ -1,4 +1,5 @@
-/* table_check.h - comparing the tables of a database with the definitions of the loaded resources, see table_check.c. */
+/* table_check.h - comparing the tables of a database with the definitions of the loaded
+ * resources, see table_check.c. */
 #ifndef WHARF_RESOURCE_TABLE_CHECK_H
 #define WHARF_RESOURCE_TABLE_CHECK_H
 

@@ -37,7 +37,8 @@ static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t
         return req_failed(req);
     w->new_rec->values = w->values;
     ran = db_ran(req->thread->db);
-    s = run_hooks(req, w->res, HOOK_WRITTEN, op, op == WHARF_UPDATE ? w->old_rec : NULL, w->new_rec);
+    s = run_hooks(
+        req, w->res, HOOK_WRITTEN, op, op == WHARF_UPDATE ? w->old_rec : NULL, w->new_rec);
     if (s != WHARF_OK)
         return s;
     w->new_rec->values = NULL;
@@ -59,7 +60,8 @@ static bool precondition(struct wharf_req *req, const struct write *w)
 
 /* Computes the fields that the event shows: it shows the row as its retrieve does, computed fields
  * too. */
-static bool compute_for_event(struct wharf_req *req, const struct resource *res, struct wharf_rec *rec)
+static bool compute_for_event(
+    struct wharf_req *req, const struct resource *res, struct wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE};
 
@@ -84,9 +86,10 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
         const struct cell *a = record_cell(old_rec, f), *b = record_cell(new_rec, f);
         bool quiet = false;
 
-        if (f->kind != FIELD_COLUMN || !a || !b || f->select == COL_UPDATED_AT || f->select == COL_UPDATED_BY ||
-            f->select == COL_VERSION ||
-            ((a->p != NULL) == (b->p != NULL) && a->n == b->n && (!a->p || !memcmp(a->p, b->p, a->n))))
+        if (f->kind != FIELD_COLUMN || !a || !b || f->select == COL_UPDATED_AT ||
+            f->select == COL_UPDATED_BY || f->select == COL_VERSION ||
+            ((a->p != NULL) == (b->p != NULL) && a->n == b->n &&
+                (!a->p || !memcmp(a->p, b->p, a->n))))
             continue;
         for (size_t k = 0; k < d->n_event_quiet && !quiet; k++)
             quiet = d->event_quiet[k] == f;
@@ -97,12 +100,13 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
     return any;
 }
 
-bool write_change(
-    struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret)
+bool write_change(struct wharf_req *req, const struct write *w, wharf_str changes,
+    wharf_str previous, struct change *ret)
 {
     const struct definition *d = w->res->def;
     const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
-    struct view view = {.in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+    struct view view = {
+        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
 
     *ret = (struct change){
         .organization = organization_of(&req->who->access, d),
@@ -132,7 +136,8 @@ bool write_change(
     return record_seen_by(req, rec, &ret->seen);
 }
 
-static wharf_status leave_history(struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
+static wharf_status leave_history(
+    struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous)
 {
     const struct definition *d = w->res->def;
     bool event = w->op == OP_CREATE ? d->events.created : d->events.updated;
@@ -147,7 +152,8 @@ static wharf_status leave_history(struct wharf_req *req, const struct write *w, 
 
 /* ---- observers ---- */
 
-/* Runs the before functions of observers, unless they judge beside the write. What they made of the body is held to the same rules as what was sent. */
+/* Runs the before functions of observers, unless they judge beside the write. What they made of
+ * the body is held to the same rules as what was sent. */
 wharf_status write_observe(struct wharf_req *req, struct write *w)
 {
     bool changed;
@@ -173,8 +179,10 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(
-        &s, "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, version", d->table);
+    sql_addf(&s,
+        "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, "
+        "version",
+        d->table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             sql_addf(&s, ", %s", d->fields[i].column);
@@ -252,11 +260,13 @@ static void show_created(struct wharf_req *req, const struct write *w)
         const struct value *v = &w->values[i];
         struct buf out;
 
-        if (d->fields[i].kind != FIELD_COMPUTED || !(d->fields[i].in & IN_CREATED) || !v->present || v->null)
+        if (d->fields[i].kind != FIELD_COMPUTED || !(d->fields[i].in & IN_CREATED) || !v->present ||
+            v->null)
             continue;
         buf_init(&out, SIZE_MAX / 2);
         json_quote(&out, v->text);
-        *record_cell(w->new_rec, &d->fields[i]) = (struct cell){arena_dup_str(req->arena, buf_str(&out)).p, out.n};
+        *record_cell(w->new_rec, &d->fields[i]) = (struct cell){
+            arena_dup_str(req->arena, buf_str(&out)).p, out.n};
         buf_done(&out);
     }
 }
@@ -309,12 +319,14 @@ wharf_status write_settle(struct wharf_req *req, struct write *w)
             continue;
         if (!(f->write & OP_UPDATE) && cell_differs(req->arena, f, cell, v))
             req_problem(req, "validation.failed", str_z(f->name), "immutable",
-                arena_printf(req->arena, "%s can not be changed after creation; leave it out", f->name));
+                arena_printf(
+                    req->arena, "%s can not be changed after creation; leave it out", f->name));
         if (v->patch)
-            value_merge(req->arena, f, (wharf_str){cell->p, cell->n}, v, str_z(f->name), v, body_problem, req);
-        if (v->set_input)
-            value_settle_set(req->arena, f, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"), str_z(f->name), v,
+            value_merge(req->arena, f, (wharf_str){cell->p, cell->n}, v, str_z(f->name), v,
                 body_problem, req);
+        if (v->set_input)
+            value_settle_set(req->arena, f, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"),
+                str_z(f->name), v, body_problem, req);
     }
     return req->n_problems ? WHARF_INVALID : WHARF_OK;
 }
@@ -323,7 +335,8 @@ static bool will_change(struct wharf_req *req, const struct write *w, const stru
 {
     const struct value *v = &w->values[f->index];
 
-    return v->present && field_written(f) && cell_differs(req->arena, f, record_cell(w->old_rec, f), v);
+    return v->present && field_written(f) &&
+           cell_differs(req->arena, f, record_cell(w->old_rec, f), v);
 }
 
 static wharf_status update_row(struct wharf_req *req, struct write *w)
@@ -461,13 +474,16 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
  * body. */
 static void take_disable_webhooks(struct wharf_req *req, struct write *w)
 {
-    const struct wharf_json *m = w->res->def->disable_webhooks ? json_get(w->body, "disable_webhooks") : NULL;
+    const struct wharf_json *m = w->res->def->disable_webhooks
+                                     ? json_get(w->body, "disable_webhooks")
+                                     : NULL;
     struct wharf_json *copy, **at;
 
     if (!m)
         return;
     if (!json_is(m, JSON_BOOL)) {
-        body_problem(req, str_z("disable_webhooks"), "type", str_z("disable_webhooks must be true or false"));
+        body_problem(req, str_z("disable_webhooks"), "type",
+            str_z("disable_webhooks must be true or false"));
         return;
     }
     w->disable_webhooks = m->truth;
@@ -488,7 +504,8 @@ static void take_disable_webhooks(struct wharf_req *req, struct write *w)
 
 static bool kept(const struct definition *d, const struct field *f)
 {
-    const struct wharf_json *keep = json_get(json_get(json_get(d->json, "x-wharf"), "batch"), "keep");
+    const struct wharf_json *keep = json_get(
+        json_get(json_get(d->json, "x-wharf"), "batch"), "keep");
 
     for (const struct wharf_json *k = keep ? keep->child : NULL; k; k = k->next) {
         if (str_eqz(k->text, f->name))
@@ -522,15 +539,16 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
     const struct definition *d = w->res->def;
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
-    if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body, req->strict ? BODY_STRICT : 0, w->values,
-            body_problem, req))
+    if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body,
+            req->strict ? BODY_STRICT : 0, w->values, body_problem, req))
         return WHARF_INVALID;
     if (!req_memory_ok(req))
         return WHARF_LIMIT;
     if (w->replace)
         fill_defaults(w);
     if (d->parent && w->parent_id.n)
-        w->values[d->parent->index] = (struct value){.present = w->op == OP_CREATE, .text = w->parent_id};
+        w->values[d->parent->index] = (struct value){
+            .present = w->op == OP_CREATE, .text = w->parent_id};
     return WHARF_OK;
 }
 
@@ -546,7 +564,8 @@ wharf_status write_check_body(struct wharf_req *req, struct write *w)
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res)
 {
     return req_fail(req, "scope_access", NULL,
-        "%s belong to the live organization; a test key reads them, a live key changes them", res->def->title_plural);
+        "%s belong to the live organization; a test key reads them, a live key changes them",
+        res->def->title_plural);
 }
 
 wharf_status write_run(struct wharf_req *req, struct write *w)
@@ -567,7 +586,8 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     if (s == WHARF_OK && w->op == OP_CREATE) {
         struct narrowing narrow;
 
-        s = narrow_rows_of(req, w->res, w->parent_id, &narrow) ? run_create(req, w) : WHARF_NOT_FOUND;
+        s = narrow_rows_of(req, w->res, w->parent_id, &narrow) ? run_create(req, w)
+                                                               : WHARF_NOT_FOUND;
     } else if (s == WHARF_OK) {
         s = w->op == OP_UPDATE ? run_update(req, w) : run_delete(req, w);
     }

@@ -1,7 +1,8 @@
-/* write.h - the transaction of a write: the same for HTTP, batch items, Lua and plugin calls (docs/plugin-abi.md section 6 'Pipeline').
+/* write.h - the transaction of a write: the same for HTTP, batch items, Lua and plugin calls
+ * (docs/plugin-abi.md section 6 'Pipeline').
  *
- * Runs on a worker thread, inside the caller's transaction when there is one. Leaves to others: answering, plain creates (create.c).
- */
+ * Runs on a worker thread, inside the caller's transaction when there is one. Leaves to others:
+ * answering, plain creates (create.c). */
 #ifndef WHARF_RESOURCE_WRITE_H
 #define WHARF_RESOURCE_WRITE_H
 
@@ -16,7 +17,8 @@ struct write {
     wharf_str if_match; /* tags of which the row must have one, or empty */
     const void *kind; /* whose context it is, or NULL */
     void *context; /* what that plugin's hooks are to know beside the body */
-    bool replace; /* update: what the body leaves out goes back to its default, see write_check_body */
+    /* update: what the body leaves out goes back to its default, see write_check_body */
+    bool replace;
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
     bool disable_webhooks; /* the body said so: the row's own events have it */
@@ -25,7 +27,9 @@ struct write {
     struct write_side *side;
     struct value *values;
     void *hooks_ahead; /* see services/lua/lua_tenant.h */
-    bool alone; /* in a transaction of its own, which is done again when a speculation was wrong (speculation.h) */
+    /* in a transaction of its own, which is done again when a speculation was wrong
+     * (speculation.h) */
+    bool alone;
     bool speculative, judged;
 };
 
@@ -56,26 +60,30 @@ wharf_status write_new_id(struct wharf_req *req, struct write *w);
 wharf_status write_settle(struct wharf_req *req, struct write *w);
 /* Computes what the insert writes into the field's column (row.c). Returns false when it could not
  * be sealed. */
-bool write_cell(struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
+bool write_cell(
+    struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
 wharf_status write_insert(struct wharf_req *req, struct write *w);
-/* What the write leaves in change log and events; computed fields of the row are filled in already. */
+/* What the write leaves in change log and events; computed fields of the row are filled in
+ * already. */
 struct change;
-bool write_change(
-    struct wharf_req *req, const struct write *w, wharf_str changes, wharf_str previous, struct change *ret);
+bool write_change(struct wharf_req *req, const struct write *w, wharf_str changes,
+    wharf_str previous, struct change *ret);
 
 /* Brings the live children rows of w's row in line with the sent list (children.c). ret_changed:
  * anything was written. */
-wharf_status children_write(struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed);
+wharf_status children_write(
+    struct wharf_req *req, const struct write *w, const struct field *f, bool *ret_changed);
 wharf_status children_delete(struct wharf_req *req, const struct write *w, const struct field *f);
 /* Checks that references of the sent values exist, and that locations among them are accessible
  * (references.c). */
 wharf_status references_check(struct wharf_req *req, const struct write *w);
 /* Finds the differences of two rows (diff.c): [{field, old, new}] and {field: old}. Returns false
  * when there are none. */
-bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec, const struct wharf_rec *new_rec,
-    wharf_str *ret_changes, wharf_str *ret_previous);
+bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec,
+    const struct wharf_rec *new_rec, wharf_str *ret_changes, wharf_str *ret_previous);
 /* Adds the violated unique rule as a problem (row.c). */
-wharf_status unique_problem(struct wharf_req *req, const struct definition *d, const struct db_error *e);
+wharf_status unique_problem(
+    struct wharf_req *req, const struct definition *d, const struct db_error *e);
 /* Tells whether the list of entity tags has one with this version, or *. Only the version part
  * counts (01 section 8.2). */
 bool version_listed(wharf_str tags, int64_t version);
@@ -88,6 +96,7 @@ enum tag_kind { TAG_END, TAG_ANY /* "*", without quotes */, TAG_ONE };
 enum tag_kind tag_next(const char **at, wharf_str *ret_tag);
 /* Returns the default cell of a written column that nobody sent. */
 wharf_str absent_text(const struct field *f);
-void body_problem(void *req, wharf_str path, const char *rule, wharf_str message); /* a schema_problem_fn */
+/* Adds a problem of the body; req is a struct wharf_req. A schema_problem_fn. */
+void body_problem(void *req, wharf_str path, const char *rule, wharf_str message);
 
 #endif

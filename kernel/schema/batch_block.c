@@ -1,4 +1,5 @@
-/* batch_block.c - "batch" of a definition (docs/definitions.md 'Batches'): checked here, read by who runs batches. */
+/* batch_block.c - "batch" of a definition (docs/definitions.md 'Batches'): checked here, read by
+ * who runs batches. */
 #include <string.h>
 
 #include "schema/compile.h"
@@ -25,8 +26,8 @@ static bool says(const struct wharf_json *list, wharf_str action)
 }
 
 /* Checks an array of actions, all of them among those of `of` (or NULL). */
-static void check_actions(
-    struct compile *c, const struct wharf_json *list, const struct wharf_json *of, const struct place *at)
+static void check_actions(struct compile *c, const struct wharf_json *list,
+    const struct wharf_json *of, const struct place *at)
 {
     if (!json_is(list, JSON_ARRAY) || (!of && !list->count)) {
         opt_problem(c, at, "this is an array of merge, overwrite and delete");
@@ -45,10 +46,12 @@ static void check_match(struct compile *c, const struct wharf_json *match, const
 {
     if (match && !json_is(match, JSON_OBJECT))
         opt_problem(c, at, "this is an object of keys to names of filters");
-    for (const struct wharf_json *m = json_is(match, JSON_OBJECT) ? match->child : NULL; m; m = m->next) {
+    for (const struct wharf_json *m = json_is(match, JSON_OBJECT) ? match->child : NULL; m;
+         m = m->next) {
         const struct filter *f = json_is(m, JSON_STRING) ? definition_filter(c->d, m->text) : NULL;
 
-        if (!f || f->child || (f->type != FILTER_TEXT && f->type != FILTER_ID && f->type != FILTER_ARRAY))
+        if (!f || f->child ||
+            (f->type != FILTER_TEXT && f->type != FILTER_ID && f->type != FILTER_ARRAY))
             opt_member_problem(c, at, m->key.p, "this names a filter of texts or ids");
         find_field(c, at, m->key.p);
     }
@@ -70,11 +73,13 @@ static void check_keys(struct compile *c, const struct wharf_json *x, const stru
     }
 }
 
-static void check_compare(struct compile *c, const struct wharf_json *compare, const struct place *at)
+static void check_compare(
+    struct compile *c, const struct wharf_json *compare, const struct place *at)
 {
     if (compare && !json_is(compare, JSON_OBJECT))
         opt_problem(c, at, "this is an object of fields to fold, phone or code");
-    for (const struct wharf_json *m = json_is(compare, JSON_OBJECT) ? compare->child : NULL; m; m = m->next) {
+    for (const struct wharf_json *m = json_is(compare, JSON_OBJECT) ? compare->child : NULL; m;
+         m = m->next) {
         find_field(c, at, m->key.p);
         if (!json_is(m, JSON_STRING) ||
             !(str_eqz(m->text, "fold") || str_eqz(m->text, "phone") || str_eqz(m->text, "code")))
@@ -105,7 +110,8 @@ static void check_names(struct compile *c, const struct wharf_json *x, const str
 
     if (names && !json_is(names, JSON_OBJECT))
         opt_problem(c, &at, "this is an object of paths to {of} or {by}");
-    for (const struct wharf_json *m = json_is(names, JSON_OBJECT) ? names->child : NULL; m; m = m->next) {
+    for (const struct wharf_json *m = json_is(names, JSON_OBJECT) ? names->child : NULL; m;
+         m = m->next) {
         struct place m_at = place_key(&at, m->key);
         const struct wharf_json *where = json_get(m, "where");
 
@@ -122,11 +128,12 @@ static void check_names(struct compile *c, const struct wharf_json *x, const str
 
 void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
-    static const char *const keys[] = {"actions", "filters", "need_id", "match_by", "duplicates", "compare", "keep",
-        "group", "own_shape", "unordered", "columns", "names", NULL};
+    static const char *const keys[] = {"actions", "filters", "need_id", "match_by", "duplicates",
+        "compare", "keep", "group", "own_shape", "unordered", "columns", "names", NULL};
     const struct wharf_json *batch = json_get(x, "batch"), *actions = json_get(batch, "actions");
     struct place at = place_key(up, WHARF_S("batch")), a_at = place_key(&at, WHARF_S("actions")),
-                 m_at = place_key(&at, WHARF_S("match_by")), c_at = place_key(&at, WHARF_S("compare"));
+                 m_at = place_key(&at, WHARF_S("match_by")),
+                 c_at = place_key(&at, WHARF_S("compare"));
     const char *const *keep;
     size_t n;
 

@@ -1,9 +1,9 @@
-/* check.c - applies compiled schemas to values, see schema.h. Leaves to others: compiling (schema.c), the words
- * (say.c).
+/* check.c - applies compiled schemas to values, see schema.h. Leaves to others: compiling
+ * (schema.c), the words (say.c).
  *
- * Every problem is found and told. Alternatives (anyOf, oneOf) are first tried in silence; when none fits, the
- * problems of the one that came nearest are told, because "matches none of 3 schemas" helps nobody.
- */
+ * Every problem is found and told. Alternatives (anyOf, oneOf) are first tried in silence; when
+ * none fits, the problems of the one that came nearest are told, because "matches none of 3
+ * schemas" helps nobody. */
 #include "schema/check.h"
 
 #include <stdlib.h>
@@ -13,10 +13,10 @@
 
 enum { FEW_ITEMS = 16, MANY_MEMBERS = 64 };
 
-static bool check(
-    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at, bool whole);
+static bool check(struct check *c, const struct schema *s, const struct wharf_json *v,
+    const struct place *at, bool whole);
 
-/* ---- work ---------------------------------------------------------------------------------------------------------- */
+/* ---- work ---- */
 
 /* Spends steps of the work that is allowed. Returns false when there is no more; the value counts
  * as refused, and nothing is told. */
@@ -47,7 +47,7 @@ static uint64_t work_of(const struct schema *s, const struct wharf_json *v)
     return steps;
 }
 
-/* ---- single values ----------------------------------------------------------------------------------------------- */
+/* ---- single values ---- */
 
 static bool has_type(const struct schema *s, const struct wharf_json *v)
 {
@@ -64,7 +64,8 @@ static bool is_member(const struct wharf_json *members, const struct wharf_json 
     return false;
 }
 
-static bool check_value(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool check_value(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (s->never)
         return say(c, at, "unknown", "%s is not allowed here");
@@ -77,7 +78,8 @@ static bool check_value(struct check *c, const struct schema *s, const struct wh
     return true;
 }
 
-static bool check_number(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool check_number(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     bool ok = true;
 
@@ -94,7 +96,8 @@ static bool check_number(struct check *c, const struct schema *s, const struct w
     return ok;
 }
 
-static bool check_string(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool check_string(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     bool ok = true;
 
@@ -117,7 +120,7 @@ static bool check_string(struct check *c, const struct schema *s, const struct w
     return ok;
 }
 
-/* ---- arrays ------------------------------------------------------------------------------------------------------ */
+/* ---- arrays ---- */
 
 /* An item by its hash; equal items have equal hashes. */
 struct hashed {
@@ -187,7 +190,8 @@ static bool check_unique(struct check *c, const struct wharf_json *v, const stru
     return ok;
 }
 
-static bool check_array(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool check_array(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct check inside = *c;
     size_t index = 0;
@@ -212,7 +216,7 @@ static bool check_array(struct check *c, const struct schema *s, const struct wh
     return ok;
 }
 
-/* ---- objects ----------------------------------------------------------------------------------------------------- */
+/* ---- objects ---- */
 
 const struct schema *schema_property(const struct schema *s, wharf_str key)
 {
@@ -262,7 +266,8 @@ static bool knows(const struct schema *s, wharf_str key)
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         if (parts[i] && knows(parts[i], key))
             return true;
-    return list_knows(&s->all_of, key) || list_knows(&s->any_of, key) || list_knows(&s->one_of, key);
+    return list_knows(&s->all_of, key) || list_knows(&s->any_of, key) ||
+           list_knows(&s->one_of, key);
 }
 
 static bool check_properties(
@@ -295,8 +300,8 @@ static bool check_properties(
 }
 
 /* Checks patternProperties, additionalProperties, propertyNames and unknown members. */
-static bool check_member(
-    struct check *c, const struct schema *s, const struct wharf_json *m, const struct place *at, bool strict)
+static bool check_member(struct check *c, const struct schema *s, const struct wharf_json *m,
+    const struct place *at, bool strict)
 {
     struct place inner = place_key(at, m->key);
     bool found = schema_property(s, m->key) != NULL, ok = true;
@@ -331,8 +336,8 @@ static bool check_member(
     return ok;
 }
 
-static bool check_object(
-    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at, bool whole)
+static bool check_object(struct check *c, const struct schema *s, const struct wharf_json *v,
+    const struct place *at, bool whole)
 {
     bool strict = whole && (c->flags & SCHEMA_STRICT) && !s->open;
     bool ok = true;
@@ -351,7 +356,7 @@ static bool check_object(
     return ok;
 }
 
-/* ---- combinations ------------------------------------------------------------------------------------------------ */
+/* ---- combinations ---- */
 
 struct tally {
     size_t problems;
@@ -369,7 +374,8 @@ static void count_problem(void *arg, wharf_str path, const char *rule, wharf_str
 }
 
 /* Measures how far v is from s: 0 fits; otherwise larger is farther. */
-static size_t distance(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static size_t distance(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct arena_mark mark = arena_mark(c->arena);
     struct tally t = {.base = place_path(c->arena, c->base, at).n};
@@ -386,7 +392,8 @@ static size_t distance(struct check *c, const struct schema *s, const struct wha
     return ok ? 0 : t.problems + (t.at_place ? 100000 : 0);
 }
 
-static bool fits(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool fits(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct check quiet = *c;
 
@@ -395,8 +402,8 @@ static bool fits(struct check *c, const struct schema *s, const struct wharf_jso
 }
 
 /* Tells, when none fits, the problems of the nearest, if one is nearer than all others. */
-static bool say_none(
-    struct check *c, const struct schema_list *list, const struct wharf_json *v, const struct place *at)
+static bool say_none(struct check *c, const struct schema_list *list, const struct wharf_json *v,
+    const struct place *at)
 {
     size_t best = SIZE_MAX, nearest = 0;
     bool alone = false;
@@ -417,7 +424,8 @@ static bool say_none(
     return say_kinds(c, at, list);
 }
 
-static bool check_choices(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool check_choices(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     size_t any = 0, one = 0;
     bool ok = true;
@@ -431,11 +439,13 @@ static bool check_choices(struct check *c, const struct schema *s, const struct 
     if (s->one_of.n && one == 0)
         ok = say_none(c, &s->one_of, v, at) && ok;
     if (one > 1)
-        ok = say(c, at, "format", "%s fits more than one of the forms it may have; send only what one of them needs");
+        ok = say(c, at, "format",
+            "%s fits more than one of the forms it may have; send only what one of them needs");
     return ok;
 }
 
-static bool check_combined(struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
+static bool check_combined(
+    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     bool ok = true;
 
@@ -458,8 +468,8 @@ static bool check_combined(struct check *c, const struct schema *s, const struct
 }
 
 /* Checks v. whole: v is looked at for the first time, not again through a combination. */
-static bool check(
-    struct check *c, const struct schema *s, const struct wharf_json *v, const struct place *at, bool whole)
+static bool check(struct check *c, const struct schema *s, const struct wharf_json *v,
+    const struct place *at, bool whole)
 {
     bool ok = true;
 
@@ -486,18 +496,19 @@ int64_t schema_max_items(const struct schema *s)
     return s ? s->max_items : INT64_MAX;
 }
 
-bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base, uint32_t flags,
-    struct arena *a, schema_problem_fn *fn, void *arg)
+bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base,
+    uint32_t flags, struct arena *a, schema_problem_fn *fn, void *arg)
 {
     size_t told = 0;
-    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags, .told = &told};
+    struct check c = {
+        .arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags, .told = &told};
     struct place root = {0};
 
     return check(&c, s, v, &root, true);
 }
 
-bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base, int64_t *left,
-    struct arena *a, schema_problem_fn *fn, void *arg)
+bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base,
+    int64_t *left, struct arena *a, schema_problem_fn *fn, void *arg)
 {
     size_t told = 0;
     struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .left = left, .told = &told};

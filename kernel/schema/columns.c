@@ -1,4 +1,5 @@
-/* columns.c - what a row is read with: the system columns first, then the columns of the fields, in order. */
+/* columns.c - what a row is read with: the system columns first, then the columns of the fields,
+ * in order. */
 #include "schema/compile.h"
 #include "util/str.h"
 
@@ -53,8 +54,8 @@ void columns_compile(struct compile *c, struct field *fields)
     size_t n = COL_SYSTEM_COUNT;
 
     for (int i = 0; i < COL_SYSTEM_COUNT; i++)
-        columns[i] = (struct column){
-            SYSTEM[i].name, arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, SYSTEM[i].store, NULL};
+        columns[i] = (struct column){SYSTEM[i].name,
+            arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, SYSTEM[i].store, NULL};
     for (size_t i = 0; i < d->n_fields; i++) {
         struct field *f = &fields[i];
         size_t place = n;
@@ -65,13 +66,16 @@ void columns_compile(struct compile *c, struct field *fields)
             if (!strcmp(columns[k].name, f->column))
                 place = k;
         if (place < COL_SYSTEM_COUNT && f->store != SYSTEM[place].store)
-            opt_member_problem(c, &at, f->name, "the system column %s holds another type", f->column_name);
-        if (place < n && columns[place].field)
             opt_member_problem(
-                c, &at, f->name, "the column %s belongs to \"%s\" already", f->column_name, columns[place].field->name);
+                c, &at, f->name, "the system column %s holds another type", f->column_name);
+        if (place < n && columns[place].field)
+            opt_member_problem(c, &at, f->name, "the column %s belongs to \"%s\" already",
+                f->column_name, columns[place].field->name);
         columns[place] = (struct column){f->column,
-            f->expression ? f->expression
-                          : arena_printf(c->arena, f->read ? "(%s)" : "t.%s", f->read ? f->read : f->column).p,
+            f->expression
+                ? f->expression
+                : arena_printf(c->arena, f->read ? "(%s)" : "t.%s", f->read ? f->read : f->column)
+                      .p,
             f->store, f};
         f->select = (int16_t)place;
         if (place < COL_SYSTEM_COUNT)

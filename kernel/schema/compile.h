@@ -4,7 +4,8 @@
 
 #include "schema/options.h"
 
-/* PostgreSQL's json_build_object() takes 100 arguments: a name and a value per field, and a pair for the engine. */
+/* PostgreSQL's json_build_object() takes 100 arguments: a name and a value per field, and a pair
+ * for the engine. */
 enum { OBJECT_FIELDS_MAX = 48 };
 
 struct field_list {
@@ -17,12 +18,14 @@ struct field_list {
 struct field_list fields_compile(
     struct compile *c, const struct wharf_json *schema, const struct place *at, bool child);
 /* Reads what a children field says of its rows (field_children.c). */
-void field_children(struct compile *c, struct field *f, const struct wharf_json *x, const struct place *at);
+void field_children(
+    struct compile *c, struct field *f, const struct wharf_json *x, const struct place *at);
 /* Checks that f->default_value is a value that the field takes. */
 void field_default(struct compile *c, const struct field *f, const struct place *at);
 /* Returns the filter that fits a field's store; FILTER_NONE when there is none. */
 enum filter_type field_filter_type(const struct field *f);
-const struct field *fields_find(const struct field *fields, size_t n, const char *name); /* or NULL */
+/* Finds a field by its name; NULL when there is none. */
+const struct field *fields_find(const struct field *fields, size_t n, const char *name);
 
 /* Finds the field of the resource that the member names. Returns NULL after a problem. */
 const struct field *opt_field(

@@ -1,7 +1,8 @@
-/* definition.c - compiles a resource's definition (docs/definitions.md 'The resource'). See definition.h.
+/* definition.c - compiles a resource's definition (docs/definitions.md 'The resource'). See
+ * definition.h.
  *
- * Leaves to others: the properties (field.c, field_children.c), columns (columns.c), the list (lists.c).
- */
+ * Leaves to others: the properties (field.c, field_children.c), columns (columns.c), the list
+ * (lists.c). */
 #include "schema/definition.h"
 
 #include <stdlib.h>
@@ -15,7 +16,7 @@ static const char *const NAME_WORDS = "a name of lower-case letters, digits and 
 static const char *const AREA_SHAPE = "^[a-z][a-z0-9_]{1,31}$";
 static const char *const CODE_SHAPE = "^[a-z0-9_]+([.:][a-z0-9_]+)*$";
 
-/* ---- where it lives: path, table, ids ---------------------------------------------------------------------------- */
+/* ---- where it lives: path, table, ids ---- */
 
 /* Checks "/v1/locations/:location/layouts": words and parameters. Every parameter must be the
  * parent's. */
@@ -24,13 +25,15 @@ static void check_path(struct compile *c, const char *path, const struct place *
     static const char *const shape = "^/v[01](/[a-z][a-z0-9-]*|/:[a-z][a-z0-9_]*)+$";
     const char *colon = strchr(path, ':');
 
-    opt_shape(c, at, "collection", path, shape, "a path like /v1/dock-doors or /v1/locations/:location/layouts");
+    opt_shape(c, at, "collection", path, shape,
+        "a path like /v1/dock-doors or /v1/locations/:location/layouts");
     for (; colon; colon = strchr(colon + 1, ':')) {
         size_t n = strcspn(colon, "/");
         const char *param = c->d->parent_param;
 
         if (!param || strlen(param) != n || memcmp(param, colon, n) != 0)
-            opt_member_problem(c, at, "collection", "%.*s is not the parameter of a parent", (int)n, colon);
+            opt_member_problem(
+                c, at, "collection", "%.*s is not the parameter of a parent", (int)n, colon);
     }
 }
 
@@ -57,7 +60,8 @@ static void read_parent(struct compile *c, const struct wharf_json *x, const str
     if (f && !json_get(json_get(f->json, "x-wharf"), "write"))
         f->write = 0;
     if (f && f->required)
-        opt_member_problem(c, &p_at, "field", "the parent's field comes from the path, it can't be required");
+        opt_member_problem(
+            c, &p_at, "field", "the parent's field comes from the path, it can't be required");
 }
 
 static void read_ids(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -66,8 +70,8 @@ static void read_ids(struct compile *c, const struct wharf_json *x, const struct
     const char *pattern = opt_text(c, x, at, "id_pattern", NULL), *error;
 
     d->id_prefix = opt_need(c, x, at, "prefix");
-    opt_shape(
-        c, at, "prefix", d->id_prefix, "^[a-z][a-z0-9_]{0,23}$", "a short name of lower-case letters, digits and _");
+    opt_shape(c, at, "prefix", d->id_prefix, "^[a-z][a-z0-9_]{0,23}$",
+        "a short name of lower-case letters, digits and _");
     d->id_param = opt_text(c, x, at, "id_param", "id");
     opt_shape(c, at, "id_param", d->id_param, NAME_SHAPE, NAME_WORDS);
     if (!pattern)
@@ -86,16 +90,20 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     d->table_name = opt_need(c, x, at, "table");
     opt_shape(c, at, "table", d->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
-    /* Those of the server's tables that a module may serve are known to the database (resource/table_check.c). */
+    /* Those of the server's tables that a module may serve are known to the database
+     * (resource/table_check.c). */
     if (*d->table_name && strncmp(d->table_name, "wharf.", 6) != 0 &&
         (strncmp(d->table_name, c->plugin, n) != 0 || d->table_name[n] != '.'))
-        opt_member_problem(c, at, "table", "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
+        opt_member_problem(c, at, "table",
+            "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
     d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
     d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
     d->creates_per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
-    d->creates_burst = opt_int(c, x, at, "creates_burst", d->creates_per_second, d->creates_per_second, 1000000);
+    d->creates_burst = opt_int(
+        c, x, at, "creates_burst", d->creates_per_second, d->creates_per_second, 1000000);
     if (d->creates_per_minute && d->creates_per_second)
-        opt_member_problem(c, at, "creates_per_second", "a resource has this or creates_per_minute");
+        opt_member_problem(
+            c, at, "creates_per_second", "a resource has this or creates_per_minute");
     d->large_body = opt_bool(c, x, at, "large_body", false);
     d->partitioned = opt_bool(c, x, at, "partitioned", false);
     d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
@@ -107,8 +115,8 @@ static void read_ops(struct compile *c, const struct wharf_json *x, const struct
     static const struct {
         const char *name;
         uint32_t bit;
-    } ops[] = {{"create", OP_CREATE}, {"list", OP_LIST}, {"retrieve", OP_RETRIEVE}, {"update", OP_UPDATE},
-        {"delete", OP_DELETE}};
+    } ops[] = {{"create", OP_CREATE}, {"list", OP_LIST}, {"retrieve", OP_RETRIEVE},
+        {"update", OP_UPDATE}, {"delete", OP_DELETE}};
     size_t n;
     const char *const *names = opt_texts(c, x, at, "ops", &n);
 
@@ -119,13 +127,14 @@ static void read_ops(struct compile *c, const struct wharf_json *x, const struct
         while (k < sizeof(ops) / sizeof(*ops) && strcmp(names[i], ops[k].name) != 0)
             k++;
         if (k == sizeof(ops) / sizeof(*ops))
-            opt_member_problem(c, at, "ops", "\"%s\" is none of create, list, retrieve, update, delete", names[i]);
+            opt_member_problem(
+                c, at, "ops", "\"%s\" is none of create, list, retrieve, update, delete", names[i]);
         else
             c->d->ops |= ops[k].bit;
     }
 }
 
-/* ---- who sees it ------------------------------------------------------------------------------------------------- */
+/* ---- who sees it ---- */
 
 static void read_location(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
@@ -141,19 +150,21 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
     c->d->location = find_field(c, &l_at, name);
     if (opt_word(c, x, at, "location_rule", rules, 0)) {
         if (c->d->location && c->d->location->store != STORE_JSON)
-            opt_problem(c, &l_at, "with \"location_rule\": \"every\" this names a column of \"store\": \"json\"");
+            opt_problem(c, &l_at,
+                "with \"location_rule\": \"every\" this names a column of \"store\": \"json\"");
         return;
     }
-    if (c->d->location &&
-        (!c->d->location->ref || (c->d->location->store != STORE_TEXT && c->d->location->store != STORE_ARRAY)))
+    if (c->d->location && (!c->d->location->ref || (c->d->location->store != STORE_TEXT &&
+                                                       c->d->location->store != STORE_ARRAY)))
         opt_problem(c, &l_at,
-            "the field that carries the location, or the set of them, needs \"ref\": the resource whose rows are "
-            "locations");
+            "the field that carries the location, or the set of them, needs \"ref\": the resource "
+            "whose rows are locations");
 }
 
 static void read_audience(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"all", "users", "device", "through", "of", "locations", NULL};
+    static const char *const keys[] = {
+        "all", "users", "device", "through", "of", "locations", NULL};
     const struct wharf_json *audience = json_get(x, "audience");
     struct place a_at = place_key(at, WHARF_S("audience"));
     struct definition *d = c->d;
@@ -165,7 +176,8 @@ static void read_audience(struct compile *c, const struct wharf_json *x, const s
         d->audience.of_name = opt_need(c, audience, &a_at, "of");
         d->audience.whole = opt_bool(c, audience, &a_at, "locations", false);
         if (d->audience.through->store != STORE_TEXT)
-            opt_member_problem(c, &a_at, "through", "this names a text column with the id of a row of \"of\"");
+            opt_member_problem(
+                c, &a_at, "through", "this names a text column with the id of a row of \"of\"");
         return;
     }
     d->audience.all = opt_field(c, audience, &a_at, "all");
@@ -181,8 +193,8 @@ static void read_audience(struct compile *c, const struct wharf_json *x, const s
         opt_member_problem(c, &a_at, "users", "this is needed");
 }
 
-static const struct field *recorded_field(
-    struct compile *c, const struct wharf_json *v, const struct place *at, const char *key, bool need)
+static const struct field *recorded_field(struct compile *c, const struct wharf_json *v,
+    const struct place *at, const char *key, bool need)
 {
     const struct field *f = opt_field(c, v, at, key);
 
@@ -208,7 +220,8 @@ static void read_recorded(struct compile *c, const struct wharf_json *x, const s
     d->recorded.resource = recorded_field(c, v, &r_at, "resource", !d->recorded.areas);
 }
 
-/* Reads "holds": the rows hold data of other rows, for who reads those, and reaches all locations or brought them. */
+/* Reads "holds": the rows hold data of other rows, for who reads those, and reaches all
+ * locations or brought them. */
 static void read_holds(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"resource", "key", "fields", NULL};
@@ -224,7 +237,8 @@ static void read_holds(struct compile *c, const struct wharf_json *x, const stru
     d->holds.key = recorded_field(c, v, &h_at, "key", true);
     names = opt_texts(c, v, &h_at, "fields", &n);
     for (size_t i = 0; i < n; i++) {
-        struct field *f = (struct field *)find_field(c, &f_at, names[i]); /* compiled a moment ago, not shared yet */
+        /* compiled a moment ago, not shared yet */
+        struct field *f = (struct field *)find_field(c, &f_at, names[i]);
 
         if (!f)
             continue;
@@ -235,9 +249,10 @@ static void read_holds(struct compile *c, const struct wharf_json *x, const stru
     }
 }
 
-/* ---- what follows from writing it -------------------------------------------------------------------------------- */
+/* ---- what follows from writing it ---- */
 
-static void read_unique(struct compile *c, struct unique_rule *rule, const struct wharf_json *v, const struct place *at)
+static void read_unique(
+    struct compile *c, struct unique_rule *rule, const struct wharf_json *v, const struct place *at)
 {
     static const char *const keys[] = {"index", "error", "report", NULL};
     struct place r_at = place_key(at, WHARF_S("report"));
@@ -298,7 +313,8 @@ static const char *default_event(struct compile *c, const char *what)
     return arena_printf(c->arena, "%s.%s.%s", plugin, c->d->name, what).p;
 }
 
-static const char *event_name(struct compile *c, const struct wharf_json *v, const struct place *at, const char *what)
+static const char *event_name(
+    struct compile *c, const struct wharf_json *v, const struct place *at, const char *what)
 {
     const struct wharf_json *m = json_get(v, what);
     const char *name;
@@ -306,7 +322,8 @@ static const char *event_name(struct compile *c, const struct wharf_json *v, con
     if (json_is(m, JSON_BOOL) && !m->truth)
         return NULL;
     name = opt_text(c, v, at, what, default_event(c, what));
-    opt_shape(c, at, what, name, "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$", "an event name like door.created, or false");
+    opt_shape(c, at, what, name, "^[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+$",
+        "an event name like door.created, or false");
     return name;
 }
 
@@ -330,9 +347,11 @@ static void read_quiet(struct compile *c, const struct wharf_json *events, const
 
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"created", "updated", "deleted", "without", "quiet", "disable_webhooks", NULL};
+    static const char *const keys[] = {
+        "created", "updated", "deleted", "without", "quiet", "disable_webhooks", NULL};
     const struct wharf_json *events = json_get(x, "events");
-    struct place e_at = place_key(at, WHARF_S("events")), w_at = place_key(&e_at, WHARF_S("without"));
+    struct place e_at = place_key(at, WHARF_S("events")),
+                 w_at = place_key(&e_at, WHARF_S("without"));
     struct definition *d = c->d;
     const struct field **without;
     size_t n;
@@ -393,10 +412,11 @@ static void read_tree(struct compile *c, const struct wharf_json *x, const struc
         opt_problem(c, &at, "parent and names are text columns");
 }
 
-static void read_words(
-    struct compile *c, const struct wharf_json *json, const struct wharf_json *x, const struct place *at)
+static void read_words(struct compile *c, const struct wharf_json *json, const struct wharf_json *x,
+    const struct place *at)
 {
-    static const char *const views[] = {"retrieve", "list", NULL}, *const lives[] = {"no", "read", "write", NULL};
+    static const char *const views[] = {"retrieve", "list", NULL}, *const lives[] = {
+                                                                       "no", "read", "write", NULL};
     struct place root = {0};
     struct definition *d = c->d;
     char *plural;
@@ -413,22 +433,25 @@ static void read_words(
     d->links = opt_texts(c, x, at, "links", &d->n_links);
     d->params = opt_texts(c, x, at, "params", &n);
     d->scope = opt_need(c, x, at, "scope");
-    opt_shape(c, at, "scope", d->scope, AREA_SHAPE, "the name of an area: lower-case letters, digits and _");
+    opt_shape(c, at, "scope", d->scope, AREA_SHAPE,
+        "the name of an area: lower-case letters, digits and _");
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static void read_document(struct compile *c, const struct wharf_json *json)
 {
-    static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description", "examples", "type",
-        "required", "properties", "x-wharf", NULL};
-    static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix", "id_pattern", "table", "ops",
-        "scope", "location", "parent", "soft_delete", "unique", "list", "events", "log", "audience", "created_view",
-        "location_rule", "recorded", "deprecated", "links", "live", "own", "params", "partitioned", "retain",
-        "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural", "batch", "export",
-        "lua", "tree", "holds", NULL};
+    static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description",
+        "examples", "type", "required", "properties", "x-wharf", NULL};
+    static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix",
+        "id_pattern", "table", "ops", "scope", "location", "parent", "soft_delete", "unique",
+        "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
+        "deprecated", "links", "live", "own", "params", "partitioned", "retain",
+        "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
+        "batch", "export", "lua", "tree", "holds", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
-    struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")), l_at = place_key(&at, WHARF_S("list"));
+    struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")),
+                 l_at = place_key(&at, WHARF_S("list"));
     struct definition *d = c->d;
     struct field_list fields;
 

@@ -1,8 +1,9 @@
-/* definition.h - a resource's definition, compiled: everything the engine needs to know about a resource.
+/* definition.h - a resource's definition, compiled: everything the engine needs to know about a
+ * resource.
  *
- * The dialect is described in docs/definitions.md. Compiled once per process at start by definition_compile() (all problems
- * collected), read-only afterwards, [any] thread. Leaves to others: running it (resource/), lists (query/), documents (http/openapi).
- */
+ * The dialect is described in docs/definitions.md. Compiled once per process at start by
+ * definition_compile() (all problems collected), read-only afterwards, [any] thread. Leaves to
+ * others: running it (resource/), lists (query/), documents (http/openapi). */
 #ifndef WHARF_SCHEMA_DEFINITION_H
 #define WHARF_SCHEMA_DEFINITION_H
 
@@ -23,7 +24,9 @@ enum store {
 
 enum field_kind {
     FIELD_COLUMN, /* a column of the table */
-    FIELD_COMPUTED, /* filled by the compute hook, a page at a time; or an input: a value for hooks that is nowhere kept */
+    /* filled by the compute hook, a page at a time; or an input: a value for hooks that is
+     * nowhere kept */
+    FIELD_COMPUTED,
     FIELD_EMBED, /* another row's fields, by a ref field of this row */
     FIELD_CHILDREN, /* rows of a child table owned by this row */
 };
@@ -72,9 +75,11 @@ struct child_set { /* of FIELD_CHILDREN */
     const char *id_prefix; /* "" with uuid */
     bool uuid;
     bool soft_delete;
-    const struct field *fields; /* columns of the child, in the order of output; index counts within the child */
+    /* columns of the child, in the order of output; index counts within the child */
+    const struct field *fields;
     size_t n_fields;
-    const struct field *match[4]; /* sent items find live rows by the first of these they carry: id, then name */
+    /* sent items find live rows by the first of these they carry: id, then name */
+    const struct field *match[4];
     size_t n_match;
     const struct field *unique; /* unique among live rows of the parent (byte order), or NULL */
 };
@@ -87,28 +92,37 @@ struct field {
     wharf_str quoted; /* its name as a member's key: quoted, with the colon */
     const char *column; /* as SQL has it: "name", quoted unless it is a system column; or NULL */
     const char *column_name; /* the same without quotes, for who looks it up; or NULL */
-    const char *expression; /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
-    const char *read; /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
+    /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
+    const char *expression;
+    /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
+    const char *read;
     int16_t select; /* position in definition.columns, or -1 */
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
     const char *
-        ids_of; /* rows of this resource are named: a text is null for who does not see its row, a list empty for who does not see all; or NULL */
-    const char *include_flag; /* "include_print_jobs_count": shown when the request says so; or NULL */
+        /* rows of this resource are named: a text is null for who does not see its row, a list
+         * empty for who does not see all; or NULL */
+        ids_of;
+    /* "include_print_jobs_count": shown when the request says so; or NULL */
+    const char *include_flag;
     uint32_t always; /* with include_flag: where it is shown without being asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
     bool writers; /* shown only to who may write the resource, and to nobody in events */
     bool held; /* holds data of other rows, see holds of struct definition */
-    bool trim, fold, secret, merge; /* merge: objects are merged by key on update instead of replaced */
+    /* merge: objects are merged by key on update instead of replaced */
+    bool trim, fold, secret, merge;
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
     bool
-        fresh; /* made for one answer (signed links): never kept in events, and made anew when an answer is given again */
+        /* made for one answer (signed links): never kept in events, and made anew when an answer
+         * is given again */
+        fresh;
     enum blank_rule on_null, on_empty;
     const char *ref; /* resource its value (or each element) points to, or NULL */
-    const char *const *show; /* an array with ref is shown as objects of these fields of the rows; NULL: as ids */
+    /* an array with ref is shown as objects of these fields of the rows; NULL: as ids */
+    const char *const *show;
     size_t n_show;
     const struct field *embed_from; /* FIELD_EMBED: the ref field */
     const char *const *embed_fields; /* names shown of the other row */
@@ -118,7 +132,8 @@ struct field {
     const char *const *members; /* enum members, for filters and OpenAPI */
     size_t n_members;
     const struct schema *schema; /* of one value; null and "" were handled before */
-    const struct schema *element; /* set_input: of a list of ids to add or remove, without the array's own limits */
+    /* set_input: of a list of ids to add or remove, without the array's own limits */
+    const struct schema *element;
     const struct wharf_json *json; /* the property as written */
     const struct wharf_json *default_value; /* or NULL */
 };
@@ -134,14 +149,20 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const char *strip; /* accepted and dropped prefix of members: "page_size_", or NULL */
     const char *id_prefix; /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
     bool lenient; /* array: values that are no members ask for nothing instead of being refused */
-    const struct field *otherwise; /* many-bool of a row: the column for "some: false"; NULL: of child rows */
-    const struct definition *tree; /* FILTER_TREE: the resource it points to; NULL: its module is not there */
-    const struct field *others[3]; /* ids: columns that may match as well as field; NULL behind the last */
-    const struct definition *names; /* whose rows the values name, when these may be hidden; NULL: they are not */
+    /* many-bool of a row: the column for "some: false"; NULL: of child rows */
+    const struct field *otherwise;
+    /* FILTER_TREE: the resource it points to; NULL: its module is not there */
+    const struct definition *tree;
+    /* ids: columns that may match as well as field; NULL behind the last */
+    const struct field *others[3];
+    /* whose rows the values name, when these may be hidden; NULL: they are not */
+    const struct definition *names;
 };
 
 struct
-    assumed { /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No value: only "all" */
+    /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it.
+     * No value: only "all" */
+    assumed {
     const struct filter *filter;
     const char *value;
 };
@@ -185,9 +206,11 @@ struct definition {
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
     const char *plugin;
     uint64_t hash;
-    const char *collection; /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
+    /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
+    const char *collection;
     const char *id_param; /* "station_id" */
-    const char *own_word, *own_path; /* "org", "/v1/org": other names of the organization's own row; or NULL */
+    /* "org", "/v1/org": other names of the organization's own row; or NULL */
+    const char *own_word, *own_path;
     const char *id_prefix;
     const struct pattern *id_pattern; /* ids given by clients, or NULL */
     const char *table; /* as SQL has it, quoted: "stations"."print_station" */
@@ -198,15 +221,19 @@ struct definition {
     bool large_body; /* create takes 64 MiB */
     const char *scope; /* area */
     const struct field *
-        location; /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for every location */
+        /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands
+         * for every location */
+        location;
     bool is_location; /* "location": "self": each row is a location; location is NULL */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
-    const struct field *tree_parent, *tree_names; /* a tree: the parent's id, the names from the root down; or NULL */
+    /* a tree: the parent's id, the names from the root down; or NULL */
+    const struct field *tree_parent, *tree_names;
     bool soft_delete;
     bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
     enum retain_rule retain;
-    enum live_rule live; /* rows are of the live organization, for test keys too (docs/decisions.md 10) */
+    /* rows are of the live organization, for test keys too (docs/decisions.md 10) */
+    enum live_rule live;
     const struct field *fields; /* in the order of output */
     size_t n_fields;
     const struct column *columns;
@@ -218,7 +245,8 @@ struct definition {
         bool all_word, count_exact, similar;
         const struct field *order;
         bool descending;
-        const char *const *errors_named, *const *errors_unnamed; /* list.errors: ended by NULL, or NULL */
+        /* list.errors: ended by NULL, or NULL */
+        const char *const *errors_named, *const *errors_unnamed;
         const char *const *former; /* parameters that no longer exist: refused, not ignored */
         size_t n_former;
         const struct field *const *cache; /* columns of the short list (?cache=1), or none */
@@ -228,7 +256,8 @@ struct definition {
     size_t n_sorts;
     const struct field *const *searches; /* own text columns and text columns of children */
     size_t n_searches;
-    const struct hit_place *told; /* where hits are told of, when the searched columns are not to be named */
+    /* where hits are told of, when the searched columns are not to be named */
+    const struct hit_place *told;
     size_t n_told;
     const struct filter *filters;
     size_t n_filters;
@@ -238,7 +267,8 @@ struct definition {
     bool disable_webhooks; /* bodies may say "disable_webhooks": true */
     const struct field *const *event_without;
     size_t n_event_without;
-    const struct field *const *event_quiet; /* their change alone is not told by the updated event */
+    /* their change alone is not told by the updated event */
+    const struct field *const *event_quiet;
     size_t n_event_quiet;
     bool log, has_fresh;
     struct {
@@ -248,25 +278,34 @@ struct definition {
         bool whole; /* its locations count, too */
         const struct definition *of; /* its definition, set when all are there */
     } audience; /* NULL members: no audience */
-    struct { /* of records that tell of other resources' rows (identity/seen.h): audience NULL: it is none */
-        const struct field *locations, *audience; /* as in struct seen_by; locations NULL: reach says it */
+    /* of records that tell of other resources' rows (identity/seen.h): audience NULL: it is none */
+    struct {
+        /* as in struct seen_by; locations NULL: reach says it */
+        const struct field *locations, *audience;
         const struct field *resource; /* the name of the row's resource; or NULL */
         const struct field *areas; /* of requests: the areas that were needed; or NULL */
         const struct field *
-            reach; /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that there are */
+            /* of requests: the locations of their key, all of which a reader has to reach; NULL:
+             * all that there are */
+            reach;
     } recorded;
-    struct { /* of rows that hold data of rows of other resources, in the fields with held: null for who may not see what they hold */
-        const struct field *resource, *key; /* whose data they are; the key that brought them. NULL: it holds none */
+    /* of rows that hold data of rows of other resources, in the fields with held: null for who
+     * may not see what they hold */
+    struct {
+        /* whose data they are; the key that brought them. NULL: it holds none */
+        const struct field *resource, *key;
     } holds;
     uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */
     size_t n_links;
-    const char *const *params; /* query parameters that rules of the resource read, ended by NULL; or NULL */
+    /* query parameters that rules of the resource read, ended by NULL; or NULL */
+    const char *const *params;
     const struct wharf_json *json; /* the whole text, parsed */
     struct arena *arena;
 };
 
-/* Compiles text. NULL when there are problems; each is told through fn (path = place in the definition). */
+/* Compiles text. NULL when there are problems; each is told through fn (path = place in the
+ * definition). */
 const struct definition *definition_compile(
     struct arena *a, const char *plugin, wharf_str text, schema_problem_fn *fn, void *arg);
 /* Returns FNV-1a 64 over the compact form of the text: the same in wharf-gen and in the server. */

@@ -1,7 +1,7 @@
 /* field.c - compiles the properties of a definition into fields (docs/definitions.md 'A property').
  *
- * Leaves to others: rows of child tables (field_children.c), columns (columns.c), the list's parameters (lists.c).
- */
+ * Leaves to others: rows of child tables (field_children.c), columns (columns.c), the list's
+ * parameters (lists.c). */
 #include "schema/compile.h"
 #include "util/str.h"
 
@@ -9,9 +9,9 @@ enum { PRECISION_MAX = 38, PRECISION = 15, SCALE = 4 };
 
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
-static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null", "empty", "trim", "fold",
-    "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show", "filter", "sort", "in", "log", "embed",
-    "children", "since", "deprecated", "contributed", NULL};
+static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null",
+    "empty", "trim", "fold", "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show",
+    "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", "contributed", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;
@@ -28,13 +28,15 @@ const struct field *fields_find(const struct field *fields, size_t n, const char
     return NULL;
 }
 
-/* ---- plain schemas ----------------------------------------------------------------------------------------------- */
+/* ---- plain schemas ---- */
 
 static void plain(struct compile *c, const struct wharf_json *schema, const struct place *at);
 
-static void plain_members(struct compile *c, const struct wharf_json *schemas, const struct place *at)
+static void plain_members(
+    struct compile *c, const struct wharf_json *schemas, const struct place *at)
 {
-    for (const struct wharf_json *m = json_is(schemas, JSON_OBJECT) ? schemas->child : NULL; m; m = m->next) {
+    for (const struct wharf_json *m = json_is(schemas, JSON_OBJECT) ? schemas->child : NULL; m;
+         m = m->next) {
         struct place inner = place_key(at, m->key);
 
         plain(c, m, &inner);
@@ -45,23 +47,25 @@ static void plain_members(struct compile *c, const struct wharf_json *schemas, c
  * which the rest is derived. */
 static void plain(struct compile *c, const struct wharf_json *schema, const struct place *at)
 {
-    static const char *const not_here[] = {"oneOf", "anyOf", "allOf", "not", "if", "then", "else", "$ref", "$defs"};
+    static const char *const not_here[] = {
+        "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "$ref", "$defs"};
     static const char *const one[] = {"items", "additionalProperties", "propertyNames"};
 
     if (!json_is(schema, JSON_OBJECT))
         return;
     for (size_t i = 0; i < sizeof(not_here) / sizeof(*not_here); i++)
         if (json_get(schema, not_here[i]))
-            opt_member_problem(
-                c, at, not_here[i], "definitions are plain; combinations and $ref are for the bodies of routes");
+            opt_member_problem(c, at, not_here[i],
+                "definitions are plain; combinations and $ref are for the bodies of routes");
     for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++) {
         struct place inner = place_key(at, str_z(one[i]));
 
         plain(c, json_get(schema, one[i]), &inner);
     }
-    plain_members(c, json_get(schema, "properties"), &(struct place){.up = at, .key = WHARF_S("properties")});
     plain_members(
-        c, json_get(schema, "patternProperties"), &(struct place){.up = at, .key = WHARF_S("patternProperties")});
+        c, json_get(schema, "properties"), &(struct place){.up = at, .key = WHARF_S("properties")});
+    plain_members(c, json_get(schema, "patternProperties"),
+        &(struct place){.up = at, .key = WHARF_S("patternProperties")});
 }
 
 struct nested { /* problems of a schema inside a definition */
@@ -74,11 +78,14 @@ static void tell_nested(void *arg, wharf_str path, const char *rule, wharf_str m
     struct nested *n = arg;
 
     n->c->failed = true;
-    n->c->fn(n->c->arg, arena_printf(n->c->arena, "%s%s", place_pointer(n->c->arena, n->at).p, path.p), rule, message);
+    n->c->fn(n->c->arg,
+        arena_printf(n->c->arena, "%s%s", place_pointer(n->c->arena, n->at).p, path.p), rule,
+        message);
 }
 
 /* Returns the array schema with nothing but its items, or without them. */
-static const struct wharf_json *part_of(struct compile *c, const struct wharf_json *json, bool items)
+static const struct wharf_json *part_of(
+    struct compile *c, const struct wharf_json *json, bool items)
 {
     struct wharf_json *copy = ARENA_NEW(c->arena, struct wharf_json), **tail = &copy->child;
 
@@ -99,21 +106,24 @@ static const struct wharf_json *part_of(struct compile *c, const struct wharf_js
  * array's. */
 static void read_schema(struct compile *c, struct field *f, const struct property *p)
 {
-    const struct wharf_json *json = f->kind == FIELD_CHILDREN ? part_of(c, p->json, false) : p->json;
+    const struct wharf_json *json = f->kind == FIELD_CHILDREN ? part_of(c, p->json, false)
+                                                              : p->json;
     struct nested n = {c, &p->at};
 
     plain(c, json, &p->at);
     f->json = p->json;
     f->schema = schema_compile_part(c->arena, c->document, json, tell_nested, &n);
     if (f->store == STORE_ARRAY && f->schema)
-        f->element = schema_compile_part(c->arena, c->document, part_of(c, p->json, true), tell_nested, &n);
+        f->element = schema_compile_part(
+            c->arena, c->document, part_of(c, p->json, true), tell_nested, &n);
 }
 
-/* ---- type and store ---------------------------------------------------------------------------------------------- */
+/* ---- type and store ---- */
 
 static void read_type(struct compile *c, struct field *f, struct property *p)
 {
-    const struct wharf_json *type = json_get(p->json, "type"), *one = json_is(type, JSON_ARRAY) ? type->child : type;
+    const struct wharf_json *type = json_get(p->json, "type"),
+                            *one = json_is(type, JSON_ARRAY) ? type->child : type;
     size_t n = 0;
 
     p->type = "";
@@ -144,7 +154,8 @@ static bool of_strings(const struct wharf_json *json)
 static void store_by_type(struct compile *c, struct field *f, const struct property *p)
 {
     if (is_type(p, "string"))
-        f->store = str_eqz(json_text_or(p->json, "format", ""), "date-time") ? STORE_TIME : STORE_TEXT;
+        f->store = str_eqz(json_text_or(p->json, "format", ""), "date-time") ? STORE_TIME
+                                                                             : STORE_TEXT;
     else if (is_type(p, "integer"))
         f->store = STORE_INT;
     else if (is_type(p, "number"))
@@ -156,8 +167,8 @@ static void store_by_type(struct compile *c, struct field *f, const struct prope
     else if (is_type(p, "array") || is_type(p, "object"))
         f->store = STORE_JSON;
     else
-        opt_member_problem(
-            c, &p->at, "type", "one type, with or without null, decides the column; several need \"store\": \"json\"");
+        opt_member_problem(c, &p->at, "type",
+            "one type, with or without null, decides the column; several need \"store\": \"json\"");
 }
 
 /* Reads "dec(15,4)". */
@@ -176,25 +187,30 @@ static bool read_decimal(struct field *f, const char *text)
         else
             numbers[n] = numbers[n] * 10 + (unsigned)(*s - '0');
     }
-    if (n != 1 || strcmp(s, ")") != 0 || numbers[0] < 1 || numbers[0] > PRECISION_MAX || numbers[1] > numbers[0])
+    if (n != 1 || strcmp(s, ")") != 0 || numbers[0] < 1 || numbers[0] > PRECISION_MAX ||
+        numbers[1] > numbers[0])
         return false;
     f->precision = (uint16_t)numbers[0];
     f->scale = (uint16_t)numbers[1];
     return true;
 }
 
-static void store_by_word(struct compile *c, struct field *f, const struct property *p, const char *word)
+static void store_by_word(
+    struct compile *c, struct field *f, const struct property *p, const char *word)
 {
     static const struct {
         const char *word, *type; /* type "": any */
         enum store store;
         enum field_kind kind;
-    } stores[] = {{"text", "string", STORE_TEXT, FIELD_COLUMN}, {"int", "integer", STORE_INT, FIELD_COLUMN},
-        {"bool", "boolean", STORE_BOOL, FIELD_COLUMN}, {"time", "string", STORE_TIME, FIELD_COLUMN},
-        {"json", "", STORE_JSON, FIELD_COLUMN}, {"array", "array", STORE_ARRAY, FIELD_COLUMN},
-        {"metadata", "object", STORE_METADATA, FIELD_COLUMN}, {"secret", "string", STORE_SECRET, FIELD_COLUMN},
+    } stores[] = {{"text", "string", STORE_TEXT, FIELD_COLUMN},
+        {"int", "integer", STORE_INT, FIELD_COLUMN}, {"bool", "boolean", STORE_BOOL, FIELD_COLUMN},
+        {"time", "string", STORE_TIME, FIELD_COLUMN}, {"json", "", STORE_JSON, FIELD_COLUMN},
+        {"array", "array", STORE_ARRAY, FIELD_COLUMN},
+        {"metadata", "object", STORE_METADATA, FIELD_COLUMN},
+        {"secret", "string", STORE_SECRET, FIELD_COLUMN},
         {"computed", "", STORE_NONE, FIELD_COMPUTED}, {"embed", "object", STORE_NONE, FIELD_EMBED},
-        {"children", "array", STORE_NONE, FIELD_CHILDREN}, {"input", "", STORE_NONE, FIELD_COMPUTED}};
+        {"children", "array", STORE_NONE, FIELD_CHILDREN},
+        {"input", "", STORE_NONE, FIELD_COMPUTED}};
 
     if (read_decimal(f, word)) {
         f->store = STORE_DEC;
@@ -208,14 +224,16 @@ static void store_by_word(struct compile *c, struct field *f, const struct prope
         f->store = stores[i].store;
         f->kind = stores[i].kind;
         if (*stores[i].type && !is_type(p, stores[i].type))
-            opt_member_problem(c, &p->x_at, "store", "%s needs \"type\": \"%s\"", word, stores[i].type);
+            opt_member_problem(
+                c, &p->x_at, "store", "%s needs \"type\": \"%s\"", word, stores[i].type);
         if (f->store == STORE_ARRAY && !of_strings(p->json))
-            opt_member_problem(c, &p->x_at, "store", "array is for items of \"type\": \"string\"; take json");
+            opt_member_problem(
+                c, &p->x_at, "store", "array is for items of \"type\": \"string\"; take json");
         return;
     }
     opt_member_problem(c, &p->x_at, "store",
-        "this is one of: text, int, dec(precision,scale), bool, time, json, array, metadata, secret, computed, embed, "
-        "children, input");
+        "this is one of: text, int, dec(precision,scale), bool, time, json, array, metadata, "
+        "secret, computed, embed, children, input");
 }
 
 /* Checks the name of a column: PostgreSQL has columns of its own in every table, and the engine
@@ -226,7 +244,8 @@ static void check_column_name(struct compile *c, const struct field *f, const st
 
     for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
         if (!strcmp(f->column_name, taken[i]))
-            opt_member_problem(c, &p->x_at, "column", "every table of PostgreSQL has a column %s of its own", taken[i]);
+            opt_member_problem(c, &p->x_at, "column",
+                "every table of PostgreSQL has a column %s of its own", taken[i]);
     if (!strncmp(f->column_name, "wharf_", 6))
         opt_member_problem(c, &p->x_at, "column", "names that begin with wharf_ are the server's");
 }
@@ -255,10 +274,10 @@ static void read_store(struct compile *c, struct field *f, const struct property
         f->store = STORE_JSON;
     if (f->store != STORE_DEC)
         f->precision = f->scale = 0;
-    if (p->child &&
-        (f->kind != FIELD_COLUMN || f->store == STORE_SECRET || json_get(p->x, "expression") || json_get(p->x, "read")))
-        opt_member_problem(
-            c, &p->x_at, "store", "the fields of child rows are columns that are neither secrets nor expressions");
+    if (p->child && (f->kind != FIELD_COLUMN || f->store == STORE_SECRET ||
+                        json_get(p->x, "expression") || json_get(p->x, "read")))
+        opt_member_problem(c, &p->x_at, "store",
+            "the fields of child rows are columns that are neither secrets nor expressions");
     if (f->kind == FIELD_COLUMN) {
         const char *expression = opt_text(c, p->x, &p->x_at, "expression", NULL);
 
@@ -268,13 +287,14 @@ static void read_store(struct compile *c, struct field *f, const struct property
         f->read = opt_text(c, p->x, &p->x_at, "read", NULL);
         opt_shape(c, &p->x_at, "column", f->column_name, NAME_SHAPE, NAME_WORDS);
         check_column_name(c, f, p);
-        f->column = is_system_column(f->column_name) ? f->column_name : opt_quoted(c, f->column_name);
+        f->column = is_system_column(f->column_name) ? f->column_name
+                                                     : opt_quoted(c, f->column_name);
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");
     }
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static bool is_system(const struct field *f, bool child)
 {
@@ -294,17 +314,18 @@ static void read_write(struct compile *c, struct field *f, const struct property
 {
     static const char *const words[] = {"both", "create", "update", "never", NULL};
     static const uint32_t bits[] = {OP_CREATE | OP_UPDATE, OP_CREATE, OP_UPDATE, 0};
-    bool fixed = is_system(f, p->child) || (f->kind == FIELD_COMPUTED && !f->input) || f->kind == FIELD_EMBED ||
-                 f->expression;
+    bool fixed = is_system(f, p->child) || (f->kind == FIELD_COMPUTED && !f->input) ||
+                 f->kind == FIELD_EMBED || f->expression;
     size_t word = opt_word(c, p->x, &p->x_at, "write", words, fixed ? 3 : 0);
 
     f->write = bits[word];
     if (fixed && f->write)
-        opt_member_problem(
-            c, &p->x_at, "write", "system, computed and embedded fields and expressions are never written by requests");
+        opt_member_problem(c, &p->x_at, "write",
+            "system, computed and embedded fields and expressions are never written by requests");
 }
 
-static enum blank_rule read_blank(struct compile *c, const struct field *f, const struct property *p, const char *key)
+static enum blank_rule read_blank(
+    struct compile *c, const struct field *f, const struct property *p, const char *key)
 {
     static const char *const words[] = {"clear", "ignore", "reject", "keep", NULL};
     bool clears = f->nullable || f->store == STORE_METADATA;
@@ -318,7 +339,8 @@ static enum blank_rule read_blank(struct compile *c, const struct field *f, cons
 }
 
 /* Reads a switch that only some stores have. */
-static bool read_switch(struct compile *c, const struct property *p, const char *key, bool allowed, const char *who)
+static bool read_switch(
+    struct compile *c, const struct property *p, const char *key, bool allowed, const char *who)
 {
     bool on = opt_bool(c, p->x, &p->x_at, key, false);
 
@@ -341,22 +363,25 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->writers = opt_bool(c, p->x, &p->x_at, "writers", false);
     f->ids_of = opt_text(c, p->x, &p->x_at, "ids_of", NULL);
     c->d->has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
-    f->merge = read_switch(c, p, "merge", f->store == STORE_JSON && is_type(p, "object"), "objects");
+    f->merge = read_switch(
+        c, p, "merge", f->store == STORE_JSON && is_type(p, "object"), "objects");
     f->set_input = read_switch(c, p, "set", f->store == STORE_ARRAY, "arrays of texts");
     f->ref = opt_text(c, p->x, &p->x_at, "ref", NULL);
     if (f->ref && !text && f->store != STORE_ARRAY)
         opt_member_problem(c, &p->x_at, "ref", "only texts and arrays of texts refer to rows");
     f->show = opt_texts(c, p->x, &p->x_at, "show", &f->n_show);
     if (f->n_show > OBJECT_FIELDS_MAX)
-        opt_member_problem(c, &p->x_at, "show", "at most %d fields are shown of other rows", OBJECT_FIELDS_MAX);
+        opt_member_problem(
+            c, &p->x_at, "show", "at most %d fields are shown of other rows", OBJECT_FIELDS_MAX);
     if (f->show && (f->store != STORE_ARRAY || !f->ref))
-        opt_member_problem(c, &p->x_at, "show", "only arrays with \"ref\" show fields of the rows they name");
+        opt_member_problem(
+            c, &p->x_at, "show", "only arrays with \"ref\" show fields of the rows they name");
     f->default_value = json_get(p->json, "default");
     if (f->default_value && !(f->write & OP_CREATE) && f->kind != FIELD_COLUMN)
         opt_member_problem(c, &p->at, "default", "only columns have this");
 }
 
-/* ---- showing, filtering ------------------------------------------------------------------------------------------ */
+/* ---- showing, filtering ---- */
 
 static void read_in(struct compile *c, struct field *f, const struct property *p)
 {
@@ -378,8 +403,8 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
         else if (!strncmp(words[i], "flag:include_", 13) && words[i][13] && !f->include_flag)
             f->include_flag = words[i] + 5;
         else
-            opt_member_problem(
-                c, &p->x_at, "in", "this names list, retrieve, created, search and at most one flag:include_<name>");
+            opt_member_problem(c, &p->x_at, "in",
+                "this names list, retrieve, created, search and at most one flag:include_<name>");
     }
     f->always = f->in;
     if (f->include_flag && !f->in)
@@ -391,7 +416,8 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
 /* Reads the texts of the enum, without null. There are none when a member is no text. */
 static void read_members(struct compile *c, struct field *f, const struct wharf_json *json)
 {
-    const struct wharf_json *list = json_get(f->store == STORE_ARRAY ? json_get(json, "items") : json, "enum");
+    const struct wharf_json *list = json_get(
+        f->store == STORE_ARRAY ? json_get(json, "items") : json, "enum");
     const char **members;
 
     if (!json_is(list, JSON_ARRAY))
@@ -435,7 +461,8 @@ enum filter_type field_filter_type(const struct field *f)
 }
 
 /* Reads `filter`: true, false, or "id" for a text that holds an id. */
-static void read_filter(struct compile *c, struct field *f, const struct property *p, int column, bool always)
+static void read_filter(
+    struct compile *c, struct field *f, const struct property *p, int column, bool always)
 {
     const struct wharf_json *v = json_get(p->x, "filter");
     bool id = json_is(v, JSON_STRING) && str_eqz(v->text, "id");
@@ -446,7 +473,8 @@ static void read_filter(struct compile *c, struct field *f, const struct propert
         return;
     if (f->input)
         opt_member_problem(c, &p->x_at, "filter", "what is not kept can not be filtered by");
-    f->filter = id || column == COL_CREATED_BY || column == COL_UPDATED_BY ? FILTER_ID : field_filter_type(f);
+    f->filter = id || column == COL_CREATED_BY || column == COL_UPDATED_BY ? FILTER_ID
+                                                                           : field_filter_type(f);
     if (f->filter == FILTER_NONE)
         opt_member_problem(c, &p->x_at, "filter", "there is no filter for this store");
 }
@@ -458,12 +486,14 @@ static void read_output(struct compile *c, struct field *f, const struct propert
     int column = f->column && !p->child ? system_column(f->column) : -1;
     bool always = (column >= 0 && column <= COL_UPDATED_BY) || f->store == STORE_METADATA;
     struct place deprecated_at = place_key(&p->x_at, WHARF_S("deprecated"));
-    bool sorts = f->kind == FIELD_COLUMN && !f->expression && f->store >= STORE_TEXT && f->store <= STORE_TIME;
+    bool sorts = f->kind == FIELD_COLUMN && !f->expression && f->store >= STORE_TEXT &&
+                 f->store <= STORE_TIME;
 
     read_in(c, f, p);
     read_members(c, f, p->json);
     if (p->child && (json_get(p->x, "filter") || json_get(p->x, "sort")))
-        opt_problem(c, &p->x_at, "child rows are filtered by list.filters of the resource and not sorted");
+        opt_problem(
+            c, &p->x_at, "child rows are filtered by list.filters of the resource and not sorted");
     read_filter(c, f, p, column, always && !p->child);
     f->sort = read_switch(c, p, "sort", sorts, "columns of single values");
     f->log = opt_bool(c, p->x, &p->x_at, "log", true);
@@ -472,7 +502,7 @@ static void read_output(struct compile *c, struct field *f, const struct propert
         opt_object(c, json_get(p->x, "deprecated"), &deprecated_at, DEPRECATED_KEYS);
 }
 
-/* ---- the property as a whole ------------------------------------------------------------------------------------- */
+/* ---- the property as a whole ---- */
 
 static void read_property(struct compile *c, struct field *f, struct property *p)
 {
@@ -491,10 +521,12 @@ static void read_property(struct compile *c, struct field *f, struct property *p
     field_default(c, f, &p->at);
 }
 
-static void read_embed(struct compile *c, struct field *f, const struct field_list *list, const struct place *at)
+static void read_embed(
+    struct compile *c, struct field *f, const struct field_list *list, const struct place *at)
 {
     static const char *const keys[] = {"from", "fields", NULL};
-    struct place x_at = place_key(at, WHARF_S("x-wharf")), e_at = place_key(&x_at, WHARF_S("embed"));
+    struct place x_at = place_key(at, WHARF_S("x-wharf")),
+                 e_at = place_key(&x_at, WHARF_S("embed"));
     const struct wharf_json *embed = json_get(json_get(f->json, "x-wharf"), "embed");
     const char *from;
 
@@ -508,13 +540,14 @@ static void read_embed(struct compile *c, struct field *f, const struct field_li
     if (*from && (!f->embed_from || !f->embed_from->ref || f->embed_from->store != STORE_TEXT))
         opt_member_problem(c, &e_at, "from", "this names a field with ref");
     if (f->n_embed_fields > OBJECT_FIELDS_MAX)
-        opt_member_problem(c, &e_at, "fields", "at most %d fields are shown of another row", OBJECT_FIELDS_MAX);
+        opt_member_problem(
+            c, &e_at, "fields", "at most %d fields are shown of another row", OBJECT_FIELDS_MAX);
     if (!f->n_embed_fields)
         opt_member_problem(c, &e_at, "fields", "at least one field is needed");
 }
 
-static void read_required(
-    struct compile *c, const struct wharf_json *schema, const struct field_list *list, const struct place *at)
+static void read_required(struct compile *c, const struct wharf_json *schema,
+    const struct field_list *list, const struct place *at)
 {
     size_t n;
     const char *const *names = opt_texts(c, schema, at, "required", &n);
@@ -531,7 +564,8 @@ static void read_required(
     }
 }
 
-struct field_list fields_compile(struct compile *c, const struct wharf_json *schema, const struct place *at, bool child)
+struct field_list fields_compile(
+    struct compile *c, const struct wharf_json *schema, const struct place *at, bool child)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
     struct place p_at = place_key(at, WHARF_S("properties"));
@@ -543,7 +577,8 @@ struct field_list fields_compile(struct compile *c, const struct wharf_json *sch
     }
     list.items = ARENA_ARRAY(c->arena, struct field, properties->count);
     for (const struct wharf_json *m = properties->child; m; m = m->next) {
-        struct property p = {.json = m, .x = json_get(m, "x-wharf"), .at = place_key(&p_at, m->key), .child = child};
+        struct property p = {
+            .json = m, .x = json_get(m, "x-wharf"), .at = place_key(&p_at, m->key), .child = child};
         struct field *f = &list.items[list.n];
 
         p.x_at = place_key(&p.at, WHARF_S("x-wharf"));

@@ -5,7 +5,8 @@
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
 
-static void read_match(struct compile *c, struct child_set *set, const struct wharf_json *x, const struct place *at)
+static void read_match(
+    struct compile *c, struct child_set *set, const struct wharf_json *x, const struct place *at)
 {
     size_t n;
     const char *const *names = opt_texts(c, x, at, "match", &n);
@@ -15,14 +16,15 @@ static void read_match(struct compile *c, struct child_set *set, const struct wh
         set->match[i] = fields_find(set->fields, set->n_fields, names[i]);
         set->n_match = i + 1;
         if (!set->match[i] || set->match[i]->store != STORE_TEXT) {
-            opt_member_problem(c, at, "match", "there is no text field \"%s\" in the items", names[i]);
+            opt_member_problem(
+                c, at, "match", "there is no text field \"%s\" in the items", names[i]);
             set->n_match = i;
             break;
         }
     }
     if (n == 0 || n > 4)
-        opt_member_problem(
-            c, at, "match", "this names one to four fields by which sent items find their rows, id first");
+        opt_member_problem(c, at, "match",
+            "this names one to four fields by which sent items find their rows, id first");
     set->unique = unique ? fields_find(set->fields, set->n_fields, unique) : NULL;
     if (unique && (!set->unique || set->unique->store != STORE_TEXT))
         opt_member_problem(c, at, "unique", "there is no text field \"%s\" in the items", unique);
@@ -39,10 +41,13 @@ static void check_items(struct compile *c, const struct wharf_json *items, const
         opt_member_problem(c, at, "type", "child rows are objects");
 }
 
-void field_children(struct compile *c, struct field *f, const struct wharf_json *x, const struct place *up)
+void field_children(
+    struct compile *c, struct field *f, const struct wharf_json *x, const struct place *up)
 {
-    static const char *const keys[] = {"table", "parent_column", "id", "match", "unique", "soft_delete", NULL};
-    struct place at = place_key(up, WHARF_S("children")), items_at = place_key(up->up, WHARF_S("items"));
+    static const char *const keys[] = {
+        "table", "parent_column", "id", "match", "unique", "soft_delete", NULL};
+    struct place at = place_key(up, WHARF_S("children")),
+                 items_at = place_key(up->up, WHARF_S("items"));
     struct child_set *set = ARENA_NEW(c->arena, struct child_set);
     const struct wharf_json *items = json_get(f->json, "items");
     struct field_list list;
@@ -57,7 +62,8 @@ void field_children(struct compile *c, struct field *f, const struct wharf_json 
     set->fields = list.items;
     set->n_fields = list.n;
     if (list.n > OBJECT_FIELDS_MAX)
-        opt_problem(c, &items_at, "rows of a child table have at most %d fields", OBJECT_FIELDS_MAX);
+        opt_problem(
+            c, &items_at, "rows of a child table have at most %d fields", OBJECT_FIELDS_MAX);
     if (!opt_object(c, x, &at, keys))
         return;
     set->table_name = opt_need(c, x, &at, "table");
@@ -74,8 +80,8 @@ void field_children(struct compile *c, struct field *f, const struct wharf_json 
         set->id_prefix = id;
     set->soft_delete = opt_bool(c, x, &at, "soft_delete", true);
     if (!fields_find(set->fields, set->n_fields, "id"))
-        opt_member_problem(
-            c, &items_at, "properties", "the id of child rows must be a property, so that it can be sent back");
+        opt_member_problem(c, &items_at, "properties",
+            "the id of child rows must be a property, so that it can be sent back");
     read_match(c, set, x, &at);
 }
 
@@ -105,7 +111,8 @@ void field_default(struct compile *c, const struct field *f, const struct place 
             const char *dot = strchr(text.p, '.');
 
             if (dot && strlen(dot + 1) > f->scale)
-                opt_member_problem(c, at, "default", "this has more than %u places after the point", f->scale);
+                opt_member_problem(
+                    c, at, "default", "this has more than %u places after the point", f->scale);
         } else {
             opt_member_problem(c, at, "default", "this has more than %u digits", f->precision);
         }

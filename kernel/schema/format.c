@@ -1,8 +1,9 @@
-/* format.c - the values of the keyword `format`, asserted. Leaves to others: dates of request bodies, whose grammar is
- * narrower (util/time.h), and addresses of the outside world (URIs in uri.c).
+/* format.c - the values of the keyword `format`, asserted. Leaves to others: dates of request
+ * bodies, whose grammar is narrower (util/time.h), and addresses of the outside world (URIs in
+ * uri.c).
  *
- * Grammars: RFC 3339 (dates), RFC 5321 (e-mail), RFC 1123 (host names), RFC 4291 (IPv6), RFC 9562 (UUID), RFC 6901.
- */
+ * Grammars: RFC 3339 (dates), RFC 5321 (e-mail), RFC 1123 (host names), RFC 4291 (IPv6), RFC
+ * 9562 (UUID), RFC 6901. */
 #include <arpa/inet.h>
 
 #include "schema/node.h"
@@ -51,7 +52,8 @@ static bool match_date(wharf_str s)
     year = digits(s.p, 4);
     month = digits(s.p + 5, 2);
     day = digits(s.p + 8, 2);
-    return year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= time_days_in_month(year, month);
+    return year >= 0 && month >= 1 && month <= 12 && day >= 1 &&
+           day <= time_days_in_month(year, month);
 }
 
 /* Reads "Z" or "+hh:mm"; *ret_east: minutes east of UTC. */
@@ -276,7 +278,8 @@ static bool match_json_pointer(wharf_str s)
 
 static const struct format FORMATS[] = {
     {"date", match_date, "a date like 2024-01-31"},
-    {"date-time", match_date_time, "a date and time with Z or a UTC offset, like 2024-01-31T12:00:00Z"},
+    {"date-time", match_date_time,
+        "a date and time with Z or a UTC offset, like 2024-01-31T12:00:00Z"},
     {"duration", match_duration, "a duration like P1DT12H"},
     {"email", match_email, "an e-mail address"},
     {"hostname", match_hostname, "a host name"},

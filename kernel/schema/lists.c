@@ -1,4 +1,5 @@
-/* lists.c - a definition's list: limits, order, search columns and named filters (docs/definitions.md 'list'). */
+/* lists.c - a definition's list: limits, order, search columns and named filters
+ * (docs/definitions.md 'list'). */
 #include "schema/compile.h"
 #include "util/str.h"
 
@@ -25,14 +26,15 @@ const struct field *opt_field(
     return name ? find_field(c, &inner, name) : NULL;
 }
 
-/* ---- order ------------------------------------------------------------------------------------------------------- */
+/* ---- order ---- */
 
 static void read_order(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const words[] = {"desc", "asc", NULL};
     struct definition *d = c->d;
     const char *name = opt_text(c, x, at, "order_by", "created_at");
-    const struct field **sorts = ARENA_ARRAY(c->arena, const struct field *, d->n_fields + 1), *order;
+    const struct field **sorts = ARENA_ARRAY(c->arena, const struct field *, d->n_fields + 1),
+                       *order;
     bool listed = false, fixed = opt_bool(c, x, at, "fixed", false);
 
     order = fields_find(d->fields, d->n_fields, name);
@@ -53,7 +55,7 @@ static void read_order(struct compile *c, const struct wharf_json *x, const stru
     d->list.descending = opt_word(c, x, at, "direction", words, 0) == 0;
 }
 
-/* ---- search ------------------------------------------------------------------------------------------------------ */
+/* ---- search ---- */
 
 /* Finds the field of "name" or "children.name". */
 static const struct field *search_field(struct compile *c, const char *name, const struct place *at)
@@ -66,7 +68,8 @@ static const struct field *search_field(struct compile *c, const char *name, con
     child = find_field(c, at, arena_dup(c->arena, name, (size_t)(dot - name)).p);
     if (!child)
         return NULL;
-    f = child->children ? fields_find(child->children->fields, child->children->n_fields, dot + 1) : NULL;
+    f = child->children ? fields_find(child->children->fields, child->children->n_fields, dot + 1)
+                        : NULL;
     if (!f)
         opt_problem(c, at, "there is no field \"%s\" in child rows", name);
     return f;
@@ -84,13 +87,15 @@ static void read_told(struct compile *c, const struct wharf_json *x, const struc
     for (size_t i = 0; i < n; i++) {
         size_t is = strcspn(texts[i], "=");
         const char *path = texts[i][is] ? texts[i] + is + 1 : texts[i], *dot = strchr(path, '.');
-        const struct field *f = find_field(c, &t_at, dot ? arena_dup(c->arena, path, (size_t)(dot - path)).p : path);
+        const struct field *f = find_field(
+            c, &t_at, dot ? arena_dup(c->arena, path, (size_t)(dot - path)).p : path);
 
         if (!f)
             continue;
         if (f->store != (dot ? STORE_JSON : STORE_TEXT))
             opt_problem(c, &t_at, "\"%s\" is neither text nor a member of an object", path);
-        list[c->d->n_told++] = (struct hit_place){arena_dup(c->arena, texts[i], is).p, f, dot ? dot + 1 : NULL};
+        list[c->d->n_told++] = (struct hit_place){
+            arena_dup(c->arena, texts[i], is).p, f, dot ? dot + 1 : NULL};
     }
     c->d->told = list;
 }
@@ -117,9 +122,10 @@ static void read_search(struct compile *c, const struct wharf_json *x, const str
     c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
 }
 
-/* ---- filters ----------------------------------------------------------------------------------------------------- */
+/* ---- filters ---- */
 
-static struct filter *filter_add(struct compile *c, struct filters *all, const char *name, const struct place *at)
+static struct filter *filter_add(
+    struct compile *c, struct filters *all, const char *name, const struct place *at)
 {
     for (size_t i = 0; i < all->n; i++)
         if (!strcmp(all->items[i].name, name))
@@ -128,8 +134,8 @@ static struct filter *filter_add(struct compile *c, struct filters *all, const c
     return &all->items[all->n++];
 }
 
-static void fill_filter(
-    struct compile *c, struct filter *f, const struct field *field, const struct field *child, enum filter_type type)
+static void fill_filter(struct compile *c, struct filter *f, const struct field *field,
+    const struct field *child, enum filter_type type)
 {
     f->type = type;
     f->field = field;
@@ -179,7 +185,8 @@ static enum filter_type named_type(const struct field *f, bool child)
 }
 
 /* Reads the columns after the first that an id filter looks at. */
-static void read_others(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+static void read_others(
+    struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     struct place o_at = place_key(at, WHARF_S("or"));
     size_t n;
@@ -191,13 +198,15 @@ static void read_others(struct compile *c, struct filter *f, const struct wharf_
     }
     for (size_t i = 0; i < n; i++) {
         f->others[i] = find_field(c, &o_at, names[i]);
-        if (f->others[i] && (f->others[i]->kind != FIELD_COLUMN || f->others[i]->store != STORE_TEXT))
+        if (f->others[i] &&
+            (f->others[i]->kind != FIELD_COLUMN || f->others[i]->store != STORE_TEXT))
             opt_problem(c, &o_at, "\"%s\" is no text column", names[i]);
     }
 }
 
 /* Reads what only some types have: trees, lenient arrays, booleans of a row with two columns. */
-static void read_extras(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+static void read_extras(
+    struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     if (f->type == FILTER_TREE && (f->child || !f->field->ref || f->field->store != STORE_TEXT))
         opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
@@ -212,7 +221,8 @@ static void read_extras(struct compile *c, struct filter *f, const struct wharf_
         opt_member_problem(c, at, "otherwise", "both fields are boolean columns of the row");
 }
 
-static void field_filter(struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+static void field_filter(
+    struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
     static const char *const types[] = {"flags", "id", "tree", "names", NULL};
     const struct field *child = opt_field(c, v, at, "child"), *field;
@@ -242,18 +252,22 @@ static void field_filter(struct compile *c, struct filter *f, const struct wharf
         read_flags(c, f, at);
     read_extras(c, f, v, at);
     if (f->type == FILTER_NONE)
-        opt_problem(c, at, "there is no filter for \"%s\"; objects of booleans have \"type\": \"flags\"", name);
+        opt_problem(c, at,
+            "there is no filter for \"%s\"; objects of booleans have \"type\": \"flags\"", name);
     f->strip = opt_text(c, v, at, "strip", NULL);
     read_others(c, f, v, at);
 }
 
-static void named_filter(struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
+static void named_filter(
+    struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {"alias", "child", "field", "lenient", "or", "otherwise", "type", "strip", NULL};
+    static const char *const keys[] = {
+        "alias", "child", "field", "lenient", "or", "otherwise", "type", "strip", NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 
-    opt_shape(c, at->up, name, name, "^[a-z_][a-z0-9_]{0,62}$", "a name of lower-case letters, digits and _");
+    opt_shape(c, at->up, name, name, "^[a-z_][a-z0-9_]{0,62}$",
+        "a name of lower-case letters, digits and _");
     if (!opt_object(c, v, at, keys))
         return;
     if (!alias) {
@@ -280,11 +294,13 @@ static void read_filters(struct compile *c, const struct wharf_json *x, const st
         opt_problem(c, &at, "this is an object of filters");
         named = NULL;
     }
-    all.items = ARENA_ARRAY(c->arena, struct filter, d->n_fields + COL_SYSTEM_COUNT + (named ? named->count : 0));
+    all.items = ARENA_ARRAY(
+        c->arena, struct filter, d->n_fields + COL_SYSTEM_COUNT + (named ? named->count : 0));
     system_filters(c, &all);
     for (size_t i = 0; i < d->n_fields; i++)
         if (d->fields[i].filter != FILTER_NONE)
-            fill_filter(c, filter_add(c, &all, d->fields[i].name, &root), &d->fields[i], NULL, d->fields[i].filter);
+            fill_filter(c, filter_add(c, &all, d->fields[i].name, &root), &d->fields[i], NULL,
+                d->fields[i].filter);
     for (const struct wharf_json *m = named ? named->child : NULL; m; m = m->next) {
         struct place inner = place_key(&at, m->key);
 
@@ -363,13 +379,15 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search", "search_similar",
-        "search_told", "filters", "assume", "former", "cache", "errors", "search_max", NULL};
+    static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search",
+        "search_similar", "search_told", "filters", "assume", "former", "cache", "errors",
+        "search_max", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
     d->list.max = (int32_t)opt_int(c, x, at, "max", 1000, 1, 1000);
-    d->list.limit = (int32_t)opt_int(c, x, at, "limit", d->list.max < 25 ? d->list.max : 25, 1, d->list.max);
+    d->list.limit = (int32_t)opt_int(
+        c, x, at, "limit", d->list.max < 25 ? d->list.max : 25, 1, d->list.max);
     d->list.search_max = (int32_t)opt_int(
         c, x, at, "search_max", d->list.max < 100 ? d->list.max : 100, 1, d->list.max);
     d->list.all_word = true;

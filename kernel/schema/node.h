@@ -1,5 +1,5 @@
-/* node.h - a compiled schema from inside; for the files of this folder only. Leaves to others: everything public
- * (schema.h). */
+/* node.h - a compiled schema from inside; for the files of this folder only. Leaves to others:
+ * everything public (schema.h). */
 #ifndef WHARF_SCHEMA_NODE_H
 #define WHARF_SCHEMA_NODE_H
 
@@ -17,7 +17,8 @@ struct schema_property {
     wharf_str key;
     const struct schema *schema; /* NULL: only required or dependentRequired name it */
     bool required;
-    const struct schema_property *needs; /* dependentRequired: keys (schema NULL) needed when this one is there */
+    /* dependentRequired: keys (schema NULL) needed when this one is there */
+    const struct schema_property *needs;
     size_t n_needs;
 };
 
@@ -79,7 +80,8 @@ wharf_str place_pointer(struct arena *a, const struct place *at);
 
 const struct format *format_find(wharf_str name); /* or NULL */
 bool format_match(const struct format *f, wharf_str text);
-const char *format_article(const struct format *f); /* "an e-mail address": ends the sentence "x must be ..." */
+/* Returns the end of the sentence "x must be ...", as "an e-mail address". */
+const char *format_article(const struct format *f);
 
 /* Finds the place of the document that "#" or "#/$defs/name" names. Returns NULL when there is
  * none. */

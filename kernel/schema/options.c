@@ -18,7 +18,8 @@ void opt_problem(struct compile *c, const struct place *at, const char *fmt, ...
     va_end(ap);
 }
 
-void opt_member_problem(struct compile *c, const struct place *up, const char *key, const char *fmt, ...)
+void opt_member_problem(
+    struct compile *c, const struct place *up, const char *key, const char *fmt, ...)
 {
     struct place at = place_key(up, str_z(key));
     va_list ap;
@@ -28,7 +29,8 @@ void opt_member_problem(struct compile *c, const struct place *up, const char *k
     va_end(ap);
 }
 
-static void unknown_member(struct compile *c, const struct place *up, wharf_str key, const char *const *names)
+static void unknown_member(
+    struct compile *c, const struct place *up, wharf_str key, const char *const *names)
 {
     struct place at = place_key(up, key);
     const char *near = NULL;
@@ -48,7 +50,8 @@ static void unknown_member(struct compile *c, const struct place *up, wharf_str 
         opt_problem(c, &at, "unknown keyword; docs/definitions.md lists the ones there are");
 }
 
-bool opt_object(struct compile *c, const struct wharf_json *v, const struct place *at, const char *const *names)
+bool opt_object(
+    struct compile *c, const struct wharf_json *v, const struct place *at, const char *const *names)
 {
     if (!v)
         return false;
@@ -67,8 +70,8 @@ bool opt_object(struct compile *c, const struct wharf_json *v, const struct plac
     return true;
 }
 
-const char *opt_text(
-    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, const char *fallback)
+const char *opt_text(struct compile *c, const struct wharf_json *object, const struct place *at,
+    const char *key, const char *fallback)
 {
     const struct wharf_json *v = json_get(object, key);
 
@@ -80,15 +83,16 @@ const char *opt_text(
     return fallback;
 }
 
-const char *opt_need(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key)
+const char *opt_need(
+    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key)
 {
     if (!json_get(object, key))
         opt_member_problem(c, at, key, "this is needed");
     return opt_text(c, object, at, key, "");
 }
 
-bool opt_bool(
-    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, bool fallback)
+bool opt_bool(struct compile *c, const struct wharf_json *object, const struct place *at,
+    const char *key, bool fallback)
 {
     const struct wharf_json *v = json_get(object, key);
 
@@ -99,8 +103,8 @@ bool opt_bool(
     return v->truth;
 }
 
-int64_t opt_int(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key,
-    int64_t fallback, int64_t min, int64_t max)
+int64_t opt_int(struct compile *c, const struct wharf_json *object, const struct place *at,
+    const char *key, int64_t fallback, int64_t min, int64_t max)
 {
     const struct wharf_json *v = json_get(object, key);
     int64_t i;
@@ -109,12 +113,13 @@ int64_t opt_int(struct compile *c, const struct wharf_json *object, const struct
         return fallback;
     if (json_int(v, &i) && i >= min && i <= max)
         return i;
-    opt_member_problem(c, at, key, "this is a whole number from %lld to %lld", (long long)min, (long long)max);
+    opt_member_problem(
+        c, at, key, "this is a whole number from %lld to %lld", (long long)min, (long long)max);
     return fallback;
 }
 
-const char *const *opt_texts(
-    struct compile *c, const struct wharf_json *object, const struct place *at, const char *key, size_t *ret_n)
+const char *const *opt_texts(struct compile *c, const struct wharf_json *object,
+    const struct place *at, const char *key, size_t *ret_n)
 {
     const struct wharf_json *v = json_get(object, key);
     const char **list;
@@ -139,8 +144,8 @@ const char *const *opt_texts(
     return list;
 }
 
-size_t opt_word(struct compile *c, const struct wharf_json *object, const struct place *at, const char *key,
-    const char *const *words, size_t fallback)
+size_t opt_word(struct compile *c, const struct wharf_json *object, const struct place *at,
+    const char *key, const char *const *words, size_t fallback)
 {
     const struct wharf_json *v = json_get(object, key);
     struct buf list;
@@ -160,8 +165,8 @@ size_t opt_word(struct compile *c, const struct wharf_json *object, const struct
     return fallback;
 }
 
-void opt_shape(
-    struct compile *c, const struct place *at, const char *key, const char *text, const char *pattern, const char *what)
+void opt_shape(struct compile *c, const struct place *at, const char *key, const char *text,
+    const char *pattern, const char *what)
 {
     const char *error;
     const struct pattern *p;

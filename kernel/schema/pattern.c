@@ -1,10 +1,10 @@
 /* pattern.c - compiles regular expressions, see schema.h. Leaves to others: matching (program.c).
  *
- * The syntax is that of ECMAScript with the u flag, without what needs memory of the past (backreferences,
- * look-around, \p classes). The source becomes a small program (Thompson's construction); matching runs all its
- * threads side by side, a code point at a time, so the time is at most program size times text length. Jumps are
- * relative: a repeated part is copied as it stands.
- */
+ * The syntax is that of ECMAScript with the u flag, without what needs memory of the past
+ * (backreferences, look-around, \p classes). The source becomes a small program (Thompson's
+ * construction); matching runs all its threads side by side, a code point at a time, so the time
+ * is at most program size times text length. Jumps are relative: a repeated part is copied as it
+ * stands. */
 #include "schema/program.h"
 #include "util/str.h"
 
@@ -21,7 +21,7 @@ struct compiler {
 
 static void parse_choice(struct compiler *c);
 
-/* ---- code -------------------------------------------------------------------------------------------------------- */
+/* ---- code ---- */
 
 static struct instruction *emit(struct compiler *c, enum op op)
 {
@@ -32,7 +32,8 @@ static struct instruction *emit(struct compiler *c, enum op op)
     if (c->s.error)
         return &c->spare;
     if (c->size == c->cap) {
-        struct instruction *grown = ARENA_ARRAY(c->arena, struct instruction, c->cap ? c->cap * 2 : 32);
+        struct instruction *grown = ARENA_ARRAY(
+            c->arena, struct instruction, c->cap ? c->cap * 2 : 32);
 
         if (c->size)
             memcpy(grown, c->program, c->size * sizeof(*grown));
@@ -44,8 +45,8 @@ static struct instruction *emit(struct compiler *c, enum op op)
     return i;
 }
 
-/* Puts a split before the fragment that begins at `at`; the fragment moves, and stays whole because jumps are
- * relative. */
+/* Puts a split before the fragment that begins at `at`; the fragment moves, and stays whole
+ * because jumps are relative. */
 static void insert_split(struct compiler *c, size_t at, int to, int or_to)
 {
     emit(c, OP_SPLIT);
@@ -74,7 +75,7 @@ static void emit_char(struct compiler *c, uint32_t cp)
     emit_ranges(c, &(struct range){cp, cp}, 1);
 }
 
-/* ---- structure --------------------------------------------------------------------------------------------------- */
+/* ---- structure ---- */
 
 /* Parses what stands behind '('. */
 static void parse_group(struct compiler *c)

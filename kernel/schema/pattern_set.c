@@ -1,4 +1,5 @@
-/* pattern_set.c - the characters and classes of patterns, see program.h. Leaves to others: how they are put together. */
+/* pattern_set.c - the characters and classes of patterns, see program.h. Leaves to others: how
+ * they are put together. */
 #include "schema/program.h"
 #include "util/str.h"
 
@@ -6,8 +7,9 @@
 
 static const struct range DIGITS[] = {{'0', '9'}};
 static const struct range WORDS[] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
-static const struct range SPACES[] = {{9, 13}, {' ', ' '}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A},
-    {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+static const struct range SPACES[] = {{9, 13}, {' ', ' '}, {0xA0, 0xA0}, {0x1680, 0x1680},
+    {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000},
+    {0xFEFF, 0xFEFF}};
 static const struct range LINE_ENDS[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
 
 void source_fail(struct source *s, const char *message)
@@ -185,8 +187,9 @@ static uint32_t letter_escape(struct source *s, char letter)
         source_fail(s, "classes of Unicode properties (\\p) are not part of patterns");
         return 0;
     default:
-        source_fail(s, letter >= '1' && letter <= '9' ? "backreferences are not part of patterns"
-                                                      : "a backslash before a character that needs none");
+        source_fail(s, letter >= '1' && letter <= '9'
+                           ? "backreferences are not part of patterns"
+                           : "a backslash before a character that needs none");
         return 0;
     }
 }

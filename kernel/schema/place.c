@@ -1,7 +1,8 @@
 /* place.c - texts of places, see node.h. */
 #include "schema/node.h"
 
-static void add_escaped(struct buf *out, wharf_str key, const char *special, const char *const *instead)
+static void add_escaped(
+    struct buf *out, wharf_str key, const char *special, const char *const *instead)
 {
     for (size_t i = 0; i < key.n; i++) {
         const char *hit = key.p[i] ? strchr(special, key.p[i]) : NULL;

@@ -1,8 +1,9 @@
-/* program.c - matches compiled patterns, see schema.h. Leaves to others: compiling them (pattern.c).
+/* program.c - matches compiled patterns, see schema.h. Leaves to others: compiling them
+ * (pattern.c).
  *
- * All threads of the program run side by side, one code point at a time; a thread is only its place, and each place
- * is taken once per code point. No heap: the lists stand on the stack, about 40 KiB for the largest program.
- */
+ * All threads of the program run side by side, one code point at a time; a thread is only its
+ * place, and each place is taken once per code point. No heap: the lists stand on the stack,
+ * about 40 KiB for the largest program. */
 #include "schema/program.h"
 #include "util/str.h"
 
@@ -24,7 +25,8 @@ enum { NOTHING = UINT32_MAX }; /* before the first and after the last character 
 
 static bool is_word(uint32_t cp)
 {
-    return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || cp == '_' || (cp >= 'a' && cp <= 'z');
+    return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || cp == '_' ||
+           (cp >= 'a' && cp <= 'z');
 }
 
 static bool in_ranges(const struct instruction *i, uint32_t cp)
@@ -55,7 +57,8 @@ static void push(struct run *r, size_t *top, size_t place)
 }
 
 /* Adds the thread at `place` and all that follows from it without reading a character. */
-static void add_thread(struct run *r, struct threads *list, size_t place, uint32_t before, uint32_t after)
+static void add_thread(
+    struct run *r, struct threads *list, size_t place, uint32_t before, uint32_t after)
 {
     size_t top = 0;
 

@@ -26,7 +26,7 @@ struct pattern {
     bool anchored; /* begins with ^ */
 };
 
-/* ---- reading the source (pattern_set.c) --------------------------------------------------------------------------- */
+/* ---- reading the source (pattern_set.c) ---- */
 
 enum { RANGES_MAX = 256 };
 

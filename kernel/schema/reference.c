@@ -1,4 +1,5 @@
-/* reference.c - where a $ref points to: a JSON pointer in a URI fragment (RFC 6901 section 6). See node.h. */
+/* reference.c - where a $ref points to: a JSON pointer in a URI fragment (RFC 6901 section 6).
+ * See node.h. */
 #include "schema/node.h"
 #include "util/str.h"
 

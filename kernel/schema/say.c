@@ -44,7 +44,8 @@ static void fill(struct buf *out, const char *format, wharf_str path, wharf_str 
     }
 }
 
-bool say_limit(struct check *c, const struct place *at, const char *rule, const char *format, wharf_str limit)
+bool say_limit(
+    struct check *c, const struct place *at, const char *rule, const char *format, wharf_str limit)
 {
     struct buf text;
     wharf_str path;
@@ -62,8 +63,8 @@ bool say(struct check *c, const struct place *at, const char *rule, const char *
     return say_limit(c, at, rule, format, WHARF_S(""));
 }
 
-bool say_count(
-    struct check *c, const struct place *at, const char *rule, const char *which, int64_t n, const char *what)
+bool say_count(struct check *c, const struct place *at, const char *rule, const char *which,
+    int64_t n, const char *what)
 {
     wharf_str limit;
 
@@ -78,8 +79,9 @@ static wharf_str words_of(struct arena *a, uint32_t types)
     static const struct {
         uint32_t bit;
         const char *words;
-    } names[] = {{1u << JSON_STRING, "a string"}, {1u << JSON_NUMBER, "a number"}, {TYPE_INTEGER, "a whole number"},
-        {1u << JSON_BOOL, "true or false"}, {1u << JSON_ARRAY, "an array"}, {1u << JSON_OBJECT, "an object"},
+    } names[] = {{1u << JSON_STRING, "a string"}, {1u << JSON_NUMBER, "a number"},
+        {TYPE_INTEGER, "a whole number"}, {1u << JSON_BOOL, "true or false"},
+        {1u << JSON_ARRAY, "an array"}, {1u << JSON_OBJECT, "an object"},
         {1u << JSON_NULL, "null"}};
     const char *found[7];
     size_t n = 0;
@@ -164,8 +166,8 @@ bool say_repeats(struct check *c, const struct place *at, const struct place *fi
 {
     if (!wants_words(c, "unique"))
         return false;
-    return say_limit(
-        c, at, "unique", "%s is the same as %s; send each only once", place_path(c->arena, c->base, first));
+    return say_limit(c, at, "unique", "%s is the same as %s; send each only once",
+        place_path(c->arena, c->base, first));
 }
 
 bool say_kinds(struct check *c, const struct place *at, const struct schema_list *forms)

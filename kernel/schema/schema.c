@@ -1,14 +1,15 @@
 /* schema.c - compiles JSON Schema texts, see schema.h. Leaves to others: applying them (check.c).
  *
- * One table names every keyword and what reads it. Each place of the document becomes one struct schema, however
- * often it is referred to, so circles of $ref are pointers; a circle that never steps into the value is refused.
- */
+ * One table names every keyword and what reads it. Each place of the document becomes one struct
+ * schema, however often it is referred to, so circles of $ref are pointers; a circle that never
+ * steps into the value is refused. */
 #include <stdlib.h>
 
 #include "schema/node.h"
 #include "util/str.h"
 
-/* Levels while compiling; schemas that apply inside each other to one value. Both bound the stack. */
+/* Levels while compiling; schemas that apply inside each other to one value. Both bound the
+ * stack. */
 enum { DIGITS_OF_MULTIPLE = 18, LEVELS_MAX = 128, TOO_HIGH = 40 };
 
 struct known { /* a compiled place */
@@ -27,9 +28,11 @@ struct compiler {
     bool failed;
 };
 
-typedef void keyword_fn(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at);
+typedef void keyword_fn(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at);
 
-static const struct schema *compile(struct compiler *c, const struct wharf_json *json, const struct place *at);
+static const struct schema *compile(
+    struct compiler *c, const struct wharf_json *json, const struct place *at);
 
 static void problem(struct compiler *c, const struct place *at, const char *text)
 {
@@ -37,7 +40,7 @@ static void problem(struct compiler *c, const struct place *at, const char *text
     c->fn(c->arg, place_pointer(c->arena, at), "format", str_z(text));
 }
 
-/* ---- places that were compiled ----------------------------------------------------------------------------------- */
+/* ---- places that were compiled ---- */
 
 static struct known *slot_of(struct known *table, size_t size, const struct wharf_json *json)
 {
@@ -68,16 +71,17 @@ static struct schema *known_add(struct compiler *c, const struct wharf_json *jso
     return s;
 }
 
-/* ---- values of keywords ------------------------------------------------------------------------------------------ */
+/* ---- values of keywords ---- */
 
-static void key_type(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_type(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     static const struct {
         const char *name;
         uint32_t bit;
-    } names[] = {{"null", 1u << JSON_NULL}, {"boolean", 1u << JSON_BOOL}, {"number", 1u << JSON_NUMBER},
-        {"string", 1u << JSON_STRING}, {"array", 1u << JSON_ARRAY}, {"object", 1u << JSON_OBJECT},
-        {"integer", TYPE_INTEGER}};
+    } names[] = {{"null", 1u << JSON_NULL}, {"boolean", 1u << JSON_BOOL},
+        {"number", 1u << JSON_NUMBER}, {"string", 1u << JSON_STRING}, {"array", 1u << JSON_ARRAY},
+        {"object", 1u << JSON_OBJECT}, {"integer", TYPE_INTEGER}};
     const struct wharf_json *one = json_is(v, JSON_ARRAY) ? v->child : v;
 
     if (!one)
@@ -89,14 +93,17 @@ static void key_type(struct compiler *c, struct schema *s, const struct wharf_js
             if (json_is(one, JSON_STRING) && str_eqz(one->text, names[i].name))
                 bit = names[i].bit;
         if (!bit)
-            problem(c, at, "type is one of null, boolean, number, integer, string, array, object, or an array of them");
+            problem(c, at,
+                "type is one of null, boolean, number, integer, string, array, object, or an array "
+                "of them");
         else if (s->types & bit)
             problem(c, at, "type names the same type twice");
         s->types |= bit;
     }
 }
 
-static void key_enum(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_enum(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_ARRAY) || !v->child)
         problem(c, at, "enum is an array of at least one value");
@@ -104,7 +111,8 @@ static void key_enum(struct compiler *c, struct schema *s, const struct wharf_js
         s->members = v;
 }
 
-static void key_const(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_const(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->constant = v;
 }
@@ -117,23 +125,28 @@ static wharf_str number(struct compiler *c, const struct wharf_json *v, const st
     return (wharf_str){"0", 1};
 }
 
-static void key_minimum(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_minimum(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->minimum = number(c, v, at);
 }
-static void key_maximum(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_maximum(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->maximum = number(c, v, at);
 }
-static void key_above(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_above(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->above = number(c, v, at);
 }
-static void key_below(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_below(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->below = number(c, v, at);
 }
-static void key_multiple(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_multiple(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     wharf_str text = number(c, v, at);
     size_t digits = json_number_digits(text);
@@ -153,39 +166,47 @@ static int64_t count(struct compiler *c, const struct wharf_json *v, const struc
     return n;
 }
 
-static void key_min_length(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_min_length(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->min_length = count(c, v, at);
 }
-static void key_max_length(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_max_length(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->max_length = count(c, v, at);
 }
-static void key_min_items(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_min_items(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->min_items = count(c, v, at);
 }
-static void key_max_items(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_max_items(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->max_items = count(c, v, at);
 }
-static void key_min_properties(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_min_properties(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->min_properties = count(c, v, at);
 }
-static void key_max_properties(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_max_properties(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->max_properties = count(c, v, at);
 }
 
-static void key_unique_items(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_unique_items(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_BOOL))
         problem(c, at, "uniqueItems is true or false");
     s->unique_items = v->truth;
 }
 
-static const struct pattern *pattern_of(struct compiler *c, wharf_str source, const struct place *at)
+static const struct pattern *pattern_of(
+    struct compiler *c, wharf_str source, const struct place *at)
 {
     const char *error;
     const struct pattern *p = pattern_compile(c->arena, source, &error);
@@ -195,7 +216,8 @@ static const struct pattern *pattern_of(struct compiler *c, wharf_str source, co
     return p;
 }
 
-static void key_pattern(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_pattern(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_STRING)) {
         problem(c, at, "pattern is a string");
@@ -205,18 +227,20 @@ static void key_pattern(struct compiler *c, struct schema *s, const struct wharf
     s->pattern = pattern_of(c, v->text, at);
 }
 
-static void key_format(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_format(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->format = json_is(v, JSON_STRING) ? format_find(v->text) : NULL;
     if (!s->format)
         problem(c, at,
-            "format is one of date, date-time, duration, email, hostname, ipv4, ipv6, json-pointer, time, uri, "
-            "uri-reference, uuid");
+            "format is one of date, date-time, duration, email, hostname, ipv4, ipv6, "
+            "json-pointer, time, uri, uri-reference, uuid");
 }
 
-/* ---- schemas inside of schemas ----------------------------------------------------------------------------------- */
+/* ---- schemas inside of schemas ---- */
 
-static struct schema_list list_of(struct compiler *c, const struct wharf_json *v, const struct place *at)
+static struct schema_list list_of(
+    struct compiler *c, const struct wharf_json *v, const struct place *at)
 {
     struct schema_list list = {0};
     const struct schema **items;
@@ -235,47 +259,58 @@ static struct schema_list list_of(struct compiler *c, const struct wharf_json *v
     return list;
 }
 
-static void key_all_of(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_all_of(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->all_of = list_of(c, v, at);
 }
-static void key_any_of(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_any_of(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->any_of = list_of(c, v, at);
 }
-static void key_one_of(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_one_of(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->one_of = list_of(c, v, at);
 }
-static void key_prefix(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_prefix(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->prefix = list_of(c, v, at);
 }
-static void key_items(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_items(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->items = compile(c, v, at);
 }
-static void key_not(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_not(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->not_schema = compile(c, v, at);
 }
-static void key_if(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_if(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->if_schema = compile(c, v, at);
 }
-static void key_then(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_then(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->then_schema = compile(c, v, at);
 }
-static void key_else(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_else(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->else_schema = compile(c, v, at);
 }
-static void key_additional(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_additional(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->additional = compile(c, v, at);
 }
-static void key_names(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_names(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     s->names = compile(c, v, at);
 }
@@ -288,7 +323,8 @@ static bool is_object(struct compiler *c, const struct wharf_json *v, const stru
     return false;
 }
 
-static void key_defs(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_defs(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!is_object(c, v, at))
         return;
@@ -299,7 +335,8 @@ static void key_defs(struct compiler *c, struct schema *s, const struct wharf_js
     }
 }
 
-static void key_matching(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_matching(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     struct schema_matching *list;
 
@@ -328,7 +365,8 @@ static struct schema_property *property_add(struct schema *s, wharf_str key)
     return &list[s->n_properties++];
 }
 
-static void read_properties(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
+static void read_properties(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
 {
     struct place at = place_key(up, WHARF_S("properties"));
 
@@ -357,7 +395,8 @@ static bool is_names(struct compiler *c, const struct wharf_json *v, const struc
     return ok;
 }
 
-static void read_required(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
+static void read_required(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
 {
     struct place at = place_key(up, WHARF_S("required"));
 
@@ -367,7 +406,8 @@ static void read_required(struct compiler *c, struct schema *s, const struct wha
         property_add(s, i->text)->required = true;
 }
 
-static void read_needs(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
+static void read_needs(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *up)
 {
     struct place at = place_key(up, WHARF_S("dependentRequired"));
 
@@ -399,9 +439,11 @@ static int by_key(const void *x, const void *y)
 static void read_object_keywords(
     struct compiler *c, struct schema *s, const struct wharf_json *json, const struct place *at)
 {
-    const struct wharf_json *properties = json_get(json, "properties"), *required = json_get(json, "required"),
+    const struct wharf_json *properties = json_get(json, "properties"),
+                            *required = json_get(json, "required"),
                             *needs = json_get(json, "dependentRequired");
-    size_t room = (properties ? properties->count : 0) + (required ? required->count : 0) + (needs ? needs->count : 0);
+    size_t room = (properties ? properties->count : 0) + (required ? required->count : 0) +
+                  (needs ? needs->count : 0);
 
     if (!properties && !required && !needs)
         return;
@@ -416,11 +458,13 @@ static void read_object_keywords(
     qsort(s->by_key, s->n_by_key, sizeof(*s->by_key), by_key);
 }
 
-/* ---- $ref -------------------------------------------------------------------------------------------------------- */
+/* ---- $ref ---- */
 
-static void key_ref(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_ref(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
-    const struct wharf_json *target = json_is(v, JSON_STRING) ? schema_resolve(c->root, v->text) : NULL;
+    const struct wharf_json *target = json_is(v, JSON_STRING) ? schema_resolve(c->root, v->text)
+                                                              : NULL;
 
     if (target)
         s->ref = compile(c, target, at);
@@ -428,13 +472,14 @@ static void key_ref(struct compiler *c, struct schema *s, const struct wharf_jso
         problem(c, at, "$ref points to a place of this document, like #/$defs/name");
 }
 
-static void key_id(struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
+static void key_id(
+    struct compiler *c, struct schema *s, const struct wharf_json *v, const struct place *at)
 {
     if (!json_is(v, JSON_STRING) || (at->up && at->up->up))
         problem(c, at, "only the document itself may have an $id, a string");
 }
 
-/* ---- all keywords ------------------------------------------------------------------------------------------------ */
+/* ---- all keywords ---- */
 
 static const struct {
     const char *name;
@@ -487,7 +532,8 @@ static const struct {
     {"x-wharf", NULL},
 };
 
-static void read_keyword(struct compiler *c, struct schema *s, const struct wharf_json *m, const struct place *up)
+static void read_keyword(
+    struct compiler *c, struct schema *s, const struct wharf_json *m, const struct place *up)
 {
     struct place at = place_key(up, m->key);
     wharf_str text;
@@ -511,7 +557,8 @@ static void read_keyword(struct compiler *c, struct schema *s, const struct whar
     if (near)
         text = arena_printf(c->arena, "unknown keyword; did you mean \"%s\"?", near);
     else
-        text = arena_printf(c->arena, "unknown keyword; docs/plugin-abi.md section 6 lists the ones there are");
+        text = arena_printf(
+            c->arena, "unknown keyword; docs/plugin-abi.md section 6 lists the ones there are");
     problem(c, &at, text.p);
 }
 
@@ -522,7 +569,8 @@ static bool names_members(const struct schema *s)
     return named || s->all_of.n || s->any_of.n || s->one_of.n;
 }
 
-static const struct schema *compile(struct compiler *c, const struct wharf_json *json, const struct place *at)
+static const struct schema *compile(
+    struct compiler *c, const struct wharf_json *json, const struct place *at)
 {
     struct schema *s = c->size ? slot_of(c->known, c->size, json)->schema : NULL;
 
@@ -545,7 +593,7 @@ static const struct schema *compile(struct compiler *c, const struct wharf_json 
     return s;
 }
 
-/* ---- circles ----------------------------------------------------------------------------------------------------- */
+/* ---- circles ---- */
 
 static unsigned height_of(struct schema *s, unsigned depth);
 
@@ -565,8 +613,8 @@ static unsigned height_of_list(const struct schema_list *list, unsigned depth)
  * lead back to themselves. */
 static unsigned height_of(struct schema *s, unsigned depth)
 {
-    const struct schema *one[] = {s ? s->ref : NULL, s ? s->not_schema : NULL, s ? s->if_schema : NULL,
-        s ? s->then_schema : NULL, s ? s->else_schema : NULL};
+    const struct schema *one[] = {s ? s->ref : NULL, s ? s->not_schema : NULL,
+        s ? s->if_schema : NULL, s ? s->then_schema : NULL, s ? s->else_schema : NULL};
     const struct schema_list list = {one, sizeof(one) / sizeof(*one)};
     unsigned parts[4], height = 0;
 
@@ -587,13 +635,14 @@ static unsigned height_of(struct schema *s, unsigned depth)
     return s->height;
 }
 
-const struct schema *schema_compile(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg)
+const struct schema *schema_compile(
+    struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg)
 {
     return schema_compile_part(a, json, json, fn, arg);
 }
 
-const struct schema *schema_compile_part(
-    struct arena *a, const struct wharf_json *document, const struct wharf_json *json, schema_problem_fn *fn, void *arg)
+const struct schema *schema_compile_part(struct arena *a, const struct wharf_json *document,
+    const struct wharf_json *json, schema_problem_fn *fn, void *arg)
 {
     struct compiler c = {.arena = a, .root = document, .fn = fn, .arg = arg};
     struct place root = {0};
@@ -601,6 +650,8 @@ const struct schema *schema_compile_part(
 
     for (size_t i = 0; i < c.size && !c.failed; i++)
         if (c.known[i].json && height_of(c.known[i].schema, 0) >= TOO_HIGH)
-            problem(&c, &root, "a $ref leads back to itself without a step into the value, or through too many others");
+            problem(&c, &root,
+                "a $ref leads back to itself without a step into the value, or through too many "
+                "others");
     return c.failed ? NULL : s;
 }

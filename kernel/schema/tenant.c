@@ -9,8 +9,9 @@ static size_t patterns(const struct wharf_json *v)
 {
     size_t n = 0;
 
-    for (const struct wharf_json *m = json_is(v, JSON_OBJECT) || json_is(v, JSON_ARRAY) ? v->child : NULL; m;
-         m = m->next) {
+    for (const struct wharf_json *m = json_is(v, JSON_OBJECT) || json_is(v, JSON_ARRAY) ? v->child
+                                                                                        : NULL;
+         m; m = m->next) {
         if (v->type == JSON_OBJECT && str_eqz(m->key, "patternProperties"))
             n += m->count;
         n += v->type == JSON_OBJECT && str_eqz(m->key, "pattern");
@@ -33,7 +34,8 @@ static bool is_small(const struct wharf_json *json)
     return small;
 }
 
-const struct schema *tenant_schema(struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg)
+const struct schema *tenant_schema(
+    struct arena *a, const struct wharf_json *json, schema_problem_fn *fn, void *arg)
 {
     const char *why = NULL;
 

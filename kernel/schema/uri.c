@@ -20,7 +20,8 @@ static bool is_hex(char c)
 static bool all_of(const char *p, const char *end, const char *extra)
 {
     for (; p < end; p++) {
-        if (is_letter(*p) || is_digit(*p) || (*p && (strchr("-._~!$&'()*+,;=", *p) || strchr(extra, *p))))
+        if (is_letter(*p) || is_digit(*p) ||
+            (*p && (strchr("-._~!$&'()*+,;=", *p) || strchr(extra, *p))))
             continue;
         if (*p != '%' || end - p < 3 || !is_hex(p[1]) || !is_hex(p[2]))
             return false;
@@ -124,7 +125,8 @@ static size_t scheme(wharf_str s)
 
     if (!s.n || !is_letter(*s.p))
         return 0;
-    while (i < s.n && (is_letter(s.p[i]) || is_digit(s.p[i]) || s.p[i] == '+' || s.p[i] == '-' || s.p[i] == '.'))
+    while (i < s.n && (is_letter(s.p[i]) || is_digit(s.p[i]) || s.p[i] == '+' || s.p[i] == '-' ||
+                          s.p[i] == '.'))
         i++;
     return i < s.n && s.p[i] == ':' ? i + 1 : 0;
 }

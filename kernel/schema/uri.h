@@ -1,4 +1,5 @@
-/* uri.h - is a text a URI of RFC 3986? Syntax only; what may be reached is another question (net/). */
+/* uri.h - is a text a URI of RFC 3986? Syntax only; what may be reached is another question
+ * (net/). */
 #ifndef WHARF_SCHEMA_URI_H
 #define WHARF_SCHEMA_URI_H
 

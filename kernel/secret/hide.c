@@ -11,7 +11,8 @@
 
 enum { HIDDEN_MIN = 6, OFFSETS = 3 };
 
-/* A character of base64 that holds some bits of the secret and some of what stands beside it. mask 0: there is none. */
+/* A character of base64 that holds some bits of the secret and some of what stands beside it.
+ * mask 0: there is none. */
 struct edge {
     int mask, bits;
 };
@@ -47,10 +48,12 @@ static int base64_number(char c)
     return c == '/' || c == '_' ? 63 : -1;
 }
 
-/* Computes what of its base64 stands there whatever comes before it ("user:") and behind it; before: so many bytes, modulo 3. */
+/* Computes what of its base64 stands there whatever comes before it ("user:") and behind it;
+ * before: so many bytes, modulo 3. */
 static struct encoded in_base64(struct arena *a, wharf_str s, size_t before)
 {
-    size_t n = before + s.n, room = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    size_t n = before + s.n,
+           room = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
     size_t first = before ? before + 1 : 0, whole = n * 8 / 6, rest = n * 8 % 6;
     unsigned char *padded = arena_alloc(a, n + 1);
     char *text = arena_alloc(a, room);
@@ -73,10 +76,12 @@ static void make_forms(struct arena *a, struct hide_one *s)
 
     for (size_t i = 0; i < OFFSETS; i++)
         s->base64[i] = in_base64(a, s->value, i);
-    s->hex = str_z(sodium_bin2hex(arena_alloc(a, room), room, (const unsigned char *)s->value.p, s->value.n));
+    s->hex = str_z(
+        sodium_bin2hex(arena_alloc(a, room), room, (const unsigned char *)s->value.p, s->value.n));
 }
 
-const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, const wharf_str *values, size_t n)
+const struct hide_list *hide_prepare(
+    struct arena *a, const wharf_str *names, const wharf_str *values, size_t n)
 {
     struct hide_list *list = arena_alloc(a, sizeof(*list) + n * sizeof(list->items[0]));
 
@@ -85,7 +90,8 @@ const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, co
         struct hide_one one = {.name = names[i], .value = values[i]};
         size_t at = list->n;
 
-        if (one.value.n < HIDDEN_MIN) /* it would be found in texts that have nothing to do with it */
+        if (one.value.n <
+            HIDDEN_MIN) /* it would be found in texts that have nothing to do with it */
             continue;
         make_forms(a, &one);
         for (list->n++; at && list->items[at - 1].value.n < one.value.n;
@@ -98,7 +104,8 @@ const struct hide_list *hide_prepare(struct arena *a, const wharf_str *names, co
 
 static int hex_digit(char c)
 {
-    const char *digits = "0123456789abcdef", *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
+    const char *digits = "0123456789abcdef",
+               *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c + 32 : c) : NULL;
 
     return at ? (int)(at - digits) : -1;
 }
@@ -153,9 +160,11 @@ static size_t one_character(const char *p, size_t left, bool escaped, char out[3
         out[0] = (char)number;
         return 3;
     }
-    while (bars < left && p[bars] == '\\') /* escaped once more with each text that it was put into */
+    while (
+        bars < left && p[bars] == '\\') /* escaped once more with each text that it was put into */
         bars++;
-    if (bars && bars < left && p[bars] == 'u' && (number = hex_number(p + bars + 1, left - bars - 1, 4)) >= 0) {
+    if (bars && bars < left && p[bars] == 'u' &&
+        (number = hex_number(p + bars + 1, left - bars - 1, 4)) >= 0) {
         *ret_n = utf8_of(number, out);
         return bars + 5;
     }
@@ -188,7 +197,8 @@ static size_t stands_at(wharf_str value, const char *p, size_t left, bool cut)
     return i == value.n || cut ? k : 0;
 }
 
-/* Reads one character of base64 at p, as it is or escaped ("\\/", "%2B"). Returns its number, -1 when there is none. */
+/* Reads one character of base64 at p, as it is or escaped ("\\/", "%2B"). Returns its number, -1
+ * when there is none. */
 static int base64_at(const char *p, size_t left, size_t *ret_took)
 {
     char bytes[3];
@@ -230,8 +240,8 @@ static size_t padding_at(size_t padding, const char *p, size_t left)
     return k;
 }
 
-/* Finds the value in base64 at p, with the characters that it shares with its neighbours. Returns as stands_at() does. A text may begin
- * or end with its core. */
+/* Finds the value in base64 at p, with the characters that it shares with its neighbours.
+ * Returns as stands_at() does. A text may begin or end with its core. */
 static size_t encoded_at(const struct encoded *e, const char *p, size_t left, bool cut)
 {
     size_t k = edge_at(e->before, p, left), took;
@@ -244,7 +254,8 @@ static size_t encoded_at(const struct encoded *e, const char *p, size_t left, bo
         k += took;
     }
     took = edge_at(e->after, p + k, left - k);
-    return k + took + (took || !e->after.mask ? padding_at(e->padding, p + k + took, left - k - took) : 0);
+    return k + took +
+           (took || !e->after.mask ? padding_at(e->padding, p + k + took, left - k - took) : 0);
 }
 
 /* Finds the value in hex at p. Returns as stands_at() does. */
@@ -255,7 +266,8 @@ static size_t hex_at(wharf_str hex, const char *p, size_t left, bool cut)
     return n <= left && strncasecmp(p, hex.p, n) == 0 ? n : 0;
 }
 
-/* Returns what stands at p, or NULL. cut: the text went on, and what stands at its end may be the beginning of a secret. */
+/* Returns what stands at p, or NULL. cut: the text went on, and what stands at its end may be
+ * the beginning of a secret. */
 static const struct hide_one *found_at(
     const struct hide_list *list, const char *p, size_t left, bool cut, size_t *ret_n)
 {

@@ -1,4 +1,5 @@
-/* keys.c - where the master keys come from: a setting or a file, one key of 32 bytes in base64 per item or line. See secret.h. */
+/* keys.c - where the master keys come from: a setting or a file, one key of 32 bytes in base64
+ * per item or line. See secret.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -47,10 +48,12 @@ static bool add_key(const char *text, size_t n)
     size_t got;
 
     if (ring->n == SECRET_KEYS_MAX ||
-        sodium_base642bin(k->bytes, sizeof(k->bytes), text, n, NULL, &got, NULL, sodium_base64_VARIANT_ORIGINAL) != 0 ||
+        sodium_base642bin(k->bytes, sizeof(k->bytes), text, n, NULL, &got, NULL,
+            sodium_base64_VARIANT_ORIGINAL) != 0 ||
         got != sizeof(k->bytes))
         return false;
-    crypto_generichash(hash, sizeof(hash), k->bytes, sizeof(k->bytes), (const unsigned char *)"wharf key id", 12);
+    crypto_generichash(
+        hash, sizeof(hash), k->bytes, sizeof(k->bytes), (const unsigned char *)"wharf key id", 12);
     sodium_bin2hex(k->id, sizeof(k->id), hash, SECRET_KEY_ID / 2);
     ring->n++;
     return true;
@@ -74,7 +77,8 @@ static bool add_lines(const char *text, size_t n)
 }
 
 /* Reads the file. Returns the bytes read, 0 when there is no such file, -1 with an error told. */
-static ssize_t read_file(const char *file, char out[FILE_MAX], struct arena *a, wharf_str *ret_error)
+static ssize_t read_file(
+    const char *file, char out[FILE_MAX], struct arena *a, wharf_str *ret_error)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
@@ -114,9 +118,9 @@ bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_er
         return false;
     for (size_t i = 0; i < config->master_key.count; i++) {
         if (!add_key(config->master_key.items[i], strlen(config->master_key.items[i]))) {
-            *ret_error = arena_dupz(a, "master_key takes keys of 32 bytes in base64, at most 16, the current one "
-                                       "first; wharf secret key makes "
-                                       "one");
+            *ret_error = arena_dupz(a,
+                "master_key takes keys of 32 bytes in base64, at most 16, the current one "
+                "first; wharf secret key makes one");
             return false;
         }
     }
@@ -126,15 +130,16 @@ bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_er
     good = n >= 0 && add_lines(text, (size_t)n);
     if (n >= 0 && !good)
         *ret_error = arena_printf(a,
-            "%s: each line is a key of 32 bytes in base64, at most 16, the current one first; wharf secret key makes "
-            "one",
+            "%s: each line is a key of 32 bytes in base64, at most 16, the current one first; "
+            "wharf secret key makes one",
             file);
     sodium_memzero(text, sizeof(text));
     return good;
 }
 
 /* Writes a new key in front of what the file has, put in its place as a whole. */
-static bool write_file(const char *file, const char *rest, size_t n, struct arena *a, wharf_str *ret_error)
+static bool write_file(
+    const char *file, const char *rest, size_t n, struct arena *a, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(a, "%s.%d", file, (int)getpid()).p;
     unsigned char key[SECRET_KEY_BYTES];
@@ -145,7 +150,8 @@ static bool write_file(const char *file, const char *rest, size_t n, struct aren
     randombytes_buf(key, sizeof(key));
     sodium_bin2base64(line, sizeof(line) - 1, key, sizeof(key), sodium_base64_VARIANT_ORIGINAL);
     line[KEY_TEXT] = '\n';
-    good = good && write(fd, line, KEY_TEXT + 1) == KEY_TEXT + 1 && write(fd, rest, n) == (ssize_t)n && fsync(fd) == 0;
+    good = good && write(fd, line, KEY_TEXT + 1) == KEY_TEXT + 1 &&
+           write(fd, rest, n) == (ssize_t)n && fsync(fd) == 0;
     if (good && n)
         good = rename(fresh, file) == 0;
     else if (good && link(fresh, file) != 0)
@@ -169,7 +175,8 @@ bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str 
         return true;
     if (sodium_init() < 0)
         return false;
-    log_info("secrets.key", "%s is made; keep a copy of it: without it stored secrets are lost", file);
+    log_info(
+        "secrets.key", "%s is made; keep a copy of it: without it stored secrets are lost", file);
     return write_file(file, "", 0, a, ret_error);
 }
 
@@ -181,8 +188,9 @@ bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str 
     bool good;
 
     if (config->master_key.count) {
-        *ret_error = arena_dupz(a, "the master keys are in the setting master_key: put a new one (wharf secret key) in "
-                                   "front of the others there");
+        *ret_error = arena_dupz(a,
+            "the master keys are in the setting master_key: put a new one (wharf secret key) in "
+            "front of the others there");
         return false;
     }
     n = read_file(file, text, a, ret_error);

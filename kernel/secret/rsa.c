@@ -19,7 +19,8 @@ static EVP_PKEY *read_key(wharf_str pem)
     EVP_PKEY *key = bio ? PEM_read_bio_PrivateKey(bio, NULL, no_passphrase, NULL) : NULL;
 
     BIO_free(bio);
-    if (key && (EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA || EVP_PKEY_get_bits(key) < RSA_BITS_MIN)) {
+    if (key &&
+        (EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA || EVP_PKEY_get_bits(key) < RSA_BITS_MIN)) {
         EVP_PKEY_free(key);
         return NULL;
     }

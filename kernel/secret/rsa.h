@@ -1,4 +1,5 @@
-/* rsa.h - signatures with RSA keys, for services that know a client by a signed text (RFC 7518 section 3.3: RS256). */
+/* rsa.h - signatures with RSA keys, for services that know a client by a signed text (RFC 7518
+ * section 3.3: RS256). */
 #ifndef WHARF_SECRET_RSA_H
 #define WHARF_SECRET_RSA_H
 

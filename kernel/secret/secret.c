@@ -11,7 +11,8 @@ enum {
     PREFIX = 3 + SECRET_KEY_ID + 1, /* "s1." id "." */
     VARIANT = sodium_base64_VARIANT_URLSAFE_NO_PADDING
 };
-_Static_assert(SECRET_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES, "master keys are keys of the cipher");
+_Static_assert(SECRET_KEY_BYTES == crypto_aead_xchacha20poly1305_ietf_KEYBYTES,
+    "master keys are keys of the cipher");
 
 /* Returns table, column and id with a NUL behind each: no two places read the same. */
 static wharf_str place_text(struct arena *a, const struct secret_place *at)
@@ -33,8 +34,8 @@ bool secret_seal(struct arena *a, const struct secret_place *at, wharf_str plain
     raw = arena_alloc(a, n);
     out = arena_alloc(a, PREFIX + most);
     randombytes_buf(raw, NONCE);
-    crypto_aead_xchacha20poly1305_ietf_encrypt(raw + NONCE, &sealed, (const unsigned char *)plain.p, plain.n,
-        (const unsigned char *)place.p, place.n, NULL, raw, ring->keys[0].bytes);
+    crypto_aead_xchacha20poly1305_ietf_encrypt(raw + NONCE, &sealed, (const unsigned char *)plain.p,
+        plain.n, (const unsigned char *)place.p, place.n, NULL, raw, ring->keys[0].bytes);
     snprintf(out, PREFIX + 1, "s1.%s.", ring->keys[0].id);
     sodium_bin2base64(out + PREFIX, most, raw, NONCE + sealed, VARIANT);
     *ret = str_z(out);
@@ -64,7 +65,8 @@ bool secret_open(struct arena *a, const struct secret_place *at, wharf_str seale
         return false;
     raw = arena_alloc(a, sealed.n);
     plain = arena_alloc(a, sealed.n + 1);
-    if (sodium_base642bin(raw, sealed.n, sealed.p + PREFIX, sealed.n - PREFIX, NULL, &n, NULL, VARIANT) != 0 ||
+    if (sodium_base642bin(
+            raw, sealed.n, sealed.p + PREFIX, sealed.n - PREFIX, NULL, &n, NULL, VARIANT) != 0 ||
         n < NONCE + TAG)
         return false;
     if (crypto_aead_xchacha20poly1305_ietf_decrypt(plain, &n_plain, NULL, raw + NONCE, n - NONCE,

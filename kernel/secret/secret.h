@@ -1,11 +1,13 @@
-/* secret.h - secrets at rest: texts of columns with "store": "secret" (docs/definitions.md), sealed before they reach the database.
+/* secret.h - secrets at rest: texts of columns with "store": "secret" (docs/definitions.md),
+ * sealed before they reach the database.
  *
- * XChaCha20-Poly1305 with a random nonce per value; what the value belongs to (table, column, row id) is authenticated, so that a
- * sealed text copied to another row does not open. Its form is "s1.<key id>.<base64url of nonce and sealed bytes>": the key id tells
- * which of the master keys opens it, so that keys are rotated while the server runs (docs/secrets.md).
- * Master keys are 32 bytes, from the setting master_key (WHARF_MASTER_KEY) or the file master_key_file; the first one seals, all open.
- * Leaves to others: which columns (schema/), when (resource/), sealing again after a rotation (cli/).
- */
+ * XChaCha20-Poly1305 with a random nonce per value; what the value belongs to (table, column,
+ * row id) is authenticated, so that a sealed text copied to another row does not open. Its form
+ * is "s1.<key id>.<base64url of nonce and sealed bytes>": the key id tells which of the master
+ * keys opens it, so that keys are rotated while the server runs (docs/secrets.md).
+ * Master keys are 32 bytes, from the setting master_key (WHARF_MASTER_KEY) or the file
+ * master_key_file; the first one seals, all open. Leaves to others: which columns (schema/),
+ * when (resource/), sealing again after a rotation (cli/). */
 #ifndef WHARF_SECRET_SECRET_H
 #define WHARF_SECRET_SECRET_H
 
@@ -19,10 +21,12 @@ struct secret_place {
     wharf_str id;
 };
 
-/* Reads the master keys into locked memory, once per process, before threads. No key at all is no problem: then nothing can be
- * sealed or opened. False: the setting or the file is not as it must be; *ret_error (in a) says what to do. */
+/* Reads the master keys into locked memory, once per process, before threads. No key at all is
+ * no problem: then nothing can be sealed or opened. False: the setting or the file is not as it
+ * must be; *ret_error (in a) says what to do. */
 bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_error);
-/* Makes master_key_file with a new key when neither the setting nor the file is there. False as above. */
+/* Makes master_key_file with a new key when neither the setting nor the file is there. False as
+ * above. */
 bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str *ret_error);
 /* Makes a new key as text the first line of the file: the others stay. Returns false as above. */
 bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str *ret_error);

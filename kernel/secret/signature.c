@@ -14,9 +14,15 @@
 #include "util/str.h"
 
 static const char prefix[] = "whsec_";
-enum { PREFIX = sizeof(prefix) - 1, VARIANT = sodium_base64_VARIANT_ORIGINAL, RANDOM_BYTES = 32, HASH_BYTES = 32 };
+enum {
+    PREFIX = sizeof(prefix) - 1,
+    VARIANT = sodium_base64_VARIANT_ORIGINAL,
+    RANDOM_BYTES = 32,
+    HASH_BYTES = 32
+};
 
-/* ---- HMAC-SHA256 of parts, with the processor's instructions for it; looking an algorithm up costs more than a short text ---- */
+/* ---- HMAC-SHA256 of parts, with the processor's instructions for it; looking an algorithm up
+ * costs more than a short text ---- */
 
 static EVP_MAC_CTX *without_key;
 static pthread_once_t looked_up = PTHREAD_ONCE_INIT;
@@ -25,8 +31,8 @@ static void look_up(void)
 {
     EVP_MAC *mac = EVP_MAC_fetch(NULL, "HMAC", NULL);
     char digest[] = "SHA256";
-    const OSSL_PARAM params[] = {
-        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0), OSSL_PARAM_construct_end()};
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end()};
 
     without_key = mac ? EVP_MAC_CTX_new(mac) : NULL;
     if (!without_key || EVP_MAC_CTX_set_params(without_key, params) != 1) {
@@ -36,7 +42,8 @@ static void look_up(void)
     EVP_MAC_free(mac);
 }
 
-static void hmac(const void *key, size_t key_bytes, const wharf_str *parts, size_t n, unsigned char out[HASH_BYTES])
+static void hmac(const void *key, size_t key_bytes, const wharf_str *parts, size_t n,
+    unsigned char out[HASH_BYTES])
 {
     static const unsigned char empty[1];
     size_t size = 0;
@@ -55,7 +62,8 @@ static void hmac(const void *key, size_t key_bytes, const wharf_str *parts, size
     EVP_MAC_CTX_free(c);
 }
 
-void signature_hmac(const void *key, size_t key_bytes, wharf_str data, unsigned char out[HASH_BYTES])
+void signature_hmac(
+    const void *key, size_t key_bytes, wharf_str data, unsigned char out[HASH_BYTES])
 {
     hmac(key, key_bytes, &data, 1, out);
 }
@@ -68,8 +76,8 @@ static bool key_of(wharf_str secret, unsigned char key[SIGNATURE_KEY_MAX], size_
 
     if (secret.n <= PREFIX || memcmp(secret.p, prefix, PREFIX) != 0)
         return false;
-    if (sodium_base642bin(key, SIGNATURE_KEY_MAX, secret.p + PREFIX, secret.n - PREFIX, NULL, ret_n, &end, VARIANT) !=
-        0)
+    if (sodium_base642bin(key, SIGNATURE_KEY_MAX, secret.p + PREFIX, secret.n - PREFIX, NULL, ret_n,
+            &end, VARIANT) != 0)
         return false;
     return end == secret.p + secret.n && *ret_n >= SIGNATURE_KEY_MIN;
 }
@@ -97,7 +105,8 @@ bool signature_secret_valid(wharf_str secret)
 /* ---- signatures ---- */
 
 /* Writes "v1," and the signature, with a NUL. Returns false when the secret is not valid. */
-static bool entry(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str body, char out[SIGNATURE_ENTRY + 1])
+static bool entry(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str body,
+    char out[SIGNATURE_ENTRY + 1])
 {
     const wharf_str parts[] = {id, WHARF_S("."), timestamp, WHARF_S("."), body};
     unsigned char key[SIGNATURE_KEY_MAX], hash[HASH_BYTES];
@@ -112,8 +121,8 @@ static bool entry(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str
     return true;
 }
 
-size_t signature_make(
-    const wharf_str *secrets, size_t n, wharf_str id, int64_t timestamp_s, wharf_str body, char *out, size_t room)
+size_t signature_make(const wharf_str *secrets, size_t n, wharf_str id, int64_t timestamp_s,
+    wharf_str body, char *out, size_t room)
 {
     char timestamp[24];
     size_t used = 0;
@@ -142,8 +151,8 @@ static bool seconds(wharf_str text, int64_t *ret)
     return text.n != 0;
 }
 
-enum signature_verdict signature_check(wharf_str secret, wharf_str id, wharf_str timestamp, wharf_str header,
-    wharf_str body, int64_t now_s, int64_t tolerance_s)
+enum signature_verdict signature_check(wharf_str secret, wharf_str id, wharf_str timestamp,
+    wharf_str header, wharf_str body, int64_t now_s, int64_t tolerance_s)
 {
     char want[SIGNATURE_ENTRY + 1];
     bool found = false;
@@ -161,5 +170,6 @@ enum signature_verdict signature_check(wharf_str secret, wharf_str id, wharf_str
     }
     if (!found)
         return SIGNATURE_WRONG;
-    return tolerance_s && (at > now_s + tolerance_s || at < now_s - tolerance_s) ? SIGNATURE_LATE : SIGNATURE_GOOD;
+    return tolerance_s && (at > now_s + tolerance_s || at < now_s - tolerance_s) ? SIGNATURE_LATE
+                                                                                 : SIGNATURE_GOOD;
 }

@@ -1,9 +1,11 @@
-/* blame.c - which plugin a dead worker is due to, and leaving out those that crash too often (docs/decisions.md 21).
+/* blame.c - which plugin a dead worker is due to, and leaving out those that crash too often
+ * (docs/decisions.md 21).
  *
- * A report of the worker itself names the plugin; without one, the busy crumbs do when all of them are of one
- * plugin. A SIGKILL without report blames nobody, as administrators send it; but when the system ended the worker for its memory, or the
- * supervisor did, the plugin whose thread was seen to take much (greed.c).
- */
+ * A report of the worker itself names the plugin; without one, the busy crumbs do when all of
+ * them are of one
+ * plugin. A SIGKILL without report blames nobody, as administrators send it; but when the system
+ * ended the worker for its memory, or the supervisor did, the plugin whose thread was seen to
+ * take much (greed.c). */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,20 +60,24 @@ static void read_greed(const struct supervisor *s, const struct proc *p, struct 
 
 static bool was_killed_for_memory(const struct proc *p, int status)
 {
-    return p->over_memory || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p));
+    return p->over_memory ||
+           (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p));
 }
 
 /* Tells whether the worker ran out of memory. One that was near its limit was refused memory, most
  * likely, and whoever asked next crashed: code of the server says nothing then. */
-static bool ran_out_of_memory(const struct supervisor *s, const struct proc *p, const struct crash_report *c)
+static bool ran_out_of_memory(
+    const struct supervisor *s, const struct proc *p, const struct crash_report *c)
 {
-    int64_t used = atomic_load(&s->board->workers[p - s->procs].memory), limit = s->config->memory_limit;
+    int64_t used = atomic_load(&s->board->workers[p - s->procs].memory),
+            limit = s->config->memory_limit;
     bool ours = !c->plugin[0] || strcmp(c->plugin, "wharf") == 0 || module_is_shipped(c->plugin);
 
     return ours && limit && used >= limit / 4 * 3 && greed_thread(p, clock_monotonic_us());
 }
 
-static void find_culprit(const struct supervisor *s, const struct proc *p, int status, struct crash_report *c)
+static void find_culprit(
+    const struct supervisor *s, const struct proc *p, int status, struct crash_report *c)
 {
     bool reported = crash_read_report(s->config->crash_dir, p->pid, p->started_us, c);
 
@@ -91,7 +97,7 @@ static void find_culprit(const struct supervisor *s, const struct proc *p, int s
     }
 }
 
-/* ---- jobs --- */
+/* ---- jobs ---- */
 
 static bool is_job(const char *request)
 {
@@ -99,7 +105,8 @@ static bool is_job(const char *request)
 }
 
 /* Writes the job that is known to have done it, else all that were running: "job_12 job_15". */
-static void guilty_jobs(const struct supervisor *s, const struct proc *p, const struct crash_report *c, struct buf *out)
+static void guilty_jobs(
+    const struct supervisor *s, const struct proc *p, const struct crash_report *c, struct buf *out)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
 
@@ -118,7 +125,8 @@ static void guilty_jobs(const struct supervisor *s, const struct proc *p, const 
 /* Notes the jobs in the report. Job workers have the database: the next one reads there whom to
  * hold to account (job/job_crash.c). One that ended without a report, but not by SIGKILL, gets a
  * short one. */
-static void note_jobs(const struct supervisor *s, const struct proc *p, int status, const struct crash_report *c)
+static void note_jobs(
+    const struct supervisor *s, const struct proc *p, int status, const struct crash_report *c)
 {
     char file[600];
     struct timespec now;
@@ -140,13 +148,14 @@ static void note_jobs(const struct supervisor *s, const struct proc *p, int stat
             (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000, (int)p->pid);
     fd = jobs.n ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640) : -1;
     if (fd >= 0) {
-        dprintf(fd, "%s\njobs: %s\n", c->file[0] ? "" : "wharf crash report, by the supervisor", jobs.p);
+        dprintf(fd, "%s\njobs: %s\n", c->file[0] ? "" : "wharf crash report, by the supervisor",
+            jobs.p);
         close(fd);
     }
     buf_done(&jobs);
 }
 
-/* ---- quarantine ------------------------------------------------------------------------------------------------------ */
+/* ---- quarantine ---- */
 
 static bool is_quarantined(const struct supervisor *s, const char *plugin)
 {
@@ -163,7 +172,8 @@ static void publish(struct supervisor *s)
     wharf_str why;
 
     for (size_t i = 0; i < s->n_quarantine; i++)
-        snprintf(s->board->quarantined[i], sizeof(s->board->quarantined[i]), "%s", s->quarantine[i].name);
+        snprintf(s->board->quarantined[i], sizeof(s->board->quarantined[i]), "%s",
+            s->quarantine[i].name);
     atomic_store(&s->board->n_quarantined, (int)s->n_quarantine);
     if (!quarantine_write(s->config->data, s->quarantine, s->n_quarantine, a, &why))
         log_error("quarantine.not_kept", "%s; a restart brings these plugins back", why.p);
@@ -178,7 +188,8 @@ void quarantine_load(struct supervisor *s)
     publish(s);
     for (size_t i = 0; i < s->n_quarantine; i++)
         log_write(WHARF_LOG_WARN, s->quarantine[i].name, NULL, "plugin.still_quarantined",
-            "since %s; `wharf plugin release %s` brings it back", s->quarantine[i].since, s->quarantine[i].name);
+            "since %s; `wharf plugin release %s` brings it back", s->quarantine[i].since,
+            s->quarantine[i].name);
 }
 
 bool quarantine_release(struct supervisor *s, const char *plugin)
@@ -186,7 +197,8 @@ bool quarantine_release(struct supervisor *s, const char *plugin)
     for (size_t i = 0; i < s->n_quarantine; i++) {
         if (strcmp(s->quarantine[i].name, plugin) != 0)
             continue;
-        memmove(&s->quarantine[i], &s->quarantine[i + 1], (s->n_quarantine - i - 1) * sizeof(s->quarantine[0]));
+        memmove(&s->quarantine[i], &s->quarantine[i + 1],
+            (s->n_quarantine - i - 1) * sizeof(s->quarantine[0]));
         s->n_quarantine--;
         publish(s);
         for (size_t k = 0; k < CRASHES_KEPT; k++)
@@ -208,7 +220,8 @@ static bool may_quarantine(const struct supervisor *s, const char *plugin)
         size_t n = strlen(plugin);
 
         name = slash ? slash + 1 : name;
-        known = known || (strncmp(name, plugin, n) == 0 && (!name[n] || strcmp(name + n, ".so") == 0));
+        known = known ||
+                (strncmp(name, plugin, n) == 0 && (!name[n] || strcmp(name + n, ".so") == 0));
     }
     if (!known || strcmp(s->config->quarantine, "off") == 0)
         return false;
@@ -247,8 +260,8 @@ static void quarantine(struct supervisor *s, const char *plugin, size_t crashes)
     time_format_iso((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, q->since);
     publish(s);
     log_write(WHARF_LOG_ERROR, plugin, NULL, "plugin.quarantined",
-        "%zu crashes in %lld s (a hang counts as %d): the next workers start without it; `wharf plugin release %s` "
-        "brings it back",
+        "%zu crashes in %lld s (a hang counts as %d): the next workers start without it; `wharf "
+        "plugin release %s` brings it back",
         crashes, (long long)s->config->crash_window_s, HANG_POINTS, plugin);
     reload_begin(s, false);
 }
@@ -287,9 +300,9 @@ void blame_crash(struct supervisor *s, const struct proc *p, int status)
     find_culprit(s, p, status, &c);
     note_jobs(s, p, status, &c);
     proc_reason(p, status, reason);
-    log_write(WHARF_LOG_ERROR, c.plugin[0] ? c.plugin : NULL, c.request[0] ? c.request : NULL, "worker.crashed",
-        "%s (pid %d): %s%s%s%s%s", proc_name(p, name), (int)p->pid, reason, c.what[0] ? "; it was doing " : "", c.what,
-        c.file[0] ? "; report: " : "", c.file);
+    log_write(WHARF_LOG_ERROR, c.plugin[0] ? c.plugin : NULL, c.request[0] ? c.request : NULL,
+        "worker.crashed", "%s (pid %d): %s%s%s%s%s", proc_name(p, name), (int)p->pid, reason,
+        c.what[0] ? "; it was doing " : "", c.what, c.file[0] ? "; report: " : "", c.file);
     if (!p->hung) /* a hang was counted when it was noticed */
         charge(s, c.plugin, false);
 }

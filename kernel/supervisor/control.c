@@ -1,7 +1,8 @@
-/* control.c - the control socket in the data folder: ps, reload, release NAME, stop. One line in, text out, closed.
+/* control.c - the control socket in the data folder: ps, reload, release NAME, stop. One line
+ * in, text out, closed.
  *
- * The first line of an answer is "ok" or "error: reason". Only the folder's user can connect (mode 0600).
- */
+ * The first line of an answer is "ok" or "error: reason". Only the folder's user can connect
+ * (mode 0600). */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,8 +41,8 @@ static void put_doing(const struct board_worker *w, int64_t now, struct buf *out
         int64_t since = atomic_load(&c->since_us);
 
         if (since)
-            buf_addf(out, "    %s: %.*s %.*s (%lld ms)\n", c->plugin, BOARD_TEXT, c->what, 32, c->request_id,
-                (long long)((now - since) / 1000));
+            buf_addf(out, "    %s: %.*s %.*s (%lld ms)\n", c->plugin, BOARD_TEXT, c->what, 32,
+                c->request_id, (long long)((now - since) / 1000));
     }
 }
 
@@ -56,7 +57,8 @@ static void put_down(const struct supervisor *s, int64_t now, struct buf *out)
         if (!seat->down_us)
             continue;
         buf_addf(out, "%s is down for %llds (%u starts failed)%s%s; ", seat_name(seat, name),
-            (long long)((now - seat->down_us) / 1000000), seat->tries, seat->reason[0] ? ": " : "", seat->reason);
+            (long long)((now - seat->down_us) / 1000000), seat->tries, seat->reason[0] ? ": " : "",
+            seat->reason);
         if (seat->start_at_us)
             buf_addf(out, "tried again in %.1fs\n", (double)(seat->start_at_us - now) / 1e6);
         else
@@ -69,8 +71,8 @@ static void put_workers(const struct supervisor *s, struct buf *out)
     static const char *const states[] = {"free", "starting", "ready", "draining"};
     int64_t now = clock_monotonic_us();
 
-    buf_addf(
-        out, "%-6s %8s %-9s %10s %9s %10s %8s\n", "worker", "pid", "state", "generation", "uptime", "requests", "rss");
+    buf_addf(out, "%-6s %8s %-9s %10s %9s %10s %8s\n", "worker", "pid", "state", "generation",
+        "uptime", "requests", "rss");
     for (size_t i = 0; i < PROCS_MAX; i++) {
         const struct proc *p = &s->procs[i];
         const struct board_worker *w = &s->board->workers[i];
@@ -78,9 +80,10 @@ static void put_workers(const struct supervisor *s, struct buf *out)
 
         if (!p->pid)
             continue;
-        buf_addf(out, "%-6s %8d %-9s %10llu %8llds %10lld %6lldMB\n", proc_name(p, name), (int)p->pid, states[p->state],
-            (unsigned long long)p->generation, (long long)((now - p->started_us) / 1000000),
-            (long long)atomic_load(&w->requests), (long long)(atomic_load(&w->rss_kb) / 1024));
+        buf_addf(out, "%-6s %8d %-9s %10llu %8llds %10lld %6lldMB\n", proc_name(p, name),
+            (int)p->pid, states[p->state], (unsigned long long)p->generation,
+            (long long)((now - p->started_us) / 1000000), (long long)atomic_load(&w->requests),
+            (long long)(atomic_load(&w->rss_kb) / 1024));
         put_doing(w, now, out);
     }
     put_down(s, now, out);
@@ -91,12 +94,13 @@ static void command_ps(struct supervisor *s, struct client *c)
     struct buf out;
 
     buf_init(&out, ANSWER_MAX);
-    buf_addf(&out, "ok\nwharf %s, pid %d, generation %llu, %llu crashes\n", s->board->version, (int)getpid(),
-        (unsigned long long)s->serving.number, (unsigned long long)atomic_load(&s->board->crashes));
+    buf_addf(&out, "ok\nwharf %s, pid %d, generation %llu, %llu crashes\n", s->board->version,
+        (int)getpid(), (unsigned long long)s->serving.number,
+        (unsigned long long)atomic_load(&s->board->crashes));
     put_workers(s, &out);
     if (s->start->cluster)
-        buf_addf(
-            &out, "database %6d %s\n", cluster_pid(s->start->cluster), s->cluster_at_us ? "restarting" : "running");
+        buf_addf(&out, "database %6d %s\n", cluster_pid(s->start->cluster),
+            s->cluster_at_us ? "restarting" : "running");
     if (s->n_quarantine) {
         buf_addz(&out, "quarantined:");
         for (size_t i = 0; i < s->n_quarantine; i++)
@@ -119,7 +123,8 @@ static void command_release(struct supervisor *s, struct client *c, const char *
         answer_text(c, false, "no plugin of that name is quarantined");
         return;
     }
-    log_write(WHARF_LOG_INFO, plugin, NULL, "plugin.released", "the next workers start with it again");
+    log_write(
+        WHARF_LOG_INFO, plugin, NULL, "plugin.released", "the next workers start with it again");
     command_reload(s, c, false);
 }
 

@@ -52,14 +52,15 @@ int datadir_lock(const char *dir, struct arena *a, wharf_str *ret_error)
     if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
         if (ftruncate(fd, 0) != 0 || dprintf(fd, "%d\n", (int)getpid()) < 0)
             *ret_error = arena_printf(
-                a, "%s can't be written: %s", file, strerror(errno)); /* the lock holds all the same */
+                /* the lock holds all the same */
+                a, "%s can't be written: %s", file, strerror(errno));
         return fd;
     }
     n = read(fd, pid, sizeof(pid) - 1);
     pid[n > 0 ? strcspn(pid, "\n") : 0] = 0;
     *ret_error = arena_printf(a,
-        "%s is in use by another wharf (process %s); stop it, or use another folder with --data", dir,
-        pid[0] ? pid : "unknown");
+        "%s is in use by another wharf (process %s); stop it, or use another folder with --data",
+        dir, pid[0] ? pid : "unknown");
     close(fd);
     return -1;
 }
@@ -70,8 +71,8 @@ static bool control_address(int dir_fd, struct sockaddr_un *at)
 {
     memset(at, 0, sizeof(*at));
     at->sun_family = AF_UNIX;
-    return snprintf(at->sun_path, sizeof(at->sun_path), "/proc/self/fd/%d/%s", dir_fd, control_name) <
-           (int)sizeof(at->sun_path);
+    return snprintf(at->sun_path, sizeof(at->sun_path), "/proc/self/fd/%d/%s", dir_fd,
+               control_name) < (int)sizeof(at->sun_path);
 }
 
 int datadir_control_listen(const char *dir, struct arena *a, wharf_str *ret_error)
@@ -106,10 +107,12 @@ int datadir_control_connect(const char *dir, struct arena *a, wharf_str *ret_err
 
     if (dir_fd >= 0)
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    good = fd >= 0 && control_address(dir_fd, &at) && connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
+    good = fd >= 0 && control_address(dir_fd, &at) &&
+           connect(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
     if (!good)
-        *ret_error = arena_printf(a, "no server runs for the data folder %s (%s); name the right one with --data or -c",
-            dir, strerror(errno));
+        *ret_error = arena_printf(a,
+            "no server runs for the data folder %s (%s); name the right one with --data or -c", dir,
+            strerror(errno));
     if (dir_fd >= 0)
         close(dir_fd);
     if (!good && fd >= 0)

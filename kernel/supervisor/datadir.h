@@ -6,7 +6,8 @@
 
 /* Makes the folder (and its parents) when missing. Others may pass through it, not list it. */
 bool datadir_make(const char *dir, struct arena *a, wharf_str *ret_error);
-/* Takes the folder for this process until it ends. -1 and a message naming the process that has it. */
+/* Takes the folder for this process until it ends. -1 and a message naming the process that has
+ * it. */
 int datadir_lock(const char *dir, struct arena *a, wharf_str *ret_error);
 /* Opens the supervisor's control socket, listening; replaces one left by a dead supervisor.
  * Returns -1 and a message on failure. */

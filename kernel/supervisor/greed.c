@@ -1,8 +1,9 @@
-/* greed.c - which thread of a worker takes its memory, and for whom: asked when the worker ends for what it has (blame.c, watch.c).
+/* greed.c - which thread of a worker takes its memory, and for whom: asked when the worker ends
+ * for what it has (blame.c, watch.c).
  *
- * The system counts for each thread how many pages it was the first to touch. A look that finds a worker grown compares these numbers with those
- * of the look before; the thread that took the most is remembered with what it is doing, when that is work for somebody and much.
- */
+ * The system counts for each thread how many pages it was the first to touch. A look that finds
+ * a worker grown compares these numbers with those of the look before; the thread that took the
+ * most is remembered with what it is doing, when that is work for somebody and much. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,8 @@ enum {
     SECOND = 1000000,
     GROWN = 4 << 20, /* bytes: less is no reason to look at each thread */
     MUCH = 16 << 20, /* bytes that one thread took */
-    REST_S = 30, /* a look at each thread at least so often, so that the next one compares with something new */
+    /* a look at each thread at least so often, so that the next one compares with something new */
+    REST_S = 30,
     LATELY_S = 10,
 };
 
@@ -98,5 +100,7 @@ bool greed_was_killed(const struct proc *p)
 
 int greed_thread(const struct proc *p, int64_t now)
 {
-    return p->greed.taken_us && now - p->greed.taken_us <= (int64_t)LATELY_S * SECOND ? p->greed.thread : 0;
+    return p->greed.taken_us && now - p->greed.taken_us <= (int64_t)LATELY_S * SECOND
+               ? p->greed.thread
+               : 0;
 }

@@ -72,13 +72,15 @@ static bool parse(const char *text, union address *at, struct listen_address *re
 
 static int open_one(const union address *at, int option)
 {
-    int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1, off = 0, error;
+    int fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1,
+        off = 0, error;
 
     if (fd < 0)
         return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
         (!option || setsockopt(fd, SOL_SOCKET, option, &on, sizeof(on)) == 0) &&
-        (at->any.sa_family != AF_INET6 || setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) &&
+        (at->any.sa_family != AF_INET6 ||
+            setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) == 0) &&
         bind(fd, &at->any, length_of(at)) == 0 && listen(fd, LISTEN_BACKLOG) == 0)
         return fd;
     error = errno;
@@ -104,16 +106,16 @@ static bool probe(union address *at, unsigned *ret_port)
     return true;
 }
 
-bool listen_open(const char *address, size_t n, int *ret_fds, struct listen_address *ret_address, struct arena *a,
-    wharf_str *ret_error)
+bool listen_open(const char *address, size_t n, int *ret_fds, struct listen_address *ret_address,
+    struct arena *a, wharf_str *ret_error)
 {
     union address at;
     size_t open = 0;
 
     if (!parse(address, &at, ret_address)) {
         *ret_error = arena_printf(a,
-            "\"%s\" is no address to listen on; write HOST:PORT, like 127.0.0.1:8080, [::1]:8080 or "
-            "*:8080",
+            "\"%s\" is no address to listen on; write HOST:PORT, like 127.0.0.1:8080, [::1]:8080 "
+            "or *:8080",
             address);
         return false;
     }
@@ -123,7 +125,8 @@ bool listen_open(const char *address, size_t n, int *ret_fds, struct listen_addr
     if (open == n)
         return true;
     *ret_error = arena_printf(a, "%s can't be listened on: %s%s", address, strerror(errno),
-        errno == EADDRINUSE ? "; choose another with --listen, or stop the program that uses it" : "");
+        errno == EADDRINUSE ? "; choose another with --listen, or stop the program that uses it"
+                            : "");
     while (open)
         close(ret_fds[--open]);
     return false;

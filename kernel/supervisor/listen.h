@@ -13,9 +13,10 @@ struct listen_address {
     unsigned port; /* the real one, also when 0 was asked for */
 };
 
-/* Opens n listening sockets of one address ("127.0.0.1:8080", "[::1]:8080", "*:8080"; port 0 takes a free one): SO_REUSEPORT,
- * non-blocking, close-on-exec. False and a message that says what to do; then none is open. */
-bool listen_open(const char *address, size_t n, int *ret_fds, struct listen_address *ret_address, struct arena *a,
-    wharf_str *ret_error);
+/* Opens n listening sockets of one address ("127.0.0.1:8080", "[::1]:8080", "*:8080"; port 0
+ * takes a free one): SO_REUSEPORT, non-blocking, close-on-exec. False and a message that says
+ * what to do; then none is open. */
+bool listen_open(const char *address, size_t n, int *ret_fds, struct listen_address *ret_address,
+    struct arena *a, wharf_str *ret_error);
 
 #endif

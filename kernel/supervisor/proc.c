@@ -1,4 +1,5 @@
-/* proc.c - one worker process: started, listened to, asked to end. Leaves to others: whether it is well (watch.c). Decides nothing about restarts. */
+/* proc.c - one worker process: started, listened to, asked to end. Leaves to others: whether it
+ * is well (watch.c). Decides nothing about restarts. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,8 +27,8 @@ static const char *text_of(struct arena *a, uint64_t n)
     return arena_printf(a, "%llu", (unsigned long long)n).p;
 }
 
-static const char *const *arguments(
-    const struct supervisor *s, const struct proc *p, const struct generation *g, int control_fd, struct arena *a)
+static const char *const *arguments(const struct supervisor *s, const struct proc *p,
+    const struct generation *g, int control_fd, struct arena *a)
 {
     const struct supervisor_start *start = s->start;
     const char **argv = ARENA_ARRAY(a, const char *, 40);
@@ -90,7 +91,8 @@ static void publish(struct supervisor *s, const struct proc *p)
 
 /* Launches the process. Must be called only after the slot is ours alone: the child must find it
  * empty. */
-static pid_t launch(struct supervisor *s, struct proc *p, const struct generation *g, int control_fd)
+static pid_t launch(
+    struct supervisor *s, struct proc *p, const struct generation *g, int control_fd)
 {
     struct arena *a = arena_new(0);
     int keep[6] = {control_fd, s->board_fd, s->start->sets_fd};
@@ -167,9 +169,11 @@ void proc_ask_to_end(struct supervisor *s, struct proc *p)
         return;
     p->asked = true;
     p->state = BOARD_DRAINING;
-    p->kill_at_us = clock_monotonic_us() + (s->config->drain_accept_ms + s->config->drain_timeout_ms) * 1000 +
+    p->kill_at_us = clock_monotonic_us() +
+                    (s->config->drain_accept_ms + s->config->drain_timeout_ms) * 1000 +
                     (int64_t)DRAIN_EXTRA_S * SECOND;
-    if (p->hung) /* others have their time to finish; then the thread that hangs tells where it is */
+    /* others have their time to finish; then the thread that hangs tells where it is */
+    if (p->hung)
         p->abort_at_us = clock_monotonic_us() + s->config->drain_timeout_ms * 1000 + SECOND;
     publish(s, p);
     kill(p->pid, SIGTERM);
@@ -212,7 +216,8 @@ void proc_reason(const struct proc *p, int status, char out[REASON_MAX])
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && greed_was_killed(p))
         snprintf(out, REASON_MAX, "the system ended it for want of memory");
     else if (WIFSIGNALED(status))
-        snprintf(out, REASON_MAX, "it was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(out, REASON_MAX, "it was ended by signal %d (%s)", WTERMSIG(status),
+            strsignal(WTERMSIG(status)));
     else
         snprintf(out, REASON_MAX, "it ended with code %d", WEXITSTATUS(status));
 }

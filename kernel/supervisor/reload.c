@@ -1,8 +1,9 @@
-/* reload.c - a new generation of workers takes over seat by seat (docs/plugin-abi.md section 3 'Reload').
+/* reload.c - a new generation of workers takes over seat by seat (docs/plugin-abi.md section 3
+ * 'Reload').
  *
- * The settings are read anew; the first new worker must become ready before anything else happens: until then nothing has
- * changed and a failure only tells its reason. Then each seat's old worker is drained when its successor is ready.
- */
+ * The settings are read anew; the first new worker must become ready before anything else
+ * happens: until then nothing has changed and a failure only tells its reason. Then each seat's
+ * old worker is drained when its successor is ready. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 enum { TRIES = 3 };
 
-/* ---- generations ----------------------------------------------------------------------------------------------------- */
+/* ---- generations ---- */
 
 static void close_held(int *held)
 {
@@ -38,13 +39,15 @@ void generation_quarantine(const struct supervisor *s, struct generation *g)
 {
     struct arena *a = arena_new(0);
 
-    snprintf(g->quarantined, sizeof(g->quarantined), "%s", quarantine_names(s->quarantine, s->n_quarantine, a));
+    snprintf(g->quarantined, sizeof(g->quarantined), "%s",
+        quarantine_names(s->quarantine, s->n_quarantine, a));
     arena_free(a);
 }
 
 /* Reads the settings as the files hold them now. Returns false when they are wrong; *ret_error
  * says what. */
-static bool read_anew(struct supervisor *s, struct generation *g, struct arena *err, wharf_str *ret_error)
+static bool read_anew(
+    struct supervisor *s, struct generation *g, struct arena *err, wharf_str *ret_error)
 {
     const struct supervisor_start *start = s->start;
     struct config *written;
@@ -54,24 +57,28 @@ static bool read_anew(struct supervisor *s, struct generation *g, struct arena *
         return false;
     g->config_fd = config_keep(g->config);
     if (g->config_fd < 0 && start->config_file) {
-        *ret_error = arena_printf(err, "there is no memory to keep the settings: %s", strerror(errno));
+        *ret_error = arena_printf(
+            err, "there is no memory to keep the settings: %s", strerror(errno));
         return false;
     }
     /* without what the server has put in place of the operator's words, as the port that it got */
     written = config_load(start->config_file, start->sets, start->n_given, err, ret_error);
     if (written)
-        snprintf(s->reload.restart, sizeof(s->reload.restart), "%s", config_needs_restart(s->first, written, err).p);
+        snprintf(s->reload.restart, sizeof(s->reload.restart), "%s",
+            config_needs_restart(s->first, written, err).p);
     config_free(written);
     return true;
 }
 
 /* Keeps the settings that serve, whatever the files hold: a plugin that crashes is left out also
  * when nobody could reload. */
-static bool keep_settings(struct supervisor *s, struct generation *g, struct arena *err, wharf_str *ret_error)
+static bool keep_settings(
+    struct supervisor *s, struct generation *g, struct arena *err, wharf_str *ret_error)
 {
     const struct supervisor_start *start = s->start;
 
-    g->config = config_load_kept(s->serving.config_fd, start->config_file, start->sets, start->n_sets, err, ret_error);
+    g->config = config_load_kept(
+        s->serving.config_fd, start->config_file, start->sets, start->n_sets, err, ret_error);
     if (s->serving.config_fd >= 0)
         g->config_fd = fcntl(s->serving.config_fd, F_DUPFD_CLOEXEC, 3);
     if (s->serving.tls_fd >= 0)
@@ -79,7 +86,7 @@ static bool keep_settings(struct supervisor *s, struct generation *g, struct are
     return g->config != NULL;
 }
 
-/* ---- the reload ------------------------------------------------------------------------------------------------------ */
+/* ---- the reload ---- */
 
 static void finish(struct supervisor *s, bool good, const char *text)
 {
@@ -115,10 +122,13 @@ static void advance(struct supervisor *s)
         s->reload.seat++;
     }
     if (s->reload.reason[0])
-        snprintf(text, sizeof(text), "some workers are still of an older generation: %s", s->reload.reason);
+        snprintf(text, sizeof(text), "some workers are still of an older generation: %s",
+            s->reload.reason);
     else
-        snprintf(text, sizeof(text), "generation %llu serves%s%s", (unsigned long long)s->serving.number,
-            s->reload.restart[0] ? "; these settings changed and need a restart of the server: " : "",
+        snprintf(text, sizeof(text), "generation %llu serves%s%s",
+            (unsigned long long)s->serving.number,
+            s->reload.restart[0] ? "; these settings changed and need a restart of the server: "
+                                 : "",
             s->reload.restart);
     finish(s, !s->reload.reason[0], text);
 }
@@ -134,7 +144,8 @@ static void renew_logs(struct supervisor *s)
         log_warn("log.not_opened", "%s", error.p);
     arena_free(a);
     if (!log_reopen(s->config->log_file))
-        log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file, strerror(errno));
+        log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file,
+            strerror(errno));
     atomic_fetch_add(&s->board->log_turn, 1);
 }
 
@@ -193,7 +204,8 @@ static void take_over(struct supervisor *s)
     s->config = s->serving.config;
     atomic_store(&s->board->memory_limit, s->config->memory_limit);
     if (!log_open(s->config->log_file, s->config->log_level, "supervisor"))
-        log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file, strerror(errno));
+        log_warn("log.not_opened", "%s: %s; the old one is used on", s->config->log_file,
+            strerror(errno));
 }
 
 void reload_ready(struct supervisor *s, struct proc *p)

@@ -1,10 +1,12 @@
-/* seat.c - the places that workers must serve: filled again after each end, for ever; what is told of one that is down; its socket; a worker
- * that is replaced while it serves. See supervise.h.
+/* seat.c - the places that workers must serve: filled again after each end, for ever; what is
+ * told of one that is down; its socket; a worker that is replaced while it serves. See
+ * supervise.h.
  *
- * A socket of SO_REUSEPORT gets its share of the connections whether or not somebody takes them. So the socket of a place that is down stops
- * listening (shutdown(2)): connections go to the other places, or are refused where there are none. It stays bound, and listens again when a
- * worker is ready. Leaves to others: what a worker is started with (proc.c), whom its end is due to (blame.c).
- */
+ * A socket of SO_REUSEPORT gets its share of the connections whether or not somebody takes them.
+ * So the socket of a place that is down stops listening (shutdown(2)): connections go to the
+ * other places, or are refused where there are none. It stays bound, and listens again when a
+ * worker is ready. Leaves to others: what a worker is started with (proc.c), whom its end is due
+ * to (blame.c). */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +24,8 @@ enum {
     FIRST_DELAY_US = 100000,
     MAX_DELAY_US = 30000000,
     KILLED_DELAY_US = 400000,
-    MOMENT_US = SECOND_US, /* connections wait so long for the next worker, when others could take them */
+    /* connections wait so long for the next worker, when others could take them */
+    MOMENT_US = SECOND_US,
     LONG_MOMENT_US = 10 * SECOND_US, /* or when nobody could, and nothing is known to be wrong */
     REPLACE_AGAIN_US = 30 * SECOND_US
 };
@@ -99,7 +102,8 @@ void seat_up(struct supervisor *s, struct seat *seat)
 void seat_down(struct supervisor *s, struct seat *seat, const struct proc *p, int status)
 {
     int64_t now = clock_monotonic_us();
-    bool served = p->state == BOARD_READY, killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    bool served = p->state == BOARD_READY,
+         killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     bool refused = !served && WIFEXITED(status);
     char name[24], reason[REASON_MAX];
 
@@ -113,12 +117,13 @@ void seat_down(struct supervisor *s, struct seat *seat, const struct proc *p, in
     seat->start_at_us = now + seat->delay_us + 1; /* 0 means none */
     atomic_fetch_add(&s->board->restarts, 1);
     if (refused)
-        log_error("worker.not_started", "%s can't start: %s; tried again in %.1f s (failed %u times)",
-            seat_name(seat, name), reason, (double)seat->delay_us / 1e6, seat->tries);
+        log_error("worker.not_started",
+            "%s can't start: %s; tried again in %.1f s (failed %u times)", seat_name(seat, name),
+            reason, (double)seat->delay_us / 1e6, seat->tries);
     publish_seat(s, seat);
 }
 
-/* ---- sockets of places that are down --------------------------------------------------------------------------------- */
+/* ---- sockets of places that are down ---- */
 
 static bool others_serve(const struct supervisor *s, const struct seat *seat)
 {
@@ -135,12 +140,13 @@ static void stop_listening(const struct supervisor *s, struct seat *seat, int64_
     int64_t moment = seat->tries || others_serve(s, seat) ? MOMENT_US : LONG_MOMENT_US;
     char name[24];
 
-    if (seat->listen_fd < 0 || seat->shut || seat_serves(seat) || !seat->down_us || now - seat->down_us < moment)
+    if (seat->listen_fd < 0 || seat->shut || seat_serves(seat) || !seat->down_us ||
+        now - seat->down_us < moment)
         return;
     seat->shut = shutdown(seat->listen_fd, SHUT_RD) == 0;
     if (seat->shut)
-        log_warn("worker.socket_closed", "%s is down: its socket takes no connections until it is back",
-            seat_name(seat, name));
+        log_warn("worker.socket_closed",
+            "%s is down: its socket takes no connections until it is back", seat_name(seat, name));
 }
 
 void seats_watch(struct supervisor *s, int64_t now)
@@ -155,17 +161,19 @@ void seats_watch(struct supervisor *s, int64_t now)
     }
 }
 
-/* ---- one worker is replaced ------------------------------------------------------------------------------------------ */
+/* ---- one worker is replaced ---- */
 
 bool seat_replace(struct supervisor *s, struct seat *seat)
 {
     int64_t now = clock_monotonic_us();
 
-    if (s->reload.active || s->stopping || !s->ready_told || seat->next || now < seat->replace_at_us)
+    if (s->reload.active || s->stopping || !s->ready_told || seat->next ||
+        now < seat->replace_at_us)
         return false;
     for (size_t i = 0; i < s->n_seats; i++)
         if (s->seats[i].replaced)
-            return false; /* one after the other: two that are full have memory for one more, not for two */
+            /* one after the other: two that are full have memory for one more, not for two */
+            return false;
     seat->next = proc_start(s, seat, &s->serving);
     seat->replaced = seat->next != NULL;
     seat->replace_at_us = now + REPLACE_AGAIN_US;
@@ -197,7 +205,8 @@ void seat_not_replaced(struct supervisor *s, struct seat *seat, const char *reas
 {
     char name[24];
 
-    log_error("worker.not_replaced", "%s: the next worker can't start: %s; the old one serves on, tried again in %d s",
+    log_error("worker.not_replaced",
+        "%s: the next worker can't start: %s; the old one serves on, tried again in %d s",
         seat_name(seat, name), reason, REPLACE_AGAIN_US / SECOND_US);
     after_replacing(s, seat);
 }

@@ -22,7 +22,8 @@ enum {
 
 _Static_assert((int)SEATS_MAX == (int)BOARD_SEATS, "each place is told of");
 
-/* What all workers of a generation run with, whatever the files hold by now: each worker that is started for it gets the same. */
+/* What all workers of a generation run with, whatever the files hold by now: each worker that is
+ * started for it gets the same. */
 struct generation {
     uint64_t number;
     struct config *config;
@@ -31,7 +32,8 @@ struct generation {
     char quarantined[QUARANTINE_MAX * (QUARANTINE_NAME + 1)]; /* comma list of plugins left out */
 };
 
-/* What a worker's threads have taken of memory, by the pages that they touched first: who is to blame when the worker ends for its memory (greed.c). */
+/* What a worker's threads have taken of memory, by the pages that they touched first: who is to
+ * blame when the worker ends for its memory (greed.c). */
 struct greed {
     int64_t used, at_us; /* bytes that the worker had at the last look */
     struct {
@@ -60,7 +62,8 @@ struct proc {
     struct greed greed;
     int hung_thread; /* its number for the system, or 0 */
     int64_t beat_us, ran_ns,
-        waited_ns; /* when its last beat was seen: what its main thread had run, and waited for a processor */
+        /* when its last beat was seen: what its main thread had run, and waited for a processor */
+        waited_ns;
     char hung_plugin[PLUGIN_NAME], hung_what[BOARD_TEXT], hung_request[32];
     char line[REASON_MAX]; /* what it said */
     size_t line_n;
@@ -110,7 +113,8 @@ struct supervisor {
         bool reads; /* the settings anew; else those that serve, with another quarantine */
         size_t seat;
         unsigned tries;
-        struct generation coming; /* until the first new worker proves it; config NULL: there is none */
+        /* until the first new worker proves it; config NULL: there is none */
+        struct generation coming;
         char restart[256]; /* settings that need a restart */
         char reason[REASON_MAX];
     } reload;
@@ -157,10 +161,12 @@ void seat_up(struct supervisor *s, struct seat *seat);
 void seat_down(struct supervisor *s, struct seat *seat, const struct proc *p, int status);
 /* Starts what is due, and closes sockets that nobody takes connections from. */
 void seats_watch(struct supervisor *s, int64_t now);
-/* Starts a successor of a worker that should end, which is drained when that one is ready. False: not now, ask again. */
+/* Starts a successor of a worker that should end, which is drained when that one is ready.
+ * False: not now, ask again. */
 bool seat_replace(struct supervisor *s, struct seat *seat);
 void seat_replaced(struct supervisor *s, struct seat *seat); /* the successor is ready */
-void seat_not_replaced(struct supervisor *s, struct seat *seat, const char *reason); /* it ended instead */
+/* Notes that the successor of a seat's worker ended instead of taking over. */
+void seat_not_replaced(struct supervisor *s, struct seat *seat, const char *reason);
 
 /* Finds out whom to blame for a crash (blame.c). */
 void blame_crash(struct supervisor *s, const struct proc *p, int status);

@@ -1,4 +1,5 @@
-/* supervisor.c - the loop: signals, workers that speak or die, commands, the clock. See supervisor.h. */
+/* supervisor.c - the loop: signals, workers that speak or die, commands, the clock. See
+ * supervisor.h. */
 #include "supervisor/supervisor.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ void supervisor_stop(struct supervisor *s)
     control_stop(s);
 }
 
-/* ---- the whole is ready ---------------------------------------------------------------------------------------------- */
+/* ---- the whole is ready ---- */
 
 static void tell_ready(struct supervisor *s)
 {
@@ -56,7 +57,8 @@ static void tell_ready(struct supervisor *s)
         s->ready_pid = spawn(&command);
         if (s->ready_pid < 0) {
             s->ready_pid = 0;
-            log_error("server.ready", "%s can't be executed: %s", s->start->ready_argv[0], strerror(errno));
+            log_error("server.ready", "%s can't be executed: %s", s->start->ready_argv[0],
+                strerror(errno));
         }
     }
     if (s->reload.again) {
@@ -82,7 +84,7 @@ static void listen_to(struct supervisor *s, struct proc *p)
         tell_ready(s);
 }
 
-/* ---- deaths ---------------------------------------------------------------------------------------------------------- */
+/* ---- deaths ---- */
 
 static bool was_killed(int status)
 {
@@ -142,7 +144,8 @@ static bool ended_well(int status)
 /* Tells whether the process ended by itself: not because it was asked to, or was slow to do so. */
 static bool ended_badly(int status)
 {
-    return !ended_well(status) && !was_killed(status) && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    return !ended_well(status) && !was_killed(status) &&
+           !(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
 static void worker_ended(struct supervisor *s, struct proc *p, int status)
@@ -167,11 +170,13 @@ static void cluster_ended(struct supervisor *s, int status)
 {
     int64_t now = clock_monotonic_us();
 
-    s->cluster_delay_us = restart_delay(s->cluster_delay_us, s->cluster_started_us, now, was_killed(status), true);
+    s->cluster_delay_us = restart_delay(
+        s->cluster_delay_us, s->cluster_started_us, now, was_killed(status), true);
     s->cluster_at_us = now + s->cluster_delay_us + 1;
     if (!s->stopping)
         log_error("database.ended", "the embedded PostgreSQL ended (%s %d); it is started again",
-            WIFSIGNALED(status) ? "signal" : "code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+            WIFSIGNALED(status) ? "signal" : "code",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void reap(struct supervisor *s)
@@ -193,7 +198,7 @@ static void reap(struct supervisor *s)
     }
 }
 
-/* ---- the loop -------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---- */
 
 static void on_signal(struct supervisor *s)
 {

@@ -1,8 +1,8 @@
 /* supervisor.h - the small process that owns sockets and workers (docs/plugin-abi.md section 11).
  *
- * Starts workers by fork and exec, restarts them, reloads, notices hangs, names the plugin a crash is due to and leaves it out
- * when it crashes too often. Loads no plugin and opens no database connection.
- */
+ * Starts workers by fork and exec, restarts them, reloads, notices hangs, names the plugin a
+ * crash is due to and leaves it out when it crashes too often. Loads no plugin and opens no
+ * database connection. */
 #ifndef WHARF_SUPERVISOR_SUPERVISOR_H
 #define WHARF_SUPERVISOR_SUPERVISOR_H
 
@@ -12,7 +12,8 @@ struct cluster;
 
 struct supervisor_start {
     struct config *config; /* the supervisor frees it */
-    const char *config_file; /* or NULL; with the sets: how workers, and each reload, read the settings */
+    /* or NULL; with the sets: how workers, and each reload, read the settings */
+    const char *config_file;
     const struct config_override *sets;
     size_t n_sets;
     size_t n_given; /* of them, those that the operator wrote; the others are the server's */
@@ -30,7 +31,8 @@ struct supervisor_start {
     bool hangup_stops; /* a terminal that closes ends the server instead of reloading it */
 };
 
-/* Serves until told to stop. 0: stopped as asked; 2: the first worker could not start (its reason was logged). */
+/* Serves until told to stop. 0: stopped as asked; 2: the first worker could not start (its
+ * reason was logged). */
 int supervisor_run(const struct supervisor_start *start);
 
 #endif

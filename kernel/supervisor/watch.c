@@ -1,9 +1,11 @@
-/* watch.c - workers that hang, or have too much memory: noticed, replaced, and ended by force where nothing else helps.
+/* watch.c - workers that hang, or have too much memory: noticed, replaced, and ended by force
+ * where nothing else helps.
  *
- * A thread that is far past its deadline holds that thread and nothing else, and a worker that grows serves on: in both cases a successor
- * takes over first and the old worker finishes what others asked of it. A worker without a sign of life is ended at once.
- * docs/operation.md 'Workers that hang or grow'. Leaves to others: who is to blame (blame.c), the successor (seat.c).
- */
+ * A thread that is far past its deadline holds that thread and nothing else, and a worker that
+ * grows serves on: in both cases a successor takes over first and the old worker finishes what
+ * others asked of it. A worker without a sign of life is ended at once. docs/operation.md
+ * 'Workers that hang or grow'. Leaves to others: who is to blame (blame.c), the successor
+ * (seat.c). */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@ enum {
     MEGABYTE = 1024 * 1024
 };
 
-/* ---- hangs ----------------------------------------------------------------------------------------------------------- */
+/* ---- hangs ---- */
 
 /* Sends SIGABRT to the thread that hangs, so that the report shows where; else to the process. */
 static void abort_now(struct proc *p, int64_t now)
@@ -74,7 +76,8 @@ static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
 
     processor_time(p, &ran_ns, &waited_ns);
     snprintf(why, sizeof(why),
-        "gave no sign of life for 10 s, in which it ran for %.1f s and waited for a processor for %.1f s",
+        "gave no sign of life for 10 s, in which it ran for %.1f s and waited for a processor for "
+        "%.1f s",
         (double)(ran_ns - p->ran_ns) / 1e9, (double)(waited_ns - p->waited_ns) / 1e9);
     abort_silent_one(s, p, now, why);
 }
@@ -91,8 +94,9 @@ static void note_hang(struct supervisor *s, struct proc *p, const struct crumb *
     snprintf(p->hung_request, sizeof(p->hung_request), "%.*s", 31, c->request_id);
     atomic_fetch_add(&s->board->hangs, 1);
     log_write(WHARF_LOG_ERROR, p->hung_plugin, p->hung_request, "worker.hung",
-        "%s (pid %d) is far past a deadline: a thread has been doing %s for %.1f s, %.1f s longer than it may; a new "
-        "worker takes over, and this one is ended when others have their answers",
+        "%s (pid %d) is far past a deadline: a thread has been doing %s for %.1f s, %.1f s longer "
+        "than it may; a new worker takes over, and this one is ended when others have their "
+        "answers",
         proc_name(p, name), (int)p->pid, p->hung_what, (double)ran_us / 1e6, (double)late_us / 1e6);
     blame_hang(s, p);
 }
@@ -102,10 +106,11 @@ static bool is_late(const struct crumb *c, int64_t now)
     int64_t deadline = atomic_load(&c->deadline_us);
     bool ours = strcmp(c->plugin, "wharf") == 0 || module_is_shipped(c->plugin);
 
-    return atomic_load(&c->since_us) && deadline && now > deadline + (int64_t)(ours ? LONG_GRACE_S : GRACE_S) * SECOND;
+    return atomic_load(&c->since_us) && deadline &&
+           now > deadline + (int64_t)(ours ? LONG_GRACE_S : GRACE_S) * SECOND;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------------------------- */
+/* ---- memory ---- */
 
 /* Returns how many bytes of its own are in memory: not those of files and of what it shares with
  * others. */
@@ -119,7 +124,8 @@ static int64_t own_memory(const struct proc *p)
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    if (read(fd, text, sizeof(text) - 1) < 0 || sscanf(text, "%*d %lld %lld", &resident, &shared) != 2)
+    if (read(fd, text, sizeof(text) - 1) < 0 ||
+        sscanf(text, "%*d %lld %lld", &resident, &shared) != 2)
         resident = shared = 0;
     close(fd);
     return (resident - shared) * sysconf(_SC_PAGESIZE);
@@ -141,19 +147,22 @@ static void watch_memory(struct supervisor *s, struct proc *p, int64_t now)
     if (used >= limit) {
         p->over_memory = true;
         p->hung_thread = greed_thread(p, now); /* it tells where it is */
-        log_error("worker.memory_limit", "%s (pid %d) has %lld MB, more than the %lld MB of memory.limit; it is ended",
-            proc_name(p, name), (int)p->pid, (long long)(used / MEGABYTE), (long long)(limit / MEGABYTE));
+        log_error("worker.memory_limit",
+            "%s (pid %d) has %lld MB, more than the %lld MB of memory.limit; it is ended",
+            proc_name(p, name), (int)p->pid, (long long)(used / MEGABYTE),
+            (long long)(limit / MEGABYTE));
         abort_now(p, now);
     } else if (p->seat->now == p && seat_replace(s, p->seat)) {
         atomic_fetch_add(&s->board->memory_restarts, 1);
         log_warn("worker.memory",
-            "%s (pid %d) has %lld MB, more than three quarters of the %lld MB that a worker may have (memory.limit); a "
-            "new one takes over",
-            proc_name(p, name), (int)p->pid, (long long)(used / MEGABYTE), (long long)(limit / MEGABYTE));
+            "%s (pid %d) has %lld MB, more than three quarters of the %lld MB that a worker may "
+            "have (memory.limit); a new one takes over",
+            proc_name(p, name), (int)p->pid, (long long)(used / MEGABYTE),
+            (long long)(limit / MEGABYTE));
     }
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------------------- */
+/* ---- all of them ---- */
 
 static void watch_ready(struct supervisor *s, struct proc *p, int64_t now)
 {
@@ -185,13 +194,15 @@ void proc_watch(struct supervisor *s, int64_t now)
         if (p->abort_at_us && now >= p->abort_at_us) {
             abort_now(p, now);
         } else if (p->kill_at_us && now >= p->kill_at_us) {
-            log_warn("worker.killed", "%s (pid %d) did not end in time; killed", proc_name(p, name), (int)p->pid);
+            log_warn("worker.killed", "%s (pid %d) did not end in time; killed", proc_name(p, name),
+                (int)p->pid);
             kill(p->pid, SIGKILL);
             p->kill_at_us = now + (int64_t)ABORT_LIMIT_S * SECOND;
         } else if (p->kill_at_us) {
             if (p->state == BOARD_DRAINING && !p->over_memory)
                 watch_memory(s, p, now); /* what it still does may take more */
-        } else if (p->state == BOARD_STARTING && now - p->started_us > (int64_t)START_LIMIT_S * SECOND) {
+        } else if (p->state == BOARD_STARTING &&
+                   now - p->started_us > (int64_t)START_LIMIT_S * SECOND) {
             abort_silent_one(s, p, now, "was not ready in 30 s");
         } else if (p->state == BOARD_READY) {
             watch_ready(s, p, now);

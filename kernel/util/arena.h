@@ -1,12 +1,15 @@
 /* arena.h - memory that dies as a whole.
  *
- * Bump allocation in blocks that double from 16 KiB to 1 MiB. Nothing is freed one by one; release functions run last-in
- * first-out when the arena ends. Allocation never returns NULL: while the arena holds more than its budget it is `poisoned`,
- * and memory is still handed out, so that code unwinds by its own error paths. Whoever allocates in a loop whose length comes from outside asks
- * arena_poisoned() in it; request_run() refuses a request whose arena is poisoned before anything is written. A process that
+ * Bump allocation in blocks that double from 16 KiB to 1 MiB. Nothing is freed one by one;
+ * release functions run last-in
+ * first-out when the arena ends. Allocation never returns NULL: while the arena holds more than
+ * its budget it is `poisoned`,
+ * and memory is still handed out, so that code unwinds by its own error paths. Whoever allocates
+ * in a loop whose length comes from outside asks arena_poisoned() in it; request_run() refuses a
+ * request whose arena is poisoned before anything is written. A process that
  * has no memory at all ends.
- * Source: docs/plugin-abi.md section 8, 'Request arena'. One arena belongs to one thread at a time.
- */
+ * Source: docs/plugin-abi.md section 8, 'Request arena'. One arena belongs to one thread at a
+ * time. */
 #ifndef WHARF_UTIL_ARENA_H
 #define WHARF_UTIL_ARENA_H
 
@@ -41,7 +44,8 @@ void *arena_alloc(struct arena *a, size_t bytes);
 /* Allocates memory that the budget does not count, freed like the rest: for what has a limit of
  * its own, as bodies have. It is not zeroed. */
 void *arena_alloc_apart(struct arena *a, size_t bytes);
-void *arena_alloc_array(struct arena *a, size_t count, size_t size); /* checks the product for overflow */
+/* Allocates count zeroed elements; checks the product for overflow. */
+void *arena_alloc_array(struct arena *a, size_t count, size_t size);
 #define ARENA_NEW(a, type)      ((type *)arena_alloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc_array((a), (n), sizeof(type)))
 
@@ -54,7 +58,8 @@ wharf_str arena_vprintf(struct arena *a, const char *fmt, va_list ap) WHARF_PRIN
 
 /* Calls fn when the arena is rewound to a mark before this, ended or freed. */
 void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
-/* Registers an fn that only gives memory back in the same way: it may run after arena_end(), on another thread. */
+/* Registers an fn that only gives memory back in the same way: it may run after arena_end(), on
+ * another thread. */
 void arena_on_free(struct arena *a, void (*fn)(void *arg), void *arg);
 /* Calls fn when the arena is ended or freed, also when this was registered inside of a mark: for
  * what outlives the piece of work that made it. arg is not allocated in the arena. */

@@ -1,8 +1,8 @@
 /* buf.h - a growing byte buffer with a maximum from birth.
  *
- * Appending never fails visibly: past the maximum the buffer is marked `failed`, its content is dropped and further
- * appends do nothing; the owner looks at `failed` once, at the end. Always NUL-terminated when p is not NULL.
- */
+ * Appending never fails visibly: past the maximum the buffer is marked `failed`, its content is
+ * dropped and further appends do nothing; the owner looks at `failed` once, at the end. Always
+ * NUL-terminated when p is not NULL. */
 #ifndef WHARF_UTIL_BUF_H
 #define WHARF_UTIL_BUF_H
 
@@ -21,9 +21,11 @@ struct buf {
 
 void buf_init(struct buf *b, size_t max);
 void buf_done(struct buf *b); /* frees; the struct may be initialised again */
-/* Hands the memory over (free with free()); the buffer is empty afterwards. NULL when failed or nothing was written. */
+/* Hands the memory over (free with free()); the buffer is empty afterwards. NULL when failed or
+ * nothing was written. */
 char *buf_take(struct buf *b, size_t *ret_n);
-/* Makes room for n more bytes (plus NUL) and returns where they go, or NULL when the maximum is passed. */
+/* Makes room for n more bytes (plus NUL) and returns where they go, or NULL when the maximum is
+ * passed. */
 char *buf_grow(struct buf *b, size_t n); /* of buf_room: when there is none yet */
 static inline char *buf_room(struct buf *b, size_t n)
 {

@@ -1,14 +1,16 @@
-/* clock.c - the kernel clock of time.h. Leaves to others: asking the database for its time each minute.
+/* clock.c - the kernel clock of time.h. Leaves to others: asking the database for its time each
+ * minute.
  *
- * Two atomic numbers are the whole state: database time minus monotonic time, and the test offset, which a machine's processes share. Until the first clock_sync it is taken from
- * the machine's own clock.
- */
+ * Two atomic numbers are the whole state: database time minus monotonic time, and the test
+ * offset, which a machine's processes share. Until the first clock_sync it is taken from the
+ * machine's own clock. */
 #include <stdatomic.h>
 #include <time.h>
 
 #include "util/time.h"
 
-/* A sample is as inexact as its round trip: smaller differences are not followed, so that time does not jitter back. */
+/* A sample is as inexact as its round trip: smaller differences are not followed, so that time
+ * does not jitter back. */
 static const int64_t JITTER_US = 2000;
 
 /* Per process, documented in time.h. 0: not known yet. */

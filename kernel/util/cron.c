@@ -6,7 +6,11 @@
 
 #include "util/zone.h"
 
-enum { MINUTE = 60, DAY = 86400, DAYS_AHEAD = 41 * 366 /* 29 February on a Sunday comes within 40 years */ };
+enum {
+    MINUTE = 60,
+    DAY = 86400,
+    DAYS_AHEAD = 41 * 366 /* 29 February on a Sunday comes within 40 years */
+};
 
 /* ---- reading ---- */
 
@@ -61,7 +65,8 @@ static int value(const struct field *f, const char **p, const char *end)
 }
 
 /* Reads one part of a list: `*`, 5, 1-5, each but the second with a step. */
-static bool part(const struct field *f, const char **p, const char *end, uint64_t *bits, const char **ret_problem)
+static bool part(const struct field *f, const char **p, const char *end, uint64_t *bits,
+    const char **ret_problem)
 {
     int first, last, step = 1;
     bool many = true;
@@ -93,7 +98,8 @@ static bool part(const struct field *f, const char **p, const char *end, uint64_
     return true;
 }
 
-static bool list(const struct field *f, const char **p, const char *end, uint64_t *ret_bits, const char **ret_problem)
+static bool list(const struct field *f, const char **p, const char *end, uint64_t *ret_bits,
+    const char **ret_problem)
 {
     *ret_bits = 0;
     for (;;) {
@@ -110,7 +116,8 @@ static bool list(const struct field *f, const char **p, const char *end, uint64_
 
 static bool read_fields(wharf_str text, struct cron *c, const char **ret_problem)
 {
-    static const char five[] = "a schedule has five fields: minute, hour, day of the month, month, day of the week";
+    static const char five[] =
+        "a schedule has five fields: minute, hour, day of the month, month, day of the week";
     const char *p = text.p, *end = text.p + text.n;
     uint64_t bits[FIELDS];
 
@@ -222,7 +229,8 @@ int64_t cron_next(const struct cron *c, const void *zone, size_t n, int64_t afte
 
 int64_t cron_last(const struct cron *c, const void *zone, size_t n, int64_t at)
 {
-    static const int64_t back[] = {2 * 3600, 2 * DAY, 40 * DAY, 400 * DAY, (int64_t)DAYS_AHEAD * DAY};
+    static const int64_t back[] = {
+        2 * 3600, 2 * DAY, 40 * DAY, 400 * DAY, (int64_t)DAYS_AHEAD * DAY};
 
     for (size_t i = 0; i < sizeof(back) / sizeof(back[0]); i++) {
         int64_t t = cron_next(c, zone, n, at - back[i]), last = INT64_MIN;
@@ -255,5 +263,6 @@ const char *cron_problem(wharf_str text, wharf_str zone)
 
     if (!cron_parse(text, &c, &problem))
         return problem;
-    return zone_there(zone) ? NULL : "there is no such time zone; it is a name such as Europe/Berlin";
+    return zone_there(zone) ? NULL
+                            : "there is no such time zone; it is a name such as Europe/Berlin";
 }

@@ -1,11 +1,14 @@
-/* cron.h - schedules of five fields, and when they are due in a time zone (docs/spec/08-workflows-and-lua.md section 3). Pure, no allocation.
+/* cron.h - schedules of five fields, and when they are due in a time zone
+ * (docs/spec/08-workflows-and-lua.md section 3). Pure, no allocation.
  *
- * Fields: minute, hour, day of month, month, day of week; each `*`, or a list of numbers and ranges, with steps behind `*` and ranges (0-30/10); months and days
- * have names of three letters in any case, Sunday is 0 or 7. Or @hourly, @daily, @weekly, @monthly, @yearly. Days: when both fields say something else
- * than `*`, also with a step, one of them must match; else both.
+ * Fields: minute, hour, day of month, month, day of week; each `*`, or a list of numbers and
+ * ranges, with steps behind `*` and ranges (0-30/10); months and days have names of three
+ * letters in any case, Sunday is 0 or 7. Or @hourly, @daily, @weekly, @monthly, @yearly. Days:
+ * when both fields say something else than `*`, also with a step, one of them must match; else
+ * both.
  *
- * A local time that a clock change skips is due at the first minute after it, once for all that are skipped; one that comes twice, at the first.
- */
+ * A local time that a clock change skips is due at the first minute after it, once for all that
+ * are skipped; one that comes twice, at the first. */
 #ifndef WHARF_UTIL_CRON_H
 #define WHARF_UTIL_CRON_H
 

@@ -1,7 +1,7 @@
-/* digest.h - SHA-256 of texts that lie in parts, with the processor's instructions for it: for who has many to hash.
+/* digest.h - SHA-256 of texts that lie in parts, with the processor's instructions for it: for
+ * who has many to hash.
  *
- * Leaves to others: what is kept under it (event/seal.h), digests with a key (signature.h).
- */
+ * Leaves to others: what is kept under it (event/seal.h), digests with a key (signature.h). */
 #ifndef WHARF_UTIL_DIGEST_H
 #define WHARF_UTIL_DIGEST_H
 

@@ -24,5 +24,6 @@ bool disk_lost(enum disk_place place, uint64_t n, int error)
     atomic_fetch_add(&counts->lost[place], n);
     atomic_store(&counts->error[place], error);
     atomic_store(&counts->last_us[place], now);
-    return (!told || now - told > TELL_EVERY_US) && atomic_compare_exchange_strong(&told_us[place], &told, now);
+    return (!told || now - told > TELL_EVERY_US) &&
+           atomic_compare_exchange_strong(&told_us[place], &told, now);
 }

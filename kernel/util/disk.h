@@ -1,7 +1,8 @@
-/* disk.h - writes that a disk did not take: counted for the metrics, and told now and then. A full disk loses lines and files, not requests.
+/* disk.h - writes that a disk did not take: counted for the metrics, and told now and then. A
+ * full disk loses lines and files, not requests.
  *
- * Leaves to others: what to do about it, and looking whether a folder can be written to (http/health.c).
- */
+ * Leaves to others: what to do about it, and looking whether a folder can be written to
+ * (http/health.c). */
 #ifndef WHARF_UTIL_DISK_H
 #define WHARF_UTIL_DISK_H
 

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool file_replace(const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error)
+bool file_replace(
+    const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error)
 {
     const char *fresh = arena_printf(a, "%s.new.%d", file, (int)getpid()).p;
     int fd;

@@ -1,4 +1,5 @@
-/* id.c - identifiers and random text, see id.h. Leaves to others: which prefix belongs to which resource. */
+/* id.c - identifiers and random text, see id.h. Leaves to others: which prefix belongs to which
+ * resource. */
 #include "util/id.h"
 
 #include <pthread.h>
@@ -11,8 +12,8 @@ enum { POOL = 1024, RANDOM_BYTES = 10, STEP_BYTES = 6 };
 
 static const char ALPHABET[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/* Random bytes are fetched from the kernel in blocks, per thread. A child after fork must not repeat its parent's: it
- * sees another generation and throws its copy away. */
+/* Random bytes are fetched from the kernel in blocks, per thread. A child after fork must not
+ * repeat its parent's: it sees another generation and throws its copy away. */
 static _Thread_local struct {
     unsigned char bytes[POOL];
     size_t left;
@@ -42,7 +43,8 @@ void random_bytes(void *out, size_t n)
         randombytes_buf(out, n);
         return;
     }
-    if (pool.generation != atomic_load_explicit(&generation, memory_order_relaxed) || pool.left < n) {
+    if (pool.generation != atomic_load_explicit(&generation, memory_order_relaxed) ||
+        pool.left < n) {
         pool.generation = atomic_load_explicit(&generation, memory_order_relaxed);
         randombytes_buf(pool.bytes, POOL);
         pool.left = POOL;

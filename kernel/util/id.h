@@ -1,9 +1,10 @@
 /* id.h - identifiers and random text.
  *
- * An id is prefix + '_' + 22 characters of 0-9A-Za-z: 48-bit millisecond time, then 80 random bits, base 62 in ASCII order,
- * zero-padded, so byte order is time order (docs/spec/01-platform.md section 4.2). Ids that a thread makes one after the other of one
- * millisecond rise: the first has all its random bits, each other one stands up to 2^48 behind the one before.
- */
+ * An id is prefix + '_' + 22 characters of 0-9A-Za-z: 48-bit millisecond time, then 80 random
+ * bits, base 62 in ASCII order, zero-padded, so byte order is time order
+ * (docs/spec/01-platform.md section 4.2). Ids that a thread makes one after the other of one
+ * millisecond rise: the first has all its random bits, each other one stands up to 2^48 behind
+ * the one before. */
 #ifndef WHARF_UTIL_ID_H
 #define WHARF_UTIL_ID_H
 

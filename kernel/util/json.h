@@ -1,10 +1,10 @@
 /* json.h - strict reading of JSON text, and writing it.
  *
- * Reading follows docs/spec/01-platform.md section 2.3 'Strict JSON': RFC 8259, refusing trailing text, comments, invalid
- * UTF-8, lone surrogate escapes, duplicate keys, depth over 64, NaN/Infinity, leading zeros and numbers that overflow a
- * double. A UTF-8 BOM is dropped. Numbers keep their text, so that decimals stay exact. The tree lives in an arena and
- * is read-only. Duplicate keys are found in linear time, whatever the object's size.
- */
+ * Reading follows docs/spec/01-platform.md section 2.3 'Strict JSON': RFC 8259, refusing
+ * trailing text, comments, invalid UTF-8, lone surrogate escapes, duplicate keys, depth over 64,
+ * NaN/Infinity, leading zeros and numbers that overflow a double. A UTF-8 BOM is dropped.
+ * Numbers keep their text, so that decimals stay exact. The tree lives in an arena and is
+ * read-only. Duplicate keys are found in linear time, whatever the object's size. */
 #ifndef WHARF_UTIL_JSON_H
 #define WHARF_UTIL_JSON_H
 
@@ -47,13 +47,15 @@ const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json
 const struct wharf_json *json_get(
     const struct wharf_json *object, const char *key); /* or NULL; also when not an object */
 const struct wharf_json *json_get_n(const struct wharf_json *object, wharf_str key);
-const struct wharf_json *json_at(const struct wharf_json *array, size_t i); /* or NULL; of an object: its i-th member */
+/* Returns the i-th element of an array or member of an object; NULL past the end. */
+const struct wharf_json *json_at(const struct wharf_json *array, size_t i);
 /* Tells whether v has this type; v may be NULL. */
 static inline bool json_is(const struct wharf_json *v, uint32_t type)
 {
     return v && v->type == type;
 }
-/* For looking up many keys of one object: n log n once, log n per look-up. object may be NULL or no object. */
+/* For looking up many keys of one object: n log n once, log n per look-up. object may be NULL or
+ * no object. */
 struct json_index {
     const struct wharf_json *object, **sorted; /* sorted NULL: few members, looked up one by one */
 };
@@ -88,7 +90,7 @@ bool json_number_canonical(wharf_str number, size_t max_digits, struct buf *out)
 /* Compares two numbers (texts of RFC 8259) by exact value. Returns <0, 0 or >0. */
 int json_number_compare(wharf_str a, wharf_str b);
 
-/* ---- writing: compact, UTF-8 raw, only what RFC 8259 demands is escaped -------------------------------------------- */
+/* ---- writing: compact, UTF-8 raw, only what RFC 8259 demands is escaped ---- */
 
 struct jw {
     struct buf *out;
@@ -100,14 +102,16 @@ void jw_init(struct jw *w, struct buf *out);
 void jw_open(struct jw *w, const char *key /* or NULL in arrays */, char bracket);
 void jw_close(struct jw *w, char bracket); /* '}' or ']' */
 void jw_key(struct jw *w, wharf_str key); /* then exactly one jw_* with key NULL */
-void jw_quoted(struct jw *w, wharf_str key); /* the same; the key is JSON text already, with its colon */
+/* Writes a key that is JSON text already, with its colon. */
+void jw_quoted(struct jw *w, wharf_str key);
 void jw_str(struct jw *w, const char *key, wharf_str v);
 void jw_z(struct jw *w, const char *key, const char *z /* NULL writes null */);
 void jw_int(struct jw *w, const char *key, int64_t v);
 void jw_bool(struct jw *w, const char *key, bool v);
 void jw_null(struct jw *w, const char *key);
 void jw_raw(struct jw *w, const char *key, wharf_str json); /* json must be one complete value */
-void jw_value(struct jw *w, const char *key, const struct wharf_json *v); /* numbers as written in the source */
+/* Writes a parsed value, numbers as they stand in the source. */
+void jw_value(struct jw *w, const char *key, const struct wharf_json *v);
 /* Writes the string with its quotes, escaped, no comma logic. */
 void json_quote(struct buf *out, wharf_str s);
 

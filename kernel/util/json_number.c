@@ -1,8 +1,7 @@
 /* json_number.c - exact arithmetic on the text of JSON numbers, see json.h.
  *
- * A number is digits times a power of ten; nothing here goes through a double. Texts are those that json_parse
- * accepted.
- */
+ * A number is digits times a power of ten; nothing here goes through a double. Texts are those
+ * that json_parse accepted. */
 #include <limits.h>
 
 #include "util/json.h"
@@ -15,7 +14,8 @@ enum { EXPONENT_MAX = 100000000 };
 struct number {
     bool negative;
     const char *digits; /* first significant digit; the source's point may stand among them */
-    size_t dot; /* how many digits stand before the point in the source, SIZE_MAX when it is not among them */
+    /* how many digits stand before the point in the source, SIZE_MAX when it is not among them */
+    size_t dot;
     size_t count;
     int64_t point;
 };
@@ -113,7 +113,8 @@ bool json_decimal(const struct wharf_json *v, uint32_t scale, int64_t *ret_scale
         int digit = i < (int64_t)n.count ? digit_at(&n, (size_t)i) - '0' : 0;
 
         /* Built up negative, because INT64_MIN has no positive counterpart. */
-        if (__builtin_mul_overflow(value, 10, &value) || __builtin_sub_overflow(value, digit, &value))
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_sub_overflow(value, digit, &value))
             return false;
     }
     if (!n.negative && value == INT64_MIN)

@@ -1,9 +1,9 @@
-/* json_read.c - strict JSON text to a tree, see json.h. Leaves to others: asking the tree (json_value.c), numbers
- * (json_number.c), writing (json_write.c).
+/* json_read.c - strict JSON text to a tree, see json.h. Leaves to others: asking the tree
+ * (json_value.c), numbers (json_number.c), writing (json_write.c).
  *
- * All decoded strings and number texts share one block: decoding never makes text longer, and each piece is followed in
- * the source by at least one byte (quote or delimiter) whose place its NUL takes.
- */
+ * All decoded strings and number texts share one block: decoding never makes text longer, and
+ * each piece is followed in the source by at least one byte (quote or delimiter) whose place its
+ * NUL takes. */
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -12,7 +12,14 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum { DEPTH_MAX = 64, FEW_KEYS = 12, CHUNK_FIRST = 8, CHUNK_MAX = 256, DIGITS_SAFE = 300, LARGE_TEXT = 1 << 20 };
+enum {
+    DEPTH_MAX = 64,
+    FEW_KEYS = 12,
+    CHUNK_FIRST = 8,
+    CHUNK_MAX = 256,
+    DIGITS_SAFE = 300,
+    LARGE_TEXT = 1 << 20
+};
 
 struct reader {
     struct arena *arena;
@@ -66,7 +73,7 @@ static void skip_space(struct reader *r)
         r->p++;
 }
 
-/* ---- strings ----------------------------------------------------------------------------------------------------- */
+/* ---- strings ---- */
 
 /* Counts the bytes before the first that is a quote, a backslash, a control or not ASCII. Eight at
  * a time: in each word the lowest marked byte is a true hit (a borrow can only mark bytes above
@@ -217,7 +224,7 @@ static bool read_string(struct reader *r, wharf_str *ret, bool *ret_nul)
     return true;
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 static size_t skip_digits(struct reader *r)
 {
@@ -286,7 +293,7 @@ static struct wharf_json *read_number(struct reader *r)
     return v;
 }
 
-/* ---- arrays and objects ------------------------------------------------------------------------------------------ */
+/* ---- arrays and objects ---- */
 
 static bool keys_equal(const struct wharf_json *a, const struct wharf_json *b)
 {
@@ -357,7 +364,8 @@ static bool next_item(struct reader *r, char closing)
     if (r->p < r->end && *r->p == closing)
         r->p++;
     else
-        fail(r, closing == ']' ? "a comma or ] is missing in an array" : "a comma or } is missing in an object");
+        fail(r, closing == ']' ? "a comma or ] is missing in an array"
+                               : "a comma or } is missing in an object");
     return false;
 }
 
@@ -471,7 +479,8 @@ static struct wharf_json *read_value(struct reader *r)
 
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error)
 {
-    /* Of a short text no more than it has room for: most of those that are read again and again are {} or []. */
+    /* Of a short text no more than it has room for: most of those that are read again and again
+     * are {} or []. */
     size_t few = text.n / 2 + 1;
     struct reader r = {.arena = a,
         .start = text.p,
@@ -482,7 +491,8 @@ const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json
 
     if (text.n >= 3 && memcmp(text.p, "\xEF\xBB\xBF", 3) == 0)
         r.p += 3;
-    /* The texts of a large body are as bounded as the body: they are no part of what its handling may use. */
+    /* The texts of a large body are as bounded as the body: they are no part of what its
+     * handling may use. */
     r.pool = text.n > LARGE_TEXT ? arena_alloc_apart(a, text.n + 2) : arena_alloc(a, text.n + 2);
     v = read_value(&r);
     if (v) {

@@ -73,7 +73,8 @@ static bool arrays_equal(const struct wharf_json *a, const struct wharf_json *b)
 
 static int by_key(const void *x, const void *y)
 {
-    const struct wharf_json *a = *(const struct wharf_json *const *)x, *b = *(const struct wharf_json *const *)y;
+    const struct wharf_json *a = *(const struct wharf_json *const *)x,
+                            *b = *(const struct wharf_json *const *)y;
     int order = memcmp(a->key.p, b->key.p, a->key.n < b->key.n ? a->key.n : b->key.n);
 
     return order ? order : (a->key.n > b->key.n) - (a->key.n < b->key.n);
@@ -141,7 +142,8 @@ static bool objects_equal(const struct wharf_json *a, const struct wharf_json *b
     if (a->count > FEW_KEYS)
         return big_objects_equal(a, b);
     for (const struct wharf_json *x = a->child; x; x = x->next) {
-        const struct wharf_json *y = hint && str_eq(hint->key, x->key) ? hint : json_get_n(b, x->key);
+        const struct wharf_json *y = hint && str_eq(hint->key, x->key) ? hint
+                                                                       : json_get_n(b, x->key);
 
         if (!y || !json_equal(x, y))
             return false;

@@ -16,7 +16,8 @@
 
 enum { MESSAGE_MAX = 16 * 1024, LINE_MAX_BYTES = 8 * MESSAGE_MAX };
 
-/* The process has one log. Set before threads start (the supervisor, which has none, opens it anew); only the level changes later. */
+/* The process has one log. Set before threads start (the supervisor, which has none, opens it
+ * anew); only the level changes later. */
 static struct {
     int fd;
     bool owned; /* opened by log_open */
@@ -90,7 +91,8 @@ uint32_t log_level(void)
     return atomic_load_explicit(&sink.level, memory_order_relaxed);
 }
 
-void log_write(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, ...)
+void log_write(uint32_t level, const char *plugin, const char *request_id, const char *event,
+    const char *fmt, ...)
 {
     va_list ap;
 
@@ -141,15 +143,16 @@ static void put_line(const struct buf *line)
         error = errno;
         atomic_fetch_add(&sink.lost, 1);
         if (disk_lost(DISK_LOG, 1, error) && sink.fd != STDERR_FILENO) {
-            n = snprintf(
-                text, sizeof(text), "wharf: %s: lines of the log are lost: %s\n", sink.program, strerror(error));
+            n = snprintf(text, sizeof(text), "wharf: %s: lines of the log are lost: %s\n",
+                sink.program, strerror(error));
             put_bytes(STDERR_FILENO, text, (size_t)n);
         }
         return;
     }
     if (atomic_load(&sink.lost) && !sink.telling) {
         sink.telling = true;
-        log_warn("log.lost", "%llu lines before this one are lost", (unsigned long long)atomic_exchange(&sink.lost, 0));
+        log_warn("log.lost", "%llu lines before this one are lost",
+            (unsigned long long)atomic_exchange(&sink.lost, 0));
         sink.telling = false;
     }
 }
@@ -169,8 +172,8 @@ static wharf_str as_utf8(char *text, size_t n)
     return (wharf_str){text, n};
 }
 
-void log_vwrite(
-    uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, va_list ap)
+void log_vwrite(uint32_t level, const char *plugin, const char *request_id, const char *event,
+    const char *fmt, va_list ap)
 {
     char time[ISO_MS_LEN + 1], message[MESSAGE_MAX];
     struct buf line;

@@ -1,7 +1,7 @@
 /* log.h - one JSON line per event on a file descriptor; levels as wharf_log_level.
  *
- * A function either logs or returns an error, not both. Lines hold no secrets: callers pass only what may be shown.
- */
+ * A function either logs or returns an error, not both. Lines hold no secrets: callers pass only
+ * what may be shown. */
 #ifndef WHARF_UTIL_LOG_H
 #define WHARF_UTIL_LOG_H
 
@@ -21,11 +21,12 @@ bool log_reopen(const char *file);
 bool log_file_renew(const char *file, int fd);
 void log_set_level(uint32_t level);
 uint32_t log_level(void);
-/* Writes {"time","level","program","event","message"} in one write(2). plugin and request_id may be NULL. [any] */
-void log_write(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt, ...)
-    WHARF_PRINTF(5, 6);
-void log_vwrite(uint32_t level, const char *plugin, const char *request_id, const char *event, const char *fmt,
-    va_list ap) WHARF_PRINTF(5, 0);
+/* Writes {"time","level","program","event","message"} in one write(2). plugin and request_id may
+ * be NULL. [any] */
+void log_write(uint32_t level, const char *plugin, const char *request_id, const char *event,
+    const char *fmt, ...) WHARF_PRINTF(5, 6);
+void log_vwrite(uint32_t level, const char *plugin, const char *request_id, const char *event,
+    const char *fmt, va_list ap) WHARF_PRINTF(5, 0);
 #define log_error(event, ...) log_write(WHARF_LOG_ERROR, NULL, NULL, event, __VA_ARGS__)
 #define log_warn(event, ...)  log_write(WHARF_LOG_WARN, NULL, NULL, event, __VA_ARGS__)
 #define log_info(event, ...)  log_write(WHARF_LOG_INFO, NULL, NULL, event, __VA_ARGS__)

@@ -1,5 +1,5 @@
-/* lower.c - lower case of UTF-8 text, see str.h. Leaves to others: texts compared in SQL (there PostgreSQL's lower
- * decides). */
+/* lower.c - lower case of UTF-8 text, see str.h. Leaves to others: texts compared in SQL (there
+ * PostgreSQL's lower decides). */
 #include <locale.h>
 #include <pthread.h>
 #include <wctype.h>
@@ -7,7 +7,8 @@
 #include "util/arena.h"
 #include "util/str.h"
 
-/* The C library's table of Unicode; per process, because a locale is costly to make. NULL: ASCII only. */
+/* The C library's table of Unicode; per process, because a locale is costly to make. NULL: ASCII
+ * only. */
 static locale_t unicode;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 

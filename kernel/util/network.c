@@ -56,7 +56,8 @@ bool network_has(const struct network *n, const struct ip *ip)
     unsigned whole = n->bits / 8, rest = n->bits % 8;
     uint8_t mask = (uint8_t)(0xff00 >> rest);
 
-    return memcmp(n->ip.b, ip->b, whole) == 0 && (!rest || ((n->ip.b[whole] ^ ip->b[whole]) & mask) == 0);
+    return memcmp(n->ip.b, ip->b, whole) == 0 &&
+           (!rest || ((n->ip.b[whole] ^ ip->b[whole]) & mask) == 0);
 }
 
 bool ip_of(const struct sockaddr *a, struct ip *ret)

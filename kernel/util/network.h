@@ -1,4 +1,5 @@
-/* network.h - IP addresses and networks as 16 bytes: an IPv4 address is its mapped IPv6 form, so that one comparison serves both. */
+/* network.h - IP addresses and networks as 16 bytes: an IPv4 address is its mapped IPv6 form, so
+ * that one comparison serves both. */
 #ifndef WHARF_UTIL_NETWORK_H
 #define WHARF_UTIL_NETWORK_H
 

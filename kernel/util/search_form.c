@@ -10,13 +10,13 @@
 static const struct {
     utf8proc_int32_t letter;
     const char *spelled;
-} spelled[] = {
-    {0xE6, "ae"}, {0x153, "oe"}, {0xF8, "o"}, {0x111, "d"}, {0xF0, "d"}, {0xFE, "th"}, {0x142, "l"}, {0x131, "i"}};
+} spelled[] = {{0xE6, "ae"}, {0x153, "oe"}, {0xF8, "o"}, {0x111, "d"}, {0xF0, "d"}, {0xFE, "th"},
+    {0x142, "l"}, {0x131, "i"}};
 
 static bool is_apostrophe(utf8proc_int32_t c)
 {
-    return c == '\'' || c == '`' || c == 0xB4 || (c >= 0x2018 && c <= 0x201B) || c == 0x2BC || c == 0x2BB ||
-           c == 0x2032;
+    return c == '\'' || c == '`' || c == 0xB4 || (c >= 0x2018 && c <= 0x201B) || c == 0x2BC ||
+           c == 0x2BB || c == 0x2032;
 }
 
 static bool counts(utf8proc_int32_t c)
@@ -90,8 +90,8 @@ static void add_folded(struct buf *b, wharf_str s, const char *keep)
     utf8proc_uint8_t *folded = NULL;
     utf8proc_int32_t c;
     utf8proc_ssize_t n = utf8proc_map((const utf8proc_uint8_t *)s.p, (utf8proc_ssize_t)s.n, &folded,
-        UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_STRIPMARK | UTF8PROC_CASEFOLD |
-            UTF8PROC_IGNORE);
+        UTF8PROC_STABLE | UTF8PROC_COMPAT | UTF8PROC_DECOMPOSE | UTF8PROC_STRIPMARK |
+            UTF8PROC_CASEFOLD | UTF8PROC_IGNORE);
 
     for (utf8proc_ssize_t i = 0, used; i < n; i += used) {
         used = utf8proc_iterate(folded + i, n - i, &c);

@@ -1,8 +1,9 @@
-/* search_form.h - what of a text counts when names are looked for (docs/spec/06-inference.md section 9.1).
+/* search_form.h - what of a text counts when names are looked for (docs/spec/06-inference.md
+ * section 9.1).
  *
- * Compatibility decomposition, without combining marks, case folded, letters of ligatures and strokes spelled out, apostrophes deleted;
- * whatever is neither letter nor digit ends a word. Letters of all scripts stay.
- */
+ * Compatibility decomposition, without combining marks, case folded, letters of ligatures and
+ * strokes spelled out, apostrophes deleted; whatever is neither letter nor digit ends a word.
+ * Letters of all scripts stay. */
 #ifndef WHARF_UTIL_SEARCH_FORM_H
 #define WHARF_UTIL_SEARCH_FORM_H
 

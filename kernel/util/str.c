@@ -1,4 +1,5 @@
-/* str.c - see str.h. Leaves to others: case folding beyond ASCII (PostgreSQL does it) and escaping. */
+/* str.c - see str.h. Leaves to others: case folding beyond ASCII (PostgreSQL does it) and
+ * escaping. */
 #include "util/str.h"
 
 #include "util/arena.h"

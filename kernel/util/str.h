@@ -43,12 +43,14 @@ static inline int str_order_entries(const void *x, const void *y)
 {
     return str_order(*(const wharf_str *)x, *(const wharf_str *)y);
 }
-/* Counts the bytes before the first that is a control character (below 0x20), a backslash, or the other one, an ASCII character. */
+/* Counts the bytes before the first that is a control character (below 0x20), a backslash, or
+ * the other one, an ASCII character. */
 size_t str_plain_run(const char *p, size_t n, char other);
 /* printf("%.*s", STR_ARG(s)) */
 #define STR_ARG(s) (int)(s).n, (s).p
 
-/* Decodes the code point at p; returns its bytes (1-4), or 0 when n is 0 or the text is ill-formed there. */
+/* Decodes the code point at p; returns its bytes (1-4), or 0 when n is 0 or the text is
+ * ill-formed there. */
 size_t utf8_step(const char *p, size_t n, uint32_t *ret_cp);
 /* Encodes cp (a scalar value) and returns its bytes. */
 size_t utf8_put(uint32_t cp, char out[4]);
@@ -71,7 +73,8 @@ wharf_str str_replaced(struct arena *a, wharf_str s, wharf_str what, wharf_str b
 size_t str_begun(wharf_str s, wharf_str what);
 /* Returns the Levenshtein distance, capped at 64-byte words; for "did you mean". */
 unsigned str_distance(const char *a, const char *b);
-/* The nearest of the words that are tried, when one is near: up to a third of its letters differ, three at most. */
+/* The nearest of the words that are tried, when one is near: up to a third of its letters
+ * differ, three at most. */
 struct str_near {
     const char *word, *best; /* NULL: none is near */
     unsigned least; /* what is further is not near */

@@ -1,4 +1,5 @@
-/* time.c - instants and their texts, see time.h. Leaves to others: the clock (clock.c), time zones other than UTC. */
+/* time.c - instants and their texts, see time.h. Leaves to others: the clock (clock.c), time
+ * zones other than UTC. */
 #include "util/time.h"
 
 #include <stdio.h>
@@ -27,7 +28,8 @@ static void date_of(int64_t days, int *ret_year, int *ret_month, int *ret_day)
     int64_t z = days + 719468;
     int64_t era = (z >= 0 ? z : z - 146096) / 146097;
     int day_of_era = (int)(z - era * 146097);
-    int year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) /
+                      365;
     int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     int shifted = (5 * day_of_year + 2) / 153;
 
@@ -203,7 +205,8 @@ wharf_str time_iso(struct arena *a, int64_t us)
 
 void time_format_http(int64_t us, char out[HTTP_DATE_LEN + 1])
 {
-    static const char names[] = "ThuFriSatSunMonTueWed", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char names[] = "ThuFriSatSunMonTueWed",
+                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     char iso[ISO_MS_LEN + 1];
     int64_t seconds = (us >= 0 ? us : us - (SECOND - 1)) / SECOND;
     int64_t days = (seconds >= 0 ? seconds : seconds - (DAY - 1)) / DAY; /* 0 was a Thursday */
@@ -211,6 +214,6 @@ void time_format_http(int64_t us, char out[HTTP_DATE_LEN + 1])
 
     time_format_iso(us, iso);
     month = (iso[5] - '0') * 10 + iso[6] - '0';
-    snprintf(out, HTTP_DATE_LEN + 1, "%.3s, %.2s %.3s %.4s %.8s GMT", names + 3 * ((days % 7 + 7) % 7), iso + 8,
-        months + 3 * (month - 1), iso, iso + 11);
+    snprintf(out, HTTP_DATE_LEN + 1, "%.3s, %.2s %.3s %.4s %.8s GMT",
+        names + 3 * ((days % 7 + 7) % 7), iso + 8, months + 3 * (month - 1), iso, iso + 11);
 }

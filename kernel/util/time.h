@@ -1,8 +1,8 @@
 /* time.h - instants as int64 microseconds since 1970 UTC, their texts, and the kernel clock.
  *
- * Texts follow docs/spec/01-platform.md sections 4.1 and 11.2. The kernel clock is the database's clock sampled on start
- * and each minute, moved by the monotonic clock, plus the test offset (docs/decisions.md 9).
- */
+ * Texts follow docs/spec/01-platform.md sections 4.1 and 11.2. The kernel clock is the
+ * database's clock sampled on start and each minute, moved by the monotonic clock, plus the test
+ * offset (docs/decisions.md 9). */
 #ifndef WHARF_UTIL_TIME_H
 #define WHARF_UTIL_TIME_H
 
@@ -13,7 +13,10 @@
 #include "util/arena.h"
 #include "wharf/plugin.h"
 
-enum { ISO_MS_LEN = 24 /* "2024-01-02T03:04:05.678Z" */, HTTP_DATE_LEN = 29 /* "Sun, 06 Nov 1994 08:49:37 GMT" */ };
+enum {
+    ISO_MS_LEN = 24 /* "2024-01-02T03:04:05.678Z" */,
+    HTTP_DATE_LEN = 29 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
+};
 
 /* Reads the date value grammar of 01 section 11.2, complete: epoch seconds (1-11 digits),
  * milliseconds (12-14 digits), RFC 3339 with seconds, none or three fraction digits and an offset
@@ -36,7 +39,8 @@ int time_days_in_month(int year, int month);
 
 int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */
-/* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset. [any] */
+/* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset.
+ * [any] */
 void clock_sync(int64_t database_us, int64_t offset_s);
 /* Returns the test offset in seconds; the processes of a machine share it once they share its
  * place (before threads start). [any] */

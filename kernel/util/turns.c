@@ -22,7 +22,8 @@ void turns_set(pid_t thread, unsigned us)
     struct attributes a = {.size = sizeof(a)};
     int error = errno;
 
-    if (syscall(SYS_sched_getattr, thread, &a, sizeof(a), 0) == 0 && a.policy == 0 /* SCHED_OTHER */) {
+    if (syscall(SYS_sched_getattr, thread, &a, sizeof(a), 0) == 0 &&
+        a.policy == 0 /* SCHED_OTHER */) {
         a.flags &= 1; /* SCHED_FLAG_RESET_ON_FORK: not ours to take away */
         a.runtime_ns = (uint64_t)us * 1000;
         syscall(SYS_sched_setattr, thread, &a, 0);
@@ -36,7 +37,8 @@ bool turns_are_heard(void)
     bool heard;
 
     turns_set(0, TURNS_SHORT_US);
-    heard = syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == 0 && a.runtime_ns == TURNS_SHORT_US * 1000;
+    heard = syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) == 0 &&
+            a.runtime_ns == TURNS_SHORT_US * 1000;
     turns_set(0, TURNS_USUAL);
     return heard;
 }

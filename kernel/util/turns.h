@@ -1,13 +1,16 @@
-/* turns.h - who gets the processor while others wait for it too: how long a turn a process takes (sched_setattr(2)), and who steps back behind
- * others (sched(7)). For processes of one's own no right is needed; for those of other users root needs CAP_SYS_NICE, which a container may lack.
+/* turns.h - who gets the processor while others wait for it too: how long a turn a process takes
+ * (sched_setattr(2)), and who steps back behind others (sched(7)). For processes of one's own no
+ * right is needed; for those of other users root needs CAP_SYS_NICE, which a container may lack.
  *
- * Linux 6.12 and later let a process ask for shorter turns than usual, 0.1 ms at the least: it gets no more of the processor, but sooner, before
- * those whose turns are longer. Earlier ones do not listen.
+ * Linux 6.12 and later let a process ask for shorter turns than usual, 0.1 ms at the least: it
+ * gets no more of the processor, but sooner, before those whose turns are longer. Earlier ones
+ * do not listen.
  *
- * Who steps back has about a tenth of a processor beside who does not, and all of it beside nobody. Where sessions share the processors as groups
- * (autogroup: Debian's default), niceness counts among the processes of one session only, so that a process that is a session of its own has two:
- * its own, and its session's. Of the latter the kernel takes one in a tenth of a second, of all the machine, from those who are not root.
- */
+ * Who steps back has about a tenth of a processor beside who does not, and all of it beside
+ * nobody. Where sessions share the processors as groups (autogroup: Debian's default), niceness
+ * counts among the processes of one session only, so that a process that is a session of its own
+ * has two: its own, and its session's. Of the latter the kernel takes one in a tenth of a
+ * second, of all the machine, from those who are not root. */
 #ifndef WHARF_UTIL_TURNS_H
 #define WHARF_UTIL_TURNS_H
 

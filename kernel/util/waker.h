@@ -1,7 +1,8 @@
-/* waker.h - what a thread sleeps on when several others may have something for it: finished transfers, notices, results.
+/* waker.h - what a thread sleeps on when several others may have something for it: finished
+ * transfers, notices, results.
  *
- * Leaves to others: what the things are, and where they are kept (services/net/net_queue.c, job/resident.c).
- */
+ * Leaves to others: what the things are, and where they are kept (services/net/net_queue.c,
+ * job/resident.c). */
 #ifndef WHARF_UTIL_WAKER_H
 #define WHARF_UTIL_WAKER_H
 
@@ -11,7 +12,8 @@
 #include <stdint.h>
 
 struct waker {
-    pthread_mutex_t lock; /* of all members; owners of things that are counted in `waiting` guard them by it too */
+    /* of all members; owners of things that are counted in `waiting` guard them by it too */
+    pthread_mutex_t lock;
     pthread_cond_t more;
     size_t waiting; /* things that nobody took yet: nobody sleeps while there are some */
     bool poked; /* since the last waker_wait() */
@@ -24,7 +26,8 @@ void waker_init(struct waker *w);
 void waker_done(struct waker *w);
 /* Sleeps until something waits or somebody pokes, at most wait_us. */
 void waker_wait(struct waker *w, int64_t wait_us);
-/* Ends a wait, or the next one; waker_poke() counts a notice, waker_nudge() does not. [any thread] */
+/* Ends a wait, or the next one; waker_poke() counts a notice, waker_nudge() does not. [any
+ * thread] */
 void waker_poke(struct waker *w);
 void waker_nudge(struct waker *w);
 /* Returns how many notices there were since the start. [any thread] */

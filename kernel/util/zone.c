@@ -29,8 +29,8 @@ struct civil civil_of(int64_t s)
     int64_t era = floor_div(z, 146097), of_era = z - era * 146097;
     int64_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     int64_t of_year = of_era - (365 * y + y / 4 - y / 100), month = (5 * of_year + 2) / 153;
-    struct civil c = {
-        .day = (int)(of_year - (153 * month + 2) / 5 + 1), .month = (int)(month < 10 ? month + 3 : month - 9)};
+    struct civil c = {.day = (int)(of_year - (153 * month + 2) / 5 + 1),
+        .month = (int)(month < 10 ? month + 3 : month - 9)};
 
     c.year = y + era * 400 + (c.month <= 2);
     c.hour = (int)(in_day / 3600);
@@ -53,7 +53,8 @@ bool zone_name_good(const char *name)
 {
     size_t n = strlen(name);
 
-    if (!n || n > 64 || !isalpha((unsigned char)name[0]) || name[n - 1] == '/' || strstr(name, "//"))
+    if (!n || n > 64 || !isalpha((unsigned char)name[0]) || name[n - 1] == '/' ||
+        strstr(name, "//"))
         return false;
     return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-_/") == n;
 }
@@ -199,7 +200,8 @@ static int64_t rule_local(const struct rule *r, int64_t year)
     if (r->kind == 'M') {
         int64_t first = civil_days(year, r->month, 1);
         int weekday = (int)((first % WEEK + 4 + WEEK) % WEEK);
-        int64_t next = r->month == 12 ? civil_days(year + 1, 1, 1) : civil_days(year, r->month + 1, 1);
+        int64_t next = r->month == 12 ? civil_days(year + 1, 1, 1)
+                                      : civil_days(year, r->month + 1, 1);
 
         days = first + (r->day - weekday + WEEK) % WEEK + (int64_t)(r->week - 1) * WEEK;
         if (days >= next)
@@ -353,7 +355,8 @@ bool zone_moment(const void *bytes, size_t n, int64_t local, int64_t *ret_s, boo
     *ret_skipped = true;
     low = local - DAY * 2;
     high = local + DAY * 2;
-    while (high - low > 1) { /* the last moment that shows less than local lies just before the change */
+    /* the last moment that shows less than local lies just before the change */
+    while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         struct zone_offset there;
 

@@ -1,7 +1,8 @@
-/* zone.h - civil time and the rules of time zones, read straight from the bytes of a TZif file (RFC 8536). Pure, no allocation.
+/* zone.h - civil time and the rules of time zones, read straight from the bytes of a TZif file
+ * (RFC 8536). Pure, no allocation.
  *
- * Times are seconds since 1970 UTC; years are those of the proleptic Gregorian calendar, 1 to 9999 in texts.
- */
+ * Times are seconds since 1970 UTC; years are those of the proleptic Gregorian calendar, 1 to
+ * 9999 in texts. */
 #ifndef WHARF_UTIL_ZONE_H
 #define WHARF_UTIL_ZONE_H
 
@@ -29,7 +30,8 @@ struct zone_offset {
 /* Tells whether the name can be one of the system's database: letters, digits, + - _ and / in the
  * middle, no dots. "UTC" too. */
 bool zone_name_good(const char *name);
-/* Reads the file of a zone of the system's database: its bytes, 0 when there is none or it is larger than size. Not pure. */
+/* Reads the file of a zone of the system's database: its bytes, 0 when there is none or it is
+ * larger than size. Not pure. */
 size_t zone_read(const char *name, char *bytes, size_t size);
 enum { ZONE_BYTES_MAX = 64 << 10 };
 /* Finds the offset that holds at s. Returns false when the bytes are no TZif file. */

@@ -7,7 +7,11 @@
 #include "util/log.h"
 #include "util/time.h"
 
-enum { PARTITIONS_EVERY_US = 3600 * 1000000LL, FORGET_MORE_US = 1000000, FORGET_EVERY_US = 600000000 };
+enum {
+    PARTITIONS_EVERY_US = 3600 * 1000000LL,
+    FORGET_MORE_US = 1000000,
+    FORGET_EVERY_US = 600000000
+};
 
 struct housekeeping {
     struct engine *engine;
@@ -36,12 +40,15 @@ static void forget_idempotency_keys(struct housekeeping *h, PGconn *pg, int64_t 
 
     if (!h->all || now_us < h->next_forget_us)
         return;
-    r = PQexec(pg, "DELETE FROM wharf.idempotency WHERE (organization_id, key) IN (SELECT organization_id, key FROM "
-                   "wharf.idempotency WHERE created_at < wharf.now() - interval '24 hours' LIMIT 1000)");
+    r = PQexec(pg,
+        "DELETE FROM wharf.idempotency WHERE (organization_id, key) IN (SELECT organization_id, "
+        "key FROM wharf.idempotency WHERE created_at < wharf.now() - interval '24 hours' LIMIT "
+        "1000)");
     if (PQresultStatus(r) != PGRES_COMMAND_OK)
         log_warn("idempotency.failed", "%s", PQresultErrorMessage(r));
     /* A full batch: there is more. */
-    h->next_forget_us = now_us + (strcmp(PQcmdTuples(r), "1000") == 0 ? FORGET_MORE_US : FORGET_EVERY_US);
+    h->next_forget_us = now_us +
+                        (strcmp(PQcmdTuples(r), "1000") == 0 ? FORGET_MORE_US : FORGET_EVERY_US);
     PQclear(r);
 }
 

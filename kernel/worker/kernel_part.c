@@ -1,4 +1,5 @@
-/* kernel_part.c - the kernel as a part of the server (resource/part.h): the tables it offers to plugins, its jobs and routes. */
+/* kernel_part.c - the kernel as a part of the server (resource/part.h): the tables it offers to
+ * plugins, its jobs and routes. */
 #include "worker/kernel_part.h"
 
 #include "event/channel.h"
@@ -86,10 +87,11 @@ static const struct part_job jobs[] = {
     {"forget_messages", channel_forget_job,
         "{\"every\": \"15m\", \"retries\": 0, \"transaction\": \"own\", \"background\": true}"},
     {"announce_quarantine", quarantined_job, quarantined_job_policy},
-    {"tidy_jobs", tidy, "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\", \"background\": true}"},
+    {"tidy_jobs", tidy,
+        "{\"every\": \"1h\", \"retries\": 0, \"transaction\": \"own\", \"background\": true}"},
     {"purge_organizations", purge,
-        "{\"every\": \"1h\", \"retries\": 5, \"backoff\": {\"first\": \"1s\"}, \"timeout\": \"1h\", \"transaction\": "
-        "\"own\", \"background\": true}"},
+        "{\"every\": \"1h\", \"retries\": 5, \"backoff\": {\"first\": \"1s\"}, \"timeout\": "
+        "\"1h\", \"transaction\": \"own\", \"background\": true}"},
 };
 
 const struct part kernel_part = {.name = "kernel",

@@ -1,5 +1,5 @@
-/* worker.c - a worker process from exec to exit: plugins, schema check, secrets, start functions, then the loop. See
- * process/worker.h. */
+/* worker.c - a worker process from exec to exit: plugins, schema check, secrets, start
+ * functions, then the loop. See process/worker.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,7 +35,8 @@
 #include <sodium.h>
 
 enum { EXIT_TRY_AGAIN = 1 };
-enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 }; /* less than the supervisor waits for "ready" */
+/* less than the supervisor waits for "ready" */
+enum { DATABASE_WAIT_US = 25 * 1000000, DATABASE_POLL_US = 50000 };
 
 static int not_ready(const struct worker_boot *boot, wharf_str why)
 {
@@ -82,8 +83,8 @@ static int term_descriptor(void)
 
 /* Tells whether the schema is current. *ret_lost: the database went away meanwhile, which says
  * nothing of its schema, also when it is back by now. */
-static bool schema_current(
-    struct engine *e, struct registry *r, const char *database, bool *ret_lost, wharf_str *ret_error)
+static bool schema_current(struct engine *e, struct registry *r, const char *database,
+    bool *ret_lost, wharf_str *ret_error)
 {
     PGconn *pg = PQconnectdb(database);
     const struct plugin_migration *list;
@@ -117,8 +118,9 @@ static bool read_cursor_key(struct engine *e, const char *database)
     sodium_bin2hex(hex, sizeof(hex), fresh, sizeof(fresh));
     /* Two statements: the one that loses a race sees the winner's row only in its next snapshot. */
     PQclear(PQexecParams(pg,
-        "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) DO NOTHING", 1, NULL,
-        values, NULL, NULL, 0));
+        "INSERT INTO wharf.setting (key, value) VALUES ('cursor.key', $1::text) ON CONFLICT (key) "
+        "DO NOTHING",
+        1, NULL, values, NULL, NULL, 0));
     r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'cursor.key'");
     ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1 && PQgetlength(r, 0, 0) == 64;
     for (int i = 0; ok && i < 32; i++) {
@@ -145,22 +147,24 @@ static bool check_master_key(const char *database)
         return true;
     pg = PQconnectdb(database);
     PQclear(PQexecParams(pg,
-        "INSERT INTO wharf.setting (key, value) VALUES ('master_key.id', $1::text) ON CONFLICT (key) DO NOTHING", 1,
-        NULL, values, NULL, NULL, 0));
+        "INSERT INTO wharf.setting (key, value) VALUES ('master_key.id', $1::text) ON CONFLICT "
+        "(key) DO NOTHING",
+        1, NULL, values, NULL, NULL, 0));
     r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'master_key.id'");
     answered = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
     for (size_t i = 0; answered && *secret_key_id(i) && !known; i++)
         known = !strcmp(PQgetvalue(r, 0, 0), secret_key_id(i));
     if (answered && !known) {
         log_error("secrets.key_differs",
-            "the secrets of this database are sealed with master key %s, which this machine does not have: they are "
-            "unavailable until it gets the same master_key",
+            "the secrets of this database are sealed with master key %s, which this machine does "
+            "not have: they are unavailable until it gets the same master_key",
             PQgetvalue(r, 0, 0));
         secret_disable();
     } else if (answered && strcmp(PQgetvalue(r, 0, 0), values[0]) != 0) {
         PQclear(PQexecParams(pg,
-            "UPDATE wharf.setting SET value = $1::text, updated_at = now() WHERE key = 'master_key.id'", 1, NULL,
-            values, NULL, NULL, 0));
+            "UPDATE wharf.setting SET value = $1::text, updated_at = now() WHERE key = "
+            "'master_key.id'",
+            1, NULL, values, NULL, NULL, 0));
     }
     PQclear(r);
     PQfinish(pg);
@@ -181,23 +185,27 @@ static void count_routes(struct engine *e, struct board *b)
     }
 }
 
-static bool start_plugins(
-    struct engine *e, const struct config *config, const struct worker_boot *boot, bool *ret_lost, wharf_str *ret_error)
+static bool start_plugins(struct engine *e, const struct config *config,
+    const struct worker_boot *boot, bool *ret_lost, wharf_str *ret_error)
 {
-    struct thread_ctx ctx = {.db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms),
+    struct thread_ctx ctx = {
+        .db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms),
         .crumb = &boot->board->workers[boot->slot].crumbs[0]};
     bool ok = true;
 
     for (size_t i = 0; ok && i < e->n_plugins; i++) {
         const wharf_plugin_desc *d = e->plugins[i].desc;
-        struct wharf_req req = {.arena = arena_new(0), .engine = e, .thread = &ctx, .plugin = &e->plugins[i]};
+        struct wharf_req req = {
+            .arena = arena_new(0), .engine = e, .thread = &ctx, .plugin = &e->plugins[i]};
 
         crumb_enter(ctx.crumb, e->plugins[i].name, "start", "", 0);
-        if (WHARF_HAS(wharf_plugin_desc, d, start) && d->start(e->plugins[i].handle, &req) != WHARF_OK) {
+        if (WHARF_HAS(wharf_plugin_desc, d, start) &&
+            d->start(e->plugins[i].handle, &req) != WHARF_OK) {
             *ret_error = arena_printf(e->arena, "plugin %s did not start: %s", e->plugins[i].name,
                 req.n_problems ? req.problems[0].text.p : "it gave no reason");
             *ret_lost = req.n_problems &&
-                        !strcmp(req.problems[0].code, "database.unavailable"); /* req_database_problem() */
+                        /* req_database_problem() */
+                        !strcmp(req.problems[0].code, "database.unavailable");
             ok = false;
         }
         crumb_leave(ctx.crumb);
@@ -229,7 +237,8 @@ static int open_access_log(const struct config *c)
         return STDERR_FILENO;
     fd = open(c->access_log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
     if (fd < 0)
-        log_error("log.not_opened", "%s: %s; there is no access log", c->access_log, strerror(errno));
+        log_error(
+            "log.not_opened", "%s: %s; there is no access log", c->access_log, strerror(errno));
     return fd;
 }
 
@@ -247,7 +256,8 @@ static void memory_limit_hard(int64_t limit)
     long long pages = 0;
     FILE *f = limit ? fopen("/proc/self/statm", "re") : NULL;
 
-    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) == 1 && getrlimit(RLIMIT_DATA, &r) == 0) {
+    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) == 1 &&
+        getrlimit(RLIMIT_DATA, &r) == 0) {
         r.rlim_cur = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + limit + limit / 4);
         if (r.rlim_cur <= r.rlim_max && setrlimit(RLIMIT_DATA, &r) != 0)
             log_warn("worker.memory", "the limit of memory can't be set: %s", strerror(errno));
@@ -279,7 +289,8 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     e->ready = notifier_ready(notifier);
     e->notifier = notifier;
     limit_forget(&boot->board->limits, boot->slot);
-    if (!networks_read(&config->trusted_proxies, "http.trusted_proxies", e->arena, &s->proxies, &why) ||
+    if (!networks_read(
+            &config->trusted_proxies, "http.trusted_proxies", e->arena, &s->proxies, &why) ||
         !networks_read(&config->rate_ip_exempt, "rate_limit.ip_exempt", e->arena, &s->exempt, &why))
         return not_ready(boot, why);
     if (!server_start(s, boot->listen_fd, &not_started))
@@ -327,14 +338,16 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     struct notifier *notifier;
     wharf_str why = {"", 0};
     bool lost = false;
-    int term_fd = term_descriptor(); /* before any thread, so that all of them leave these signals to it */
+    /* before any thread, so that all of them leave these signals to it */
+    int term_fd = term_descriptor();
 
     r = registry_load(config, boot->quarantined, REGISTRY_PLAIN, a, &why);
     if (!r)
         return not_ready(boot, why);
     e = registry_engine(r);
     e->board = boot->board;
-    db_meter_set(&(struct db_meter){&boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
+    db_meter_set(&(struct db_meter){
+        &boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
     disk_share(&boot->board->disk);
     absent_remember(e, config->data);
     clock_share_offset(&boot->board->clock_offset_us);

@@ -1,4 +1,5 @@
-/* batch_answer.c - what requests see of a batch: its row with results and errors, and its items one by one. */
+/* batch_answer.c - what requests see of a batch: its row with results and errors, and its items
+ * one by one. */
 #include "batches.h"
 
 /* ---- the answer of a creation ---- */
@@ -22,18 +23,20 @@ static void put_line(wharf_out *out, const wharf_rows *rows, size_t r)
     W->json->close(out);
 }
 
-/* The record that an item is about: what it did, or the id that it named. (Not as jsonb, which refuses numbers that JSON may have.) */
+/* The record that an item is about: what it did, or the id that it named. (Not as jsonb, which
+ * refuses numbers that JSON may have.) */
 static const char lines_sql[] =
     "SELECT l.index, (c.lines ->> (l.index - c.first))::integer, l.phase, l.code, l.line,"
     " coalesce(c.ids ->> (l.index - c.first), (c.items::json -> (l.index - c.first)) ->> 'id')"
-    " FROM (SELECT * FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text ORDER BY index LIMIT "
-    "$3::integer) l"
+    " FROM (SELECT * FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text "
+    "ORDER BY index LIMIT $3::integer) l"
     " JOIN batches.chunk c ON c.organization_id = l.organization_id AND c.batch_id = l.batch_id"
     " AND l.index >= c.first AND l.index < c.first + c.size ORDER BY l.index";
 
 static wharf_status put_errors(struct batch *b, wharf_out *out)
 {
-    wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(SHOWN_MAX)};
+    wharf_val args[3] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(SHOWN_MAX)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, lines_sql, args, 3, &rows);
 
@@ -130,7 +133,8 @@ static bool letters_of(wharf_str states, char *out)
 {
     static const struct {
         const char *word, *letters;
-    } all[] = {{"pending", "."}, {"done", "cuodn"}, {"error", "ave"}, {"ignored", "i"}, {"skipped", "s"}};
+    } all[] = {
+        {"pending", "."}, {"done", "cuodn"}, {"error", "ave"}, {"ignored", "i"}, {"skipped", "s"}};
     wharf_str word;
 
     *out = 0;
@@ -175,23 +179,27 @@ static const char *state_of(char letter)
                                   : "error";
 }
 
-/* First which items, then what there is to say about them: chunks are opened for those of the page alone. */
+/* First which items, then what there is to say about them: chunks are opened for those of the
+ * page alone. */
 static const char items_sql[] =
     "SELECT p.index, (c.lines ->> p.at)::integer, p.letter, l.phase, c.ids ->> p.at, l.code, l.line"
-    " FROM (SELECT c.number, c.first + o.n - 1 AS index, (o.n - 1)::integer AS at, o.letter FROM batches.chunk c"
-    " CROSS JOIN LATERAL unnest(string_to_array(c.states, NULL)) WITH ORDINALITY o(letter, n)"
-    " LEFT JOIN batches.line l ON ($4::text IS NOT NULL OR $5::text IS NOT NULL) AND l.organization_id = "
+    " FROM (SELECT c.number, c.first + o.n - 1 AS index, (o.n - 1)::integer AS at, o.letter FROM "
+    "batches.chunk c CROSS JOIN LATERAL unnest(string_to_array(c.states, NULL)) WITH ORDINALITY "
+    "o(letter, n)"
+    " LEFT JOIN batches.line l ON ($4::text IS NOT NULL OR $5::text IS NOT NULL) AND "
+    "l.organization_id = "
     "c.organization_id"
     " AND l.batch_id = c.batch_id AND l.index = c.first + o.n - 1"
-    " WHERE c.organization_id = $2::text AND c.batch_id = $1::text AND ($3::text = '' OR position(o.letter IN "
-    "$3::text) > 0)"
-    " AND ($4::text IS NULL OR coalesce(l.phase, CASE WHEN o.letter IN ('c', 'u', 'o', 'd', 'n') THEN 'processing' END)"
-    " = ANY (string_to_array($4::text, ',')))"
+    " WHERE c.organization_id = $2::text AND c.batch_id = $1::text AND ($3::text = '' OR "
+    "position(o.letter IN $3::text) > 0)"
+    " AND ($4::text IS NULL OR coalesce(l.phase, CASE WHEN o.letter IN ('c', 'u', 'o', 'd', 'n') "
+    "THEN 'processing' END) = ANY (string_to_array($4::text, ',')))"
     " AND ($5::text IS NULL OR l.code = ANY (string_to_array($5::text, ',')))"
     " ORDER BY c.number, o.n LIMIT $6::bigint OFFSET $7::bigint) p"
-    " JOIN batches.chunk c ON c.organization_id = $2::text AND c.batch_id = $1::text AND c.number = p.number"
-    " LEFT JOIN batches.line l ON l.organization_id = $2::text AND l.batch_id = $1::text AND l.index = p.index ORDER "
-    "BY p.index";
+    " JOIN batches.chunk c ON c.organization_id = $2::text AND c.batch_id = $1::text AND c.number "
+    "= p.number"
+    " LEFT JOIN batches.line l ON l.organization_id = $2::text AND l.batch_id = $1::text AND "
+    "l.index = p.index ORDER BY p.index";
 
 static void put_item(wharf_out *out, const wharf_rows *rows, size_t r)
 {
@@ -205,7 +213,10 @@ static void put_item(wharf_out *out, const wharf_rows *rows, size_t r)
     W->json->put(out, "index", val_int(row_int(rows, r, 0)));
     W->json->put(out, "row", W->db->value(rows, r, 1, WHARF_V_INT, &v) ? v : val_null());
     W->json->put(out, "state", val_text(z(state_of(letter))));
-    W->json->put(out, "phase", phase.n ? val_text(phase) : operation ? val_text(WHARF_S("processing")) : val_null());
+    W->json->put(out, "phase",
+        phase.n     ? val_text(phase)
+        : operation ? val_text(WHARF_S("processing"))
+                    : val_null());
     W->json->put(out, "result_id", val_text_or_null(row_text(rows, r, 4)));
     W->json->put(out, "operation", operation ? val_text(z(operation)) : val_null());
     W->json->put(out, "code", val_text_or_null(row_text(rows, r, 5)));
@@ -213,7 +224,8 @@ static void put_item(wharf_out *out, const wharf_rows *rows, size_t r)
     if (line && W->json->get(line, "duplicate_of"))
         W->json->put(out, "duplicate_of", val_json(W->json->get(line, "duplicate_of")));
     W->json->open(out, "errors", '[');
-    for (const wharf_json *e = line ? W->json->at(W->json->get(line, "errors"), 0) : NULL; e; e = W->json->next(e))
+    for (const wharf_json *e = line ? W->json->at(W->json->get(line, "errors"), 0) : NULL; e;
+         e = W->json->next(e))
         W->json->put(out, NULL, val_json(e));
     W->json->close(out);
     W->json->close(out);
@@ -233,15 +245,17 @@ static wharf_status items_page(wharf_req *req, wharf_str id, const char *letters
     W->req->param(req, "phase", &phase);
     W->req->param(req, "code", &code);
     if (!are_phases(phase))
-        return W->err->fail(
-            req, "param.invalid", "phase", "phase is one of fetching, resolving, parsing, validating, processing");
+        return W->err->fail(req, "param.invalid", "phase",
+            "phase is one of fetching, resolving, parsing, validating, processing");
     wharf_val args[] = {val_text(id), val_text(W->req->organization(req)), val_text(z(letters)),
-        val_text_or_null(phase), val_text_or_null(code), val_int(limit + 1), val_int((page - 1) * limit)};
+        val_text_or_null(phase), val_text_or_null(code), val_int(limit + 1),
+        val_int((page - 1) * limit)};
     s = W->db->query(req, items_sql, args, sizeof(args) / sizeof(*args), &rows);
     if (s != WHARF_OK)
         return s;
     n = W->db->count(rows) > (size_t)limit ? (size_t)limit : W->db->count(rows);
-    out = W->req->respond(req, 200, W->mem->format(req, "%zu item%s retrieved", n, n == 1 ? "" : "s").p);
+    out = W->req->respond(
+        req, 200, W->mem->format(req, "%zu item%s retrieved", n, n == 1 ? "" : "s").p);
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < n; i++)
         put_item(out, rows, i);
@@ -269,6 +283,7 @@ wharf_status batches_items(wharf_req *req, void *arg)
         return s;
     W->req->param(req, "state", &state);
     if (!letters_of(state, letters))
-        return W->err->fail(req, "param.invalid", "state", "state is one of pending, done, error, ignored, skipped");
+        return W->err->fail(req, "param.invalid", "state",
+            "state is one of pending, done, error, ignored, skipped");
     return items_page(req, id, letters);
 }

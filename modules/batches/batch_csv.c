@@ -1,4 +1,5 @@
-/* batch_csv.c - text in pieces into the blob store; cells of CSV, safe for spreadsheets (spec 10 section 10). */
+/* batch_csv.c - text in pieces into the blob store; cells of CSV, safe for spreadsheets (spec 10
+ * section 10). */
 #include "batches.h"
 
 wharf_status text_begin(struct batch *b, struct text *t)
@@ -29,7 +30,8 @@ void text_put(struct text *t, const char *p, size_t n)
     }
 }
 
-wharf_status text_end(struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id)
+wharf_status text_end(
+    struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id)
 {
     flush(t);
     if (t->status != WHARF_OK)
@@ -124,7 +126,8 @@ static const wharf_json *member_at(const wharf_json *object, wharf_str path)
         wharf_str key = W->json->key(m);
         const wharf_json *found;
 
-        if (key.n > path.n || memcmp(key.p, path.p, key.n) != 0 || (key.n < path.n && path.p[key.n] != '.'))
+        if (key.n > path.n || memcmp(key.p, path.p, key.n) != 0 ||
+            (key.n < path.n && path.p[key.n] != '.'))
             continue;
         if (key.n == path.n)
             return m;

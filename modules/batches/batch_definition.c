@@ -1,12 +1,13 @@
-/* batch_definition.c - what the definition of a resource says of its batches (docs/definitions.md 'Batches'). */
+/* batch_definition.c - what the definition of a resource says of its batches
+ * (docs/definitions.md 'Batches'). */
 #include "batches.h"
 
 /* Tells whether the name is of a resource of the specification whose module may be missing; others
  * take part by their definitions alone. */
 static bool known_name(wharf_str name)
 {
-    static const char *const names[] = {"contact", "group", "shipment", "tracker", "shipping_label_inference", "parcel",
-        "item", "container", "asset", "layout", "location"};
+    static const char *const names[] = {"contact", "group", "shipment", "tracker",
+        "shipping_label_inference", "parcel", "item", "container", "asset", "layout", "location"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (is(name, names[i]))
@@ -20,8 +21,8 @@ const wharf_json *definition_x(const wharf_json *definition)
     return W->json->get(definition, "x-wharf");
 }
 
-wharf_status resource_find(
-    wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block)
+wharf_status resource_find(wharf_req *req, wharf_str resource, const wharf_json **ret_definition,
+    const wharf_json **ret_block)
 {
     const wharf_json *d = batches_kernel->definition(req, resource.p);
     const wharf_json *block = d ? W->json->get(definition_x(d), "batch") : NULL;
@@ -43,7 +44,8 @@ const wharf_json *block_member(const wharf_json *block, const char *key)
 
 bool block_has(const wharf_json *block, const char *list, wharf_str action)
 {
-    const wharf_json *actions = W->json->type(block) == WHARF_J_ARRAY && strcmp(list, "need_id") != 0
+    const wharf_json *actions = W->json->type(block) == WHARF_J_ARRAY &&
+                                        strcmp(list, "need_id") != 0
                                     ? block
                                     : block_member(block, list);
     wharf_str s;

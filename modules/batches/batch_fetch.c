@@ -1,4 +1,5 @@
-/* batch_fetch.c - files of batches: inside the request, by URL, by upload link; and what is told of them (spec 10 section 9). */
+/* batch_fetch.c - files of batches: inside the request, by URL, by upload link; and what is told
+ * of them (spec 10 section 9). */
 #include <unistd.h>
 
 #include "batches.h"
@@ -32,7 +33,8 @@ wharf_status upload_keep_bytes(struct batch *b)
     if (s == WHARF_OK)
         s = batches_blob->write(b->req, w, b->bytes.p, b->bytes.n);
     if (s == WHARF_OK)
-        s = batches_blob->finish(b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
+        s = batches_blob->finish(
+            b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
     return s == WHARF_OK ? remember(b, id) : s;
 }
 
@@ -57,7 +59,8 @@ static wharf_status keep_file(struct batch *b, int fd)
         return W->err->fail(b->req, "internal", NULL, "a fetched file can not be read");
     }
     if (s == WHARF_OK)
-        s = batches_blob->finish(b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
+        s = batches_blob->finish(
+            b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
     return s == WHARF_OK ? remember(b, id) : s;
 }
 
@@ -100,8 +103,9 @@ wharf_status source_fetch(struct batch *b)
         return s;
     code = batches_web->code(f);
     if (code.n)
-        s = b->in_request ? batches_web->fail(b->req, f, "data")
-                          : source_wrong(b, code.p, "data", WHARF_S("The file could not be fetched"));
+        s = b->in_request
+                ? batches_web->fail(b->req, f, "data")
+                : source_wrong(b, code.p, "data", WHARF_S("The file could not be fetched"));
     else
         s = keep_file(b, batches_web->file(f));
     p->processed = s == WHARF_OK;
@@ -114,8 +118,9 @@ wharf_status source_fetch(struct batch *b)
 wharf_status upload_await(struct batch *b)
 {
     wharf_str id = WHARF_S("");
-    wharf_status s = batches_blob->await(b->req, WHARF_S("upload"), WHARF_S(""), -1, batches_limits.file_mib * MIB,
-        W->req->now_us(b->req) + UPLOAD_HOURS * 3600LL * 1000000, &id);
+    wharf_status s = batches_blob->await(b->req, WHARF_S("upload"), WHARF_S(""), -1,
+        batches_limits.file_mib * MIB, W->req->now_us(b->req) + UPLOAD_HOURS * 3600LL * 1000000,
+        &id);
 
     if (s == WHARF_OK)
         s = batches_blob->announce(b->req, id, "uploaded");
@@ -134,7 +139,8 @@ static wharf_status url_options(struct batch *b, wharf_str charset)
         return WHARF_OK;
     out = W->json->writer(b->req);
     W->json->open(out, NULL, '{');
-    for (const wharf_json *m = b->file_options ? W->json->at(b->file_options, 0) : NULL; m; m = W->json->next(m))
+    for (const wharf_json *m = b->file_options ? W->json->at(b->file_options, 0) : NULL; m;
+         m = W->json->next(m))
         W->json->put(out, W->json->key(m).p, val_json(m));
     if (charset.n && !told)
         W->json->put(out, "encoding", val_text(charset));
@@ -152,7 +158,8 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url)
         return W->err->fail(b->req, "batch.base64_invalid", "data", NULL);
     if ((int64_t)b->bytes.n > batches_limits.data_url_mib * MIB)
         return W->err->fail(b->req, "file.too_large", "data",
-            "A file inside the request has at most %lld MiB; send a URL", (long long)batches_limits.data_url_mib);
+            "A file inside the request has at most %lld MiB; send a URL",
+            (long long)batches_limits.data_url_mib);
     if (!b->bytes.n)
         return W->err->fail(b->req, "batch.data_empty", "data", "The file is empty");
     b->file_name = batches_text->type_param(b->req, type, "name");
@@ -161,7 +168,8 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url)
 
 /* ---- what is told of it ---- */
 
-static void put_columns(struct batch *b, wharf_out *out, wharf_import *file, const char *key, bool unmapped)
+static void put_columns(
+    struct batch *b, wharf_out *out, wharf_import *file, const char *key, bool unmapped)
 {
     wharf_str header, path;
 
@@ -208,8 +216,9 @@ static wharf_val warnings_json(struct batch *b, wharf_import *file)
 
 wharf_status source_describe(struct batch *b, wharf_import *file)
 {
-    static const char sql[] = "UPDATE batches.batch SET file = $3::jsonb, warnings = $4::jsonb, checksum = $5::text"
-                              " WHERE organization_id = $2::text AND id = $1::text";
+    static const char sql[] =
+        "UPDATE batches.batch SET file = $3::jsonb, warnings = $4::jsonb, checksum = $5::text"
+        " WHERE organization_id = $2::text AND id = $1::text";
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};
     wharf_status s = WHARF_OK;
 
@@ -219,7 +228,7 @@ wharf_status source_describe(struct batch *b, wharf_import *file)
         s = batches_blob->info(b->req, b->source_file, &info);
     if (s != WHARF_OK)
         return s;
-    wharf_val args[5] = {val_text(b->id), val_text(W->req->organization(b->req)), file_json(b, file, info.size),
-        warnings_json(b, file), val_text(info.sha256)};
+    wharf_val args[5] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        file_json(b, file, info.size), warnings_json(b, file), val_text(info.sha256)};
     return W->db->exec(b->req, sql, args, 5, NULL);
 }

@@ -1,7 +1,7 @@
-/* batch_job.c - a batch in the background: who works on it, phase after phase, and why it ends (spec 10 section 12).
+/* batch_job.c - a batch in the background: who works on it, phase after phase, and why it ends
+ * (spec 10 section 12).
  *
- * Leaves to others: the chunks (batch_run.c), where items come from (batch_source.c).
- */
+ * Leaves to others: the chunks (batch_run.c), where items come from (batch_source.c). */
 #include "batches.h"
 
 /* TAKE_UP_HOURS: longer than all tries of a job last. */
@@ -9,18 +9,21 @@ enum { EARLY_TRIES = 5, TAKE_UP_HOURS = 9 };
 
 /* ---- taking it over ---- */
 
-/* The run before ended in order when it was counted as a failed one; else its process died, and what it ran is a suspect. */
-static const char claim_sql[] =
-    "UPDATE batches.batch SET lease = lease + 1, status = 'processing', started_at = coalesce(started_at, "
-    "$3::timestamptz),"
-    " tries = CASE WHEN status = 'processing' AND runs = $4::bigint THEN tries + 1 ELSE 1 END, runs = $4::bigint,"
-    " updated_at = $3::timestamptz, version = version + 1"
-    " WHERE organization_id = $2::text AND id = $1::text AND status IN ('queued', 'processing') RETURNING id";
+/* The run before ended in order when it was counted as a failed one; else its process died, and
+ * what it ran is a suspect. */
+static const char claim_sql[] = "UPDATE batches.batch SET lease = lease + 1, status = "
+                                "'processing', started_at = coalesce(started_at, "
+                                "$3::timestamptz),"
+                                " tries = CASE WHEN status = 'processing' AND runs = $4::bigint "
+                                "THEN tries + 1 ELSE 1 END, runs = $4::bigint,"
+                                " updated_at = $3::timestamptz, version = version + 1"
+                                " WHERE organization_id = $2::text AND id = $1::text AND status IN "
+                                "('queued', 'processing') RETURNING id";
 
 /* Chunks that were taken by a run that ended in order are no suspects. */
-static const char untried_sql[] =
-    "UPDATE batches.chunk SET tries = tries - 1, lease = 0 WHERE organization_id = $2::text AND batch_id = $1::text"
-    " AND lease > 0 AND tries > 0";
+static const char untried_sql[] = "UPDATE batches.chunk SET tries = tries - 1, lease = 0 WHERE "
+                                  "organization_id = $2::text AND batch_id = $1::text"
+                                  " AND lease > 0 AND tries > 0";
 
 static int64_t failed_runs(wharf_req *req)
 {
@@ -36,8 +39,8 @@ static int64_t failed_runs(wharf_req *req)
 
 static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *ret_mine)
 {
-    wharf_val args[4] = {
-        val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_int(failed_runs(req))};
+    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req)), val_int(failed_runs(req))};
     const wharf_rows *rows;
     wharf_status s = begin_briefly(req, true);
 
@@ -184,7 +187,8 @@ static wharf_status work(struct batch *b)
     if (b->reason)
         return end(b, "failed", z(b->reason));
     if (is_early(b) && s == WHARF_LIMIT)
-        return end(b, "failed", WHARF_S("internal")); /* what is too large for the memory of a job is so again */
+        /* what is too large for the memory of a job is so again */
+        return end(b, "failed", WHARF_S("internal"));
     if (b->revoked)
         revoked = true;
     return s == WHARF_OK ? conclude(b, rest, revoked) : s;
@@ -213,9 +217,11 @@ wharf_status batches_run(wharf_req *req, void *arg)
 wharf_status batch_enqueue(struct batch *b)
 {
     const wharf_json *args;
-    wharf_status s = W->json->parse(b->req, W->mem->format(b->req, "{\"batch\": \"%s\"}", b->id.p), &args);
+    wharf_status s = W->json->parse(
+        b->req, W->mem->format(b->req, "{\"batch\": \"%s\"}", b->id.p), &args);
 
-    return s == WHARF_OK ? W->event->enqueue(b->req, "run", b->id, args, 0) : s; /* one at a time, if there are two */
+    /* one at a time, if there are two */
+    return s == WHARF_OK ? W->event->enqueue(b->req, "run", b->id, args, 0) : s;
 }
 
 /* ---- uploads ---- */
@@ -223,9 +229,10 @@ wharf_status batch_enqueue(struct batch *b)
 /* Notes that the bytes of an awaited file have come: the batch waits for a worker now. */
 wharf_status batches_uploaded(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "UPDATE batches.batch SET status = 'queued', updated_at = $3::timestamptz, version = version + 1"
-        " WHERE organization_id = $2::text AND source_file = $1::text AND status = 'requested' RETURNING id";
+    static const char sql[] = "UPDATE batches.batch SET status = 'queued', updated_at = "
+                              "$3::timestamptz, version = version + 1"
+                              " WHERE organization_id = $2::text AND source_file = $1::text AND "
+                              "status = 'requested' RETURNING id";
     struct batch b = {.req = req};
     const wharf_json *args;
     const wharf_rows *rows;
@@ -234,8 +241,8 @@ wharf_status batches_uploaded(wharf_req *req, void *arg)
     (void)arg;
     if (s != WHARF_OK)
         return s;
-    wharf_val values[3] = {
-        val_text(json_text(args, "file")), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
+    wharf_val values[3] = {val_text(json_text(args, "file")), val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req))};
     s = W->db->query(req, sql, values, 3, &rows);
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
@@ -247,10 +254,11 @@ wharf_status batches_uploaded(wharf_req *req, void *arg)
 
 static wharf_status expire_uploads(wharf_req *req)
 {
-    static const char sql[] = "SELECT id FROM batches.batch WHERE organization_id = $1::text AND status = 'requested'"
-                              " AND created_at < $2::timestamptz LIMIT 100 FOR UPDATE";
-    wharf_val args[2] = {
-        val_text(W->req->organization(req)), val_time(W->req->now_us(req) - UPLOAD_HOURS * 3600LL * 1000000)};
+    static const char sql[] =
+        "SELECT id FROM batches.batch WHERE organization_id = $1::text AND status = 'requested'"
+        " AND created_at < $2::timestamptz LIMIT 100 FOR UPDATE";
+    wharf_val args[2] = {val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req) - UPLOAD_HOURS * 3600LL * 1000000)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
@@ -271,12 +279,13 @@ static wharf_status take_up(wharf_req *req)
 {
     static const char sql[] =
         "UPDATE batches.batch SET updated_at = $3::timestamptz, version = version + 1 WHERE id IN"
-        " (SELECT id FROM batches.batch WHERE organization_id = $1::text AND status IN ('queued', 'processing')"
+        " (SELECT id FROM batches.batch WHERE organization_id = $1::text AND status IN ('queued', "
+        "'processing')"
         " AND updated_at < $2::timestamptz LIMIT 100 FOR UPDATE SKIP LOCKED)"
         " AND organization_id = $1::text RETURNING id";
     int64_t now = W->req->now_us(req);
-    wharf_val args[3] = {
-        val_text(W->req->organization(req)), val_time(now - TAKE_UP_HOURS * 3600LL * 1000000), val_time(now)};
+    wharf_val args[3] = {val_text(W->req->organization(req)),
+        val_time(now - TAKE_UP_HOURS * 3600LL * 1000000), val_time(now)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
@@ -291,8 +300,9 @@ static wharf_status take_up(wharf_req *req)
 /* Removes what somebody brought, which has no end of its own. */
 static wharf_status forget_uploads(wharf_req *req)
 {
-    static const char sql[] = "SELECT source_file FROM batches.batch WHERE organization_id = $1::text AND kept"
-                              " AND source_file IS NOT NULL AND finished_at < $2::timestamptz";
+    static const char sql[] =
+        "SELECT source_file FROM batches.batch WHERE organization_id = $1::text AND kept"
+        " AND source_file IS NOT NULL AND finished_at < $2::timestamptz";
     wharf_val args[2] = {val_text(W->req->organization(req)),
         val_time(W->req->now_us(req) - batches_limits.keep_days * 86400LL * 1000000)};
     const wharf_rows *rows;
@@ -310,19 +320,23 @@ static wharf_status forget_uploads(wharf_req *req)
 static wharf_status forget(wharf_req *req)
 {
     static const char *const sqls[] = {
-        "DELETE FROM batches.chunk WHERE organization_id = $1::text AND batch_id IN (SELECT id FROM batches.batch"
+        "DELETE FROM batches.chunk WHERE organization_id = $1::text AND batch_id IN (SELECT id "
+        "FROM batches.batch"
         " WHERE organization_id = $1::text AND kept AND finished_at < $2::timestamptz)",
-        "DELETE FROM batches.line WHERE organization_id = $1::text AND batch_id IN (SELECT id FROM batches.batch"
+        "DELETE FROM batches.line WHERE organization_id = $1::text AND batch_id IN (SELECT id FROM "
+        "batches.batch"
         " WHERE organization_id = $1::text AND kept AND finished_at < $2::timestamptz)",
-        "UPDATE batches.batch SET kept = false, version = version + 1 WHERE organization_id = $1::text AND kept"
+        "UPDATE batches.batch SET kept = false, version = version + 1 WHERE organization_id = "
+        "$1::text AND kept"
         " AND finished_at < $2::timestamptz",
-        "DELETE FROM batches.batch WHERE organization_id = $1::text AND created_at < $2::timestamptz AND NOT kept"};
+        "DELETE FROM batches.batch WHERE organization_id = $1::text AND created_at < "
+        "$2::timestamptz AND NOT kept"};
     wharf_status s = forget_uploads(req);
 
     for (size_t i = 0; i < sizeof(sqls) / sizeof(*sqls) && s == WHARF_OK; i++) {
         int64_t days = i == 3 ? batches_limits.record_days : batches_limits.keep_days;
-        wharf_val args[2] = {
-            val_text(W->req->organization(req)), val_time(W->req->now_us(req) - days * 86400LL * 1000000)};
+        wharf_val args[2] = {val_text(W->req->organization(req)),
+            val_time(W->req->now_us(req) - days * 86400LL * 1000000)};
 
         s = W->db->exec(req, sqls[i], args, 2, NULL);
     }

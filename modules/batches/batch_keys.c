@@ -1,4 +1,5 @@
-/* batch_keys.c - keys of items that must differ inside a batch: a hash table that outlives the scopes of the request's memory. */
+/* batch_keys.c - keys of items that must differ inside a batch: a hash table that outlives the
+ * scopes of the request's memory. */
 #include <stdlib.h>
 
 #include "batches.h"
@@ -54,7 +55,8 @@ static struct slot *find(const struct keys *k, const char *text, size_t n, uint3
 {
     size_t i = hash & (k->cap - 1);
 
-    while (k->slots[i].text && !(k->slots[i].hash == hash && k->slots[i].n == n && !memcmp(k->slots[i].text, text, n)))
+    while (k->slots[i].text &&
+           !(k->slots[i].hash == hash && k->slots[i].n == n && !memcmp(k->slots[i].text, text, n)))
         i = (i + 1) & (k->cap - 1);
     return &k->slots[i];
 }
@@ -103,7 +105,8 @@ int64_t keys_meet(struct keys *k, int kind, wharf_str key, uint32_t index)
     text[0] = (char)('0' + kind);
     memcpy(text + 1, key.p, n);
     n++;
-    hash = (uint32_t)batches_text->hash((wharf_str){text, n}); /* keyed: who sends the keys can not make them meet */
+    /* keyed: who sends the keys can not make them meet */
+    hash = (uint32_t)batches_text->hash((wharf_str){text, n});
     s = find(k, text, n, hash);
     if (s->text)
         return s->index;

@@ -1,5 +1,5 @@
-/* batch_limits.c - how much a batch may be (spec 10 section 13): the defaults, and what the configuration says instead. Names and bounds are those of
- * plugin.json. */
+/* batch_limits.c - how much a batch may be (spec 10 section 13): the defaults, and what the
+ * configuration says instead. Names and bounds are those of plugin.json. */
 #include <stdlib.h>
 
 #include "batches.h"
@@ -28,6 +28,8 @@ void batches_limits_read(wharf_plugin *self)
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         wharf_str text;
 
-        *table[i].value = batches_config->text(self, table[i].name, &text) ? strtoll(text.p, NULL, 10) : table[i].usual;
+        *table[i].value = batches_config->text(self, table[i].name, &text)
+                              ? strtoll(text.p, NULL, 10)
+                              : table[i].usual;
     }
 }

@@ -1,9 +1,9 @@
-/* batch_names.c - what stands in cells of a file for other records: an id, or a name, a code or an e-mail address that only one has (spec 10
- * section 9.1).
+/* batch_names.c - what stands in cells of a file for other records: an id, or a name, a code or
+ * an e-mail address that only one has (spec 10 section 9.1).
  *
- * Which fields name records is said by their "ref", and by "names" of the definition where that is not all there is to say: names of groups
- * are those of one kind, and whose the children of a group are is said by another field of the same row.
- */
+ * Which fields name records is said by their "ref", and by "names" of the definition where that
+ * is not all there is to say: names of groups are those of one kind, and whose the children of a
+ * group are is said by another field of the same row. */
 #include "batches.h"
 
 enum { LOOKS_MAX = 3, WHERE_MAX = 4, TARGETS_MAX = 4, LINKS_MAX = 32, KEPT_MAX = 256 };
@@ -51,7 +51,8 @@ static bool has_filter(const wharf_json *definition, const char *name)
 {
     const wharf_json *list = W->json->get(definition_x(definition), "list");
     const wharf_json *named = list ? W->json->get(list, "filters") : NULL;
-    const wharf_json *p = definition_property(definition, z(name)), *x = p ? W->json->get(p, "x-wharf") : NULL;
+    const wharf_json *p = definition_property(definition, z(name)),
+                     *x = p ? W->json->get(p, "x-wharf") : NULL;
 
     return (named && W->json->get(named, name)) || (x && W->json->get(x, "filter"));
 }
@@ -69,7 +70,8 @@ static void add_target(struct batch *b, struct link *l, wharf_str resource, cons
         if (has_filter(other, looks[i]))
             t.looks[t.n_looks++] = looks[i];
     }
-    for (const wharf_json *m = where ? W->json->at(where, 0) : NULL; m && t.n_where < WHERE_MAX; m = W->json->next(m)) {
+    for (const wharf_json *m = where ? W->json->at(where, 0) : NULL; m && t.n_where < WHERE_MAX;
+         m = W->json->next(m)) {
         t.where[t.n_where] = W->json->key(m).p;
         if (W->json->text(m, &t.where_values[t.n_where]))
             t.n_where++;
@@ -82,7 +84,9 @@ static void add_link(struct naming *n, wharf_str path, const wharf_json *says, w
 {
     struct link l = {.name = path, .by = says ? json_text(says, "by") : WHARF_S("")};
     const char *dot = memchr(path.p, '.', path.n);
-    const wharf_json *choices = l.by.n ? W->json->get(definition_property(n->b->definition, l.by), "enum") : NULL;
+    const wharf_json *choices = l.by.n ? W->json->get(
+                                             definition_property(n->b->definition, l.by), "enum")
+                                       : NULL;
     wharf_str choice;
 
     l.member = W->mem->dup(n->b->req, path.p, dot ? (size_t)(dot - path.p) : path.n);
@@ -127,8 +131,8 @@ static bool is_id(const struct link *l, wharf_str s)
 /* ---- one name ---- */
 
 /* Asks for records of a target by one filter, or by two: each has what the field says of all. */
-static wharf_status ask(struct naming *n, const struct target *t, const char *const *looks, const wharf_str *values,
-    size_t n_looks, struct known *ret)
+static wharf_status ask(struct naming *n, const struct target *t, const char *const *looks,
+    const wharf_str *values, size_t n_looks, struct known *ret)
 {
     const char *filters[2 + WHERE_MAX];
     wharf_str all[2 + WHERE_MAX], id;
@@ -153,7 +157,8 @@ static wharf_status ask(struct naming *n, const struct target *t, const char *co
 }
 
 /* Asks for a record by a value; of "name:::email" the record has both. */
-static wharf_status ask_target(struct naming *n, const struct target *t, wharf_str value, struct known *ret)
+static wharf_status ask_target(
+    struct naming *n, const struct target *t, wharf_str value, struct known *ret)
 {
     static const char *const both[2] = {"name", "email"};
     const char *colons = strstr(value.p, ":::");
@@ -161,7 +166,8 @@ static wharf_status ask_target(struct naming *n, const struct target *t, wharf_s
     wharf_status s = WHARF_OK;
 
     if (colons) {
-        wharf_str parts[2] = {W->mem->dup(n->b->req, value.p, (size_t)(colons - value.p)), z(colons + 3)};
+        wharf_str parts[2] = {
+            W->mem->dup(n->b->req, value.p, (size_t)(colons - value.p)), z(colons + 3)};
         bool has_email = false;
 
         for (size_t i = 0; i < t->n_looks; i++)
@@ -182,7 +188,8 @@ static wharf_status look(struct naming *n, wharf_str value, struct known *ret)
         if (ret->of == n->of && same(ret->value, value))
             return WHARF_OK;
     }
-    *ret = (struct known){.of = n->of, .value = value, .id = WHARF_S(""), .code = "reference.not_found"};
+    *ret = (struct known){
+        .of = n->of, .value = value, .id = WHARF_S(""), .code = "reference.not_found"};
     for (size_t i = 0; i < n->n_of && s == WHARF_OK; i++)
         s = ask_target(n, &n->of[i], value, ret);
     if (s == WHARF_OK && n->n_kept < KEPT_MAX)
@@ -243,8 +250,9 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 
     if (value && W->json->text(value, &text))
         return text.n && !is_id(l, text);
-    for (const wharf_json *e = type == WHARF_J_ARRAY || type == WHARF_J_OBJECT ? W->json->at(value, 0) : NULL; e;
-         e = W->json->next(e)) {
+    for (const wharf_json *e =
+             type == WHARF_J_ARRAY || type == WHARF_J_OBJECT ? W->json->at(value, 0) : NULL;
+         e; e = W->json->next(e)) {
         if (needs_names(e, l))
             return true;
     }
@@ -254,8 +262,8 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 /* ---- an item ---- */
 
 /* Writes the object with one member made anew. */
-static wharf_status put_object(
-    struct naming *n, const wharf_json *object, wharf_str member, wharf_str inner, const wharf_json **ret)
+static wharf_status put_object(struct naming *n, const wharf_json *object, wharf_str member,
+    wharf_str inner, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(n->b->req);
     wharf_status s = WHARF_OK;
@@ -300,15 +308,16 @@ static wharf_status resolve_item(struct naming *n, const wharf_json **item)
     const wharf_json *value = W->json->get(*item, n->link->member.p);
 
     if (value && n->link->inner.n)
-        value = W->json->type(value) == WHARF_J_OBJECT ? W->json->get(value, n->link->inner.p) : NULL;
+        value = W->json->type(value) == WHARF_J_OBJECT ? W->json->get(value, n->link->inner.p)
+                                                       : NULL;
     if (!needs_names(value, n->link))
         return WHARF_OK;
     choose(n, *item);
     return put_object(n, *item, n->link->member, n->link->inner, item);
 }
 
-wharf_status names_resolve(
-    struct batch *b, const wharf_json **items, size_t n, wharf_str *codes, wharf_str *paths, wharf_str *messages)
+wharf_status names_resolve(struct batch *b, const wharf_json **items, size_t n, wharf_str *codes,
+    wharf_str *paths, wharf_str *messages)
 {
     struct naming *naming = W->mem->alloc(b->req, sizeof(*naming));
     wharf_status s = WHARF_OK;

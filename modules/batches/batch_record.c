@@ -3,7 +3,8 @@
 
 #include "batches.h"
 
-static const char *const PHASE_WORDS[PHASES] = {"fetching", "resolving", "parsing", "validating", "processing"};
+static const char *const PHASE_WORDS[PHASES] = {
+    "fetching", "resolving", "parsing", "validating", "processing"};
 static const char *const STATUS_WORDS[] = {"pending", "running", "completed", "failed", "skipped"};
 
 const char *phase_word(enum phase_name name)
@@ -38,7 +39,8 @@ static void read_phases(struct batch *b, const wharf_json *list)
             continue;
         b->phases[i] = (struct phase){.there = true,
             .async = is(json_text(e, "mode"), "async"),
-            .status = (enum phase_status)word_of(json_text(e, "status"), STATUS_WORDS, PHASE_SKIPPED),
+            .status = (enum phase_status)word_of(
+                json_text(e, "status"), STATUS_WORDS, PHASE_SKIPPED),
             .started_us = integer_or_0(W->json->get(e, "_started")),
             .finished_us = integer_or_0(W->json->get(e, "_finished")),
             .total = integer_or_0(W->json->get(e, "total")),
@@ -47,15 +49,14 @@ static void read_phases(struct batch *b, const wharf_json *list)
 }
 
 static const char load_sql[] =
-    "SELECT resource, action, mode, status, match_by, location_id, save_result_date_format, duplicate_handling, key_id,"
-    " source_url, source_file, parent_batch_id, properties, filters, column_mapping, file_options, save_upload, "
-    "save_result, "
-    "validate_only,"
+    "SELECT resource, action, mode, status, match_by, location_id, save_result_date_format, "
+    "duplicate_handling, key_id, source_url, source_file, parent_batch_id, properties, filters, "
+    "column_mapping, file_options, save_upload, save_result, validate_only,"
     " disable_webhooks, via = 'file', cancel_asked, lease, started_at, tries, runs,"
     /* the moments of phases as numbers, for whoever goes on with them */
-    " (SELECT jsonb_agg(p || jsonb_build_object('_started', (extract(epoch FROM (p ->> 'started_at')::timestamptz) * "
-    "1000000)::bigint,"
-    " '_finished', (extract(epoch FROM (p ->> 'finished_at')::timestamptz) * 1000000)::bigint) ORDER BY o)"
+    " (SELECT jsonb_agg(p || jsonb_build_object('_started', (extract(epoch FROM (p ->> "
+    "'started_at')::timestamptz) * 1000000)::bigint, '_finished', (extract(epoch FROM (p ->> "
+    "'finished_at')::timestamptz) * 1000000)::bigint) ORDER BY o)"
     " FROM jsonb_array_elements(phases) WITH ORDINALITY x(p, o))"
     " FROM batches.batch WHERE organization_id = $2::text AND id = $1::text";
 
@@ -92,8 +93,9 @@ enum {
 wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
 {
     const wharf_rows *rows;
-    wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by, &b->location_id,
-        &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file, &b->parent};
+    wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by,
+        &b->location_id, &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file,
+        &b->parent};
     wharf_val v;
     wharf_status s = query_about(req, load_sql, id, &rows);
 
@@ -141,17 +143,16 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
 wharf_status batch_counts(const struct batch *b, struct counts *c)
 {
     static const char sql[] =
-        "SELECT coalesce(sum(size), 0), coalesce(sum(pending), 0), coalesce(sum(created), 0), coalesce(sum(updated), "
-        "0),"
-        " coalesce(sum(overwritten), 0), coalesce(sum(deleted), 0), coalesce(sum(unchanged), 0), "
-        "coalesce(sum(not_parsed), 0),"
-        " coalesce(sum(not_valid), 0), coalesce(sum(not_done), 0), coalesce(sum(ignored), 0), coalesce(sum(skipped), "
-        "0),"
-        " coalesce(sum(events), 0), coalesce(sum(size - not_parsed - ignored) FILTER (WHERE stage > 0), 0)"
+        "SELECT coalesce(sum(size), 0), coalesce(sum(pending), 0), coalesce(sum(created), 0), "
+        "coalesce(sum(updated), 0), coalesce(sum(overwritten), 0), coalesce(sum(deleted), 0), "
+        "coalesce(sum(unchanged), 0), coalesce(sum(not_parsed), 0), coalesce(sum(not_valid), 0), "
+        "coalesce(sum(not_done), 0), coalesce(sum(ignored), 0), coalesce(sum(skipped), "
+        "0), coalesce(sum(events), 0), coalesce(sum(size - not_parsed - ignored) FILTER (WHERE "
+        "stage > 0), 0)"
         " FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text";
-    int64_t *const all[] = {&c->total, &c->pending, &c->created, &c->updated, &c->overwritten, &c->deleted,
-        &c->unchanged, &c->not_parsed, &c->not_valid, &c->not_done, &c->ignored, &c->skipped, &c->events,
-        &c->validated};
+    int64_t *const all[] = {&c->total, &c->pending, &c->created, &c->updated, &c->overwritten,
+        &c->deleted, &c->unchanged, &c->not_parsed, &c->not_valid, &c->not_done, &c->ignored,
+        &c->skipped, &c->events, &c->validated};
     const wharf_rows *rows;
     wharf_status s = query_about(b->req, sql, b->id, &rows);
 
@@ -166,7 +167,8 @@ static int64_t done_of(const struct counts *c)
     return c->created + c->updated + c->overwritten + c->deleted + c->unchanged;
 }
 
-static void phase_numbers(enum phase_name name, const struct phase *p, const struct counts *c, int64_t numbers[5])
+static void phase_numbers(
+    enum phase_name name, const struct phase *p, const struct counts *c, int64_t numbers[5])
 {
     int64_t total = p->total, processed = p->processed, error = 0, ignored = 0;
 
@@ -224,7 +226,8 @@ wharf_val stats_json(struct batch *b, const struct counts *c)
         int64_t n;
     } all[] = {{"created", c->created}, {"updated", c->updated}, {"deleted", c->deleted},
         {"overwritten", c->overwritten}, {"events", c->events}, {"ignored", c->ignored},
-        {"errors", c->not_parsed + c->not_valid + c->not_done}, {"skipped", c->skipped}, {"unchanged", c->unchanged}};
+        {"errors", c->not_parsed + c->not_valid + c->not_done}, {"skipped", c->skipped},
+        {"unchanged", c->unchanged}};
     wharf_out *out = W->json->writer(b->req);
 
     W->json->open(out, NULL, '{');
@@ -238,7 +241,8 @@ wharf_val stats_json(struct batch *b, const struct counts *c)
  * writing; 100 is the end's alone. */
 static int64_t progress_of(const struct batch *b, const struct counts *c)
 {
-    int64_t all = c->total - c->not_parsed - c->ignored, done = done_of(c) + c->not_done + c->not_valid;
+    int64_t all = c->total - c->not_parsed - c->ignored,
+            done = done_of(c) + c->not_done + c->not_valid;
 
     if (b->phases[PARSING].there && b->phases[PARSING].status < PHASE_COMPLETED)
         return 0;
@@ -246,29 +250,33 @@ static int64_t progress_of(const struct batch *b, const struct counts *c)
         return 10;
     if (b->validate_only)
         return 10 + 89 * c->validated / all;
-    return 10 + 20 * c->validated / all + 69 * (b->phases[PROCESSING].status > PHASE_PENDING ? done : 0) / all;
+    return 10 + 20 * c->validated / all +
+           69 * (b->phases[PROCESSING].status > PHASE_PENDING ? done : 0) / all;
 }
 
 static wharf_status note(struct batch *b, const char *status, wharf_str reason, bool over)
 {
     static const char sql[] =
-        "UPDATE batches.batch SET phases = $3::jsonb, stats = $4::jsonb, progress = greatest(progress, $5::bigint),"
+        "UPDATE batches.batch SET phases = $3::jsonb, stats = $4::jsonb, "
+        "progress = greatest(progress, $5::bigint),"
         " status = $6::text, reason = $7::text,"
-        " started_at = CASE $6::text WHEN 'queued' THEN started_at ELSE coalesce(started_at, $8::timestamptz) END, "
+        " started_at = CASE $6::text WHEN 'queued' THEN started_at ELSE "
+        "coalesce(started_at, $8::timestamptz) END, "
         "finished_at ="
-        " CASE WHEN $9::boolean THEN $8::timestamptz END, tries = $10::integer, total = $12::bigint,"
-        " updated_at = $8::timestamptz, version = version + 1"
-        " WHERE organization_id = $2::text AND id = $1::text AND lease = $11::bigint RETURNING cancel_asked";
+        " CASE WHEN $9::boolean THEN $8::timestamptz END, tries = "
+        "$10::integer, total = $12::bigint, updated_at = $8::timestamptz, version = version + 1"
+        " WHERE organization_id = $2::text AND id = $1::text AND lease = "
+        "$11::bigint RETURNING cancel_asked";
     struct counts c;
     const wharf_rows *rows;
     wharf_status s = batch_counts(b, &c);
 
     if (s != WHARF_OK)
         return s;
-    wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c), stats_json(b, &c),
-        val_int(over && is(z(status), "completed") ? 100 : progress_of(b, &c)), val_text(z(status)),
-        val_text_or_null(reason), val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->tries),
-        val_int(b->lease), val_int(c.total)};
+    wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c),
+        stats_json(b, &c), val_int(over && is(z(status), "completed") ? 100 : progress_of(b, &c)),
+        val_text(z(status)), val_text_or_null(reason), val_time(W->req->now_us(b->req)),
+        val_bool(over), val_int(b->tries), val_int(b->lease), val_int(c.total)};
     s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
     b->lost = s == WHARF_OK && !W->db->count(rows);
     if (b->lost)
@@ -285,9 +293,9 @@ wharf_status begin_briefly(wharf_req *req, bool durable)
 {
     static const char
         sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
-        soon_sql[] =
-            "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
-            " set_config('synchronous_commit', 'off', true), set_config('gin_pending_list_limit', '3500kB', true)";
+        soon_sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
+                     " set_config('synchronous_commit', 'off', true), "
+                     "set_config('gin_pending_list_limit', '3500kB', true)";
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
@@ -309,13 +317,15 @@ wharf_status batch_look(struct batch *b)
     static const char sql[] =
         "SELECT cancel_asked FROM batches.batch WHERE organization_id = $2::text AND id = $1::text"
         " AND lease = $3::bigint AND status = 'processing'";
-    wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease)};
+    wharf_val args[3] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, sql, args, 3, &rows);
 
     b->lost = s == WHARF_OK && !W->db->count(rows);
     if (b->lost)
-        return W->err->fail(b->req, "conflict", NULL, "nobody works on %s any more, or somebody else", b->id.p);
+        return W->err->fail(
+            b->req, "conflict", NULL, "nobody works on %s any more, or somebody else", b->id.p);
     if (s == WHARF_OK)
         b->cancel_asked = row_bool(rows, 0, 0);
     return s;
@@ -341,8 +351,9 @@ void phase_end(struct batch *b, enum phase_name name, enum phase_status status)
 
 static wharf_status skip_rest(struct batch *b)
 {
-    static const char sql[] = "UPDATE batches.chunk SET states = replace(states, '.', 's')"
-                              " WHERE organization_id = $2::text AND batch_id = $1::text AND pending > 0";
+    static const char sql[] =
+        "UPDATE batches.chunk SET states = replace(states, '.', 's')"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND pending > 0";
 
     return query_about(b->req, sql, b->id, NULL);
 }
@@ -355,7 +366,8 @@ wharf_status batch_end(struct batch *b, const char *status, wharf_str reason)
     for (int i = 0; i < PHASES; i++) {
         if (b->phases[i].there && b->phases[i].status <= PHASE_RUNNING)
             phase_end(b, (enum phase_name)i,
-                b->phases[i].status == PHASE_RUNNING && !strcmp(status, "failed") ? PHASE_FAILED : PHASE_SKIPPED);
+                b->phases[i].status == PHASE_RUNNING && !strcmp(status, "failed") ? PHASE_FAILED
+                                                                                  : PHASE_SKIPPED);
     }
     b->status = z(status);
     if (s == WHARF_OK)
@@ -363,5 +375,7 @@ wharf_status batch_end(struct batch *b, const char *status, wharf_str reason)
     if (s == WHARF_OK)
         s = files_make(b);
     batches_events->cause(b->req, b->id, 0, false);
-    return s == WHARF_OK ? W->event->emit(b->req, good ? "batch.completed" : "batch.failed", "batch", b->id, NULL) : s;
+    return s == WHARF_OK ? W->event->emit(b->req, good ? "batch.completed" : "batch.failed",
+                               "batch", b->id, NULL)
+                         : s;
 }

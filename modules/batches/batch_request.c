@@ -1,4 +1,5 @@
-/* batch_request.c - POST /v1/batches: what is asked for, judged before anything is written (spec 10 section 2). */
+/* batch_request.c - POST /v1/batches: what is asked for, judged before anything is written (spec
+ * 10 section 2). */
 #include "batches.h"
 
 /* ---- reading ---- */
@@ -55,14 +56,14 @@ static wharf_status check_pair(struct batch *b)
     const wharf_json *keys = block_member(b->block, "match_by");
 
     if (!block_has(b->block, "actions", b->action))
-        return W->err->fail(
-            b->req, "batch.action_unsupported", "action", "Batches of %s have no %s", b->resource.p, b->action.p);
+        return W->err->fail(b->req, "batch.action_unsupported", "action",
+            "Batches of %s have no %s", b->resource.p, b->action.p);
     if (b->filters && !block_has(b->block, "filters", b->action))
-        return W->err->fail(b->req, "batch.action_unsupported", "filters", "Batches of %s take no filters for %s",
-            b->resource.p, b->action.p);
+        return W->err->fail(b->req, "batch.action_unsupported", "filters",
+            "Batches of %s take no filters for %s", b->resource.p, b->action.p);
     if (!is(b->match_by, "id") && (!keys || !W->json->get(keys, b->match_by.p)))
-        return W->err->fail(
-            b->req, "validation.failed", "match_by", "Records of %s are not found by %s", b->resource.p, b->match_by.p);
+        return W->err->fail(b->req, "validation.failed", "match_by",
+            "Records of %s are not found by %s", b->resource.p, b->match_by.p);
     return WHARF_OK;
 }
 
@@ -77,7 +78,8 @@ static wharf_status check_filters(struct batch *b)
     if (!W->json->count(b->filters))
         return W->err->fail(b->req, "batch.filters_empty", "filters", NULL);
     if (is(b->action, "delete") && !empty)
-        return W->err->fail(b->req, "batch.properties_invalid", "properties", "A delete writes nothing");
+        return W->err->fail(
+            b->req, "batch.properties_invalid", "properties", "A delete writes nothing");
     if (!is(b->action, "delete") && empty)
         return W->err->fail(b->req, "batch.properties_required", "properties", NULL);
     return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
@@ -86,11 +88,13 @@ static wharf_status check_filters(struct batch *b)
 /* Checks that fields that columns are said to fill are fields, down to their last member. */
 static wharf_status check_mapping(struct batch *b)
 {
-    for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m;
+         m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 
         if (!batches_files->is_field(b->req, b->resource.p, key))
-            W->err->add(b->req, "validation.failed", W->mem->format(b->req, "column_mapping.%s", key.p).p,
+            W->err->add(b->req, "validation.failed",
+                W->mem->format(b->req, "column_mapping.%s", key.p).p,
                 "%s is no field of %s that a file can fill", key.p, b->resource.p);
     }
     return W->err->current(b->req);
@@ -131,12 +135,14 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
     if (b->filters)
         return check_filters(b);
     if (b->array)
-        return W->json->count(b->array) ? WHARF_OK : W->err->fail(b->req, "batch.data_empty", "data", NULL);
+        return W->json->count(b->array) ? WHARF_OK
+                                        : W->err->fail(b->req, "batch.data_empty", "data", NULL);
     b->from_file = true;
     if (W->json->text(data, &text))
         return check_text(b, text);
     if (!is(b->mode, "async"))
-        return W->err->fail(b->req, "validation.failed", "data", "A file that is to come later needs the mode async");
+        return W->err->fail(b->req, "validation.failed", "data",
+            "A file that is to come later needs the mode async");
     return check_mapping(b);
 }
 
@@ -170,8 +176,8 @@ static void plan_phases(struct batch *b)
 
 static wharf_status make_row(struct batch *b, const wharf_json *body, const wharf_rec **ret_rec)
 {
-    static const char *const same_keys[] = {"name", "location_id", "properties", "filters", "column_mapping",
-        "save_upload", "save_result", "validate_only", "disable_webhooks"};
+    static const char *const same_keys[] = {"name", "location_id", "properties", "filters",
+        "column_mapping", "save_upload", "save_result", "validate_only", "disable_webhooks"};
     const struct counts none = {0};
     wharf_out *out = W->json->writer(b->req);
     const wharf_json *row, *phases, *stats;
@@ -186,7 +192,8 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     W->json->put(out, "action", val_text(b->action));
     W->json->put(out, "mode", val_text(b->mode));
     W->json->put(out, "via", val_text(z(b->from_file ? "file" : "api")));
-    W->json->put(out, "status", val_text(z(b->from_file && !b->bytes.n && !b->source_url.n ? "requested" : "queued")));
+    W->json->put(out, "status",
+        val_text(z(b->from_file && !b->bytes.n && !b->source_url.n ? "requested" : "queued")));
     W->json->put(out, "match_by", val_text(b->match_by));
     W->json->put(out, "duplicate_handling", val_text(b->duplicates));
     W->json->put(out, "save_result_date_format", val_text(b->dates));
@@ -210,26 +217,27 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
 
 wharf_status batch_queue(struct batch *b, int64_t most)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text AND status IN ('requested', 'queued')"
-        " AND deleted_at IS NULL";
+    static const char sql[] = "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text "
+                              "AND status IN ('requested', 'queued')"
+                              " AND deleted_at IS NULL";
     wharf_val organization = val_text(W->req->organization(b->req));
     const wharf_rows *rows;
     wharf_status s;
 
     s = W->db->query(b->req, sql, &organization, 1, &rows);
     if (s == WHARF_OK && row_int(rows, 0, 0) > most)
-        return W->err->fail(b->req, "rate_limited", "endpoint", "%lld batches wait already; let some of them end",
-            (long long)batches_limits.queued);
+        return W->err->fail(b->req, "rate_limited", "endpoint",
+            "%lld batches wait already; let some of them end", (long long)batches_limits.queued);
     return s;
 }
 
 static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json *options)
 {
-    static const char sql[] = "UPDATE batches.batch SET source_url = $3::text, file_options = $4::jsonb"
-                              " WHERE organization_id = $2::text AND id = $1::text";
-    wharf_val args[4] = {
-        val_text(b->id), val_text(W->req->organization(b->req)), val_text_or_null(url), val_json(options)};
+    static const char sql[] =
+        "UPDATE batches.batch SET source_url = $3::text, file_options = $4::jsonb"
+        " WHERE organization_id = $2::text AND id = $1::text";
+    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        val_text_or_null(url), val_json(options)};
     bool later = is(b->mode, "async") || b->save_upload || b->bytes.n > INLINE_PARSE_BYTES;
     wharf_status s = W->db->exec(b->req, sql, args, 4, NULL);
 
@@ -260,7 +268,9 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     if (s == WHARF_OK)
         s = run_in_request(b, ret_rest);
     /* What is mixed waits only when it is much: then nothing was done yet. */
-    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed") ? batch_queue(b, batches_limits.queued) : s;
+    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed")
+               ? batch_queue(b, batches_limits.queued)
+               : s;
 }
 
 wharf_status batches_post(wharf_req *req, void *arg)

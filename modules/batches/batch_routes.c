@@ -25,7 +25,9 @@ static bool is_over(const struct batch *b)
 static wharf_status ask_to_stop(struct batch *b)
 {
     return query_about(b->req,
-        "UPDATE batches.batch SET cancel_asked = true WHERE organization_id = $2::text AND id = $1::text", b->id, NULL);
+        "UPDATE batches.batch SET cancel_asked = true WHERE organization_id = $2::text AND id = "
+        "$1::text",
+        b->id, NULL);
 }
 
 static wharf_status cancel(struct batch *b, uint32_t *ret_status)
@@ -54,8 +56,8 @@ wharf_status batches_cancel(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = cancel(b, &status);
     if (s == WHARF_OK)
-        s = answer_batch(
-            b, status, status == 200 ? "Batch canceled." : "The batch stops after the items that run now.");
+        s = answer_batch(b, status,
+            status == 200 ? "Batch canceled." : "The batch stops after the items that run now.");
     if (s == WHARF_OK)
         return W->db->commit(req);
     W->db->rollback(req);
@@ -66,10 +68,11 @@ wharf_status batches_cancel(wharf_req *req, void *arg)
 
 static wharf_status anything_to_retry(struct batch *b)
 {
-    static const char sql[] = "SELECT kept, EXISTS (SELECT FROM batches.chunk c WHERE c.organization_id = "
-                              "b.organization_id AND c.batch_id = b.id"
-                              " AND not_parsed + not_valid + not_done + skipped > 0) FROM batches.batch b WHERE "
-                              "organization_id = $2::text AND id = $1::text";
+    static const char sql[] =
+        "SELECT kept, EXISTS (SELECT FROM batches.chunk c WHERE c.organization_id = "
+        "b.organization_id AND c.batch_id = b.id"
+        " AND not_parsed + not_valid + not_done + skipped > 0) FROM batches.batch b WHERE "
+        "organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
     wharf_status s = query_about(b->req, sql, b->id, &rows);
 
@@ -79,7 +82,8 @@ static wharf_status anything_to_retry(struct batch *b)
         return W->err->fail(b->req, "batch.payload_expired", NULL, NULL);
     if (!is_over(b))
         return W->err->fail(b->req, "batch.nothing_to_retry", NULL, "The batch is not over yet");
-    return row_bool(rows, 0, 1) ? WHARF_OK : W->err->fail(b->req, "batch.nothing_to_retry", NULL, NULL);
+    return row_bool(rows, 0, 1) ? WHARF_OK
+                                : W->err->fail(b->req, "batch.nothing_to_retry", NULL, NULL);
 }
 
 static wharf_status new_row(struct batch *b, wharf_str *ret_id)
@@ -93,7 +97,8 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
 
     memset(plan.phases, 0, sizeof(plan.phases));
     for (int i = PARSING; i < PHASES; i++)
-        plan.phases[i] = (struct phase){.there = i != PROCESSING || !b->validate_only, .async = true};
+        plan.phases[i] = (struct phase){
+            .there = i != PROCESSING || !b->validate_only, .async = true};
     s = W->json->parse(b->req, phases_json(&plan, &none).u.s, &phases);
     if (s == WHARF_OK)
         s = W->json->parse(b->req, stats_json(&plan, &none).u.s, &stats);
@@ -133,7 +138,8 @@ static wharf_status retry(struct batch *b)
     if (s == WHARF_OK)
         s = batch_scope(b);
     if (s == WHARF_OK)
-        s = check_reach(b->req, b->key_id); /* its items will be in files of the new batch, which is the caller's own */
+        /* its items will be in files of the new batch, which is the caller's own */
+        s = check_reach(b->req, b->key_id);
     if (s == WHARF_OK)
         s = batch_queue(b, batches_limits.queued - 1);
     if (s == WHARF_OK)

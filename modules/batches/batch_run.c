@@ -1,8 +1,9 @@
-/* batch_run.c - a chunk of a batch, and the phases of a batch in a request (spec 10 sections 4 and 12).
+/* batch_run.c - a chunk of a batch, and the phases of a batch in a request (spec 10 sections 4
+ * and 12).
  *
- * In a request everything is one transaction: either the batch with all it did is there when the answer goes out, or nothing is. In the
- * background each chunk is one: the items' effects, their states and the batch's counters. Leaves to others: which chunk is whose (walk.c).
- */
+ * In a request everything is one transaction: either the batch with all it did is there when the
+ * answer goes out, or nothing is. In the background each chunk is one: the items' effects, their
+ * states and the batch's counters. Leaves to others: which chunk is whose (walk.c). */
 #include "batches.h"
 
 enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, NOTE_US = SECOND_US / 2 };
@@ -44,7 +45,8 @@ static wharf_status look_or_note(struct batch *b, bool due)
 /* Runs one step: effects and states of a chunk, or of one item of it, in one transaction or
  * savepoint; and takes the chunk to be taken next, unless NULL. One that somebody else has done is
  * left as it is. */
-static wharf_status step(struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
+static wharf_status step(
+    struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
 {
     struct chunk c;
     bool found, due = is_note_due(b);
@@ -68,7 +70,8 @@ static wharf_status step(struct batch *b, int number, enum phase_name phase, int
     return s;
 }
 
-wharf_status run_chunk(struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
+wharf_status run_chunk(
+    struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
 {
     wharf_status s = WHARF_OK;
 
@@ -81,7 +84,8 @@ wharf_status run_chunk(struct batch *b, int number, enum phase_name phase, int o
     return s;
 }
 
-static wharf_status give_up_item(struct batch *b, int number, int i, const char *code, const char *message)
+static wharf_status give_up_item(
+    struct batch *b, int number, int i, const char *code, const char *message)
 {
     struct chunk c;
     bool found;
@@ -101,7 +105,8 @@ static wharf_status give_up_item(struct batch *b, int number, int i, const char 
 }
 
 /* Raises the tries of an item in a commit of its own. */
-static wharf_status begin_item(struct batch *b, int number, int i, char *ret_state, int *ret_tries, int *ret_size)
+static wharf_status begin_item(
+    struct batch *b, int number, int i, char *ret_state, int *ret_tries, int *ret_size)
 {
     struct chunk c;
     bool found;
@@ -135,16 +140,19 @@ wharf_status run_one_by_one(struct batch *b, int number)
 
         s = begin_item(b, number, i, &state, &tries, &size);
         if (s == WHARF_OK && state == '.' && tries > CHUNK_TRIES)
-            s = give_up_item(b, number, i, "batch.item_crashed", "The server crashed twice while this item ran");
+            s = give_up_item(
+                b, number, i, "batch.item_crashed", "The server crashed twice while this item ran");
         else if (s == WHARF_OK && state == '.')
             s = run_chunk(b, number, PROCESSING, i, NULL);
         if (s == WHARF_CONFLICT && !b->lost) {
             W->err->clear(b->req);
-            s = give_up_item(b, number, i, "conflict", "Somebody else changed the same data again and again");
+            s = give_up_item(
+                b, number, i, "conflict", "Somebody else changed the same data again and again");
         }
         W->mem->scope_end(b->req, scope);
     }
-    return s == WHARF_OK ? step(b, number, PROCESSING, -1, NULL) : s; /* nothing is left: the chunk is over */
+    /* nothing is left: the chunk is over */
+    return s == WHARF_OK ? step(b, number, PROCESSING, -1, NULL) : s;
 }
 
 /* ---- in a request ---- */
@@ -154,7 +162,8 @@ static wharf_status next_number(struct batch *b, int stage, int *number, bool *r
     static const char sql[] =
         "SELECT number FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text"
         " AND number > $3::integer AND stage < $4::integer ORDER BY number LIMIT 1";
-    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(*number), val_int(stage)};
+    wharf_val args[4] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(*number), val_int(stage)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, sql, args, 4, &rows);
 
@@ -200,8 +209,10 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
 
     if (s == WHARF_OK && is(b->mode, "sync") && c.total > batches_limits.sync_items)
         return W->err->fail(b->req, "batch.too_many_items_sync", "data",
-            "A batch of mode sync has at most %lld items; use mixed or async", (long long)batches_limits.sync_items);
-    *ret_rest = before == PROCESSING && is(b->mode, "mixed") && c.pending > batches_limits.mixed_items;
+            "A batch of mode sync has at most %lld items; use mixed or async",
+            (long long)batches_limits.sync_items);
+    *ret_rest = before == PROCESSING && is(b->mode, "mixed") &&
+                c.pending > batches_limits.mixed_items;
     return s;
 }
 
@@ -232,7 +243,9 @@ static wharf_status phases_in_request(struct batch *b, bool *ret_rest)
 static wharf_status is_large(struct batch *b, bool *ret_large)
 {
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};
-    wharf_status s = b->bytes.n || !b->source_file.n ? WHARF_OK : batches_blob->info(b->req, b->source_file, &info);
+    wharf_status s = b->bytes.n || !b->source_file.n
+                         ? WHARF_OK
+                         : batches_blob->info(b->req, b->source_file, &info);
 
     *ret_large = s == WHARF_OK && is(b->mode, "mixed") && info.size > INLINE_PARSE_BYTES;
     return s;

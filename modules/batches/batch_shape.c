@@ -1,4 +1,5 @@
-/* batch_shape.c - an item as the write it asks for: which record is meant, and the body with what properties and location_id add (spec 10 section 5). */
+/* batch_shape.c - an item as the write it asks for: which record is meant, and the body with
+ * what properties and location_id add (spec 10 section 5). */
 #include "batches.h"
 
 static bool deletes(const struct batch *b)
@@ -29,7 +30,8 @@ static void read_id(const struct batch *b, const wharf_json *item, struct shaped
 }
 
 /* Matches the items without an id that name their record by match_by. */
-static wharf_status match_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
+static wharf_status match_items(
+    struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
 {
     const wharf_json *filters = block_member(b->block, "match_by");
     wharf_str filter = filters ? json_text(filters, b->match_by.p) : WHARF_S("");
@@ -87,16 +89,19 @@ static void put_metadata(wharf_out *out, const wharf_json *own, const wharf_json
 
 /* Returns the field that location_id of the batch fills: of creates that say no location
  * themselves. */
-static const char *default_place(const struct batch *b, const wharf_json *item, const struct shaped *it)
+static const char *default_place(
+    const struct batch *b, const wharf_json *item, const struct shaped *it)
 {
     const char *place = b->location_id.n && !it->id.n ? location_field(b->definition) : NULL;
 
-    if (!place || W->json->get(item, place) || (b->properties && W->json->get(b->properties, place)))
+    if (!place || W->json->get(item, place) ||
+        (b->properties && W->json->get(b->properties, place)))
         return NULL;
     return place;
 }
 
-static void put_own(struct batch *b, wharf_out *out, const wharf_json *item, const struct shaped *it)
+static void put_own(
+    struct batch *b, wharf_out *out, const wharf_json *item, const struct shaped *it)
 {
     const wharf_json *both = b->properties ? W->json->get(b->properties, "metadata") : NULL;
 
@@ -143,7 +148,8 @@ static void need_id(const struct batch *b, struct shaped *ret)
             WHARF_S("The item must say which record is meant"));
 }
 
-wharf_status shape_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
+wharf_status shape_items(
+    struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
 {
     bool own = json_truth(block_member(b->block, "own_shape"));
     wharf_status s = WHARF_OK;
@@ -183,12 +189,15 @@ static bool repeated(const wharf_json *list)
 static void check_set(struct batch *b, const wharf_json *value, const char *path)
 {
     const wharf_json *set = is_object(value) ? W->json->get(value, "set") : NULL;
-    const wharf_json *add = is_object(value) ? W->json->get(value, "add") : NULL, *list = set ? set : add;
+    const wharf_json *add = is_object(value) ? W->json->get(value, "add") : NULL,
+                     *list = set ? set : add;
 
     if (!list || (set && add) || W->json->count(value) != 1)
-        W->err->add(b->req, "batch.set_add_exclusive", path, "%s takes exactly one of set and add", path);
+        W->err->add(
+            b->req, "batch.set_add_exclusive", path, "%s takes exactly one of set and add", path);
     else if (W->json->type(list) != WHARF_J_ARRAY)
-        W->err->add(b->req, "validation.failed", path, "%s must be an array of ids", set ? "set" : "add");
+        W->err->add(
+            b->req, "validation.failed", path, "%s must be an array of ids", set ? "set" : "add");
     else if (repeated(list))
         W->err->add(b->req, "batch.duplicate_ids", path, NULL);
 }
@@ -207,9 +216,10 @@ static void tell(struct batch *b, const wharf_many *many)
 
         if (is(code, "location_access"))
             W->err->add(b->req, code.p, path.p, "%s", message.p);
-        else if (W->json->get(b->properties, root.p) && set && is(batches_kernel->rule(many, 0, i), "reference"))
-            W->err->add(
-                b->req, "batch.unknown_ids", W->mem->format(b->req, "properties.%s", root.p).p, "%s", message.p);
+        else if (W->json->get(b->properties, root.p) && set &&
+                 is(batches_kernel->rule(many, 0, i), "reference"))
+            W->err->add(b->req, "batch.unknown_ids",
+                W->mem->format(b->req, "properties.%s", root.p).p, "%s", message.p);
         else if (W->json->get(b->properties, root.p))
             W->err->add(b->req, "validation.failed", at.p, "%s", message.p);
     }
@@ -224,7 +234,8 @@ wharf_status shape_check_properties(struct batch *b)
     if (!b->properties)
         return WHARF_OK;
     if (W->json->get(b->properties, "id"))
-        W->err->add(b->req, "batch.properties_invalid", "properties.id", "An id belongs to an item");
+        W->err->add(
+            b->req, "batch.properties_invalid", "properties.id", "An id belongs to an item");
     for (const wharf_json *m = W->json->at(b->properties, 0); m; m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 

@@ -1,8 +1,9 @@
-/* batch_source.c - where items come from: the array of a request, a file, filters, a batch that is tried again (spec 10 sections 7 and 9).
+/* batch_source.c - where items come from: the array of a request, a file, filters, a batch that
+ * is tried again (spec 10 sections 7 and 9).
  *
- * What is wrong with all of it is told to who asks, in a request; in the background it is the batch's reason. Leaves to others: reading files
- * (wharf.import), fetching them (wharf.fetch), names that stand for ids (batch_names.c), items (intake.c).
- */
+ * What is wrong with all of it is told to who asks, in a request; in the background it is the
+ * batch's reason. Leaves to others: reading files (wharf.import), fetching them (wharf.fetch),
+ * names that stand for ids (batch_names.c), items (intake.c). */
 #include <unistd.h>
 
 #include "batches.h"
@@ -11,7 +12,9 @@ enum {
     DIGEST_WEIGHT = 1 << 20,
     CHUNKS_COMMIT = 10, /* chunks of the background that are written together */
     WEIGHT_AT_ONCE =
-        8 << 20, /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
+        /* memory of the rows of a file that wait to be written, about: a record may have
+         * megabytes */
+    8 << 20,
 };
 
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message)
@@ -86,7 +89,8 @@ static void digest_json(struct batch *b, wharf_digest *d, const wharf_json *v)
     bool object = W->json->type(v) == WHARF_J_OBJECT;
     const char *before = object ? "{" : "[";
 
-    if ((!object && W->json->type(v) != WHARF_J_ARRAY) || (W->json->count(v) && json_weight(v) <= DIGEST_WEIGHT)) {
+    if ((!object && W->json->type(v) != WHARF_J_ARRAY) ||
+        (W->json->count(v) && json_weight(v) <= DIGEST_WEIGHT)) {
         digest_value(b, d, val_json(v));
         return;
     }
@@ -105,13 +109,14 @@ static void digest_json(struct batch *b, wharf_digest *d, const wharf_json *v)
 
 static wharf_status keep_checksum(struct batch *b)
 {
-    static const char sql[] = "UPDATE batches.batch SET checksum = $3::text WHERE organization_id = $2::text"
-                              " AND id = $1::text";
+    static const char sql[] =
+        "UPDATE batches.batch SET checksum = $3::text WHERE organization_id = $2::text"
+        " AND id = $1::text";
     wharf_digest *d = batches_text->digest(b->req);
 
     digest_json(b, d, b->array);
-    wharf_val args[3] = {
-        val_text(b->id), val_text(W->req->organization(b->req)), val_text(batches_text->digest_end(b->req, d))};
+    wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        val_text(batches_text->digest_end(b->req, d))};
     return W->db->exec(b->req, sql, args, 3, NULL);
 }
 
@@ -145,7 +150,9 @@ static wharf_status source_open(struct batch *b)
     if (b->fd >= 0 || b->bytes.n || !b->source_file.n)
         return WHARF_OK;
     s = batches_blob->open(b->req, b->source_file, 0, -1, &b->fd, &at, &length);
-    return s == WHARF_OK && at ? W->err->fail(b->req, "internal", NULL, "a file that begins in the middle") : s;
+    return s == WHARF_OK && at
+               ? W->err->fail(b->req, "internal", NULL, "a file that begins in the middle")
+               : s;
 }
 
 void source_close(struct batch *b)
@@ -176,7 +183,8 @@ wharf_status source_read(struct batch *b, wharf_import **ret)
     if (s == WHARF_OK)
         s = read_options(b, &options);
     if (s == WHARF_OK)
-        *ret = batches_files->open(b->req, b->resource.p, b->bytes.n ? -1 : b->fd, b->bytes, options);
+        *ret = batches_files->open(
+            b->req, b->resource.p, b->bytes.n ? -1 : b->fd, b->bytes, options);
     return s;
 }
 
@@ -206,10 +214,12 @@ wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows)
 
 static wharf_status take_rows(struct batch *b, struct filling *g, struct rows *rows)
 {
-    wharf_status s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
+    wharf_status s = names_resolve(
+        b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
 
     for (size_t i = 0; i < rows->n && s == WHARF_OK; i++) {
-        s = intake_add(g->in, rows->items[i], rows->lines[i], rows->codes[i], rows->paths[i], rows->messages[i]);
+        s = intake_add(g->in, rows->items[i], rows->lines[i], rows->codes[i], rows->paths[i],
+            rows->messages[i]);
         if (s == WHARF_OK && (int64_t)intake_count(g->in) > batches_limits.items)
             s = too_many(b, batches_limits.items);
         if (s == WHARF_OK && intake_full(g->in) && i + 1 < rows->n)
@@ -230,12 +240,13 @@ static bool failed(char state)
  * item. Names may stand for something by now. */
 static wharf_status parsed_wrongly(struct batch *b, const struct chunk *c, const wharf_rows **ret)
 {
-    static const char sql[] = "SELECT index, code, line #>> '{errors,0,path}', line ->> 'message' FROM batches.line "
-                              "WHERE organization_id = $2::text"
-                              " AND batch_id = $1::text AND phase = 'parsing' AND code LIKE 'row.%' AND index >= "
-                              "$3::integer AND index < $4::integer";
-    wharf_val args[4] = {
-        val_text(b->parent), val_text(W->req->organization(b->req)), val_int(c->first), val_int(c->first + c->size)};
+    static const char sql[] =
+        "SELECT index, code, line #>> '{errors,0,path}', line ->> 'message' FROM batches.line "
+        "WHERE organization_id = $2::text"
+        " AND batch_id = $1::text AND phase = 'parsing' AND code LIKE 'row.%' AND index >= "
+        "$3::integer AND index < $4::integer";
+    wharf_val args[4] = {val_text(b->parent), val_text(W->req->organization(b->req)),
+        val_int(c->first), val_int(c->first + c->size)};
 
     return W->db->query(b->req, sql, args, 4, ret);
 }
@@ -257,9 +268,11 @@ static void take_over(const wharf_rows *wrong, int64_t index, struct rows *rows,
 static wharf_status began_as_file(struct batch *b, bool *ret)
 {
     static const char sql[] =
-        "WITH RECURSIVE up AS (SELECT parent_batch_id, via FROM batches.batch WHERE organization_id = $2::text AND id "
+        "WITH RECURSIVE up AS (SELECT parent_batch_id, via FROM batches.batch WHERE "
+        "organization_id = $2::text AND id "
         "= $1::text"
-        " UNION ALL SELECT p.parent_batch_id, p.via FROM up JOIN batches.batch p ON p.organization_id = $2::text"
+        " UNION ALL SELECT p.parent_batch_id, p.via FROM up JOIN batches.batch p ON "
+        "p.organization_id = $2::text"
         " AND p.id = up.parent_batch_id) SELECT coalesce(bool_or(via = 'file'), false) FROM up";
     const wharf_rows *rows;
     wharf_status s = query_about(b->req, sql, b->id, &rows);
@@ -310,14 +323,16 @@ static wharf_status take_failed(struct batch *b, struct filling *g)
 
 /* ---- rows of a file ---- */
 
-static wharf_status take_table(struct batch *b, struct filling *g, wharf_import *file, uint32_t *ret_event)
+static wharf_status take_table(
+    struct batch *b, struct filling *g, wharf_import *file, uint32_t *ret_event)
 {
     struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
     wharf_status s = WHARF_OK;
 
     while (s == WHARF_OK) {
         filling_open(b, g);
-        while (s == WHARF_OK && !rows_full(rows) && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
+        while (s == WHARF_OK && !rows_full(rows) &&
+               (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
             s = rows_read(b, file, rows);
         if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
             break;
@@ -331,10 +346,12 @@ static wharf_status take_table(struct batch *b, struct filling *g, wharf_import 
 
 static wharf_status file_problem(struct batch *b, wharf_import *file)
 {
-    wharf_str code = WHARF_S("file.unsupported_type"), message = WHARF_S("The file can not be read");
+    wharf_str code = WHARF_S("file.unsupported_type"),
+              message = WHARF_S("The file can not be read");
 
     batches_files->problem(file, &code, &message);
-    return source_wrong(b, W->mem->dup(b->req, code.p, code.n).p, is(code, "param.invalid") ? "file" : "data", message);
+    return source_wrong(b, W->mem->dup(b->req, code.p, code.n).p,
+        is(code, "param.invalid") ? "file" : "data", message);
 }
 
 static wharf_status take_file(struct batch *b, struct filling *g)
@@ -345,7 +362,8 @@ static wharf_status take_file(struct batch *b, struct filling *g)
 
     if (s != WHARF_OK)
         return s;
-    s = block_member(b->block, "group") ? groups_take(b, g, file, &event) : take_table(b, g, file, &event);
+    s = block_member(b->block, "group") ? groups_take(b, g, file, &event)
+                                        : take_table(b, g, file, &event);
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
         s = file_problem(b, file);
     else if (s == WHARF_OK && !intake_count(g->in))
@@ -360,13 +378,15 @@ static wharf_status take_file(struct batch *b, struct filling *g)
 
 static wharf_status start_over(struct batch *b)
 {
-    wharf_status s = query_about(
-        b->req, "DELETE FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text", b->id, NULL);
+    wharf_status s = query_about(b->req,
+        "DELETE FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text", b->id,
+        NULL);
 
-    return s == WHARF_OK
-               ? query_about(b->req,
-                     "DELETE FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text", b->id, NULL)
-               : s;
+    return s == WHARF_OK ? query_about(b->req,
+                               "DELETE FROM batches.line WHERE organization_id = $2::text AND "
+                               "batch_id = $1::text",
+                               b->id, NULL)
+                         : s;
 }
 
 wharf_status source_parse(struct batch *b)
@@ -397,7 +417,8 @@ wharf_status source_resolve(struct batch *b)
     wharf_status s = g.in ? start_over(b) : WHARF_UNAVAILABLE;
 
     if (s == WHARF_OK)
-        s = batches_kernel->resolve(b->req, b->resource.p, b->filters, (size_t)batches_limits.items, &ids, &n);
+        s = batches_kernel->resolve(
+            b->req, b->resource.p, b->filters, (size_t)batches_limits.items, &ids, &n);
     if (s == WHARF_OK && (int64_t)n > batches_limits.items)
         s = too_many(b, batches_limits.items);
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {

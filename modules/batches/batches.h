@@ -1,9 +1,10 @@
 /* batches.h - inside of the module batches (spec 10; docs/batches.md).
  *
- * A batch is taken in (batch_request.c, batch_source.c), its items are kept by chunks (chunk.c), shaped into writes of records (batch_shape.c), validated and
- * processed (items.c), phase by phase (batch_run.c). Leaves to others: what an item means for a resource (definitions and their hooks), the
- * writes themselves (wharf.batch), reading files (wharf.import).
- */
+ * A batch is taken in (batch_request.c, batch_source.c), its items are kept by chunks (chunk.c),
+ * shaped into writes of records (batch_shape.c), validated and processed (items.c), phase by
+ * phase (batch_run.c). Leaves to others: what an item means for a resource (definitions and
+ * their hooks), the
+ * writes themselves (wharf.batch), reading files (wharf.import). */
 #ifndef BATCHES_H
 #define BATCHES_H
 
@@ -21,7 +22,8 @@
 
 #define W batches_host
 
-extern const wharf_host *batches_host; /* set once, before anything of this module runs; so are the others */
+/* set once, before anything of this module runs; so are the others */
+extern const wharf_host *batches_host;
 extern const wharf_batch_api *batches_kernel;
 extern const wharf_many_api *batches_many;
 extern const wharf_events_api *batches_events;
@@ -48,7 +50,8 @@ enum {
     CHUNK_TRIES = 2, /* then its items run one by one */
 };
 
-/* What the operator may set (spec 10 section 13); plugin.json says within which bounds. Read when the worker starts. */
+/* What the operator may set (spec 10 section 13); plugin.json says within which bounds. Read
+ * when the worker starts. */
 struct limits {
     int64_t array_items, items; /* of one batch: of an array; of a file or of filters */
     int64_t sync_items, mixed_items; /* taken in a request; processed in one */
@@ -67,17 +70,20 @@ struct phase {
     bool there, async;
     enum phase_status status;
     int64_t started_us, finished_us; /* 0: not yet */
-    int64_t total, processed; /* fetching and resolving only: those of the others follow from the items */
+    /* fetching and resolving only: those of the others follow from the items */
+    int64_t total, processed;
 };
 
 /* How many items are what; from the chunks, never counted beside them. */
 struct counts {
-    int64_t total, pending, created, updated, overwritten, deleted, unchanged, not_parsed, not_valid, not_done, ignored,
-        skipped;
-    int64_t events, validated, valid_before; /* items of chunks that were validated; those of them that were good */
+    int64_t total, pending, created, updated, overwritten, deleted, unchanged, not_parsed,
+        not_valid, not_done, ignored, skipped;
+    /* items of chunks that were validated; those of them that were good */
+    int64_t events, validated, valid_before;
 };
 
-/* At the processors that this process may use, and at the clients: counts since the machine and the server began. */
+/* At the processors that this process may use, and at the clients: counts since the machine and
+ * the server began. */
 struct look {
     int64_t at_us; /* monotonic; 0: none yet */
     uint64_t all, idle; /* of the processors, in ticks */
@@ -97,11 +103,12 @@ struct help {
 /* A batch in work. Texts live as long as the request. */
 struct batch {
     wharf_req *req;
-    wharf_str id, resource, action, mode, status, match_by, location_id, dates, duplicates, key_id, source_url,
-        source_file, parent;
+    wharf_str id, resource, action, mode, status, match_by, location_id, dates, duplicates, key_id,
+        source_url, source_file, parent;
     const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
     bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
-    const wharf_json *definition, *block; /* of the resource, block: "batch" of it; NULL: its module is not there */
+    /* of the resource, block: "batch" of it; NULL: its module is not there */
+    const wharf_json *definition, *block;
     struct phase phases[PHASES];
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;
@@ -110,11 +117,13 @@ struct batch {
     int64_t filling_us; /* monotonic: since when chunks are filled without a pause */
     bool in_request, helper; /* helper: works on chunks of a batch that another one leads */
     struct help help;
-    bool lost, stopping, timed_out; /* another has taken it over; the worker ends; it ran too long */
+    /* another has taken it over; the worker ends; it ran too long */
+    bool lost, stopping, timed_out;
     struct look clients; /* the last one at them alone */
     bool clients_ask; /* they did before it */
     bool revoked; /* the key is no longer good */
-    int64_t asked_us, noted_us; /* monotonic: when the key was last asked about, when the row was last written */
+    /* monotonic: when the key was last asked about, when the row was last written */
+    int64_t asked_us, noted_us;
     const char *reason; /* why it fails as a whole, or NULL */
     int fd; /* of the file, or -1 */
     wharf_str file_name;
@@ -129,22 +138,26 @@ void batches_limits_read(wharf_plugin *self);
 wharf_val json_null_or(const wharf_json *v);
 
 /* ---- batch_definition.c: what a resource says of its batches ---- */
-/* Loads definition and block; a problem when the resource is no batch resource, or its module is missing. */
-wharf_status resource_find(
-    wharf_req *req, wharf_str resource, const wharf_json **ret_definition, const wharf_json **ret_block);
+/* Loads definition and block; a problem when the resource is no batch resource, or its module is
+ * missing. */
+wharf_status resource_find(wharf_req *req, wharf_str resource, const wharf_json **ret_definition,
+    const wharf_json **ret_block);
 /* Tells whether a list of actions of the block has this action. The short form is a list of
  * actions itself. */
 bool block_has(const wharf_json *block, const char *list, wharf_str action);
-const wharf_json *block_member(const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
+const wharf_json *block_member(
+    const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
 const wharf_json *definition_x(const wharf_json *definition);
 const wharf_json *definition_property(const wharf_json *definition, wharf_str name); /* or NULL */
 bool property_is_set(const wharf_json *property); /* takes {add, remove, set} */
-const char *location_field(const wharf_json *definition); /* the one field that holds the location, or NULL */
+/* Returns the one field of a definition that holds the location, or NULL. */
+const char *location_field(const wharf_json *definition);
 
 /* ---- batch_request.c ---- */
 wharf_handler batches_post;
 wharf_status batch_scope(struct batch *b); /* may the caller write records of this resource? */
-wharf_status batch_queue(struct batch *b, int64_t most); /* only so many wait in one organization; most: with this one, or beside it */
+/* Queues a batch unless `most` batches of its organization wait already. */
+wharf_status batch_queue(struct batch *b, int64_t most);
 
 /* ---- batch_record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
@@ -188,12 +201,12 @@ struct chunk {
 wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c, bool *ret_found);
 wharf_status chunk_save(struct batch *b, struct chunk *c);
 /* Ends the i-th item of the chunk with a problem. many: all problems of a row of it. */
-void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, wharf_str code,
-    wharf_str path, wharf_str rule, wharf_str message);
+void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase,
+    wharf_str code, wharf_str path, wharf_str rule, wharf_str message);
 void repeat_problem(struct batch *b, struct chunk *c, int i, int64_t of);
 wharf_status lines_save(struct batch *b, struct chunk *c); /* the problems alone */
-void chunk_problems(
-    struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, const wharf_many *many, size_t row);
+void chunk_problems(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase,
+    const wharf_many *many, size_t row);
 
 /* ---- intake.c: items become chunks ---- */
 /* Returns a key as it is compared: "fold", "phone", "code" of the definition; else as it is,
@@ -203,12 +216,13 @@ struct intake;
 struct intake *intake_begin(struct batch *b);
 /* Adds an item. item NULL: a row that could not be read, whose problem is code, path and
  * message. */
-wharf_status intake_add(
-    struct intake *in, const wharf_json *item, int64_t line, wharf_str code, wharf_str path, wharf_str message);
+wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line, wharf_str code,
+    wharf_str path, wharf_str message);
 size_t intake_count(const struct intake *in);
 size_t json_weight(const wharf_json *v); /* bytes of memory, about */
 bool intake_full(const struct intake *in); /* the chunk is to be written before the next item */
-/* Writes the chunk. Whoever adds items opens a memory scope before the first of a chunk and ends it after this. */
+/* Writes the chunk. Whoever adds items opens a memory scope before the first of a chunk and ends
+ * it after this. */
 wharf_status intake_flush(struct intake *in);
 wharf_status intake_end(struct intake *in); /* duplicates are told */
 void intake_free(struct intake *in);
@@ -229,7 +243,8 @@ struct shaped {
     wharf_str path, message;
 };
 /* Shapes the items of a chunk together: keys are looked up with few questions. */
-wharf_status shape_items(struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret);
+wharf_status shape_items(
+    struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret);
 /* Checks `properties` of a request, once. */
 wharf_status shape_check_properties(struct batch *b);
 
@@ -250,7 +265,8 @@ struct taken { /* a chunk that is to be run; number -1: there is none */
 int stage_after(enum phase_name phase);
 /* Runs one chunk, in a transaction; only: one item of it, or -1. Runs it again some times when a
  * race was lost. next, or NULL: takes the next one. */
-wharf_status run_chunk(struct batch *b, int number, enum phase_name phase, int only, struct taken *next);
+wharf_status run_chunk(
+    struct batch *b, int number, enum phase_name phase, int only, struct taken *next);
 /* Runs a chunk that crashed its worker, or always loses its race: each item in a transaction, so
  * that the one to blame is alone. */
 wharf_status run_one_by_one(struct batch *b, int number);
@@ -262,7 +278,8 @@ wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret
 /* Runs all chunks of a phase, in the background. *ret_rest: some are left, for a reason that b
  * tells. */
 wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
-wharf_handler batches_help; /* arguments {"batch": id, "lease": number, "phase": word, "nth": number, "away_us": number} */
+/* arguments {"batch": id, "lease": number, "phase": word, "nth": number, "away_us": number} */
+wharf_handler batches_help;
 
 /* ---- spare.c ---- */
 /* Computes how many processors had nothing to do since the look *since, which becomes that of now,
@@ -291,16 +308,19 @@ struct filling {
 };
 void filling_open(struct batch *b, struct filling *f);
 wharf_status filling_close(struct batch *b, struct filling *f); /* writes the chunk */
-wharf_status source_pause(struct batch *b); /* in the background: commits what is parsed so far and shows that the worker lives */
+/* Commits what is parsed so far and shows that the worker lives. In the background only. */
+wharf_status source_pause(struct batch *b);
 /* Rows of a file that wait together, for what their names stand for. */
 struct rows {
     const wharf_json *items[CHUNK_ITEMS];
     int64_t lines[CHUNK_ITEMS];
-    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS]; /* what is wrong with them; "": nothing */
+    /* what is wrong with them; "": nothing */
+    wharf_str codes[CHUNK_ITEMS], paths[CHUNK_ITEMS], messages[CHUNK_ITEMS];
     size_t n, weight;
 };
 bool rows_full(const struct rows *rows);
-wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows); /* the row that came last */
+/* Reads the next rows of a file; rows->n tells how many came. */
+wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows);
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
@@ -315,14 +335,16 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url);
 wharf_status upload_await(struct batch *b);
 
 /* ---- batch_names.c: names that stand for ids in files ---- */
-wharf_status names_resolve(
-    struct batch *b, const wharf_json **items, size_t n, wharf_str *codes, wharf_str *paths, wharf_str *messages);
+wharf_status names_resolve(struct batch *b, const wharf_json **items, size_t n, wharf_str *codes,
+    wharf_str *paths, wharf_str *messages);
 
 /* ---- groups.c: rows of a file that are one item together ---- */
-wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event);
+wharf_status groups_take(
+    struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event);
 /* Goes the other way: returns the rows that a file would have for an item; of a resource without
  * groups the item itself. */
-wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n);
+wharf_status groups_rows(
+    struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n);
 
 /* ---- batch_routes.c ---- */
 wharf_handler batches_cancel, batches_retry;
@@ -338,7 +360,8 @@ struct text { /* on its way into the blob store */
 };
 wharf_status text_begin(struct batch *b, struct text *t);
 void text_put(struct text *t, const char *p, size_t n);
-wharf_status text_end(struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id);
+wharf_status text_end(
+    struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id);
 struct columns { /* dotted paths of members */
     wharf_str paths[COLUMNS_MAX];
     size_t n, used;

@@ -4,11 +4,13 @@
 wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c, bool *ret_found)
 {
     static const char look[] =
-        "SELECT first, size, stage, item, item_tries, events, items, lines, states, ids FROM batches.chunk"
+        "SELECT first, size, stage, item, item_tries, events, items, lines, states, ids FROM "
+        "batches.chunk"
         " WHERE organization_id = $2::text AND batch_id = $1::text AND number = $3::integer";
-    static const char hold[] =
-        "SELECT first, size, stage, item, item_tries, events, items, lines, states, ids FROM batches.chunk"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = $3::integer FOR UPDATE";
+    static const char hold[] = "SELECT first, size, stage, item, item_tries, events, items, lines, "
+                               "states, ids FROM batches.chunk"
+                               " WHERE organization_id = $2::text AND batch_id = $1::text AND "
+                               "number = $3::integer FOR UPDATE";
     wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(number)};
     const wharf_rows *rows;
     const wharf_json *ids;
@@ -27,7 +29,8 @@ wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c,
         .items = row_json(rows, 0, 6),
         .lines = row_json(rows, 0, 7)};
     if (!c->items)
-        return W->err->fail(b->req, "internal", NULL, "the items of chunk %d can't be read", number);
+        return W->err->fail(
+            b->req, "internal", NULL, "the items of chunk %d can't be read", number);
     c->states = (char *)W->mem->dup(b->req, row_text(rows, 0, 8).p, (size_t)c->size).p;
     c->ids = W->mem->alloc(b->req, ((size_t)c->size + 1) * sizeof(*c->ids));
     ids = row_json(rows, 0, 9);
@@ -44,8 +47,8 @@ wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c,
 
 /* ---- problems ---- */
 
-static wharf_out *open_line(
-    struct batch *b, struct chunk *c, int i, enum phase_name phase, wharf_str code, wharf_str message)
+static wharf_out *open_line(struct batch *b, struct chunk *c, int i, enum phase_name phase,
+    wharf_str code, wharf_str message)
 {
     if (!c->problems) {
         c->problems = W->json->writer(b->req);
@@ -76,8 +79,8 @@ static void close_line(wharf_out *out)
     W->json->close(out);
 }
 
-void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, wharf_str code,
-    wharf_str path, wharf_str rule, wharf_str message)
+void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase,
+    wharf_str code, wharf_str path, wharf_str rule, wharf_str message)
 {
     wharf_out *out = open_line(b, c, i, phase, code, message);
 
@@ -92,8 +95,8 @@ void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum pha
     close_line(out);
 }
 
-void chunk_problems(
-    struct batch *b, struct chunk *c, int i, char state, enum phase_name phase, const wharf_many *many, size_t row)
+void chunk_problems(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase,
+    const wharf_many *many, size_t row)
 {
     wharf_str code, path, message, first = WHARF_S("internal"),
                                    first_message = WHARF_S("Something went wrong on our side");
@@ -133,9 +136,10 @@ void repeat_problem(struct batch *b, struct chunk *c, int i, int64_t of)
 
 wharf_status lines_save(struct batch *b, struct chunk *c)
 {
-    static const char sql[] = "INSERT INTO batches.line (organization_id, batch_id, index, phase, code, line)"
-                              " SELECT $2::text, $1::text, x.i, x.p, x.c, x.l FROM jsonb_to_recordset($3::jsonb)"
-                              " x(i integer, p text, c text, l jsonb)";
+    static const char sql[] =
+        "INSERT INTO batches.line (organization_id, batch_id, index, phase, code, line)"
+        " SELECT $2::text, $1::text, x.i, x.p, x.c, x.l FROM jsonb_to_recordset($3::jsonb)"
+        " x(i integer, p text, c text, l jsonb)";
     wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req))};
 
     if (!c->problems)
@@ -163,10 +167,10 @@ static wharf_val ids_value(struct batch *b, const struct chunk *c)
 wharf_status chunk_save(struct batch *b, struct chunk *c)
 {
     static const char sql[] =
-        "UPDATE batches.chunk SET states = $4::text, ids = $5::jsonb, stage = $6::smallint, events = $7::integer,"
-        " item = $8::integer, item_tries = $9::integer,"
-        " tries = CASE stage WHEN $6::smallint THEN tries ELSE 0 END, lease = CASE stage WHEN $6::smallint THEN lease "
-        "ELSE 0 END"
+        "UPDATE batches.chunk SET states = $4::text, ids = $5::jsonb, stage = $6::smallint, events "
+        "= $7::integer, item = $8::integer, item_tries = $9::integer,"
+        " tries = CASE stage WHEN $6::smallint THEN tries ELSE 0 END, lease = CASE stage WHEN "
+        "$6::smallint THEN lease ELSE 0 END"
         " WHERE organization_id = $2::text AND batch_id = $1::text AND number = $3::integer";
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number),
         val_text((wharf_str){c->states, (size_t)c->size}), ids_value(b, c), val_int(c->stage),

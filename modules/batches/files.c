@@ -1,4 +1,5 @@
-/* files.c - files of errors, results and uploads, made when a batch ends (spec 10 section 10). Leaves to others: the links to them (links.c). */
+/* files.c - files of errors, results and uploads, made when a batch ends (spec 10 section 10).
+ * Leaves to others: the links to them (links.c). */
 #include "batches.h"
 
 enum { MEMBERS_MAX = 10000 };
@@ -15,9 +16,9 @@ typedef wharf_status chunk_fn(struct batch *b, struct chunk *c, const wharf_rows
 
 static wharf_status each_chunk(struct batch *b, bool failed_only, chunk_fn *fn, void *arg)
 {
-    static const char sql[] =
-        "SELECT index, phase, code, line FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text"
-        " AND index >= $3::integer AND index < $4::integer ORDER BY index";
+    static const char sql[] = "SELECT index, phase, code, line FROM batches.line WHERE "
+                              "organization_id = $2::text AND batch_id = $1::text"
+                              " AND index >= $3::integer AND index < $4::integer ORDER BY index";
     bool found = true;
     wharf_status s = WHARF_OK;
 
@@ -28,8 +29,8 @@ static wharf_status each_chunk(struct batch *b, bool failed_only, chunk_fn *fn, 
 
         s = chunk_load(b, number, false, &c, &found);
         if (s == WHARF_OK && found) {
-            wharf_val args[4] = {
-                val_text(b->id), val_text(W->req->organization(b->req)), val_int(c.first), val_int(c.first + c.size)};
+            wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)),
+                val_int(c.first), val_int(c.first + c.size)};
 
             s = W->db->query(b->req, sql, args, 4, &lines);
             if (s == WHARF_OK && (!failed_only || W->db->count(lines)))
@@ -73,7 +74,8 @@ static void close_list(struct list *l)
     text_put(&l->text, l->any ? "\n]\n" : "[]\n", 3);
 }
 
-static wharf_status errors_json(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+static wharf_status errors_json(
+    struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     static const char *const keys[] = {"message", "errors", "violations", "duplicate_of"};
 
@@ -81,7 +83,8 @@ static wharf_status errors_json(struct batch *b, struct chunk *c, const wharf_ro
         int i = (int)row_int(lines, r, 0) - c->first;
         const wharf_json *line = row_json(lines, r, 3), *item = item_at(c, i);
         wharf_out *out = W->json->writer(b->req);
-        wharf_str named = item && W->json->type(item) == WHARF_J_OBJECT ? json_text(item, "id") : WHARF_S("");
+        wharf_str named = item && W->json->type(item) == WHARF_J_OBJECT ? json_text(item, "id")
+                                                                        : WHARF_S("");
 
         W->json->open(out, NULL, '{');
         W->json->put(out, "index", val_int(c->first + i));
@@ -104,8 +107,8 @@ static wharf_status errors_json(struct batch *b, struct chunk *c, const wharf_ro
 
 static const char *const EXTRA[] = {"_index", "_row", "_phase", "_code", "_message"};
 
-static void put_extra(
-    struct batch *b, struct text *t, int64_t index, int64_t row, const wharf_rows *lines, size_t r, bool first)
+static void put_extra(struct batch *b, struct text *t, int64_t index, int64_t row,
+    const wharf_rows *lines, size_t r, bool first)
 {
     const wharf_json *line = row_json(lines, r, 3);
     wharf_str cells[5] = {W->mem->format(b->req, "%lld", (long long)index),
@@ -144,7 +147,8 @@ static wharf_status item_columns(struct batch *b, struct columns *columns, const
     return s;
 }
 
-static wharf_status find_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+static wharf_status find_columns(
+    struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     wharf_status s = WHARF_OK;
 
@@ -173,7 +177,8 @@ static void repeat_cells(struct table *t, int64_t index)
 }
 
 /* Writes a line for each row that the item stands for, with what was wrong with all of it. */
-static wharf_status item_errors(struct batch *b, struct chunk *c, const wharf_rows *lines, size_t r, struct table *t)
+static wharf_status item_errors(
+    struct batch *b, struct chunk *c, const wharf_rows *lines, size_t r, struct table *t)
 {
     int i = (int)row_int(lines, r, 0) - c->first;
     const wharf_json *item = item_at(c, i), **rows = &item;
@@ -261,12 +266,15 @@ static wharf_status make_errors(struct batch *b, struct files *f)
     if (csv->file)
         batches_files->close(csv->file);
     source_close(b);
-    return s == WHARF_OK ? text_end(b, &csv->text, "errors.csv", "text/csv; charset=utf-8", &f->ids[ERRORS_CSV]) : s;
+    return s == WHARF_OK ? text_end(b, &csv->text, "errors.csv", "text/csv; charset=utf-8",
+                               &f->ids[ERRORS_CSV])
+                         : s;
 }
 
 /* ---- results ---- */
 
-static wharf_status show_some(struct batch *b, struct list *l, const struct chunk *c, const int *of, size_t n)
+static wharf_status show_some(
+    struct batch *b, struct list *l, const struct chunk *c, const int *of, size_t n)
 {
     wharf_str *ids = W->mem->alloc(b->req, (n + 1) * sizeof(*ids));
     wharf_out **outs = W->mem->alloc(b->req, (n + 1) * sizeof(wharf_out *));
@@ -292,7 +300,8 @@ static wharf_status show_some(struct batch *b, struct list *l, const struct chun
 
 /* Writes the members of {"location_id": ..., "layouts": [...]}: what there is now; of a delete
  * what the item named. */
-static wharf_status put_members(struct batch *b, wharf_out *out, const struct chunk *c, int i, wharf_str into)
+static wharf_status put_members(
+    struct batch *b, wharf_out *out, const struct chunk *c, int i, wharf_str into)
 {
     const wharf_json *named = W->json->get(item_at(c, i), into.p);
     const wharf_str *ids;
@@ -300,7 +309,8 @@ static wharf_status put_members(struct batch *b, wharf_out *out, const struct ch
     size_t n = 0;
     wharf_status s, why;
 
-    for (const wharf_json *e = c->states[i] == 'd' && named ? W->json->at(named, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = c->states[i] == 'd' && named ? W->json->at(named, 0) : NULL; e;
+         e = W->json->next(e)) {
         W->json->open(out, NULL, '{');
         W->json->put(out, "id", val_text(json_text(e, "id")));
         W->json->put(out, "deleted", val_bool(true));
@@ -310,7 +320,8 @@ static wharf_status put_members(struct batch *b, wharf_out *out, const struct ch
         return WHARF_OK;
     s = batches_kernel->below(b->req, b->resource.p, c->ids[i], MEMBERS_MAX, &ids, &n);
     why = W->err->current(b->req);
-    if (why == WHARF_NOT_FOUND || why == WHARF_DENIED) { /* gone, or no longer the caller's to see */
+    /* gone, or no longer the caller's to see */
+    if (why == WHARF_NOT_FOUND || why == WHARF_DENIED) {
         W->err->clear(b->req);
         return WHARF_OK;
     }
@@ -329,7 +340,8 @@ static wharf_status put_members(struct batch *b, wharf_out *out, const struct ch
     return s;
 }
 
-static wharf_status grouped_results(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+static wharf_status grouped_results(
+    struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     const wharf_json *group = block_member(b->block, "group");
     wharf_str by = json_text(group, "by"), into = json_text(group, "into");
@@ -374,7 +386,9 @@ static wharf_status make_results(struct batch *b, struct files *f)
     if (s == WHARF_OK)
         s = each_chunk(b, false, block_member(b->block, "group") ? grouped_results : results, l);
     close_list(l);
-    return s == WHARF_OK ? text_end(b, &l->text, "result.json", "application/json", &f->ids[RESULT_JSON]) : s;
+    return s == WHARF_OK
+               ? text_end(b, &l->text, "result.json", "application/json", &f->ids[RESULT_JSON])
+               : s;
 }
 
 /* ---- uploads ---- */
@@ -391,7 +405,8 @@ static wharf_status items_json(struct batch *b, struct chunk *c, const wharf_row
     return ((struct list *)arg)->text.status;
 }
 
-static wharf_status all_columns(struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
+static wharf_status all_columns(
+    struct batch *b, struct chunk *c, const wharf_rows *lines, void *arg)
 {
     wharf_status s = WHARF_OK;
 
@@ -432,7 +447,9 @@ static wharf_status make_upload_csv(struct batch *b, struct files *f)
     put_header(t);
     csv_end(&t->text);
     s = each_chunk(b, false, items_csv, t);
-    return s == WHARF_OK ? text_end(b, &t->text, "upload.csv", "text/csv; charset=utf-8", &f->ids[UPLOAD_CSV]) : s;
+    return s == WHARF_OK
+               ? text_end(b, &t->text, "upload.csv", "text/csv; charset=utf-8", &f->ids[UPLOAD_CSV])
+               : s;
 }
 
 static wharf_status make_upload_json(struct batch *b, struct files *f)
@@ -443,15 +460,17 @@ static wharf_status make_upload_json(struct batch *b, struct files *f)
     if (s == WHARF_OK)
         s = each_chunk(b, false, items_json, l);
     close_list(l);
-    return s == WHARF_OK ? text_end(b, &l->text, "upload.json", "application/json", &f->ids[UPLOAD_JSON]) : s;
+    return s == WHARF_OK
+               ? text_end(b, &l->text, "upload.json", "application/json", &f->ids[UPLOAD_JSON])
+               : s;
 }
 
 /* Makes the uploads: the bytes as they came for the format that they are; the other one is made of
  * the items. */
 static wharf_status make_uploads(struct batch *b, struct files *f)
 {
-    static const char sql[] =
-        "SELECT file ->> 'format' FROM batches.batch WHERE organization_id = $2::text AND id = $1::text";
+    static const char sql[] = "SELECT file ->> 'format' FROM batches.batch WHERE organization_id = "
+                              "$2::text AND id = $1::text";
     const wharf_rows *rows;
     wharf_status s = query_about(b->req, sql, b->id, &rows);
     wharf_str format = s == WHARF_OK ? row_text(rows, 0, 0) : WHARF_S("");
@@ -471,9 +490,9 @@ static wharf_status make_uploads(struct batch *b, struct files *f)
 
 static wharf_status remember(struct batch *b, const struct files *f, bool keep_source)
 {
-    static const char sql[] =
-        "UPDATE batches.batch SET files = $3::jsonb, source_file = CASE WHEN $4::boolean THEN source_file END"
-        " WHERE organization_id = $2::text AND id = $1::text";
+    static const char sql[] = "UPDATE batches.batch SET files = $3::jsonb, source_file = CASE WHEN "
+                              "$4::boolean THEN source_file END"
+                              " WHERE organization_id = $2::text AND id = $1::text";
     wharf_out *out = W->json->writer(b->req);
 
     W->json->open(out, NULL, '{');
@@ -482,8 +501,8 @@ static wharf_status remember(struct batch *b, const struct files *f, bool keep_s
             W->json->put(out, FILE_KINDS[i], val_text(f->ids[i]));
     }
     W->json->close(out);
-    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_text(W->json->result_text(out)),
-        val_bool(keep_source)};
+    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        val_text(W->json->result_text(out)), val_bool(keep_source)};
     return W->db->exec(b->req, sql, args, 4, NULL);
 }
 

@@ -1,4 +1,5 @@
-/* groups.c - rows of a file that are one item together: {"by": "location_id", "into": "layouts"} of a definition (spec 10 section 9.1). */
+/* groups.c - rows of a file that are one item together: {"by": "location_id", "into": "layouts"}
+ * of a definition (spec 10 section 9.1). */
 #include <stdlib.h>
 
 #include "batches.h"
@@ -33,7 +34,8 @@ static struct group *new_group(struct batch *b, struct groups *g, int64_t line)
         g->all = wider;
         g->cap = 2 * g->cap + 16;
     }
-    g->all[g->n] = (struct group){.by = none, .line = line, .code = none, .path = none, .message = none};
+    g->all[g->n] = (struct group){
+        .by = none, .line = line, .code = none, .path = none, .message = none};
     return &g->all[g->n++];
 }
 
@@ -56,17 +58,19 @@ static struct group *group_of(struct batch *b, struct groups *g, wharf_str by, i
 
 /* Takes the first bad row of a group as what is wrong with it: a group is written whole or not at
  * all. */
-static void take_row_error(struct batch *b, const struct groups *g, struct group *to, const struct rows *rows, size_t i)
+static void take_row_error(
+    struct batch *b, const struct groups *g, struct group *to, const struct rows *rows, size_t i)
 {
     wharf_str path = rows->paths[i];
 
     if (to->code.n || !rows->codes[i].n)
         return;
     to->code = rows->codes[i];
-    to->path = path.n && same(path, g->by_field)
-                   ? g->by_field
-                   : W->mem->format(b->req, "%s.%zu%s%s", g->into.p, to->n - 1, path.n ? "." : "", path.p);
-    to->message = W->mem->format(b->req, "Row %lld: %s", (long long)rows->lines[i], rows->messages[i].p);
+    to->path = path.n && same(path, g->by_field) ? g->by_field
+                                                 : W->mem->format(b->req, "%s.%zu%s%s", g->into.p,
+                                                       to->n - 1, path.n ? "." : "", path.p);
+    to->message = W->mem->format(
+        b->req, "Row %lld: %s", (long long)rows->lines[i], rows->messages[i].p);
 }
 
 /* Adds an item that the file has as such; what is no object is told when it is taken in. */
@@ -80,7 +84,8 @@ static void add_whole(struct batch *b, struct groups *g, const struct rows *rows
     to->message = rows->messages[i];
 }
 
-static wharf_status add_row(struct batch *b, struct groups *g, const struct rows *rows, size_t i, bool json)
+static wharf_status add_row(
+    struct batch *b, struct groups *g, const struct rows *rows, size_t i, bool json)
 {
     const wharf_json *row = rows->items[i];
     struct group *to;
@@ -107,7 +112,8 @@ static wharf_status add_row(struct batch *b, struct groups *g, const struct rows
  * each of them names it. */
 static wharf_status add_rows(struct batch *b, struct groups *g, struct rows *rows, bool json)
 {
-    wharf_status s = names_resolve(b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
+    wharf_status s = names_resolve(
+        b, rows->items, rows->n, rows->codes, rows->paths, rows->messages);
 
     for (size_t i = 0; s == WHARF_OK && i < rows->n; i++)
         s = add_row(b, g, rows, i, json);
@@ -117,7 +123,8 @@ static wharf_status add_rows(struct batch *b, struct groups *g, struct rows *row
 
 /* ---- items ---- */
 
-static wharf_status item_of(struct batch *b, struct groups *g, const struct group *from, const wharf_json **ret)
+static wharf_status item_of(
+    struct batch *b, struct groups *g, const struct group *from, const wharf_json **ret)
 {
     wharf_out *out;
     const wharf_json *members;
@@ -156,7 +163,8 @@ static wharf_status add_items(struct batch *b, struct groups *g, struct filling 
     return s == WHARF_OK ? filling_close(b, f) : s;
 }
 
-static wharf_status read_rows(struct batch *b, struct groups *g, wharf_import *file, uint32_t *ret_event)
+static wharf_status read_rows(
+    struct batch *b, struct groups *g, wharf_import *file, uint32_t *ret_event)
 {
     struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
     bool json = is(batches_files->info(file, "format"), "json");
@@ -166,7 +174,8 @@ static wharf_status read_rows(struct batch *b, struct groups *g, wharf_import *f
     while (s == WHARF_OK && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW) {
         s = rows_read(b, file, rows);
         if (s == WHARF_OK && ++n > (size_t)batches_limits.items)
-            s = source_wrong(b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
+            s = source_wrong(
+                b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
         if (s == WHARF_OK && rows_full(rows))
             s = add_rows(b, g, rows, json);
         if (s == WHARF_OK && n % ROWS_PAUSE == 0)
@@ -175,10 +184,12 @@ static wharf_status read_rows(struct batch *b, struct groups *g, wharf_import *f
     return s == WHARF_OK ? add_rows(b, g, rows, json) : s;
 }
 
-wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event)
+wharf_status groups_take(
+    struct batch *b, struct filling *f, wharf_import *file, uint32_t *ret_event)
 {
     const wharf_json *group = block_member(b->block, "group");
-    struct groups g = {.known = keys_new(), .by_field = json_text(group, "by"), .into = json_text(group, "into")};
+    struct groups g = {
+        .known = keys_new(), .by_field = json_text(group, "by"), .into = json_text(group, "into")};
     wharf_status s;
 
     if (!g.known)
@@ -190,16 +201,17 @@ wharf_status groups_take(struct batch *b, struct filling *f, wharf_import *file,
 
 /* ---- the other way ---- */
 
-static wharf_status row_of(
-    struct batch *b, const wharf_json *item, wharf_str by, const wharf_json *member, const wharf_json **ret)
+static wharf_status row_of(struct batch *b, const wharf_json *item, wharf_str by,
+    const wharf_json *member, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(b->req);
 
     W->json->open(out, NULL, '{');
     if (W->json->get(item, by.p))
         W->json->put(out, by.p, val_json(W->json->get(item, by.p)));
-    for (const wharf_json *m = W->json->type(member) == WHARF_J_OBJECT ? W->json->at(member, 0) : NULL; m;
-         m = W->json->next(m)) {
+    for (const wharf_json *m = W->json->type(member) == WHARF_J_OBJECT ? W->json->at(member, 0)
+                                                                       : NULL;
+         m; m = W->json->next(m)) {
         if (!same(W->json->key(m), by))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
@@ -207,17 +219,21 @@ static wharf_status row_of(
     return W->json->result(b->req, out, ret);
 }
 
-wharf_status groups_rows(struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n)
+wharf_status groups_rows(
+    struct batch *b, const wharf_json *item, const wharf_json ***ret_rows, size_t *ret_n)
 {
     const wharf_json *group = block_member(b->block, "group");
     wharf_str into = group ? json_text(group, "into") : WHARF_S("");
-    const wharf_json *list = group && W->json->type(item) == WHARF_J_OBJECT ? W->json->get(item, into.p) : NULL;
+    const wharf_json *list = group && W->json->type(item) == WHARF_J_OBJECT
+                                 ? W->json->get(item, into.p)
+                                 : NULL;
     size_t n = list && W->json->type(list) == WHARF_J_ARRAY ? W->json->count(list) : 0;
     wharf_status s = WHARF_OK;
 
     *ret_rows = W->mem->alloc(b->req, (n + 1) * sizeof(wharf_json *));
     *ret_n = 0;
-    for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e))
+    for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
+         e = W->json->next(e))
         s = row_of(b, item, json_text(group, "by"), e, &(*ret_rows)[(*ret_n)++]);
     if (!n)
         (*ret_rows)[(*ret_n)++] = item;

@@ -1,7 +1,8 @@
-/* intake.c - items become chunks: their shape, their size, and which of them repeat another (spec 10 section 6).
+/* intake.c - items become chunks: their shape, their size, and which of them repeat another
+ * (spec 10 section 6).
  *
- * Nothing of an item is kept in memory but its keys and its state; the repeated ones are told when all have come.
- */
+ * Nothing of an item is kept in memory but its keys and its state; the repeated ones are told
+ * when all have come. */
 #include <stdlib.h>
 
 #include "batches.h"
@@ -32,8 +33,8 @@ struct intake *intake_begin(struct batch *b)
 
     in->b = b;
     in->keys = keys_new();
-    for (const wharf_json *e = declared ? W->json->at(declared, 0) : NULL; e && in->n_declared < KEYS_MAX;
-         e = W->json->next(e))
+    for (const wharf_json *e = declared ? W->json->at(declared, 0) : NULL;
+         e && in->n_declared < KEYS_MAX; e = W->json->next(e))
         in->declared[in->n_declared++] = e;
     if (!in->keys || batches_org->country(b->req, &in->country) != WHARF_OK) {
         if (!in->keys)
@@ -145,7 +146,8 @@ static wharf_status meet(struct intake *in, int kind, wharf_str key)
 
 /* Looks for a twin by "email|phone": the first of them that the item has. Kinds differ by declared
  * key and by alternative. */
-static wharf_status meet_declared(struct intake *in, const wharf_json *item, int kind, wharf_str text)
+static wharf_status meet_declared(
+    struct intake *in, const wharf_json *item, int kind, wharf_str text)
 {
     for (int part = 0; text.n; part++) {
         const char *bar = memchr(text.p, '|', text.n);
@@ -216,9 +218,10 @@ bool intake_full(const struct intake *in)
 
 wharf_status intake_flush(struct intake *in)
 {
-    static const char sql[] =
-        "INSERT INTO batches.chunk (organization_id, batch_id, number, first, size, items, lines, states)"
-        " VALUES ($2::text, $1::text, $3::integer, $4::integer, $5::integer, $6::text, $7::jsonb, $8::text)";
+    static const char sql[] = "INSERT INTO batches.chunk (organization_id, batch_id, number, "
+                              "first, size, items, lines, states)"
+                              " VALUES ($2::text, $1::text, $3::integer, $4::integer, $5::integer, "
+                              "$6::text, $7::jsonb, $8::text)";
     struct batch *b = in->b;
     struct chunk *c = &in->c;
     wharf_status s;
@@ -229,8 +232,8 @@ wharf_status intake_flush(struct intake *in)
     c->size = (int)in->n - c->first;
     W->json->close(in->items);
     W->json->close(in->lines);
-    wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number), val_int(c->first),
-        val_int(c->size), val_text(W->json->result_text(in->items)),
+    wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number),
+        val_int(c->first), val_int(c->size), val_text(W->json->result_text(in->items)),
         b->from_file ? val_text(W->json->result_text(in->lines)) : val_null(),
         val_text((wharf_str){c->states, (size_t)c->size})};
     s = W->db->exec(b->req, sql, args, sizeof(args) / sizeof(*args), NULL);
@@ -296,11 +299,12 @@ static void judge(struct intake *in, const wharf_json *item, size_t bytes, int a
     else if (too_deep(item, ITEM_DEPTH))
         wrong = "An item is at most 16 levels deep";
     if (wrong)
-        chunk_problem(in->b, &in->c, at, 'a', PARSING, WHARF_S("batch.shape"), WHARF_S(""), WHARF_S(""), z(wrong));
+        chunk_problem(in->b, &in->c, at, 'a', PARSING, WHARF_S("batch.shape"), WHARF_S(""),
+            WHARF_S(""), z(wrong));
 }
 
-wharf_status intake_add(
-    struct intake *in, const wharf_json *item, int64_t line, wharf_str code, wharf_str path, wharf_str message)
+wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line, wharf_str code,
+    wharf_str path, wharf_str message)
 {
     struct batch *b = in->b;
     size_t before;
@@ -319,9 +323,11 @@ wharf_status intake_add(
     if (s != WHARF_OK)
         return s;
     before = W->json->result_text(in->items).n;
-    /* What is refused for its depth or size and would not be read again with the others of its chunk is not kept. */
+    /* What is refused for its depth or size and would not be read again with the others of its
+     * chunk is not kept. */
     large = item && json_weight(item) > WEIGHT_KEPT;
-    W->json->put(in->items, NULL, item && !large && !too_deep(item, DEPTH_KEPT) ? val_json(item) : val_null());
+    W->json->put(in->items, NULL,
+        item && !large && !too_deep(item, DEPTH_KEPT) ? val_json(item) : val_null());
     W->json->put(in->lines, NULL, val_int(line));
     in->bytes = W->json->result_text(in->items).n;
     if (code.n)
@@ -339,10 +345,11 @@ wharf_status intake_add(
 static wharf_status tell_repeats(struct intake *in, struct chunk *c)
 {
     struct batch *b = in->b;
-    static const char sql[] =
-        "UPDATE batches.chunk SET states = $4::text WHERE organization_id = $2::text AND batch_id = $1::text"
-        " AND number = $3::integer";
-    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number)};
+    static const char sql[] = "UPDATE batches.chunk SET states = $4::text WHERE organization_id = "
+                              "$2::text AND batch_id = $1::text"
+                              " AND number = $3::integer";
+    wharf_val args[4] = {
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number)};
 
     for (int i = 0; i < c->size; i++) {
         if (in->repeats[c->first + i] && c->states[i] == '.')
@@ -351,22 +358,24 @@ static wharf_status tell_repeats(struct intake *in, struct chunk *c)
     args[3] = val_text((wharf_str){c->states, (size_t)c->size});
     if (!c->n_problems)
         return WHARF_OK;
-    return W->db->exec(b->req, sql, args, 4, NULL) == WHARF_OK ? lines_save(b, c) : WHARF_UNAVAILABLE;
+    return W->db->exec(b->req, sql, args, 4, NULL) == WHARF_OK ? lines_save(b, c)
+                                                               : WHARF_UNAVAILABLE;
 }
 
 /* Walks over chunks as they were written: by the indexes they began with. */
 static wharf_status walk_chunks(struct intake *in)
 {
-    static const char sql[] =
-        "SELECT number, first, size FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text"
-        " ORDER BY number";
+    static const char sql[] = "SELECT number, first, size FROM batches.chunk WHERE organization_id "
+                              "= $2::text AND batch_id = $1::text"
+                              " ORDER BY number";
     const wharf_rows *rows;
     wharf_status s = query_about(in->b->req, sql, in->b->id, &rows);
 
     for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
         wharf_scope *scope = W->mem->scope_begin(in->b->req);
-        struct chunk c = {
-            .number = (int)row_int(rows, r, 0), .first = (int)row_int(rows, r, 1), .size = (int)row_int(rows, r, 2)};
+        struct chunk c = {.number = (int)row_int(rows, r, 0),
+            .first = (int)row_int(rows, r, 1),
+            .size = (int)row_int(rows, r, 2)};
 
         c.states = (char *)W->mem->dup(in->b->req, in->states + c.first, (size_t)c.size).p;
         s = tell_repeats(in, &c);

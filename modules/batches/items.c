@@ -9,7 +9,8 @@ struct work {
     size_t n;
 };
 
-static wharf_status shape_pending(struct batch *b, struct chunk *c, int only, enum phase_name phase, struct work *ret)
+static wharf_status shape_pending(
+    struct batch *b, struct chunk *c, int only, enum phase_name phase, struct work *ret)
 {
     size_t room = (size_t)c->size + 1, n = 0;
     const wharf_json **items = W->mem->alloc(b->req, room * sizeof(*items));
@@ -17,7 +18,8 @@ static wharf_status shape_pending(struct batch *b, struct chunk *c, int only, en
     int *of = W->mem->alloc(b->req, room * sizeof(*of)), i = 0;
     wharf_status s;
 
-    for (const wharf_json *e = W->json->at(c->items, 0); e && i < c->size; e = W->json->next(e), i++) {
+    for (const wharf_json *e = W->json->at(c->items, 0); e && i < c->size;
+         e = W->json->next(e), i++) {
         if (c->states[i] != '.' || (only >= 0 && i != only))
             continue;
         items[n] = e;
@@ -29,8 +31,8 @@ static wharf_status shape_pending(struct batch *b, struct chunk *c, int only, en
     s = shape_items(b, items, n, shaped);
     for (size_t k = 0; s == WHARF_OK && k < n; k++) {
         if (shaped[k].code) {
-            chunk_problem(b, c, of[k], phase == VALIDATING ? 'v' : 'e', phase, z(shaped[k].code), shaped[k].path,
-                WHARF_S(""), shaped[k].message);
+            chunk_problem(b, c, of[k], phase == VALIDATING ? 'v' : 'e', phase, z(shaped[k].code),
+                shaped[k].path, WHARF_S(""), shaped[k].message);
             continue;
         }
         ret->of[ret->n] = of[k];

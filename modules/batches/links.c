@@ -1,4 +1,5 @@
-/* links.c - links to the files of a batch, and who may have them (spec 10 section 10; docs/batches.md 'Files'). */
+/* links.c - links to the files of a batch, and who may have them (spec 10 section 10;
+ * docs/batches.md 'Files'). */
 #include "batches.h"
 
 #include "batches.gen.h"
@@ -30,8 +31,8 @@ wharf_status check_reach(wharf_req *req, wharf_str key_id)
 
     if (caller->all_locations || same(caller->key_id, key_id))
         return WHARF_OK;
-    return W->err->fail(
-        req, "location_access", NULL, "What another key's batch holds is for that key, and for keys of all locations");
+    return W->err->fail(req, "location_access", NULL,
+        "What another key's batch holds is for that key, and for keys of all locations");
 }
 
 static wharf_status check_access(wharf_req *req, const wharf_rec *rec, const char *level)
@@ -66,25 +67,29 @@ static wharf_status put_upload_link(wharf_req *req, wharf_out *out, const wharf_
         W->err->clear(req);
     if (s == WHARF_DENIED || s == WHARF_NOT_FOUND)
         return put_link(req, out, WHARF_S(""), WHARF_BLOB_PUT);
-    return s == WHARF_OK ? put_link(req, out, field_text(rec, BATCH_SOURCE_FILE), WHARF_BLOB_PUT) : s;
+    return s == WHARF_OK ? put_link(req, out, field_text(rec, BATCH_SOURCE_FILE), WHARF_BLOB_PUT)
+                         : s;
 }
 
 static wharf_status compute_one(wharf_req *req, const wharf_rec *rec, wharf_field f, wharf_out *out)
 {
-    static const wharf_field fields[FILE_KIND_COUNT] = {BATCH__UPLOAD_CSV_URL, BATCH__UPLOAD_JSON_URL,
-        BATCH__ERRORS_CSV_URL, BATCH__ERRORS_JSON_URL, BATCH__RESULT_JSON_URL};
+    static const wharf_field fields[FILE_KIND_COUNT] = {BATCH__UPLOAD_CSV_URL,
+        BATCH__UPLOAD_JSON_URL, BATCH__ERRORS_CSV_URL, BATCH__ERRORS_JSON_URL,
+        BATCH__RESULT_JSON_URL};
     const wharf_json *files = field_json(rec, BATCH_FILES);
 
     if (f == BATCH__UPLOAD_URL)
         return put_upload_link(req, out, rec);
     for (int i = 0; i < FILE_KIND_COUNT; i++) {
-        bool asked = f == fields[i] && param_truth(req, W->mem->format(req, "include_%s", FILE_KINDS[i]).p);
+        bool asked = f == fields[i] &&
+                     param_truth(req, W->mem->format(req, "include_%s", FILE_KINDS[i]).p);
         wharf_status s = asked && files ? check_reader(req, rec) : WHARF_OK;
 
         if (s == WHARF_DENIED)
             return s;
         if (f == fields[i])
-            return put_link(req, out, asked && files && s == WHARF_OK ? json_text(files, FILE_KINDS[i]) : WHARF_S(""),
+            return put_link(req, out,
+                asked && files && s == WHARF_OK ? json_text(files, FILE_KINDS[i]) : WHARF_S(""),
                 WHARF_BLOB_GET);
     }
     return WHARF_OK;

@@ -1,10 +1,12 @@
-/* spare.c - what the processors have to spare, so that helpers of a batch take nothing from others (walk.c).
+/* spare.c - what the processors have to spare, so that helpers of a batch take nothing from
+ * others (walk.c).
  *
- * While clients ask, one processor is left to them, and who works on a batch rests between its chunks: what they wait for is mostly a processor, and
- * what is asked in a rest finds one. Those who only look how a batch is doing are none of them.
+ * While clients ask, one processor is left to them, and who works on a batch rests between its
+ * chunks: what they wait for is mostly a processor, and what is asked in a rest finds one. Those
+ * who only look how a batch is doing are none of them.
  *
- * Only those that this process may use count: a server that was given two of many would else take the idle ones of its neighbours for its own.
- */
+ * Only those that this process may use count: a server that was given two of many would else
+ * take the idle ones of its neighbours for its own. */
 #include <sched.h>
 #include <stdio.h>
 #include <time.h>
@@ -35,8 +37,8 @@ static bool read_ticks(struct look *ret)
         unsigned long long t[8] = {0};
         unsigned n;
 
-        if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &n, &t[0], &t[1], &t[2], &t[3], &t[4], &t[5],
-                &t[6], &t[7]) != 9 ||
+        if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &n, &t[0], &t[1], &t[2],
+                &t[3], &t[4], &t[5], &t[6], &t[7]) != 9 ||
             n >= CPU_SETSIZE || !CPU_ISSET(n, &mine))
             continue;
         for (size_t i = 0; i < 8; i++)
@@ -53,7 +55,9 @@ bool processors_spare(wharf_req *req, struct look *since, double *ret_spare)
     struct look now = {.at_us = monotonic_us(), .requests = batches_metrics->requests(req)};
     bool good = read_ticks(&now) && since->processors == now.processors && now.all > since->all;
 
-    *ret_spare = good ? (double)(now.idle - since->idle) / (double)(now.all - since->all) * now.processors : 0;
+    *ret_spare = good ? (double)(now.idle - since->idle) / (double)(now.all - since->all) *
+                            now.processors
+                      : 0;
     now.clients_ask = since->at_us && now.requests - since->requests >= CLIENTS_ASK;
     if (now.clients_ask)
         *ret_spare -= LEFT_TO_CLIENTS;

@@ -1,20 +1,34 @@
 /* walk.c - the chunks of a phase in the background, by one worker or several (spec 10 section 12).
  *
- * Whoever works on a batch takes a chunk by writing the batch's lease into it, with one try more, in the commit of the chunk before: so a
- * chunk that kills its worker is known. That only keeps them out of each other's way: what makes an item's effect happen once is the chunk's
- * row, which is locked while it runs, and its stage. One of them is the batch's own job; when nothing is left to be taken it walks over
- * what others hold, which waits for those that live and does the work of those that do not. Then come the chunks that killed their
- * workers or always lost a race, one by one, when nobody else is at work.
- */
+ * Whoever works on a batch takes a chunk by writing the batch's lease into it, with one try
+ * more, in the commit of the chunk before: so a chunk that kills its worker is known. That only
+ * keeps them out of each other's way: what makes an item's effect happen once is the chunk's
+ * row, which is locked while it runs, and its stage. One of them is the batch's own job; when
+ * nothing is left to be taken it walks over what others hold, which waits for those that live
+ * and does the work of those that do not. Then come the chunks that killed their workers or
+ * always lost a race, one by one, when nobody else is at work. */
 #include <time.h>
 
 #include "batches.h"
 
-enum { SECOND_US = 1000000, REVOKED_CHECK_US = 5 * 1000000, TURN_US = 2 * 1000000, HELPERS = 2, HELPED_CHUNKS = 3 };
-enum { LOOK_US = 200000, AWAY_US = 2 * 1000000, AWAY_MAX_US = 32 * 1000000, LOOKS = 2, PATIENT_LOOKS = 4 };
+enum {
+    SECOND_US = 1000000,
+    REVOKED_CHECK_US = 5 * 1000000,
+    TURN_US = 2 * 1000000,
+    HELPERS = 2,
+    HELPED_CHUNKS = 3
+};
+enum {
+    LOOK_US = 200000,
+    AWAY_US = 2 * 1000000,
+    AWAY_MAX_US = 32 * 1000000,
+    LOOKS = 2,
+    PATIENT_LOOKS = 4
+};
 
-/* In processors. A batch with all its helpers, and who seals and sends what they wrote, may fill four of them to the brim without anybody else's
- * doing: then some hundredths are left. Where others want as much there is nothing at all. */
+/* In processors. A batch with all its helpers, and who seals and sends what they wrote, may fill
+ * four of them to the brim without anybody else's doing: then some hundredths are left. Where
+ * others want as much there is nothing at all. */
 #define SPARE_TO_STAY 0.05
 #define SPARE_TO_COME 0.85
 
@@ -30,25 +44,28 @@ int64_t monotonic_us(void)
 
 static wharf_status take(struct batch *b, const char *sql, int stage, int after, struct taken *ret)
 {
-    wharf_val args[6] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease), val_int(stage),
-        val_int(CHUNK_TRIES), val_int(after)};
+    wharf_val args[6] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease),
+        val_int(stage), val_int(CHUNK_TRIES), val_int(after)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, sql, args, 6, &rows);
 
     *ret = (struct taken){.number = -1};
     if (s == WHARF_OK && W->db->count(rows))
-        *ret = (struct taken){.number = (int)row_int(rows, 0, 0), .tries = (int)row_int(rows, 0, 1)};
+        *ret = (struct taken){
+            .number = (int)row_int(rows, 0, 0), .tries = (int)row_int(rows, 0, 1)};
     return s;
 }
 
 wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret)
 {
-    static const char sql[] =
-        "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number FROM batches.chunk"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND stage < $4::smallint"
-        " AND lease <> $3::bigint AND tries < $5::smallint ORDER BY number LIMIT 1 FOR UPDATE SKIP LOCKED)"
-        " RETURNING number, tries";
+    static const char sql[] = "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
+                              " WHERE organization_id = $2::text AND batch_id = $1::text AND "
+                              "number = (SELECT number FROM batches.chunk"
+                              " WHERE organization_id = $2::text AND batch_id = $1::text AND "
+                              "number > $6::integer AND stage < $4::smallint"
+                              " AND lease <> $3::bigint AND tries < $5::smallint ORDER BY number "
+                              "LIMIT 1 FOR UPDATE SKIP LOCKED)"
+                              " RETURNING number, tries";
 
     return take(b, sql, stage, after, ret);
 }
@@ -58,8 +75,10 @@ static wharf_status take_rest(struct batch *b, int stage, int after, struct take
 {
     static const char sql[] =
         "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number FROM batches.chunk"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND stage < $4::smallint"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number "
+        "FROM batches.chunk"
+        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND "
+        "stage < $4::smallint"
         " ORDER BY tries >= $5::smallint, number LIMIT 1 FOR UPDATE) RETURNING number, tries";
 
     return take(b, sql, stage, after, ret);
@@ -68,7 +87,8 @@ static wharf_status take_rest(struct batch *b, int stage, int after, struct take
 typedef wharf_status take_fn(struct batch *b, int stage, int after, struct taken *ret);
 
 /* Takes a chunk in a transaction of its own. */
-static wharf_status take_alone(struct batch *b, take_fn *fn, enum phase_name phase, int after, struct taken *ret)
+static wharf_status take_alone(
+    struct batch *b, take_fn *fn, enum phase_name phase, int after, struct taken *ret)
 {
     wharf_status s = batch_begin(b, false);
 
@@ -87,8 +107,8 @@ static wharf_status leave(struct batch *b, const struct taken *t, int tries)
     static const char sql[] =
         "UPDATE batches.chunk SET lease = 0, tries = $4::smallint WHERE organization_id = $2::text"
         " AND batch_id = $1::text AND number = $3::integer AND lease = $5::bigint";
-    wharf_val args[5] = {
-        val_text(b->id), val_text(W->req->organization(b->req)), val_int(t->number), val_int(tries), val_int(b->lease)};
+    wharf_val args[5] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        val_int(t->number), val_int(tries), val_int(b->lease)};
     wharf_status s = batch_begin(b, false);
 
     if (s != WHARF_OK)
@@ -111,7 +131,8 @@ static bool interrupted(struct batch *b)
         if (batch_act(b, &b->revoked) != WHARF_OK)
             return b->stopping = true;
     }
-    b->timed_out = W->req->now_us(b->req) - b->started_us > batches_limits.run_hours * 3600 * SECOND_US;
+    b->timed_out = W->req->now_us(b->req) - b->started_us >
+                   batches_limits.run_hours * 3600 * SECOND_US;
     return b->stopping || b->timed_out || b->cancel_asked || b->revoked;
 }
 
@@ -131,9 +152,12 @@ static bool is_crowded(struct batch *b)
 {
     double spare;
 
-    if (!b->helper || monotonic_us() < b->help.look.at_us + LOOK_US || !processors_spare(b->req, &b->help.look, &spare))
+    if (!b->helper || monotonic_us() < b->help.look.at_us + LOOK_US ||
+        !processors_spare(b->req, &b->help.look, &spare))
         return false;
-    b->help.crowded_looks = spare < SPARE_TO_STAY && gives_way_to_all(&b->help) ? b->help.crowded_looks + 1 : 0;
+    b->help.crowded_looks = spare < SPARE_TO_STAY && gives_way_to_all(&b->help)
+                                ? b->help.crowded_looks + 1
+                                : 0;
     return b->help.crowded_looks >= (b->help.nth ? LOOKS : PATIENT_LOOKS);
 }
 
@@ -188,8 +212,8 @@ typedef wharf_status run_fn(struct batch *b, enum phase_name phase, struct taken
 
 /* Runs chunks. until_us: a helper's turn. *ret_rest: there is more to do, for a reason that b
  * tells, or because the turn is over. */
-static wharf_status chunks(
-    struct batch *b, enum phase_name phase, take_fn *first, run_fn *run, int64_t until_us, bool *ret_rest)
+static wharf_status chunks(struct batch *b, enum phase_name phase, take_fn *first, run_fn *run,
+    int64_t until_us, bool *ret_rest)
 {
     struct taken t;
     wharf_status s = take_alone(b, first, phase, -1, &t);
@@ -211,7 +235,8 @@ static wharf_status chunks(
 /* ---- helpers: how they come ---- */
 
 /* Asks for help: the nth helper comes at once, or after having been away for so long. */
-static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t nth, int64_t away_us)
+static wharf_status ask_for_help(
+    struct batch *b, enum phase_name phase, int64_t nth, int64_t away_us)
 {
     wharf_out *out = W->json->writer(b->req);
     const wharf_json *args;
@@ -227,17 +252,19 @@ static wharf_status ask_for_help(struct batch *b, enum phase_name phase, int64_t
     s = W->json->result(b->req, out, &args);
     if (s != WHARF_OK)
         return s;
-    return W->event->enqueue(b->req, "help", WHARF_S(""), args, away_us ? W->req->now_us(b->req) + away_us : 0);
+    return W->event->enqueue(
+        b->req, "help", WHARF_S(""), args, away_us ? W->req->now_us(b->req) + away_us : 0);
 }
 
 /* Asks for helpers where no item minds the order, and there is enough to do. What is only tried
  * out is worth no memory and locks of others. */
 static wharf_status helpers_for(struct batch *b, enum phase_name phase)
 {
-    static const char sql[] = "SELECT count(*) FROM (SELECT FROM batches.chunk WHERE organization_id = $2::text"
-                              " AND batch_id = $1::text AND stage < $3::smallint LIMIT $4::integer) x";
-    wharf_val args[4] = {
-        val_text(b->id), val_text(W->req->organization(b->req)), val_int(stage_after(phase)), val_int(HELPED_CHUNKS)};
+    static const char sql[] =
+        "SELECT count(*) FROM (SELECT FROM batches.chunk WHERE organization_id = $2::text"
+        " AND batch_id = $1::text AND stage < $3::smallint LIMIT $4::integer) x";
+    wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        val_int(stage_after(phase)), val_int(HELPED_CHUNKS)};
     const wharf_rows *rows;
     wharf_status s;
 
@@ -301,8 +328,8 @@ static wharf_status help_begin(
     if (s == WHARF_OK)
         s = batch_load(req, json_text(args, "batch"), b);
     W->db->rollback(req);
-    *ret_on = s == WHARF_OK && is(b->status, "processing") && b->phases[*ret].status == PHASE_RUNNING &&
-              number(args, "lease") == b->lease;
+    *ret_on = s == WHARF_OK && is(b->status, "processing") &&
+              b->phases[*ret].status == PHASE_RUNNING && number(args, "lease") == b->lease;
     b->helper = true;
     b->help = (struct help){.nth = number(args, "nth"), .away_us = number(args, "away_us")};
     return s;
@@ -316,7 +343,10 @@ static wharf_status help_again(struct batch *b, enum phase_name phase)
     wharf_status s = batch_begin(b, true);
 
     if (s == WHARF_OK)
-        s = ask_for_help(b, phase, b->help.nth, !b->help.crowded ? 0 : longer < AWAY_MAX_US ? longer : AWAY_MAX_US);
+        s = ask_for_help(b, phase, b->help.nth,
+            !b->help.crowded       ? 0
+            : longer < AWAY_MAX_US ? longer
+                                   : AWAY_MAX_US);
     if (s == WHARF_OK)
         return W->db->commit(b->req);
     W->db->rollback(b->req);

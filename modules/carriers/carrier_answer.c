@@ -1,4 +1,5 @@
-/* carrier_answer.c - what was detected, as JSON; the routes of the module (docs/spec/03-shipments-and-trackers.md sections 8 and 9.3). */
+/* carrier_answer.c - what was detected, as JSON; the routes of the module
+ * (docs/spec/03-shipments-and-trackers.md sections 8 and 9.3). */
 #include "carriers.h"
 
 enum { NUMBERS_MAX = 1000 };
@@ -7,7 +8,8 @@ enum { NUMBERS_MAX = 1000 };
 
 static bool plain(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~", c);
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           strchr("-._~", c);
 }
 
 static wharf_str encoded(wharf_req *req, wharf_str s)
@@ -28,7 +30,8 @@ static wharf_str encoded(wharf_req *req, wharf_str s)
     return (wharf_str){out, k};
 }
 
-wharf_str answer_url(wharf_req *req, const struct table *t, const struct provider *p, wharf_str number)
+wharf_str answer_url(
+    wharf_req *req, const struct table *t, const struct provider *p, wharf_str number)
 {
     wharf_str url = p->url.n ? p->url : table_fallback(t), n = encoded(req, number);
     const char *hole = memmem(url.p, url.n, "{n}", 3);
@@ -37,14 +40,16 @@ wharf_str answer_url(wharf_req *req, const struct table *t, const struct provide
     if (!url.n || !hole)
         return url;
     before = (size_t)(hole - url.p);
-    return W->mem->format(req, "%.*s%s%.*s", (int)before, url.p, n.p, (int)(url.n - before - 3), url.p + before + 3);
+    return W->mem->format(
+        req, "%.*s%s%.*s", (int)before, url.p, n.p, (int)(url.n - before - 3), url.p + before + 3);
 }
 
 /* ---- candidates ---- */
 
 static bool slice_of(struct slice s, wharf_str core, wharf_str *ret)
 {
-    int from = s.from < 0 ? (int)core.n + s.from : s.from, to = s.to < 0 ? (int)core.n + s.to : s.to;
+    int from = s.from < 0 ? (int)core.n + s.from : s.from,
+        to = s.to < 0 ? (int)core.n + s.to : s.to;
 
     if (from < 0 || to <= from || (size_t)to > core.n)
         return false;
@@ -77,7 +82,8 @@ static void put_service(wharf_req *req, wharf_out *out, const struct format *f, 
 {
     wharf_str code, name;
 
-    if (!f->has_service || !slice_of(f->service, core, &code) || !name_of(f->service_names, code, &name)) {
+    if (!f->has_service || !slice_of(f->service, core, &code) ||
+        !name_of(f->service_names, code, &name)) {
         W->json->put(out, "service", (wharf_val){.type = WHARF_V_NULL});
         return;
     }
@@ -87,7 +93,8 @@ static void put_service(wharf_req *req, wharf_out *out, const struct format *f, 
     W->json->close(out);
 }
 
-static void put_parts(wharf_req *req, wharf_out *out, const struct candidate *c, wharf_str whole, wharf_str core)
+static void put_parts(
+    wharf_req *req, wharf_out *out, const struct candidate *c, wharf_str whole, wharf_str core)
 {
     const struct format *f = c->format;
     wharf_str s, name;
@@ -101,7 +108,8 @@ static void put_parts(wharf_req *req, wharf_out *out, const struct candidate *c,
     for (size_t i = 0; i < f->n_parts; i++) {
         const struct part *p = &f->parts[i];
 
-        if (p->look >= 0 && ((size_t)p->look >= core.n || (core.p[p->look] == p->is) == p->not_there))
+        if (p->look >= 0 &&
+            ((size_t)p->look >= core.n || (core.p[p->look] == p->is) == p->not_there))
             continue;
         if (!slice_of(p->at, core, &s))
             continue;
@@ -121,8 +129,8 @@ static wharf_str carrier_number(wharf_req *req, const struct format *f, wharf_st
     return W->mem->dup(req, s.p, s.n);
 }
 
-static void put_candidate(
-    wharf_req *req, wharf_out *out, const struct table *t, const struct detected *d, const struct candidate *c)
+static void put_candidate(wharf_req *req, wharf_out *out, const struct table *t,
+    const struct detected *d, const struct candidate *c)
 {
     static const char *const levels[] = {"high", "medium", "low"};
     wharf_str whole = {d->text, d->text_n}, core = {d->text + c->core, c->core_n}, number;
@@ -136,7 +144,8 @@ static void put_candidate(
     W->json->close(out);
     W->json->put(out, "format", val_text(c->format->id));
     W->json->put(out, "confidence", val_text(z(levels[c->format->confidence])));
-    W->json->put(out, "checksum", val_text(c->format->check.name == CHECK_NONE ? WHARF_S("none") : WHARF_S("valid")));
+    W->json->put(out, "checksum",
+        val_text(c->format->check.name == CHECK_NONE ? WHARF_S("none") : WHARF_S("valid")));
     W->json->put(out, "tracking_number", val_text(number));
     W->json->put(out, "tracking_url", val_text_or_null(answer_url(req, t, c->provider, number)));
     put_service(req, out, c->format, core);
@@ -144,7 +153,8 @@ static void put_candidate(
     W->json->close(out);
 }
 
-void answer_candidates(wharf_req *req, wharf_out *out, const char *key, const struct table *t, const struct detected *d)
+void answer_candidates(wharf_req *req, wharf_out *out, const char *key, const struct table *t,
+    const struct detected *d)
 {
     W->json->open(out, key, '[');
     for (size_t i = 0; i < d->n_candidates; i++)
@@ -167,14 +177,15 @@ static wharf_str first_url(wharf_req *req, const struct table *t, const struct d
 
     if (!d->n_candidates)
         return WHARF_S("");
-    return answer_url(req, t, c->provider, carrier_number(req, c->format, (wharf_str){d->text + c->core, c->core_n}));
+    return answer_url(req, t, c->provider,
+        carrier_number(req, c->format, (wharf_str){d->text + c->core, c->core_n}));
 }
 
-static void put_detected(
-    wharf_req *req, wharf_out *out, const struct table *t, wharf_str number, const struct detected *d)
+static void put_detected(wharf_req *req, wharf_out *out, const struct table *t, wharf_str number,
+    const struct detected *d)
 {
-    static const char *const reasons[] = {
-        NULL, "no_match", "checksum", "internal_prefix", "repeated_digit", "invalid_characters", "too_long"};
+    static const char *const reasons[] = {NULL, "no_match", "checksum", "internal_prefix",
+        "repeated_digit", "invalid_characters", "too_long"};
     bool one = one_provider(d);
 
     W->json->open(out, NULL, '{');
@@ -182,10 +193,14 @@ static void put_detected(
     W->json->put(out, "normalized",
         d->reason == REASON_TOO_LONG ? (wharf_val){.type = WHARF_V_NULL}
                                      : piece(req, (wharf_str){d->normalized, d->n}));
-    W->json->put(out, "summary", val_text(z(one ? "external" : d->n_candidates ? "ambiguous" : "unknown")));
-    W->json->put(out, "provider_id", one ? val_text(d->candidates[0].provider->id) : (wharf_val){.type = WHARF_V_NULL});
-    W->json->put(
-        out, "reason", reasons[d->reason] ? val_text(z(reasons[d->reason])) : (wharf_val){.type = WHARF_V_NULL});
+    W->json->put(out, "summary",
+        val_text(z(one               ? "external"
+                   : d->n_candidates ? "ambiguous"
+                                     : "unknown")));
+    W->json->put(out, "provider_id",
+        one ? val_text(d->candidates[0].provider->id) : (wharf_val){.type = WHARF_V_NULL});
+    W->json->put(out, "reason",
+        reasons[d->reason] ? val_text(z(reasons[d->reason])) : (wharf_val){.type = WHARF_V_NULL});
     W->json->put(out, "tracking_url", val_text_or_null(first_url(req, t, d)));
     answer_candidates(req, out, "candidates", t, d);
     W->json->close(out);
@@ -251,11 +266,12 @@ static wharf_status read_numbers(wharf_req *req, const wharf_json *body, struct 
         return split(req, s, ret);
     if (v && W->json->type(v) == WHARF_J_ARRAY)
         return read_array(req, v, ret);
-    return bad(req, "tracking_number", "must be a tracking number, several with commas between, or an array of them");
+    return bad(req, "tracking_number",
+        "must be a tracking number, several with commas between, or an array of them");
 }
 
-static wharf_status read_providers(
-    wharf_req *req, const struct table *t, const wharf_json *body, const wharf_str **ret, size_t *ret_n)
+static wharf_status read_providers(wharf_req *req, const struct table *t, const wharf_json *body,
+    const wharf_str **ret, size_t *ret_n)
 {
     const wharf_json *v = W->json->get(body, "provider_ids");
     wharf_str *ids;
@@ -295,8 +311,9 @@ wharf_status providers_detect(wharf_req *req, void *arg)
         s = read_providers(req, t, body, &allowed, &n_allowed);
     if (s != WHARF_OK)
         return s;
-    out = W->req->respond(
-        req, 200, W->mem->format(req, "%zu %s checked", numbers->n, numbers->n == 1 ? "number" : "numbers").p);
+    out = W->req->respond(req, 200,
+        W->mem->format(req, "%zu %s checked", numbers->n, numbers->n == 1 ? "number" : "numbers")
+            .p);
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < numbers->n; i++) {
         detect_number(t, numbers->items[i], allowed, n_allowed, d);

@@ -7,7 +7,8 @@ enum { MOD10_PARAMS = 2, MOD36 = 36 };
 
 enum check_name check_find(const char *name, size_t n)
 {
-    static const char *const names[CHECK_COUNT] = {"", "mod10", "luhn", "mod7", "w11", "s10", "mod37_36"};
+    static const char *const names[CHECK_COUNT] = {
+        "", "mod10", "luhn", "mod7", "w11", "s10", "mod37_36"};
 
     for (size_t i = 1; i < CHECK_COUNT; i++) {
         if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
@@ -116,7 +117,8 @@ char check_character(const struct check *c, const char *s, size_t n)
 {
     bool letters = c->name == CHECK_MOD10 || c->name == CHECK_MOD37_36;
 
-    if (!n || n > CHECK_SERIAL || !check_fits(c, n) || !(letters ? letters_and_digits(s, n) : digits(s, n)))
+    if (!n || n > CHECK_SERIAL || !check_fits(c, n) ||
+        !(letters ? letters_and_digits(s, n) : digits(s, n)))
         return 0;
     switch (c->name) {
     case CHECK_MOD10:

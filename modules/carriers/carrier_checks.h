@@ -1,11 +1,21 @@
-/* carrier_checks.h - check digits of tracking numbers (docs/spec/03-shipments-and-trackers.md section 9.2). Pure functions over ASCII. */
+/* carrier_checks.h - check digits of tracking numbers (docs/spec/03-shipments-and-trackers.md
+ * section 9.2). Pure functions over ASCII. */
 #ifndef CHECKS_H
 #define CHECKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum check_name { CHECK_NONE, CHECK_MOD10, CHECK_LUHN, CHECK_MOD7, CHECK_W11, CHECK_S10, CHECK_MOD37_36, CHECK_COUNT };
+enum check_name {
+    CHECK_NONE,
+    CHECK_MOD10,
+    CHECK_LUHN,
+    CHECK_MOD7,
+    CHECK_W11,
+    CHECK_S10,
+    CHECK_MOD37_36,
+    CHECK_COUNT
+};
 enum { CHECK_PARAMS = 16, CHECK_SERIAL = 64 };
 
 struct check {

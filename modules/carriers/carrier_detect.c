@@ -1,4 +1,5 @@
-/* carrier_detect.c - one tracking number against all formats (docs/spec/03-shipments-and-trackers.md section 9.1). Pure; leaves the answer's JSON to
+/* carrier_detect.c - one tracking number against all formats
+ * (docs/spec/03-shipments-and-trackers.md section 9.1). Pure; leaves the answer's JSON to
  * carrier_answer.c. A format costs a comparison of lengths unless its shape can fit. */
 #include "carriers.h"
 
@@ -10,14 +11,15 @@ enum { ROUTING_PREFIX = 3, INTERNAL_GROUP = 7, UTF8_LONGEST = 4 };
  * space and the byte order mark. */
 static size_t white(const char *p, size_t n)
 {
-    static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8", "\xe2\x80\xa9",
-        "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"};
+    static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8",
+        "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"};
 
     if (*p == ' ' || (*p >= '\t' && *p <= '\r'))
         return 1;
     if ((*p & 0x80) == 0)
         return 0;
-    if (n > 2 && !memcmp(p, "\xe2\x80", 2) && (unsigned char)p[2] >= 0x80 && (unsigned char)p[2] <= 0x8b)
+    if (n > 2 && !memcmp(p, "\xe2\x80", 2) && (unsigned char)p[2] >= 0x80 &&
+        (unsigned char)p[2] <= 0x8b)
         return 3;
     for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
         if (n >= strlen(wide[i]) && !memcmp(p, wide[i], strlen(wide[i])))
@@ -28,7 +30,8 @@ static size_t white(const char *p, size_t n)
 
 static bool ordinary(char c)
 {
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' || c == '/';
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_' ||
+           c == '/';
 }
 
 static enum reason normalize(wharf_str number, struct detected *d)
@@ -89,7 +92,8 @@ static bool begins_internal(const struct detected *d)
 static bool one_digit(const struct detected *d)
 {
     for (size_t i = 0; i < d->n; i++) {
-        if (d->normalized[i] != d->normalized[0] || d->normalized[i] < '0' || d->normalized[i] > '9')
+        if (d->normalized[i] != d->normalized[0] || d->normalized[i] < '0' ||
+            d->normalized[i] > '9')
             return false;
     }
     return d->n > 1;
@@ -111,13 +115,15 @@ static bool ends(struct slice s, size_t n, size_t *ret_from, size_t *ret_to)
 static bool check_holds(const struct format *f, const char *p, size_t n)
 {
     char serial[2 * NUMBER_MAX];
-    size_t from, to, k = 0, at = f->position < 0 ? (size_t)((int)n + f->position) : (size_t)f->position;
+    size_t from, to, k = 0,
+                     at = f->position < 0 ? (size_t)((int)n + f->position) : (size_t)f->position;
 
     if (f->check.name == CHECK_NONE)
         return true;
     if (!ends(f->serial, n, &from, &to) || at >= n)
         return false;
-    if (f->prepend.n && !(f->unless.n && to - from >= f->unless.n && !memcmp(p + from, f->unless.p, f->unless.n))) {
+    if (f->prepend.n &&
+        !(f->unless.n && to - from >= f->unless.n && !memcmp(p + from, f->unless.p, f->unless.n))) {
         memcpy(serial, f->prepend.p, f->prepend.n);
         k = f->prepend.n;
     }
@@ -142,7 +148,8 @@ struct search {
     bool shaped; /* a shape fitted, but its check did not */
 };
 
-static const struct provider *provider_of(const struct search *s, const struct format *f, const char *p, size_t n)
+static const struct provider *provider_of(
+    const struct search *s, const struct format *f, const char *p, size_t n)
 {
     const struct country *c;
     size_t from, to;
@@ -155,7 +162,8 @@ static const struct provider *provider_of(const struct search *s, const struct f
     return c ? table_provider(s->t, c->provider) : NULL;
 }
 
-static bool try_core(struct search *s, const struct format *f, const struct routing *routing, size_t skip)
+static bool try_core(
+    struct search *s, const struct format *f, const struct routing *routing, size_t skip)
 {
     struct detected *d = s->d;
     const char *p = d->text + skip;
@@ -263,8 +271,8 @@ static void without_marks(struct detected *d)
     d->text_n = k;
 }
 
-void detect_number(
-    const struct table *t, wharf_str number, const wharf_str *allowed, size_t n_allowed, struct detected *d)
+void detect_number(const struct table *t, wharf_str number, const wharf_str *allowed,
+    size_t n_allowed, struct detected *d)
 {
     struct search s = {.t = t, .allowed = allowed, .n_allowed = n_allowed, .d = d};
 

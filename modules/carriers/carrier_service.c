@@ -1,4 +1,5 @@
-/* carrier_service.c - the service carriers.detect, the organization's own providers, and random internal numbers. */
+/* carrier_service.c - the service carriers.detect, the organization's own providers, and random
+ * internal numbers. */
 #include <sys/random.h>
 
 #include "carriers.h"
@@ -17,11 +18,13 @@ wharf_status table_of(wharf_req *req, const struct table **ret)
     if (!carriers_org || !WHARF_HAS(wharf_org_directory_api, carriers_org, setting_json))
         return WHARF_OK;
     s = carriers_org->setting_json(req, "providers.custom", &custom);
-    if (s != WHARF_OK || !custom || W->json->type(custom) != WHARF_J_ARRAY || !W->json->count(custom))
+    if (s != WHARF_OK || !custom || W->json->type(custom) != WHARF_J_ARRAY ||
+        !W->json->count(custom))
         return s;
     own = W->mem->alloc(req, sizeof(*own));
     if (!table_read_custom(&m, custom, &carriers_table, own, &path, &problem))
-        return W->err->fail(req, "provider.settings_invalid", NULL, "settings.providers.custom.%s %s", path, problem);
+        return W->err->fail(req, "provider.settings_invalid", NULL,
+            "settings.providers.custom.%s %s", path, problem);
     *ret = own;
     return WHARF_OK;
 }
@@ -85,7 +88,8 @@ static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **re
 }
 
 /* Makes the URL of tracking. Formats that carry another number inside are followed by that one. */
-static wharf_status tracking_url(wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
+static wharf_status tracking_url(
+    wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
 {
     struct detected *d = W->mem->alloc(req, sizeof(*d));
     const struct provider *p;
@@ -94,7 +98,8 @@ static wharf_status tracking_url(wharf_req *req, wharf_str provider_id, wharf_st
     wharf_status s = table_of(req, &t);
 
     *ret = WHARF_S("");
-    if (s != WHARF_OK || !number.n || unknown_provider(provider_id) || detect_is_internal(number.p, number.n, &code))
+    if (s != WHARF_OK || !number.n || unknown_provider(provider_id) ||
+        detect_is_internal(number.p, number.n, &code))
         return s;
     p = table_provider(t, provider_id);
     if (!p)
@@ -104,9 +109,10 @@ static wharf_status tracking_url(wharf_req *req, wharf_str provider_id, wharf_st
         const struct candidate *c = d->candidates;
         wharf_str core = {d->text + c->core, c->core_n};
 
-        if (c->format->has_number && c->format->number.from >= 0 && c->format->number.to <= (int)core.n)
-            core = (wharf_str){
-                core.p + c->format->number.from, (size_t)(c->format->number.to - c->format->number.from)};
+        if (c->format->has_number && c->format->number.from >= 0 &&
+            c->format->number.to <= (int)core.n)
+            core = (wharf_str){core.p + c->format->number.from,
+                (size_t)(c->format->number.to - c->format->number.from)};
         number = W->mem->dup(req, core.p, core.n);
     }
     *ret = answer_url(req, t, p, number);
@@ -146,5 +152,5 @@ static wharf_str normalize(wharf_req *req, wharf_str number)
     return d->reason == REASON_TOO_LONG ? number : W->mem->dup(req, d->normalized, d->n);
 }
 
-const wharf_carriers_detect_api detect_service = {
-    WHARF_HEAD(wharf_carriers_detect_api), detect, provider, tracking_url, internal_number, is_internal, normalize};
+const wharf_carriers_detect_api detect_service = {WHARF_HEAD(wharf_carriers_detect_api), detect,
+    provider, tracking_url, internal_number, is_internal, normalize};

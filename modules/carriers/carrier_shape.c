@@ -1,5 +1,6 @@
-/* carrier_shape.c - see carrier_shape.h. A position automaton (Glushkov): one place per character of the pattern, repeats written out, no state but a
- * set of places while matching, so that no pattern can make matching slow. */
+/* carrier_shape.c - see carrier_shape.h. A position automaton (Glushkov): one place per
+ * character of the pattern, repeats written out, no state but a set of places while matching, so
+ * that no pattern can make matching slow. */
 #include "carrier_shape.h"
 
 #include <string.h>
@@ -175,7 +176,8 @@ static bool read_number(struct reader *r, uint32_t *ret)
 }
 
 /* Reads "{n}", "{n,}" and "{n,m}" behind the brace; endless: no most. */
-static bool read_bounds(struct reader *r, uint32_t *ret_least, uint32_t *ret_most, bool *ret_endless)
+static bool read_bounds(
+    struct reader *r, uint32_t *ret_least, uint32_t *ret_most, bool *ret_endless)
 {
     if (!read_number(r, ret_least))
         return wrong(r, "has a { without a number");
@@ -187,12 +189,14 @@ static bool read_bounds(struct reader *r, uint32_t *ret_least, uint32_t *ret_mos
     }
     if (r->p == r->end || *r->p++ != '}')
         return wrong(r, "has a { that is not closed");
-    if (*ret_least > REPEAT || (!*ret_endless && (*ret_most > REPEAT || *ret_most < *ret_least || *ret_most == 0)))
+    if (*ret_least > REPEAT ||
+        (!*ret_endless && (*ret_most > REPEAT || *ret_most < *ret_least || *ret_most == 0)))
         return wrong(r, "has bounds in { } that are none, or above 64");
     return true;
 }
 
-static bool read_repeat(struct reader *r, uint32_t *ret_least, uint32_t *ret_most, bool *ret_endless, bool *ret_any)
+static bool read_repeat(
+    struct reader *r, uint32_t *ret_least, uint32_t *ret_most, bool *ret_endless, bool *ret_any)
 {
     char c = r->p < r->end ? *r->p : 0;
 
@@ -249,7 +253,8 @@ static bool read_repeated(struct reader *r, struct part *ret)
         whole = i ? behind(r, &whole, &atom) : atom;
     }
     *ret = whole;
-    return !(r->p < r->end && strchr("*+?{", *r->p)) || wrong(r, "has two repeats behind each other");
+    return !(r->p < r->end && strchr("*+?{", *r->p)) ||
+           wrong(r, "has two repeats behind each other");
 }
 
 /* ---- sequences and choices ---- */
@@ -285,7 +290,8 @@ static bool read_choice(struct reader *r, struct part *ret)
     return true;
 }
 
-bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, struct shape *ret, const char **ret_why)
+bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, struct shape *ret,
+    const char **ret_why)
 {
     struct reader r = {.p = text, .end = text + n};
     struct part whole = nothing();
@@ -313,7 +319,8 @@ bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, st
 /* ---- matching ---- */
 
 /* Finds the places of `at` that take c. Returns false when there is none. */
-static bool step(const struct shape *s, const struct positions *at, unsigned char c, struct positions *ret)
+static bool step(
+    const struct shape *s, const struct positions *at, unsigned char c, struct positions *ret)
 {
     uint64_t any = 0;
 

@@ -1,8 +1,9 @@
-/* carrier_shape.h - POSIX extended regular expressions over short texts of ASCII, compiled once and matched in linear time.
+/* carrier_shape.h - POSIX extended regular expressions over short texts of ASCII, compiled once
+ * and matched in linear time.
  *
- * For the shapes of tracking numbers, which come from data files and from settings of organizations. Taken: characters, [sets] with
- * ranges, ( ), |, * + ? {n} {n,} {n,m}. A pattern always means the whole text. Leaves check digits to carrier_checks.c.
- */
+ * For the shapes of tracking numbers, which come from data files and from settings of
+ * organizations. Taken: characters, [sets] with ranges, ( ), |, * + ? {n} {n,} {n,m}. A pattern
+ * always means the whole text. Leaves check digits to carrier_checks.c. */
 #ifndef SHAPE_H
 #define SHAPE_H
 
@@ -25,11 +26,13 @@ struct shape {
     bool nothing; /* takes the empty text */
 };
 
-typedef void *shape_alloc(void *arg, size_t bytes); /* zeroed memory that lives as long as the shape; never NULL */
+/* Allocates zeroed memory that lives as long as the shape; never returns NULL. */
+typedef void *shape_alloc(void *arg, size_t bytes);
 
 /* Compiles a pattern: n bytes of text, at most PATTERN_TEXT. Returns false when it is wrong;
  * *ret_why says what, in words for who wrote the pattern. */
-bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, struct shape *ret, const char **ret_why);
+bool shape_compile(const char *text, size_t n, shape_alloc *alloc, void *arg, struct shape *ret,
+    const char **ret_why);
 bool shape_match(const struct shape *shape, const char *subject, size_t n);
 
 #endif

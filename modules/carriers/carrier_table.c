@@ -1,7 +1,7 @@
-/* carrier_table.c - reads carriers as data: schemas/carriers.json, an operator's file, settings.providers.custom of an organization.
+/* carrier_table.c - reads carriers as data: schemas/carriers.json, an operator's file,
+ * settings.providers.custom of an organization.
  *
- * Every wrong member is told with its place; nothing of a table with a problem is used.
- */
+ * Every wrong member is told with its place; nothing of a table with a problem is used. */
 #include "carriers.h"
 
 struct table carriers_table;
@@ -17,7 +17,8 @@ void *memory_alloc(void *memory, size_t bytes)
 {
     struct memory *m = memory;
 
-    return m->self ? W->mem->plugin_alloc(m->self, bytes ? bytes : 1) : W->mem->alloc(m->req, bytes ? bytes : 1);
+    return m->self ? W->mem->plugin_alloc(m->self, bytes ? bytes : 1)
+                   : W->mem->alloc(m->req, bytes ? bytes : 1);
 }
 
 /* ---- members ---- */
@@ -48,7 +49,8 @@ static wharf_str keep(struct reading *r, wharf_str s)
 }
 
 /* Reads a text; absent or null: empty. */
-static bool read_text(struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
+static bool read_text(
+    struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
 {
     const wharf_json *v = W->json->get(object, key);
     wharf_str s;
@@ -62,9 +64,11 @@ static bool read_text(struct reading *r, const wharf_json *object, const char *b
     return true;
 }
 
-static bool need_text(struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
+static bool need_text(
+    struct reading *r, const wharf_json *object, const char *base, const char *key, wharf_str *ret)
 {
-    return read_text(r, object, base, key, ret) && (ret->n || wrong(r, member_path(r, base, key), "must be given"));
+    return read_text(r, object, base, key, ret) &&
+           (ret->n || wrong(r, member_path(r, base, key), "must be given"));
 }
 
 static bool read_int(struct reading *r, const wharf_json *v, const char *path, int *ret)
@@ -77,15 +81,16 @@ static bool read_int(struct reading *r, const wharf_json *v, const char *path, i
     return true;
 }
 
-static bool read_slice(struct reading *r, const wharf_json *object, const char *base, struct slice *ret)
+static bool read_slice(
+    struct reading *r, const wharf_json *object, const char *base, struct slice *ret)
 {
     return read_int(r, W->json->get(object, "from"), member_path(r, base, "from"), &ret->from) &&
            read_int(r, W->json->get(object, "to"), member_path(r, base, "to"), &ret->to);
 }
 
 /* Reads [from, to]; absent: *ret_there is false. */
-static bool read_pair(
-    struct reading *r, const wharf_json *object, const char *base, const char *key, bool *ret_there, struct slice *ret)
+static bool read_pair(struct reading *r, const wharf_json *object, const char *base,
+    const char *key, bool *ret_there, struct slice *ret)
 {
     const wharf_json *v = W->json->get(object, key);
     const char *path = member_path(r, base, key);
@@ -95,7 +100,8 @@ static bool read_pair(
         return true;
     if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) != 2)
         return wrong(r, path, "must be a pair: [from, to]");
-    return read_int(r, W->json->at(v, 0), path, &ret->from) && read_int(r, W->json->at(v, 1), path, &ret->to);
+    return read_int(r, W->json->at(v, 0), path, &ret->from) &&
+           read_int(r, W->json->at(v, 1), path, &ret->to);
 }
 
 /* ---- names ---- */
@@ -111,8 +117,8 @@ static const struct names *find_names(const struct table *t, wharf_str id)
     return NULL;
 }
 
-static bool need_names(
-    struct reading *r, const wharf_json *object, const char *base, bool needed, const struct names **ret)
+static bool need_names(struct reading *r, const wharf_json *object, const char *base, bool needed,
+    const struct names **ret)
 {
     wharf_str id;
 
@@ -137,7 +143,8 @@ static bool read_names(struct reading *r, const wharf_json *all)
         one->id = keep(r, W->json->key(m));
         one->codes = memory_alloc(r->m, k * sizeof(wharf_str));
         one->texts = memory_alloc(r->m, k * sizeof(wharf_str));
-        for (const wharf_json *e = k ? W->json->at(m, 0) : NULL; e; e = W->json->next(e), one->n++) {
+        for (const wharf_json *e = k ? W->json->at(m, 0) : NULL; e;
+             e = W->json->next(e), one->n++) {
             wharf_str s;
 
             if (!W->json->text(e, &s))
@@ -151,7 +158,8 @@ static bool read_names(struct reading *r, const wharf_json *all)
 
 /* ---- formats ---- */
 
-static bool read_check(struct reading *r, const wharf_json *format, const char *base, struct format *f)
+static bool read_check(
+    struct reading *r, const wharf_json *format, const char *base, struct format *f)
 {
     const wharf_json *check = W->json->get(format, "check"), *params;
     const char *path = member_path(r, base, "check");
@@ -164,21 +172,25 @@ static bool read_check(struct reading *r, const wharf_json *format, const char *
     params = W->json->get(check, "params");
     if (!need_text(r, check, path, "name", &name) || !read_slice(r, check, path, &f->serial) ||
         !read_int(r, W->json->get(check, "pos"), member_path(r, path, "pos"), &f->position) ||
-        !read_text(r, check, path, "prepend", &f->prepend) || !read_text(r, check, path, "unless", &f->unless))
+        !read_text(r, check, path, "prepend", &f->prepend) ||
+        !read_text(r, check, path, "unless", &f->unless))
         return false;
     f->check.name = check_find(name.p, name.n);
     if (f->check.name == CHECK_NONE)
-        return wrong(r, member_path(r, path, "name"), "must be mod10, luhn, mod7, w11, s10 or mod37_36");
+        return wrong(
+            r, member_path(r, path, "name"), "must be mod10, luhn, mod7, w11, s10 or mod37_36");
     if (params && (W->json->type(params) != WHARF_J_ARRAY || W->json->count(params) > CHECK_PARAMS))
         return wrong(r, member_path(r, path, "params"), "must be an array of at most 16 numbers");
     for (const wharf_json *p = params ? W->json->at(params, 0) : NULL; p; p = W->json->next(p)) {
         if (!read_int(r, p, member_path(r, path, "params"), &f->check.params[f->check.n_params++]))
             return false;
     }
-    if (f->serial.to > 0 && (f->serial.to <= f->serial.from ||
-                                !check_fits(&f->check, (size_t)(f->serial.to - f->serial.from) + f->prepend.n)))
+    if (f->serial.to > 0 &&
+        (f->serial.to <= f->serial.from ||
+            !check_fits(&f->check, (size_t)(f->serial.to - f->serial.from) + f->prepend.n)))
         return wrong(r, path, "must have the params that the check needs for its serial");
-    return f->prepend.n <= NUMBER_MAX / 4 || wrong(r, path, "must not prepend more than 16 characters");
+    return f->prepend.n <= NUMBER_MAX / 4 ||
+           wrong(r, path, "must not prepend more than 16 characters");
 }
 
 static bool read_part(struct reading *r, const wharf_json *json, const char *base, struct part *p)
@@ -199,7 +211,8 @@ static bool read_part(struct reading *r, const wharf_json *json, const char *bas
     return read_int(r, W->json->get(json, "at"), member_path(r, base, "at"), &p->look);
 }
 
-static bool read_parts(struct reading *r, const wharf_json *format, const char *base, struct format *f)
+static bool read_parts(
+    struct reading *r, const wharf_json *format, const char *base, struct format *f)
 {
     const wharf_json *list = W->json->get(format, "parts");
 
@@ -208,14 +221,16 @@ static bool read_parts(struct reading *r, const wharf_json *format, const char *
     if (W->json->type(list) != WHARF_J_ARRAY || W->json->count(list) > PARTS_MAX)
         return wrong(r, member_path(r, base, "parts"), "must be an array of at most 12 parts");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
-        if (!read_part(r, e, W->mem->format(r->m->req, "%s.parts.%zu", base, f->n_parts).p, &f->parts[f->n_parts]))
+        if (!read_part(r, e, W->mem->format(r->m->req, "%s.parts.%zu", base, f->n_parts).p,
+                &f->parts[f->n_parts]))
             return false;
         f->n_parts++;
     }
     return true;
 }
 
-static bool read_routing(struct reading *r, const wharf_json *json, const char *path, struct routing *ret)
+static bool read_routing(
+    struct reading *r, const wharf_json *json, const char *path, struct routing *ret)
 {
     const wharf_json *lengths = W->json->get(json, "lengths");
     int i = 0;
@@ -233,11 +248,14 @@ static bool read_routing(struct reading *r, const wharf_json *json, const char *
     return true;
 }
 
-static bool read_lists(struct reading *r, const wharf_json *format, const char *base, struct format *f)
+static bool read_lists(
+    struct reading *r, const wharf_json *format, const char *base, struct format *f)
 {
-    const wharf_json *routing = W->json->get(format, "routing"), *by = W->json->get(format, "suppressed_by");
+    const wharf_json *routing = W->json->get(format, "routing"),
+                     *by = W->json->get(format, "suppressed_by");
 
-    if ((routing && W->json->count(routing) > ROUTINGS_MAX) || (by && W->json->count(by) > SUPPRESSORS_MAX))
+    if ((routing && W->json->count(routing) > ROUTINGS_MAX) ||
+        (by && W->json->count(by) > SUPPRESSORS_MAX))
         return wrong(r, base, "has too many members in routing or suppressed_by");
     for (const wharf_json *e = routing ? W->json->at(routing, 0) : NULL; e; e = W->json->next(e)) {
         if (!read_routing(r, e, member_path(r, base, "routing"), &f->routings[f->n_routings++]))
@@ -253,7 +271,8 @@ static bool read_lists(struct reading *r, const wharf_json *format, const char *
     return true;
 }
 
-static bool read_confidence(struct reading *r, const wharf_json *json, const char *base, struct format *f)
+static bool read_confidence(
+    struct reading *r, const wharf_json *json, const char *base, struct format *f)
 {
     static const char *const words[] = {"high", "medium", "low"};
     wharf_str s;
@@ -270,25 +289,27 @@ static bool read_confidence(struct reading *r, const wharf_json *json, const cha
     return s.n == 0 || wrong(r, member_path(r, base, "confidence"), "must be high, medium or low");
 }
 
-static bool read_service(struct reading *r, const wharf_json *json, const char *base, struct format *f)
+static bool read_service(
+    struct reading *r, const wharf_json *json, const char *base, struct format *f)
 {
     const wharf_json *service = W->json->get(json, "service");
     const char *path = member_path(r, base, "service");
 
     f->has_service = service != NULL;
-    return !service ||
-           (read_slice(r, service, path, &f->service) && need_names(r, service, path, true, &f->service_names));
+    return !service || (read_slice(r, service, path, &f->service) &&
+                           need_names(r, service, path, true, &f->service_names));
 }
 
-static bool read_format(
-    struct reading *r, const wharf_json *json, const char *base, wharf_str provider, struct format *f)
+static bool read_format(struct reading *r, const wharf_json *json, const char *base,
+    wharf_str provider, struct format *f)
 {
     const char *why;
 
     *f = (struct format){.provider = provider};
     if (W->json->type(json) != WHARF_J_OBJECT)
         return wrong(r, base, "must be an object");
-    if (!need_text(r, json, base, "id", &f->id) || !need_text(r, json, base, "pattern", &f->pattern))
+    if (!need_text(r, json, base, "id", &f->id) ||
+        !need_text(r, json, base, "pattern", &f->pattern))
         return false;
     if (!provider.n && !read_text(r, json, base, "provider", &f->provider))
         return false;
@@ -296,8 +317,9 @@ static bool read_format(
         return wrong(r, member_path(r, base, "pattern"), why);
     if (f->shape.nothing)
         return wrong(r, member_path(r, base, "pattern"), "must not match the empty text");
-    if (!read_check(r, json, base, f) || !read_confidence(r, json, base, f) || !read_parts(r, json, base, f) ||
-        !read_lists(r, json, base, f) || !read_service(r, json, base, f))
+    if (!read_check(r, json, base, f) || !read_confidence(r, json, base, f) ||
+        !read_parts(r, json, base, f) || !read_lists(r, json, base, f) ||
+        !read_service(r, json, base, f))
         return false;
     if (!read_pair(r, json, base, "number", &f->has_number, &f->number) ||
         !read_pair(r, json, base, "country", &f->has_country, &f->country))
@@ -310,7 +332,8 @@ static bool read_format(
 
 /* ---- providers, countries ---- */
 
-static bool read_provider(struct reading *r, const wharf_json *json, const char *base, struct provider *p)
+static bool read_provider(
+    struct reading *r, const wharf_json *json, const char *base, struct provider *p)
 {
     const wharf_json *marketplace;
 
@@ -320,7 +343,8 @@ static bool read_provider(struct reading *r, const wharf_json *json, const char 
     if (marketplace && !W->json->truth(marketplace, &p->marketplace))
         return wrong(r, member_path(r, base, "marketplace"), "must be true or false");
     return need_text(r, json, base, "id", &p->id) && need_text(r, json, base, "name", &p->name) &&
-           read_text(r, json, base, "country_code", &p->country_code) && read_text(r, json, base, "url", &p->url) &&
+           read_text(r, json, base, "country_code", &p->country_code) &&
+           read_text(r, json, base, "url", &p->url) &&
            read_text(r, json, base, "support_url", &p->support_url) &&
            read_text(r, json, base, "support_phone", &p->support_phone) &&
            read_text(r, json, base, "support_email", &p->support_email) &&
@@ -335,14 +359,15 @@ static bool read_list(struct reading *r, const wharf_json *list, const char *pat
 
 static bool read_countries(struct reading *r, const wharf_json *all)
 {
-    r->t->countries = memory_alloc(r->m, (all ? W->json->count(all) : 0) * sizeof(*r->t->countries));
+    r->t->countries = memory_alloc(
+        r->m, (all ? W->json->count(all) : 0) * sizeof(*r->t->countries));
     for (const wharf_json *m = all ? W->json->at(all, 0) : NULL; m; m = W->json->next(m)) {
         struct country *c = &r->t->countries[r->t->n_countries++];
         wharf_str id;
 
         if (W->json->key(m).n != 2 || !W->json->text(m, &id) || !table_provider(r->t, id))
-            return wrong(
-                r, member_path(r, "countries", W->json->key(m).p), "must be two letters and the id of a provider");
+            return wrong(r, member_path(r, "countries", W->json->key(m).p),
+                "must be two letters and the id of a provider");
         memcpy(c->code, W->json->key(m).p, 2);
         c->provider = keep(r, id);
     }
@@ -358,35 +383,41 @@ static bool finish(struct reading *r, bool ok, const char **ret_path, const char
 
 static bool read_all(struct reading *r, const wharf_json *json)
 {
-    const wharf_json *providers = W->json->get(json, "providers"), *formats = W->json->get(json, "formats");
+    const wharf_json *providers = W->json->get(json, "providers"),
+                     *formats = W->json->get(json, "formats");
     size_t n_providers, n_formats;
 
     if (W->json->type(json) != WHARF_J_OBJECT)
         return wrong(r, "", "must be an object");
     if (!read_text(r, json, "", "fallback_url", &r->t->fallback_url) ||
-        !read_list(r, providers, "providers", &n_providers) || !read_list(r, formats, "formats", &n_formats) ||
+        !read_list(r, providers, "providers", &n_providers) ||
+        !read_list(r, formats, "formats", &n_formats) ||
         !read_names(r, W->json->get(json, "names")))
         return false;
     r->t->providers = memory_alloc(r->m, n_providers * sizeof(*r->t->providers));
-    for (const wharf_json *e = n_providers ? W->json->at(providers, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = n_providers ? W->json->at(providers, 0) : NULL; e;
+         e = W->json->next(e)) {
         size_t i = r->t->n_providers++;
 
-        if (!read_provider(r, e, W->mem->format(r->m->req, "providers.%zu", i).p, &r->t->providers[i]))
+        if (!read_provider(
+                r, e, W->mem->format(r->m->req, "providers.%zu", i).p, &r->t->providers[i]))
             return false;
     }
     r->t->formats = memory_alloc(r->m, n_formats * sizeof(*r->t->formats));
-    for (const wharf_json *e = n_formats ? W->json->at(formats, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = n_formats ? W->json->at(formats, 0) : NULL; e;
+         e = W->json->next(e)) {
         size_t i = r->t->n_formats;
 
-        if (!read_format(r, e, W->mem->format(r->m->req, "formats.%zu", i).p, WHARF_S(""), &r->t->formats[i]))
+        if (!read_format(r, e, W->mem->format(r->m->req, "formats.%zu", i).p, WHARF_S(""),
+                &r->t->formats[i]))
             return false;
         r->t->n_formats++;
     }
     return read_countries(r, W->json->get(json, "countries"));
 }
 
-bool table_read(struct memory *m, const wharf_json *json, const struct table *below, struct table *ret,
-    const char **ret_path, const char **ret_problem)
+bool table_read(struct memory *m, const wharf_json *json, const struct table *below,
+    struct table *ret, const char **ret_path, const char **ret_problem)
 {
     struct reading r = {.m = m, .t = ret};
 
@@ -405,15 +436,16 @@ static bool read_custom(struct reading *r, const wharf_json *json, size_t i)
     for (const wharf_json *e = formats ? W->json->at(formats, 0) : NULL; e; e = W->json->next(e)) {
         size_t k = r->t->n_formats;
 
-        if (!read_format(r, e, W->mem->format(r->m->req, "%s.formats", base).p, p->id, &r->t->formats[k]))
+        if (!read_format(
+                r, e, W->mem->format(r->m->req, "%s.formats", base).p, p->id, &r->t->formats[k]))
             return false;
         r->t->n_formats++;
     }
     return true;
 }
 
-bool table_read_custom(struct memory *m, const wharf_json *custom, const struct table *below, struct table *ret,
-    const char **ret_path, const char **ret_problem)
+bool table_read_custom(struct memory *m, const wharf_json *custom, const struct table *below,
+    struct table *ret, const char **ret_path, const char **ret_problem)
 {
     struct reading r = {.m = m, .t = ret};
     size_t n = W->json->count(custom), n_formats = 0, i = 0;
@@ -424,7 +456,8 @@ bool table_read_custom(struct memory *m, const wharf_json *custom, const struct 
         n_formats += W->json->get(e, "formats") ? W->json->count(W->json->get(e, "formats")) : 0;
     ret->providers = memory_alloc(m, n * sizeof(*ret->providers));
     ret->formats = memory_alloc(m, n_formats * sizeof(*ret->formats));
-    for (const wharf_json *e = n ? W->json->at(custom, 0) : NULL; e && ok; e = W->json->next(e), i++)
+    for (const wharf_json *e = n ? W->json->at(custom, 0) : NULL; e && ok;
+         e = W->json->next(e), i++)
         ok = read_custom(&r, e, i);
     return finish(&r, ok, ret_path, ret_problem);
 }

@@ -1,4 +1,5 @@
-/* carriers.c - the module carriers: what it declares, and its tables at start (docs/spec/03-shipments-and-trackers.md sections 8 to 11). */
+/* carriers.c - the module carriers: what it declares, and its tables at start
+ * (docs/spec/03-shipments-and-trackers.md sections 8 to 11). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,25 +15,24 @@ static struct table operators_table; /* of the operator's file */
 
 #define PROVIDER "{\"type\": \"object\", \"required\": [\"id\", \"name\", \"country_code\"]}"
 static const char detect_doc[] =
-    "{\"summary\": \"Whose tracking numbers are these\", \"tag\": \"Providers\", \"location\": \"none\", \"status\": "
-    "200,"
-    " \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"tracking_number\", "
-    "\"normalized\","
-    " \"summary\", \"provider_id\", \"reason\", \"tracking_url\", \"candidates\"], \"properties\": {"
-    "\"tracking_number\": {\"type\": \"string\"}, \"normalized\": {\"type\": [\"string\", \"null\"]},"
-    " \"summary\": {\"type\": \"string\", \"enum\": [\"external\", \"ambiguous\", \"unknown\"]},"
-    " \"provider_id\": {\"type\": [\"string\", \"null\"]}, \"reason\": {\"type\": [\"string\", \"null\"]},"
-    " \"tracking_url\": {\"type\": [\"string\", \"null\"]}, \"candidates\": {\"type\": \"array\", \"items\": "
-    "{\"type\": "
+    "{\"summary\": \"Whose tracking numbers are these\", \"tag\": \"Providers\", \"location\": "
+    "\"none\", \"status\": 200, \"response\": {\"type\": \"array\", \"items\": {\"type\": "
+    "\"object\", \"required\": [\"tracking_number\", \"normalized\", \"summary\", \"provider_id\", "
+    "\"reason\", \"tracking_url\", \"candidates\"], \"properties\": {\"tracking_number\": "
+    "{\"type\": \"string\"}, \"normalized\": {\"type\": [\"string\", "
+    "\"null\"]}, \"summary\": {\"type\": \"string\", \"enum\": [\"external\", \"ambiguous\", "
+    "\"unknown\"]}, \"provider_id\": {\"type\": [\"string\", \"null\"]}, \"reason\": {\"type\": "
+    "[\"string\", \"null\"]}, \"tracking_url\": {\"type\": [\"string\", \"null\"]}, "
+    "\"candidates\": {\"type\": "
+    "\"array\", \"items\": {\"type\": "
     "\"object\","
-    " \"required\": [\"provider\", \"format\", \"confidence\", \"checksum\", \"tracking_number\", \"tracking_url\", "
-    "\"service\","
-    " \"parts\"]}}}}}}";
+    " \"required\": [\"provider\", \"format\", \"confidence\", \"checksum\", \"tracking_number\", "
+    "\"tracking_url\", \"service\", \"parts\"]}}}}}}";
 static const char list_doc[] =
-    "{\"summary\": \"List providers\", \"tag\": \"Providers\", \"location\": \"none\", \"response\": {\"type\": "
-    "\"array\","
-    " \"items\": {\"type\": \"object\", \"required\": [\"id\", \"name\", \"url\", \"formats\"], \"properties\": {"
-    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"url\": {\"type\": [\"string\", \"null\"]},"
+    "{\"summary\": \"List providers\", \"tag\": \"Providers\", \"location\": \"none\", "
+    "\"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"id\", "
+    "\"name\", \"url\", \"formats\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"name\": "
+    "{\"type\": \"string\"}, \"url\": {\"type\": [\"string\", \"null\"]},"
     " \"formats\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
 
 /* ---- settings of organizations: refused when they are written, not when they are used ---- */
@@ -46,7 +46,8 @@ static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *n
     const char *path, *problem;
     struct table t;
 
-    if (!custom || W->json->type(custom) != WHARF_J_ARRAY || W->json->count(custom) > CUSTOM_PROVIDERS ||
+    if (!custom || W->json->type(custom) != WHARF_J_ARRAY ||
+        W->json->count(custom) > CUSTOM_PROVIDERS ||
         table_read_custom(&m, custom, &carriers_table, &t, &path, &problem))
         return WHARF_OK;
     path = W->mem->format(req, "settings.providers.custom.%s", path).p;
@@ -55,13 +56,17 @@ static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *n
 
 /* ---- start ---- */
 
-static wharf_status tell(wharf_plugin *self, wharf_req *req, const char *file, const char *path, const char *problem)
+static wharf_status tell(
+    wharf_plugin *self, wharf_req *req, const char *file, const char *path, const char *problem)
 {
-    W->log->write(self, req, WHARF_LOG_ERROR, "carriers.file", "file=%s at=%s problem=\"%s\"", file, path, problem);
-    return W->err->fail(req, "validation.failed", NULL, "%s%s%s %s", file, *path ? ": " : "", path, problem);
+    W->log->write(self, req, WHARF_LOG_ERROR, "carriers.file", "file=%s at=%s problem=\"%s\"", file,
+        path, problem);
+    return W->err->fail(
+        req, "validation.failed", NULL, "%s%s%s %s", file, *path ? ": " : "", path, problem);
 }
 
-static wharf_status read_file(wharf_req *req, const char *name, wharf_str *ret, const char **ret_problem)
+static wharf_status read_file(
+    wharf_req *req, const char *name, wharf_str *ret, const char **ret_problem)
 {
     FILE *f = fopen(name, "re");
     char *text;
@@ -117,15 +122,19 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
         return tell(self, req, "schemas/carriers.json", path, problem);
     if (carriers_config && carriers_config->text(self, "tracking_prefix", &prefix)) {
         if (!good_prefix(prefix))
-            return tell(self, req, "configuration", "carriers.tracking_prefix", "must have 2 to 16 of 0-9 and A-Z");
+            return tell(self, req, "configuration", "carriers.tracking_prefix",
+                "must have 2 to 16 of 0-9 and A-Z");
         carriers_prefix = prefix;
     }
-    return carriers_config && carriers_config->text(self, "file", &file) ? read_operators(self, req, file) : WHARF_OK;
+    return carriers_config && carriers_config->text(self, "file", &file)
+               ? read_operators(self, req, file)
+               : WHARF_OK;
 }
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const wharf_hooks organization = {.head = WHARF_HEAD(wharf_hooks), .normalize = settings_normalize};
+    static const wharf_hooks organization = {
+        .head = WHARF_HEAD(wharf_hooks), .normalize = settings_normalize};
     const wharf_route detect = {.head = WHARF_HEAD(wharf_route),
         .method = "POST",
         .path = "/v1/utils/providers/detect",
@@ -150,8 +159,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     W = host;
     return &desc;

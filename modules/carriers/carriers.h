@@ -18,7 +18,13 @@ extern const wharf_carriers_detect_api detect_service;
 
 /* ---- the table: providers, formats, names (carrier_table.c) ---- */
 
-enum { PARTS_MAX = 12, ROUTINGS_MAX = 4, LENGTHS_MAX = 8, SUPPRESSORS_MAX = 8, CUSTOM_PROVIDERS = 50 };
+enum {
+    PARTS_MAX = 12,
+    ROUTINGS_MAX = 4,
+    LENGTHS_MAX = 8,
+    SUPPRESSORS_MAX = 8,
+    CUSTOM_PROVIDERS = 50
+};
 enum confidence { CONFIDENCE_HIGH, CONFIDENCE_MEDIUM, CONFIDENCE_LOW };
 
 struct provider {
@@ -61,7 +67,8 @@ struct format {
     struct check check;
     struct slice serial;
     int position; /* of the check character */
-    wharf_str prepend, unless; /* what stands before the serial, unless it begins with that already */
+    /* what stands before the serial, unless it begins with that already */
+    wharf_str prepend, unless;
     bool has_number, has_country, has_service;
     struct slice number, country, service;
     const struct names *service_names;
@@ -98,13 +105,14 @@ struct memory {
 };
 void *memory_alloc(void *memory, size_t bytes);
 
-/* Reads a table in the form of schemas/carriers.json. below: where names and providers are looked up as well. False: *ret_problem says
- * what is wrong and *ret_path where ("formats.3.pattern"). */
-bool table_read(struct memory *m, const wharf_json *json, const struct table *below, struct table *ret,
-    const char **ret_path, const char **ret_problem);
+/* Reads a table in the form of schemas/carriers.json. below: where names and providers are
+ * looked up as well. False: *ret_problem says what is wrong and *ret_path where
+ * ("formats.3.pattern"). */
+bool table_read(struct memory *m, const wharf_json *json, const struct table *below,
+    struct table *ret, const char **ret_path, const char **ret_problem);
 /* Reads the same of settings.providers.custom: an array of providers with their formats inside. */
-bool table_read_custom(struct memory *m, const wharf_json *custom, const struct table *below, struct table *ret,
-    const char **ret_path, const char **ret_problem);
+bool table_read_custom(struct memory *m, const wharf_json *custom, const struct table *below,
+    struct table *ret, const char **ret_path, const char **ret_problem);
 const struct provider *table_provider(const struct table *t, wharf_str id);
 const struct country *table_country(const struct table *t, const char code[2]);
 wharf_str table_fallback(const struct table *t);
@@ -135,7 +143,8 @@ struct candidate {
 };
 
 struct detected {
-    char normalized[NUMBER_MAX * 4 + 1]; /* as shown; of what is too long nothing but the first part */
+    /* as shown; of what is too long nothing but the first part */
+    char normalized[NUMBER_MAX * 4 + 1];
     size_t n;
     char text[NUMBER_MAX + 1]; /* what the candidates' places count in */
     size_t text_n;
@@ -146,15 +155,16 @@ struct detected {
 
 /* Detects what a number is. allowed: ids of providers that are considered, or NULL. It is pure: no
  * request, no allocation. */
-void detect_number(
-    const struct table *t, wharf_str number, const wharf_str *allowed, size_t n_allowed, struct detected *ret);
+void detect_number(const struct table *t, wharf_str number, const wharf_str *allowed,
+    size_t n_allowed, struct detected *ret);
 bool detect_is_internal(const char *text, size_t n, wharf_str *ret_code);
 
 /* ---- answers (carrier_answer.c) ---- */
 
-void answer_candidates(
-    wharf_req *req, wharf_out *out, const char *key, const struct table *t, const struct detected *d);
-wharf_str answer_url(wharf_req *req, const struct table *t, const struct provider *p, wharf_str number);
+void answer_candidates(wharf_req *req, wharf_out *out, const char *key, const struct table *t,
+    const struct detected *d);
+wharf_str answer_url(
+    wharf_req *req, const struct table *t, const struct provider *p, wharf_str number);
 wharf_handler providers_detect; /* POST /v1/utils/providers/detect */
 wharf_handler providers_list; /* GET /v1/providers */
 

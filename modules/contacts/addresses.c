@@ -1,10 +1,11 @@
-/* addresses.c - addresses that contacts are sent: read when they come in, remembered when their contacts are written, those of many in one
- * statement. Leaves to others: what an address is (locations.directory). */
+/* addresses.c - addresses that contacts are sent: read when they come in, remembered when their
+ * contacts are written, those of many in one statement. Leaves to others: what an address is
+ * (locations.directory). */
 #include "contacts.gen.h"
 #include "contacts.h"
 
-/* Of a thread: the country of the organization that its request is about, so that a thousand rows of a file ask once. A request is told by its one
- * reading of the clock. */
+/* Of a thread: the country of the organization that its request is about, so that a thousand
+ * rows of a file ask once. A request is told by its one reading of the clock. */
 struct asked {
     int64_t at_us;
     char organization[64], country[3];
@@ -22,7 +23,8 @@ static wharf_status country_of(wharf_req *req, wharf_str *ret)
     wharf_str organization = W->req->organization(req);
     wharf_status s;
 
-    if (a && a->at_us == W->req->now_us(req) && wharf_same(organization, wharf_z(a->organization))) {
+    if (a && a->at_us == W->req->now_us(req) &&
+        wharf_same(organization, wharf_z(a->organization))) {
         *ret = wharf_z(a->country);
         return WHARF_OK;
     }
@@ -36,8 +38,8 @@ static wharf_status country_of(wharf_req *req, wharf_str *ret)
     return s;
 }
 
-wharf_status contact_address(
-    wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, const wharf_json **ret)
+wharf_status contact_address(wharf_req *req, const wharf_json *input, wharf_str line2,
+    const char *path, const wharf_json **ret)
 {
     wharf_str whole, country, text;
     wharf_status s = country_of(req, &country);
@@ -59,8 +61,9 @@ static bool is_value(const wharf_json *v)
 
 wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec)
 {
-    static const char *const members[] = {"id", "hash", "line1", "line2", "city", "state", "state_code", "postal_code",
-        "country", "country_code", "formatted_address", "textarea", "coordinates", "timezone", "verified"};
+    static const char *const members[] = {"id", "hash", "line1", "line2", "city", "state",
+        "state_code", "postal_code", "country", "country_code", "formatted_address", "textarea",
+        "coordinates", "timezone", "verified"};
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES), *whole;
     wharf_out *out = W->json->writer(req);
     wharf_status s;

@@ -40,9 +40,11 @@ static const double boosts[CHANNELS] = {[BY_BUSINESS] = 0.35,
     [BY_PHONE] = 0.90,
     [BY_EMAIL] = 0.90,
     [BY_HISTORY] = 0.40};
-static const double alone[CHANNELS] = {[BY_BUSINESS] = 0.80, [BY_ADDRESS] = 0.50, [BY_PHONE] = 0.85, [BY_EMAIL] = 0.90};
+static const double alone[CHANNELS] = {
+    [BY_BUSINESS] = 0.80, [BY_ADDRESS] = 0.50, [BY_PHONE] = 0.85, [BY_EMAIL] = 0.90};
 
-static const double OTHER_UNIT = 0.97, NAME_OF_BUSINESS = 0.95, WEAK_NAME = 0.5, EXACT_FROM = 0.99, FUZZY_FROM = 0.6;
+static const double OTHER_UNIT = 0.97, NAME_OF_BUSINESS = 0.95, WEAK_NAME = 0.5, EXACT_FROM = 0.99,
+                    FUZZY_FROM = 0.6;
 
 size_t last_digits(wharf_str s, char *out, size_t room)
 {
@@ -106,8 +108,8 @@ struct best_name {
     bool other;
 };
 
-static void compare_name(
-    const struct label *l, wharf_str text, bool other, struct channels *c, struct best_name *best, struct cleaned *room)
+static void compare_name(const struct label *l, wharf_str text, bool other, struct channels *c,
+    struct best_name *best, struct cleaned *room)
 {
     wharf_str name = contacts_forms->search_form(l->req, text, ",#/");
     bool titled = l->name.name.n != l->uncleaned.name.n || l->name.name.generation;
@@ -119,7 +121,8 @@ static void compare_name(
     c->name_v3 = s.score > c->name_v3 ? s.score : c->name_v3;
     words = room->name.n;
     name_clean(name, l->ignore, l->n_ignore, 0, room);
-    if (titled || room->name.n != words || room->name.generation) /* else it is the same comparison */
+    if (titled || room->name.n != words ||
+        room->name.generation) /* else it is the same comparison */
         name_compare(&l->name.name, &room->name, l->fuzziness, &s);
     if (s.score > best->score.score)
         *best = (struct best_name){s, other};
@@ -128,8 +131,8 @@ static void compare_name(
 
 /* Compares with the contact's business: a label without a name, or with one that is nearly
  * nobody's, may name the contact so. */
-static void compare_business_name(
-    const struct label *l, wharf_str text, struct channels *c, struct best_name *best, struct name *room)
+static void compare_business_name(const struct label *l, wharf_str text, struct channels *c,
+    struct best_name *best, struct name *room)
 {
     double score;
 
@@ -139,7 +142,8 @@ static void compare_business_name(
     if (score <= c->score[BY_NAME])
         return;
     found(c, BY_NAME, score, text);
-    best->score = (struct name_score){.kind = score >= NAME_OF_BUSINESS ? MATCH_EXACT : MATCH_PARTIAL};
+    best->score = (struct name_score){
+        .kind = score >= NAME_OF_BUSINESS ? MATCH_EXACT : MATCH_PARTIAL};
 }
 
 static enum marker name_marker(const struct best_name *best)
@@ -152,7 +156,8 @@ static enum marker name_marker(const struct best_name *best)
         [MATCH_SWAPPED] = NAME_SWAPPED,
         [MATCH_EXACT] = NAME_EXACT};
 
-    return best->score.kind == MATCH_EXACT && best->other ? ALTERNATE_NAME_EXACT : of[best->score.kind];
+    return best->score.kind == MATCH_EXACT && best->other ? ALTERNATE_NAME_EXACT
+                                                          : of[best->score.kind];
 }
 
 static void compare_names(const struct label *l, const struct party *p, struct channels *c)
@@ -164,7 +169,8 @@ static void compare_names(const struct label *l, const struct party *p, struct c
 
     if (l->name.name.n) {
         compare_name(l, p->name, false, c, &best, room);
-        for (const wharf_json *m = p->other_names ? W->json->at(p->other_names, 0) : NULL; m; m = W->json->next(m)) {
+        for (const wharf_json *m = p->other_names ? W->json->at(p->other_names, 0) : NULL; m;
+             m = W->json->next(m)) {
             if (W->json->text(m, &s))
                 compare_name(l, s, true, c, &best, room);
         }
@@ -194,7 +200,8 @@ static void compare_business(const struct label *l, const struct party *p, struc
         if (own[i].n)
             found(c, BY_BUSINESS, business_compare(&l->business, other, l->fuzziness), own[i]);
     }
-    for (const wharf_json *m = l->business.n && p->groups ? W->json->at(p->groups, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = l->business.n && p->groups ? W->json->at(p->groups, 0) : NULL; m;
+         m = W->json->next(m)) {
         if (!W->json->text(m, &s))
             continue;
         business_clean(form(l->req, s), other);
@@ -246,8 +253,8 @@ struct place {
 /* Reads the place of an address. House numbers stand first or last. */
 static void read_place(wharf_req *req, const wharf_json *address, struct place *ret)
 {
-    wharf_str rest = form(req, part(address, "line1")), country = part(address, "country_code"), street = rest, word,
-              last = {"", 0};
+    wharf_str rest = form(req, part(address, "line1")), country = part(address, "country_code"),
+              street = rest, word, last = {"", 0};
     bool first = true;
 
     ret->number = (wharf_str){"", 0};
@@ -310,7 +317,8 @@ static void compare_addresses(const struct label *l, const struct party *p, stru
     struct place *mine = W->mem->alloc(l->req, sizeof(*mine));
 
     read_place(l->req, l->address, mine);
-    for (const wharf_json *m = p->addresses ? W->json->at(p->addresses, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = p->addresses ? W->json->at(p->addresses, 0) : NULL; m;
+         m = W->json->next(m)) {
         wharf_str unit = unit_of(l->req, part(m, "line2"));
 
         if (l->address)
@@ -335,14 +343,16 @@ static void compare_reach(const struct label *l, const struct party *p, struct c
 {
     wharf_str s;
 
-    for (const wharf_json *m = l->email.n && p->emails ? W->json->at(p->emails, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = l->email.n && p->emails ? W->json->at(p->emails, 0) : NULL; m;
+         m = W->json->next(m)) {
         if (W->json->text(m, &s))
             found(c, BY_EMAIL, equal_folded(s, l->email), s);
     }
     if (l->tail[0])
         compare_phone(l, p->phone, c);
-    for (const wharf_json *m = l->tail[0] && p->other_phones ? W->json->at(p->other_phones, 0) : NULL; m;
-         m = W->json->next(m)) {
+    for (const wharf_json *m = l->tail[0] && p->other_phones ? W->json->at(p->other_phones, 0)
+                                                             : NULL;
+         m; m = W->json->next(m)) {
         if (W->json->text(m, &s))
             compare_phone(l, s, c);
     }

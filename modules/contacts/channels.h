@@ -1,8 +1,8 @@
-/* channels.h - in what a label and a contact are alike, and what that comes to: the channels, markers and relevance of
- * docs/spec/06-inference.md sections 9.4 and 9.5.
+/* channels.h - in what a label and a contact are alike, and what that comes to: the channels,
+ * markers and relevance of docs/spec/06-inference.md sections 9.4 and 9.5.
  *
- * Scores depend on the two records only. Leaves to others: names (score.h), who is looked at (contact_match.c).
- */
+ * Scores depend on the two records only. Leaves to others: names (score.h), who is looked at
+ * (contact_match.c). */
 #ifndef CONTACTS_CHANNELS_H
 #define CONTACTS_CHANNELS_H
 
@@ -11,7 +11,16 @@
 
 enum { PHONE_TAIL = 9 };
 
-enum channel_kind { BY_NAME, BY_BUSINESS, BY_ADDRESS, BY_UNIT, BY_PHONE, BY_EMAIL, BY_HISTORY, CHANNELS };
+enum channel_kind {
+    BY_NAME,
+    BY_BUSINESS,
+    BY_ADDRESS,
+    BY_UNIT,
+    BY_PHONE,
+    BY_EMAIL,
+    BY_HISTORY,
+    CHANNELS
+};
 
 enum marker {
     EMAIL_EXACT,
@@ -39,7 +48,8 @@ enum marker {
 /* A label, read once for all contacts. */
 struct label {
     wharf_req *req;
-    struct cleaned name, uncleaned; /* uncleaned: with titles and suffixes, for the transitional score */
+    /* uncleaned: with titles and suffixes, for the transitional score */
+    struct cleaned name, uncleaned;
     struct name business;
     wharf_str email, unit;
     char tail[PHONE_TAIL + 1]; /* last digits of the phone; "" when there are too few */
@@ -52,7 +62,8 @@ struct label {
 /* A contact as it is compared. Lists and objects may be NULL. */
 struct party {
     wharf_str id, name, email, phone, business, company;
-    const wharf_json *other_names, *emails, *other_phones, *addresses, *groups; /* groups: their names */
+    /* groups: their names */
+    const wharf_json *other_names, *emails, *other_phones, *addresses, *groups;
     bool remembered, here; /* here: belongs to the label's location */
 };
 
@@ -60,7 +71,8 @@ struct channels {
     double score[CHANNELS]; /* 0 to 1 */
     bool told[CHANNELS]; /* there is something to compare in it */
     wharf_str value[CHANNELS]; /* of the contact, what it matched with */
-    double name_v3, coverage, matched[TOKENS_MAX]; /* coverage, matched: of the name that is most alike */
+    /* coverage, matched: of the name that is most alike */
+    double name_v3, coverage, matched[TOKENS_MAX];
     bool marked[MARKERS];
 };
 

@@ -1,5 +1,6 @@
-/* clean.c - from a text to the name in it: what stands before and after, turned round, left out. See score.h; steps as in
- * docs/spec/06-inference.md section 9.2. Each step is undone when nothing would be left. */
+/* clean.c - from a text to the name in it: what stands before and after, turned round, left out.
+ * See score.h; steps as in docs/spec/06-inference.md section 9.2. Each step is undone when
+ * nothing would be left. */
 #include <string.h>
 
 #include "score.h"
@@ -55,8 +56,8 @@ static void cut(struct words *s, size_t at, size_t n)
 
 /* ---- step 1: for whom ---- */
 
-static const char *const leading[][2] = {
-    {"deliver", "to"}, {"ship", "to"}, {"attn", NULL}, {"attention", NULL}, {"att", NULL}, {"to", NULL}};
+static const char *const leading[][2] = {{"deliver", "to"}, {"ship", "to"}, {"attn", NULL},
+    {"attention", NULL}, {"att", NULL}, {"to", NULL}};
 
 /* Counts the words of "c/o", "care of" at a place; 0: none. */
 static size_t care_of(const struct words *s, size_t i)
@@ -76,7 +77,8 @@ static size_t leading_words(const struct words *s)
     size_t n = care_of(s, 0);
 
     for (size_t i = 0; !n && i < sizeof(leading) / sizeof(leading[0]); i++) {
-        if (s->n && is(s->w[0], leading[i][0]) && (!leading[i][1] || (s->n > 1 && is(s->w[1], leading[i][1]))))
+        if (s->n && is(s->w[0], leading[i][0]) &&
+            (!leading[i][1] || (s->n > 1 && is(s->w[1], leading[i][1]))))
             n = leading[i][1] ? 2 : 1;
     }
     return n;
@@ -208,8 +210,8 @@ static void turn_round(struct words *s)
         }
     }
     right = s->n - at - 1;
-    if (commas == 1 && at >= 1 && at <= 3 && right >= 1 && right <= 3 && !all_of(s->w + at + 1, right, WORD_SUFFIX) &&
-        !any_of(s->w, s->n, WORD_LEGAL)) {
+    if (commas == 1 && at >= 1 && at <= 3 && right >= 1 && right <= 3 &&
+        !all_of(s->w + at + 1, right, WORD_SUFFIX) && !any_of(s->w, s->n, WORD_LEGAL)) {
         turned.n = s->n;
         memcpy(turned.w, s->w + at + 1, right * sizeof(*s->w));
         memcpy(turned.w + right, s->w, (at + 1) * sizeof(*s->w));
@@ -290,7 +292,8 @@ void business_clean(wharf_str search_form, struct name *ret)
     business_of(s.w, s.n, ret);
 }
 
-void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore, unsigned flags, struct cleaned *ret)
+void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore, unsigned flags,
+    struct cleaned *ret)
 {
     struct words s;
     int generation = 0;

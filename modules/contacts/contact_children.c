@@ -1,5 +1,6 @@
-/* contact_children.c - what is in a group (docs/spec/02-places-and-people.md section 6): GET /v1/groups/:id/children, and the service contacts.groups for
- * rows of other modules that are children. Which lists a group's own request may send is group_rules.c's. */
+/* contact_children.c - what is in a group (docs/spec/02-places-and-people.md section 6): GET
+ * /v1/groups/:id/children, and the service contacts.groups for rows of other modules that are
+ * children. Which lists a group's own request may send is group_rules.c's. */
 #include "contacts.gen.h"
 #include "contacts.h"
 #include "wharf/ext/contacts.h"
@@ -8,7 +9,8 @@ enum { PAGE = 100, PAGE_MAX = 1000 };
 
 /* ---- GET /v1/groups/:id/children ---- */
 
-static wharf_status put_page(wharf_req *req, const char *kind, const struct ids *ids, wharf_out *out)
+static wharf_status put_page(
+    wharf_req *req, const char *kind, const struct ids *ids, wharf_out *out)
 {
     const wharf_rec *rec;
 
@@ -27,9 +29,10 @@ static wharf_status put_page(wharf_req *req, const char *kind, const struct ids 
 
 wharf_status group_children(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "SELECT c.id FROM contacts.contact_group g, jsonb_array_elements_text(g.children) WITH ORDINALITY AS c(id, n)"
-        " WHERE g.organization_id = $1::text AND g.id = $2::text ORDER BY c.n OFFSET $3::bigint LIMIT $4::bigint";
+    static const char sql[] = "SELECT c.id FROM contacts.contact_group g, "
+                              "jsonb_array_elements_text(g.children) WITH ORDINALITY AS c(id, n)"
+                              " WHERE g.organization_id = $1::text AND g.id = $2::text ORDER BY "
+                              "c.n OFFSET $3::bigint LIMIT $4::bigint";
     wharf_str id = {"", 0}, kind = {"", 0};
     wharf_val args[4], v;
     const wharf_rows *rows;
@@ -64,18 +67,22 @@ wharf_status group_children(wharf_req *req, void *arg)
 
 /* ---- the groups of rows ---- */
 
-static wharf_status show(wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs)
+static wharf_status show(
+    wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
-        "SELECT c.id, jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name) ORDER BY lower(g.name), g.id)"
+        "SELECT c.id, jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name) ORDER BY "
+        "lower(g.name), g.id)"
         " FROM contacts.contact_group g, jsonb_array_elements_text(g.children) AS c(id)"
-        " WHERE g.organization_id = $1::text AND g.resource = $2::text AND g.deleted_at IS NULL AND c.id = ANY "
-        "($3::text[])"
-        " AND ($4::boolean OR g.location_id IS NULL OR g.location_id = ANY ($5::text[])) GROUP BY c.id";
+        " WHERE g.organization_id = $1::text AND g.resource = $2::text AND g.deleted_at IS NULL "
+        "AND c.id = ANY ($3::text[])"
+        " AND ($4::boolean OR g.location_id IS NULL OR g.location_id = ANY ($5::text[])) GROUP BY "
+        "c.id";
     const wharf_caller *who = contacts_keys->caller(req);
-    struct ids rows_of = {(wharf_str *)ids, n}, reached = {(wharf_str *)who->locations, who->n_locations};
-    wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_text(wharf_z(kind)), ids_array(req, &rows_of),
-        wharf_truth(who->all_locations), ids_array(req, &reached)};
+    struct ids rows_of = {(wharf_str *)ids, n},
+               reached = {(wharf_str *)who->locations, who->n_locations};
+    wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_text(wharf_z(kind)),
+        ids_array(req, &rows_of), wharf_truth(who->all_locations), ids_array(req, &reached)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
@@ -99,9 +106,12 @@ static wharf_status show(wharf_req *req, const char *kind, const wharf_str *ids,
 static wharf_status children(
     wharf_req *req, const char *kind, wharf_str group_id, const wharf_str **ret_ids, size_t *ret_n)
 {
-    static const char sql[] = "SELECT children FROM contacts.contact_group WHERE organization_id = $1::text"
-                              " AND id = $2::text AND resource = $3::text AND deleted_at IS NULL";
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_text(group_id), wharf_text(wharf_z(kind))}, v;
+    static const char sql[] =
+        "SELECT children FROM contacts.contact_group WHERE organization_id = $1::text"
+        " AND id = $2::text AND resource = $3::text AND deleted_at IS NULL";
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_text(group_id),
+        wharf_text(wharf_z(kind))},
+              v;
     const wharf_rows *rows;
     struct ids ids = {NULL, 0};
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
@@ -130,32 +140,36 @@ static wharf_status bad(const struct wish *w, const char *member, const char *me
 
 /* Reads a list of the input: ids, each once, of groups of this kind. whole: the input is the
  * list. */
-static wharf_status read_list(const struct wish *w, const wharf_json *list, const char *name, struct ids *ret)
+static wharf_status read_list(
+    const struct wish *w, const wharf_json *list, const char *name, struct ids *ret)
 {
-    static const char sql[] = "SELECT 1 FROM contacts.contact_group WHERE organization_id = $1::text AND id = $2::text"
-                              " AND resource = $3::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT 1 FROM contacts.contact_group WHERE organization_id = $1::text AND id = $2::text"
+        " AND resource = $3::text AND deleted_at IS NULL";
     const char *dot = *name ? "." : "";
     bool set = !strcmp(name, "set");
 
     *ret = ids_of(w->req, list, 0);
     if (!list)
         return WHARF_OK;
-    if (W->json->type(list) != WHARF_J_ARRAY || ret->n != W->json->count(list) || ret->n > GROUPS_MAX)
+    if (W->json->type(list) != WHARF_J_ARRAY || ret->n != W->json->count(list) ||
+        ret->n > GROUPS_MAX)
         return bad(w, name, "must be an array of up to 200 ids of groups");
     for (size_t i = 0; i < ret->n; i++) {
         struct ids before = {ret->p, i};
-        wharf_val args[3] = {
-            wharf_text(W->req->organization(w->req)), wharf_text(ret->p[i]), wharf_text(wharf_z(w->kind))};
+        wharf_val args[3] = {wharf_text(W->req->organization(w->req)), wharf_text(ret->p[i]),
+            wharf_text(wharf_z(w->kind))};
         const wharf_rows *rows;
         wharf_status s = W->db->query(w->req, sql, args, 3, &rows);
 
         if (s != WHARF_OK)
             return s;
         if (ids_have(&before, ret->p[i]))
-            return bad(
-                w, set ? name : W->mem->format(w->req, "%s%s%zu", name, dot, i).p, "has an id twice; send each once");
+            return bad(w, set ? name : W->mem->format(w->req, "%s%s%zu", name, dot, i).p,
+                "has an id twice; send each once");
         else if (!W->db->count(rows))
-            bad(w, W->mem->format(w->req, "%s%s%zu", name, dot, i).p, "names no group of this kind");
+            bad(w, W->mem->format(w->req, "%s%s%zu", name, dot, i).p,
+                "names no group of this kind");
     }
     return W->err->current(w->req);
 }
@@ -181,13 +195,17 @@ static wharf_status change(const struct wish *w, const struct ids *groups, const
 
 static wharf_status groups_of(const struct wish *w, struct ids *ret)
 {
-    static const char sql[] = "SELECT id FROM contacts.contact_group WHERE organization_id = $1::text"
-                              " AND resource = $2::text AND children ? $3::text AND deleted_at IS NULL ORDER BY id";
-    wharf_val args[3] = {wharf_text(W->req->organization(w->req)), wharf_text(wharf_z(w->kind)), wharf_text(w->id)}, v;
+    static const char sql[] =
+        "SELECT id FROM contacts.contact_group WHERE organization_id = $1::text"
+        " AND resource = $2::text AND children ? $3::text AND deleted_at IS NULL ORDER BY id";
+    wharf_val args[3] = {wharf_text(W->req->organization(w->req)), wharf_text(wharf_z(w->kind)),
+        wharf_text(w->id)},
+              v;
     const wharf_rows *rows;
     wharf_status s = W->db->query(w->req, sql, args, 3, &rows);
 
-    *ret = (struct ids){W->mem->alloc(w->req, ((s == WHARF_OK ? W->db->count(rows) : 0) + 1) * sizeof(*ret->p)), 0};
+    *ret = (struct ids){
+        W->mem->alloc(w->req, ((s == WHARF_OK ? W->db->count(rows) : 0) + 1) * sizeof(*ret->p)), 0};
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         if (W->db->value(rows, i, 0, WHARF_V_TEXT, &v))
             ret->p[ret->n++] = v.u.s;
@@ -202,8 +220,8 @@ static struct ids ids_both(wharf_req *req, const struct ids *a, const struct ids
     return ids_without(req, a, &missing);
 }
 
-static wharf_status join(
-    wharf_req *req, const char *kind, wharf_str id, const wharf_json *input, const char *path, bool *ret_changed)
+static wharf_status join(wharf_req *req, const char *kind, wharf_str id, const wharf_json *input,
+    const char *path, bool *ret_changed)
 {
     const struct wish w = {req, kind, path, id};
     bool whole = W->json->type(input) == WHARF_J_ARRAY;
@@ -241,11 +259,13 @@ static wharf_status join(
     return s == WHARF_OK ? change(&w, &less, "remove") : s;
 }
 
-const wharf_contacts_groups_api contacts_groups = {WHARF_HEAD(wharf_contacts_groups_api), show, children, join};
+const wharf_contacts_groups_api contacts_groups = {
+    WHARF_HEAD(wharf_contacts_groups_api), show, children, join};
 
 /* ---- deleted locations leave their groups ---- */
 
-static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status location_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct wish w = {.req = req, .kind = "location", .path = "groups"};
     struct ids groups;
@@ -259,4 +279,5 @@ static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_re
     return s == WHARF_OK ? change(&w, &groups, "remove") : s;
 }
 
-const wharf_hooks contacts_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = location_written};
+const wharf_hooks contacts_location_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = location_written};

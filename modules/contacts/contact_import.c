@@ -1,8 +1,9 @@
-/* contact_import.c - POST /v1/contacts: one contact, or with csv_url a whole file of them (spec 02 section 5).
+/* contact_import.c - POST /v1/contacts: one contact, or with csv_url a whole file of them (spec
+ * 02 section 5).
  *
- * All of a file is one transaction, its rows are written some hundred at a time (wharf.many). Leaves to others: what is wrong with the file or its
- * rows (import_file.c), the rules of a contact (contact_rules.c).
- */
+ * All of a file is one transaction, its rows are written some hundred at a time (wharf.many).
+ * Leaves to others: what is wrong with the file or its rows (import_file.c), the rules of a
+ * contact (contact_rules.c). */
 #include <stdlib.h>
 
 #include "contacts.gen.h"
@@ -28,7 +29,8 @@ struct writing {
     size_t n_written;
 };
 
-static wharf_status row_body(struct reading *r, wharf_import *in, bool group, const wharf_json **ret)
+static wharf_status row_body(
+    struct reading *r, wharf_import *in, bool group, const wharf_json **ret)
 {
     static const struct {
         enum use use;
@@ -54,7 +56,8 @@ static wharf_status row_body(struct reading *r, wharf_import *in, bool group, co
     }
     W->json->open(out, "metadata", '{');
     for (size_t i = 0; i < r->n_columns; i++) {
-        wharf_str cell = r->columns[i].use == USE_METADATA ? contacts_files->cell(in, i) : WHARF_S("");
+        wharf_str cell = r->columns[i].use == USE_METADATA ? contacts_files->cell(in, i)
+                                                           : WHARF_S("");
 
         if (cell.n)
             W->json->put(out, r->columns[i].key.p, wharf_text(cell));
@@ -143,7 +146,8 @@ static wharf_status write_rows(struct writing *w)
         wharf_scope *scope = W->mem->scope_begin(r->req);
 
         w->bytes = 0;
-        while (s == WHARF_OK && w->contacts.n < AT_ONCE && w->groups.n < AT_ONCE && w->bytes < BYTES_AT_ONCE &&
+        while (s == WHARF_OK && w->contacts.n < AT_ONCE && w->groups.n < AT_ONCE &&
+               w->bytes < BYTES_AT_ONCE &&
                (more = contacts_files->next(in) == WHARF_IMPORT_ROW && row < r->n_rows)) {
             if (r->good[row])
                 s = take_row(w, in, row);
@@ -161,9 +165,12 @@ static wharf_status write_rows(struct writing *w)
 
 static wharf_status delete_chunk(wharf_req *req, wharf_str *after, size_t *ret_n)
 {
-    static const char sql[] = "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND id > $2::text AND"
-                              " deleted_at IS NULL ORDER BY id LIMIT $3::integer";
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_text(*after), wharf_integer(AT_ONCE)}, v;
+    static const char sql[] =
+        "SELECT id FROM contacts.contact WHERE organization_id = $1::text AND id > $2::text AND"
+        " deleted_at IS NULL ORDER BY id LIMIT $3::integer";
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_text(*after),
+        wharf_integer(AT_ONCE)},
+              v;
     struct ids ids = {W->mem->alloc(req, AT_ONCE * sizeof(*ids.p)), 0};
     const wharf_many *many;
     const wharf_rows *rows;
@@ -180,7 +187,8 @@ static wharf_status delete_chunk(wharf_req *req, wharf_str *after, size_t *ret_n
     after->n = ids.p[ids.n - 1].n;
     s = contacts_many->remove(req, "contact", ids.p, ids.n, WHARF_MANY_ALL, &many);
     return s == WHARF_OK && contacts_many->refused(many)
-               ? W->err->fail(req, "conflict", NULL, "Contacts were changed meanwhile; send the file again")
+               ? W->err->fail(
+                     req, "conflict", NULL, "Contacts were changed meanwhile; send the file again")
                : s;
 }
 
@@ -212,7 +220,9 @@ static wharf_status tell(const struct writing *w, wharf_str import_id, size_t de
     W->json->put(out, "deleted", wharf_integer((int64_t)deleted));
     W->json->close(out);
     s = W->json->result(req, out, &extra);
-    return s == WHARF_OK ? W->event->emit(req, "contact.import_completed", "contact", import_id, extra) : s;
+    return s == WHARF_OK
+               ? W->event->emit(req, "contact.import_completed", "contact", import_id, extra)
+               : s;
 }
 
 /* ---- the request ---- */
@@ -246,8 +256,8 @@ static void answer(const struct writing *w, size_t deleted)
     size_t skipped = w->r->n_rows - w->n_written;
     wharf_out *out = W->req->respond(req, 200,
         W->mem
-            ->format(req, "%zu contact%s created, %zu row%s skipped", w->n_written, w->n_written == 1 ? "" : "s",
-                skipped, skipped == 1 ? "" : "s")
+            ->format(req, "%zu contact%s created, %zu row%s skipped", w->n_written,
+                w->n_written == 1 ? "" : "s", skipped, skipped == 1 ? "" : "s")
             .p);
 
     W->json->open(out, NULL, '{');
@@ -263,7 +273,8 @@ static void answer(const struct writing *w, size_t deleted)
 }
 
 /* Reads csv_url and overwrite, and nothing else. */
-static wharf_status read_request(wharf_req *req, const wharf_json *body, wharf_str *ret_url, bool *ret_overwrite)
+static wharf_status read_request(
+    wharf_req *req, const wharf_json *body, wharf_str *ret_url, bool *ret_overwrite)
 {
     const wharf_json *overwrite = W->json->get(body, "overwrite");
 
@@ -271,13 +282,15 @@ static wharf_status read_request(wharf_req *req, const wharf_json *body, wharf_s
         wharf_str key = W->json->key(m);
 
         if (!wharf_same(key, WHARF_S("csv_url")) && !wharf_same(key, WHARF_S("overwrite")))
-            W->err->add(req, "validation.failed", key.p, "%s does not go together with csv_url", key.p);
+            W->err->add(
+                req, "validation.failed", key.p, "%s does not go together with csv_url", key.p);
     }
     *ret_overwrite = false;
     if (overwrite && !W->json->truth(overwrite, ret_overwrite))
         W->err->add(req, "validation.failed", "overwrite", "overwrite must be true or false");
     if (!W->json->text(W->json->get(body, "csv_url"), ret_url) || !ret_url->n)
-        W->err->add(req, "validation.failed", "csv_url", "csv_url must be a data URL or a public https URL");
+        W->err->add(req, "validation.failed", "csv_url",
+            "csv_url must be a data URL or a public https URL");
     return W->err->current(req);
 }
 
@@ -328,7 +341,8 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     wharf_status s = read_request(req, body, &url, &overwrite);
 
     if (s == WHARF_OK && overwrite && !contacts_keys->caller(req)->all_locations)
-        s = W->err->fail(req, "location_access", NULL, "Only who reaches all locations may replace all contacts");
+        s = W->err->fail(req, "location_access", NULL,
+            "Only who reaches all locations may replace all contacts");
     if (s != WHARF_OK)
         return s;
     r->req = req;
@@ -356,7 +370,8 @@ static wharf_status as_group(wharf_req *req, const wharf_json *body, const wharf
 
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(body, 0); m; m = W->json->next(m)) {
-        if (!wharf_same(W->json->key(m), WHARF_S("type")) && !wharf_same(W->json->key(m), WHARF_S("resource")))
+        if (!wharf_same(W->json->key(m), WHARF_S("type")) &&
+            !wharf_same(W->json->key(m), WHARF_S("resource")))
             W->json->put(out, W->json->key(m).p, wharf_value(m));
     }
     W->json->put(out, "resource", wharf_text(WHARF_S("contact")));
@@ -382,7 +397,8 @@ wharf_status contacts_create(wharf_req *req, void *arg)
         s = W->res->create(req, group ? "group" : "contact", body, &rec);
     if (s != WHARF_OK)
         return s;
-    W->req->created(req, W->mem->format(req, "/v1/%s/%s", group ? "groups" : "contacts", W->res->id(rec).p));
+    W->req->created(
+        req, W->mem->format(req, "/v1/%s/%s", group ? "groups" : "contacts", W->res->id(rec).p));
     out = W->req->respond(req, 201, group ? "Group created" : "Contact created");
     W->res->encode(req, out, NULL, rec);
     return WHARF_OK;

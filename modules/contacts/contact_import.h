@@ -1,7 +1,8 @@
-/* contact_import.h - a file of contacts while it is imported: inside of the module contacts (spec 02 section 5).
+/* contact_import.h - a file of contacts while it is imported: inside of the module contacts
+ * (spec 02 section 5).
  *
- * The file is read twice. First every row is judged (import_file.c), then, when the file is sound, the good ones are written (contact_import.c).
- */
+ * The file is read twice. First every row is judged (import_file.c), then, when the file is
+ * sound, the good ones are written (contact_import.c). */
 #ifndef CONTACTS_IMPORT_H
 #define CONTACTS_IMPORT_H
 

@@ -1,5 +1,6 @@
-/* contact_match.c - the service contacts.match: whom a label means (docs/spec/06-inference.md sections 9.5 to 9.7). Leaves to others: the words of the book
- * (index.h), in what two are alike (channels.h). */
+/* contact_match.c - the service contacts.match: whom a label means (docs/spec/06-inference.md
+ * sections 9.5 to 9.7). Leaves to others: the words of the book (index.h), in what two are alike
+ * (channels.h). */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -62,8 +63,8 @@ static wharf_str joined(wharf_req *req, const struct name *name)
     wharf_str all = {"", 0};
 
     for (size_t i = 0; i < name->n; i++)
-        all = W->mem->format(
-            req, "%.*s%s%.*s", (int)all.n, all.p, i ? " " : "", (int)name->tokens[i].text.n, name->tokens[i].text.p);
+        all = W->mem->format(req, "%.*s%s%.*s", (int)all.n, all.p, i ? " " : "",
+            (int)name->tokens[i].text.n, name->tokens[i].text.p);
     return all;
 }
 
@@ -89,7 +90,8 @@ static void read_label(struct search *s)
     if (last_digits(a->phone, l->tail, sizeof(l->tail)) < 7)
         l->tail[0] = 0;
     l->unit = l->name.unit.n ? l->name.unit : unit_of(s->req, member(a->address, "line2"));
-    if (!member(a->address, "hash").n || !wharf_same(member(a->address, "hash"), member(a->own_address, "hash")))
+    if (!member(a->address, "hash").n ||
+        !wharf_same(member(a->address, "hash"), member(a->own_address, "hash")))
         l->address = a->address;
     s->words = joined(s->req, &l->name.name);
     s->business_words = joined(s->req, &l->business);
@@ -97,8 +99,8 @@ static void read_label(struct search *s)
 
 /* ---- who is looked at ---- */
 
-static wharf_status take(
-    struct search *s, const char *sql, const wharf_val *args, size_t n_args, struct ids *all, size_t room)
+static wharf_status take(struct search *s, const char *sql, const wharf_val *args, size_t n_args,
+    struct ids *all, size_t room)
 {
     const wharf_rows *rows;
     wharf_status status = W->db->query(s->req, sql, args, n_args, &rows);
@@ -118,7 +120,8 @@ static wharf_status take_all(struct search *s, struct ids *all)
     const struct label *l = &s->label;
     size_t room = 2 * CANDIDATES_MAX + 6 * OTHERS_MAX + s->asked->n_remembered;
     wharf_val most = wharf_integer(OTHERS_MAX),
-              known[3] = {wharf_text(member(l->address, "hash")), wharf_text(s->asked->business), most},
+              known[3] = {wharf_text(member(l->address, "hash")), wharf_text(s->asked->business),
+                  most},
               reached[3] = {wharf_text(l->email), wharf_text(wharf_z(l->tail)), most};
     struct ids named;
     wharf_status status = index_find(s->req, &l->name.name, &named);
@@ -153,18 +156,23 @@ enum {
     C_LOCATIONS
 };
 
-/* What nothing of the label is compared with is not read: $5 e-mails, $6 phones, $7 addresses, $8 businesses. */
+/* What nothing of the label is compared with is not read: $5 e-mails, $6 phones, $7 addresses,
+ * $8 businesses. */
 static const char load_sql[] =
-    "SELECT id, name, email, phone, NULLIF(alternate_names, '{}'), CASE WHEN $5::boolean THEN emails END,"
+    "SELECT id, name, email, phone, NULLIF(alternate_names, '{}'), CASE WHEN $5::boolean THEN "
+    "emails END,"
     " CASE WHEN $6::boolean THEN NULLIF(alternate_phones, '{}') END,"
     " CASE WHEN $7::boolean AND (address IS NOT NULL OR alternate_addresses <> '{}')"
     " THEN to_jsonb(array_remove(ARRAY[address,"
-    " alternate_addresses -> 'secondary', alternate_addresses -> 'home', alternate_addresses -> 'other',"
-    " alternate_addresses -> 'work', alternate_addresses -> 'education'], NULL)) END,"
-    " CASE WHEN $8::boolean THEN metadata ->> 'business' END, CASE WHEN $8::boolean THEN metadata ->> 'company' END,"
-    " CASE WHEN $8::boolean AND groups <> '[]' THEN (SELECT jsonb_agg(g.name) FROM jsonb_array_elements_text(c.groups)"
-    " e(id) JOIN contacts.contact_group g ON g.organization_id = $1::text AND g.id = e.id WHERE g.deleted_at IS NULL)"
-    " END, NULLIF(locations, '[]') FROM contacts.contact c WHERE organization_id = $1::text AND id = ANY ($2::text[])"
+    " alternate_addresses -> 'secondary', alternate_addresses -> 'home', alternate_addresses -> "
+    "'other', alternate_addresses -> 'work', alternate_addresses -> 'education'], NULL)) END,"
+    " CASE WHEN $8::boolean THEN metadata ->> 'business' END, CASE WHEN $8::boolean THEN metadata "
+    "->> 'company' END,"
+    " CASE WHEN $8::boolean AND groups <> '[]' THEN (SELECT jsonb_agg(g.name) FROM "
+    "jsonb_array_elements_text(c.groups)"
+    " e(id) JOIN contacts.contact_group g ON g.organization_id = $1::text AND g.id = e.id WHERE "
+    "g.deleted_at IS NULL) END, NULLIF(locations, '[]') FROM contacts.contact c WHERE "
+    "organization_id = $1::text AND id = ANY ($2::text[])"
     " AND deleted_at IS NULL AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])";
 
 static wharf_str text_at(const wharf_rows *rows, size_t row, size_t column)
@@ -185,7 +193,8 @@ static bool holds(const wharf_json *list, wharf_str text)
 {
     wharf_str s;
 
-    for (const wharf_json *m = list && text.n ? W->json->at(list, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = list && text.n ? W->json->at(list, 0) : NULL; m;
+         m = W->json->next(m)) {
         if (W->json->text(m, &s) && wharf_same(s, text))
             return true;
     }
@@ -216,9 +225,10 @@ static wharf_status look(struct search *s)
     const wharf_caller *who = contacts_keys->caller(s->req);
     const struct label *l = &s->label;
     struct ids all, reached = {(wharf_str *)who->locations, who->n_locations};
-    wharf_val args[8] = {wharf_text(W->req->organization(s->req)), wharf_null(), wharf_truth(who->all_locations),
-        ids_array(s->req, &reached), wharf_truth(l->email.n > 0), wharf_truth(l->tail[0] != 0),
-        wharf_truth(l->address || l->unit.n), wharf_truth(l->business.n > 0)};
+    wharf_val args[8] = {wharf_text(W->req->organization(s->req)), wharf_null(),
+        wharf_truth(who->all_locations), ids_array(s->req, &reached), wharf_truth(l->email.n > 0),
+        wharf_truth(l->tail[0] != 0), wharf_truth(l->address || l->unit.n),
+        wharf_truth(l->business.n > 0)};
     const wharf_rows *rows;
     wharf_status status = take_all(s, &all);
 
@@ -257,7 +267,8 @@ static int by_rank(const void *x, const void *y)
     const struct candidate *a = x, *b = y;
     size_t n = a->party.id.n < b->party.id.n ? a->party.id.n : b->party.id.n;
 
-    return a->rank != b->rank ? (a->rank < b->rank) - (a->rank > b->rank) : memcmp(a->party.id.p, b->party.id.p, n);
+    return a->rank != b->rank ? (a->rank < b->rank) - (a->rank > b->rank)
+                              : memcmp(a->party.id.p, b->party.id.p, n);
 }
 
 static int by_precedence(const void *x, const void *y)
@@ -271,7 +282,8 @@ static int by_precedence(const void *x, const void *y)
 
 /* ---- how rare words are ---- */
 
-/* Books that are long to count, as they last were: one row more or less says nothing about the rareness of words in so many. */
+/* Books that are long to count, as they last were: one row more or less says nothing about the
+ * rareness of words in so many. */
 static struct book {
     char organization[40];
     int64_t contacts, counted_us;
@@ -319,8 +331,8 @@ static void keep_size(wharf_str organization, int64_t now_us, int64_t contacts)
 
 static wharf_status book_size(wharf_req *req, int64_t *ret)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM contacts.contact WHERE organization_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT count(*) FROM contacts.contact WHERE organization_id = "
+                              "$1::text AND deleted_at IS NULL";
     wharf_val organization = wharf_text(W->req->organization(req)), v;
     int64_t now_us = W->req->now_us(req);
     const wharf_rows *rows;
@@ -339,9 +351,9 @@ static wharf_status book_size(wharf_req *req, int64_t *ret)
  * depends on it, since it counts the book. */
 static wharf_status rank(struct search *s)
 {
-    static const char sql[] =
-        "SELECT (SELECT count(*) FROM contacts.token k WHERE k.organization_id = $1::text AND k.token = x.t)"
-        " FROM unnest($2::text[]) WITH ORDINALITY x(t, n) ORDER BY x.n";
+    static const char sql[] = "SELECT (SELECT count(*) FROM contacts.token k WHERE "
+                              "k.organization_id = $1::text AND k.token = x.t)"
+                              " FROM unnest($2::text[]) WITH ORDINALITY x(t, n) ORDER BY x.n";
     const struct name *name = &s->label.name.name;
     struct ids words = {W->mem->alloc(s->req, (name->n + 1) * sizeof(*words.p)), name->n};
     wharf_val args[2] = {wharf_text(W->req->organization(s->req)), wharf_null()}, has;
@@ -384,7 +396,8 @@ static wharf_status order(struct search *s)
     qsort(s->all, s->n, sizeof(*s->all), by_precedence);
     if (s->asked->order == WHARF_MATCH_RANK || tied(s))
         status = rank(s);
-    qsort(s->all, s->n, sizeof(*s->all), s->asked->order == WHARF_MATCH_RANK ? by_rank : by_precedence);
+    qsort(s->all, s->n, sizeof(*s->all),
+        s->asked->order == WHARF_MATCH_RANK ? by_rank : by_precedence);
     return status;
 }
 
@@ -498,10 +511,11 @@ static struct decision decide(const struct search *s)
 
 static void put_decision(const struct search *s, wharf_out *out, const struct decision *d)
 {
-    wharf_str reason = d->first ? W->mem->format(s->req,
-                                      "%zu contact%s of %zu reach the threshold, the best one scores %.4f", d->reach,
-                                      d->reach == 1 ? "" : "s", s->n, d->first->score / 10000.0)
-                                : WHARF_S("No contact is like it");
+    wharf_str reason =
+        d->first ? W->mem->format(s->req,
+                       "%zu contact%s of %zu reach the threshold, the best one scores %.4f",
+                       d->reach, d->reach == 1 ? "" : "s", s->n, d->first->score / 10000.0)
+                 : WHARF_S("No contact is like it");
 
     W->json->open(out, "decision", '{');
     W->json->put(out, "matches", wharf_integer((int64_t)d->reach));
@@ -515,7 +529,8 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     }
     W->json->close(out);
     W->json->put(out, "reason", wharf_text(reason));
-    W->json->put(out, "contact_id", d->first && d->taken ? wharf_text(d->first->party.id) : wharf_null());
+    W->json->put(
+        out, "contact_id", d->first && d->taken ? wharf_text(d->first->party.id) : wharf_null());
     W->json->close(out);
 }
 
@@ -552,7 +567,8 @@ static wharf_status who(wharf_req *req, wharf_str contact_id, const wharf_json *
 {
     static const char sql[] =
         "SELECT jsonb_build_object('name', name, 'email', email, 'phone', phone, 'business',"
-        " COALESCE(metadata ->> 'business', metadata ->> 'company'), 'address', address) FROM contacts.contact"
+        " COALESCE(metadata ->> 'business', metadata ->> 'company'), 'address', address) FROM "
+        "contacts.contact"
         " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"
         " AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])";
     const wharf_caller *caller = contacts_keys->caller(req);

@@ -1,5 +1,6 @@
-/* contact_rules.c - the rules of contacts (spec 02 section 4): forms of input, contact data, what is derived from it.
- * Leaves to others: what follows from a written contact (contact_written.c). */
+/* contact_rules.c - the rules of contacts (spec 02 section 4): forms of input, contact data,
+ * what is derived from it. Leaves to others: what follows from a written contact
+ * (contact_written.c). */
 #include "contacts.gen.h"
 #include "contacts.h"
 
@@ -22,8 +23,8 @@ static void take_names(wharf_req *req, wharf_rec *rec)
 
     if (!W->res->member(rec, "name") && first.n + last.n)
         W->res->set(rec, CONTACT_NAME,
-            wharf_text(W->mem->format(
-                req, "%.*s%s%.*s", (int)first.n, first.p, first.n && last.n ? " " : "", (int)last.n, last.p)));
+            wharf_text(W->mem->format(req, "%.*s%s%.*s", (int)first.n, first.p,
+                first.n && last.n ? " " : "", (int)last.n, last.p)));
     W->res->drop(rec, "first_name");
     W->res->drop(rec, "last_name");
 }
@@ -34,13 +35,15 @@ static void take_type(wharf_req *req, wharf_rec *rec)
     const wharf_json *type = W->res->member(rec, "type");
     wharf_str s = {"", 0};
 
-    if (type && W->json->type(type) != WHARF_J_NULL && !(W->json->text(type, &s) && wharf_same(s, WHARF_S("person"))))
-        W->err->add(req, "validation.failed", "type", "type must be person; groups are made by POST /v1/groups");
+    if (type && W->json->type(type) != WHARF_J_NULL &&
+        !(W->json->text(type, &s) && wharf_same(s, WHARF_S("person"))))
+        W->err->add(req, "validation.failed", "type",
+            "type must be person; groups are made by POST /v1/groups");
     W->res->drop(rec, "type");
 }
 
-static wharf_status read_address(
-    wharf_req *req, const wharf_json *input, const wharf_json *line2, const char *path, const wharf_json **ret)
+static wharf_status read_address(wharf_req *req, const wharf_json *input, const wharf_json *line2,
+    const char *path, const wharf_json **ret)
 {
     wharf_str second = {"", 0};
 
@@ -56,7 +59,8 @@ static bool is_null(const wharf_json *v)
 
 static wharf_status take_address(wharf_req *req, wharf_rec *rec)
 {
-    const wharf_json *sent = W->res->member(rec, "address"), *primary = W->res->member(rec, "primary_address"),
+    const wharf_json *sent = W->res->member(rec, "address"),
+                     *primary = W->res->member(rec, "primary_address"),
                      *line2 = W->res->member(rec, "address_line2"), *value = NULL;
     const char *path = sent ? "address" : "primary_address";
     wharf_status s = WHARF_OK;
@@ -76,10 +80,11 @@ static bool is_line2(wharf_str key)
     return key.n > 6 && memcmp(key.p + key.n - 6, "_line2", 6) == 0;
 }
 
-static wharf_status put_address(
-    wharf_req *req, wharf_out *out, const wharf_json *of, const char *key, const wharf_json *input, const char *path)
+static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json *of,
+    const char *key, const wharf_json *input, const char *path)
 {
-    const wharf_json *line2 = of ? W->json->get(of, W->mem->format(req, "%s_line2", key).p) : NULL, *value = NULL;
+    const wharf_json *line2 = of ? W->json->get(of, W->mem->format(req, "%s_line2", key).p) : NULL,
+                     *value = NULL;
     wharf_status s = WHARF_OK;
 
     if (is_null(input)) {
@@ -106,11 +111,13 @@ static wharf_status take_alternates(wharf_req *req, wharf_rec *rec)
     if (!sent && !second)
         return WHARF_OK;
     W->json->open(out, NULL, '{');
-    for (const wharf_json *m = object ? W->json->at(sent, 0) : NULL; m && s == WHARF_OK; m = W->json->next(m)) {
+    for (const wharf_json *m = object ? W->json->at(sent, 0) : NULL; m && s == WHARF_OK;
+         m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 
         if (!is_line2(key) && !(second && wharf_same(key, WHARF_S("secondary"))))
-            s = put_address(req, out, sent, key.p, m, W->mem->format(req, "alternate_addresses.%s", key.p).p);
+            s = put_address(
+                req, out, sent, key.p, m, W->mem->format(req, "alternate_addresses.%s", key.p).p);
     }
     if (second && s == WHARF_OK)
         s = put_address(req, out, object ? sent : NULL, "secondary", second, "secondary_address");
@@ -126,8 +133,8 @@ static wharf_status take_alternates(wharf_req *req, wharf_rec *rec)
 /* Takes nickname as the first of the other names. */
 static wharf_status take_nickname(wharf_req *req, wharf_rec *rec)
 {
-    const wharf_json *nickname = W->res->member(rec, "nickname"), *names = W->res->member(rec, "alternate_names"),
-                     *value;
+    const wharf_json *nickname = W->res->member(rec, "nickname"),
+                     *names = W->res->member(rec, "alternate_names"), *value;
     wharf_out *out = W->json->writer(req);
     wharf_status s;
 
@@ -216,17 +223,18 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
         if (!W->json->text(m, &s))
             continue;
         if (!c->n)
-            return W->err->fail(
-                req, "validation.failed", "email", "email comes first: there are other addresses, and no main one");
+            return W->err->fail(req, "validation.failed", "email",
+                "email comes first: there are other addresses, and no main one");
         channel_add(c, s, W->mem->format(req, "alternate_emails.%s", W->json->key(m).p));
     }
     for (size_t i = 0; i < c->n; i++) {
         if (!contacts_org->email(c->values[i]))
-            W->err->add(req, "validation.failed", c->paths[i].p, "%s must be an address such as dock@example.com",
-                c->paths[i].p);
+            W->err->add(req, "validation.failed", c->paths[i].p,
+                "%s must be an address such as dock@example.com", c->paths[i].p);
         c->values[i] = lower(req, c->values[i]);
     }
-    return W->err->current(req) == WHARF_OK ? unique(req, c, "contact.duplicate_email") : W->err->current(req);
+    return W->err->current(req) == WHARF_OK ? unique(req, c, "contact.duplicate_email")
+                                            : W->err->current(req);
 }
 
 /* Makes the form of a phone number. country: what the organization's directory tells, or NULL: it
@@ -234,26 +242,30 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
 static wharf_status phone_form(
     wharf_req *req, const wharf_str *country, wharf_str sent, const char *path, wharf_str *ret)
 {
-    if (country ? contacts_org->phone_in(req, *country, sent, ret) : contacts_org->phone(req, sent, ret))
+    if (country ? contacts_org->phone_in(req, *country, sent, ret)
+                : contacts_org->phone(req, sent, ret))
         return WHARF_OK;
-    return W->err->add(
-        req, "validation.failed", path, "%s must have 7 to 15 digits, with + before a country code", path);
+    return W->err->add(req, "validation.failed", path,
+        "%s must have 7 to 15 digits, with + before a country code", path);
 }
 
-static wharf_status check_phones(wharf_req *req, const wharf_str *country, wharf_rec *rec, struct channel *c)
+static wharf_status check_phones(
+    wharf_req *req, const wharf_str *country, wharf_rec *rec, struct channel *c)
 {
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_PHONES), *value;
     wharf_out *out = W->json->writer(req);
     wharf_str s, form;
 
     c->n = 0;
-    if (get_text(rec, CONTACT_PHONE, &s) && phone_form(req, country, s, "phone", &form) == WHARF_OK) {
+    if (get_text(rec, CONTACT_PHONE, &s) &&
+        phone_form(req, country, s, "phone", &form) == WHARF_OK) {
         W->res->set(rec, CONTACT_PHONE, wharf_text(form));
         channel_add(c, form, WHARF_S("phone"));
     }
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
-        const char *key = W->json->key(m).p, *path = W->mem->format(req, "alternate_phones.%s", key).p;
+        const char *key = W->json->key(m).p,
+                   *path = W->mem->format(req, "alternate_phones.%s", key).p;
 
         if (!W->json->text(m, &s) || phone_form(req, country, s, path, &form) != WHARF_OK)
             continue;
@@ -278,10 +290,11 @@ static wharf_str text_of(const wharf_json *object, const char *key)
     return s;
 }
 
-static wharf_status check_addresses(
-    wharf_req *req, const wharf_rec *rec, struct channel *ids, struct channel *hashes, struct channel *texts)
+static wharf_status check_addresses(wharf_req *req, const wharf_rec *rec, struct channel *ids,
+    struct channel *hashes, struct channel *texts)
 {
-    const wharf_json *first = get_json(rec, CONTACT_ADDRESS), *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES);
+    const wharf_json *first = get_json(rec, CONTACT_ADDRESS),
+                     *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES);
 
     ids->n = hashes->n = texts->n = 0;
     if (!is_null(first)) {
@@ -292,7 +305,8 @@ static wharf_status check_addresses(
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (is_null(m))
             continue;
-        channel_add(ids, text_of(m, "id"), W->mem->format(req, "alternate_addresses.%s", W->json->key(m).p));
+        channel_add(ids, text_of(m, "id"),
+            W->mem->format(req, "alternate_addresses.%s", W->json->key(m).p));
         channel_add(hashes, text_of(m, "hash"), WHARF_S(""));
         channel_add(texts, text_of(m, "formatted_address"), WHARF_S(""));
     }
@@ -303,19 +317,20 @@ static wharf_status check_addresses(
 
 static void no_group_for(wharf_req *req, wharf_str id)
 {
-    W->err->add(
-        req, "validation.failed", "groups", "%.*s is a group of locations, or has 10000 children", (int)id.n, id.p);
+    W->err->add(req, "validation.failed", "groups",
+        "%.*s is a group of locations, or has 10000 children", (int)id.n, id.p);
 }
 
 /* Checks the groups. Groups of locations have other children. */
 static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 {
-    static const char sql[] =
-        "SELECT id FROM contacts.contact_group WHERE organization_id = $1::text AND id = ANY ($2::text[])"
-        " AND (resource <> 'contact' OR jsonb_array_length(children) >= $3::integer AND NOT children ? $4::text)";
+    static const char sql[] = "SELECT id FROM contacts.contact_group WHERE organization_id = "
+                              "$1::text AND id = ANY ($2::text[])"
+                              " AND (resource <> 'contact' OR jsonb_array_length(children) >= "
+                              "$3::integer AND NOT children ? $4::text)";
     struct ids groups = ids_of(req, get_json(rec, CONTACT_GROUPS), 0);
-    wharf_val args[4] = {wharf_text(W->req->organization(req)), ids_array(req, &groups), wharf_integer(CHILDREN_MAX),
-        wharf_text(W->res->id(rec))},
+    wharf_val args[4] = {wharf_text(W->req->organization(req)), ids_array(req, &groups),
+        wharf_integer(CHILDREN_MAX), wharf_text(W->res->id(rec))},
               id;
     const wharf_rows *rows;
     wharf_status s;
@@ -332,15 +347,20 @@ static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 
 /* Checks the same for new contacts: the groups that some of them name, refused ones with how many
  * join them. */
-static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, const bool *good, size_t n)
+static wharf_status check_groups_many(
+    wharf_req *req, wharf_rec *const *recs, const bool *good, size_t n)
 {
     static const char sql[] =
         "SELECT g.id, g.resource <> 'contact' OR jsonb_array_length(g.children) >= $3::integer"
-        " FROM (SELECT x, count(*) AS more FROM unnest($2::text[]) x GROUP BY x) u JOIN contacts.contact_group g"
+        " FROM (SELECT x, count(*) AS more FROM unnest($2::text[]) x GROUP BY x) u JOIN "
+        "contacts.contact_group g"
         " ON g.organization_id = $1::text AND g.id = u.x"
-        " WHERE g.resource <> 'contact' OR jsonb_array_length(g.children) + u.more > $3::integer ORDER BY g.id";
+        " WHERE g.resource <> 'contact' OR jsonb_array_length(g.children) + u.more > $3::integer "
+        "ORDER BY g.id";
     struct ids *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), all = {NULL, 0};
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_integer(CHILDREN_MAX)}, id, full;
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(),
+        wharf_integer(CHILDREN_MAX)},
+              id, full;
     const wharf_rows *rows;
     wharf_status s;
 
@@ -361,7 +381,8 @@ static wharf_status check_groups_many(wharf_req *req, wharf_rec *const *recs, co
     s = W->db->query(req, sql, args, 3, &rows);
     for (size_t r = 0; s == WHARF_OK && r < W->db->count(rows); r++) {
         W->db->value(rows, r, 0, WHARF_V_TEXT, &id);
-        if (!W->db->value(rows, r, 1, WHARF_V_BOOL, &full) || !full.u.i) { /* full after some of them: after which? */
+        /* full after some of them: after which? */
+        if (!W->db->value(rows, r, 1, WHARF_V_BOOL, &full) || !full.u.i) {
             contacts_many->singly(req);
             return WHARF_CONFLICT;
         }
@@ -462,12 +483,13 @@ static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_r
         text_add(req, &search, more);
     W->res->set(new_rec, CONTACT_SEARCH_TEXT,
         wharf_text(contacts_forms->search_form(req, (wharf_str){search.p, search.n}, "")));
-    W->res->set(
-        new_rec, CONTACT_CHECKSUM, wharf_text(contacts_forms->sha256(req, (wharf_str){identity.p, identity.n})));
+    W->res->set(new_rec, CONTACT_CHECKSUM,
+        wharf_text(contacts_forms->sha256(req, (wharf_str){identity.p, identity.n})));
     return WHARF_OK;
 }
 
-static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status contact_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s;
 
@@ -478,8 +500,8 @@ static wharf_status contact_check(wharf_req *req, uint32_t op, const wharf_rec *
     return s == WHARF_OK ? check_groups(req, new_rec) : s;
 }
 
-static wharf_status contact_check_many(
-    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
+static wharf_status contact_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
 {
     bool *good = W->mem->alloc(req, n * sizeof(*good));
     wharf_str country;

@@ -1,5 +1,5 @@
-/* contact_written.c - what follows from a written contact, for one and for many: its groups know it, its addresses are remembered, the words of its
- * names are in the index. */
+/* contact_written.c - what follows from a written contact, for one and for many: its groups know
+ * it, its addresses are remembered, the words of its names are in the index. */
 #include "contacts.gen.h"
 #include "index.h"
 
@@ -8,13 +8,15 @@ static struct ids groups_of(wharf_req *req, const wharf_rec *rec)
     return ids_of(req, rec ? get_json(rec, CONTACT_GROUPS) : NULL, 0);
 }
 
-static void index_name(wharf_req *req, struct words *list, wharf_str contact, wharf_str text, struct cleaned *room)
+static void index_name(
+    wharf_req *req, struct words *list, wharf_str contact, wharf_str text, struct cleaned *room)
 {
     name_clean(contacts_forms->search_form(req, text, ",#/"), NULL, 0, 0, room);
     words_add(req, list, contact, &room->name);
 }
 
-static void index_names(wharf_req *req, struct words *list, const wharf_rec *rec, struct cleaned *room)
+static void index_names(
+    wharf_req *req, struct words *list, const wharf_rec *rec, struct cleaned *room)
 {
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_NAMES);
     wharf_str id = W->res->id(rec), s;
@@ -30,7 +32,8 @@ static void index_names(wharf_req *req, struct words *list, const wharf_rec *rec
 /* ---- one ---- */
 
 /* Updates the words of the contact's names in the index, when these are others now. */
-static wharf_status reindex(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status reindex(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct cleaned *room = W->mem->alloc(req, sizeof(*room));
     struct words before = {0}, after = {0};
@@ -48,11 +51,15 @@ static wharf_status reindex(wharf_req *req, uint32_t op, const wharf_rec *old_re
     return index_add(req, &after, op == WHARF_UPDATE);
 }
 
-wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+wharf_status contact_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    struct ids before = groups_of(req, old_rec), after = groups_of(req, op == WHARF_DELETE ? NULL : new_rec);
-    struct ids added = ids_without(req, &after, &before), removed = ids_without(req, &before, &after);
-    wharf_status s = contact_joined(req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
+    struct ids before = groups_of(req, old_rec),
+               after = groups_of(req, op == WHARF_DELETE ? NULL : new_rec);
+    struct ids added = ids_without(req, &after, &before),
+               removed = ids_without(req, &before, &after);
+    wharf_status s = contact_joined(
+        req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
 
     if (s == WHARF_OK && op != WHARF_DELETE)
         s = contacts_remember(req, &new_rec, 1);
@@ -87,8 +94,8 @@ static struct pairs pairs_of(wharf_req *req, const wharf_rec *const *recs, size_
     return p;
 }
 
-wharf_status contact_written_many(
-    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
+wharf_status contact_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n)
 {
     const wharf_rec *const *recs = op == WHARF_DELETE ? old_recs : new_recs;
     struct cleaned *room = W->mem->alloc(req, sizeof(*room));

@@ -1,5 +1,6 @@
-/* contacts.c - the module contacts (spec 02 sections 4 and 6): what it declares. Rules: contact_rules.c, group_rules.c; both sides of a
- * membership: membership.c; how alike two names are: score.h. */
+/* contacts.c - the module contacts (spec 02 sections 4 and 6): what it declares. Rules:
+ * contact_rules.c, group_rules.c; both sides of a membership: membership.c; how alike two names
+ * are: score.h. */
 #include "contacts.h"
 
 #include "contacts.gen.h"
@@ -16,26 +17,30 @@ const wharf_events_api *contacts_events;
 const wharf_keys_api *contacts_keys;
 const wharf_many_api *contacts_many;
 
-static const char create_doc[] = "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", "
-                                 "\"location\": \"multi\", \"statuses\": [200, 201],"
-                                 " \"large_body\": true, \"description\": \"With csv_url (a data URL or a public https "
-                                 "URL of a CSV or XLSX file) and overwrite the file is imported: 200."
-                                 " Else the fields of a contact: 201.\","
-                                 " \"body\": {\"type\": \"object\"}, \"response\": {\"type\": \"object\"}}";
+static const char create_doc[] =
+    "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", "
+    "\"location\": \"multi\", \"statuses\": [200, 201], \"large_body\": true, \"description\": "
+    "\"With csv_url (a data URL or a public https URL of a CSV or XLSX file) and overwrite the "
+    "file is imported: 200. Else the fields of a contact: 201.\", \"body\": {\"type\": "
+    "\"object\"}, \"response\": {\"type\": \"object\"}}";
 
-static const char children_doc[] = "{\"summary\": \"List the children of a group\", \"tag\": \"Groups\", "
-                                   "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"string\"},"
-                                   " \"limit\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
-                                   "\"items\": {\"type\": \"object\"}}}";
+static const char children_doc[] =
+    "{\"summary\": \"List the children of a group\", \"tag\": \"Groups\", "
+    "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"string\"},"
+    " \"limit\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
+    "\"items\": {\"type\": \"object\"}}}";
 
-static const char merge_doc[] =
-    "{\"summary\": \"Merge contacts into one\", \"tag\": \"Contacts\", \"location\": \"row\", \"description\": "
-    "\"Names, e-mails, "
-    "phones, addresses, groups and locations of the others fill its free places, what refers to them refers to it, and "
-    "they "
-    "are deleted.\", \"body\": {\"type\": \"object\", \"required\": [\"from\"], \"properties\": {\"from\": {\"type\": "
-    "\"array\", \"minItems\": 1, \"maxItems\": 20, \"uniqueItems\": true, \"items\": {\"type\": \"string\"}}}}, "
-    "\"response\": {\"type\": \"object\"}}";
+static const char merge_doc[] = "{\"summary\": \"Merge contacts into one\", \"tag\": \"Contacts\", "
+                                "\"location\": \"row\", \"description\": "
+                                "\"Names, e-mails, "
+                                "phones, addresses, groups and locations of the others fill its "
+                                "free places, what refers to them refers to it, and "
+                                "they "
+                                "are deleted.\", \"body\": {\"type\": \"object\", \"required\": "
+                                "[\"from\"], \"properties\": {\"from\": {\"type\": "
+                                "\"array\", \"minItems\": 1, \"maxItems\": 20, \"uniqueItems\": "
+                                "true, \"items\": {\"type\": \"string\"}}}}, "
+                                "\"response\": {\"type\": \"object\"}}";
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -100,8 +105,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     contacts_events = W->service(self, "wharf.events", 1, 0);
     contacts_keys = W->service(self, "wharf.keys", 1, 0);
     contacts_many = W->service(self, "wharf.many", 1, 0);
-    return contacts_org && contacts_batch && contacts_places && contacts_forms && contacts_files && contacts_web &&
-                   contacts_events && contacts_keys && contacts_many
+    return contacts_org && contacts_batch && contacts_places && contacts_forms && contacts_files &&
+                   contacts_web && contacts_events && contacts_keys && contacts_many
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }

@@ -32,13 +32,16 @@ extern const struct wharf_contacts_match_api contacts_match;
 
 wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/children */
 
-wharf_status contacts_create(wharf_req *req, void *arg); /* POST /v1/contacts: one, or a file of them (contact_import.c) */
-wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits); /* search.c */
+/* Handles POST /v1/contacts: one contact, or a file of them (contact_import.c). */
+wharf_status contacts_create(wharf_req *req, void *arg);
+/* Runs the search of contacts (contact_search.c). */
+wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits);
 
 /* Brings about what follows from a written contact (contact_written.c). */
-wharf_status contact_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
-wharf_status contact_written_many(
-    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n);
+wharf_status contact_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
+wharf_status contact_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n);
 
 wharf_status contacts_merge_route(wharf_req *req, void *arg); /* merge.c */
 
@@ -61,20 +64,22 @@ wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json *
 
 /* Makes the value object of an address as it is sent (addresses.c); contacts_remember() keeps
  * those that written contacts were sent. */
-wharf_status contact_address(
-    wharf_req *req, const wharf_json *input, wharf_str line2, const char *path, const wharf_json **ret);
+wharf_status contact_address(wharf_req *req, const wharf_json *input, wharf_str line2,
+    const char *path, const wharf_json **ret);
 /* Restores the members that are null, which an address lost when it was merged into others. */
 wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec);
 wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, size_t n);
 wharf_status contacts_thread(wharf_plugin *self, void **ret_state); /* thread_start */
 
 /* Writes the other side of what one side says, in its transaction (membership.c). */
-wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed);
+wharf_status contact_joined(
+    wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed);
 /* Lets new contacts join groups (gain), and deleted ones leave theirs (lose): contacts[i] that of
  * groups[i]. */
 wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct ids *contacts);
 wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct ids *contacts);
-wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed);
+wharf_status group_took(
+    wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed);
 wharf_status group_ended(wharf_req *req, wharf_str group);
 
 /* Reads the text of a field as it is or will be. Returns false when it is null. */

@@ -1,4 +1,5 @@
-/* group_rules.c - the rules of groups (spec 02 section 6): who may be a child, the forms in which children are sent. */
+/* group_rules.c - the rules of groups (spec 02 section 6): who may be a child, the forms in
+ * which children are sent. */
 #include <stdlib.h>
 
 #include "contacts.gen.h"
@@ -6,7 +7,8 @@
 
 /* ---- normalize: every form of input becomes the field members ---- */
 
-static const char *const lists[] = {"children", "primary", "add", "remove", "primary_add", "primary_remove"};
+static const char *const lists[] = {
+    "children", "primary", "add", "remove", "primary_add", "primary_remove"};
 enum { L_CHILDREN, L_PRIMARY, L_ADD, L_REMOVE, L_PRIMARY_ADD, L_PRIMARY_REMOVE, LISTS };
 
 static wharf_status no_list(wharf_req *req, const char *path, const char *message)
@@ -38,7 +40,8 @@ static void each_once(wharf_req *req, const struct ids *ids, const char *path)
     qsort(sorted, ids->n, sizeof(*sorted), by_id);
     for (size_t i = 1; i < ids->n; i++) {
         if (wharf_same(sorted[i].id, sorted[i - 1].id))
-            no_list(req, W->mem->format(req, "%s.%zu", path, sorted[i].index).p, "was sent before; send each id once");
+            no_list(req, W->mem->format(req, "%s.%zu", path, sorted[i].index).p,
+                "was sent before; send each id once");
     }
 }
 
@@ -64,12 +67,14 @@ static const wharf_json *sent_list(const wharf_rec *rec, size_t which)
 
     if (which >= L_ADD)
         return W->res->member(rec, lists[which]);
-    return whole && W->json->type(whole) == WHARF_J_OBJECT ? W->json->get(whole, lists[which]) : NULL;
+    return whole && W->json->type(whole) == WHARF_J_OBJECT ? W->json->get(whole, lists[which])
+                                                           : NULL;
 }
 
 static wharf_status group_normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
-    const wharf_json *whole = W->res->member(rec, "group_contacts"), *type = W->res->member(rec, "type"), *value;
+    const wharf_json *whole = W->res->member(rec, "group_contacts"),
+                     *type = W->res->member(rec, "type"), *value;
     wharf_out *out = W->json->writer(req);
     bool any = false;
     wharf_status s;
@@ -86,7 +91,8 @@ static wharf_status group_normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
         if (!list)
             continue;
         any = true;
-        check_list(req, list, i < L_ADD ? W->mem->format(req, "group_contacts.%s", lists[i]).p : lists[i]);
+        check_list(
+            req, list, i < L_ADD ? W->mem->format(req, "group_contacts.%s", lists[i]).p : lists[i]);
         W->json->put(out, lists[i], wharf_value(list));
     }
     W->json->close(out);
@@ -104,7 +110,8 @@ static wharf_status group_normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
 
 /* ---- check: who they are afterwards ---- */
 
-static wharf_status in_both(wharf_req *req, const struct ids *a, const struct ids *b, const char *path)
+static wharf_status in_both(
+    wharf_req *req, const struct ids *a, const struct ids *b, const char *path)
 {
     for (size_t i = 0; i < a->n; i++) {
         if (ids_have(b, a->p[i]))
@@ -122,13 +129,14 @@ static wharf_status primary_in_both(wharf_req *req, const wharf_json *sent)
 }
 
 /* Settles a list: replaced, then added to, then taken from. */
-static struct ids settle(
-    wharf_req *req, const struct ids *before, const wharf_json *sent, size_t whole, size_t add, size_t take)
+static struct ids settle(wharf_req *req, const struct ids *before, const wharf_json *sent,
+    size_t whole, size_t add, size_t take)
 {
     const wharf_json *replaced = W->json->get(sent, lists[whole]);
     struct ids more = ids_of(req, W->json->get(sent, lists[add]), 0),
                less = ids_of(req, W->json->get(sent, lists[take]), 0);
-    struct ids base = replaced ? ids_of(req, replaced, 0) : *before, fresh = ids_without(req, &more, &base), all;
+    struct ids base = replaced ? ids_of(req, replaced, 0) : *before,
+               fresh = ids_without(req, &more, &base), all;
 
     all = (struct ids){W->mem->alloc(req, (base.n + fresh.n + 1) * sizeof(*all.p)), base.n};
     memcpy(all.p, base.p, base.n * sizeof(*all.p));
@@ -137,7 +145,8 @@ static struct ids settle(
     return less.n ? ids_without(req, &all, &less) : all;
 }
 
-static const char *path_of(wharf_req *req, const wharf_json *sent, wharf_str id, size_t whole, size_t add)
+static const char *path_of(
+    wharf_req *req, const wharf_json *sent, wharf_str id, size_t whole, size_t add)
 {
     static const size_t none = (size_t)-1;
     const size_t order[2] = {whole, add};
@@ -149,7 +158,8 @@ static const char *path_of(wharf_req *req, const wharf_json *sent, wharf_str id,
         for (size_t i = 0; i < ids.n && at == none; i++)
             at = wharf_same(ids.p[i], id) ? i : none;
         if (at != none)
-            return W->mem->format(req, k ? "%s.%zu" : "group_contacts.%s.%zu", lists[order[k]], at).p;
+            return W->mem->format(req, k ? "%s.%zu" : "group_contacts.%s.%zu", lists[order[k]], at)
+                .p;
     }
     return "group_contacts";
 }
@@ -157,12 +167,14 @@ static const char *path_of(wharf_req *req, const wharf_json *sent, wharf_str id,
 static wharf_status contacts_known(wharf_req *req, const wharf_json *sent, const struct ids *fresh)
 {
     static const char sql[] =
-        "SELECT x, EXISTS (SELECT 1 FROM contacts.contact c WHERE c.organization_id = $1::text AND c.id = x AND"
-        " c.deleted_at IS NULL) FROM unnest($2::text[]) x WHERE NOT EXISTS (SELECT 1 FROM contacts.contact c"
+        "SELECT x, EXISTS (SELECT 1 FROM contacts.contact c WHERE c.organization_id = $1::text AND "
+        "c.id = x AND c.deleted_at IS NULL) FROM unnest($2::text[]) x WHERE NOT EXISTS (SELECT 1 "
+        "FROM contacts.contact c"
         " WHERE c.organization_id = $1::text AND c.id = x AND c.deleted_at IS NULL AND"
         " jsonb_array_length(c.groups) < $3::integer)";
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), ids_array(req, fresh), wharf_integer(GROUPS_MAX)}, id,
-              there;
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), ids_array(req, fresh),
+        wharf_integer(GROUPS_MAX)},
+              id, there;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
@@ -186,8 +198,9 @@ static wharf_status locations_known(wharf_req *req, const wharf_json *sent, cons
         if (contacts_places->flags(req, fresh->p[i], &flags) != WHARF_OK)
             return W->err->current(req);
         if (!(flags & WHARF_LOCATION_KNOWN))
-            W->err->add(req, "validation.failed", path_of(req, sent, fresh->p[i], L_CHILDREN, L_ADD),
-                "There is no location %.*s", (int)fresh->p[i].n, fresh->p[i].p);
+            W->err->add(req, "validation.failed",
+                path_of(req, sent, fresh->p[i], L_CHILDREN, L_ADD), "There is no location %.*s",
+                (int)fresh->p[i].n, fresh->p[i].p);
     }
     return W->err->current(req);
 }
@@ -205,7 +218,8 @@ static wharf_status members_json(
     const wharf_json *parts[2];
     wharf_out *out = W->json->writer(req);
 
-    if (ids_json(req, children, &parts[0]) != WHARF_OK || ids_json(req, primary, &parts[1]) != WHARF_OK)
+    if (ids_json(req, children, &parts[0]) != WHARF_OK ||
+        ids_json(req, primary, &parts[1]) != WHARF_OK)
         return W->err->current(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "children", wharf_value(parts[0]));
@@ -214,9 +228,11 @@ static wharf_status members_json(
     return W->json->result(req, out, ret);
 }
 
-static wharf_status group_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status group_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_json *sent = op == WHARF_DELETE ? NULL : get_json(new_rec, GROUP_MEMBERS), *whole = NULL, *list = NULL;
+    const wharf_json *sent = op == WHARF_DELETE ? NULL : get_json(new_rec, GROUP_MEMBERS),
+                     *whole = NULL, *list = NULL;
     struct ids before, children, primary, fresh, more, less;
     wharf_str resource = {"", 0};
     wharf_status s;
@@ -231,8 +247,8 @@ static wharf_status group_check(wharf_req *req, uint32_t op, const wharf_rec *ol
     children = settle(req, &before, sent, L_CHILDREN, L_ADD, L_REMOVE);
     fresh = ids_without(req, &children, &before);
     if (children.n > CHILDREN_MAX)
-        return no_list(
-            req, W->json->get(sent, "children") ? "group_contacts.children" : "add", "makes more than 10000 children");
+        return no_list(req, W->json->get(sent, "children") ? "group_contacts.children" : "add",
+            "makes more than 10000 children");
     get_text(new_rec, GROUP_RESOURCE, &resource);
     s = wharf_same(resource, WHARF_S("location")) ? locations_known(req, sent, &fresh)
                                                   : contacts_known(req, sent, &fresh);
@@ -240,15 +256,16 @@ static wharf_status group_check(wharf_req *req, uint32_t op, const wharf_rec *ol
         return s;
     before = stored(req, old_rec, "primary");
     primary = settle(req, &before, sent, L_PRIMARY, L_PRIMARY_ADD, L_PRIMARY_REMOVE);
-    if (!W->json->get(sent, "primary") && !W->json->get(sent, "primary_add")) { /* who leaves is no longer primary */
+    /* who leaves is no longer primary */
+    if (!W->json->get(sent, "primary") && !W->json->get(sent, "primary_add")) {
         struct ids gone = ids_without(req, &primary, &children);
 
         primary = ids_without(req, &primary, &gone);
     }
     for (size_t i = 0; i < primary.n; i++) {
         if (!ids_have(&children, primary.p[i]))
-            return W->err->fail(
-                req, "group.primary_not_child", path_of(req, sent, primary.p[i], L_PRIMARY, L_PRIMARY_ADD), NULL);
+            return W->err->fail(req, "group.primary_not_child",
+                path_of(req, sent, primary.p[i], L_PRIMARY, L_PRIMARY_ADD), NULL);
     }
     s = members_json(req, &children, &primary, &whole);
     if (s == WHARF_OK)
@@ -262,7 +279,8 @@ static wharf_status group_check(wharf_req *req, uint32_t op, const wharf_rec *ol
 
 /* ---- written ---- */
 
-static wharf_status group_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status group_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_rec *rec = new_rec ? new_rec : old_rec;
     struct ids before = stored(req, old_rec, "children"), after, added, removed;
@@ -287,21 +305,26 @@ static wharf_status known_by_name(
     wharf_req *req, wharf_str name, wharf_str kind, const wharf_json *item, wharf_str *ret_id)
 {
     static const char sql[] =
-        "SELECT g.id FROM contacts.contact_group g WHERE g.organization_id = $1::text AND g.resource = $2::text"
-        " AND lower(g.name) = lower(btrim($3::text)) AND g.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM"
-        " contacts.contact_group x WHERE x.organization_id = $1::text AND lower(x.external_id) = lower($4::text)"
+        "SELECT g.id FROM contacts.contact_group g WHERE g.organization_id = "
+        "$1::text AND g.resource = $2::text"
+        " AND lower(g.name) = lower(btrim($3::text)) AND g.deleted_at IS "
+        "NULL AND NOT EXISTS (SELECT 1 FROM contacts.contact_group x WHERE "
+        "x.organization_id = $1::text AND lower(x.external_id) = lower($4::text)"
         " AND x.deleted_at IS NULL AND x.id <> g.id)";
     const wharf_json *external = W->json->get(item, "external_id");
     wharf_str other = {"", 0};
-    wharf_val args[4] = {wharf_text(W->req->organization(req)), wharf_text(kind), wharf_text(name), wharf_null()}, v;
+    wharf_val args[4] = {wharf_text(W->req->organization(req)), wharf_text(kind), wharf_text(name),
+        wharf_null()},
+              v;
     const wharf_rows *rows;
     wharf_status s;
 
     if (external && W->json->text(external, &other))
         args[3] = wharf_text(other);
     s = W->db->query(req, sql, args, 4, &rows);
-    *ret_id = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TEXT, &v) ? v.u.s
-                                                                                                : (wharf_str){"", 0};
+    *ret_id = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TEXT, &v)
+                  ? v.u.s
+                  : (wharf_str){"", 0};
     return s;
 }
 
@@ -316,8 +339,8 @@ static wharf_status group_batch_item(wharf_req *req, const char *action, const w
     wharf_status s;
 
     kind = kind ? kind : W->json->get(item, "type");
-    if (strcmp(action, "merge") != 0 || (id && W->json->text(id, &found) && found.n) || !name || !kind ||
-        !W->json->text(name, &named) || !W->json->text(kind, &is))
+    if (strcmp(action, "merge") != 0 || (id && W->json->text(id, &found) && found.n) || !name ||
+        !kind || !W->json->text(name, &named) || !W->json->text(kind, &is))
         return WHARF_OK;
     s = known_by_name(req, named, is, item, &found);
     if (s != WHARF_OK || !found.n)

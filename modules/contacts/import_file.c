@@ -1,7 +1,8 @@
-/* import_file.c - a file of contacts is opened and judged row by row (spec 02 section 5). See contact_import.h.
+/* import_file.c - a file of contacts is opened and judged row by row (spec 02 section 5). See
+ * contact_import.h.
  *
- * Leaves to others: reading files (wharf.import), fetching them (wharf.fetch), writing the rows (contact_import.c).
- */
+ * Leaves to others: reading files (wharf.import), fetching them (wharf.fetch), writing the rows
+ * (contact_import.c). */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -133,7 +134,8 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
     bool has[USES] = {false};
     wharf_str header, path;
 
-    for (r->n_columns = 0; r->n_columns < COLUMNS_MAX && contacts_files->column(in, r->n_columns, &header, &path);
+    for (r->n_columns = 0;
+         r->n_columns < COLUMNS_MAX && contacts_files->column(in, r->n_columns, &header, &path);
          r->n_columns++) {
         struct column *c = &r->columns[r->n_columns];
 
@@ -178,8 +180,9 @@ static int by_name(const void *x, const void *y)
 
 static wharf_status read_groups(struct reading *r)
 {
-    static const char sql[] = "SELECT id, name FROM contacts.contact_group"
-                              " WHERE organization_id = $1::text AND resource = 'contact' AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT id, name FROM contacts.contact_group"
+        " WHERE organization_id = $1::text AND resource = 'contact' AND deleted_at IS NULL";
     wharf_val organization = wharf_text(W->req->organization(r->req)), v;
     const wharf_rows *rows;
     wharf_status s = W->db->query(r->req, sql, &organization, 1, &rows);
@@ -204,13 +207,15 @@ static wharf_status read_groups(struct reading *r)
 /* Finds a group by its id, or by a name that no other has. */
 static const struct group_name *find_group(const struct reading *r, wharf_str text)
 {
-    const struct group_name key = {text, lowered(r->req, text)}, *last = r->by_name + r->n_groups, *g;
+    const struct group_name key = {text, lowered(r->req, text)}, *last = r->by_name + r->n_groups,
+                            *g;
 
     g = r->n_groups ? bsearch(&key, r->by_id, r->n_groups, sizeof(key), by_id) : NULL;
     if (g || !r->n_groups)
         return g;
     g = bsearch(&key, r->by_name, r->n_groups, sizeof(key), by_name);
-    if (g && ((g > r->by_name && by_name(g, g - 1) == 0) || (g + 1 < last && by_name(g, g + 1) == 0)))
+    if (g &&
+        ((g > r->by_name && by_name(g, g - 1) == 0) || (g + 1 < last && by_name(g, g + 1) == 0)))
         return NULL;
     return g;
 }
@@ -329,12 +334,13 @@ wharf_str file_cell(const struct reading *r, wharf_import *in, enum use use)
 
 wharf_str file_name(const struct reading *r, wharf_import *in)
 {
-    wharf_str name = file_cell(r, in, USE_NAME), first = file_cell(r, in, USE_FIRST), last = file_cell(r, in, USE_LAST);
+    wharf_str name = file_cell(r, in, USE_NAME), first = file_cell(r, in, USE_FIRST),
+              last = file_cell(r, in, USE_LAST);
 
     if (name.n || !(first.n + last.n))
         return name;
-    return W->mem->format(
-        r->req, "%.*s%s%.*s", (int)first.n, first.p, first.n && last.n ? " " : "", (int)last.n, last.p);
+    return W->mem->format(r->req, "%.*s%s%.*s", (int)first.n, first.p, first.n && last.n ? " " : "",
+        (int)last.n, last.p);
 }
 
 static bool type_is(wharf_str s, const char *word)
@@ -400,7 +406,8 @@ static void repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 
         if (r->columns[i].use == USE_EMAIL && cell.n)
             bad[i] = met_before(r, &r->emails, lowered(r->req, cell));
-        else if (r->columns[i].use == USE_PHONE && cell.n && contacts_org->phone_in(r->req, r->country, cell, &form))
+        else if (r->columns[i].use == USE_PHONE && cell.n &&
+                 contacts_org->phone_in(r->req, r->country, cell, &form))
             bad[i] = met_before(r, &r->phones, form);
     }
 }

@@ -147,8 +147,8 @@ static bool had_before(struct words *list, const struct indexed *word)
 void words_add(wharf_req *req, struct words *list, wharf_str contact, const struct name *name)
 {
     for (size_t i = 0; i < name->n; i++) {
-        struct indexed word = {
-            contact, encode(req, name->tokens[i].points, name->tokens[i].n_points), name_weight(name, i)};
+        struct indexed word = {contact,
+            encode(req, name->tokens[i].points, name->tokens[i].n_points), name_weight(name, i)};
 
         if (had_before(list, &word))
             continue;
@@ -181,12 +181,14 @@ static void sort_distinct(struct ids *words)
  * the same moment: nobody waits (`twin` in migrations/0001_contacts.sql). */
 static wharf_status learn(wharf_req *req, struct ids *words)
 {
-    static const char new_sql[] =
-        "SELECT x FROM unnest($2::text[]) x LEFT JOIN LATERAL (SELECT true AS there FROM contacts.word w"
-        " WHERE w.organization_id = $1::text AND w.token = x LIMIT 1) k ON true WHERE k.there IS NULL";
+    static const char new_sql[] = "SELECT x FROM unnest($2::text[]) x LEFT JOIN LATERAL (SELECT "
+                                  "true AS there FROM contacts.word w"
+                                  " WHERE w.organization_id = $1::text AND w.token = x LIMIT 1) k "
+                                  "ON true WHERE k.there IS NULL";
     static const char add_sql[] =
-        "INSERT INTO contacts.word (organization_id, token, twin, deletions) SELECT $1::text, x.t, pg_backend_pid(),"
-        " x.d::integer[] FROM unnest($2::text[], $3::text[]) x(t, d) ON CONFLICT DO NOTHING";
+        "INSERT INTO contacts.word (organization_id, token, twin, deletions) SELECT $1::text, x.t, "
+        "pg_backend_pid(), x.d::integer[] FROM unnest($2::text[], $3::text[]) x(t, d) ON CONFLICT "
+        "DO NOTHING";
     wharf_val args[3] = {wharf_text(W->req->organization(req))}, v;
     struct ids fresh, deletions;
     uint32_t points[TOKEN_POINTS];
@@ -230,12 +232,15 @@ static void as_arrays(wharf_req *req, const struct words *list, struct ids ret[3
 
 wharf_status index_add(wharf_req *req, const struct words *list, bool again)
 {
-    static const char
-        sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
-                " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, t, w)",
-        again_sql[] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
-                      " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, t, w)"
-                      " ON CONFLICT (organization_id, token, contact_id) DO UPDATE SET weight = excluded.weight";
+    static const char sql
+        [] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
+             " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, "
+             "t, w)",
+     again_sql[] =
+         "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
+         " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, t, "
+         "w)"
+         " ON CONFLICT (organization_id, token, contact_id) DO UPDATE SET weight = excluded.weight";
     wharf_val args[4] = {wharf_text(W->req->organization(req))};
     struct ids columns[3];
 
@@ -250,10 +255,11 @@ wharf_status index_add(wharf_req *req, const struct words *list, bool again)
 
 void index_remove(wharf_req *req, const struct words *list)
 {
-    static const char sql[] =
-        "DELETE FROM contacts.token WHERE ctid = ANY (ARRAY(SELECT t.at FROM unnest($2::text[], $3::text[]) x(c, t)"
-        " CROSS JOIN LATERAL (SELECT y.ctid AS at FROM contacts.token y WHERE y.organization_id = $1::text"
-        " AND y.token = x.t AND y.contact_id = x.c LIMIT 1) t))";
+    static const char sql[] = "DELETE FROM contacts.token WHERE ctid = ANY (ARRAY(SELECT t.at FROM "
+                              "unnest($2::text[], $3::text[]) x(c, t)"
+                              " CROSS JOIN LATERAL (SELECT y.ctid AS at FROM contacts.token y "
+                              "WHERE y.organization_id = $1::text"
+                              " AND y.token = x.t AND y.contact_id = x.c LIMIT 1) t))";
     wharf_val args[3] = {wharf_text(W->req->organization(req))};
     struct ids columns[3];
 
@@ -295,17 +301,19 @@ static void guess_word(struct guess *g, const struct name *name, wharf_str word)
         int d = begins ? 1 : edit_distance(t->points, t->n_points, points, n);
 
         if (begins || (d > 0 && d <= edits_allowed(t->n_points, FUZZY_AUTO)))
-            add_guess(g, i, word, name_weight(name, i) * (begins ? 0.88 : 1 - (double)d / (double)(t->n_points + 1)));
+            add_guess(g, i, word,
+                name_weight(name, i) * (begins ? 0.88 : 1 - (double)d / (double)(t->n_points + 1)));
     }
 }
 
 /* Guesses words that share a deletion with one of the name's, or begin with it. */
 static wharf_status guess_mistyped(wharf_req *req, const struct name *name, struct guess *g)
 {
-    static const char sql[] = "SELECT contacts.words_sharing($2::integer[])"
-                              " UNION SELECT x.token FROM unnest($3::text[]) p CROSS JOIN LATERAL (SELECT w.token FROM "
-                              "contacts.word w WHERE w.organization_id = $1::text AND w.token > p AND w.token < p || "
-                              "U&'\\+10FFFF' ORDER BY w.organization_id, w.token LIMIT 50) x";
+    static const char sql[] =
+        "SELECT contacts.words_sharing($2::integer[])"
+        " UNION SELECT x.token FROM unnest($3::text[]) p CROSS JOIN LATERAL (SELECT w.token FROM "
+        "contacts.word w WHERE w.organization_id = $1::text AND w.token > p AND w.token < p || "
+        "U&'\\+10FFFF' ORDER BY w.organization_id, w.token LIMIT 50) x";
     struct hashes lookups = {.req = req, .start = hash_start(req)};
     struct ids prefixes = {W->mem->alloc(req, (TOKENS_MAX + 1) * sizeof(*prefixes.p)), 0};
     wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_null()}, v;
@@ -317,7 +325,8 @@ static wharf_status guess_mistyped(wharf_req *req, const struct name *name, stru
         int allowed = edits_allowed(t->n_points, FUZZY_AUTO);
 
         if (allowed)
-            hash_deletions(&lookups, t->points, t->n_points, allowed > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1);
+            hash_deletions(&lookups, t->points, t->n_points,
+                allowed > 1 ? DELETED_TWO_FROM : TOKEN_POINTS + 1);
         if (t->n_points >= PREFIX_FROM)
             prefixes.p[prefixes.n++] = encode(req, t->points, t->n_points);
     }
@@ -348,29 +357,36 @@ static void guess_forms(const struct name *name, struct guess *g)
     }
 }
 
-/* Of contacts that share as much the one with the rarer word is first: so little is taken off a word for each contact that has it. Counted before the
- * join (OFFSET 0), or it were counted for each of its rows. */
+/* Of contacts that share as much the one with the rarer word is first: so little is taken off a
+ * word for each contact that has it. Counted before the join (OFFSET 0), or it were counted for
+ * each of its rows. */
 #define GUESSES  " FROM json_to_recordset($2::json) AS r(q integer, t text, w double precision)"
 #define RARENESS " n.has * 1e-12::double precision"
-#define COUNTED                                                                                                        \
-    " CROSS JOIN LATERAL (SELECT count(*) AS has FROM contacts.token y WHERE y.organization_id = $1::text"             \
+#define COUNTED                                                                                    \
+    " CROSS JOIN LATERAL (SELECT count(*) AS has FROM contacts.token y WHERE y.organization_id = " \
+    "$1::text"                                                                                     \
     " AND y.token = g.t) n OFFSET 0"
 #define SHARED " JOIN contacts.token k ON k.organization_id = $1::text AND k.token = g.t"
 
 wharf_status index_find(wharf_req *req, const struct name *name, struct ids *ret)
 {
     static const char sql[] =
-        "SELECT contact_id FROM (SELECT k.contact_id, g.q, max(g.w) AS w FROM (SELECT g.t, g.q, g.w -" RARENESS
-        " AS w FROM (SELECT r.t, r.q, max(r.w) AS w" GUESSES " GROUP BY 1, 2) g" COUNTED ") g" SHARED
+        "SELECT contact_id FROM (SELECT k.contact_id, g.q, max(g.w) AS w FROM (SELECT g.t, g.q, "
+        "g.w -" RARENESS " AS w FROM (SELECT r.t, r.q, max(r.w) AS w" GUESSES
+        " GROUP BY 1, 2) g" COUNTED ") g" SHARED
         " GROUP BY 1, 2) x GROUP BY contact_id ORDER BY sum(w) DESC, contact_id LIMIT $3::integer",
-                      /* The same for the short names that nearly all are: contacts are grouped once. */
-        short_sql[] = "SELECT k.contact_id FROM (SELECT g.t, g.a -" RARENESS " AS a, g.b -" RARENESS
-                      " AS b, g.c -" RARENESS " AS c FROM (SELECT r.t, max(r.w) FILTER (WHERE r.q = 0) AS a,"
-                      " max(r.w) FILTER (WHERE r.q = 1) AS b, max(r.w) FILTER (WHERE r.q = 2) AS c" GUESSES
-                      " GROUP BY 1) g" COUNTED ") g" SHARED " GROUP BY 1 ORDER BY COALESCE(max(a), 0) +"
-                      " COALESCE(max(b), 0) + COALESCE(max(c), 0) DESC, contact_id LIMIT $3::integer";
+                      /* The same for the short names that nearly all are: contacts are grouped
+                       * once. */
+        short_sql[] =
+            "SELECT k.contact_id FROM (SELECT g.t, g.a -" RARENESS " AS a, g.b -" RARENESS
+            " AS b, g.c -" RARENESS " AS c FROM (SELECT r.t, max(r.w) FILTER (WHERE r.q = 0) AS a,"
+            " max(r.w) FILTER (WHERE r.q = 1) AS b, max(r.w) FILTER (WHERE r.q = 2) AS c" GUESSES
+            " GROUP BY 1) g" COUNTED ") g" SHARED " GROUP BY 1 ORDER BY COALESCE(max(a), 0) +"
+            " COALESCE(max(b), 0) + COALESCE(max(c), 0) DESC, contact_id LIMIT $3::integer";
     struct guess g = {.req = req, .out = W->json->writer(req)};
-    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_integer(CANDIDATES_MAX)}, v;
+    wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(),
+        wharf_integer(CANDIDATES_MAX)},
+              v;
     const wharf_rows *rows;
     wharf_status s;
 

@@ -1,7 +1,7 @@
-/* index.h - the words of all names of a book, kept in the transaction that changes a contact, and finding who may be meant by some.
+/* index.h - the words of all names of a book, kept in the transaction that changes a contact,
+ * and finding who may be meant by some.
  *
- * docs/spec/06-inference.md section 9.7. Leaves to others: how well they match (score.h).
- */
+ * docs/spec/06-inference.md section 9.7. Leaves to others: how well they match (score.h). */
 #ifndef CONTACTS_INDEX_H
 #define CONTACTS_INDEX_H
 

@@ -1,5 +1,6 @@
-/* membership.c - who is in which group, told on both sides (migrations/0001_contacts.sql): lists of ids, and the statements that keep the
- * other side equal. Leaves to others: what is allowed (contact_rules.c, group_rules.c). */
+/* membership.c - who is in which group, told on both sides (migrations/0001_contacts.sql): lists
+ * of ids, and the statements that keep the other side equal. Leaves to others: what is allowed
+ * (contact_rules.c, group_rules.c). */
 #include "contacts.h"
 
 #include <stdlib.h>
@@ -90,19 +91,24 @@ static wharf_status tell_groups(wharf_req *req, const wharf_rows *rows)
     return s;
 }
 
-wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed)
+wharf_status contact_joined(
+    wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed)
 {
-    static const char add_sql[] =
-        "UPDATE contacts.contact_group SET children = children || to_jsonb($3::text), members = jsonb_set(members,"
-        " '{children}', (members -> 'children') || to_jsonb($3::text)), version = version + 1, updated_at = "
-        "$4::timestamptz,"
-        " updated_by = $5::text WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT children ? $3::text"
-        " RETURNING id";
-    static const char remove_sql[] =
-        "UPDATE contacts.contact_group SET children = children - $3::text, members = jsonb_build_object('children',"
-        " (members -> 'children') - $3::text, 'primary', (members -> 'primary') - $3::text), version = version + 1,"
-        " updated_at = $4::timestamptz, updated_by = $5::text"
-        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND children ? $3::text RETURNING id";
+    static const char add_sql[] = "UPDATE contacts.contact_group SET children = children || "
+                                  "to_jsonb($3::text), members = jsonb_set(members,"
+                                  " '{children}', (members -> 'children') || to_jsonb($3::text)), "
+                                  "version = version + 1, updated_at = "
+                                  "$4::timestamptz,"
+                                  " updated_by = $5::text WHERE organization_id = $1::text AND id "
+                                  "= ANY ($2::text[]) AND NOT children ? $3::text"
+                                  " RETURNING id";
+    static const char remove_sql[] = "UPDATE contacts.contact_group SET children = children - "
+                                     "$3::text, members = jsonb_build_object('children',"
+                                     " (members -> 'children') - $3::text, 'primary', (members -> "
+                                     "'primary') - $3::text), version = version + 1,"
+                                     " updated_at = $4::timestamptz, updated_by = $5::text"
+                                     " WHERE organization_id = $1::text AND id = ANY ($2::text[]) "
+                                     "AND children ? $3::text RETURNING id";
     wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_text(contact),
         {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
     const wharf_rows *rows;
@@ -125,7 +131,8 @@ wharf_status contact_joined(wharf_req *req, wharf_str contact, const struct ids 
 
 /* ---- many contacts at once ---- */
 
-static wharf_status change_groups(wharf_req *req, const char *sql, const struct ids *groups, const struct ids *contacts)
+static wharf_status change_groups(
+    wharf_req *req, const char *sql, const struct ids *groups, const struct ids *contacts)
 {
     wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_null(),
         {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
@@ -142,12 +149,15 @@ static wharf_status change_groups(wharf_req *req, const char *sql, const struct 
 
 wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct ids *contacts)
 {
-    static const char sql[] =
-        "UPDATE contacts.contact_group g SET children = g.children || u.list, members = jsonb_set(g.members, "
-        "'{children}', (g.members -> 'children') || u.list), version = g.version + jsonb_array_length(u.list),"
-        " updated_at = $4::timestamptz, updated_by = $5::text"
-        " FROM (SELECT x.g, jsonb_agg(x.c ORDER BY x.n) AS list FROM unnest($2::text[], $3::text[]) WITH ORDINALITY "
-        "x(g, c, n) GROUP BY x.g) u WHERE g.organization_id = $1::text AND g.id = u.g RETURNING g.id";
+    static const char sql[] = "UPDATE contacts.contact_group g SET children = g.children || "
+                              "u.list, members = jsonb_set(g.members, "
+                              "'{children}', (g.members -> 'children') || u.list), version = "
+                              "g.version + jsonb_array_length(u.list),"
+                              " updated_at = $4::timestamptz, updated_by = $5::text"
+                              " FROM (SELECT x.g, jsonb_agg(x.c ORDER BY x.n) AS list FROM "
+                              "unnest($2::text[], $3::text[]) WITH ORDINALITY "
+                              "x(g, c, n) GROUP BY x.g) u WHERE g.organization_id = $1::text AND "
+                              "g.id = u.g RETURNING g.id";
 
     return change_groups(req, sql, groups, contacts);
 }
@@ -155,10 +165,12 @@ wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct 
 wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct ids *contacts)
 {
     static const char sql[] =
-        "UPDATE contacts.contact_group g SET children = g.children - u.ids, members = jsonb_build_object('children',"
-        " (g.members -> 'children') - u.ids, 'primary', (g.members -> 'primary') - u.ids), version = g.version + "
-        "cardinality(u.ids), updated_at = $4::timestamptz, updated_by = $5::text"
-        " FROM (SELECT x.g, array_agg(x.c) AS ids FROM unnest($2::text[], $3::text[]) x(g, c) GROUP BY x.g) u"
+        "UPDATE contacts.contact_group g SET children = g.children - u.ids, members = "
+        "jsonb_build_object('children', (g.members -> 'children') - u.ids, 'primary', (g.members "
+        "-> 'primary') - u.ids), version = g.version + cardinality(u.ids), updated_at = "
+        "$4::timestamptz, updated_by = $5::text"
+        " FROM (SELECT x.g, array_agg(x.c) AS ids FROM unnest($2::text[], $3::text[]) x(g, c) "
+        "GROUP BY x.g) u"
         " WHERE g.organization_id = $1::text AND g.id = u.g RETURNING g.id";
 
     return change_groups(req, sql, groups, contacts);
@@ -166,11 +178,13 @@ wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct 
 
 /* ---- a group changed its children: contacts are told by the group's event only ---- */
 
-wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed)
+wharf_status group_took(
+    wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed)
 {
     static const char add_sql[] =
         "UPDATE contacts.contact SET groups = groups || to_jsonb($3::text), version = version + 1"
-        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT groups ? $3::text AND deleted_at IS NULL";
+        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT groups ? $3::text AND "
+        "deleted_at IS NULL";
     static const char remove_sql[] =
         "UPDATE contacts.contact SET groups = groups - $3::text, version = version + 1"
         " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND groups ? $3::text";
@@ -190,8 +204,9 @@ wharf_status group_took(wharf_req *req, wharf_str group, const struct ids *added
 
 wharf_status group_ended(wharf_req *req, wharf_str group)
 {
-    static const char sql[] = "UPDATE contacts.contact SET groups = groups - $2::text, version = version + 1"
-                              " WHERE organization_id = $1::text AND groups ? $2::text";
+    static const char sql[] =
+        "UPDATE contacts.contact SET groups = groups - $2::text, version = version + 1"
+        " WHERE organization_id = $1::text AND groups ? $2::text";
     wharf_val args[2] = {wharf_text(W->req->organization(req)), wharf_text(group)};
 
     return W->db->exec(req, sql, args, 2, NULL);

@@ -1,8 +1,9 @@
-/* merge.c - POST /v1/contacts/:id/merge (spec 02 section 4): what others have fills the free places of one contact, and they are deleted.
+/* merge.c - POST /v1/contacts/:id/merge (spec 02 section 4): what others have fills the free
+ * places of one contact, and they are deleted.
  *
- * Both happen through the pipeline, in one transaction. References of other modules follow by what they registered with the service
- * contacts.merge. Leaves to others: the rules of a contact (contact_rules.c), leaving groups (membership.c).
- */
+ * Both happen through the pipeline, in one transaction. References of other modules follow by
+ * what they registered with the service contacts.merge. Leaves to others: the rules of a contact
+ * (contact_rules.c), leaving groups (membership.c). */
 #include "contacts.gen.h"
 #include "contacts.h"
 #include "wharf/ext/contacts.h"
@@ -94,7 +95,8 @@ static bool same_folded(wharf_str a, wharf_str b)
 static bool has_value(const struct kind *k, const struct values *v, wharf_str value)
 {
     for (size_t i = 0; i < v->n; i++) {
-        if (k->one == CONTACT_ADDRESS ? wharf_same(v->items[i].value, value) : same_folded(v->items[i].value, value))
+        if (k->one == CONTACT_ADDRESS ? wharf_same(v->items[i].value, value)
+                                      : same_folded(v->items[i].value, value))
             return true;
     }
     return false;
@@ -127,10 +129,11 @@ static bool free_slot(const struct kind *k, const struct values *own, wharf_str 
 
 /* Writes what the others have of a kind and the contact has not into its free places, as members
  * of an update. */
-static void put_kind(
-    wharf_req *req, wharf_out *out, const struct kind *k, const wharf_rec *to, const wharf_rec *const *from, size_t n)
+static void put_kind(wharf_req *req, wharf_out *out, const struct kind *k, const wharf_rec *to,
+    const wharf_rec *const *from, size_t n)
 {
-    struct values *own = W->mem->alloc(req, sizeof(*own)), *more = W->mem->alloc(req, sizeof(*more));
+    struct values *own = W->mem->alloc(req, sizeof(*own)),
+                  *more = W->mem->alloc(req, sizeof(*more));
     size_t before;
 
     add_all(k, to, own);
@@ -160,15 +163,17 @@ static void put_kind(
 
 /* ---- groups and locations ---- */
 
-static void put_added(wharf_req *req, wharf_out *out, wharf_field f, const char *name, const wharf_rec *to,
-    const wharf_rec *const *from, size_t n)
+static void put_added(wharf_req *req, wharf_out *out, wharf_field f, const char *name,
+    const wharf_rec *to, const wharf_rec *const *from, size_t n)
 {
-    struct ids own = ids_of(req, get_json(to, f), n * GROUPS_MAX); /* and what is added: each id is sent once */
+    /* and what is added: each id is sent once */
+    struct ids own = ids_of(req, get_json(to, f), n * GROUPS_MAX);
 
     W->json->open(out, name, '{');
     W->json->open(out, "add", '[');
     for (size_t i = 0; i < n; i++) {
-        struct ids theirs = ids_of(req, get_json(from[i], f), 0), fresh = ids_without(req, &theirs, &own);
+        struct ids theirs = ids_of(req, get_json(from[i], f), 0),
+                   fresh = ids_without(req, &theirs, &own);
 
         for (size_t k = 0; k < fresh.n; k++) {
             W->json->put(out, NULL, wharf_text(fresh.p[k]));
@@ -181,7 +186,8 @@ static void put_added(wharf_req *req, wharf_out *out, wharf_field f, const char 
 
 /* Writes the locations. Who belongs to the whole organization does not become one of some
  * locations by taking in one that is. */
-static void put_locations(wharf_req *req, wharf_out *out, const wharf_rec *to, const wharf_rec *const *from, size_t n)
+static void put_locations(
+    wharf_req *req, wharf_out *out, const wharf_rec *to, const wharf_rec *const *from, size_t n)
 {
     struct ids own = ids_of(req, get_json(to, CONTACT_LOCATIONS), 0);
     bool everywhere = !own.n;
@@ -203,7 +209,8 @@ static wharf_status read_from(wharf_req *req, wharf_str id, struct ids *ret)
 
     if (s != WHARF_OK)
         return s;
-    *ret = ids_of(req, W->json->get(body, "from"), 0); /* an array of different texts: the route's definition says so */
+    /* an array of different texts: the route's definition says so */
+    *ret = ids_of(req, W->json->get(body, "from"), 0);
     for (size_t i = 0; i < ret->n; i++) {
         if (wharf_same(ret->p[i], id))
             W->err->add(req, "validation.failed", W->mem->format(req, "from.%zu", i).p,
@@ -212,8 +219,8 @@ static wharf_status read_from(wharf_req *req, wharf_str id, struct ids *ret)
     return W->err->current(req);
 }
 
-static wharf_status fetch_all(
-    wharf_req *req, wharf_str id, const struct ids *from, const wharf_rec **to, const wharf_rec **recs)
+static wharf_status fetch_all(wharf_req *req, wharf_str id, const struct ids *from,
+    const wharf_rec **to, const wharf_rec **recs)
 {
     wharf_status s = W->res->fetch(req, "contact", id, WHARF_FOR_UPDATE, to);
 
@@ -221,14 +228,15 @@ static wharf_status fetch_all(
         s = W->res->fetch(req, "contact", from->p[i], WHARF_FOR_UPDATE, &recs[i]);
         if (s == WHARF_NOT_FOUND) {
             W->err->clear(req);
-            s = W->err->fail(req, "validation.failed", W->mem->format(req, "from.%zu", i).p, "There is no contact %.*s",
-                (int)from->p[i].n, from->p[i].p);
+            s = W->err->fail(req, "validation.failed", W->mem->format(req, "from.%zu", i).p,
+                "There is no contact %.*s", (int)from->p[i].n, from->p[i].p);
         }
     }
     return s;
 }
 
-static wharf_status merge_all(wharf_req *req, wharf_str id, const struct ids *from, const wharf_rec **ret)
+static wharf_status merge_all(
+    wharf_req *req, wharf_str id, const struct ids *from, const wharf_rec **ret)
 {
     const wharf_rec **recs = W->mem->alloc(req, (from->n + 1) * sizeof(*recs)), *to;
     wharf_out *out = W->json->writer(req);

@@ -1,4 +1,5 @@
-/* score.c - the similarity of tokens, of names, of businesses. See score.h; rules as in docs/spec/06-inference.md sections 9.3 and 9.4. */
+/* score.c - the similarity of tokens, of names, of businesses. See score.h; rules as in
+ * docs/spec/06-inference.md sections 9.3 and 9.4. */
 #include "score.h"
 
 #include <math.h>
@@ -36,7 +37,8 @@ int edit_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m)
         now[0] = (int)i;
         for (size_t k = 1; k <= m; k++) {
             now[k] = least(last[k] + 1, now[k - 1] + 1, last[k - 1] + (a[i - 1] != b[k - 1]));
-            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] && before[k - 2] + 1 < now[k])
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1] &&
+                before[k - 2] + 1 < now[k])
                 now[k] = before[k - 2] + 1;
         }
         before = last;
@@ -49,7 +51,8 @@ int edit_distance(const uint32_t *a, size_t n, const uint32_t *b, size_t m)
 static double jaro(const struct token *a, const struct token *b)
 {
     bool in_a[TOKEN_POINTS] = {false}, in_b[TOKEN_POINTS] = {false};
-    size_t n = a->n_points, m = b->n_points, most = n > m ? n : m, window = most / 2 > 0 ? most / 2 - 1 : 0;
+    size_t n = a->n_points, m = b->n_points, most = n > m ? n : m,
+           window = most / 2 > 0 ? most / 2 - 1 : 0;
     double common = 0, moved = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -82,7 +85,8 @@ static double jaro_winkler(const struct token *a, const struct token *b)
 
     if (j <= 0.7)
         return j;
-    while (prefix < 4 && prefix < a->n_points && prefix < b->n_points && a->points[prefix] == b->points[prefix])
+    while (prefix < 4 && prefix < a->n_points && prefix < b->n_points &&
+           a->points[prefix] == b->points[prefix])
         prefix++;
     return j + 0.1 * (double)prefix * (1 - j);
 }
@@ -102,7 +106,8 @@ static bool same_token(const struct token *a, const struct token *b)
 static struct likeness within_edits(const struct token *a, const struct token *b, enum fuzziness f)
 {
     size_t most = a->n_points > b->n_points ? a->n_points : b->n_points;
-    size_t apart = a->n_points > b->n_points ? a->n_points - b->n_points : b->n_points - a->n_points;
+    size_t apart = a->n_points > b->n_points ? a->n_points - b->n_points
+                                             : b->n_points - a->n_points;
     int allowed = edits_allowed(a->n_points, f), d;
     double s;
 
@@ -160,7 +165,8 @@ struct room {
     size_t left;
 };
 
-static bool join_two(const struct token *a, const struct token *b, struct room *room, struct token *ret)
+static bool join_two(
+    const struct token *a, const struct token *b, struct room *room, struct token *ret)
 {
     if (a->text.n + b->text.n > room->left || a->n_points + b->n_points > TOKEN_POINTS)
         return false;
@@ -180,12 +186,14 @@ static void join(struct name *name, const struct name *other, struct room *room)
 
     for (size_t i = 0; i + 1 < name->n; i++) {
         if (has_token(other, &name->tokens[i]) || has_token(other, &name->tokens[i + 1]) ||
-            !join_two(&name->tokens[i], &name->tokens[i + 1], room, &joined) || !has_token(other, &joined))
+            !join_two(&name->tokens[i], &name->tokens[i + 1], room, &joined) ||
+            !has_token(other, &joined))
             continue;
         room->p += joined.text.n;
         room->left -= joined.text.n;
         name->tokens[i] = joined;
-        memmove(name->tokens + i + 1, name->tokens + i + 2, (name->n - i - 2) * sizeof(*name->tokens));
+        memmove(
+            name->tokens + i + 1, name->tokens + i + 2, (name->n - i - 2) * sizeof(*name->tokens));
         name->n--;
     }
 }
@@ -223,10 +231,11 @@ struct pairing {
 
 /* Tells which of two pairs is better. Of those that are equally alike: same role, then the
  * place. */
-static bool better(const struct name *a, const struct name *b, struct likeness l, size_t i, size_t k,
-    struct likeness best, size_t best_i, size_t best_k)
+static bool better(const struct name *a, const struct name *b, struct likeness l, size_t i,
+    size_t k, struct likeness best, size_t best_i, size_t best_k)
 {
-    bool same = role_of(a, i) == role_of(b, k), same_best = role_of(a, best_i) == role_of(b, best_k);
+    bool same = role_of(a, i) == role_of(b, k),
+         same_best = role_of(a, best_i) == role_of(b, best_k);
 
     if (l.s != best.s)
         return l.s > best.s;
@@ -234,7 +243,8 @@ static bool better(const struct name *a, const struct name *b, struct likeness l
 }
 
 /* Assigns one to one, the most alike first. */
-static void assign(const struct name *a, const struct name *b, bool people, enum fuzziness f, struct pairing *p)
+static void assign(
+    const struct name *a, const struct name *b, bool people, enum fuzziness f, struct pairing *p)
 {
     struct likeness all[TOKENS_MAX][TOKENS_MAX];
 
@@ -266,8 +276,8 @@ static void assign(const struct name *a, const struct name *b, bool people, enum
     }
 }
 
-static double harmonic(
-    const struct name *a, const struct name *b, const struct pairing *p, double (*weigh)(const struct name *, size_t))
+static double harmonic(const struct name *a, const struct name *b, const struct pairing *p,
+    double (*weigh)(const struct name *, size_t))
 {
     double all_a = 0, all_b = 0, got_a = 0, got_b = 0;
 
@@ -288,11 +298,12 @@ static double harmonic(
 
 static bool crossed(const struct name *a, const struct name *b, const struct pairing *p)
 {
-    return a->n > 1 && b->n > 1 && p->of[0].s > 0 && p->of[a->n - 1].s > 0 && p->partner[0] == b->n - 1 &&
-           p->partner[a->n - 1] == 0;
+    return a->n > 1 && b->n > 1 && p->of[0].s > 0 && p->of[a->n - 1].s > 0 &&
+           p->partner[0] == b->n - 1 && p->partner[a->n - 1] == 0;
 }
 
-void name_compare(const struct name *label, const struct name *contact, enum fuzziness f, struct name_score *ret)
+void name_compare(
+    const struct name *label, const struct name *contact, enum fuzziness f, struct name_score *ret)
 {
     struct name a = *label, b = *contact;
     char texts[512];

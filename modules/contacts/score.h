@@ -1,9 +1,10 @@
-/* score.h - how alike two names are: cleaning and the score of docs/spec/06-inference.md sections 9.2 to 9.4.
+/* score.h - how alike two names are: cleaning and the score of docs/spec/06-inference.md
+ * sections 9.2 to 9.4.
  *
- * Pure functions over texts in search form (wharf/service/text.h: normal form, words separated by one space, and ',' '#' '/' words of
- * their own). The same input always gives the same score. Leaves to others: finding candidates (index.h), what else a contact and a label
- * may share (channels.h), words that are known (contact_names.h).
- */
+ * Pure functions over texts in search form (wharf/service/text.h: normal form, words separated
+ * by one space, and ',' '#' '/' words of their own). The same input always gives the same score.
+ * Leaves to others: finding candidates (index.h), what else a contact and a label may share
+ * (channels.h), words that are known (contact_names.h). */
 #ifndef CONTACTS_SCORE_H
 #define CONTACTS_SCORE_H
 
@@ -35,7 +36,8 @@ enum clean_flag {
     CLEAN_KEEP_TITLES = 1 /* without steps 5 and 6: the transitional score of older clients */
 };
 /* Cleans a name. ignore: phrases in search form that are removed everywhere. */
-void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore, unsigned flags, struct cleaned *ret);
+void name_clean(wharf_str search_form, const wharf_str *ignore, size_t n_ignore, unsigned flags,
+    struct cleaned *ret);
 /* Cleans the name of a business: its words without legal forms. */
 void business_clean(wharf_str search_form, struct name *ret);
 
@@ -60,7 +62,8 @@ struct name_score {
 };
 
 /* Compares names after section 9.4, channel name. */
-void name_compare(const struct name *label, const struct name *contact, enum fuzziness f, struct name_score *ret);
+void name_compare(
+    const struct name *label, const struct name *contact, enum fuzziness f, struct name_score *ret);
 /* Returns what the i-th word counts in its name. */
 double name_weight(const struct name *name, size_t i);
 /* Compares by the formula of businesses and streets: every word counts 1, generic ones 0.4. */

@@ -1,17 +1,23 @@
-/* search.c - the search of contacts (spec 02 section 4, docs/spec/06-inference.md section 9): rows whose texts contain the words, and those whose
- * names may be meant; each with the score of its names, e-mails and phones.
+/* search.c - the search of contacts (spec 02 section 4, docs/spec/06-inference.md section 9):
+ * rows whose texts contain the words, and those whose names may be meant; each with the score of
+ * its names, e-mails and phones.
  *
- * Leaves to others: the words of the book (index.h), how alike names are (score.h).
- */
+ * Leaves to others: the words of the book (index.h), how alike names are (score.h). */
 #include "channels.h"
 #include "contacts.gen.h"
 #include "index.h"
 
-enum { CONTAINING_MAX = 100, INDEXED_FROM = 3 /* bytes of a word that the trigram index knows */, WORDS_MAX = 16 };
+enum {
+    CONTAINING_MAX = 100,
+    INDEXED_FROM = 3 /* bytes of a word that the trigram index knows */,
+    WORDS_MAX = 16
+};
 
-static const double CHANNEL = 0.9, PHONE_ALONE = 0.85; /* section 9.4: boost of e-mail and phone, and phone by itself */
+/* section 9.4: boost of e-mail and phone, and phone by itself */
+static const double CHANNEL = 0.9, PHONE_ALONE = 0.85;
 static const double ELSEWHERE = 0.1; /* only other texts contain the words */
-static const double MEANT_FROM = 0.5; /* names that contain no word as it is sent: section 9.6, partial matches */
+/* names that contain no word as it is sent: section 9.6, partial matches */
+static const double MEANT_FROM = 0.5;
 
 struct asked {
     wharf_str text; /* as sent */
@@ -26,7 +32,8 @@ struct asked {
 
 static void read_asked(wharf_req *req, wharf_str text, bool all_words, struct asked *ret)
 {
-    wharf_str form = contacts_forms->search_form(req, text, ",#/"), plain = contacts_forms->search_form(req, text, "");
+    wharf_str form = contacts_forms->search_form(req, text, ",#/"),
+              plain = contacts_forms->search_form(req, text, "");
     const char *p = plain.p, *end = p + plain.n;
 
     ret->text = text;
@@ -53,7 +60,8 @@ static wharf_str like(wharf_req *req, wharf_str word)
     return W->mem->format(req, "%%%.*s%%", (int)word.n, word.p); /* search forms have no % _ or \ */
 }
 
-static wharf_status add_found(wharf_req *req, const char *sql, const wharf_val *args, size_t n, struct ids *all)
+static wharf_status add_found(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n, struct ids *all)
 {
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, n, &rows);
@@ -102,7 +110,8 @@ static bool is_title(const struct asked *a, wharf_str word)
 
 /* Collects the words to look for. Beside names a title is no reason to look through the book,
  * unless all words are asked for. */
-static size_t reasons(wharf_req *req, const struct asked *a, wharf_str *patterns, size_t *ret_longest)
+static size_t reasons(
+    wharf_req *req, const struct asked *a, wharf_str *patterns, size_t *ret_longest)
 {
     size_t n = 0;
 
@@ -129,9 +138,11 @@ static wharf_status find_containing(wharf_req *req, const struct asked *a, struc
     bool enough = n > 1 && all->n >= CANDIDATES_MAX;
     wharf_status s = WHARF_OK;
 
-    if (n > 1 && (a->all_words || longest >= INDEXED_FROM)) /* who has all of them is never behind who has one */
+    if (n > 1 && (a->all_words ||
+                     longest >= INDEXED_FROM)) /* who has all of them is never behind who has one */
         s = containing(req, &words, all);
-    for (size_t i = 0; s == WHARF_OK && !enough && (!a->all_words || n == 1) && i < n && looks < 3; i++) {
+    for (size_t i = 0; s == WHARF_OK && !enough && (!a->all_words || n == 1) && i < n && looks < 3;
+         i++) {
         struct ids one = {&patterns[i], 1};
 
         if (patterns[i].n - PERCENT_SIGNS >= INDEXED_FROM)
@@ -172,9 +183,10 @@ static void put_match(struct found *f, const char *field, wharf_str value)
     W->json->close(f->matches);
 }
 
-/* Marks which words the value contains; told as a match when there is one, or when it is asked to be. */
-static void look_in(
-    struct found *f, const struct asked *a, const char *field, wharf_str value, uint32_t *seen, bool told)
+/* Marks which words the value contains; told as a match when there is one, or when it is asked
+ * to be. */
+static void look_in(struct found *f, const struct asked *a, const char *field, wharf_str value,
+    uint32_t *seen, bool told)
 {
     wharf_str form = contacts_forms->search_form(f->req, value, "");
 
@@ -198,8 +210,8 @@ static double name_like(wharf_req *req, const struct name *label, wharf_str name
     return s.score;
 }
 
-static void score_name(struct found *f, const struct asked *a, const char *field, wharf_str name, uint32_t *seen,
-    double *best, double *best_v3)
+static void score_name(struct found *f, const struct asked *a, const char *field, wharf_str name,
+    uint32_t *seen, double *best, double *best_v3)
 {
     double score = name_like(f->req, &a->label.name, name, 0);
     double v3 = name_like(f->req, &a->uncleaned.name, name, CLEAN_KEEP_TITLES);
@@ -216,15 +228,25 @@ static double combined(double name, double email, double phone)
     return 1 - (1 - CHANNEL * email) * (1 - PHONE_ALONE * phone);
 }
 
-enum { C_ID, C_NAME, C_NAMES, C_EMAILS, C_PHONE, C_PHONES, C_ID_NUMBER, C_EXTERNAL_ID, C_ADDRESSES };
-static const char load_sql[] = "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
-                               "external_id, CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN "
-                               "to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
-                               " FROM unnest(ARRAY[address, alternate_addresses -> 'secondary', alternate_addresses -> "
-                               "'home', alternate_addresses -> 'other',"
-                               " alternate_addresses -> 'work', alternate_addresses -> 'education']) x WHERE x ->> "
-                               "'formatted_address' IS NOT NULL)) END"
-                               " FROM contacts.contact WHERE organization_id = $1::text AND id = ANY ($2::text[])";
+enum {
+    C_ID,
+    C_NAME,
+    C_NAMES,
+    C_EMAILS,
+    C_PHONE,
+    C_PHONES,
+    C_ID_NUMBER,
+    C_EXTERNAL_ID,
+    C_ADDRESSES
+};
+static const char load_sql[] =
+    "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
+    "external_id, CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN "
+    "to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
+    " FROM unnest(ARRAY[address, alternate_addresses -> 'secondary', alternate_addresses -> "
+    "'home', alternate_addresses -> 'other', alternate_addresses -> 'work', alternate_addresses -> "
+    "'education']) x WHERE x ->> 'formatted_address' IS NOT NULL)) END"
+    " FROM contacts.contact WHERE organization_id = $1::text AND id = ANY ($2::text[])";
 
 static bool column_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
 {
@@ -243,7 +265,8 @@ static const wharf_json *column_json(const wharf_rows *rows, size_t row, size_t 
     return W->db->value(rows, row, column, WHARF_V_JSON, &v) ? v.u.j : NULL;
 }
 
-static double score_emails(struct found *f, const struct asked *a, const wharf_json *emails, uint32_t *seen)
+static double score_emails(
+    struct found *f, const struct asked *a, const wharf_json *emails, uint32_t *seen)
 {
     double best = 0;
     wharf_str s;
@@ -266,7 +289,8 @@ static double score_phone(struct found *f, const struct asked *a, wharf_str phon
     return a->tail[0] && n && !strcmp(tail, a->tail) ? 1 : 0;
 }
 
-static double score_phones(struct found *f, const struct asked *a, const wharf_rows *rows, size_t row, uint32_t *seen)
+static double score_phones(
+    struct found *f, const struct asked *a, const wharf_rows *rows, size_t row, uint32_t *seen)
 {
     const wharf_json *others = column_json(rows, row, C_PHONES);
     double best = 0, one;
@@ -285,7 +309,8 @@ static double score_phones(struct found *f, const struct asked *a, const wharf_r
 
 static void judge(struct found *f, const struct asked *a, const wharf_rows *rows, size_t row)
 {
-    const wharf_json *others = column_json(rows, row, C_NAMES), *addresses = column_json(rows, row, C_ADDRESSES);
+    const wharf_json *others = column_json(rows, row, C_NAMES),
+                     *addresses = column_json(rows, row, C_ADDRESSES);
     double name = 0, name_v3 = 0, email, phone;
     uint32_t seen = 0;
     wharf_str s;
@@ -297,8 +322,8 @@ static void judge(struct found *f, const struct asked *a, const wharf_rows *rows
         score_name(f, a, "name", s, &seen, &name, &name_v3);
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (W->json->text(m, &s))
-            score_name(
-                f, a, W->mem->format(f->req, "alternate_names.%s", W->json->key(m).p).p, s, &seen, &name, &name_v3);
+            score_name(f, a, W->mem->format(f->req, "alternate_names.%s", W->json->key(m).p).p, s,
+                &seen, &name, &name_v3);
     }
     email = score_emails(f, a, column_json(rows, row, C_EMAILS), &seen);
     phone = score_phones(f, a, rows, row, &seen);
@@ -306,7 +331,8 @@ static void judge(struct found *f, const struct asked *a, const wharf_rows *rows
         look_in(f, a, "id_number", s, &seen, false);
     if (column_text(rows, row, C_EXTERNAL_ID, &s))
         look_in(f, a, "external_id", s, &seen, false);
-    for (const wharf_json *m = addresses ? W->json->at(addresses, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = addresses ? W->json->at(addresses, 0) : NULL; m;
+         m = W->json->next(m)) {
         if (W->json->text(m, &s))
             look_in(f, a, "address", s, &seen, false);
     }
@@ -348,7 +374,8 @@ static wharf_status tell(struct found *f, wharf_hits *hits)
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)
 {
     struct asked *a = W->mem->alloc(req, sizeof(*a));
-    struct ids meant, all = {W->mem->alloc(req, (8 * CONTAINING_MAX + CANDIDATES_MAX) * sizeof(*all.p)), 0};
+    struct ids meant,
+        all = {W->mem->alloc(req, (8 * CONTAINING_MAX + CANDIDATES_MAX) * sizeof(*all.p)), 0};
     wharf_val args[2] = {wharf_text(W->req->organization(req)), wharf_null()};
     const wharf_rows *rows;
     wharf_status s;

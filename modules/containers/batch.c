@@ -1,5 +1,5 @@
-/* batch.c - shipments of batches and containers (docs/spec/10-batches.md section 8.1): who is in one is not changed through a batch, and
- * container_id puts a shipment into one. */
+/* batch.c - shipments of batches and containers (docs/spec/10-batches.md section 8.1): who is in
+ * one is not changed through a batch, and container_id puts a shipment into one. */
 #include "containers.h"
 #include "containers.gen.h"
 
@@ -11,13 +11,14 @@ static wharf_status open_container(wharf_req *req, wharf_str id, wharf_str locat
 
     if (s == WHARF_NOT_FOUND) {
         W->err->clear(req);
-        return W->err->fail(req, "validation.failed", "container_id", "There is no container %s", id.p);
+        return W->err->fail(
+            req, "validation.failed", "container_id", "There is no container %s", id.p);
     }
     if (s != WHARF_OK)
         return s;
     if (location.n && !same(location, field_text(rec, CONTAINER_LOCATION_ID)))
-        return W->err->fail(
-            req, "validation.failed", "container_id", "The container is not at the location %s", location.p);
+        return W->err->fail(req, "validation.failed", "container_id",
+            "The container is not at the location %s", location.p);
     if (containers_shipments->group(field_text(rec, CONTAINER_STATUS)) >= WHARF_GROUP_GOOD)
         return W->err->fail(req, "container.completed", "container_id", NULL);
     return WHARF_OK;
@@ -45,7 +46,8 @@ static wharf_status in_none(wharf_req *req, wharf_str shipment)
     return s == WHARF_OK && in.n ? W->err->fail(req, "shipment.in_container", "id", NULL) : s;
 }
 
-static wharf_status put_in(wharf_req *req, const wharf_json *item, wharf_str id, wharf_str container)
+static wharf_status put_in(
+    wharf_req *req, const wharf_json *item, wharf_str id, wharf_str container)
 {
     const wharf_json *body;
     const wharf_rec *rec = NULL;
@@ -77,4 +79,5 @@ static wharf_status shipment_item(wharf_req *req, const char *action, const whar
     return s == WHARF_OK && container.n ? put_in(req, item, id, container) : s;
 }
 
-const wharf_hooks containers_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks), .batch_item = shipment_item};
+const wharf_hooks containers_shipment_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .batch_item = shipment_item};

@@ -1,4 +1,5 @@
-/* container_members.c - shipments that are put into a container and taken out (docs/spec/02-places-and-people.md section 8): all of a call or nothing. */
+/* container_members.c - shipments that are put into a container and taken out
+ * (docs/spec/02-places-and-people.md section 8): all of a call or nothing. */
 #include <stdlib.h>
 
 #include "containers.h"
@@ -26,7 +27,8 @@ static size_t read_ids(wharf_req *req, const wharf_json *list, wharf_str **ret)
 }
 
 /* Checks a shipment that is to be put in and tells what is wrong; *ret_in: it is in already. */
-static wharf_status check_added(wharf_req *req, wharf_str container, wharf_str id, size_t i, bool *ret_in)
+static wharf_status check_added(
+    wharf_req *req, wharf_str container, wharf_str id, size_t i, bool *ret_in)
 {
     static const char sql[] = "SELECT container_id, status FROM shipments.shipment"
                               " WHERE organization_id = $2::text AND id = $1::text";
@@ -87,8 +89,9 @@ static wharf_status check_all_added(
 
 wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids, size_t *ret_n)
 {
-    static const char sql[] = "SELECT id FROM shipments.shipment WHERE organization_id = $2::text"
-                              " AND container_id = $1::text AND deleted_at IS NULL ORDER BY tracker_id, id";
+    static const char sql[] =
+        "SELECT id FROM shipments.shipment WHERE organization_id = $2::text"
+        " AND container_id = $1::text AND deleted_at IS NULL ORDER BY tracker_id, id";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
 
@@ -99,7 +102,8 @@ wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids
     return s;
 }
 
-wharf_status containers_members_check(wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret)
+wharf_status containers_members_check(
+    wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret)
 {
     wharf_str *add, *remove, *inside, id = W->res->id(rec);
     size_t n_add = read_ids(req, W->res->input(rec, CONTAINER_ADD), &add), n_inside = 0;
@@ -156,8 +160,8 @@ static void put_update(wharf_out *out, const wharf_tracking_update *u)
         W->json->put(out, "images", val_json(u->images));
 }
 
-wharf_status containers_write_shipment(
-    wharf_req *req, wharf_str shipment_id, const wharf_tracking_update *u, const wharf_shipment_write *w)
+wharf_status containers_write_shipment(wharf_req *req, wharf_str shipment_id,
+    const wharf_tracking_update *u, const wharf_shipment_write *w)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *update = NULL;
@@ -176,8 +180,9 @@ wharf_status containers_write_shipment(
 
 static wharf_status container_of(wharf_req *req, wharf_str shipment_id, wharf_str *ret)
 {
-    static const char sql[] = "SELECT container_id FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT container_id FROM shipments.shipment"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, shipment_id, &rows);
 

@@ -1,5 +1,6 @@
-/* container_rules.c - the rules of containers (docs/spec/02-places-and-people.md section 8): numbers, places, what a change does to the shipments
- * inside, in one transaction: out, in, then the update for all that are left. */
+/* container_rules.c - the rules of containers (docs/spec/02-places-and-people.md section 8):
+ * numbers, places, what a change does to the shipments inside, in one transaction: out, in, then
+ * the update for all that are left. */
 #include <stdlib.h>
 
 #include "containers.h"
@@ -7,7 +8,8 @@
 
 enum { NUMBER_TRIES = 8 };
 
-/* From check to written of one container's write: what is done to the shipments once the row is there. */
+/* From check to written of one container's write: what is done to the shipments once the row is
+ * there. */
 struct plan {
     wharf_str id;
     struct members members;
@@ -27,12 +29,13 @@ static struct plan *plan_of(const wharf_rec *rec)
 
 static bool has(const wharf_json *object, const char *key)
 {
-    return object && W->json->type(object) == WHARF_J_OBJECT && !json_is_null(W->json->get(object, key));
+    return object && W->json->type(object) == WHARF_J_OBJECT &&
+           !json_is_null(W->json->get(object, key));
 }
 
 /* Joins the update with the status and the comment that stood beside it. */
-static wharf_status join_update(
-    wharf_req *req, wharf_rec *rec, const wharf_json *update, const wharf_json *status, const wharf_json *comment)
+static wharf_status join_update(wharf_req *req, wharf_rec *rec, const wharf_json *update,
+    const wharf_json *status, const wharf_json *comment)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *whole;
@@ -55,21 +58,24 @@ static wharf_status join_update(
 
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
-    const wharf_json *status = W->res->member(new_rec, "status"), *update = W->res->member(new_rec, "tracking_update");
+    const wharf_json *status = W->res->member(new_rec, "status"),
+                     *update = W->res->member(new_rec, "tracking_update");
     const wharf_json *comment = W->res->member(new_rec, "comment"),
                      *number = W->res->member(new_rec, "tracking_number");
     bool moves = W->res->member(new_rec, "add") || W->res->member(new_rec, "remove");
     wharf_str s;
 
     if (number && W->json->text(number, &s) && s.n)
-        W->res->set(new_rec, CONTAINER_TRACKING_NUMBER, val_text(containers_carriers->normalize(req, s)));
+        W->res->set(
+            new_rec, CONTAINER_TRACKING_NUMBER, val_text(containers_carriers->normalize(req, s)));
     if (comment && (W->json->type(comment) != WHARF_J_STRING || (moves && !status)))
         comment = NULL;
     if ((!status && !comment) || (update && W->json->type(update) != WHARF_J_OBJECT))
         return WHARF_OK;
-    if (status && (!W->json->text(status, &s) || !containers_shipments->canonical(s).n || is(s, "rates_generated")))
-        return W->err->fail(
-            req, "validation.failed", "status", "status must be a status of shipments other than rates_generated");
+    if (status && (!W->json->text(status, &s) || !containers_shipments->canonical(s).n ||
+                      is(s, "rates_generated")))
+        return W->err->fail(req, "validation.failed", "status",
+            "status must be a status of shipments other than rates_generated");
     return join_update(req, new_rec, update, status, comment);
 }
 
@@ -77,12 +83,14 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 static wharf_status settle_number(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
-    static const char sql[] = "SELECT 1 FROM containers.of_number($1::text) WHERE organization_id = $2::text";
+    static const char sql[] =
+        "SELECT 1 FROM containers.of_number($1::text) WHERE organization_id = $2::text";
     wharf_str number = field_text(rec, CONTAINER_TRACKING_NUMBER);
     const wharf_rows *rows;
 
-    for (int i = 0;
-         (op == WHARF_CREATE || W->res->sent(rec, CONTAINER_TRACKING_NUMBER)) && !number.n && i < NUMBER_TRIES; i++) {
+    for (int i = 0; (op == WHARF_CREATE || W->res->sent(rec, CONTAINER_TRACKING_NUMBER)) &&
+                    !number.n && i < NUMBER_TRIES;
+         i++) {
         wharf_str one = containers_carriers->internal_number(req);
         wharf_status s = query_about(req, sql, one, &rows);
 
@@ -103,10 +111,12 @@ static wharf_status check_coordinates(wharf_req *req, const wharf_rec *rec)
 
     if (!v || !W->res->sent(rec, CONTAINER_COORDINATES))
         return WHARF_OK;
-    if (W->json->decimal(W->json->at(v, 0), 9, &d[0]) && W->json->decimal(W->json->at(v, 1), 9, &d[1]) &&
-        llabs(d[0]) <= 90000000000LL && llabs(d[1]) <= 180000000000LL)
+    if (W->json->decimal(W->json->at(v, 0), 9, &d[0]) &&
+        W->json->decimal(W->json->at(v, 1), 9, &d[1]) && llabs(d[0]) <= 90000000000LL &&
+        llabs(d[1]) <= 180000000000LL)
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "coordinates", "coordinates must be [latitude, longitude]");
+    return W->err->fail(
+        req, "validation.failed", "coordinates", "coordinates must be [latitude, longitude]");
 }
 
 static void settle_search(wharf_req *req, wharf_rec *rec)
@@ -114,14 +124,16 @@ static void settle_search(wharf_req *req, wharf_rec *rec)
     const wharf_json *metadata = field_json(rec, CONTAINER_METADATA);
     wharf_str all = WHARF_S(""), s;
 
-    for (const wharf_json *m = metadata ? W->json->at(metadata, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = metadata ? W->json->at(metadata, 0) : NULL; m;
+         m = W->json->next(m)) {
         if (W->json->text(m, &s) && s.n)
             all = all.n ? W->mem->format(req, "%s %s", all.p, s.p) : s;
     }
     W->res->set(rec, CONTAINER_METADATA_TEXT, val_text_or_null(all));
 }
 
-static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, struct plan *plan, wharf_str *ret_update)
+static wharf_status read_comments(
+    wharf_req *req, const wharf_rec *rec, struct plan *plan, wharf_str *ret_update)
 {
     const wharf_json *v = W->res->input(rec, CONTAINER_COMMENT);
     wharf_str s = WHARF_S("");
@@ -136,7 +148,8 @@ static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, struct p
         plan->remove_comment = json_text(v, "remove");
         *ret_update = json_text(v, "update");
     } else {
-        return W->err->fail(req, "validation.failed", "comment", "comment must be text or {add, remove, update}");
+        return W->err->fail(
+            req, "validation.failed", "comment", "comment must be text or {add, remove, update}");
     }
     return WHARF_OK;
 }
@@ -144,7 +157,8 @@ static wharf_status read_comments(wharf_req *req, const wharf_rec *rec, struct p
 static wharf_status check_write(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, struct plan *plan)
 {
-    bool completed = containers_shipments->group(field_text(old_rec, CONTAINER_STATUS)) >= WHARF_GROUP_GOOD;
+    bool completed = containers_shipments->group(field_text(old_rec, CONTAINER_STATUS)) >=
+                     WHARF_GROUP_GOOD;
     wharf_str update_comment, id = W->res->id(rec);
     wharf_status s = settle_number(req, op, rec);
 
@@ -167,7 +181,8 @@ static wharf_status check_write(
         plan->update.comment = update_comment;
     settle_search(req, rec);
     if (plan->members.n_added || plan->members.n_removed) /* so that the row changes */
-        W->res->set(rec, CONTAINER_MEMBERS_COUNT, val_int(field_int(rec, CONTAINER_MEMBERS_COUNT) + 1));
+        W->res->set(
+            rec, CONTAINER_MEMBERS_COUNT, val_int(field_int(rec, CONTAINER_MEMBERS_COUNT) + 1));
     plan->id = id;
     plan->moved = op == WHARF_UPDATE && (W->res->changed(old_rec, rec, CONTAINER_LOCATION_ID) ||
                                             W->res->changed(old_rec, rec, CONTAINER_LAYOUT_ID));
@@ -191,7 +206,8 @@ static wharf_status take_out(wharf_req *req, const wharf_str *ids, size_t n, wha
         .set_container = true,
         .container_id = WHARF_S(""),
         .skip_completed = true};
-    wharf_tracking_update u = wharf_update_of(WHARF_S("removed_from_container"), comment, W->req->now_us(req));
+    wharf_tracking_update u = wharf_update_of(
+        WHARF_S("removed_from_container"), comment, W->req->now_us(req));
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
@@ -208,7 +224,8 @@ static wharf_status put_in(wharf_req *req, const struct plan *p, const wharf_rec
         .place = field_text(rec, CONTAINER_LOCATION_ID).n > 0,
         .location_id = field_text(rec, CONTAINER_LOCATION_ID),
         .layout_id = field_text(rec, CONTAINER_LAYOUT_ID)};
-    wharf_tracking_update u = wharf_update_of(WHARF_S("added_to_container"), p->add_comment, W->req->now_us(req));
+    wharf_tracking_update u = wharf_update_of(
+        WHARF_S("added_to_container"), p->add_comment, W->req->now_us(req));
     wharf_status s = WHARF_OK;
 
     u.container_id = p->id;
@@ -259,10 +276,13 @@ static wharf_status tell_members(wharf_req *req, const struct plan *p)
     W->json->close(out);
     W->json->close(out);
     s = W->json->result(req, out, &extra);
-    return s == WHARF_OK ? W->event->emit(req, "container.contents_changed", "container", p->id, extra) : s;
+    return s == WHARF_OK
+               ? W->event->emit(req, "container.contents_changed", "container", p->id, extra)
+               : s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const struct plan *p = plan_of(new_rec ? new_rec : old_rec);
     wharf_str *ids;
@@ -317,22 +337,29 @@ static wharf_status compute(
     return s;
 }
 
-const wharf_hooks containers_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written, .compute = compute};
+const wharf_hooks containers_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = normalize,
+    .check = check,
+    .written = written,
+    .compute = compute};
 
 /* ---- locations and layouts ---- */
 
-static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status location_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] =
-        "SELECT 1 FROM containers.container WHERE organization_id = $2::text AND location_id = $1::text"
-        " AND deleted_at IS NULL"
-        " AND NOT filters ? 'completed' LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM containers.container WHERE organization_id = $2::text "
+                              "AND location_id = $1::text"
+                              " AND deleted_at IS NULL"
+                              " AND NOT filters ? 'completed' LIMIT 1";
 
-    return op == WHARF_DELETE ? containers_places->in_use(req, W->res->id(old_rec), "containers", sql) : WHARF_OK;
+    return op == WHARF_DELETE
+               ? containers_places->in_use(req, W->res->id(old_rec), "containers", sql)
+               : WHARF_OK;
 }
 
-static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status layout_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
         "UPDATE containers.container SET layout_id = $2::text, version = version + 1"
@@ -341,5 +368,7 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     return containers_layouts->carry(req, op, old_rec, sql);
 }
 
-const wharf_hooks containers_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};
-const wharf_hooks containers_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+const wharf_hooks containers_location_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+const wharf_hooks containers_layout_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};

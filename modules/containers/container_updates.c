@@ -1,23 +1,26 @@
-/* container_updates.c - the container's own history: tracking updates, positions (docs/spec/02-places-and-people.md section 8). */
+/* container_updates.c - the container's own history: tracking updates, positions
+ * (docs/spec/02-places-and-people.md section 8). */
 #include "containers.h"
 #include "containers.gen.h"
 
-static wharf_status insert_line(
-    wharf_req *req, wharf_rec *rec, const wharf_tracking_update *u, wharf_str status, const char *source)
+static wharf_status insert_line(wharf_req *req, wharf_rec *rec, const wharf_tracking_update *u,
+    wharf_str status, const char *source)
 {
-    static const char sql[] = "INSERT INTO containers.tracking_update (organization_id, id, owner_id, status, comment, "
-                              "occurred_at, location_id, layout_id,"
-                              " user_id, vehicle_id, address, coordinates, images, source, position, created_at, "
-                              "created_by) VALUES ($1::text, $2::text,"
-                              " $3::text, $4::text, $5::text, $6::timestamptz, $7::text, $8::text, $9::text, "
-                              "$10::text, $11::jsonb, $12::jsonb,"
-                              " coalesce($13::jsonb, '[]'), $14::text, $15::bigint, $16::timestamptz, $17::text)";
+    static const char sql[] =
+        "INSERT INTO containers.tracking_update (organization_id, id, owner_id, status, comment, "
+        "occurred_at, location_id, layout_id, user_id, vehicle_id, address, coordinates, images, "
+        "source, position, created_at, created_by) VALUES ($1::text, $2::text,"
+        " $3::text, $4::text, $5::text, $6::timestamptz, $7::text, $8::text, $9::text, "
+        "$10::text, $11::jsonb, $12::jsonb, coalesce($13::jsonb, '[]'), $14::text, $15::bigint, "
+        "$16::timestamptz, $17::text)";
     int64_t count = field_int(rec, CONTAINER_HISTORY_COUNT) + 1;
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->req->new_id(req, "tup")),
-        val_text(W->res->id(rec)), val_text_or_null(status), val_text_or_null(u->comment), val_time(u->occurred_us),
-        val_text_or_null(u->location_id), val_text_or_null(u->layout_id), val_text_or_null(u->user_id),
-        val_text_or_null(u->vehicle_id), val_json(u->address), val_json(u->coordinates), val_json(u->images),
-        val_text(z(source)), val_int(count), val_time(W->req->now_us(req)), val_text_or_null(W->req->actor(req))};
+    const wharf_val args[] = {val_text(W->req->organization(req)),
+        val_text(W->req->new_id(req, "tup")), val_text(W->res->id(rec)), val_text_or_null(status),
+        val_text_or_null(u->comment), val_time(u->occurred_us), val_text_or_null(u->location_id),
+        val_text_or_null(u->layout_id), val_text_or_null(u->user_id),
+        val_text_or_null(u->vehicle_id), val_json(u->address), val_json(u->coordinates),
+        val_json(u->images), val_text(z(source)), val_int(count), val_time(W->req->now_us(req)),
+        val_text_or_null(W->req->actor(req))};
 
     W->res->set(rec, CONTAINER_HISTORY_COUNT, val_int(count));
     return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
@@ -26,13 +29,16 @@ static wharf_status insert_line(
 /* Reads when the newest line was. 0: there is none. */
 static wharf_status newest(wharf_req *req, wharf_str id, int64_t *ret_us)
 {
-    static const char sql[] = "SELECT occurred_at FROM containers.tracking_update WHERE organization_id = $2::text"
-                              " AND owner_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
+    static const char sql[] =
+        "SELECT occurred_at FROM containers.tracking_update WHERE organization_id = $2::text"
+        " AND owner_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
     wharf_val v;
 
-    *ret_us = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TIME_US, &v) ? v.u.i : 0;
+    *ret_us = s == WHARF_OK && W->db->count(rows) && W->db->value(rows, 0, 0, WHARF_V_TIME_US, &v)
+                  ? v.u.i
+                  : 0;
     return s;
 }
 
@@ -75,8 +81,8 @@ static wharf_status set_place(wharf_req *req, wharf_rec *rec, wharf_tracking_upd
     return WHARF_OK;
 }
 
-static wharf_status apply_update(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const wharf_json *input, wharf_tracking_update *u)
+static wharf_status apply_update(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec,
+    const wharf_json *input, wharf_tracking_update *u)
 {
     wharf_str from = old_rec ? field_text(old_rec, CONTAINER_STATUS) : WHARF_S("created");
     int64_t last;
@@ -116,8 +122,8 @@ static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wha
     return insert_line(req, rec, &u, field_text(old_rec, CONTAINER_STATUS), "api");
 }
 
-wharf_status containers_apply(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, wharf_tracking_update *ret_update)
+wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec,
+    wharf_tracking_update *ret_update)
 {
     const wharf_json *input = W->res->input(rec, CONTAINER_TRACKING_UPDATE);
     wharf_tracking_update first = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
@@ -139,28 +145,30 @@ wharf_status containers_apply(
     if (s != WHARF_OK || !input)
         return s == WHARF_OK ? apply_position(req, old_rec, rec) : s;
     if (W->json->type(input) != WHARF_J_OBJECT)
-        return W->err->fail(req, "validation.failed", "tracking_update", "tracking_update must be an object");
+        return W->err->fail(
+            req, "validation.failed", "tracking_update", "tracking_update must be an object");
     ret_update->head = first.head;
     return apply_update(req, old_rec, rec, input, ret_update);
 }
 
-wharf_status containers_show_updates(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+wharf_status containers_show_updates(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
         "SELECT coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM (SELECT "
-        "jsonb_build_object('object',"
-        " 'tracking_update', 'id', u.id, 'status', u.status, 'comment', u.comment, 'occurred_at', "
-        "to_char(u.occurred_at AT TIME ZONE"
-        " 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'location_id', u.location_id, 'layout_id', u.layout_id, "
-        "'user_id', u.user_id,"
-        " 'vehicle_id', u.vehicle_id, 'address', u.address, 'coordinates', u.coordinates, 'images', u.images, "
-        "'source', u.source,"
-        " 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', "
+        "jsonb_build_object('object', 'tracking_update', 'id', u.id, 'status', u.status, "
+        "'comment', u.comment, 'occurred_at', to_char(u.occurred_at AT TIME ZONE"
+        " 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'location_id', u.location_id, 'layout_id', "
+        "u.layout_id, 'user_id', u.user_id, 'vehicle_id', u.vehicle_id, 'address', u.address, "
+        "'coordinates', u.coordinates, 'images', u.images, 'source', u.source,"
+        " 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', "
+        "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', "
         "u.created_by)"
         " AS line, u.occurred_at, u.position FROM containers.tracking_update u"
         " WHERE u.organization_id = $3::text AND u.owner_id = i.id"
         " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
-        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
+        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY "
+        "i.place";
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     const wharf_rows *rows;
     wharf_val args[3];

@@ -29,17 +29,20 @@ struct members {
     wharf_str *added, *removed; /* those that really come or go */
     size_t n_added, n_removed;
 };
-wharf_status containers_members_check(wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret);
+wharf_status containers_members_check(
+    wharf_req *req, uint32_t op, wharf_rec *rec, bool completed, struct members *ret);
 /* Reads the shipments inside, in the order in which trackers are locked. */
 wharf_status containers_inside(wharf_req *req, wharf_str id, wharf_str **ret_ids, size_t *ret_n);
 /* Writes one shipment: status and comment may be empty. */
-wharf_status containers_write_shipment(
-    wharf_req *req, wharf_str shipment_id, const wharf_tracking_update *u, const wharf_shipment_write *w);
+wharf_status containers_write_shipment(wharf_req *req, wharf_str shipment_id,
+    const wharf_tracking_update *u, const wharf_shipment_write *w);
 
 /* ---- container_updates.c: the container's own history ---- */
-/* Applies tracking_update, direct coordinates; *ret_update: what is copied to the shipments, head.size 0: nothing. */
-wharf_status containers_apply(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec, wharf_tracking_update *ret_update);
-wharf_status containers_show_updates(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+/* Applies tracking_update, direct coordinates; *ret_update: what is copied to the shipments,
+ * head.size 0: nothing. */
+wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec,
+    wharf_tracking_update *ret_update);
+wharf_status containers_show_updates(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 
 #endif

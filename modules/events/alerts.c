@@ -1,9 +1,9 @@
-/* alerts.c - mail about system events: to subscribers, to administrators about webhooks, to users who asked for it about integrations
- * (spec 07 sections 10 to 12).
+/* alerts.c - mail about system events: to subscribers, to administrators about webhooks, to
+ * users who asked for it about integrations (spec 07 sections 10 to 12).
  *
- * The step notes who is to be told of what, one row per event and address; a job per line (address, resource, type) makes one mail of
- * what waits, at most once an hour: what comes within the hour goes out together when it ends, with a count. So nothing is lost.
- */
+ * The step notes who is to be told of what, one row per event and address; a job per line
+ * (address, resource, type) makes one mail of what waits, at most once an hour: what comes
+ * within the hour goes out together when it ends, with a count. So nothing is lost. */
 #include "events.h"
 
 #define W events_host
@@ -28,16 +28,19 @@ static bool lost_webhook(wharf_req *req, const wharf_event *e)
     const wharf_json *body, *data;
     wharf_str reason;
 
-    if (!events_same(e->type, WHARF_S("webhook.deleted")) || events_api->parsed(req, e, &body) != WHARF_OK)
+    if (!events_same(e->type, WHARF_S("webhook.deleted")) ||
+        events_api->parsed(req, e, &body) != WHARF_OK)
         return false;
     data = W->json->get(body, "data");
     return data && W->json->get(data, "deletion_reason") &&
-           W->json->text(W->json->get(data, "deletion_reason"), &reason) && events_same(reason, WHARF_S("invalid_url"));
+           W->json->text(W->json->get(data, "deletion_reason"), &reason) &&
+           events_same(reason, WHARF_S("invalid_url"));
 }
 
 /* Finds who is told beside subscribers: administrators of webhooks' health and of workflows that
  * were disabled, and of failing integrations the users who asked for it. */
-static wharf_status others(wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
+static wharf_status others(
+    wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
 {
     *ret_n = 0;
     if (lost || starts(type, "webhook.") || events_same(type, WHARF_S("workflow.disabled")))
@@ -67,25 +70,27 @@ static wharf_status put_alert(wharf_req *req, wharf_out *out, const wharf_event 
 }
 
 /* Writes rows for everybody who is to be told, and reads the lines that have no job yet. */
-static wharf_status note_alerts(wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
+static wharf_status note_alerts(
+    wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
 {
     static const char sql[] =
-        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a timestamptz, o "
-        "jsonb)),"
-        " told AS (SELECT e.e, e.t, e.r, e.a, s.email AS address FROM e JOIN events.subscriber s ON s.organization_id "
-        "= $1 AND "
-        "s.deleted_at IS NULL"
+        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a "
+        "timestamptz, o jsonb)), told AS (SELECT e.e, e.t, e.r, e.a, s.email AS address FROM e "
+        "JOIN events.subscriber s ON s.organization_id = $1 AND s.deleted_at IS NULL"
         " AND s.status = 'active' AND s.events ? e.t"
-        " UNION SELECT e.e, e.t, e.r, e.a, d.address FROM e, jsonb_array_elements_text(e.o) d(address) WHERE NOT EXISTS"
-        " (SELECT FROM events.muted m WHERE m.organization_id = $1 AND m.address = d.address)),"
-        " fresh AS (INSERT INTO events.alert (organization_id, event_id, address, type, resource_id, at)"
-        " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING RETURNING address, "
-        "resource_id, type)"
-        " INSERT INTO events.alert_line AS l (organization_id, address, resource_id, type, due)"
+        " UNION SELECT e.e, e.t, e.r, e.a, d.address FROM e, jsonb_array_elements_text(e.o) "
+        "d(address) WHERE NOT EXISTS (SELECT FROM events.muted m WHERE m.organization_id = $1 AND "
+        "m.address = d.address)), fresh AS (INSERT INTO events.alert (organization_id, event_id, "
+        "address, type, resource_id, at)"
+        " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING "
+        "RETURNING address, resource_id, type) INSERT INTO events.alert_line AS l "
+        "(organization_id, address, resource_id, type, due)"
         " SELECT DISTINCT $1, address, resource_id, type, true FROM fresh"
-        " ON CONFLICT (organization_id, address, resource_id, type) DO UPDATE SET due = true WHERE NOT l.due"
+        " ON CONFLICT (organization_id, address, resource_id, type) DO UPDATE SET due = true WHERE "
+        "NOT l.due"
         " RETURNING address, resource_id, type, mailed_at";
-    wharf_val args[2] = {events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
+    wharf_val args[2] = {
+        events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
 
     return W->db->query(req, sql, args, 2, ret_lines);
 }
@@ -103,14 +108,15 @@ static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t a
     W->json->put(out, "type", events_text(l->type));
     W->json->close(out);
     s = W->json->result(req, out, &args);
-    key = W->mem->format(req, "%.*s %.*s %.*s", (int)l->resource.n, l->resource.p, (int)l->type.n, l->type.p,
-        (int)l->address.n, l->address.p);
+    key = W->mem->format(req, "%.*s %.*s %.*s", (int)l->resource.n, l->resource.p, (int)l->type.n,
+        l->type.p, (int)l->address.n, l->address.p);
     if (key.n > KEY_MAX)
         key.n = KEY_MAX; /* lines that share it wait for each other: no harm */
     return s == WHARF_OK ? W->event->enqueue(req, "alert", key, args, at_us) : s;
 }
 
-wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
+wharf_status alerts_step(
+    wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *alerts;
@@ -136,7 +142,8 @@ wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t 
     if (s == WHARF_OK)
         s = note_alerts(req, alerts, &lines);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(lines); i++) {
-        struct line l = {events_column(lines, i, 0), events_column(lines, i, 1), events_column(lines, i, 2)};
+        struct line l = {
+            events_column(lines, i, 0), events_column(lines, i, 1), events_column(lines, i, 2)};
         wharf_val mailed;
         bool before = W->db->value(lines, i, 3, WHARF_V_TIME_US, &mailed);
 
@@ -158,7 +165,8 @@ static wharf_str argument(wharf_req *req, const char *name)
 }
 
 /* Tells whether the line is still wanted. ret_subscriber: its id, or "" of a user. */
-static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
+static wharf_status still_wanted(
+    wharf_req *req, const struct line *l, bool *ret_wanted, wharf_str *ret_subscriber)
 {
     static const char subscriber_sql[] =
         "SELECT id FROM events.subscriber WHERE email = $1 AND deleted_at IS NULL AND status = "
@@ -185,15 +193,19 @@ static wharf_status still_wanted(wharf_req *req, const struct line *l, bool *ret
     return s;
 }
 
-static wharf_status unsubscribe_url(wharf_req *req, const struct line *l, wharf_str subscriber, wharf_str *ret_url)
+static wharf_status unsubscribe_url(
+    wharf_req *req, const struct line *l, wharf_str subscriber, wharf_str *ret_url)
 {
     int64_t expires_us = W->req->now_us(req) + (int64_t)UNSUBSCRIBE_DAYS * 86400 * 1000000;
-    wharf_str token, id = subscriber.n ? subscriber : W->mem->format(req, "@%.*s", (int)l->address.n, l->address.p);
+    wharf_str token, id = subscriber.n
+                              ? subscriber
+                              : W->mem->format(req, "@%.*s", (int)l->address.n, l->address.p);
     wharf_status s = events_tokens->make(req, UNSUBSCRIBE_KIND, id, expires_us, &token);
 
     if (s == WHARF_OK)
         *ret_url = events_config->url(
-            req, W->mem->format(req, "/v1/events/subscribers/unsubscribe?token=%.*s", (int)token.n, token.p));
+            req, W->mem->format(
+                     req, "/v1/events/subscribers/unsubscribe?token=%.*s", (int)token.n, token.p));
     return s;
 }
 
@@ -206,12 +218,15 @@ static wharf_str times_text(wharf_req *req, const wharf_rows *rows)
     for (size_t i = 0; i < n && i < SHOWN_MAX; i++) {
         wharf_str at = events_column(rows, i, 1), id = events_column(rows, i, 0);
 
-        s = W->mem->format(req, "%.*s  %.*s  %.*s\n", (int)s.n, s.p, (int)at.n, at.p, (int)id.n, id.p);
+        s = W->mem->format(
+            req, "%.*s  %.*s  %.*s\n", (int)s.n, s.p, (int)at.n, at.p, (int)id.n, id.p);
     }
-    return n > SHOWN_MAX ? W->mem->format(req, "%.*s  and %zu more\n", (int)s.n, s.p, n - SHOWN_MAX) : s;
+    return n > SHOWN_MAX ? W->mem->format(req, "%.*s  and %zu more\n", (int)s.n, s.p, n - SHOWN_MAX)
+                         : s;
 }
 
-static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str subscriber, const wharf_rows *rows)
+static wharf_status send_mail(
+    wharf_req *req, const struct line *l, wharf_str subscriber, const wharf_rows *rows)
 {
     wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type), .description = WHARF_S("")};
     wharf_mail_message m = {.head = WHARF_HEAD(wharf_mail_message),
@@ -227,14 +242,15 @@ static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str su
     if (s != WHARF_OK)
         return s;
     events_api->type_find(events_self, l->type, &t);
-    m.subject = n > 1
-                    ? W->mem->format(req, "%.*s: %zu alerts (%.*s)", (int)l->type.n, l->type.p, n, (int)l->resource.n,
-                          l->resource.p)
-                    : W->mem->format(req, "%.*s (%.*s)", (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p);
+    m.subject = n > 1 ? W->mem->format(req, "%.*s: %zu alerts (%.*s)", (int)l->type.n, l->type.p, n,
+                            (int)l->resource.n, l->resource.p)
+                      : W->mem->format(req, "%.*s (%.*s)", (int)l->type.n, l->type.p,
+                            (int)l->resource.n, l->resource.p);
     m.text = W->mem->format(req,
-        "%.*s.\n\nType: %.*s\nConcerns: %.*s\nNumber: %zu\n\nTime and event:\n%.*s\nNo more of these mails: %.*s\n",
-        (int)t.description.n, t.description.p, (int)l->type.n, l->type.p, (int)l->resource.n, l->resource.p, n,
-        (int)times.n, times.p, (int)m.unsubscribe.n, m.unsubscribe.p);
+        "%.*s.\n\nType: %.*s\nConcerns: %.*s\nNumber: %zu\n\nTime and event:\n%.*s\nNo more of "
+        "these mails: %.*s\n",
+        (int)t.description.n, t.description.p, (int)l->type.n, l->type.p, (int)l->resource.n,
+        l->resource.p, n, (int)times.n, times.p, (int)m.unsubscribe.n, m.unsubscribe.p);
     return events_mail->send(req, &m, "email");
 }
 
@@ -242,11 +258,12 @@ static wharf_status send_mail(wharf_req *req, const struct line *l, wharf_str su
  * own. */
 static wharf_status take_waiting(wharf_req *req, const struct line *l, const wharf_rows **ret_rows)
 {
-    static const char line_sql[] =
-        "UPDATE events.alert_line SET due = false WHERE address = $1 AND resource_id = $2 AND type = $3";
-    static const char sql[] = "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM "
-                              "events.alert WHERE address = $1 AND "
-                              "resource_id = $2 AND type = $3 AND mailed_at IS NULL ORDER BY at DESC";
+    static const char line_sql[] = "UPDATE events.alert_line SET due = false WHERE address = $1 "
+                                   "AND resource_id = $2 AND type = $3";
+    static const char sql[] =
+        "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM "
+        "events.alert WHERE address = $1 AND resource_id = $2 AND type = $3 AND mailed_at IS NULL "
+        "ORDER BY at DESC";
     wharf_val args[3] = {events_text(l->address), events_text(l->resource), events_text(l->type)};
     wharf_status s = W->db->exec(req, line_sql, args, 3, NULL);
 
@@ -267,11 +284,12 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
 /* Marks the alerts. mailed false: nobody wants it any more. */
 static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows *rows, bool mailed)
 {
-    static const char alerts_sql[] =
-        "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE address = $1 AND event_id IN (SELECT "
-        "jsonb_array_elements_text($3::jsonb))";
-    static const char line_sql[] = "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
-                                   "resource_id = $3 AND type = $4";
+    static const char alerts_sql[] = "UPDATE events.alert SET mailed_at = $2::timestamptz WHERE "
+                                     "address = $1 AND event_id IN (SELECT "
+                                     "jsonb_array_elements_text($3::jsonb))";
+    static const char line_sql[] =
+        "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
+        "resource_id = $3 AND type = $4";
     wharf_val args[3] = {events_text(l->address), events_now(req), {.type = WHARF_V_JSON}};
     wharf_val line[4] = {args[0], args[1], events_text(l->resource), events_text(l->type)};
     wharf_status s = ids_json(req, rows, &args[2].u.j);

@@ -1,7 +1,8 @@
-/* events.c - the module events (spec 07 sections 1 and 3): event records as a resource, the catalogue of types.
+/* events.c - the module events (spec 07 sections 1 and 3): event records as a resource, the
+ * catalogue of types.
  *
- * Reading records needs no code. Leaves to others: writing and processing them, which is the kernel's; deliveries, which are webhooks'.
- */
+ * Reading records needs no code. Leaves to others: writing and processing them, which is the
+ * kernel's; deliveries, which are webhooks'. */
 #include "events.h"
 
 #include "events.gen.h"
@@ -15,29 +16,33 @@ const wharf_config_api *events_config;
 const wharf_org_directory_api *events_org;
 wharf_plugin *events_self;
 
-static const char types_doc[] =
-    "{\"summary\": \"The types of events of the loaded modules\", \"tag\": \"Events\", \"location\": \"none\", "
-    "\"query\": {"
-    "\"type\": {\"type\": \"string\", \"enum\": [\"system\", \"resource\"]}, \"module\": {\"type\": \"string\"}, "
-    "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": "
-    "\"object\", "
-    "\"required\": [\"object\", \"type\", \"description\", \"system\", \"resource_type\", \"module\", "
-    "\"supersedable\", "
-    "\"deprecated\", \"schema\"], \"properties\": {\"object\": {\"const\": \"event_type\"}, \"type\": {\"type\": "
-    "\"string\"}, "
-    "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": \"boolean\"}, \"resource_type\": {\"type\": "
-    "\"string\"}, "
-    "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": \"boolean\"}, \"deprecated\": {\"type\": "
-    "\"boolean\"}, "
-    "\"schema\": {\"type\": \"string\"}}}}}";
+static const char types_doc[] = "{\"summary\": \"The types of events of the loaded modules\", "
+                                "\"tag\": \"Events\", \"location\": \"none\", "
+                                "\"query\": {"
+                                "\"type\": {\"type\": \"string\", \"enum\": [\"system\", "
+                                "\"resource\"]}, \"module\": {\"type\": \"string\"}, "
+                                "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": "
+                                "{\"type\": \"array\", \"items\": {\"type\": "
+                                "\"object\", "
+                                "\"required\": [\"object\", \"type\", \"description\", \"system\", "
+                                "\"resource_type\", \"module\", \"supersedable\", "
+                                "\"deprecated\", \"schema\"], \"properties\": {\"object\": "
+                                "{\"const\": \"event_type\"}, \"type\": {\"type\": "
+                                "\"string\"}, "
+                                "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": "
+                                "\"boolean\"}, \"resource_type\": {\"type\": "
+                                "\"string\"}, "
+                                "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": "
+                                "\"boolean\"}, \"deprecated\": {\"type\": "
+                                "\"boolean\"}, "
+                                "\"schema\": {\"type\": \"string\"}}}}}";
 
-static const char token_doc[] = "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": "
-                                "\"Events\", \"location\": \"none\", "
-                                "\"status\": 201, \"response\": {\"type\": \"object\", \"required\": [\"object\", "
-                                "\"token\", \"expires_at\"], \"properties\": {"
-                                "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", "
-                                "\"null\"]}, \"expires_at\": {\"type\": "
-                                "[\"string\", \"integer\"]}}}}";
+static const char token_doc[] =
+    "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": "
+    "\"Events\", \"location\": \"none\", \"status\": 201, \"response\": {\"type\": \"object\", "
+    "\"required\": [\"object\", \"token\", \"expires_at\"], \"properties\": {"
+    "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", "
+    "\"null\"]}, \"expires_at\": {\"type\": [\"string\", \"integer\"]}}}}";
 
 /* ---- the catalogue ---- */
 
@@ -55,7 +60,8 @@ static wharf_status read_wanted(wharf_req *req, struct wanted *w)
         w->system = events_same(v, WHARF_S("system"));
         w->resource = events_same(v, WHARF_S("resource"));
         if (!w->system && !w->resource)
-            return events_host->err->fail(req, "param.invalid", "type", "type must be system or resource");
+            return events_host->err->fail(
+                req, "param.invalid", "type", "type must be system or resource");
     }
     events_host->req->param(req, "module", &w->module);
     if (events_host->req->param(req, "include_examples", &v)) {
@@ -67,7 +73,8 @@ static wharf_status read_wanted(wharf_req *req, struct wanted *w)
     return WHARF_OK;
 }
 
-static wharf_status put_type(wharf_req *req, wharf_out *out, const wharf_event_type *t, bool example)
+static wharf_status put_type(
+    wharf_req *req, wharf_out *out, const wharf_event_type *t, bool example)
 {
     const wharf_json_api *j = events_host->json;
     const wharf_json *data;
@@ -121,7 +128,8 @@ static wharf_status make_token(wharf_req *req, void *arg)
     int64_t expires_us = events_host->req->now_us(req) + TOKEN_SECONDS * 1000000LL;
     wharf_str token;
     wharf_out *out;
-    wharf_status s = events_tokens->make(req, TOKEN_KIND, events_keys->caller(req)->key_id, expires_us, &token);
+    wharf_status s = events_tokens->make(
+        req, TOKEN_KIND, events_keys->caller(req)->key_id, expires_us, &token);
 
     if (s != WHARF_OK)
         return s;
@@ -130,16 +138,19 @@ static wharf_status make_token(wharf_req *req, void *arg)
     events_host->json->open(out, NULL, '{');
     events_host->json->put(out, "object", events_text(WHARF_S("event_stream_token")));
     events_host->json->put(out, "token", events_text(token));
-    events_host->json->put(out, "expires_at", (wharf_val){.type = WHARF_V_TIME_US, .u.i = expires_us});
+    events_host->json->put(
+        out, "expires_at", (wharf_val){.type = WHARF_V_TIME_US, .u.i = expires_us});
     events_host->json->close(out);
     return WHARF_OK;
 }
 
 /* ---- the module ---- */
 
-/* 1 min, 5 min, 25 min, about 2 h, 6 h (docs/spec/07-events-and-webhooks.md section 12 'E-mail'). */
-static const char mail_policy[] = "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", "
-                                  "\"jitter\": false}, \"transaction\": \"own\"}";
+/* 1 min, 5 min, 25 min, about 2 h, 6 h (docs/spec/07-events-and-webhooks.md section 12
+ * 'E-mail'). */
+static const char mail_policy[] =
+    "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", "
+    "\"jitter\": false}, \"transaction\": \"own\"}";
 
 wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
 {
@@ -152,9 +163,8 @@ wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
  * programs look at links by themselves. */
 static void declare_links(wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] =
-        "{\"summary\": \"A page behind a link of a mail\", \"tag\": \"Events\", \"location\": \"none\", "
-        "\"status\": 200}";
+    static const char doc[] = "{\"summary\": \"A page behind a link of a mail\", \"tag\": "
+                              "\"Events\", \"location\": \"none\", \"status\": 200}";
     static const struct {
         const char *method, *path;
         wharf_handler *handler;
@@ -219,8 +229,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     events->step(d, &alerts);
     api->job(d, "verify", verify_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});
     api->job(d, "alert", alerts_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});
-    api->job(
-        d, "tidy", subscribers_tidy, NULL, WHARF_S("{\"every\": \"12h\", \"for\": \"organizations\", \"retries\": 1}"));
+    api->job(d, "tidy", subscribers_tidy, NULL,
+        WHARF_S("{\"every\": \"12h\", \"for\": \"organizations\", \"retries\": 1}"));
     events->stream(d, "/v1/events/stream", "events:read", TOKEN_KIND);
 }
 
@@ -233,14 +243,17 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     events_mail = events_host->service(self, "wharf.mail", 1, 1);
     events_config = events_host->service(self, "wharf.config", 1, 0);
     events_org = events_host->service(self, "org.directory", 1, 2);
-    return events_api && events_tokens && events_keys && events_mail && events_config && events_org ? WHARF_OK
-                                                                                                    : WHARF_UNAVAILABLE;
+    return events_api && events_tokens && events_keys && events_mail && events_config && events_org
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     events_host = host;
     return &desc;

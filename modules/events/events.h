@@ -37,11 +37,13 @@ extern wharf_plugin *events_self;
 
 extern const wharf_hooks subscriber_hooks;
 
-/* verify.c: pages behind links; the job that sends the mail with the first of them. Arguments {"subscriber": id} */
+/* verify.c: pages behind links; the job that sends the mail with the first of them. Arguments
+ * {"subscriber": id} */
 wharf_handler verify_page, verify_done, unsubscribe_page, unsubscribe_done, verify_send;
 /* Runs the step of alerts (alerts.c). alerts_send is the job of one line of alerts ({"address",
  * "resource", "type"}); subscribers_tidy forgets what is over. */
-wharf_status alerts_step(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg);
+wharf_status alerts_step(
+    wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg);
 wharf_handler alerts_send, subscribers_tidy;
 /* Notes that the mail server refused the subscriber's address for good (true), or took a mail for
  * it. */

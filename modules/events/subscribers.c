@@ -1,7 +1,8 @@
-/* subscribers.c - the rules of event subscribers (spec 07 section 11): states, approval by a second owner, what follows from writing.
+/* subscribers.c - the rules of event subscribers (spec 07 section 11): states, approval by a
+ * second owner, what follows from writing.
  *
- * Leaves to others: the mails and the pages behind their links (verify.c), the alerts (alerts.c).
- */
+ * Leaves to others: the mails and the pages behind their links (verify.c), the alerts
+ * (alerts.c). */
 #include "events.h"
 
 #include "events.gen.h"
@@ -112,7 +113,8 @@ static wharf_status check_verbs(wharf_req *req, const wharf_rec *rec)
         const wharf_json *v = W->res->member(rec, verbs[i]);
 
         if (v && (!W->json->truth(v, &truth) || !truth))
-            return W->err->fail(req, "validation.failed", verbs[i], "%s is true, or left out", verbs[i]);
+            return W->err->fail(
+                req, "validation.failed", verbs[i], "%s is true, or left out", verbs[i]);
     }
     return WHARF_OK;
 }
@@ -150,7 +152,8 @@ static wharf_status note_mail(wharf_req *req, wharf_str id)
     wharf_val args[3] = {events_text(W->req->organization(req)), events_text(id), events_now(req)};
 
     return W->db->exec(req,
-        "INSERT INTO events.verification (organization_id, subscriber_id, sent_at) VALUES ($1, $2, $3::timestamptz)"
+        "INSERT INTO events.verification (organization_id, subscriber_id, sent_at) VALUES ($1, $2, "
+        "$3::timestamptz)"
         " ON CONFLICT DO NOTHING",
         args, 3, NULL);
 }
@@ -178,7 +181,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     wharf_status s = W->db->lock(req, "events.subscriber", W->req->organization(req));
 
     if (s == WHARF_OK)
-        s = W->db->query(req, "SELECT count(*) FROM events.subscriber WHERE deleted_at IS NULL", NULL, 0, &rows);
+        s = W->db->query(
+            req, "SELECT count(*) FROM events.subscriber WHERE deleted_at IS NULL", NULL, 0, &rows);
     if (s != WHARF_OK)
         return s;
     if (W->db->value(rows, 0, 0, WHARF_V_INT, &n) && n.u.i >= SUBSCRIBERS_MAX)
@@ -201,13 +205,16 @@ static wharf_status check_approve(wharf_req *req, const wharf_rec *old_rec, whar
 
     if (!events_same(caller->role, WHARF_S("owner")) || !caller->user_id.n)
         return W->err->fail(req, "subscriber.owner_required", NULL, NULL);
-    if (has(old_rec, EVENT_SUBSCRIBER_APPROVED_AT) || !is_true(old_rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED))
+    if (has(old_rec, EVENT_SUBSCRIBER_APPROVED_AT) ||
+        !is_true(old_rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED))
         return W->err->fail(req, "subscriber.already_approved", NULL, NULL);
     get_text(old_rec, EVENT_SUBSCRIBER_CREATED_BY, &creator);
     if (events_same(creator, caller->user_id)) {
         s = sole_owner(req, creator, &sole); /* the other owners left: nobody else can */
         if (s != WHARF_OK || !sole)
-            return s != WHARF_OK ? s : W->err->fail(req, "subscriber.second_owner_required", NULL, NULL);
+            return s != WHARF_OK
+                       ? s
+                       : W->err->fail(req, "subscriber.second_owner_required", NULL, NULL);
     }
     W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_AT, events_now(req));
     W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_BY, events_text(caller->user_id));
@@ -220,23 +227,25 @@ static wharf_status check_approve(wharf_req *req, const wharf_rec *old_rec, whar
 static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     static const char sql[] =
-        "SELECT count(*) FILTER (WHERE sent_at > $2::timestamptz - interval '1 minute'), count(*) - 1 FROM "
-        "events.verification WHERE subscriber_id = $1 AND sent_at > $2::timestamptz - interval '1 day'";
+        "SELECT count(*) FILTER (WHERE sent_at > $2::timestamptz - interval "
+        "'1 minute'), count(*) - 1 FROM events.verification WHERE subscriber_id = $1 AND sent_at > "
+        "$2::timestamptz - interval '1 day'";
     wharf_val args[2] = {events_text(W->res->id(old_rec)), events_now(req)}, minute, day;
     wharf_str status = WHARF_S("");
     const wharf_rows *rows;
     wharf_status s;
 
     get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
-    if (!events_same(status, WHARF_S("pending_verification")) && !events_same(status, WHARF_S("bounced")))
+    if (!events_same(status, WHARF_S("pending_verification")) &&
+        !events_same(status, WHARF_S("bounced")))
         return W->err->fail(req, "subscriber.already_verified", NULL, NULL);
     s = W->db->query(req, sql, args, 2, &rows);
     if (s != WHARF_OK)
         return s;
     if ((W->db->value(rows, 0, 0, WHARF_V_INT, &minute) && minute.u.i) ||
         (W->db->value(rows, 0, 1, WHARF_V_INT, &day) && day.u.i >= RESENDS_A_DAY))
-        return W->err->fail(
-            req, "rate_limited", NULL, "A verification mail is sent once a minute and five times a day; wait");
+        return W->err->fail(req, "rate_limited", NULL,
+            "A verification mail is sent once a minute and five times a day; wait");
     expect_verification(req, rec);
     W->res->set(rec, EVENT_SUBSCRIBER_VERIFIED_AT, null());
     W->res->set(rec, EVENT_SUBSCRIBER_REFUSALS, events_int(0));
@@ -252,8 +261,10 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (op == WHARF_DELETE)
         return WHARF_OK;
     if (!W->res->sent(rec, EVENT_SUBSCRIBER_EVENTS) && !W->res->sent(rec, EVENT_SUBSCRIBER_EMAIL) &&
-        !W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE) && !W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))
-        return W->err->fail(req, "validation.failed", NULL, "Send events, approve or resend_verification");
+        !W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE) &&
+        !W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))
+        return W->err->fail(
+            req, "validation.failed", NULL, "Send events, approve or resend_verification");
     if (W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE))
         s = check_approve(req, old_rec, rec);
     if (s == WHARF_OK && W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))
@@ -267,7 +278,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 static wharf_status ask_for_mail(wharf_req *req, wharf_str id)
 {
     const wharf_json *args;
-    wharf_status s = W->json->parse(req, W->mem->format(req, "{\"subscriber\":\"%.*s\"}", (int)id.n, id.p), &args);
+    wharf_status s = W->json->parse(
+        req, W->mem->format(req, "{\"subscriber\":\"%.*s\"}", (int)id.n, id.p), &args);
 
     if (s == WHARF_OK)
         s = note_mail(req, id);
@@ -289,9 +301,8 @@ static wharf_status tell_owners(wharf_req *req, const wharf_rec *rec)
             .n_to = 1,
             .subject = WHARF_S("The events of a subscriber were changed"),
             .text = W->mem->format(req,
-                "The system events that are mailed to %.*s were changed.\n\nIf this was not intended, look at the "
-                "event "
-                "subscribers of your organization.\n",
+                "The system events that are mailed to %.*s were changed.\n\nIf this was not "
+                "intended, look at the event subscribers of your organization.\n",
                 (int)address.n, address.p),
             .html = WHARF_S(""),
             .reply_to = WHARF_S(""),
@@ -303,7 +314,8 @@ static wharf_status tell_owners(wharf_req *req, const wharf_rec *rec)
     return s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : rec);
     wharf_status s = WHARF_OK;
@@ -314,9 +326,11 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     }
     if (op == WHARF_CREATE || W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_VERIFICATION_SENT_AT))
         s = ask_for_mail(req, id);
-    if (s == WHARF_OK && op == WHARF_UPDATE && W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_APPROVED_AT))
+    if (s == WHARF_OK && op == WHARF_UPDATE &&
+        W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_APPROVED_AT))
         s = W->event->emit(req, "event_subscriber.approved", "event_subscriber", id, NULL);
-    if (s == WHARF_OK && op == WHARF_UPDATE && W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_EVENTS))
+    if (s == WHARF_OK && op == WHARF_UPDATE &&
+        W->res->changed(old_rec, rec, EVENT_SUBSCRIBER_EVENTS))
         s = tell_owners(req, rec);
     return s;
 }
@@ -328,17 +342,19 @@ const wharf_hooks subscriber_hooks = {
 
 wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
 {
-    static const char refused_sql[] = "UPDATE events.subscriber SET refusals = refusals + 1, status = CASE WHEN "
-                                      "refusals + 1 >= $2::bigint THEN 'bounced' ELSE "
-                                      "status END, version = version + 1 WHERE id = $1 AND deleted_at IS NULL AND "
-                                      "status <> 'bounced' RETURNING status";
-    static const char taken_sql[] =
-        "UPDATE events.subscriber SET refusals = 0 WHERE id = $1 AND refusals > 0 AND $2::bigint > 0";
+    static const char refused_sql[] =
+        "UPDATE events.subscriber SET refusals = refusals + 1, status = CASE WHEN "
+        "refusals + 1 >= $2::bigint THEN 'bounced' ELSE "
+        "status END, version = version + 1 WHERE id = $1 AND deleted_at IS NULL AND "
+        "status <> 'bounced' RETURNING status";
+    static const char taken_sql[] = "UPDATE events.subscriber SET refusals = 0 WHERE id = $1 AND "
+                                    "refusals > 0 AND $2::bigint > 0";
     wharf_val args[2] = {events_text(id), events_int(REFUSALS_MAX)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, refused ? refused_sql : taken_sql, args, 2, &rows);
 
-    if (s != WHARF_OK || !refused || !W->db->count(rows) || !events_same(events_column(rows, 0, 0), WHARF_S("bounced")))
+    if (s != WHARF_OK || !refused || !W->db->count(rows) ||
+        !events_same(events_column(rows, 0, 0), WHARF_S("bounced")))
         return s;
     return W->event->emit(req, "event_subscriber.updated", "event_subscriber", id, NULL);
 }
@@ -347,13 +363,14 @@ wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
 
 wharf_status subscribers_tidy(wharf_req *req, void *arg)
 {
-    static const char old_sql[] = "SELECT id FROM events.subscriber WHERE deleted_at IS NULL AND status = "
-                                  "'pending_verification' AND created_at < "
-                                  "$1::timestamptz - make_interval(days => $2::integer) LIMIT 100";
+    static const char old_sql[] =
+        "SELECT id FROM events.subscriber WHERE deleted_at IS NULL AND status = "
+        "'pending_verification' AND created_at < "
+        "$1::timestamptz - make_interval(days => $2::integer) LIMIT 100";
     static const char alerts_sql[] =
         "DELETE FROM events.alert WHERE at < $1::timestamptz - make_interval(days => $2::integer)";
-    static const char mails_sql[] =
-        "DELETE FROM events.verification WHERE sent_at < $1::timestamptz - make_interval(days => $2::integer)";
+    static const char mails_sql[] = "DELETE FROM events.verification WHERE sent_at < "
+                                    "$1::timestamptz - make_interval(days => $2::integer)";
     wharf_val args[2] = {events_now(req), events_int(PENDING_DAYS)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, old_sql, args, 2, &rows);

@@ -1,7 +1,8 @@
-/* verify.c - the mail that asks whether an address wants alerts, and the pages behind its link and behind "unsubscribe" (spec 07 section 11).
+/* verify.c - the mail that asks whether an address wants alerts, and the pages behind its link
+ * and behind "unsubscribe" (spec 07 section 11).
  *
- * A look at a page does nothing: mail programs open links by themselves. Its button, and the one-click of mail programs (RFC 8058), post.
- */
+ * A look at a page does nothing: mail programs open links by themselves. Its button, and the
+ * one-click of mail programs (RFC 8058), post. */
 #include "events.h"
 
 #define W events_host
@@ -11,10 +12,12 @@
 
 /* Prepares the address and a new token; the address is empty when nobody has to be asked any
  * more. */
-static wharf_status prepare(wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)
+static wharf_status prepare(
+    wharf_req *req, wharf_str id, wharf_str *ret_address, wharf_str *ret_token)
 {
-    static const char sql[] = "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
-                              "'pending_verification'";
+    static const char sql[] =
+        "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
+        "'pending_verification'";
     int64_t expires_us = W->req->now_us(req) + (int64_t)VERIFY_HOURS * 3600 * 1000000;
     const wharf_val key = events_text(id);
     const wharf_rows *rows;
@@ -41,17 +44,17 @@ static wharf_status send_link(wharf_req *req, wharf_str address, wharf_str token
         .message_id = WHARF_S("")};
     wharf_str url;
 
-    url = events_config->url(
-        req, W->mem->format(req, "/v1/events/subscribers/verify?token=%.*s", (int)token.n, token.p));
+    url = events_config->url(req,
+        W->mem->format(req, "/v1/events/subscribers/verify?token=%.*s", (int)token.n, token.p));
     m.text = W->mem->format(req,
-        "Somebody wants alerts of a warehouse system to be sent to this address.\n\nTo confirm it, open this link "
-        "within %d "
-        "hours and press the button:\n\n%.*s\n\nIf you know nothing of this, do nothing.\n",
+        "Somebody wants alerts of a warehouse system to be sent to this address.\n\nTo confirm it, "
+        "open this link within %d hours and press the button:\n\n%.*s\n\nIf you know nothing of "
+        "this, do nothing.\n",
         VERIFY_HOURS, (int)url.n, url.p);
     m.html = W->mem->format(req,
-        "<p>Somebody wants alerts of a warehouse system to be sent to this address.</p><p>To confirm it, open <a "
-        "href=\"%.*s\">this page</a> within %d hours and press the button.</p><p>If you know nothing of this, do "
-        "nothing.</p>",
+        "<p>Somebody wants alerts of a warehouse system to be sent to this address.</p><p>To "
+        "confirm it, open <a href=\"%.*s\">this page</a> within %d hours and press the "
+        "button.</p><p>If you know nothing of this, do nothing.</p>",
         (int)url.n, url.p, VERIFY_HOURS);
     return events_mail->send(req, &m, "email");
 }
@@ -103,7 +106,8 @@ wharf_status verify_page(wharf_req *req, void *arg)
 
     if (s == WHARF_OK)
         events_tokens->page(req, 200, WHARF_S("Confirm your address"),
-            WHARF_S("Alerts of a warehouse system shall be sent to you. Press the button if you want that."),
+            WHARF_S("Alerts of a warehouse system shall be sent to you. Press the button if you "
+                    "want that."),
             WHARF_S("Send me alerts"));
     return s;
 }
@@ -111,12 +115,14 @@ wharf_status verify_page(wharf_req *req, void *arg)
 wharf_status verify_done(wharf_req *req, void *arg)
 {
     static const char sql[] =
-        "UPDATE events.subscriber SET verified_at = $2::timestamptz, verification_expires_at = NULL, refusals = 0, "
+        "UPDATE events.subscriber SET verified_at = $2::timestamptz, "
+        "verification_expires_at = NULL, refusals = 0, "
         "version = "
-        "version + 1, updated_at = $2::timestamptz, updated_by = 'sys', status = CASE WHEN approval_required AND "
+        "version + 1, updated_at = $2::timestamptz, updated_by = 'sys', "
+        "status = CASE WHEN approval_required AND "
         "approved_at IS "
-        "NULL THEN 'pending_approval' ELSE 'active' END WHERE id = $1 AND deleted_at IS NULL AND status = "
-        "'pending_verification' RETURNING status";
+        "NULL THEN 'pending_approval' ELSE 'active' END WHERE id = $1 AND "
+        "deleted_at IS NULL AND status = 'pending_verification' RETURNING status";
     wharf_val args[2];
     const wharf_rows *rows;
     bool active;
@@ -139,7 +145,8 @@ wharf_status verify_done(wharf_req *req, void *arg)
     active = events_same(events_column(rows, 0, 0), WHARF_S("active"));
     events_tokens->page(req, 200, WHARF_S("Your address is confirmed"),
         active ? WHARF_S("Alerts are sent to you from now on.")
-               : WHARF_S("An owner of the organization still has to approve; alerts are sent to you from then on."),
+               : WHARF_S("An owner of the organization still has to approve; alerts are sent to "
+                         "you from then on."),
         WHARF_S(""));
     return WHARF_OK;
 }
@@ -151,16 +158,16 @@ wharf_status unsubscribe_page(wharf_req *req, void *arg)
 
     if (s == WHARF_OK)
         events_tokens->page(req, 200, WHARF_S("No more alerts"),
-            WHARF_S("Press the button and no more alerts are sent to you."), WHARF_S("Unsubscribe"));
+            WHARF_S("Press the button and no more alerts are sent to you."),
+            WHARF_S("Unsubscribe"));
     return s;
 }
 
 /* Unsubscribes. id: a subscriber, or "@" and the address of an administrator who is none. */
 wharf_status unsubscribe_done(wharf_req *req, void *arg)
 {
-    static const char mute_sql[] =
-        "INSERT INTO events.muted (organization_id, address, at) VALUES ($1, $2, $3::timestamptz) ON "
-        "CONFLICT DO NOTHING";
+    static const char mute_sql[] = "INSERT INTO events.muted (organization_id, address, at) VALUES "
+                                   "($1, $2, $3::timestamptz) ON CONFLICT DO NOTHING";
     wharf_val args[3];
     wharf_str id;
     wharf_status s = enter(req, UNSUBSCRIBE_KIND, &id);
@@ -177,7 +184,7 @@ wharf_status unsubscribe_done(wharf_req *req, void *arg)
     }
     if (s != WHARF_OK)
         return s;
-    events_tokens->page(
-        req, 200, WHARF_S("You are unsubscribed"), WHARF_S("No more alerts are sent to you."), WHARF_S(""));
+    events_tokens->page(req, 200, WHARF_S("You are unsubscribed"),
+        WHARF_S("No more alerts are sent to you."), WHARF_S(""));
     return WHARF_OK;
 }

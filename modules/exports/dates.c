@@ -1,4 +1,5 @@
-/* dates.c - moments in a time zone and a format (spec 01 section 15, 'csv_field_options'). The database knows the zones. */
+/* dates.c - moments in a time zone and a format (spec 01 section 15, 'csv_field_options'). The
+ * database knows the zones. */
 #include <stdio.h>
 
 #include "exports.h"
@@ -8,8 +9,8 @@ struct moment {
     bool good;
 };
 
-static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August",
-    "September", "October", "November", "December"};
+static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December"};
 
 static size_t run_of(wharf_str f, size_t at)
 {
@@ -147,10 +148,11 @@ static wharf_str by_iso(wharf_req *req, const struct moment *m)
     int offset = m->offset_s < 0 ? -m->offset_s : m->offset_s;
 
     if (!m->offset_s)
-        return W->mem->format(req, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", m->year, m->month, m->day, m->hour, m->minute,
-            m->second, m->ms);
-    return W->mem->format(req, "%04d-%02d-%02dT%02d:%02d:%02d.%03d%c%02d:%02d", m->year, m->month, m->day, m->hour,
-        m->minute, m->second, m->ms, m->offset_s < 0 ? '-' : '+', offset / 3600, offset / 60 % 60);
+        return W->mem->format(req, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", m->year, m->month, m->day,
+            m->hour, m->minute, m->second, m->ms);
+    return W->mem->format(req, "%04d-%02d-%02dT%02d:%02d:%02d.%03d%c%02d:%02d", m->year, m->month,
+        m->day, m->hour, m->minute, m->second, m->ms, m->offset_s < 0 ? '-' : '+', offset / 3600,
+        offset / 60 % 60);
 }
 
 /* ---- many ---- */
@@ -164,8 +166,8 @@ static void read_moment(wharf_str text, int64_t offset_s, struct moment *m)
         return;
     memcpy(own, text.p, text.n);
     own[text.n] = 0;
-    m->good = sscanf(own, "%d-%d-%d%*1[T ]%d:%d:%d.%d", &m->year, &m->month, &m->day, &m->hour, &m->minute, &m->second,
-                  &m->ms) == 7 &&
+    m->good = sscanf(own, "%d-%d-%d%*1[T ]%d:%d:%d.%d", &m->year, &m->month, &m->day, &m->hour,
+                  &m->minute, &m->second, &m->ms) == 7 &&
               m->month >= 1 && m->month <= 12;
 }
 
@@ -176,7 +178,8 @@ static wharf_status in_zone(
     static const char sql[] =
         "SELECT to_char(x.at AT TIME ZONE $2::text, 'YYYY-MM-DD\"T\"HH24:MI:SS.MS'),"
         " extract(epoch FROM (x.at AT TIME ZONE $2::text) - (x.at AT TIME ZONE 'UTC'))::bigint"
-        " FROM (SELECT v.t::timestamptz AS at, v.i FROM json_array_elements_text($1::json) WITH ORDINALITY v(t, i)) x"
+        " FROM (SELECT v.t::timestamptz AS at, v.i FROM json_array_elements_text($1::json) WITH "
+        "ORDINALITY v(t, i)) x"
         " ORDER BY x.i";
     wharf_out *list = W->json->writer(req);
     const wharf_rows *rows;
@@ -194,7 +197,8 @@ static wharf_status in_zone(
     return s;
 }
 
-wharf_status dates_render(wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n)
+wharf_status dates_render(
+    wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n)
 {
     struct moment *moments = W->mem->alloc(req, (n + 1) * sizeof(*moments));
     wharf_status s = WHARF_OK;
@@ -209,7 +213,8 @@ wharf_status dates_render(wharf_req *req, const struct date_style *style, const 
     }
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (moments[i].good)
-            *cells[i].text = style->format.n ? by_format(req, &moments[i], style->format) : by_iso(req, &moments[i]);
+            *cells[i].text = style->format.n ? by_format(req, &moments[i], style->format)
+                                             : by_iso(req, &moments[i]);
     }
     return s;
 }

@@ -6,8 +6,9 @@
 /* ---- what is asked for ---- */
 
 /* Resources of the specification whose modules may be absent. */
-static const char *const known[] = {"contact", "group", "fulfillment", "item", "location", "manifest", "shipment",
-    "tracker", "shipping_label_inference", "asset", "container", "parcel", "audit", "document", "log"};
+static const char *const known[] = {"contact", "group", "fulfillment", "item", "location",
+    "manifest", "shipment", "tracker", "shipping_label_inference", "asset", "container", "parcel",
+    "audit", "document", "log"};
 
 wharf_str area_of(wharf_req *req, wharf_str resource)
 {
@@ -43,7 +44,8 @@ static bool named(const wharf_str *names, size_t n, wharf_str name)
     return false;
 }
 
-static wharf_status check_columns(wharf_req *req, const wharf_json *columns, const wharf_str *names, size_t n)
+static wharf_status check_columns(
+    wharf_req *req, const wharf_json *columns, const wharf_str *names, size_t n)
 {
     bool truth, any = false;
 
@@ -62,7 +64,8 @@ static wharf_status check_columns(wharf_req *req, const wharf_json *columns, con
 
 static wharf_status check_csv(wharf_req *req, const wharf_json *o, const wharf_str *names, size_t n)
 {
-    const wharf_json *columns = W->json->get(o, "columns"), *format = W->json->get(o, "datetime_format");
+    const wharf_json *columns = W->json->get(o, "columns"),
+                     *format = W->json->get(o, "datetime_format");
     wharf_str s;
     bool good = true;
 
@@ -73,11 +76,13 @@ static wharf_status check_csv(wharf_req *req, const wharf_json *o, const wharf_s
             return status;
     }
     if (!good)
-        bad(req, "csv_field_options.timezone", "timezone must be a name of the IANA list, such as America/New_York");
+        bad(req, "csv_field_options.timezone",
+            "timezone must be a name of the IANA list, such as America/New_York");
     if (format && W->json->text(format, &s) && !date_format_good(s))
         bad(req, "csv_field_options.datetime_format",
             "datetime_format has the tokens y M d H h m s S a; other letters stand in 'quotes'");
-    return check_columns(req, columns && W->json->type(columns) == WHARF_J_OBJECT ? columns : NULL, names, n);
+    return check_columns(
+        req, columns && W->json->type(columns) == WHARF_J_OBJECT ? columns : NULL, names, n);
 }
 
 /* Keeps the columns in the order in which they were sent. */
@@ -117,8 +122,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s == WHARF_OK && !field_json(rec, EXPORT_OPTIONS))
         s = W->err->add(req, "validation.failed", "options", "options must be an object");
     if (s == WHARF_OK)
-        s = exports_walk->check(
-            req, resource.p, field_json(rec, EXPORT_OPTIONS), (uint64_t)exports_rows_most, OPTIONS, &names, &n);
+        s = exports_walk->check(req, resource.p, field_json(rec, EXPORT_OPTIONS),
+            (uint64_t)exports_rows_most, OPTIONS, &names, &n);
     if (s == WHARF_OK && csv && W->json->type(csv) == WHARF_J_OBJECT)
         s = check_csv(req, csv, names, n);
     keep_columns(req, rec, csv);
@@ -129,7 +134,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
 {
     wharf_out *args = W->json->writer(req);
     const wharf_json *value;
@@ -157,7 +163,8 @@ static bool asked(const wharf_req *req, const char *flag)
 static bool may_have(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_caller *caller = exports_keys->caller(req);
-    const wharf_json *definition = exports_kernel->definition(req, field_text(rec, EXPORT_RESOURCE).p);
+    const wharf_json *definition = exports_kernel->definition(
+        req, field_text(rec, EXPORT_RESOURCE).p);
     const wharf_json *x = definition ? W->json->get(definition, "x-wharf") : NULL;
     wharf_str area = WHARF_S("");
 
@@ -190,7 +197,8 @@ static wharf_status compute(
             file = field_text(recs[i], links[k].file);
             wanted = asked(req, links[k].flag);
         }
-        if (wanted && file.n && is(field_text(recs[i], EXPORT_STATUS), "completed") && may_have(req, recs[i]))
+        if (wanted && file.n && is(field_text(recs[i], EXPORT_STATUS), "completed") &&
+            may_have(req, recs[i]))
             s = exports_blob->link(req, file, WHARF_BLOB_GET, 900, &url);
         W->json->put(outs[i], NULL, url.n ? val_text(url) : val_null());
     }
@@ -227,15 +235,17 @@ static wharf_status answer(wharf_req *req, wharf_str id, bool canceled)
  * its files. */
 wharf_status exports_delete(wharf_req *req, void *arg)
 {
-    static const char cancel_sql[] =
-        "UPDATE exports.export SET state = 'canceled', finished_at = $3::timestamptz, expires_at = $3::timestamptz +"
-        " interval '1 day', updated_at = $3::timestamptz, version = version + 1 WHERE organization_id = $1::text"
-        " AND id = $2::text AND state IN ('queued', 'processing')";
+    static const char cancel_sql[] = "UPDATE exports.export SET state = 'canceled', finished_at = "
+                                     "$3::timestamptz, expires_at = $3::timestamptz +"
+                                     " interval '1 day', updated_at = $3::timestamptz, version = "
+                                     "version + 1 WHERE organization_id = $1::text"
+                                     " AND id = $2::text AND state IN ('queued', 'processing')";
     static const char files_sql[] =
         "SELECT f FROM exports.export e CROSS JOIN LATERAL unnest(ARRAY[e.csv_file, e.json_file,"
         " e.csv_error_file, e.csv_sanitized_file]) f WHERE e.organization_id = $1::text"
         " AND e.id = $2::text AND f IS NOT NULL";
-    static const char delete_sql[] = "DELETE FROM exports.export WHERE organization_id = $1::text AND id = $2::text";
+    static const char delete_sql[] =
+        "DELETE FROM exports.export WHERE organization_id = $1::text AND id = $2::text";
     const wharf_rec *rec;
     const wharf_rows *rows;
     uint64_t n = 0;
@@ -244,7 +254,8 @@ wharf_status exports_delete(wharf_req *req, void *arg)
 
     (void)arg;
     W->req->param(req, "export", &id);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id), val_time(W->req->now_us(req))};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(id), val_time(W->req->now_us(req))};
 
     s = W->res->fetch(req, "export", id, WHARF_FOR_UPDATE, &rec);
     if (s == WHARF_OK)

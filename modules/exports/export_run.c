@@ -1,14 +1,22 @@
-/* export_run.c - the job: the list is read once, from one snapshot, into the JSON file; the CSV is made of that, when all columns are known.
+/* export_run.c - the job: the list is read once, from one snapshot, into the JSON file; the CSV
+ * is made of that, when all columns are known.
  *
- * Its transactions are short and its own; the walk has another connection. Until the last one nothing but progress can be seen. A run that
- * a crash ended begins anew; after three the export fails.
- */
+ * Its transactions are short and its own; the walk has another connection. Until the last one
+ * nothing but progress can be seen. A run that a crash ended begins anew; after three the export
+ * fails. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "exports.h"
 
-enum { RUNS_MOST = 3, LINE_START = 1 << 16, PIECE = 1 << 20, NOTE_US = 500000, DAY_S = 86400, CANCELED = 1 };
+enum {
+    RUNS_MOST = 3,
+    LINE_START = 1 << 16,
+    PIECE = 1 << 20,
+    NOTE_US = 500000,
+    DAY_S = 86400,
+    CANCELED = 1
+};
 
 struct file {
     wharf_blob_writer *writer; /* NULL: not begun */
@@ -43,12 +51,12 @@ static void free_run(void *arg)
 static wharf_status load(struct run *r, bool *ret_there)
 {
     static const char sql[] =
-        "UPDATE exports.export SET state = 'processing', runs = runs + 1, progress = 0, exported_rows = 0,"
-        " started_at = coalesce(started_at, $3::timestamptz), updated_at = $3::timestamptz, version = version + 1"
+        "UPDATE exports.export SET state = 'processing', runs = runs + 1, progress = 0, "
+        "exported_rows = 0, started_at = coalesce(started_at, $3::timestamptz), updated_at = "
+        "$3::timestamptz, version = version + 1"
         " WHERE organization_id = $1::text AND id = $2::text AND state IN ('queued', 'processing')"
-        " RETURNING resource, key_id, options, csv_field_options, formats @> '[\"csv\"]', formats @> '[\"json\"]', "
-        "runs,"
-        " chosen_columns";
+        " RETURNING resource, key_id, options, csv_field_options, formats @> '[\"csv\"]', formats "
+        "@> '[\"json\"]', runs, chosen_columns";
     const wharf_val args[] = {
         val_text(W->req->organization(r->req)), val_text(r->id), val_time(W->req->now_us(r->req))};
     const wharf_rows *rows;
@@ -78,11 +86,13 @@ static wharf_status load(struct run *r, bool *ret_there)
 static wharf_status note(struct run *r, bool now)
 {
     static const char sql[] =
-        "UPDATE exports.export SET progress = $3::bigint, total_rows = $4::bigint, exported_rows = $5::bigint"
+        "UPDATE exports.export SET progress = $3::bigint, total_rows = $4::bigint, exported_rows = "
+        "$5::bigint"
         " WHERE organization_id = $1::text AND id = $2::text AND state = 'processing' RETURNING 1";
     int64_t way = r->total * (r->csv ? 2 : 1), at = r->read + r->written;
     const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id),
-        val_int(way ? 99 * (at < way ? at : way) / way : 0), val_int(r->total), val_int(r->csv ? r->written : r->read)};
+        val_int(way ? 99 * (at < way ? at : way) / way : 0), val_int(r->total),
+        val_int(r->csv ? r->written : r->read)};
     int64_t us = W->req->now_us(r->req);
     const wharf_rows *rows;
     wharf_status s;
@@ -119,7 +129,8 @@ static wharf_status finish_file(struct run *r, struct file *f, const char *suffi
     f->writer = NULL;
     if (!w)
         return WHARF_OK;
-    return exports_blob->finish(r->req, w, name, z(type), W->req->now_us(r->req) + DAY_S * (int64_t)1000000, &f->id);
+    return exports_blob->finish(
+        r->req, w, name, z(type), W->req->now_us(r->req) + DAY_S * (int64_t)1000000, &f->id);
 }
 
 static void abort_file(struct run *r, struct file *f)
@@ -213,7 +224,8 @@ static wharf_status make_table(struct run *r)
         .schema = exports_kernel->definition(r->req, r->resource.p)};
     const wharf_str *names;
     size_t n;
-    wharf_status s = exports_walk->check(r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
+    wharf_status s = exports_walk->check(
+        r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
 
     if (s != WHARF_OK)
         return s;
@@ -223,7 +235,8 @@ static wharf_status make_table(struct run *r)
     return WHARF_OK;
 }
 
-/* Reads the file that was written a moment ago, row by row: each is a line, the first and the last are the brackets. */
+/* Reads the file that was written a moment ago, row by row: each is a line, the first and the
+ * last are the brackets. */
 struct reader {
     int fd;
     int64_t at;
@@ -269,7 +282,8 @@ static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
 }
 
 /* Reads up to PART rows, parsed. */
-static wharf_status read_rows(struct run *r, struct reader *in, const wharf_json **rows, size_t *ret_n)
+static wharf_status read_rows(
+    struct run *r, struct reader *in, const wharf_json **rows, size_t *ret_n)
 {
     wharf_status s = WHARF_OK;
     wharf_str line = WHARF_S("");
@@ -310,7 +324,8 @@ static wharf_str error_line(struct run *r, const wharf_json *row)
     if (v)
         W->json->text(v, &id);
     return W->mem->format(r->req,
-        "%.*s,export.too_large,The row has values beyond the %d columns of a table; they are in the JSON file\r\n",
+        "%.*s,export.too_large,The row has values beyond the %d columns of a table; they are in "
+        "the JSON file\r\n",
         (int)id.n, id.p, COLUMNS_MOST);
 }
 
@@ -350,7 +365,8 @@ static wharf_status write_table(struct run *r)
         wharf_scope *scope = W->mem->scope_begin(r->req);
         const wharf_json **rows = W->mem->alloc(r->req, PART * sizeof(*rows));
 
-        s = r->line ? read_rows(r, &in, rows, &n) : W->err->fail(r->req, "export.internal", NULL, NULL);
+        s = r->line ? read_rows(r, &in, rows, &n)
+                    : W->err->fail(r->req, "export.internal", NULL, NULL);
         if (s == WHARF_OK && n)
             s = put_rows(r, rows, n);
         if (s == WHARF_OK && n)
@@ -362,21 +378,25 @@ static wharf_status write_table(struct run *r)
 
 /* ---- the end ---- */
 
-static wharf_status end_sql(struct run *r, const char *state, const wharf_val *error, bool *ret_done)
+static wharf_status end_sql(
+    struct run *r, const char *state, const wharf_val *error, bool *ret_done)
 {
     static const char sql[] =
-        "UPDATE exports.export SET state = $3::text, error = $4::jsonb, csv_file = $5::text, json_file = $6::text,"
-        " csv_error_file = $7::text, csv_sanitized_file = $8::text, total_rows = coalesce($9::bigint, total_rows),"
-        " exported_rows = $10::bigint, error_rows = $11::bigint, sanitized_rows = $12::bigint,"
-        " progress = CASE WHEN $3::text = 'completed' THEN 100 ELSE progress END, finished_at = $13::timestamptz,"
-        " expires_at = $13::timestamptz + interval '1 day', updated_at = $13::timestamptz, version = version + 1"
+        "UPDATE exports.export SET state = $3::text, error = $4::jsonb, csv_file = $5::text, "
+        "json_file = $6::text, csv_error_file = $7::text, csv_sanitized_file = $8::text, "
+        "total_rows = coalesce($9::bigint, total_rows), exported_rows = $10::bigint, error_rows = "
+        "$11::bigint, sanitized_rows = $12::bigint, progress = CASE WHEN $3::text = 'completed' "
+        "THEN 100 ELSE progress END, finished_at = $13::timestamptz, expires_at = $13::timestamptz "
+        "+ interval '1 day', updated_at = $13::timestamptz, version = version + 1"
         " WHERE organization_id = $1::text AND id = $2::text AND state = 'processing' RETURNING 1";
     bool good = !strcmp(state, "completed");
     int64_t rows = good ? (r->csv ? r->csv_file.rows + r->sanitized_file.rows : r->read) : 0;
-    const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id), val_text(z(state)), *error,
-        val_text_or_null(r->csv_file.id), val_text_or_null(r->json_file.id), val_text_or_null(r->error_file.id),
-        val_text_or_null(r->sanitized_file.id), r->total >= 0 ? val_int(r->total) : val_null(), val_int(rows),
-        val_int(r->error_file.rows), val_int(r->sanitized_file.rows), val_time(W->req->now_us(r->req))};
+    const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id),
+        val_text(z(state)), *error, val_text_or_null(r->csv_file.id),
+        val_text_or_null(r->json_file.id), val_text_or_null(r->error_file.id),
+        val_text_or_null(r->sanitized_file.id), r->total >= 0 ? val_int(r->total) : val_null(),
+        val_int(rows), val_int(r->error_file.rows), val_int(r->sanitized_file.rows),
+        val_time(W->req->now_us(r->req))};
     const wharf_rows *done;
     wharf_status s = W->db->query(r->req, sql, args, sizeof(args) / sizeof(*args), &done);
 
@@ -403,7 +423,8 @@ static wharf_status end(struct run *r, const char *state, wharf_val error)
     if (s == WHARF_OK)
         s = end_sql(r, state, &error, &done);
     if (s == WHARF_OK && done)
-        s = W->event->emit(r->req, good ? "export.completed" : "export.failed", "export", r->id, NULL);
+        s = W->event->emit(
+            r->req, good ? "export.completed" : "export.failed", "export", r->id, NULL);
     if (s == WHARF_OK && done)
         return W->db->commit(r->req);
     W->db->rollback(r->req);
@@ -429,7 +450,8 @@ static wharf_status fail(struct run *r, const char *code, const char *message)
 
 /* Begins the walk, or tells why it can't be: the creator may not any more, or the list is too
  * long. *ret_code NULL: it can. Problems of the database are on the request. */
-static wharf_status begin_walk(struct run *r, wharf_walk **ret_walk, const char **ret_code, const char **ret_message)
+static wharf_status begin_walk(
+    struct run *r, wharf_walk **ret_walk, const char **ret_code, const char **ret_message)
 {
     wharf_str refused = WHARF_S(""), area;
     wharf_status s = exports_kernel->act_as(r->req, r->key_id, &refused);
@@ -442,10 +464,12 @@ static wharf_status begin_walk(struct run *r, wharf_walk **ret_walk, const char 
         return WHARF_OK;
     }
     area = area_of(r->req, r->resource);
-    s = area.n ? W->req->need_scope(r->req, W->mem->format(r->req, "%.*s:read", (int)area.n, area.p).p)
-               : W->err->current(r->req);
+    s = area.n
+            ? W->req->need_scope(r->req, W->mem->format(r->req, "%.*s:read", (int)area.n, area.p).p)
+            : W->err->current(r->req);
     if (s == WHARF_OK)
-        s = exports_walk->begin(r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, ret_walk, &r->total);
+        s = exports_walk->begin(
+            r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, ret_walk, &r->total);
     if (s == WHARF_DENIED) {
         *ret_code = "location_access";
         *ret_message = "The key that created the export may not see these rows any more";

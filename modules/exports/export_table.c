@@ -1,15 +1,15 @@
-/* export_table.c - rows as CSV (spec 01 section 15): which columns there are, what stands in the cells, and which rows a spreadsheet would take for
- * formulas. RFC 4180 with CRLF.
+/* export_table.c - rows as CSV (spec 01 section 15): which columns there are, what stands in the
+ * cells, and which rows a spreadsheet would take for formulas. RFC 4180 with CRLF.
  *
- * A tree of names holds the columns: a flattened table learns it from all rows before the first is written, as far as a table has columns.
- * Leaves to others: files (export_run.c).
- */
+ * A tree of names holds the columns: a flattened table learns it from all rows before the first
+ * is written, as far as a table has columns. Leaves to others: files (export_run.c). */
 #include <stdio.h>
 
 #include "exports.h"
 
-/* Nothing that rows say makes the tree grow without end: a value has a node while there are columns; what has none in it only keeps its place
- * among the others, and not beyond this many nodes. */
+/* Nothing that rows say makes the tree grow without end: a value has a node while there are
+ * columns; what has none in it only keeps its place among the others, and not beyond this many
+ * nodes. */
 enum { PLACES_MOST = 4 * COLUMNS_MOST, SLOTS = 4096 /* a power of two */, DEPTH_MOST = 30 };
 
 struct node {
@@ -90,7 +90,8 @@ static struct node *add_node(struct table *t, struct node *parent, wharf_str nam
     k->name = need(strndup(name.p, name.n));
     k->index = index;
     k->parent = parent;
-    k->schema = t->dates.plain ? NULL : below(parent->schema, (wharf_str){k->name, name.n}, index >= 0);
+    k->schema = t->dates.plain ? NULL
+                               : below(parent->schema, (wharf_str){k->name, name.n}, index >= 0);
     k->next = *at;
     *at = k;
     if (!k->next)
@@ -147,19 +148,22 @@ static void learn_value(struct table *t, struct node *node)
 
 /* Returns the node of a member or element m, made when there is room for it; NULL when there is
  * none. */
-static struct node *learn_name(
-    struct table *t, struct node *parent, wharf_str name, long index, const wharf_json *m, int depth)
+static struct node *learn_name(struct table *t, struct node *parent, wharf_str name, long index,
+    const wharf_json *m, int depth)
 {
     struct node *k = find_node(t, parent, name);
-    bool gives = has_column(t, parent) && !parent->leaf; /* its column, which it had for want of others */
+    /* its column, which it had for want of others */
+    bool gives = has_column(t, parent) && !parent->leaf;
 
-    if (k || t->n_columns - gives >= COLUMNS_MOST || (t->n_nodes >= PLACES_MOST && !says_something(m, depth)))
+    if (k || t->n_columns - gives >= COLUMNS_MOST ||
+        (t->n_nodes >= PLACES_MOST && !says_something(m, depth)))
         return k;
     t->n_columns -= gives;
     return add_node(t, parent, name, index);
 }
 
-static wharf_str member_name(const wharf_json *parent, const wharf_json *m, long i, char *number, size_t room)
+static wharf_str member_name(
+    const wharf_json *parent, const wharf_json *m, long i, char *number, size_t room)
 {
     if (W->json->type(parent) == WHARF_J_OBJECT)
         return W->json->key(m);
@@ -274,7 +278,8 @@ static bool is_moment(const struct node *k, const wharf_json *v)
     const wharf_json *format = k->schema ? W->json->get(k->schema, "format") : NULL;
     wharf_str s;
 
-    return format && W->json->type(v) == WHARF_J_STRING && W->json->text(format, &s) && is(s, "date-time");
+    return format && W->json->type(v) == WHARF_J_STRING && W->json->text(format, &s) &&
+           is(s, "date-time");
 }
 
 struct cells {
@@ -297,8 +302,8 @@ static void put_cell(wharf_req *req, const struct node *k, const wharf_json *v, 
 
 /* Spreads a value over its columns. What has no node has no column: an error when it is anything
  * but null. */
-static void spread(
-    wharf_req *req, const struct table *t, const struct node *k, const wharf_json *v, struct cells *c, int depth)
+static void spread(wharf_req *req, const struct table *t, const struct node *k, const wharf_json *v,
+    struct cells *c, int depth)
 {
     const struct node *at = k->child;
     char number[24];
@@ -311,7 +316,8 @@ static void spread(
     for (const wharf_json *m = W->json->at(v, 0); m && !c->error; m = W->json->next(m), i++) {
         wharf_str name = member_name(v, m, i, number, sizeof(number));
 
-        if (!at || !is(name, at->name)) /* most rows have their members in the order of the columns */
+        if (!at ||
+            !is(name, at->name)) /* most rows have their members in the order of the columns */
             at = find_node(t, k, name);
         if (at)
             spread(req, t, at, m, c, depth + 1);
@@ -330,7 +336,8 @@ static size_t cell_room(wharf_str s)
 
 static char *put_text(char *to, wharf_str s, bool defuse)
 {
-    bool quote = memchr(s.p, ',', s.n) || memchr(s.p, '"', s.n) || memchr(s.p, '\n', s.n) || memchr(s.p, '\r', s.n);
+    bool quote = memchr(s.p, ',', s.n) || memchr(s.p, '"', s.n) || memchr(s.p, '\n', s.n) ||
+                 memchr(s.p, '\r', s.n);
 
     if (quote)
         *to++ = '"';
@@ -364,7 +371,8 @@ static wharf_str line_of(wharf_req *req, const wharf_str *cells, size_t n, bool 
     return (wharf_str){line, (size_t)(to - line)};
 }
 
-static void name_columns(wharf_req *req, const struct node *parent, const char *before, wharf_str *names)
+static void name_columns(
+    wharf_req *req, const struct node *parent, const char *before, wharf_str *names)
 {
     for (const struct node *k = parent->child; k; k = k->next) {
         wharf_str name = W->mem->format(req, "%s%s", before, k->name);
@@ -387,8 +395,8 @@ wharf_str table_header(wharf_req *req, struct table *t)
     return line_of(req, names, t->n_columns, true);
 }
 
-wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows, size_t n,
-    enum row_kind *kinds, wharf_str *lines)
+wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows,
+    size_t n, enum row_kind *kinds, wharf_str *lines)
 {
     wharf_str *cells = W->mem->alloc(req, (n * t->n_columns + 1) * sizeof(*cells));
     struct cells c = {.room = t->dates.plain ? 0 : n * t->n_columns};

@@ -12,9 +12,9 @@ const wharf_keys_api *exports_keys;
 const wharf_text_api *exports_text;
 int64_t exports_rows_most = 1000000;
 
-static const char delete_doc[] =
-    "{\"summary\": \"Cancel an export, or remove one that is over\", \"tag\": \"Exports\", \"location\": \"none\","
-    " \"response\": {\"type\": \"object\"}}";
+static const char delete_doc[] = "{\"summary\": \"Cancel an export, or remove one that is over\", "
+                                 "\"tag\": \"Exports\", \"location\": \"none\","
+                                 " \"response\": {\"type\": \"object\"}}";
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -35,10 +35,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &resource);
     api->route(d, &removal);
-    /* Which run is the last is counted in the row: a worker that dies leaves nothing that never ends. */
+    /* Which run is the last is counted in the row: a worker that dies leaves nothing that never
+     * ends. */
     api->job(d, "run", exports_run, NULL,
-        WHARF_S("{\"transaction\": \"own\", \"concurrency\": 5, \"retries\": 5, \"crashes\": 20, \"timeout\": \"15m\","
-                " \"background\": true}"));
+        WHARF_S("{\"transaction\": \"own\", \"concurrency\": 5, \"retries\": 5, \"crashes\": 20, "
+                "\"timeout\": \"15m\", \"background\": true}"));
     api->job(d, "forget", exports_forget, NULL, WHARF_S("{\"every\": \"1h\"}"));
 }
 
@@ -56,14 +57,17 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     exports_blob = W->service(self, "wharf.blob", 1, 0);
     exports_keys = W->service(self, "wharf.keys", 1, 0);
     exports_text = W->service(self, "wharf.text", 1, 2);
-    return config && exports_walk && exports_kernel && exports_blob && exports_keys && exports_text ? WHARF_OK
-                                                                                                    : WHARF_UNAVAILABLE;
+    return config && exports_walk && exports_kernel && exports_blob && exports_keys && exports_text
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     exports_host = host;
     return &desc;

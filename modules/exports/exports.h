@@ -51,9 +51,11 @@ bool date_format_good(wharf_str format);
 /* Tells whether a time zone is of the IANA list, as the database knows it. */
 wharf_status date_zone_known(wharf_req *req, wharf_str zone, bool *ret_known);
 /* Rewrites moments in ISO 8601 (UTC). What is no moment stays. */
-wharf_status dates_render(wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n);
+wharf_status dates_render(
+    wharf_req *req, const struct date_style *style, const struct date_cell *cells, size_t n);
 
-/* export_table.c: the rows of an export as CSV. Made outside of memory scopes; freed by table_free. */
+/* export_table.c: the rows of an export as CSV. Made outside of memory scopes; freed by
+ * table_free. */
 struct table;
 struct table_options {
     const wharf_str *names; /* the members to show, in their order */
@@ -76,8 +78,8 @@ enum row_kind {
     ROW_ERROR /* more columns than a table has */
 };
 /* Makes the lines of n rows at once: kinds[i] and lines[i]. */
-wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows, size_t n,
-    enum row_kind *kinds, wharf_str *lines);
+wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json *const *rows,
+    size_t n, enum row_kind *kinds, wharf_str *lines);
 #define CSV_MARK "\xEF\xBB\xBF" /* spreadsheets know UTF-8 by it */
 
 #endif

@@ -1,8 +1,8 @@
 /* incoming.c - requests of other systems: judged, noted, and judged again (spec 07 section 12).
  *
- * Who is refused is noted as well, with what he offered as a proof (sealed), so that a wrong secret can be mended and nothing is lost. Leaves to
- * others: the four kinds of proof (proof.c), telling of errors (notices.c).
- */
+ * Who is refused is noted as well, with what he offered as a proof (sealed), so that a wrong
+ * secret can be mended and nothing is lost. Leaves to others: the four kinds of proof (proof.c),
+ * telling of errors (notices.c). */
 #include <strings.h>
 
 #include "integrations.gen.h"
@@ -27,7 +27,8 @@ struct arrival { /* one request */
 /* Tells whether the header is one whose value is a secret by its nature. */
 static bool masked(const struct arrival *a, wharf_str name)
 {
-    static const char *const names[] = {"authorization", "proxy-authorization", "cookie", "svc-api-key"};
+    static const char *const names[] = {
+        "authorization", "proxy-authorization", "cookie", "svc-api-key"};
     wharf_str own = json_text(a->auth, "header");
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -42,7 +43,8 @@ static bool came_before(wharf_req *req, wharf_str name, size_t n)
     wharf_str other, value;
 
     for (size_t i = 0; i < n; i++) {
-        if (int_http->header_at(req, i, &other, &value) && other.n == name.n && !strcasecmp(other.p, name.p))
+        if (int_http->header_at(req, i, &other, &value) && other.n == name.n &&
+            !strcasecmp(other.p, name.p))
             return true;
     }
     return false;
@@ -58,7 +60,8 @@ static wharf_status headers_json(wharf_req *req, const struct arrival *a, const 
         wharf_str lower = W->mem->dup(req, name.p, name.n);
 
         for (size_t k = 0; k < lower.n; k++)
-            ((char *)lower.p)[k] = name.p[k] >= 'A' && name.p[k] <= 'Z' ? (char)(name.p[k] + 32) : name.p[k];
+            ((char *)lower.p)[k] = name.p[k] >= 'A' && name.p[k] <= 'Z' ? (char)(name.p[k] + 32)
+                                                                        : name.p[k];
         if (!came_before(req, name, i))
             W->json->put(out, lower.p, val_text(masked(a, name) ? WHARF_S("***") : value));
     }
@@ -66,15 +69,17 @@ static wharf_status headers_json(wharf_req *req, const struct arrival *a, const 
     return W->json->result(req, out, ret);
 }
 
-static wharf_status request_json(wharf_req *req, const struct arrival *a, bool with_body, const wharf_json **ret)
+static wharf_status request_json(
+    wharf_req *req, const struct arrival *a, bool with_body, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);
     bool plain = int_text->is_text(a->body);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "method", val_text(WHARF_S("POST")));
-    W->json->put(
-        out, "path", val_text(W->mem->format(req, "/v1/incoming/%.*s", (int)a->integration_id.n, a->integration_id.p)));
+    W->json->put(out, "path",
+        val_text(W->mem->format(
+            req, "/v1/incoming/%.*s", (int)a->integration_id.n, a->integration_id.p)));
     if (with_body)
         W->json->put(out, "body", val_text(plain ? a->body : int_crypto->base64(req, a->body)));
     if (with_body && !plain)
@@ -115,11 +120,13 @@ static wharf_status expires(wharf_req *req, int64_t *ret_us)
 
 static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body)
 {
-    static const char sql[] =
-        "INSERT INTO integrations.incoming (organization_id, id, created_at, updated_at, integration_id, status, "
-        "request, headers, proof, response, error, duration_ms, expires_at) VALUES ($1::text, $2::text, "
-        "$3::timestamptz, $3::timestamptz, $4::text, $5::text, $6::jsonb, $7::jsonb, $8::text, $9::jsonb, $10::jsonb, "
-        "0, $11::timestamptz)";
+    static const char sql[] = "INSERT INTO integrations.incoming (organization_id, id, created_at, "
+                              "updated_at, integration_id, status, request, headers, proof, "
+                              "response, error, duration_ms, expires_at) "
+                              "VALUES ($1::text, $2::text, "
+                              "$3::timestamptz, $3::timestamptz, $4::text, $5::text, $6::jsonb, "
+                              "$7::jsonb, $8::text, $9::jsonb, $10::jsonb, "
+                              "0, $11::timestamptz)";
     const wharf_json *request, *headers, *response, *error;
     wharf_str sealed = WHARF_S("");
     int64_t expires_us;
@@ -132,14 +139,18 @@ static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body
     if (s == WHARF_OK)
         s = error_json(req, a->problem, &error);
     if (s == WHARF_OK)
-        s = W->json->parse(req, a->problem ? WHARF_S("{\"status\": 401}") : WHARF_S("{\"status\": 202}"), &response);
+        s = W->json->parse(req,
+            a->problem ? WHARF_S("{\"status\": 401}") : WHARF_S("{\"status\": 202}"), &response);
     if (s != WHARF_OK)
         return s;
     if (a->problem)
-        int_crypto->seal(req, "integrations.incoming", "proof", a->id, proof_text(req, &a->proof), &sealed);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id), val_time(W->req->now_us(req)),
-        val_text(a->integration_id), val_text(a->problem ? WHARF_S("error") : WHARF_S("success")), val_json(request),
-        val_json(headers), val_text_or_null(sealed), val_json(response), val_json(error), val_time(expires_us)};
+        int_crypto->seal(
+            req, "integrations.incoming", "proof", a->id, proof_text(req, &a->proof), &sealed);
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id),
+        val_time(W->req->now_us(req)), val_text(a->integration_id),
+        val_text(a->problem ? WHARF_S("error") : WHARF_S("success")), val_json(request),
+        val_json(headers), val_text_or_null(sealed), val_json(response), val_json(error),
+        val_time(expires_us)};
 
     return W->db->exec(req, sql, args, 11, NULL);
 }
@@ -147,18 +158,22 @@ static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body
 /* Notes on the integration how its last request went. */
 static wharf_status note_state(wharf_req *req, wharf_str integration_id, bool failing)
 {
-    static const char sql[] = "UPDATE integrations.integration SET failing = $3::boolean WHERE organization_id = "
-                              "$1::text AND id = $2::text AND failing <> $3::boolean";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(integration_id), val_bool(failing)};
+    static const char sql[] =
+        "UPDATE integrations.integration SET failing = $3::boolean WHERE organization_id = "
+        "$1::text AND id = $2::text AND failing <> $3::boolean";
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(integration_id), val_bool(failing)};
 
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
 static wharf_status note_failure(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "INSERT INTO integrations.failure (organization_id, kind, at, id) VALUES ($1::text, "
-                              "'incoming_webhook', $2::timestamptz, $3::text)";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_text(id)};
+    static const char sql[] =
+        "INSERT INTO integrations.failure (organization_id, kind, at, id) VALUES ($1::text, "
+        "'incoming_webhook', $2::timestamptz, $3::text)";
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_text(id)};
     wharf_status s = W->db->exec(req, sql, args, 3, NULL);
 
     return s == WHARF_OK ? notice_error(req, INCOMING_NOTICE, id) : s;
@@ -168,8 +183,9 @@ static wharf_status note_failure(wharf_req *req, wharf_str id)
 
 static wharf_status find(wharf_req *req, struct arrival *a)
 {
-    static const char sql[] = "SELECT auth FROM integrations.integration WHERE organization_id = $1::text AND id = "
-                              "$2::text AND enabled AND direction = 'incoming' AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT auth FROM integrations.integration WHERE organization_id = $1::text AND id = "
+        "$2::text AND enabled AND direction = 'incoming' AND deleted_at IS NULL";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
@@ -195,9 +211,10 @@ static wharf_status judge(wharf_req *req, struct arrival *a, int64_t at_us)
  * disk. */
 static wharf_status room_for_refused(wharf_req *req, const struct arrival *a, bool *ret)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM (SELECT FROM integrations.incoming WHERE organization_id = $1::text AND integration_id = "
-        "$2::text AND created_at > $3::timestamptz - interval '1 hour' AND status = 'error' LIMIT $4::integer) x";
+    static const char sql[] = "SELECT count(*) FROM (SELECT FROM integrations.incoming WHERE "
+                              "organization_id = $1::text AND integration_id = "
+                              "$2::text AND created_at > $3::timestamptz - interval '1 hour' AND "
+                              "status = 'error' LIMIT $4::integer) x";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id),
         val_time(W->req->now_us(req)), val_int(REFUSED_KEPT)};
     const wharf_rows *rows;
@@ -212,16 +229,16 @@ static wharf_status room_for_refused(wharf_req *req, const struct arrival *a, bo
 static wharf_status seen_before(wharf_req *req, const struct arrival *a, wharf_str *ret_id)
 {
     static const char sql[] =
-        "WITH new AS (INSERT INTO integrations.seen AS s (organization_id, integration_id, webhook_id, incoming_id, "
-        "at) "
-        "VALUES ($1::text, $2::text, $3::text, $4::text, $5::timestamptz) ON CONFLICT (organization_id, "
-        "integration_id, "
-        "webhook_id) DO UPDATE SET incoming_id = EXCLUDED.incoming_id, at = EXCLUDED.at WHERE s.at <= EXCLUDED.at - "
-        "interval '24 hours' RETURNING incoming_id) SELECT incoming_id FROM new";
-    static const char old_sql[] = "SELECT incoming_id FROM integrations.seen WHERE organization_id = $1::text AND "
-                                  "integration_id = $2::text AND webhook_id = $3::text";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id), val_text(a->webhook_id),
-        val_text(a->id), val_time(W->req->now_us(req))};
+        "WITH new AS (INSERT INTO integrations.seen AS s (organization_id, integration_id, "
+        "webhook_id, incoming_id, at) VALUES ($1::text, $2::text, $3::text, $4::text, "
+        "$5::timestamptz) ON CONFLICT (organization_id, integration_id, "
+        "webhook_id) DO UPDATE SET incoming_id = EXCLUDED.incoming_id, at = EXCLUDED.at WHERE s.at "
+        "<= EXCLUDED.at - interval '24 hours' RETURNING incoming_id) SELECT incoming_id FROM new";
+    static const char old_sql[] =
+        "SELECT incoming_id FROM integrations.seen WHERE organization_id = $1::text AND "
+        "integration_id = $2::text AND webhook_id = $3::text";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->integration_id),
+        val_text(a->webhook_id), val_text(a->id), val_time(W->req->now_us(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
@@ -268,7 +285,8 @@ static wharf_status take(wharf_req *req, struct arrival *a, wharf_str *ret_befor
 
 wharf_status incoming_take(wharf_req *req, void *arg)
 {
-    struct arrival a = {.body = int_http->body(req), .webhook_id = int_http->header(req, "webhook-id")};
+    struct arrival a = {
+        .body = int_http->body(req), .webhook_id = int_http->header(req, "webhook-id")};
     wharf_str name = WHARF_S(""), before;
     wharf_out *out;
     wharf_status s;
@@ -293,7 +311,8 @@ wharf_status incoming_take(wharf_req *req, void *arg)
         return W->err->fail(req, "integration.unauthorized", NULL, "%s", a.problem);
     if (s != WHARF_OK)
         return s;
-    out = W->req->respond(req, before.n ? 200 : 202, before.n ? "This request was taken before" : "Request taken");
+    out = W->req->respond(
+        req, before.n ? 200 : 202, before.n ? "This request was taken before" : "Request taken");
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(before.n ? before : a.id));
     W->json->close(out);
@@ -336,15 +355,16 @@ static wharf_status judge_again(wharf_req *req, const wharf_rec *rec, struct arr
 
 static wharf_status settle(wharf_req *req, const struct arrival *a)
 {
-    static const char sql[] =
-        "UPDATE integrations.incoming SET status = $3::text, error = $4::jsonb, attempts = attempts + 1, proof = CASE "
-        "WHEN $3::text = 'success' THEN NULL ELSE proof END, updated_at = $5::timestamptz WHERE organization_id = "
-        "$1::text AND id = $2::text";
+    static const char sql[] = "UPDATE integrations.incoming SET status = $3::text, error = "
+                              "$4::jsonb, attempts = attempts + 1, proof = CASE "
+                              "WHEN $3::text = 'success' THEN NULL ELSE proof END, updated_at = "
+                              "$5::timestamptz WHERE organization_id = "
+                              "$1::text AND id = $2::text";
     const wharf_json *error;
     wharf_status s = error_json(req, a->problem, &error);
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->id),
-        val_text(a->problem ? WHARF_S("error") : WHARF_S("success")), val_json(s == WHARF_OK ? error : NULL),
-        val_time(W->req->now_us(req))};
+        val_text(a->problem ? WHARF_S("error") : WHARF_S("success")),
+        val_json(s == WHARF_OK ? error : NULL), val_time(W->req->now_us(req))};
 
     if (s == WHARF_OK)
         s = W->db->exec(req, sql, args, 5, NULL);
@@ -369,17 +389,20 @@ wharf_status incoming_retry(wharf_req *req, void *arg)
         a.integration_id = field_text(rec, INCOMING_WEBHOOK_INTEGRATION_ID);
         s = judge_again(req, rec, &a);
     }
-    a.webhook_id = a.proof.id.n > WEBHOOK_ID_MAX ? (wharf_str){a.proof.id.p, WEBHOOK_ID_MAX} : a.proof.id;
+    a.webhook_id = a.proof.id.n > WEBHOOK_ID_MAX ? (wharf_str){a.proof.id.p, WEBHOOK_ID_MAX}
+                                                 : a.proof.id;
     if (s == WHARF_OK && !a.problem && a.webhook_id.n)
         s = seen_before(req, &a, &before);
     if (s == WHARF_OK && before.n)
-        return W->err->fail(req, "integration.not_failed", NULL, "It came again since, and was taken as %s", before.p);
+        return W->err->fail(req, "integration.not_failed", NULL,
+            "It came again since, and was taken as %s", before.p);
     if (s == WHARF_OK)
         s = settle(req, &a);
     if (s == WHARF_OK)
         s = W->res->fetch(req, "incoming_webhook", a.id, 0, &rec);
     if (s == WHARF_OK)
-        W->res->encode(
-            req, W->req->respond(req, 202, a.problem ? "Request refused again" : "Request taken"), NULL, rec);
+        W->res->encode(req,
+            W->req->respond(req, 202, a.problem ? "Request refused again" : "Request taken"), NULL,
+            rec);
     return s;
 }

@@ -1,8 +1,9 @@
-/* integration_engine.c - makes the requests of outgoing integrations: a resident job that claims what is due, sends it, and notes what became of it.
+/* integration_engine.c - makes the requests of outgoing integrations: a resident job that claims
+ * what is due, sends it, and notes what became of it.
  *
- * One per job worker; integrations.claim settles who does what. Requests are sent at least once, with the event's id as webhook-id; after a crash
- * they are due again when their lease is over. Leaves to others: what wants which event (outgoing.c), telling of errors (notices.c).
- */
+ * One per job worker; integrations.claim settles who does what. Requests are sent at least once,
+ * with the event's id as webhook-id; after a crash they are due again when their lease is over.
+ * Leaves to others: what wants which event (outgoing.c), telling of errors (notices.c). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,7 +79,8 @@ static char *copy_of(wharf_str s)
 
 /* ---- what became of it ---- */
 
-static void report(wharf_req *req, struct engine *g, wharf_str organization, wharf_str id, const struct outcome *o)
+static void report(
+    wharf_req *req, struct engine *g, wharf_str organization, wharf_str id, const struct outcome *o)
 {
     const wharf_json *request = NULL;
 
@@ -114,10 +116,11 @@ static const wharf_json *error_of(wharf_req *req, const char *code, const char *
     return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
 }
 
-static void give_up(
-    wharf_req *req, struct engine *g, const struct work *w, const char *status, const char *code, const char *message)
+static void give_up(wharf_req *req, struct engine *g, const struct work *w, const char *status,
+    const char *code, const char *message)
 {
-    const struct outcome o = {.status = status, .request = WHARF_S(""), .error = error_of(req, code, message)};
+    const struct outcome o = {
+        .status = status, .request = WHARF_S(""), .error = error_of(req, code, message)};
 
     report(req, g, w->organization, w->id, &o);
 }
@@ -142,7 +145,8 @@ static bool worth_another_try(const wharf_json *response)
 static void finish(wharf_req *req, struct engine *g, wharf_fetch *f)
 {
     struct flight *x = int_fetch->tag(f);
-    struct outcome o = {.status = "success", .duration_us = int_fetch->elapsed_us(f), .request = z(x->request)};
+    struct outcome o = {
+        .status = "success", .duration_us = int_fetch->elapsed_us(f), .request = z(x->request)};
     int64_t asked_ms = 0;
 
     if (int_rules->answer(req, f, &o.response, &o.error, &asked_ms) != WHARF_OK)
@@ -181,8 +185,8 @@ static bool fill_in(wharf_req *req, wharf_str integration_id, wharf_str value, w
             break;
         wharf_str key = {open + 2, (size_t)(close - open) - 2};
 
-        if (key.n > REFERENCE_MAX || secret_value(req, integration_id, key, &secret) != WHARF_OK || !secret.n ||
-            strpbrk(secret.p, "\r\n"))
+        if (key.n > REFERENCE_MAX || secret_value(req, integration_id, key, &secret) != WHARF_OK ||
+            !secret.n || strpbrk(secret.p, "\r\n"))
             return false;
         done = W->mem->format(req, "%.*s%.*s", (int)done.n, done.p, (int)secret.n, secret.p);
         value = (wharf_str){close + 2, value.n - (size_t)(close + 2 - value.p)};
@@ -201,8 +205,10 @@ static void add_line(wharf_req *req, struct lines *l, wharf_str name, wharf_str 
 {
     if (l->n == HEADERS_MAX)
         return;
-    l->line[l->n++] = W->mem->format(req, "%.*s: %.*s", (int)name.n, name.p, (int)value.n, value.p).p;
-    W->json->put(l->shown, W->mem->dup(req, name.p, name.n).p, val_text(secret ? WHARF_S("***") : value));
+    l->line[l->n++] =
+        W->mem->format(req, "%.*s: %.*s", (int)name.n, name.p, (int)value.n, value.p).p;
+    W->json->put(
+        l->shown, W->mem->dup(req, name.p, name.n).p, val_text(secret ? WHARF_S("***") : value));
 }
 
 /* Adds the integration's own headers. Returns NULL when they are good; else why the request can't
@@ -214,8 +220,8 @@ static const char *add_own(wharf_req *req, struct lines *l, const struct work *w
 
     if (!w->sealed_headers.n)
         return NULL;
-    if (!int_crypto->open(
-            req, "integrations.integration", "sealed_headers", w->integration_id, w->sealed_headers, &values) ||
+    if (!int_crypto->open(req, "integrations.integration", "sealed_headers", w->integration_id,
+            w->sealed_headers, &values) ||
         W->json->parse(req, values, &headers) != WHARF_OK)
         return "The headers do not open with the keys of this machine";
     for (const wharf_json *m = W->json->at(headers, 0); m; m = W->json->next(m)) {
@@ -237,8 +243,8 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
         .url = w->url,
         .family = "webhook",
         .headers = l.line,
-        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT | WHARF_FETCH_REUSE |
-                 WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
+        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT |
+                 WHARF_FETCH_REUSE | WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
         .max_bytes = ANSWER_BYTES,
         .connect_ms = CONNECT_MS,
         .first_byte_ms = TOTAL_MS,
@@ -273,7 +279,8 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
         return;
     }
     W->err->clear(req);
-    give_up(req, g, w, "error", "not_sent", problem ? problem : "The URL is not one that the server sends to");
+    give_up(req, g, w, "error", "not_sent",
+        problem ? problem : "The URL is not one that the server sends to");
     free(x->body);
     free(x->request);
     free(x);
@@ -295,7 +302,8 @@ static wharf_status start_all(wharf_req *req, struct engine *g, const struct wor
     s = int_events->read(req, ids, n, &events);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (!list[i].usable)
-            give_up(req, g, &list[i], "skipped", "integration_disabled", "The integration was disabled or deleted");
+            give_up(req, g, &list[i], "skipped", "integration_disabled",
+                "The integration was disabled or deleted");
         else if (!events[i])
             give_up(req, g, &list[i], "skipped", "event_expired", "The event has expired");
         else
@@ -309,17 +317,19 @@ static wharf_status start_all(wharf_req *req, struct engine *g, const struct wor
 
 static int by_organization(const void *a, const void *b)
 {
-    return strcmp(((const struct work *)a)->organization.p, ((const struct work *)b)->organization.p);
+    return strcmp(
+        ((const struct work *)a)->organization.p, ((const struct work *)b)->organization.p);
 }
 
 static wharf_status claim(wharf_req *req, struct engine *g)
 {
-    static const char sql[] = "SELECT organization_id, id, integration_id, event_id, attempts, retries, url, method, "
-                              "sealed_headers, usable FROM integrations.claim($1::text, $2::integer, $3::integer)";
+    static const char sql[] =
+        "SELECT organization_id, id, integration_id, event_id, attempts, retries, url, method, "
+        "sealed_headers, usable FROM integrations.claim($1::text, $2::integer, $3::integer)";
     static const char due_sql[] = "SELECT integrations.next_due()";
     size_t room = IN_FLIGHT_MOST - g->running, n;
-    const wharf_val args[] = {
-        val_text(z(g->server)), val_int((int64_t)(room < CLAIM_MOST ? room : CLAIM_MOST)), val_int(EACH_MOST)};
+    const wharf_val args[] = {val_text(z(g->server)),
+        val_int((int64_t)(room < CLAIM_MOST ? room : CLAIM_MOST)), val_int(EACH_MOST)};
     const wharf_rows *rows;
     struct work *list;
     wharf_status s = query_alone(req, sql, args, 3, &rows);
@@ -336,9 +346,9 @@ static wharf_status claim(wharf_req *req, struct engine *g)
     g->due_ms = 0;
     list = W->mem->alloc(req, n * sizeof(*list));
     for (size_t i = 0; i < n; i++)
-        list[i] = (struct work){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2), row_text(rows, i, 3),
-            row_text(rows, i, 6), row_text(rows, i, 7), row_text(rows, i, 8), row_int(rows, i, 4), row_int(rows, i, 5),
-            row_bool(rows, i, 9)};
+        list[i] = (struct work){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2),
+            row_text(rows, i, 3), row_text(rows, i, 6), row_text(rows, i, 7), row_text(rows, i, 8),
+            row_int(rows, i, 4), row_int(rows, i, 5), row_bool(rows, i, 9)};
     qsort(list, n, sizeof(*list), by_organization);
     for (size_t from = 0, to; s == WHARF_OK && from < n; from = to) {
         for (to = from + 1; to < n && same(list[to].organization, list[from].organization);)
@@ -353,7 +363,8 @@ static wharf_status claim(wharf_req *req, struct engine *g)
 
 static wharf_status settle(wharf_req *req, struct engine *g)
 {
-    static const char sql[] = "SELECT organization_id, id FROM integrations.complete($1::text, $2::json)";
+    static const char sql[] =
+        "SELECT organization_id, id FROM integrations.complete($1::text, $2::json)";
     const wharf_rows *rows;
     wharf_status s;
 
@@ -403,7 +414,8 @@ static void tell_all(wharf_req *req, struct engine *g)
     while ((f = g->failures)) {
         g->failures = f->next;
         if (tell(req, f) != WHARF_OK)
-            W->log->write(int_self, req, WHARF_LOG_WARN, "integrations.notice", "error of %s is not told of", f->id);
+            W->log->write(int_self, req, WHARF_LOG_WARN, "integrations.notice",
+                "error of %s is not told of", f->id);
         W->err->clear(req);
         int_events->act_for(req, WHARF_S(""));
         free(f);

@@ -1,26 +1,31 @@
-/* integration_rules.c - what may stand in an integration (spec 07 section 12). Events, locations, filters, headers and URLs are judged as those of webhooks are.
+/* integration_rules.c - what may stand in an integration (spec 07 section 12). Events,
+ * locations, filters, headers and URLs are judged as those of webhooks are.
  *
- * Leaves to others: secrets (integration_secrets.c), what is done with it (incoming.c, outgoing.c).
- */
+ * Leaves to others: secrets (integration_secrets.c), what is done with it (incoming.c,
+ * outgoing.c). */
 #include "integrations.gen.h"
 #include "integrations.h"
 
-static wharf_status need(wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
+static wharf_status need(
+    wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
 {
     wharf_val v;
 
     if (W->res->get(rec, f, &v) && (v.type != WHARF_V_JSON || !json_is_null(v.u.j)))
         return WHARF_OK;
-    return W->err->add(req, "validation.failed", path, "An %s integration needs %s", direction, path);
+    return W->err->add(
+        req, "validation.failed", path, "An %s integration needs %s", direction, path);
 }
 
 /* Refuses what belongs to the other direction. */
-static void refuse(wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
+static void refuse(
+    wharf_req *req, const wharf_rec *rec, wharf_field f, const char *path, const char *direction)
 {
     wharf_val v;
 
     if (W->res->get(rec, f, &v) &&
-        (v.type != WHARF_V_JSON || (!json_is_null(v.u.j) && (f != INTEGRATION_HEADERS || W->json->count(v.u.j)))))
+        (v.type != WHARF_V_JSON ||
+            (!json_is_null(v.u.j) && (f != INTEGRATION_HEADERS || W->json->count(v.u.j)))))
         W->err->add(req, "validation.failed", path, "An %s integration has no %s", direction, path);
 }
 
@@ -29,9 +34,10 @@ struct rule {
     const char *path;
     bool needed;
 };
-static const struct rule outgoing_rules[] = {{INTEGRATION_EVENTS, "events", true}, {INTEGRATION_URL, "url", true},
-    {INTEGRATION_LOCATION_IDS, "location_ids", false}, {INTEGRATION_FILTER, "filter", false},
-    {INTEGRATION_METHOD, "method", false}, {INTEGRATION_HEADERS, "headers", false}};
+static const struct rule outgoing_rules[] = {{INTEGRATION_EVENTS, "events", true},
+    {INTEGRATION_URL, "url", true}, {INTEGRATION_LOCATION_IDS, "location_ids", false},
+    {INTEGRATION_FILTER, "filter", false}, {INTEGRATION_METHOD, "method", false},
+    {INTEGRATION_HEADERS, "headers", false}};
 static const struct rule incoming_rules[] = {{INTEGRATION_AUTH, "auth", true}};
 enum {
     OUTGOING_RULES = sizeof(outgoing_rules) / sizeof(*outgoing_rules),
@@ -42,7 +48,8 @@ static wharf_status check_direction(wharf_req *req, const wharf_rec *rec, bool o
 {
     const struct rule *own = outgoing ? outgoing_rules : incoming_rules;
     const struct rule *others = outgoing ? incoming_rules : outgoing_rules;
-    size_t n_own = outgoing ? OUTGOING_RULES : INCOMING_RULES, n_others = outgoing ? INCOMING_RULES : OUTGOING_RULES;
+    size_t n_own = outgoing ? OUTGOING_RULES : INCOMING_RULES,
+           n_others = outgoing ? INCOMING_RULES : OUTGOING_RULES;
     const char *direction = outgoing ? "outgoing" : "incoming";
 
     for (size_t i = 0; i < n_own; i++) {
@@ -70,7 +77,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
 
     if (!given)
         return s;
-    s = int_rules->headers(req, given, field_text(old_rec, INTEGRATION_SEALED_HEADERS), "headers", &shown, &values);
+    s = int_rules->headers(
+        req, given, field_text(old_rec, INTEGRATION_SEALED_HEADERS), "headers", &shown, &values);
     if (s != WHARF_OK)
         return s;
     W->res->set(new_rec, INTEGRATION_HEADERS, val_json(shown));
@@ -85,7 +93,8 @@ static wharf_status take_owner(wharf_req *req, const wharf_rec *old_rec, wharf_r
     wharf_val key;
     wharf_status s;
 
-    if (old_rec && !W->res->sent(new_rec, INTEGRATION_EVENTS) && !W->res->sent(new_rec, INTEGRATION_LOCATION_IDS) &&
+    if (old_rec && !W->res->sent(new_rec, INTEGRATION_EVENTS) &&
+        !W->res->sent(new_rec, INTEGRATION_LOCATION_IDS) &&
         !W->res->changed(old_rec, new_rec, INTEGRATION_URL))
         return WHARF_OK;
     s = int_rules->owner(req, field_json(new_rec, INTEGRATION_EVENTS), &key);
@@ -94,7 +103,8 @@ static wharf_status take_owner(wharf_req *req, const wharf_rec *old_rec, wharf_r
     return s;
 }
 
-static wharf_status check_outgoing(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status check_outgoing(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *list = NULL;
     wharf_status s = WHARF_OK;
@@ -135,7 +145,8 @@ static wharf_status check_auth(wharf_req *req, const wharf_rec *rec)
 
     if (header != is(type, "hmac_sha256"))
         W->err->add(req, "validation.failed", "auth.header",
-            header ? "auth.header goes with hmac_sha256 only" : "hmac_sha256 needs the name of the header");
+            header ? "auth.header goes with hmac_sha256 only"
+                   : "hmac_sha256 needs the name of the header");
     if (username != is(type, "basic"))
         W->err->add(req, "validation.failed", "auth.username",
             username ? "auth.username goes with basic only" : "basic needs a username");
@@ -148,8 +159,8 @@ static wharf_status check_auth(wharf_req *req, const wharf_rec *rec)
 
 static wharf_status check_limit(wharf_req *req)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM integrations.integration WHERE organization_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT count(*) FROM integrations.integration WHERE organization_id "
+                              "= $1::text AND deleted_at IS NULL";
     wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->lock(req, "integrations", organization.u.s);
@@ -163,17 +174,19 @@ static wharf_status check_limit(wharf_req *req)
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_str workflow = op == WHARF_DELETE ? WHARF_S("") : field_text(new_rec, INTEGRATION_WORKFLOW_ID);
+    wharf_str workflow = op == WHARF_DELETE ? WHARF_S("")
+                                            : field_text(new_rec, INTEGRATION_WORKFLOW_ID);
     bool outgoing = is(field_text(old_rec ? old_rec : new_rec, INTEGRATION_DIRECTION), "outgoing");
-    wharf_status s = old_rec && outgoing ? int_rules->reach(req, field_json(old_rec, INTEGRATION_LOCATION_IDS))
-                                         : WHARF_OK;
+    wharf_status s = old_rec && outgoing
+                         ? int_rules->reach(req, field_json(old_rec, INTEGRATION_LOCATION_IDS))
+                         : WHARF_OK;
 
     if (s != WHARF_OK || op == WHARF_DELETE)
         return s;
     s = check_direction(req, new_rec, outgoing);
     if (s == WHARF_OK && workflow.n)
-        s = W->err->fail(
-            req, "validation.failed", "workflow_id", "There is no workflow %.*s", (int)workflow.n, workflow.p);
+        s = W->err->fail(req, "validation.failed", "workflow_id", "There is no workflow %.*s",
+            (int)workflow.n, workflow.p);
     if (s == WHARF_OK)
         s = outgoing ? check_outgoing(req, op, old_rec, new_rec) : check_auth(req, new_rec);
     return s == WHARF_OK && op == WHARF_CREATE ? check_limit(req) : s;
@@ -181,7 +194,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 /* Registers the id of an incoming integration: it is found in a path before it is known whose it
  * is. */
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_rec *rec = new_rec ? new_rec : old_rec;
     wharf_str id = W->res->id(rec);
@@ -192,4 +206,5 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
                               : int_tokens->revoke(req, INCOMING_KIND, id);
 }
 
-const wharf_hooks integration_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};
+const wharf_hooks integration_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = check, .written = written};

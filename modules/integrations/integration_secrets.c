@@ -1,24 +1,30 @@
-/* integration_secrets.c - the secrets of an integration: written by key, read by the server only (spec 07 section 12). */
+/* integration_secrets.c - the secrets of an integration: written by key, read by the server only
+ * (spec 07 section 12). */
 #include "integrations.gen.h"
 #include "integrations.h"
 
 #include "wharf/secrets.h"
 
-wharf_status secret_value(wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value)
+wharf_status secret_value(
+    wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value)
 {
-    static const char sql[] = "SELECT id, value FROM integrations.secret WHERE organization_id = $1::text AND "
-                              "integration_id = $2::text AND key = $3::text AND deleted_at IS NULL";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(integration_id), val_text(key)};
+    static const char sql[] =
+        "SELECT id, value FROM integrations.secret WHERE organization_id = $1::text AND "
+        "integration_id = $2::text AND key = $3::text AND deleted_at IS NULL";
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(integration_id), val_text(key)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
     *ret_value = WHARF_S("");
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
-    if (!int_crypto->open(req, "integrations.secret", "value", row_text(rows, 0, 0), row_text(rows, 0, 1), ret_value)) {
+    if (!int_crypto->open(req, "integrations.secret", "value", row_text(rows, 0, 0),
+            row_text(rows, 0, 1), ret_value)) {
         *ret_value = WHARF_S("");
         W->log->write(int_self, req, WHARF_LOG_ERROR, "integrations.sealed",
-            "a secret of %.*s does not open with this machine's keys", (int)integration_id.n, integration_id.p);
+            "a secret of %.*s does not open with this machine's keys", (int)integration_id.n,
+            integration_id.p);
     }
     return WHARF_OK;
 }
@@ -39,8 +45,8 @@ static wharf_status find_integration(wharf_req *req, const wharf_rec **ret, whar
 
 static const struct secrets_kind kind = {.resource = "integration_secret",
     .parent = "integration_id",
-    .sql = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM integrations.secret WHERE organization_id = "
-           "$1::text AND integration_id = $2::text AND deleted_at IS NULL",
+    .sql = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM integrations.secret WHERE "
+           "organization_id = $1::text AND integration_id = $2::text AND deleted_at IS NULL",
     .too_many = "integration.too_many_secrets",
     .most = SECRETS_MAX};
 

@@ -32,7 +32,8 @@ enum {
     INCOMING_BYTES = 1024 * 1024,
 };
 #define SECOND_US       1000000LL
-#define INCOMING_KIND   "incoming" /* of names of wharf.token: ids of integrations in public paths */
+/* of names of wharf.token: ids of integrations in public paths */
+#define INCOMING_KIND   "incoming"
 #define OUTGOING_NOTICE "outgoing_integration"
 #define INCOMING_NOTICE "incoming_webhook"
 
@@ -43,7 +44,8 @@ extern const wharf_hooks integration_hooks;
 wharf_handler secret_put, secret_remove;
 /* Reads the value of a key; empty when the integration has none of that key, or it does not open
  * on this machine. In a transaction. */
-wharf_status secret_value(wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value);
+wharf_status secret_value(
+    wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value);
 
 /* ---- proof.c: who sent a request? ---- */
 
@@ -57,12 +59,13 @@ void proof_of(wharf_req *req, const wharf_json *auth, struct proof *ret);
 wharf_str proof_text(wharf_req *req, const struct proof *p);
 wharf_status proof_parse(wharf_req *req, wharf_str text, struct proof *ret);
 /* Judges a proof. Returns NULL when it is good; else what is wrong. at_s: when the request came. */
-const char *proof_problem(
-    wharf_req *req, const wharf_json *auth, wharf_str secret, const struct proof *p, wharf_str body, int64_t at_s);
+const char *proof_problem(wharf_req *req, const wharf_json *auth, wharf_str secret,
+    const struct proof *p, wharf_str body, int64_t at_s);
 
 /* ---- incoming.c, outgoing.c, integration_engine.c ---- */
 wharf_handler incoming_take, incoming_retry, outgoing_retry, outgoing_run;
-wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
+wharf_status outgoing_step(
+    wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
 /* ---- notices.c ---- */
 /* Tells of errors of this kind when there are as many as the settings allow, after one was noted

@@ -1,8 +1,7 @@
-/* notices.c - telling of errors: one event when there were as many within the interval as the settings allow (spec 07 section 12), and what is
- * kept for how long.
+/* notices.c - telling of errors: one event when there were as many within the interval as the
+ * settings allow (spec 07 section 12), and what is kept for how long.
  *
- * The mails follow from the event (module events).
- */
+ * The mails follow from the event (module events). */
 #include <stdlib.h>
 
 #include "integrations.h"
@@ -19,7 +18,8 @@ static wharf_status read_limit(wharf_req *req, const char *kind, struct limit *r
     const wharf_json *v;
     const wharf_json *count;
     wharf_str interval;
-    wharf_status s = int_org->setting_json(req, W->mem->format(req, "integration_notifications.%s", kind).p, &v);
+    wharf_status s = int_org->setting_json(
+        req, W->mem->format(req, "integration_notifications.%s", kind).p, &v);
 
     *ret = (struct limit){0, 1440 * 60 * SECOND_US};
     if (s != WHARF_OK || json_is_null(v))
@@ -33,7 +33,8 @@ static wharf_status read_limit(wharf_req *req, const char *kind, struct limit *r
     return WHARF_OK;
 }
 
-static wharf_status emit(wharf_req *req, const char *kind, wharf_str id, int64_t count, int64_t limit)
+static wharf_status emit(
+    wharf_req *req, const char *kind, wharf_str id, int64_t count, int64_t limit)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *extra;
@@ -47,7 +48,9 @@ static wharf_status emit(wharf_req *req, const char *kind, wharf_str id, int64_t
     W->json->close(out);
     W->json->close(out);
     s = W->json->result(req, out, &extra);
-    return s == WHARF_OK ? W->event->emit(req, W->mem->format(req, "%s.error", kind).p, kind, id, extra) : s;
+    return s == WHARF_OK
+               ? W->event->emit(req, W->mem->format(req, "%s.error", kind).p, kind, id, extra)
+               : s;
 }
 
 /* Tells of errors. The count begins anew with each notice, and for one interval there is no other.
@@ -55,14 +58,16 @@ static wharf_status emit(wharf_req *req, const char *kind, wharf_str id, int64_t
 wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
 {
     static const char sql[] =
-        "SELECT count(*), COALESCE((SELECT n.at > $3::timestamptz - $4::bigint * interval '1 microsecond' FROM "
-        "integrations.notice n WHERE n.organization_id = $1::text AND n.kind = $2::text), false) FROM "
-        "integrations.failure f WHERE f.organization_id = $1::text AND f.kind = $2::text AND f.at > $3::timestamptz - "
-        "$4::bigint * interval '1 microsecond' AND f.at > COALESCE((SELECT n.at FROM integrations.notice n WHERE "
+        "SELECT count(*), COALESCE((SELECT n.at > $3::timestamptz - "
+        "$4::bigint * interval '1 microsecond' FROM "
+        "integrations.notice n WHERE n.organization_id = $1::text AND n.kind "
+        "= $2::text), false) FROM integrations.failure f WHERE f.organization_id = $1::text AND "
+        "f.kind = $2::text AND f.at > $3::timestamptz - $4::bigint * interval '1 microsecond' AND "
+        "f.at > COALESCE((SELECT n.at FROM integrations.notice n WHERE "
         "n.organization_id = $1::text AND n.kind = $2::text), '-infinity')";
     static const char told_sql[] =
-        "INSERT INTO integrations.notice (organization_id, kind, at) VALUES ($1::text, $2::text, $3::timestamptz) ON "
-        "CONFLICT (organization_id, kind) DO UPDATE SET at = EXCLUDED.at";
+        "INSERT INTO integrations.notice (organization_id, kind, at) VALUES ($1::text, $2::text, "
+        "$3::timestamptz) ON CONFLICT (organization_id, kind) DO UPDATE SET at = EXCLUDED.at";
     const wharf_rows *rows;
     struct limit limit;
     int64_t count;
@@ -71,8 +76,8 @@ wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
     if (s != WHARF_OK || !limit.failures)
         return s;
     s = W->db->lock(req, kind, W->req->organization(req));
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(z(kind)), val_time(W->req->now_us(req)),
-        val_int(limit.interval_us)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(z(kind)),
+        val_time(W->req->now_us(req)), val_int(limit.interval_us)};
 
     if (s == WHARF_OK)
         s = W->db->query(req, sql, args, 4, &rows);

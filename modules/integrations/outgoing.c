@@ -1,18 +1,20 @@
-/* outgoing.c - requests about events: which integrations want them, and those that are made again (spec 07 section 12).
+/* outgoing.c - requests about events: which integrations want them, and those that are made
+ * again (spec 07 section 12).
  *
- * Leaves to others: making them (integration_engine.c).
- */
+ * Leaves to others: making them (integration_engine.c). */
 #include "integrations.gen.h"
 #include "integrations.h"
 
 /* ---- the step ---- */
 
 /* Reads the integrations that want events. *ret_readers: by row, whose rights it has. */
-static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
+static wharf_status read_wanting(
+    wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
 {
-    static const char sql[] = "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE "
-                              "organization_id = $1::text AND "
-                              "direction = 'outgoing' AND enabled AND deleted_at IS NULL ORDER BY id";
+    static const char sql[] =
+        "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE "
+        "organization_id = $1::text AND direction = 'outgoing' AND enabled AND deleted_at IS NULL "
+        "ORDER BY id";
     const wharf_val organization = val_text(W->req->organization(req));
     wharf_status s = W->db->query(req, sql, &organization, 1, ret);
     size_t n = s == WHARF_OK ? W->db->count(*ret) : 0;
@@ -27,16 +29,22 @@ static wharf_status read_wanting(wharf_req *req, const wharf_rows **ret, const w
 /* Adds rows. Those that are there already are left alone: the step may be made again. */
 static wharf_status add(wharf_req *req, wharf_out *rows)
 {
-    static const char sql[] =
-        "WITH new AS (INSERT INTO integrations.outgoing (organization_id, id, created_at, updated_at, integration_id, "
-        "event_id, resource_id, next_attempt_at, expires_at) SELECT $1::text, x.i, $3::timestamptz, $3::timestamptz, "
-        "x.w, x.e, x.r, $3::timestamptz, x.x FROM json_to_recordset($2::json) AS x(i text, w text, e text, r text, x "
-        "timestamptz) WHERE NOT EXISTS (SELECT FROM integrations.outgoing o WHERE o.organization_id = $1::text AND "
-        "o.event_id = x.e AND o.integration_id = x.w) RETURNING id, created_at, integration_id, event_id) INSERT INTO "
-        "integrations.waiting (organization_id, id, created_at, integration_id, event_id, next_attempt_at) SELECT "
-        "$1::text, new.id, new.created_at, new.integration_id, new.event_id, new.created_at FROM new";
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(W->json->result_text(rows)), val_time(W->req->now_us(req))};
+    static const char sql[] = "WITH new AS (INSERT INTO integrations.outgoing (organization_id, "
+                              "id, created_at, updated_at, integration_id, "
+                              "event_id, resource_id, next_attempt_at, expires_at) SELECT "
+                              "$1::text, x.i, $3::timestamptz, $3::timestamptz, "
+                              "x.w, x.e, x.r, $3::timestamptz, x.x FROM "
+                              "json_to_recordset($2::json) AS x(i text, w text, e text, r text, x "
+                              "timestamptz) WHERE NOT EXISTS (SELECT FROM integrations.outgoing o "
+                              "WHERE o.organization_id = $1::text AND "
+                              "o.event_id = x.e AND o.integration_id = x.w) RETURNING id, "
+                              "created_at, integration_id, event_id) INSERT INTO "
+                              "integrations.waiting (organization_id, id, created_at, "
+                              "integration_id, event_id, next_attempt_at) SELECT "
+                              "$1::text, new.id, new.created_at, new.integration_id, new.event_id, "
+                              "new.created_at FROM new";
+    const wharf_val args[] = {val_text(W->req->organization(req)),
+        val_text(W->json->result_text(rows)), val_time(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, sql, args, 3, NULL);
 
     if (s == WHARF_OK)
@@ -55,7 +63,8 @@ static void put_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf
     W->json->close(rows);
 }
 
-wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
+wharf_status outgoing_step(
+    wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
 {
     wharf_out *rows = W->json->writer(req);
     const wharf_event_reader **readers;
@@ -72,8 +81,8 @@ wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, siz
 
             if (!int_events->sees(readers[k], events[i]))
                 continue;
-            s = int_rules->wanted(
-                req, events[i], row_json(wanting, k, 1), row_json(wanting, k, 2), row_json(wanting, k, 3), &wanted);
+            s = int_rules->wanted(req, events[i], row_json(wanting, k, 1), row_json(wanting, k, 2),
+                row_json(wanting, k, 3), &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;
             put_row(req, rows, events[i], row_text(wanting, k, 0));
@@ -90,10 +99,13 @@ wharf_status outgoing_step(wharf_req *req, const wharf_event *const *events, siz
 wharf_status outgoing_retry(wharf_req *req, void *arg)
 {
     static const char sql[] =
-        "WITH again AS (UPDATE integrations.outgoing SET status = 'pending', next_attempt_at = $3::timestamptz, "
-        "updated_at = $3::timestamptz WHERE organization_id = $1::text AND id = $2::text RETURNING *) INSERT INTO "
-        "integrations.waiting (organization_id, id, created_at, integration_id, event_id, next_attempt_at, attempts) "
-        "SELECT organization_id, id, created_at, integration_id, event_id, next_attempt_at, attempts FROM again";
+        "WITH again AS (UPDATE integrations.outgoing SET status = 'pending', "
+        "next_attempt_at = $3::timestamptz, updated_at = $3::timestamptz "
+        "WHERE organization_id = $1::text AND id = $2::text RETURNING *) INSERT INTO "
+        "integrations.waiting (organization_id, id, created_at, "
+        "integration_id, event_id, next_attempt_at, attempts) "
+        "SELECT organization_id, id, created_at, integration_id, event_id, "
+        "next_attempt_at, attempts FROM again";
     wharf_str id = WHARF_S("");
     const wharf_rec *rec;
     wharf_status s;
@@ -103,7 +115,8 @@ wharf_status outgoing_retry(wharf_req *req, void *arg)
     s = W->res->fetch(req, "outgoing_integration", id, WHARF_FOR_UPDATE, &rec);
     if (s == WHARF_OK && !is(field_text(rec, OUTGOING_INTEGRATION_STATUS), "error"))
         return W->err->fail(req, "integration.not_failed", NULL, NULL);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id), val_time(W->req->now_us(req))};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(id), val_time(W->req->now_us(req))};
 
     if (s == WHARF_OK)
         s = W->db->exec(req, sql, args, 3, NULL);

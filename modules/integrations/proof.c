@@ -1,4 +1,5 @@
-/* proof.c - does a request come from who knows the integration's secret? Four kinds (spec 07 section 12). See integrations.h. */
+/* proof.c - does a request come from who knows the integration's secret? Four kinds (spec 07
+ * section 12). See integrations.h. */
 #include <strings.h>
 
 #include "integrations.h"
@@ -19,14 +20,16 @@ static wharf_str after(wharf_str s, const char *word)
 {
     size_t n = strlen(word);
 
-    return s.n >= n && !strncasecmp(s.p, word, n) ? (wharf_str){s.p + n, s.n - n} : (wharf_str){"", 0};
+    return s.n >= n && !strncasecmp(s.p, word, n) ? (wharf_str){s.p + n, s.n - n}
+                                                  : (wharf_str){"", 0};
 }
 
 void proof_of(wharf_req *req, const wharf_json *auth, struct proof *ret)
 {
     wharf_str header = json_text(auth, "header");
 
-    *ret = (struct proof){.authorization = int_http->header(req, header.n ? header.p : "authorization"),
+    *ret = (struct proof){
+        .authorization = int_http->header(req, header.n ? header.p : "authorization"),
         .id = int_http->header(req, "webhook-id"),
         .timestamp = int_http->header(req, "webhook-timestamp"),
         .signature = int_http->header(req, "webhook-signature")};
@@ -51,8 +54,8 @@ wharf_status proof_parse(wharf_req *req, wharf_str text, struct proof *ret)
     wharf_status s = W->json->parse(req, text, &v);
 
     if (s == WHARF_OK)
-        *ret = (struct proof){
-            json_text(v, "authorization"), json_text(v, "id"), json_text(v, "timestamp"), json_text(v, "signature")};
+        *ret = (struct proof){json_text(v, "authorization"), json_text(v, "id"),
+            json_text(v, "timestamp"), json_text(v, "signature")};
     return s;
 }
 
@@ -92,7 +95,8 @@ static const char *hmac(wharf_req *req, wharf_str secret, const struct proof *p,
             hex[2 * i + 1] = digits[hash[i] & 15];
         }
         for (size_t i = 0; i < HEX; i++)
-            lower[i] = given.p[i] >= 'A' && given.p[i] <= 'F' ? (char)(given.p[i] + 32) : given.p[i];
+            lower[i] = given.p[i] >= 'A' && given.p[i] <= 'F' ? (char)(given.p[i] + 32)
+                                                              : given.p[i];
         if (equal((wharf_str){hex, HEX}, (wharf_str){lower, HEX}))
             return NULL;
     } else if (equal(int_crypto->base64(req, (wharf_str){(const char *)hash, HASH}), given)) {
@@ -101,9 +105,11 @@ static const char *hmac(wharf_req *req, wharf_str secret, const struct proof *p,
     return "The signature is not that of the secret";
 }
 
-static const char *basic(wharf_req *req, wharf_str username, wharf_str secret, const struct proof *p)
+static const char *basic(
+    wharf_req *req, wharf_str username, wharf_str secret, const struct proof *p)
 {
-    wharf_str both = W->mem->format(req, "%.*s:%.*s", (int)username.n, username.p, (int)secret.n, secret.p);
+    wharf_str both = W->mem->format(
+        req, "%.*s:%.*s", (int)username.n, username.p, (int)secret.n, secret.p);
     wharf_str given = after(p->authorization, "basic ");
 
     return given.n && equal(int_crypto->base64(req, both), given)
@@ -111,8 +117,8 @@ static const char *basic(wharf_req *req, wharf_str username, wharf_str secret, c
                : "Username or password are not those of the integration";
 }
 
-const char *proof_problem(
-    wharf_req *req, const wharf_json *auth, wharf_str secret, const struct proof *p, wharf_str body, int64_t at_s)
+const char *proof_problem(wharf_req *req, const wharf_json *auth, wharf_str secret,
+    const struct proof *p, wharf_str body, int64_t at_s)
 {
     wharf_str type = json_text(auth, "type");
 
@@ -124,5 +130,7 @@ const char *proof_problem(
         return hmac(req, secret, p, body);
     if (is(type, "basic"))
         return basic(req, json_text(auth, "username"), secret, p);
-    return equal(after(p->authorization, "bearer "), secret) ? NULL : "The bearer token is not that of the integration";
+    return equal(after(p->authorization, "bearer "), secret)
+               ? NULL
+               : "The bearer token is not that of the integration";
 }

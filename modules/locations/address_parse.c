@@ -1,8 +1,9 @@
-/* address_parse.c - one string as the parts of an address, without any outside service (spec 02 section 1).
+/* address_parse.c - one string as the parts of an address, without any outside service (spec 02
+ * section 1).
  *
- * A last part that is a country's name or code is the country; then "<state> <postal>", "<postal>" or "<postal> <city>" where
- * the postal code has the country's form; then the city; what is left are line 1 and, by its first word, line 2.
- */
+ * A last part that is a country's name or code is the country; then "<state> <postal>",
+ * "<postal>" or "<postal> <city>" where the postal code has the country's form; then the city;
+ * what is left are line 1 and, by its first word, line 2. */
 #include <strings.h>
 
 #include "location_address.h"
@@ -38,7 +39,8 @@ static wharf_str trimmed(const char *p, size_t n)
 const struct country *country_find(wharf_str s)
 {
     for (size_t i = 0; i < countries_count; i++) {
-        if (same_word(s, countries[i].code) || same_word(s, countries[i].code3) || same_word(s, countries[i].name))
+        if (same_word(s, countries[i].code) || same_word(s, countries[i].code3) ||
+            same_word(s, countries[i].name))
             return &countries[i];
     }
     return NULL;
@@ -65,7 +67,9 @@ static bool fits(const char *form, wharf_str s)
             i += i < s.n && s.p[i] == ' ';
             continue;
         }
-        if (i >= s.n || (*form == '9' ? !is_digit(s.p[i]) : *form == 'a' ? !is_letter(s.p[i]) : s.p[i] != *form))
+        if (i >= s.n || (*form == '9'      ? !is_digit(s.p[i])
+                            : *form == 'a' ? !is_letter(s.p[i])
+                                           : s.p[i] != *form))
             return false;
         i++;
     }
@@ -75,7 +79,8 @@ static bool fits(const char *form, wharf_str s)
 /* Tells whether s is an outward code of letters and digits and the inward code "9aa". */
 static bool fits_gb(wharf_str s)
 {
-    static const char *const forms[] = {"a9 9aa", "a99 9aa", "aa9 9aa", "aa99 9aa", "a9a 9aa", "aa9a 9aa"};
+    static const char *const forms[] = {
+        "a9 9aa", "a99 9aa", "aa9 9aa", "aa99 9aa", "a9a 9aa", "aa9a 9aa"};
 
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         if (fits(forms[i], s))

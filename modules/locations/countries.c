@@ -1,4 +1,5 @@
-/* countries.c - ISO 3166-1 countries, and the states of the two countries whose addresses abbreviate them. */
+/* countries.c - ISO 3166-1 countries, and the states of the two countries whose addresses
+ * abbreviate them. */
 #include "location_address.h"
 
 /* Sorted by code. The names are those that stand on envelopes. */

@@ -51,7 +51,8 @@ bool hours_date(wharf_str s)
     month = (s.p[5] - '0') * 10 + (s.p[6] - '0');
     day = (s.p[8] - '0') * 10 + (s.p[9] - '0');
     leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return month >= 1 && month <= 12 && day >= 1 && day <= lengths[month - 1] + (month == 2 && leap);
+    return month >= 1 && month <= 12 && day >= 1 &&
+           day <= lengths[month - 1] + (month == 2 && leap);
 }
 
 /* Makes the pieces of a day from open to close; a close that is not later lies on the next day,
@@ -75,11 +76,13 @@ static bool is_pieces(const struct day *d)
     struct day plain = *d;
 
     pieces(&plain);
-    return plain.n_ranges == d->n_ranges && memcmp(plain.ranges, d->ranges, d->n_ranges * sizeof(*d->ranges)) == 0;
+    return plain.n_ranges == d->n_ranges &&
+           memcmp(plain.ranges, d->ranges, d->n_ranges * sizeof(*d->ranges)) == 0;
 }
 
 /* Reads a time. Returns true when the member is there and a time. */
-static bool read_time(wharf_req *req, const wharf_json *object, const char *key, const char *path, int *ret)
+static bool read_time(
+    wharf_req *req, const wharf_json *object, const char *key, const char *path, int *ret)
 {
     const wharf_json *m = object ? W->json->get(object, key) : NULL;
     wharf_str s = {"", 0};
@@ -114,8 +117,10 @@ static void read_ranges(wharf_req *req, const wharf_json *list, const char *path
 /* Lays what was sent (or is stored) of a day over it. */
 static void read_day(wharf_req *req, const wharf_json *object, const char *path, struct day *d)
 {
-    const wharf_json *active = W->json->get(object, "active"), *ranges = W->json->get(object, "ranges");
-    bool custom = ranges && W->json->type(ranges) == WHARF_J_ARRAY && W->json->count(ranges) > 0, times;
+    const wharf_json *active = W->json->get(object, "active"),
+                     *ranges = W->json->get(object, "ranges");
+    bool custom = ranges && W->json->type(ranges) == WHARF_J_ARRAY && W->json->count(ranges) > 0,
+         times;
     bool was_active = d->active;
 
     if (active)
@@ -158,7 +163,8 @@ static struct day default_day(size_t i)
     return d;
 }
 
-static void load_day(wharf_req *req, const wharf_json *week, size_t i, const char *path, struct day *d)
+static void load_day(
+    wharf_req *req, const wharf_json *week, size_t i, const char *path, struct day *d)
 {
     const wharf_json *object = week ? W->json->get(week, day_names[i]) : NULL;
 
@@ -166,7 +172,8 @@ static void load_day(wharf_req *req, const wharf_json *week, size_t i, const cha
         read_day(req, object, path, d);
 }
 
-wharf_status hours_merge(wharf_req *req, const wharf_json *stored, const wharf_json *sent, const wharf_json **ret_week)
+wharf_status hours_merge(
+    wharf_req *req, const wharf_json *stored, const wharf_json *sent, const wharf_json **ret_week)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -195,8 +202,8 @@ static wharf_str hours_of(wharf_req *req, const struct day *d)
     for (size_t i = 0; i < (plain ? 1 : d->n_ranges); i++) {
         struct range r = plain ? (struct range){d->open, d->close} : d->ranges[i];
 
-        s = W->mem->format(req, "%.*s%s%02d:%02d - %02d:%02d", (int)s.n, s.p, i ? ", " : "", r.open / 60, r.open % 60,
-            r.close / 60, r.close % 60);
+        s = W->mem->format(req, "%.*s%s%02d:%02d - %02d:%02d", (int)s.n, s.p, i ? ", " : "",
+            r.open / 60, r.open % 60, r.close / 60, r.close % 60);
     }
     return s;
 }
@@ -218,7 +225,8 @@ wharf_status hours_display(wharf_req *req, const wharf_json *week, const wharf_j
             ;
         W->json->open(out, NULL, '{');
         W->json->put(out, "days",
-            val_text(last > i ? W->mem->format(req, "%s - %s", short_names[i], short_names[last]) : z(short_names[i])));
+            val_text(last > i ? W->mem->format(req, "%s - %s", short_names[i], short_names[last])
+                              : z(short_names[i])));
         W->json->put(out, "hours", val_text(hours[i]));
         W->json->close(out);
     }

@@ -1,4 +1,5 @@
-/* layout_rules.c - the rules of one layout (spec 02 section 3): its parent, what follows from its ancestors, the default one. */
+/* layout_rules.c - the rules of one layout (spec 02 section 3): its parent, what follows from
+ * its ancestors, the default one. */
 #include "layouts.h"
 #include "locations.gen.h"
 
@@ -12,7 +13,8 @@ static wharf_status path_of_names(wharf_req *req, wharf_rec *rec, const wharf_js
     wharf_status s;
 
     if (!W->json->text(names, &text_of_names))
-        return W->err->fail(req, "validation.failed", "parent_path", "parent_path must be text that begins with /");
+        return W->err->fail(
+            req, "validation.failed", "parent_path", "parent_path must be text that begins with /");
     if (!W->req->param(req, "location", &location) && own)
         W->json->text(own, &location);
     s = layout_by_names(req, location, text_of_names, &found, &id);
@@ -27,7 +29,8 @@ static wharf_status path_of_names(wharf_req *req, wharf_rec *rec, const wharf_js
 
 static wharf_status layout_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
-    const wharf_json *parent = W->res->member(new_rec, "parent_id"), *names = W->res->member(new_rec, "parent_path");
+    const wharf_json *parent = W->res->member(new_rec, "parent_id"),
+                     *names = W->res->member(new_rec, "parent_path");
     bool has_path = W->res->member(new_rec, "path") != NULL;
 
     if (parent) {
@@ -40,10 +43,12 @@ static wharf_status layout_normalize(wharf_req *req, uint32_t op, wharf_rec *new
 
 /* ---- check ---- */
 
-/* "down": a layout of the organization $2 and what lies below it and still stands, with its distance n. */
-#define LAYOUTS_BELOW(which)                                                                                           \
-    "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE organization_id = $2::text AND " which      \
-    " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l ON l.organization_id = $2::text"             \
+/* "down": a layout of the organization $2 and what lies below it and still stands, with its
+ * distance n. */
+#define LAYOUTS_BELOW(which)                                                                       \
+    "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE organization_id = "     \
+    "$2::text AND " which " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l "  \
+    "ON l.organization_id = $2::text"                                                              \
     " AND l.path = down.id AND l.deleted_at IS NULL WHERE down.n < 64)"
 
 struct place {
@@ -62,16 +67,20 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 {
     static const char sql[] =
         "WITH RECURSIVE up AS ("
-        " SELECT id, path, 1 AS n FROM locations.layout WHERE organization_id = $4::text AND id = $1::text"
+        " SELECT id, path, 1 AS n FROM locations.layout WHERE organization_id = $4::text AND id = "
+        "$1::text"
         " AND location_id = $2::text AND deleted_at IS NULL"
-        " UNION ALL SELECT l.id, l.path, up.n + 1 FROM up JOIN locations.layout l ON l.organization_id = $4::text"
+        " UNION ALL SELECT l.id, l.path, up.n + 1 FROM up JOIN locations.layout l ON "
+        "l.organization_id = $4::text"
         " AND l.id = up.path AND l.deleted_at IS NULL WHERE up.n < 64)"
         " SELECT l.root_id, l.nested_name, l.depth, EXISTS (SELECT 1 FROM up WHERE id = $3::text),"
-        " (SELECT count(*) FROM locations.layout c WHERE c.organization_id = $4::text AND c.location_id = $2::text"
+        " (SELECT count(*) FROM locations.layout c WHERE c.organization_id = $4::text AND "
+        "c.location_id = $2::text"
         " AND c.path = $1::text AND c.deleted_at IS NULL) FROM locations.layout l"
-        " WHERE l.organization_id = $4::text AND l.id = $1::text AND l.location_id = $2::text AND l.deleted_at IS NULL";
-    wharf_val args[4] = {
-        val_text(p->path), val_text(p->location), val_text(p->id), val_text(W->req->organization(req))};
+        " WHERE l.organization_id = $4::text AND l.id = $1::text AND l.location_id = $2::text AND "
+        "l.deleted_at IS NULL";
+    wharf_val args[4] = {val_text(p->path), val_text(p->location), val_text(p->id),
+        val_text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
@@ -104,12 +113,13 @@ static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
 
 static wharf_status next_position(wharf_req *req, const struct place *p, int64_t *ret_position)
 {
-    static const char sql[] =
-        "SELECT coalesce(max(position) + 1, 0) FROM locations.layout WHERE organization_id = $4::text"
-        " AND location_id = $1::text AND (path = $2::text OR ($2::text = '' AND path IS NULL)) AND id <> $3::text"
-        " AND deleted_at IS NULL";
-    wharf_val args[4] = {
-        val_text(p->location), val_text(p->path), val_text(p->id), val_text(W->req->organization(req))};
+    static const char sql[] = "SELECT coalesce(max(position) + 1, 0) FROM locations.layout WHERE "
+                              "organization_id = $4::text"
+                              " AND location_id = $1::text AND (path = $2::text OR ($2::text = '' "
+                              "AND path IS NULL)) AND id <> $3::text"
+                              " AND deleted_at IS NULL";
+    wharf_val args[4] = {val_text(p->location), val_text(p->path), val_text(p->id),
+        val_text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
@@ -118,7 +128,8 @@ static wharf_status next_position(wharf_req *req, const struct place *p, int64_t
     return s;
 }
 
-static wharf_status settle_place(wharf_req *req, uint32_t op, const wharf_rec *old_rec, struct place *p, bool moves)
+static wharf_status settle_place(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, struct place *p, bool moves)
 {
     int64_t height = 0;
     wharf_status s = WHARF_OK;
@@ -136,8 +147,8 @@ static wharf_status settle_place(wharf_req *req, uint32_t op, const wharf_rec *o
     if (p->depth + height > DEPTH_MAX)
         return W->err->fail(req, "layout.too_deep", "path", NULL);
     p->root = p->path.n ? p->root : p->id;
-    p->nested_name = p->path.n ? W->mem->format(req, "%.*s / %.*s", (int)p->nested_name.n, p->nested_name.p,
-                                     (int)p->name.n, p->name.p)
+    p->nested_name = p->path.n ? W->mem->format(req, "%.*s / %.*s", (int)p->nested_name.n,
+                                     p->nested_name.p, (int)p->name.n, p->name.p)
                                : p->name;
     return WHARF_OK;
 }
@@ -154,8 +165,8 @@ static void set_derived(wharf_req *req, wharf_rec *rec, const struct place *p, i
     W->res->set(rec, LAYOUT_NESTED_NAME, val_text(p->nested_name));
     W->res->set(rec, LAYOUT_DEPTH, val_int(p->depth));
     W->res->set(rec, LAYOUT_POSITION, val_int(position));
-    W->res->set(
-        rec, LAYOUT_CHECKSUM, val_text(layout_checksum(req, p->id, p->name, code, p->path, position, metadata.u.j)));
+    W->res->set(rec, LAYOUT_CHECKSUM,
+        val_text(layout_checksum(req, p->id, p->name, code, p->path, position, metadata.u.j)));
 }
 
 static wharf_status check_write(
@@ -189,8 +200,8 @@ static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
 {
     static const char sql[] = LAYOUTS_BELOW(
         "id = $1::text") " SELECT 1 FROM locations.layout WHERE organization_id = $2::text"
-                         " AND id = $3::text AND location_id = $4::text AND deleted_at IS NULL AND id NOT IN (SELECT "
-                         "id FROM down)";
+                         " AND id = $3::text AND location_id = $4::text AND deleted_at IS NULL AND "
+                         "id NOT IN (SELECT id FROM down)";
     wharf_str to, location = {"", 0};
     const wharf_rows *rows;
     wharf_val args[4];
@@ -205,12 +216,13 @@ static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
     args[3] = val_text(location);
     s = W->db->query(req, sql, args, 4, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
-        return W->err->fail(
-            req, "param.invalid", "move_to", "move_to must name a layout of the same location that stays");
+        return W->err->fail(req, "param.invalid", "move_to",
+            "move_to must name a layout of the same location that stays");
     return s;
 }
 
-static wharf_status layout_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status layout_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     struct place p = {.id = W->res->id(op == WHARF_CREATE ? new_rec : old_rec)};
     wharf_status s;
@@ -242,8 +254,8 @@ static wharf_status carry_down(wharf_req *req, wharf_str id)
         " UNION ALL SELECT l.id, down.root_id, down.nested_name || ' / ' || l.name, down.depth + 1"
         " FROM down JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id"
         " AND l.deleted_at IS NULL WHERE down.depth < 64)"
-        " UPDATE locations.layout l SET root_id = down.root_id, nested_name = down.nested_name, depth = down.depth "
-        "FROM down"
+        " UPDATE locations.layout l SET root_id = down.root_id, nested_name = down.nested_name, "
+        "depth = down.depth FROM down"
         " WHERE l.organization_id = $2::text AND l.id = down.id AND l.id <> $1::text";
 
     return query_about(req, sql, id, NULL);
@@ -254,13 +266,13 @@ static wharf_status remove_subtree(wharf_req *req, wharf_str id)
 {
     static const char sql[] = LAYOUTS_BELOW(
         "id = $1::text") ", gone AS ("
-                         " UPDATE locations.layout l SET deleted_at = to_timestamp($3::bigint / 1000 / 1000.0), "
-                         "updated_by = $4::text,"
-                         " version = version + 1 FROM down WHERE l.organization_id = $2::text AND l.id = down.id AND "
-                         "l.id <> $1::text"
+                         " UPDATE locations.layout l SET deleted_at = to_timestamp($3::bigint / "
+                         "1000 / 1000.0), updated_by = $4::text, version = version + 1 FROM down "
+                         "WHERE l.organization_id = $2::text AND l.id = down.id AND l.id <> "
+                         "$1::text"
                          " RETURNING l.id) SELECT id FROM gone ORDER BY id";
-    wharf_val args[4] = {
-        val_text(id), val_text(W->req->organization(req)), val_int(W->req->now_us(req)), val_text(W->req->actor(req))};
+    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)),
+        val_int(W->req->now_us(req)), val_text(W->req->actor(req))};
     const wharf_rows *rows;
     const wharf_json *extra;
     wharf_str below;
@@ -284,7 +296,8 @@ static wharf_status remove_subtree(wharf_req *req, wharf_str id)
     return s == WHARF_OK ? W->event->emit(req, "layout.deleted", "layout", id, extra) : s;
 }
 
-static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status layout_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
 
@@ -292,7 +305,8 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
         return WHARF_OK;
     if (op == WHARF_DELETE)
         return remove_subtree(req, id);
-    if (!W->res->changed(old_rec, new_rec, LAYOUT_NESTED_NAME) && !W->res->changed(old_rec, new_rec, LAYOUT_PATH))
+    if (!W->res->changed(old_rec, new_rec, LAYOUT_NESTED_NAME) &&
+        !W->res->changed(old_rec, new_rec, LAYOUT_PATH))
         return WHARF_OK;
     return carry_down(req, id);
 }

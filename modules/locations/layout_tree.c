@@ -1,4 +1,5 @@
-/* layout_tree.c - looking layouts up: by names, the whole tree, the default one; and their checksums. */
+/* layout_tree.c - looking layouts up: by names, the whole tree, the default one; and their
+ * checksums. */
 #include <stdlib.h>
 
 #include "layouts.h"
@@ -7,7 +8,8 @@
 
 static int by_key(const void *a, const void *b)
 {
-    wharf_str x = W->json->key(*(const wharf_json *const *)a), y = W->json->key(*(const wharf_json *const *)b);
+    wharf_str x = W->json->key(*(const wharf_json *const *)a),
+              y = W->json->key(*(const wharf_json *const *)b);
     size_t n = x.n < y.n ? x.n : y.n;
     int order = memcmp(x.p, y.p, n);
 
@@ -30,8 +32,8 @@ static void put_sorted(wharf_req *req, wharf_out *out, const wharf_json *object)
     W->json->close(out);
 }
 
-wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code, wharf_str path,
-    int64_t position, const wharf_json *metadata)
+wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code,
+    wharf_str path, int64_t position, const wharf_json *metadata)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -55,16 +57,18 @@ wharf_str layout_default_id(wharf_req *req, wharf_str location_id)
 
 wharf_status layout_make_default(wharf_req *req, wharf_str location_id)
 {
-    static const char sql[] =
-        "INSERT INTO locations.layout (organization_id, id, location_id, name, root_id, nested_name, is_default, "
-        "checksum, created_at,"
-        " updated_at, created_by, updated_by) SELECT $1::text, $2::text, $3::text, 'Default', $2::text, 'Default', "
-        "true, $4::text,"
-        " t.now, t.now, $6::text, $6::text FROM (SELECT to_timestamp($5::bigint / 1000 / 1000.0) AS now) t";
+    static const char sql[] = "INSERT INTO locations.layout (organization_id, id, location_id, "
+                              "name, root_id, nested_name, is_default, "
+                              "checksum, created_at,"
+                              " updated_at, created_by, updated_by) SELECT $1::text, $2::text, "
+                              "$3::text, 'Default', $2::text, 'Default', "
+                              "true, $4::text,"
+                              " t.now, t.now, $6::text, $6::text FROM (SELECT "
+                              "to_timestamp($5::bigint / 1000 / 1000.0) AS now) t";
     wharf_str id = layout_default_id(req, location_id), none = {"", 0};
     wharf_val args[6] = {val_text(W->req->organization(req)), val_text(id), val_text(location_id),
-        val_text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)), val_int(W->req->now_us(req)),
-        val_text(W->req->actor(req))};
+        val_text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)),
+        val_int(W->req->now_us(req)), val_text(W->req->actor(req))};
 
     return W->db->exec(req, sql, args, 6, NULL);
 }
@@ -86,14 +90,15 @@ wharf_status layout_unlocked(wharf_req *req, wharf_str location_id)
 
 /* ---- paths of names ---- */
 
-static wharf_status child_by_name(
-    wharf_req *req, wharf_str location_id, wharf_str parent, wharf_str name, bool *ret_found, wharf_str *ret_id)
+static wharf_status child_by_name(wharf_req *req, wharf_str location_id, wharf_str parent,
+    wharf_str name, bool *ret_found, wharf_str *ret_id)
 {
-    static const char sql[] =
-        "SELECT id FROM locations.layout WHERE organization_id = $4::text AND location_id = $1::text"
-        " AND (path = $2::text OR ($2::text = '' AND path IS NULL)) AND name = $3::text AND deleted_at IS NULL LIMIT 2";
-    wharf_val args[4] = {val_text(location_id), val_text(parent), val_text(W->mem->dup(req, name.p, name.n)),
-        val_text(W->req->organization(req))};
+    static const char sql[] = "SELECT id FROM locations.layout WHERE organization_id = $4::text "
+                              "AND location_id = $1::text"
+                              " AND (path = $2::text OR ($2::text = '' AND path IS NULL)) AND name "
+                              "= $3::text AND deleted_at IS NULL LIMIT 2";
+    wharf_val args[4] = {val_text(location_id), val_text(parent),
+        val_text(W->mem->dup(req, name.p, name.n)), val_text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
@@ -101,7 +106,8 @@ static wharf_status child_by_name(
     return s;
 }
 
-wharf_status layout_by_names(wharf_req *req, wharf_str location_id, wharf_str names, bool *ret_found, wharf_str *ret_id)
+wharf_status layout_by_names(
+    wharf_req *req, wharf_str location_id, wharf_str names, bool *ret_found, wharf_str *ret_id)
 {
     wharf_status s = WHARF_OK;
 
@@ -112,7 +118,8 @@ wharf_status layout_by_names(wharf_req *req, wharf_str location_id, wharf_str na
 
         while (end < names.n && names.p[end] != '/')
             end++;
-        s = child_by_name(req, location_id, *ret_id, (wharf_str){names.p + at, end - at}, ret_found, ret_id);
+        s = child_by_name(
+            req, location_id, *ret_id, (wharf_str){names.p + at, end - at}, ret_found, ret_id);
         at = end + 1;
     }
     return s;
@@ -125,7 +132,8 @@ struct node {
     bool placed;
 };
 
-static void put_children(wharf_out *out, struct node *nodes, size_t n, wharf_str parent, unsigned depth)
+static void put_children(
+    wharf_out *out, struct node *nodes, size_t n, wharf_str parent, unsigned depth)
 {
     for (size_t i = 0; i < n && depth <= DEPTH_MAX; i++) {
         if (nodes[i].placed || !same(nodes[i].path, parent))
@@ -144,9 +152,10 @@ static void put_children(wharf_out *out, struct node *nodes, size_t n, wharf_str
 
 wharf_status layouts_tree(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT id, name, coalesce(code, ''), coalesce(path, '') FROM locations.layout"
-                              " WHERE organization_id = $2::text AND location_id = $1::text AND deleted_at IS NULL"
-                              " ORDER BY position, id";
+    static const char sql[] =
+        "SELECT id, name, coalesce(code, ''), coalesce(path, '') FROM locations.layout"
+        " WHERE organization_id = $2::text AND location_id = $1::text AND deleted_at IS NULL"
+        " ORDER BY position, id";
     const wharf_rec *location;
     const wharf_rows *rows;
     wharf_str id = {"", 0};

@@ -1,9 +1,10 @@
-/* layout_upsert.c - POST /v1/locations/:location/layouts: one layout, an array, or {"layouts": [...]}; all or nothing.
+/* layout_upsert.c - POST /v1/locations/:location/layouts: one layout, an array, or {"layouts":
+ * [...]}; all or nothing.
  *
- * Items may come in any order: one whose parent stands in the array too waits until that was written. Each goes through the
- * same pipeline as a single write; what the rules say about it is told with its place in front ("2.path", "layouts.2.path").
- * Each that is wrong is told; then nothing is kept.
- */
+ * Items may come in any order: one whose parent stands in the array too waits until that was
+ * written. Each goes through the same pipeline as a single write; what the rules say about it is
+ * told with its place in front ("2.path", "layouts.2.path"). Each that is wrong is told; then
+ * nothing is kept. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,7 +114,8 @@ static void read_item(struct upsert *u, size_t i, const wharf_json *item)
 {
     u->items[i] = item;
     u->ids[i] = member_text(item, "id");
-    u->parents[i] = W->json->get(item, "path") ? member_text(item, "path") : member_text(item, "parent_id");
+    u->parents[i] = W->json->get(item, "path") ? member_text(item, "path")
+                                               : member_text(item, "parent_id");
 }
 
 /* Finds which of them are the parents of others, once all ids are known. */
@@ -127,7 +129,8 @@ static void find_parents(struct upsert *u)
 
 static void refuse(struct upsert *u, size_t i, const char *path, wharf_str message)
 {
-    W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu%s", u->base, i, path).p, "%s", message.p);
+    W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu%s", u->base, i, path).p,
+        "%s", message.p);
     u->wrong[i] = u->done[i] = true;
 }
 
@@ -143,14 +146,16 @@ static wharf_status read_items(struct upsert *u, const wharf_json *list)
         if (!u->items[i])
             refuse(u, i, "", WHARF_S("A layout must be an object"));
         else if (u->ids[i].n && first_with(u, u->ids[i]) != i)
-            refuse(u, i, ".id", W->mem->format(u->req, "The id %s stands in the request twice", u->ids[i].p));
+            refuse(u, i, ".id",
+                W->mem->format(u->req, "The id %s stands in the request twice", u->ids[i].p));
     }
     return go_on(u);
 }
 
 static wharf_status read_body(struct upsert *u, const wharf_json *body)
 {
-    const wharf_json *list = W->json->type(body) == WHARF_J_ARRAY ? body : W->json->get(body, "layouts");
+    const wharf_json *list = W->json->type(body) == WHARF_J_ARRAY ? body
+                                                                  : W->json->get(body, "layouts");
     size_t n;
 
     u->base = list == body ? "" : "layouts.";
@@ -159,7 +164,8 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
         return W->err->fail(u->req, "validation.failed", "layouts", "layouts must be an array");
     n = list ? W->json->count(list) : 1;
     if (!n)
-        return W->err->fail(u->req, "validation.failed", list == body ? "" : "layouts", "Send at least one layout");
+        return W->err->fail(
+            u->req, "validation.failed", list == body ? "" : "layouts", "Send at least one layout");
     if (n > BATCH_MAX)
         return W->err->fail(u->req, "layout.too_many", list == body ? "" : "layouts", NULL);
     u->items = W->mem->alloc(u->req, n * sizeof(wharf_json *));
@@ -180,10 +186,12 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
 /* Finds which sent ids are layouts already; ids of removed ones are free again. */
 static wharf_status find_known(struct upsert *u)
 {
-    static const char sql[] = "SELECT location_id FROM locations.layout"
-                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
-    static const char free_sql[] = "DELETE FROM locations.layout"
-                                   " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NOT NULL";
+    static const char sql[] =
+        "SELECT location_id FROM locations.layout"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char free_sql[] =
+        "DELETE FROM locations.layout"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NOT NULL";
 
     for (size_t i = 0; i < u->n; i++) {
         const wharf_rows *rows;
@@ -285,7 +293,8 @@ static wharf_status tell_stuck(struct upsert *u)
         cycle[i] = must_wait(u, i);
     for (size_t i = 0; i < u->n; i++) {
         if (!u->done[i])
-            tell(u, i, cycle[i] ? "layout.cycle" : "layout.parent_not_found", cycle[i] ? "path" : "parent_path");
+            tell(u, i, cycle[i] ? "layout.cycle" : "layout.parent_not_found",
+                cycle[i] ? "path" : "parent_path");
     }
     return go_on(u);
 }
@@ -319,16 +328,17 @@ static wharf_status write_all(struct upsert *u)
 static void answer(struct upsert *u)
 {
     uint32_t status = u->created ? 201 : 200;
-    const char *message = u->many ? W->mem->format(u->req, "%zu %s saved", u->n, u->n == 1 ? "layout" : "layouts").p
-                          : u->created ? "Layout created"
-                                       : "Layout updated";
+    const char *message =
+        u->many ? W->mem->format(u->req, "%zu %s saved", u->n, u->n == 1 ? "layout" : "layouts").p
+        : u->created ? "Layout created"
+                     : "Layout updated";
     wharf_out *out = W->req->respond(u->req, status, message);
 
     if (!u->many) {
         W->res->encode(u->req, out, NULL, u->recs[0]);
         if (u->created)
-            W->req->created(
-                u->req, W->mem->format(u->req, "/v1/locations/%s/layouts/%s", u->location.p, W->res->id(u->recs[0]).p));
+            W->req->created(u->req, W->mem->format(u->req, "/v1/locations/%s/layouts/%s",
+                                        u->location.p, W->res->id(u->recs[0]).p));
         return;
     }
     W->json->open(out, NULL, '[');
@@ -351,7 +361,8 @@ static wharf_status judge_all(struct upsert *u)
     wharf_status s = reach(u);
 
     for (size_t i = 0; i < u->n && s != WHARF_OK && !u->item; i++) {
-        if (u->wrong[i] && locations_many->aside(u->req, &dropped)) /* the shape of what was sent comes first, alone */
+        if (u->wrong[i] && locations_many->aside(u->req,
+                               &dropped)) /* the shape of what was sent comes first, alone */
             return WHARF_OK;
     }
     if (s == WHARF_OK)
@@ -364,7 +375,8 @@ static wharf_status judge_all(struct upsert *u)
 /* Saves: does everything behind reading the body. */
 static wharf_status save(struct upsert *u)
 {
-    wharf_status s = judge_all(u), told = u->item ? WHARF_OK : locations_many->told(u->req, u->held);
+    wharf_status s = judge_all(u),
+                 told = u->item ? WHARF_OK : locations_many->told(u->req, u->held);
 
     return s == WHARF_OK ? told : s;
 }

@@ -8,8 +8,8 @@ enum { DEPTH_MAX = 10, CHILDREN_MAX = 1000, BATCH_MAX = 400 };
 
 /* Returns the hex SHA-256 of what a client set of a layout; position as a number, metadata as its
  * object (or NULL). */
-wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code, wharf_str path,
-    int64_t position, const wharf_json *metadata);
+wharf_str layout_checksum(wharf_req *req, wharf_str id, wharf_str name, wharf_str code,
+    wharf_str path, int64_t position, const wharf_json *metadata);
 /* Returns "lay_" and what follows "loc_". */
 wharf_str layout_default_id(wharf_req *req, wharf_str location_id);
 /* Fails with 403 layout.locked when the location or the organization says so. */

@@ -1,4 +1,5 @@
-/* location_address.c - an address as it is taken, kept and shown (spec 02 section 1). Leaves reading one string to address_parse.c. */
+/* location_address.c - an address as it is taken, kept and shown (spec 02 section 1). Leaves
+ * reading one string to address_parse.c. */
 #include "location_address.h"
 
 enum { HASHED = 4096, ID_CHARS = 22 };
@@ -29,8 +30,9 @@ static size_t put_normal(char *out, size_t k, wharf_str s)
 static wharf_str normal_of(wharf_req *req, const struct address *a, bool line2)
 {
     const struct state *state = state_find(a->country_code, a->state);
-    const wharf_str parts[] = {W->req->organization(req), a->line1, line2 ? a->line2 : (wharf_str){"", 0}, a->city,
-        state ? z(state->code) : a->state, a->postal_code, a->country_code};
+    const wharf_str parts[] = {W->req->organization(req), a->line1,
+        line2 ? a->line2 : (wharf_str){"", 0}, a->city, state ? z(state->code) : a->state,
+        a->postal_code, a->country_code};
     char *normal = W->mem->alloc(req, HASHED);
     size_t k = 0;
 
@@ -68,13 +70,15 @@ static wharf_str formatted(wharf_req *req, const struct address *a, bool line2)
     const struct state *s = state_find(a->country_code, a->state);
     wharf_str state = s ? z(s->code) : a->state, region;
 
-    region = state.n && a->postal_code.n
-                 ? W->mem->format(req, "%.*s %.*s", (int)state.n, state.p, (int)a->postal_code.n, a->postal_code.p)
-             : state.n ? state
-                       : a->postal_code;
+    region = state.n && a->postal_code.n ? W->mem->format(req, "%.*s %.*s", (int)state.n, state.p,
+                                               (int)a->postal_code.n, a->postal_code.p)
+             : state.n                   ? state
+                                         : a->postal_code;
     return with_comma(req,
-        with_comma(
-            req, with_comma(req, with_comma(req, a->line1, line2 ? a->line2 : (wharf_str){"", 0}), a->city), region),
+        with_comma(req,
+            with_comma(
+                req, with_comma(req, a->line1, line2 ? a->line2 : (wharf_str){"", 0}), a->city),
+            region),
         a->country_code);
 }
 
@@ -118,8 +122,9 @@ static wharf_str member(const wharf_json *object, const char *key)
 
 void address_parts(const wharf_json *object, struct address *ret)
 {
-    *ret = (struct address){member(object, "line1"), member(object, "line2"), member(object, "city"),
-        member(object, "state"), member(object, "postal_code"), member(object, "country_code")};
+    *ret = (struct address){member(object, "line1"), member(object, "line2"),
+        member(object, "city"), member(object, "state"), member(object, "postal_code"),
+        member(object, "country_code")};
 }
 
 /* ---- taking one ---- */
@@ -180,13 +185,15 @@ static bool id_shaped(wharf_str s)
     if (s.n != strlen("addr_") + ID_CHARS || memcmp(s.p, "addr_", 5) != 0)
         return false;
     for (size_t i = 5; i < s.n; i++) {
-        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= 'A' && s.p[i] <= 'Z')))
+        if (!((s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'z') ||
+                (s.p[i] >= 'A' && s.p[i] <= 'Z')))
             return false;
     }
     return true;
 }
 
-static wharf_status known_address(wharf_req *req, wharf_str id, const char *path, struct address *ret)
+static wharf_status known_address(
+    wharf_req *req, wharf_str id, const char *path, struct address *ret)
 {
     static const char sql[] =
         "SELECT address FROM locations.address WHERE organization_id = $2::text AND id = $1::text";
@@ -204,7 +211,8 @@ static wharf_status known_address(wharf_req *req, wharf_str id, const char *path
 
 /* Takes an address as text. known: the organization's country; empty: it is asked when it is
  * needed. */
-static wharf_status take_text(wharf_req *req, wharf_str s, wharf_str known, const char *path, struct address *ret)
+static wharf_status take_text(
+    wharf_req *req, wharf_str s, wharf_str known, const char *path, struct address *ret)
 {
     if (blank(s))
         return problem(req, path, NULL, "must not be empty");
@@ -216,8 +224,8 @@ static wharf_status take_text(wharf_req *req, wharf_str s, wharf_str known, cons
     return WHARF_OK;
 }
 
-static wharf_status take_object(
-    wharf_req *req, const wharf_json *object, wharf_str known, const char *path, struct address *ret)
+static wharf_status take_object(wharf_req *req, const wharf_json *object, wharf_str known,
+    const char *path, struct address *ret)
 {
     const struct country *c;
     wharf_status s = check_members(req, object, path);
@@ -225,9 +233,10 @@ static wharf_status take_object(
     if (s != WHARF_OK)
         return s;
     address_parts(object, ret);
-    if (!ret->line1.n && !ret->city.n && !ret->postal_code.n && member(object, "formatted_address").n)
-        return take_text(
-            req, member(object, "formatted_address"), known, W->mem->format(req, "%s.formatted_address", path).p, ret);
+    if (!ret->line1.n && !ret->city.n && !ret->postal_code.n &&
+        member(object, "formatted_address").n)
+        return take_text(req, member(object, "formatted_address"), known,
+            W->mem->format(req, "%s.formatted_address", path).p, ret);
     if (blank(ret->line1) && blank(ret->city) && blank(ret->postal_code))
         return problem(req, path, NULL, "needs line1, city or postal_code, or formatted_address");
     if (!ret->country_code.n) {
@@ -236,7 +245,8 @@ static wharf_status take_object(
     }
     c = ret->country_code.n == 2 ? country_find(ret->country_code) : NULL;
     if (!c)
-        return problem(req, path, "country_code", "must be a country's two letters after ISO 3166-1");
+        return problem(
+            req, path, "country_code", "must be a country's two letters after ISO 3166-1");
     ret->country_code = z(c->code);
     return WHARF_OK;
 }
@@ -245,11 +255,13 @@ static wharf_status take_object(
  * each other. */
 wharf_status address_remember(wharf_req *req, const wharf_str *addresses, size_t n)
 {
-    static const char sql[] =
-        "INSERT INTO locations.address (organization_id, id, address, created_at) SELECT $1::text, x.a ->> 'id', x.a,"
-        " to_timestamp($3::bigint / 1000 / 1000.0) FROM jsonb_array_elements($2::jsonb) x(a) ORDER BY 2"
-        " ON CONFLICT DO NOTHING";
-    wharf_val args[3] = {val_text(W->req->organization(req)), val_null(), val_int(W->req->now_us(req))};
+    static const char sql[] = "INSERT INTO locations.address (organization_id, id, address, "
+                              "created_at) SELECT $1::text, x.a ->> 'id', x.a,"
+                              " to_timestamp($3::bigint / 1000 / 1000.0) FROM "
+                              "jsonb_array_elements($2::jsonb) x(a) ORDER BY 2"
+                              " ON CONFLICT DO NOTHING";
+    wharf_val args[3] = {
+        val_text(W->req->organization(req)), val_null(), val_int(W->req->now_us(req))};
     size_t room = 3, at = 0;
     char *list;
 
@@ -266,8 +278,8 @@ wharf_status address_remember(wharf_req *req, const wharf_str *addresses, size_t
     return n ? W->db->exec(req, sql, args, 3, NULL) : WHARF_OK;
 }
 
-wharf_status address_in(
-    wharf_req *req, const wharf_json *input, wharf_str line2, wharf_str country, const char *path, wharf_str *ret_json)
+wharf_status address_in(wharf_req *req, const wharf_json *input, wharf_str line2, wharf_str country,
+    const char *path, wharf_str *ret_json)
 {
     struct address a = {0};
     wharf_str s;
@@ -278,7 +290,8 @@ wharf_status address_in(
     else if (W->json->type(input) == WHARF_J_OBJECT)
         status = take_object(req, input, country, path, &a);
     else
-        status = problem(req, path, NULL, "must be an address: text, an object of its parts, or an address id");
+        status = problem(
+            req, path, NULL, "must be an address: text, an object of its parts, or an address id");
     if (status != WHARF_OK)
         return status;
     if (line2.n)
@@ -310,7 +323,8 @@ static wharf_status address_seen(wharf_req *req, wharf_str id)
         return WHARF_OK;
     s = query_about(req, sql, id, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        for (size_t k = 0; W->db->value(rows, i, 0, WHARF_V_TEXT, &v) && k < who->n_locations; k++) {
+        for (size_t k = 0; W->db->value(rows, i, 0, WHARF_V_TEXT, &v) && k < who->n_locations;
+             k++) {
             if (v.u.s.n == who->locations[k].n && !memcmp(v.u.s.p, who->locations[k].p, v.u.s.n))
                 return WHARF_OK;
         }

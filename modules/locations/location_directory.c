@@ -6,7 +6,8 @@ static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_f
     static const char sql[] =
         "SELECT active, coalesce((settings #>> '{cloud_printing,enabled}')::boolean, true),"
         " coalesce((settings #>> '{layouts,locked}')::boolean, false)"
-        " FROM locations.location WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+        " FROM locations.location WHERE organization_id = $2::text AND id = $1::text AND "
+        "deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, location_id, &rows);
 
@@ -29,8 +30,9 @@ static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *ki
     if (param_truth(req, "force"))
         return WHARF_OK;
     s = W->db->query(req, sql, args, 2, &rows);
-    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, "location.in_use", kind, NULL) : s;
+    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, "location.in_use", kind, NULL)
+                                               : s;
 }
 
-const wharf_locations_directory_api directory = {
-    WHARF_HEAD(wharf_locations_directory_api), flags, address_take, in_use, address_in, address_remember};
+const wharf_locations_directory_api directory = {WHARF_HEAD(wharf_locations_directory_api), flags,
+    address_take, in_use, address_in, address_remember};

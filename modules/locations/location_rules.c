@@ -1,4 +1,5 @@
-/* location_rules.c - the rules of locations (spec 02 section 2): addresses, hours, contact data, the default layout. */
+/* location_rules.c - the rules of locations (spec 02 section 2): addresses, hours, contact data,
+ * the default layout. */
 #include <stdio.h>
 
 #include "location_address.h"
@@ -52,7 +53,8 @@ static wharf_status settle_address(wharf_req *req, const wharf_rec *old_rec, wha
     wharf_status s;
     wharf_val v;
 
-    if (old_rec && !W->res->sent(new_rec, LOCATION_ADDRESS) && W->res->sent(new_rec, LOCATION_ADDRESS_LINE2) &&
+    if (old_rec && !W->res->sent(new_rec, LOCATION_ADDRESS) &&
+        W->res->sent(new_rec, LOCATION_ADDRESS_LINE2) &&
         W->res->get(old_rec, LOCATION_ADDRESS, &v)) {
         field_get_text(new_rec, LOCATION_ADDRESS_LINE2, &line2);
         address_parts(v.u.j, &a);
@@ -77,9 +79,11 @@ static wharf_status check_email(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str s;
 
-    if (!W->res->sent(rec, LOCATION_EMAIL) || !field_get_text(rec, LOCATION_EMAIL, &s) || org->email(s))
+    if (!W->res->sent(rec, LOCATION_EMAIL) || !field_get_text(rec, LOCATION_EMAIL, &s) ||
+        org->email(s))
         return WHARF_OK;
-    return W->err->add(req, "validation.failed", "email", "email must be an address such as dock@example.com");
+    return W->err->add(
+        req, "validation.failed", "email", "email must be an address such as dock@example.com");
 }
 
 static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
@@ -89,8 +93,8 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
     if (!W->res->sent(rec, LOCATION_PHONE) || !field_get_text(rec, LOCATION_PHONE, &s))
         return WHARF_OK;
     if (!org->phone(req, s, &phone))
-        return W->err->add(
-            req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
+        return W->err->add(req, "validation.failed", "phone",
+            "phone must have 7 to 15 digits, with + before a country code");
     W->res->set(rec, LOCATION_PHONE, val_text(phone));
     return WHARF_OK;
 }
@@ -103,7 +107,8 @@ static bool zone_known(wharf_str name)
     bool known;
 
     for (size_t i = 0; i < name.n; i++) {
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/", name.p[i]))
+        if (!strchr(
+                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/", name.p[i]))
             return false;
     }
     if (!name.n || name.n > ZONE_NAME || name.p[0] < 'A' || name.p[0] > 'Z')
@@ -121,10 +126,11 @@ static wharf_status check_timezone(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str s;
 
-    if (!W->res->sent(rec, LOCATION_TIMEZONE) || !field_get_text(rec, LOCATION_TIMEZONE, &s) || zone_known(s))
+    if (!W->res->sent(rec, LOCATION_TIMEZONE) || !field_get_text(rec, LOCATION_TIMEZONE, &s) ||
+        zone_known(s))
         return WHARF_OK;
-    return W->err->add(
-        req, "validation.failed", "timezone", "timezone must be a name of the IANA list, such as America/New_York");
+    return W->err->add(req, "validation.failed", "timezone",
+        "timezone must be a name of the IANA list, such as America/New_York");
 }
 
 static wharf_status bad_holiday(wharf_req *req, size_t i, const char *member, const char *message)
@@ -146,7 +152,8 @@ static void check_holiday(wharf_req *req, const wharf_json *e, size_t i)
     for (size_t k = 0; object && k < 2; k++) {
         const wharf_json *t = W->json->get(e, times[k]);
 
-        if (t && W->json->type(t) != WHARF_J_NULL && !(W->json->text(t, &s) && hours_time(s, &minutes)))
+        if (t && W->json->type(t) != WHARF_J_NULL &&
+            !(W->json->text(t, &s) && hours_time(s, &minutes)))
             bad_holiday(req, i, k ? ".close" : ".open", "must be a time from 00:00 to 24:00");
     }
 }
@@ -163,7 +170,8 @@ static wharf_status check_holidays(wharf_req *req, const wharf_rec *rec)
     return W->err->current(req);
 }
 
-static wharf_status settle_hours(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status settle_hours(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *sent = W->res->sent(new_rec, LOCATION_OPERATING_HOURS)
                                  ? W->res->input(new_rec, LOCATION_OPERATING_HOURS)
@@ -195,8 +203,8 @@ static wharf_status join_groups(wharf_req *req, const wharf_rec *rec, bool *ret_
     if (json_is_null(input))
         return WHARF_OK;
     if (!groups)
-        return W->err->fail(
-            req, "validation.failed", "groups", "groups needs the module contacts, which is not enabled");
+        return W->err->fail(req, "validation.failed", "groups",
+            "groups needs the module contacts, which is not enabled");
     return groups->join(req, "location", W->res->id(rec), input, "groups", ret_changed);
 }
 
@@ -206,11 +214,13 @@ static wharf_status join_on_update(wharf_req *req, const wharf_rec *old_rec, wha
     wharf_status s = join_groups(req, rec, &changed);
 
     if (s == WHARF_OK && changed)
-        W->res->set(rec, LOCATION_GROUPS_CHANGES, val_int(field_int(old_rec, LOCATION_GROUPS_CHANGES) + 1));
+        W->res->set(
+            rec, LOCATION_GROUPS_CHANGES, val_int(field_int(old_rec, LOCATION_GROUPS_CHANGES) + 1));
     return s;
 }
 
-static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status location_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s;
 
@@ -227,7 +237,8 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
         s = settle_address(req, old_rec, new_rec);
     if (s != WHARF_OK || op == WHARF_UPDATE)
         return s == WHARF_OK ? join_on_update(req, old_rec, new_rec) : s;
-    W->res->set(new_rec, LOCATION_DEFAULT_LAYOUT_ID, val_text(layout_default_id(req, W->res->id(new_rec))));
+    W->res->set(
+        new_rec, LOCATION_DEFAULT_LAYOUT_ID, val_text(layout_default_id(req, W->res->id(new_rec))));
     W->res->set(new_rec, LOCATION_GROUPS_CHANGES, val_int(0));
     return WHARF_OK;
 }
@@ -236,16 +247,18 @@ static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec 
 
 static wharf_status remove_layouts(wharf_req *req, wharf_str location_id)
 {
-    static const char sql[] = "UPDATE locations.layout SET deleted_at = to_timestamp($2::bigint / 1000 / 1000.0), "
-                              "updated_by = $3::text, version = version + 1"
-                              " WHERE organization_id = $4::text AND location_id = $1::text AND deleted_at IS NULL";
-    wharf_val args[4] = {val_text(location_id), val_int(W->req->now_us(req)), val_text(W->req->actor(req)),
-        val_text(W->req->organization(req))};
+    static const char sql[] =
+        "UPDATE locations.layout SET deleted_at = to_timestamp($2::bigint / 1000 / 1000.0), "
+        "updated_by = $3::text, version = version + 1"
+        " WHERE organization_id = $4::text AND location_id = $1::text AND deleted_at IS NULL";
+    wharf_val args[4] = {val_text(location_id), val_int(W->req->now_us(req)),
+        val_text(W->req->actor(req)), val_text(W->req->organization(req))};
 
     return W->db->exec(req, sql, args, 4, NULL);
 }
 
-static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status location_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     bool changed;
     wharf_status s;
@@ -264,10 +277,12 @@ static wharf_status location_written(wharf_req *req, uint32_t op, const wharf_re
 
 /* ---- computed fields ---- */
 
-static wharf_status count_layouts(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+static wharf_status count_layouts(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] = "SELECT location_id, count(*) FROM locations.layout WHERE organization_id = $2::text"
-                              " AND location_id = ANY ($1::text[]) AND deleted_at IS NULL GROUP BY 1";
+    static const char sql[] =
+        "SELECT location_id, count(*) FROM locations.layout WHERE organization_id = $2::text"
+        " AND location_id = ANY ($1::text[]) AND deleted_at IS NULL GROUP BY 1";
     const wharf_rows *rows;
     wharf_str id;
     wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
@@ -284,7 +299,8 @@ static wharf_status count_layouts(wharf_req *req, const wharf_rec *const *recs, 
     return s;
 }
 
-static wharf_status show_groups(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+static wharf_status show_groups(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
 
@@ -302,7 +318,8 @@ static wharf_status show_groups(wharf_req *req, const wharf_rec *const *recs, si
 static wharf_status location_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    return f == LOCATION_LAYOUTS_COUNT ? count_layouts(req, recs, n, outs) : show_groups(req, recs, n, outs);
+    return f == LOCATION_LAYOUTS_COUNT ? count_layouts(req, recs, n, outs)
+                                       : show_groups(req, recs, n, outs);
 }
 
 /* ---- lists: ?user_id=, ?group_id= ---- */
@@ -333,7 +350,8 @@ static wharf_status location_restrict(wharf_req *req, wharf_where *where)
         if (s == WHARF_OK && !all)
             s = only_these(req, where, ids, n);
     }
-    if (s == WHARF_OK && groups && (W->req->param(req, "group_id", &id) || W->req->param(req, "group", &id))) {
+    if (s == WHARF_OK && groups &&
+        (W->req->param(req, "group_id", &id) || W->req->param(req, "group", &id))) {
         s = groups->children(req, "location", id, &ids, &n);
         if (s == WHARF_OK)
             s = only_these(req, where, ids, n);

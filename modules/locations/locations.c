@@ -12,17 +12,19 @@ const wharf_org_directory_api *org;
 const wharf_contacts_groups_api *groups;
 
 #define LAYOUT "{\"$ref\": \"#/components/schemas/Layout\"}"
-static const char upsert_doc[] =
-    "{\"summary\": \"Create or update layouts\", \"location\": \"via\", \"array_body\": true, \"statuses\": [200, 201],"
-    " \"response\": {\"anyOf\": [" LAYOUT ", {\"type\": \"array\", \"items\": " LAYOUT "}]}}";
+static const char upsert_doc[] = "{\"summary\": \"Create or update layouts\", \"location\": "
+                                 "\"via\", \"array_body\": true, \"statuses\": [200, 201],"
+                                 " \"response\": {\"anyOf\": [" LAYOUT
+                                 ", {\"type\": \"array\", \"items\": " LAYOUT "}]}}";
 static const char tree_doc[] =
-    "{\"summary\": \"The whole tree of a location's layouts\", \"location\": \"via\", \"response\": {\"type\": "
-    "\"array\", \"items\": {"
-    "\"type\": \"object\", \"required\": [\"id\", \"name\", \"code\", \"children\"], \"properties\": {"
-    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]},"
-    " \"children\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
-static const char address_doc[] = "{\"summary\": \"Retrieve an address\", \"location\": \"via\", \"params\": {\"id\": "
-                                  "\"none\"}, \"response\": {\"type\": \"object\"}}";
+    "{\"summary\": \"The whole tree of a location's layouts\", \"location\": \"via\", "
+    "\"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"id\", "
+    "\"name\", \"code\", \"children\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"name\": "
+    "{\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]}, \"children\": "
+    "{\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
+static const char address_doc[] =
+    "{\"summary\": \"Retrieve an address\", \"location\": \"via\", \"params\": {\"id\": "
+    "\"none\"}, \"response\": {\"type\": \"object\"}}";
 
 static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
 {
@@ -56,8 +58,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 {
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    declare_resource(d, api, "location", (wharf_str)LOCATION_DEFINITION, LOCATION_DEFINITION_HASH, &location_hooks);
-    declare_resource(d, api, "layout", (wharf_str)LAYOUT_DEFINITION, LAYOUT_DEFINITION_HASH, &layout_hooks);
+    declare_resource(d, api, "location", (wharf_str)LOCATION_DEFINITION, LOCATION_DEFINITION_HASH,
+        &location_hooks);
+    declare_resource(
+        d, api, "layout", (wharf_str)LAYOUT_DEFINITION, LAYOUT_DEFINITION_HASH, &layout_hooks);
     declare_routes(d, api);
     api->provide(d, "locations.directory", 1, 2, &directory);
     api->provide(d, "locations.layouts", 1, 1, &layouts_service);
@@ -77,8 +81,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     W = host;
     return &desc;

@@ -26,7 +26,8 @@ extern const wharf_locations_directory_api directory;
 extern const wharf_hooks location_hooks, layout_hooks;
 
 wharf_status layouts_upsert(wharf_req *req, void *arg); /* POST /v1/locations/:location/layouts */
-wharf_status layouts_tree(wharf_req *req, void *arg); /* GET  /v1/locations/:location/layouts/tree */
+/* Handles GET /v1/locations/:location/layouts/tree. */
+wharf_status layouts_tree(wharf_req *req, void *arg);
 wharf_status address_get(wharf_req *req, void *arg); /* GET  /v1/addresses/:id */
 
 #endif

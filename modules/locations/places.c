@@ -1,4 +1,5 @@
-/* places.c - the service locations.layouts: rows of other modules that stand in a layout (docs/spec/02-places-and-people.md sections 2 and 3). */
+/* places.c - the service locations.layouts: rows of other modules that stand in a layout
+ * (docs/spec/02-places-and-people.md sections 2 and 3). */
 #include "layouts.h"
 
 /* ---- a layout lies in its location ---- */
@@ -11,8 +12,9 @@ static wharf_status mismatch(wharf_req *req, const char *path)
 /* Finds the location of a live layout; empty: there is none. */
 static wharf_status location_of(wharf_req *req, wharf_str layout_id, wharf_str *ret)
 {
-    static const char sql[] = "SELECT location_id FROM locations.layout"
-                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT location_id FROM locations.layout"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, layout_id, &rows);
 
@@ -22,7 +24,8 @@ static wharf_status location_of(wharf_req *req, wharf_str layout_id, wharf_str *
     return s;
 }
 
-static wharf_status place(wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
+static wharf_status place(
+    wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
 {
     wharf_str its;
     wharf_status s = location_of(req, layout_id, &its);
@@ -30,7 +33,8 @@ static wharf_status place(wharf_req *req, wharf_str *location_id, wharf_str layo
     if (s != WHARF_OK)
         return s;
     if (!its.n)
-        return W->err->fail(req, "validation.failed", path, "There is no layout %.*s", (int)layout_id.n, layout_id.p);
+        return W->err->fail(req, "validation.failed", path, "There is no layout %.*s",
+            (int)layout_id.n, layout_id.p);
     if (location_id->n && !same(*location_id, its))
         return mismatch(req, path);
     s = location_id->n ? WHARF_OK : W->req->need_location(req, its);
@@ -38,7 +42,8 @@ static wharf_status place(wharf_req *req, wharf_str *location_id, wharf_str layo
     return s;
 }
 
-static wharf_status stand(wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
+static wharf_status stand(
+    wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path)
 {
     uint32_t flags = 0;
     wharf_status s = WHARF_OK;
@@ -64,11 +69,12 @@ static wharf_status active(wharf_req *req, wharf_str location_id)
     return s;
 }
 
-static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec,
-    wharf_field location_field, wharf_field layout_field, uint32_t flags)
+static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+    wharf_rec *new_rec, wharf_field location_field, wharf_field layout_field, uint32_t flags)
 {
     wharf_str location = {"", 0}, layout = {"", 0}, before = {"", 0};
-    bool sent_location = W->res->sent(new_rec, location_field), sent_layout = W->res->sent(new_rec, layout_field);
+    bool sent_location = W->res->sent(new_rec, location_field),
+         sent_layout = W->res->sent(new_rec, layout_field);
     bool moved;
     wharf_status s = WHARF_OK;
 
@@ -84,7 +90,8 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
         layout.n = 0;
     }
     if (sent_layout && layout.n) {
-        wharf_str asked = sent_location || !(flags & WHARF_PLACE_ADOPT) ? location : (wharf_str){"", 0};
+        wharf_str asked = sent_location || !(flags & WHARF_PLACE_ADOPT) ? location
+                                                                        : (wharf_str){"", 0};
 
         if (!(flags & WHARF_PLACE_ADOPT) && !location.n)
             return mismatch(req, "layout_id");
@@ -95,19 +102,26 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
             moved = !same(before, location);
         }
     }
-    return s == WHARF_OK && moved && location.n && (flags & WHARF_PLACE_ACTIVE) ? active(req, location) : s;
+    return s == WHARF_OK && moved && location.n && (flags & WHARF_PLACE_ACTIVE)
+               ? active(req, location)
+               : s;
 }
 
 /* ---- removed layouts ---- */
 
-/* Runs after the rows below were marked removed as well: what lay below is found by the path, whether it is removed or not. */
-static wharf_status removed(wharf_req *req, wharf_str layout_id, wharf_str *ret_ids, wharf_str *ret_target)
+/* Runs after the rows below were marked removed as well: what lay below is found by the path,
+ * whether it is removed or not. */
+static wharf_status removed(
+    wharf_req *req, wharf_str layout_id, wharf_str *ret_ids, wharf_str *ret_target)
 {
     static const char sql[] =
         "WITH RECURSIVE down AS (SELECT id, location_id, 0 AS n FROM locations.layout"
-        " WHERE organization_id = $2::text AND id = $1::text UNION ALL SELECT l.id, l.location_id, down.n + 1 FROM down"
-        " JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id WHERE down.n < 64)"
-        " SELECT (SELECT array_agg(DISTINCT id)::text FROM down), (SELECT location_id FROM down LIMIT 1)";
+        " WHERE organization_id = $2::text AND id = $1::text UNION ALL SELECT l.id, l.location_id, "
+        "down.n + 1 FROM down"
+        " JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id WHERE "
+        "down.n < 64)"
+        " SELECT (SELECT array_agg(DISTINCT id)::text FROM down), (SELECT location_id FROM down "
+        "LIMIT 1)";
     wharf_str location = {"", 0};
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, layout_id, &rows);
@@ -143,9 +157,9 @@ static wharf_status carry(wharf_req *req, uint32_t op, const wharf_rec *old_layo
 static wharf_status show(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
-        "SELECT l.id, jsonb_build_object('id', l.id, 'name', l.name, 'nested_name', l.nested_name, 'code', l.code, "
-        "'location',"
-        " jsonb_build_object('id', o.id, 'name', o.name)) FROM locations.layout l JOIN locations.location o"
+        "SELECT l.id, jsonb_build_object('id', l.id, 'name', l.name, 'nested_name', l.nested_name, "
+        "'code', l.code, 'location', jsonb_build_object('id', o.id, 'name', o.name)) FROM "
+        "locations.layout l JOIN locations.location o"
         " ON o.organization_id = l.organization_id AND o.id = l.location_id"
         " WHERE l.organization_id = $2::text AND l.id = ANY ($1::text[]) AND l.deleted_at IS NULL";
     const wharf_rows *rows;
@@ -192,7 +206,8 @@ static wharf_status judge_listed(
     }
     for (size_t k = 0; k < i; k++) {
         if (same(all[k].id, all[i].id)) {
-            W->err->add(req, "validation.failed", path, "The id %s stands in the request twice", all[i].id.p);
+            W->err->add(req, "validation.failed", path, "The id %s stands in the request twice",
+                all[i].id.p);
             return WHARF_OK;
         }
     }
@@ -201,7 +216,8 @@ static wharf_status judge_listed(
         return s;
     all[i].good = same(its, location_id) && !same(all[i].id, layout_default_id(req, location_id));
     if (!all[i].good)
-        W->err->add(req, same(its, location_id) ? "layout.default_protected" : "not_found", path, NULL);
+        W->err->add(
+            req, same(its, location_id) ? "layout.default_protected" : "not_found", path, NULL);
     return WHARF_OK;
 }
 
@@ -220,13 +236,15 @@ static wharf_status remove_if_there(wharf_req *req, wharf_str id, size_t i)
     return s;
 }
 
-static wharf_status remove_each(wharf_req *req, wharf_str location_id, const wharf_json *layouts, bool item)
+static wharf_status remove_each(
+    wharf_req *req, wharf_str location_id, const wharf_json *layouts, bool item)
 {
     size_t n = W->json->count(layouts), i = 0;
     struct listed *all = W->mem->alloc(req, (n + 1) * sizeof(*all));
     wharf_status s = WHARF_OK;
 
-    for (const wharf_json *e = W->json->at(layouts, 0); e && s == WHARF_OK; e = W->json->next(e), i++)
+    for (const wharf_json *e = W->json->at(layouts, 0); e && s == WHARF_OK;
+         e = W->json->next(e), i++)
         s = judge_listed(req, location_id, e, all, i);
     if (s == WHARF_OK)
         s = item && layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
@@ -238,7 +256,8 @@ static wharf_status remove_each(wharf_req *req, wharf_str location_id, const wha
     return s;
 }
 
-static wharf_status remove_those(wharf_req *req, wharf_str location_id, const wharf_json *layouts, bool item)
+static wharf_status remove_those(
+    wharf_req *req, wharf_str location_id, const wharf_json *layouts, bool item)
 {
     wharf_status s = W->json->type(layouts) == WHARF_J_ARRAY && W->json->count(layouts) <= BATCH_MAX
                          ? layout_unlocked(req, location_id)
@@ -259,11 +278,13 @@ static wharf_status remove_listed(wharf_req *req, wharf_str location_id, const w
 static wharf_status remove_others(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     static const char sql[] =
-        "SELECT id FROM locations.layout WHERE organization_id = $3::text AND location_id = $1::text"
+        "SELECT id FROM locations.layout WHERE organization_id = $3::text AND location_id = "
+        "$1::text"
         " AND NOT is_default AND deleted_at IS NULL AND id NOT IN (SELECT e ->> 'id' FROM "
         "jsonb_array_elements($2::jsonb) e WHERE e ->> 'id' IS NOT NULL) ORDER "
         "BY depth DESC, id";
-    wharf_val args[3] = {val_text(location_id), val_json(layouts), val_text(W->req->organization(req))};
+    wharf_val args[3] = {
+        val_text(location_id), val_json(layouts), val_text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
     wharf_str id;
@@ -279,10 +300,13 @@ static wharf_status remove_others(wharf_req *req, wharf_str location_id, const w
 static wharf_status detach_kept(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
 {
     static const char sql[] =
-        "UPDATE locations.layout SET path = NULL, parent_id = NULL, root_id = id, depth = 1, nested_name = name"
-        " WHERE organization_id = $3::text AND location_id = $1::text AND NOT is_default AND deleted_at IS NULL"
+        "UPDATE locations.layout SET path = NULL, parent_id = NULL, root_id = id, depth = 1, "
+        "nested_name = name"
+        " WHERE organization_id = $3::text AND location_id = $1::text AND NOT is_default AND "
+        "deleted_at IS NULL"
         " AND id IN (SELECT e ->> 'id' FROM jsonb_array_elements($2::jsonb) e)";
-    wharf_val args[3] = {val_text(location_id), val_json(layouts), val_text(W->req->organization(req))};
+    wharf_val args[3] = {
+        val_text(location_id), val_json(layouts), val_text(W->req->organization(req))};
 
     return W->db->exec(req, sql, args, 3, NULL);
 }
@@ -294,7 +318,8 @@ static wharf_status overwrite_by(
 {
     wharf_status s = layout_unlocked(req, location_id);
 
-    if (s == WHARF_OK && (W->json->type(layouts) != WHARF_J_ARRAY || W->json->count(layouts) > BATCH_MAX))
+    if (s == WHARF_OK &&
+        (W->json->type(layouts) != WHARF_J_ARRAY || W->json->count(layouts) > BATCH_MAX))
         return W->err->fail(req, "layout.too_many", "layouts", NULL);
     if (s == WHARF_OK)
         s = W->db->lock(req, "layouts", location_id);
@@ -304,7 +329,8 @@ static wharf_status overwrite_by(
         s = remove_others(req, location_id, layouts);
     if (s != WHARF_OK || !W->json->count(layouts))
         return s;
-    return item ? layouts_merge_item(req, location_id, item) : layouts_merge(req, location_id, layouts);
+    return item ? layouts_merge_item(req, location_id, item)
+                : layouts_merge(req, location_id, layouts);
 }
 
 static wharf_status overwrite(wharf_req *req, wharf_str location_id, const wharf_json *layouts)
@@ -327,15 +353,19 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
 {
     size_t i = 0;
 
-    for (const wharf_json *e = W->json->at(layouts, 0); e && i <= BATCH_MAX; e = W->json->next(e), i++) {
+    for (const wharf_json *e = W->json->at(layouts, 0); e && i <= BATCH_MAX;
+         e = W->json->next(e), i++) {
         size_t k = 0;
 
         for (const wharf_json *f = W->json->at(layouts, 0); f != e; f = W->json->next(f), k++) {
             if (json_text(e, "id").n || json_text(f, "id").n || !json_text(e, "name").n ||
-                !same(json_text(e, "name"), json_text(f, "name")) || !same(json_text(e, "path"), json_text(f, "path")))
+                !same(json_text(e, "name"), json_text(f, "name")) ||
+                !same(json_text(e, "path"), json_text(f, "path")))
                 continue;
             W->err->add(req, "validation.failed", W->mem->format(req, "layouts.%zu.name", i).p,
-                "The layout %zu has the same name at the same place; give both an id, or send one of them", k);
+                "The layout %zu has the same name at the same place; give both an id, or send one "
+                "of them",
+                k);
             break;
         }
     }
@@ -366,5 +396,5 @@ wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_
     return s;
 }
 
-const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api), settle, place, removed,
-    show, layouts_merge, overwrite, remove_listed, carry, stand};
+const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api),
+    settle, place, removed, show, layouts_merge, overwrite, remove_listed, carry, stand};

@@ -1,7 +1,7 @@
-/* logs.c - the module logs: change log and request log as resources (spec 01 section 13), and the check of the seal.
+/* logs.c - the module logs: change log and request log as resources (spec 01 section 13), and
+ * the check of the seal.
  *
- * Reading needs no code. Leaves to others: writing and sealing the rows, which is the kernel's.
- */
+ * Reading needs no code. Leaves to others: writing and sealing the rows, which is the kernel's. */
 #include "wharf/service/logs.h"
 
 #include "logs.gen.h"
@@ -9,14 +9,17 @@
 static const wharf_host *host;
 static const wharf_logs_api *logs;
 
-static const char verify_doc[] =
-    "{\"summary\": \"Check that the change log is as it was sealed\", \"tag\": \"Logs\", \"location\": \"none\", "
-    "\"query\": "
-    "{\"created_at\": {\"type\": \"string\"}}, \"response\": {\"type\": \"object\", \"required\": [\"valid\", "
-    "\"checked\", "
-    "\"first_bad_id\", \"head_hash\"], \"properties\": {\"valid\": {\"type\": \"boolean\"}, \"checked\": {\"type\": "
-    "\"integer\"}, \"first_bad_id\": {\"type\": [\"string\", \"null\"]}, \"head_hash\": {\"type\": [\"string\", "
-    "\"null\"]}}}}";
+static const char verify_doc[] = "{\"summary\": \"Check that the change log is as it was sealed\", "
+                                 "\"tag\": \"Logs\", \"location\": \"none\", "
+                                 "\"query\": "
+                                 "{\"created_at\": {\"type\": \"string\"}}, \"response\": "
+                                 "{\"type\": \"object\", \"required\": [\"valid\", "
+                                 "\"checked\", "
+                                 "\"first_bad_id\", \"head_hash\"], \"properties\": {\"valid\": "
+                                 "{\"type\": \"boolean\"}, \"checked\": {\"type\": "
+                                 "\"integer\"}, \"first_bad_id\": {\"type\": [\"string\", "
+                                 "\"null\"]}, \"head_hash\": {\"type\": [\"string\", "
+                                 "\"null\"]}}}}";
 
 static wharf_val text_or_null(wharf_str s)
 {
@@ -31,7 +34,8 @@ static wharf_status verify(wharf_req *req, void *arg)
 
     if (s != WHARF_OK)
         return s;
-    out = host->req->respond(req, 200, r.valid ? "The change log is as it was sealed" : "The change log was altered");
+    out = host->req->respond(
+        req, 200, r.valid ? "The change log is as it was sealed" : "The change log was altered");
     host->json->open(out, NULL, '{');
     host->json->put(out, "valid", (wharf_val){.type = WHARF_V_BOOL, .u.i = r.valid});
     host->json->put(out, "checked", (wharf_val){.type = WHARF_V_INT, .u.i = r.checked});
@@ -74,8 +78,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     host = given;
     return &desc;

@@ -1,4 +1,5 @@
-/* devices.c - devices: their scopes and locations, and the key that comes with a new one (spec 01 section 6.2). */
+/* devices.c - devices: their scopes and locations, and the key that comes with a new one (spec
+ * 01 section 6.2). */
 #include "org.gen.h"
 #include "org.h"
 
@@ -18,7 +19,8 @@ static wharf_status device_normalize(wharf_req *req, uint32_t op, wharf_rec *new
     if (!wanted || op != WHARF_CREATE)
         return WHARF_OK;
     if (!org_host->json->truth(wanted, issue_key(new_rec)))
-        return org_host->err->fail(req, "validation.failed", "issue_key", "issue_key must be true or false");
+        return org_host->err->fail(
+            req, "validation.failed", "issue_key", "issue_key must be true or false");
     org_host->res->drop(new_rec, "issue_key");
     return WHARF_OK;
 }
@@ -27,7 +29,8 @@ static bool has(const wharf_json *array, wharf_str id)
 {
     wharf_str s;
 
-    for (const wharf_json *e = array ? org_host->json->at(array, 0) : NULL; e; e = org_host->json->next(e)) {
+    for (const wharf_json *e = array ? org_host->json->at(array, 0) : NULL; e;
+         e = org_host->json->next(e)) {
         if (org_host->json->text(e, &s) && same(s, id))
             return true;
     }
@@ -45,7 +48,8 @@ static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str l
         return WHARF_OK;
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
-    for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e; e = org_host->json->next(e))
+    for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e;
+         e = org_host->json->next(e))
         org_host->json->put(out, NULL, val_json(e));
     org_host->json->put(out, NULL, val_text(location));
     org_host->json->close(out);
@@ -63,20 +67,24 @@ static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, w
     bool placed = field_get_text(rec, DEVICE_LOCATION_ID, &location);
 
     if (!old_rec && !org_host->res->sent(rec, DEVICE_ALLOW_ALL_LOCATIONS))
-        org_host->res->set(rec, DEVICE_ALLOW_ALL_LOCATIONS, val_bool(!placed && (!ids || !org_host->json->count(ids))));
+        org_host->res->set(rec, DEVICE_ALLOW_ALL_LOCATIONS,
+            val_bool(!placed && (!ids || !org_host->json->count(ids))));
     all = get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true);
     if (all && !before)
         return all_locations_allowed(req, false);
     if (!all && placed &&
-        (!old_rec || org_host->res->sent(rec, DEVICE_LOCATION_ID) || org_host->res->sent(rec, DEVICE_LOCATIONS)))
+        (!old_rec || org_host->res->sent(rec, DEVICE_LOCATION_ID) ||
+            org_host->res->sent(rec, DEVICE_LOCATIONS)))
         return add_own_location(req, rec, location);
     return WHARF_OK;
 }
 
-static wharf_status device_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status device_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char count_sql[] = "SELECT count(*) FROM wharf.device WHERE organization_id = $1::text"
-                                    " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
+    static const char count_sql[] =
+        "SELECT count(*) FROM wharf.device WHERE organization_id = $1::text"
+        " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
     wharf_status s;
 
     s = old_rec ? reach_device(req, old_rec) : WHARF_OK;
@@ -110,13 +118,15 @@ static wharf_status make_key(wharf_req *req, const wharf_rec *device, wharf_str 
     org_host->json->put(out, "name", val_text(name));
     org_host->json->put(out, "device_id", val_text(org_host->res->id(device)));
     org_host->json->put(out, "scopes", val_json(granted));
-    org_host->json->put(out, "allow_all_locations", val_bool(true)); /* which the device's own locations limit */
+    /* which the device's own locations limit */
+    org_host->json->put(out, "allow_all_locations", val_bool(true));
     org_host->json->close(out);
     s = org_host->json->result(req, out, &body);
     return s == WHARF_OK ? keys_make(req, body, false, NULL, ret_text) : s;
 }
 
-static wharf_status device_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status device_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str text;
     wharf_status s;
@@ -133,5 +143,7 @@ static wharf_status device_written(wharf_req *req, uint32_t op, const wharf_rec 
     return op == WHARF_DELETE ? keys_revoke_all(req, true, org_host->res->id(old_rec)) : WHARF_OK;
 }
 
-const wharf_hooks device_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = device_normalize, .check = device_check, .written = device_written};
+const wharf_hooks device_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = device_normalize,
+    .check = device_check,
+    .written = device_written};

@@ -1,4 +1,5 @@
-/* forms.c - how e-mail addresses and phone numbers are written, for every module (docs/spec/02-places-and-people.md section 4). */
+/* forms.c - how e-mail addresses and phone numbers are written, for every module
+ * (docs/spec/02-places-and-people.md section 4). */
 #include "org.h"
 
 enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15 };

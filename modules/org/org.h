@@ -18,23 +18,27 @@ enum { KEYS_MAX = 1000, USERS_MAX = 10000, DEVICES_MAX = 10000 }; /* spec 01 sec
 
 /* ---- org_keys.c ---- */
 
-/* Makes a key whose grants the caller need not have: the body names what another row of ours has already. ret_rec: or NULL. */
-wharf_status keys_make(
-    wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec, wharf_str *ret_text);
+/* Makes a key whose grants the caller need not have: the body names what another row of ours has
+ * already. ret_rec: or NULL. */
+wharf_status keys_make(wharf_req *req, const wharf_json *body, bool system,
+    const wharf_rec **ret_rec, wharf_str *ret_text);
 /* Writes a new key as it is shown, with its text behind the name. */
-wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text);
+wharf_status keys_show(
+    wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text);
 /* Revokes what still works of the keys of a user or device ("user_id", "device_id" in column). */
 wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal_id);
 wharf_status keys_rotate(wharf_req *req, void *arg); /* POST /v1/api-keys/:id/rotate */
 wharf_status keys_revoke(wharf_req *req, void *arg); /* DELETE /v1/api-keys/:id */
 /* Fails with 409 code when the organization has its number of rows; sql counts them ($1
  * organization, $2 now). Writers wait for each other. */
-wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code);
+wharf_status limit_rows(
+    wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code);
 
 /* ---- organization.c ---- */
 
 wharf_status organization_make(wharf_req *req, void *arg); /* POST /v1/organizations */
-wharf_status organization_end(wharf_req *req, void *arg); /* DELETE /v1/organizations/:organization */
+/* Handles DELETE /v1/organizations/:organization. */
+wharf_status organization_end(wharf_req *req, void *arg);
 
 /* ---- org_members.c ---- */
 
@@ -56,7 +60,8 @@ struct scopes scopes_none(wharf_req *req);
 struct scopes scopes_of(wharf_req *req, const wharf_json *stored);
 /* Reads scopes: an object of 0, 1, 2, "read", "write", null changes s, an array of area:read|write
  * replaces it. Anything else gives problems (validation.failed) at path. */
-wharf_status scopes_read(wharf_req *req, const wharf_json *input, const char *path, struct scopes *s);
+wharf_status scopes_read(
+    wharf_req *req, const wharf_json *input, const char *path, struct scopes *s);
 /* Makes {"area": level, ...}. */
 wharf_status scopes_json(wharf_req *req, const struct scopes *s, const wharf_json **ret);
 /* Fails with 403 scope_access with every scope of s above what the caller has and above what is
@@ -71,7 +76,8 @@ struct scopes scopes_of_caller(wharf_req *req);
 void scopes_list(wharf_out *out, const char *key, const struct scopes *s, wharf_req *req);
 /* Settles the object of the field that a request sent, as a whole: checks, refuses, and sets it.
  * Null and absent: does nothing. */
-wharf_status scopes_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted);
+wharf_status scopes_settle(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted);
 
 /* ---- locations ---- */
 
@@ -112,6 +118,7 @@ static inline bool acts_as_owner(wharf_req *req)
 /* Judges the form of email and phone for the service (forms.c). */
 bool email_form(wharf_str s);
 bool phone_form(wharf_req *req, wharf_str s, wharf_str *ret);
-bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret); /* of that country: asks nothing */
+/* Writes the standard form of a phone number of that country; asks no database. */
+bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret);
 
 #endif

@@ -1,5 +1,5 @@
-/* org_directory.c - the service org.directory, and array literals for SQL. Users and devices are those of the live organization, for requests of
- * test keys too (docs/decisions.md 10). */
+/* org_directory.c - the service org.directory, and array literals for SQL. Users and devices are
+ * those of the live organization, for requests of test keys too (docs/decisions.md 10). */
 #include "org.h"
 
 enum { ARRAY_OVERHEAD = 3 };
@@ -9,14 +9,16 @@ static wharf_val live(wharf_req *req)
     return val_text(keys->caller(req)->live_organization);
 }
 
-static wharf_status users(wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags)
+static wharf_status users(
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags)
 {
     static const char sql[] =
-        "SELECT u.id, u.status <> 'disabled', $2::text = '' OR u.allow_all_locations OR u.role IN ('owner', "
-        "'developer')"
-        " OR EXISTS (SELECT 1 FROM wharf.principal_location l WHERE l.organization_id = u.organization_id"
+        "SELECT u.id, u.status <> 'disabled', $2::text = '' OR u.allow_all_locations OR u.role IN "
+        "('owner', 'developer') OR EXISTS (SELECT 1 FROM wharf.principal_location l WHERE "
+        "l.organization_id = u.organization_id"
         " AND l.principal_type = 'user' AND l.principal_id = u.id AND l.location_id = $2::text)"
-        " FROM wharf.user u WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND u.deleted_at IS NULL";
+        " FROM wharf.user u WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND "
+        "u.deleted_at IS NULL";
     wharf_val args[3] = {val_array(req, ids, n), val_text(location_id), live(req)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 3, &rows);
@@ -42,11 +44,13 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
 {
     static const char user_sql[] =
         "UPDATE wharf.user SET locations = locations || to_jsonb($3::text), version = version + 1"
-        " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND deleted_at IS NULL"
+        " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND "
+        "deleted_at IS NULL"
         " AND NOT locations ? $3::text";
     static const char device_sql[] =
         "UPDATE wharf.device SET locations = locations || to_jsonb($3::text), version = version + 1"
-        " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND deleted_at IS NULL"
+        " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND "
+        "deleted_at IS NULL"
         " AND NOT locations ? $3::text";
     wharf_val args[3] = {live(req), val_text(principal_id), val_text(location_id)};
     uint64_t n_users = 0, n_devices = 0;
@@ -66,13 +70,18 @@ static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str loca
  * live organization too. */
 static wharf_status revoke(wharf_req *req, wharf_str location_id)
 {
-#define HOLDERS(type)                                                                                                  \
-    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM wharf.principal_location"                   \
-    " WHERE organization_id = $1::text AND principal_type = '" type "' AND location_id = $2::text)"
+#define HOLDERS(type)                                                                              \
+    " WHERE organization_id = $1::text AND id IN (SELECT principal_id FROM "                       \
+    "wharf.principal_location"                                                                     \
+    " WHERE organization_id = $1::text AND principal_type = '" type                                \
+    "' AND location_id = $2::text)"
     static const char *const sql[] = {
-        "UPDATE wharf.user SET locations = locations - $2::text, version = version + 1" HOLDERS("user"),
-        "UPDATE wharf.device SET locations = locations - $2::text, version = version + 1" HOLDERS("device"),
-        "UPDATE wharf.api_key SET location_ids = location_ids - $2::text, version = version + 1" HOLDERS("api_key")};
+        "UPDATE wharf.user SET locations = locations - $2::text, version = version + 1" HOLDERS(
+            "user"),
+        "UPDATE wharf.device SET locations = locations - $2::text, version = version + 1" HOLDERS(
+            "device"),
+        "UPDATE wharf.api_key SET location_ids = location_ids - $2::text, version = version + "
+        "1" HOLDERS("api_key")};
 #undef HOLDERS
     wharf_val args[2] = {live(req), val_text(location_id)};
     uint64_t all = 0, n = 0;
@@ -101,8 +110,9 @@ static wharf_status organization_value(
 
 static wharf_status setting(wharf_req *req, const char *path, bool fallback, bool *ret_value)
 {
-    static const char sql[] = "SELECT settings #>> string_to_array($2::text, '.') FROM wharf.organization"
-                              " WHERE organization_id = $1::text AND id = $1::text";
+    static const char sql[] =
+        "SELECT settings #>> string_to_array($2::text, '.') FROM wharf.organization"
+        " WHERE organization_id = $1::text AND id = $1::text";
     bool found;
     wharf_str value;
     wharf_status s = organization_value(req, sql, path, &found, &value);
@@ -113,8 +123,9 @@ static wharf_status setting(wharf_req *req, const char *path, bool fallback, boo
 
 static wharf_status country(wharf_req *req, wharf_str *ret_code)
 {
-    static const char sql[] = "SELECT upper(profile #>> string_to_array($2::text, '.')) FROM wharf.organization"
-                              " WHERE organization_id = $1::text AND id = $1::text";
+    static const char sql[] =
+        "SELECT upper(profile #>> string_to_array($2::text, '.')) FROM wharf.organization"
+        " WHERE organization_id = $1::text AND id = $1::text";
     bool found;
     wharf_status s = organization_value(req, sql, "address.country_code", &found, ret_code);
 
@@ -126,12 +137,14 @@ static wharf_status country(wharf_req *req, wharf_str *ret_code)
 static wharf_status locations(
     wharf_req *req, wharf_str principal_id, bool *ret_all, const wharf_str **ret_ids, size_t *ret_n)
 {
-    static const char all_sql[] = "SELECT allow_all_locations OR role IN ('owner', 'developer') FROM wharf.user"
-                                  " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"
-                                  " UNION ALL SELECT allow_all_locations FROM wharf.device"
-                                  " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL";
-    static const char sql[] = "SELECT location_id FROM wharf.principal_location WHERE organization_id = $1::text"
-                              " AND principal_id = $2::text AND principal_type IN ('user', 'device') ORDER BY 1";
+    static const char all_sql[] =
+        "SELECT allow_all_locations OR role IN ('owner', 'developer') FROM wharf.user"
+        " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"
+        " UNION ALL SELECT allow_all_locations FROM wharf.device"
+        " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT location_id FROM wharf.principal_location WHERE organization_id = $1::text"
+        " AND principal_id = $2::text AND principal_type IN ('user', 'device') ORDER BY 1";
     wharf_val args[2] = {live(req), val_text(principal_id)};
     const wharf_rows *rows;
     wharf_str *ids;
@@ -152,20 +165,23 @@ static wharf_status locations(
 
 static wharf_status setting_json(wharf_req *req, const char *path, const wharf_json **ret_value)
 {
-    static const char sql[] = "SELECT settings #> string_to_array($2::text, '.') FROM wharf.organization"
-                              " WHERE organization_id = $1::text AND id = $1::text";
+    static const char sql[] =
+        "SELECT settings #> string_to_array($2::text, '.') FROM wharf.organization"
+        " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val args[2] = {val_text(org_host->req->organization(req)), val_text(z(path))}, v;
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 
     *ret_value = NULL;
-    if (s == WHARF_OK && org_host->db->count(rows) && org_host->db->value(rows, 0, 0, WHARF_V_JSON, &v))
+    if (s == WHARF_OK && org_host->db->count(rows) &&
+        org_host->db->value(rows, 0, 0, WHARF_V_JSON, &v))
         *ret_value = v.u.j;
     return s;
 }
 
 /* Returns the texts of a column. */
-static const wharf_str *column_texts(wharf_req *req, const wharf_rows *rows, size_t column, size_t *ret_n)
+static const wharf_str *column_texts(
+    wharf_req *req, const wharf_rows *rows, size_t column, size_t *ret_n)
 {
     wharf_str *list;
 
@@ -176,10 +192,12 @@ static const wharf_str *column_texts(wharf_req *req, const wharf_rows *rows, siz
     return list;
 }
 
-static wharf_status owners(wharf_req *req, const wharf_str **ret_ids, const wharf_str **ret_emails, size_t *ret_n)
+static wharf_status owners(
+    wharf_req *req, const wharf_str **ret_ids, const wharf_str **ret_emails, size_t *ret_n)
 {
-    static const char sql[] = "SELECT id, email FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
-                              " AND status = 'active' AND deleted_at IS NULL ORDER BY created_at, id";
+    static const char sql[] =
+        "SELECT id, email FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
+        " AND status = 'active' AND deleted_at IS NULL ORDER BY created_at, id";
     wharf_val organization = live(req);
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, &organization, 1, &rows);
@@ -193,11 +211,13 @@ static wharf_status owners(wharf_req *req, const wharf_str **ret_ids, const whar
 
 static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n)
 {
-    static const char sql[] =
-        "SELECT a.address FROM wharf.organization o, jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
-        "'{notifications,administrators}') WHEN 'array' THEN o.settings #> '{notifications,administrators}' ELSE '[]' "
-        "END)"
-        " WITH ORDINALITY a(address, n) WHERE o.organization_id = $1::text AND o.id = $1::text ORDER BY a.n";
+    static const char sql[] = "SELECT a.address FROM wharf.organization o, "
+                              "jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
+                              "'{notifications,administrators}') WHEN 'array' THEN o.settings #> "
+                              "'{notifications,administrators}' ELSE '[]' "
+                              "END)"
+                              " WITH ORDINALITY a(address, n) WHERE o.organization_id = $1::text "
+                              "AND o.id = $1::text ORDER BY a.n";
     wharf_val organization = live(req);
     const wharf_str *ids;
     const wharf_rows *rows;
@@ -209,10 +229,12 @@ static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails,
     return *ret_n ? WHARF_OK : owners(req, &ids, ret_emails, ret_n);
 }
 
-static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **ret_emails, size_t *ret_n)
+static wharf_status listeners(
+    wharf_req *req, wharf_str type, const wharf_str **ret_emails, size_t *ret_n)
 {
-    static const char sql[] = "SELECT email FROM wharf.user WHERE organization_id = $1::text AND status = 'active'"
-                              " AND deleted_at IS NULL AND notification_events ? $2::text ORDER BY created_at, id";
+    static const char sql[] =
+        "SELECT email FROM wharf.user WHERE organization_id = $1::text AND status = 'active'"
+        " AND deleted_at IS NULL AND notification_events ? $2::text ORDER BY created_at, id";
     const wharf_val args[] = {live(req), wharf_text(type)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
@@ -222,5 +244,6 @@ static wharf_status listeners(wharf_req *req, wharf_str type, const wharf_str **
     return s;
 }
 
-const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant, setting, country,
-    locations, setting_json, email_form, phone_form, owners, administrators, listeners, phone_form_in, revoke};
+const wharf_org_directory_api org_directory = {WHARF_HEAD(wharf_org_directory_api), users, grant,
+    setting, country, locations, setting_json, email_form, phone_form, owners, administrators,
+    listeners, phone_form_in, revoke};

@@ -1,7 +1,8 @@
-/* org_keys.c - API keys: what may stand in one, making, rotating and revoking them (spec 01 section 5).
+/* org_keys.c - API keys: what may stand in one, making, rotating and revoking them (spec 01
+ * section 5).
  *
- * Leaves to others: the text and its hash (service wharf.keys), who a key is when it comes (the kernel), scopes (scopes.c).
- */
+ * Leaves to others: the text and its hash (service wharf.keys), who a key is when it comes (the
+ * kernel), scopes (scopes.c). */
 #include "org.gen.h"
 #include "org.h"
 
@@ -9,7 +10,8 @@ enum { OVERLAP_DEFAULT_S = 86400 };
 #define SECOND_US 1000000LL
 #define DAY_US    (86400 * SECOND_US)
 
-/* The context of the writes of this file, for the hooks that run inside them. Writes of requests have none. */
+/* The context of the writes of this file, for the hooks that run inside them. Writes of requests
+ * have none. */
 static const char call_kind[] = "org.key_call";
 struct key_call {
     enum { MAKE /* its grants are those of another row */, ROTATE, REVOKE } doing;
@@ -24,9 +26,11 @@ static const struct key_call *key_call(const wharf_rec *rec)
     return org_host->res->context(rec, call_kind);
 }
 
-wharf_status limit_rows(wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code)
+wharf_status limit_rows(
+    wharf_req *req, const char *space, const char *count_sql, int64_t max, const char *code)
 {
-    wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_time(org_host->req->now_us(req))};
+    wharf_val args[2] = {
+        val_text(keys->caller(req)->live_organization), val_time(org_host->req->now_us(req))};
     const wharf_rows *rows;
     wharf_status s = org_host->db->lock(req, space, args[0].u.s);
 
@@ -52,7 +56,8 @@ static bool holds(const wharf_json *array, wharf_str id)
 {
     wharf_str s;
 
-    for (const wharf_json *e = array ? org_host->json->at(array, 0) : NULL; e; e = org_host->json->next(e)) {
+    for (const wharf_json *e = array ? org_host->json->at(array, 0) : NULL; e;
+         e = org_host->json->next(e)) {
         if (org_host->json->text(e, &s) && same(s, id))
             return true;
     }
@@ -64,7 +69,8 @@ wharf_status locations_allowed(wharf_req *req, const wharf_json *ids, const whar
     const wharf_caller *who = keys->caller(req);
     wharf_str id;
 
-    for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e; e = org_host->json->next(e)) {
+    for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e;
+         e = org_host->json->next(e)) {
         if (org_host->json->text(e, &id) && !holds(already, id) && !reaches(who, id))
             org_host->err->add(req, "location_access", id.p, NULL);
     }
@@ -99,7 +105,8 @@ static wharf_status unknown_locations(wharf_req *req, const wharf_json *ids, boo
     s = keys->known_locations(req, test, list, n, known);
     for (i = 0; s == WHARF_OK && i < n; i++) {
         if (!known[i])
-            org_host->err->add(req, "validation.failed", org_host->mem->format(req, "location_ids.%zu", i).p,
+            org_host->err->add(req, "validation.failed",
+                org_host->mem->format(req, "location_ids.%zu", i).p,
                 "There is no location %.*s in the data of this key", (int)list[i].n, list[i].p);
     }
     return s == WHARF_OK ? org_host->err->current(req) : s;
@@ -107,15 +114,18 @@ static wharf_status unknown_locations(wharf_req *req, const wharf_json *ids, boo
 
 /* Checks the locations of a key. A key of a limited caller reaches what the caller reaches; a test
  * key's locations are those of the test data, of which a limited live key has none. */
-static wharf_status check_locations(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool test)
+static wharf_status check_locations(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool test)
 {
     const wharf_json *ids = field_json(new_rec, API_KEY_LOCATION_IDS),
                      *already = old_rec ? field_json(old_rec, API_KEY_LOCATION_IDS) : NULL;
-    bool sent = org_host->res->sent(new_rec, API_KEY_LOCATION_IDS), all, before, trusted = key_call(new_rec) != NULL;
+    bool sent = org_host->res->sent(new_rec, API_KEY_LOCATION_IDS), all, before,
+         trusted = key_call(new_rec) != NULL;
     wharf_status s = WHARF_OK;
 
     if (!old_rec && !org_host->res->sent(new_rec, API_KEY_ALLOW_ALL_LOCATIONS))
-        org_host->res->set(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, val_bool(!ids || !org_host->json->count(ids)));
+        org_host->res->set(
+            new_rec, API_KEY_ALLOW_ALL_LOCATIONS, val_bool(!ids || !org_host->json->count(ids)));
     all = get_truth(new_rec, API_KEY_ALLOW_ALL_LOCATIONS, true);
     before = old_rec && get_truth(old_rec, API_KEY_ALLOW_ALL_LOCATIONS, true);
     if (sent && ids)
@@ -138,7 +148,8 @@ static wharf_status read_security(wharf_req *req, struct security *ret)
 {
     static const char sql[] =
         "SELECT COALESCE((settings #>> '{security,max_key_lifetime_days}')::bigint, 0),"
-        " COALESCE((settings #>> '{security,require_ip_allowlist}')::boolean, false) FROM wharf.organization"
+        " COALESCE((settings #>> '{security,require_ip_allowlist}')::boolean, false) FROM "
+        "wharf.organization"
         " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val arg = val_text(keys->caller(req)->live_organization);
     const wharf_rows *rows;
@@ -150,8 +161,8 @@ static wharf_status read_security(wharf_req *req, struct security *ret)
     return s;
 }
 
-static void check_expiry(
-    wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec, const struct security *rules)
+static void check_expiry(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec,
+    const struct security *rules)
 {
     int64_t now = org_host->req->now_us(req), from = now;
     wharf_val v;
@@ -163,16 +174,20 @@ static void check_expiry(
     if (!org_host->res->get(new_rec, API_KEY_EXPIRES_AT, &v)) {
         if (rules->max_days)
             org_host->err->add(req, "validation.failed", "expires_at",
-                "expires_at is needed: keys of this organization live at most %lld days", (long long)rules->max_days);
+                "expires_at is needed: keys of this organization live at most %lld days",
+                (long long)rules->max_days);
     } else if (v.u.i <= now) {
-        org_host->err->add(req, "validation.failed", "expires_at", "expires_at must be in the future");
+        org_host->err->add(
+            req, "validation.failed", "expires_at", "expires_at must be in the future");
     } else if (rules->max_days && v.u.i > from + rules->max_days * DAY_US) {
         org_host->err->add(req, "validation.failed", "expires_at",
-            "expires_at must be at most %lld days after the key was made", (long long)rules->max_days);
+            "expires_at must be at most %lld days after the key was made",
+            (long long)rules->max_days);
     }
 }
 
-static void check_networks(wharf_req *req, bool creating, const wharf_rec *new_rec, const struct security *rules)
+static void check_networks(
+    wharf_req *req, bool creating, const wharf_rec *new_rec, const struct security *rules)
 {
     const wharf_json *list = field_json(new_rec, API_KEY_IP_ALLOWLIST);
     size_t i = 0;
@@ -183,12 +198,13 @@ static void check_networks(wharf_req *req, bool creating, const wharf_rec *new_r
     if (rules->need_allowlist && (!list || !org_host->json->count(list)))
         org_host->err->add(req, "validation.failed", "ip_allowlist",
             "ip_allowlist is needed: keys of this organization work from named addresses only");
-    for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e; e = org_host->json->next(e), i++) {
+    for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e;
+         e = org_host->json->next(e), i++) {
         if (!org_host->json->text(e, &s) || !keys->network(s)) {
             const char *path = org_host->mem->format(req, "ip_allowlist.%zu", i).p;
 
-            org_host->err->add(
-                req, "validation.failed", path, "%s must be an address or a network such as 192.0.2.0/24", path);
+            org_host->err->add(req, "validation.failed", path,
+                "%s must be an address or a network such as 192.0.2.0/24", path);
         }
     }
 }
@@ -199,7 +215,8 @@ static void check_networks(wharf_req *req, bool creating, const wharf_rec *new_r
  * owner. */
 static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
 {
-    static const char sql[] = "SELECT role FROM wharf.user WHERE organization_id = $1::text AND id = $2::text";
+    static const char sql[] =
+        "SELECT role FROM wharf.user WHERE organization_id = $1::text AND id = $2::text";
     const wharf_caller *who = keys->caller(req);
     wharf_val args[2] = {val_text(who->live_organization), val_text(WHARF_S(""))};
     const wharf_rows *rows;
@@ -209,12 +226,13 @@ static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
     if (!field_get_text(rec, API_KEY_USER_ID, &args[1].u.s))
         return WHARF_OK;
     if (field_get_text(rec, API_KEY_DEVICE_ID, &device))
-        return org_host->err->fail(
-            req, "validation.failed", "device_id", "a key acts for a user or for a device; send one of them");
+        return org_host->err->fail(req, "validation.failed", "device_id",
+            "a key acts for a user or for a device; send one of them");
     s = org_host->db->query(req, sql, args, 2, &rows);
-    if (s == WHARF_OK && !key_call(rec) && row_get_text(rows, 0, 0, &role) && same(role, WHARF_S("owner")) &&
-        !acts_as_owner(req))
-        return org_host->err->fail(req, "role_access", NULL, "Only an owner makes keys that act for an owner");
+    if (s == WHARF_OK && !key_call(rec) && row_get_text(rows, 0, 0, &role) &&
+        same(role, WHARF_S("owner")) && !acts_as_owner(req))
+        return org_host->err->fail(
+            req, "role_access", NULL, "Only an owner makes keys that act for an owner");
     return s;
 }
 
@@ -229,14 +247,16 @@ static wharf_status settle_mode(wharf_req *req, wharf_rec *rec, bool *ret_test)
     }
     *ret_test = same(mode, WHARF_S("test"));
     if (who->test_mode && !*ret_test)
-        return org_host->err->fail(req, "scope_access", NULL, "A test key makes no live keys; use a live key");
+        return org_host->err->fail(
+            req, "scope_access", NULL, "A test key makes no live keys; use a live key");
     return *ret_test ? keys->test_organization(req, &twin) : WHARF_OK;
 }
 
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
-    static const char count_sql[] = "SELECT count(*) FROM wharf.api_key WHERE organization_id = $1::text"
-                                    " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2::timestamptz)";
+    static const char count_sql[] =
+        "SELECT count(*) FROM wharf.api_key WHERE organization_id = $1::text"
+        " AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2::timestamptz)";
     const struct key_call *call = key_call(rec);
     struct security rules;
     wharf_str last4, text;
@@ -263,7 +283,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     if (s != WHARF_OK)
         return s;
     org_host->res->set(rec, API_KEY_LAST4, val_text(last4));
-    org_host->res->set(rec, API_KEY_TYPE, val_text(call && call->system ? WHARF_S("system") : WHARF_S("user")));
+    org_host->res->set(
+        rec, API_KEY_TYPE, val_text(call && call->system ? WHARF_S("system") : WHARF_S("user")));
     org_host->res->set(rec, API_KEY_API_KEY, val_text(text));
     if (call)
         *call->ret_text = text;
@@ -271,8 +292,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     return WHARF_OK;
 }
 
-wharf_status keys_make(
-    wharf_req *req, const wharf_json *body, bool system, const wharf_rec **ret_rec, wharf_str *ret_text)
+wharf_status keys_make(wharf_req *req, const wharf_json *body, bool system,
+    const wharf_rec **ret_rec, wharf_str *ret_text)
 {
     struct key_call call = {.doing = MAKE, .system = system, .ret_text = ret_text};
     const wharf_write w = {.head = WHARF_HEAD(wharf_write),
@@ -336,12 +357,14 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
     return s == WHARF_OK ? check_locations(req, old_rec, rec, same(mode, WHARF_S("test"))) : s;
 }
 
-static wharf_status key_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status key_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
 }
 
-static wharf_status key_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status key_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     if (op == WHARF_UPDATE)
         org_host->req->access_changed(req);
@@ -359,8 +382,8 @@ static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     if (!limit)
         return WHARF_OK;
     if (org_host->json->type(limit) != WHARF_J_NULL && !(org_host->json->text(limit, &id) && id.n))
-        return org_host->err->fail(
-            req, "validation.failed", "limit_to_location", "limit_to_location must be the id of a location, or null");
+        return org_host->err->fail(req, "validation.failed", "limit_to_location",
+            "limit_to_location must be the id of a location, or null");
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
     if (id.n)
@@ -391,7 +414,8 @@ const wharf_hooks key_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- routes ---- */
 
-static wharf_status find_key(wharf_req *req, wharf_str id, const wharf_rec **ret, wharf_str *ret_status)
+static wharf_status find_key(
+    wharf_req *req, wharf_str id, const wharf_rec **ret, wharf_str *ret_status)
 {
     wharf_str mode = {"", 0};
     wharf_status s = org_host->res->fetch(req, "api_key", id, WHARF_FOR_UPDATE, ret);
@@ -421,7 +445,8 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
     wharf_status s;
 
     org_host->req->param(req, "id", &id);
-    if (!same(id, keys->caller(req)->key_id) && org_host->req->need_scope(req, "api_keys:write") != WHARF_OK)
+    if (!same(id, keys->caller(req)->key_id) &&
+        org_host->req->need_scope(req, "api_keys:write") != WHARF_OK)
         return org_host->err->current(req);
     s = find_key(req, id, &rec, &status);
     if (s == WHARF_OK && same(status, WHARF_S("revoked")))
@@ -446,8 +471,9 @@ wharf_status keys_revoke_all(wharf_req *req, bool of_device, wharf_str principal
     static const char users_sql[] =
         "SELECT id FROM wharf.api_key WHERE organization_id = $1::text AND user_id = $2::text"
         " AND revoked_at IS NULL ORDER BY id";
-    static const char devices_sql[] = "SELECT id FROM wharf.api_key WHERE organization_id = $1::text"
-                                      " AND device_id = $2::text AND revoked_at IS NULL ORDER BY id";
+    static const char devices_sql[] =
+        "SELECT id FROM wharf.api_key WHERE organization_id = $1::text"
+        " AND device_id = $2::text AND revoked_at IS NULL ORDER BY id";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(principal_id)};
     const wharf_rows *rows;
     wharf_str id;
@@ -474,7 +500,8 @@ static wharf_status new_expiry(wharf_req *req, const wharf_rec *old, int64_t *re
     *ret_us = 0;
     if (s != WHARF_OK)
         return s;
-    if (org_host->res->get(old, API_KEY_EXPIRES_AT, &expires) && org_host->res->get(old, API_KEY_CREATED_AT, &created))
+    if (org_host->res->get(old, API_KEY_EXPIRES_AT, &expires) &&
+        org_host->res->get(old, API_KEY_CREATED_AT, &created))
         *ret_us = now + expires.u.i - created.u.i;
     if (rules.max_days && (!*ret_us || *ret_us > now + rules.max_days * DAY_US))
         *ret_us = now + rules.max_days * DAY_US;
@@ -488,8 +515,8 @@ static wharf_status body_of_successor(wharf_req *req, const wharf_rec *old, cons
         wharf_field field;
     } same_fields[] = {{"name", API_KEY_NAME}, {"mode", API_KEY_MODE}, {"scopes", API_KEY_SCOPES},
         {"user_id", API_KEY_USER_ID}, {"device_id", API_KEY_DEVICE_ID},
-        {"allow_all_locations", API_KEY_ALLOW_ALL_LOCATIONS}, {"location_ids", API_KEY_LOCATION_IDS},
-        {"ip_allowlist", API_KEY_IP_ALLOWLIST}};
+        {"allow_all_locations", API_KEY_ALLOW_ALL_LOCATIONS},
+        {"location_ids", API_KEY_LOCATION_IDS}, {"ip_allowlist", API_KEY_IP_ALLOWLIST}};
     wharf_out *out = org_host->json->writer(req);
     int64_t expires;
     wharf_val v;
@@ -533,20 +560,25 @@ static wharf_status may_rotate(wharf_req *req, const wharf_rec *old)
     return s == WHARF_OK ? locations_allowed(req, field_json(old, API_KEY_LOCATION_IDS), NULL) : s;
 }
 
-static wharf_status retire(wharf_req *req, const wharf_rec *old, int64_t overlap_s, wharf_str successor)
+static wharf_status retire(
+    wharf_req *req, const wharf_rec *old, int64_t overlap_s, wharf_str successor)
 {
-    struct key_call call = {
-        .doing = ROTATE, .expires_us = org_host->req->now_us(req) + overlap_s * SECOND_US, .replaced_by = successor};
+    struct key_call call = {.doing = ROTATE,
+        .expires_us = org_host->req->now_us(req) + overlap_s * SECOND_US,
+        .replaced_by = successor};
     wharf_val v;
     wharf_status s;
 
     if (org_host->res->get(old, API_KEY_EXPIRES_AT, &v) && v.u.i < call.expires_us)
         call.expires_us = v.u.i;
     s = update_by_call(req, org_host->res->id(old), &call);
-    return s == WHARF_OK ? org_host->event->emit(req, "api_key.rotated", "api_key", org_host->res->id(old), NULL) : s;
+    return s == WHARF_OK ? org_host->event->emit(
+                               req, "api_key.rotated", "api_key", org_host->res->id(old), NULL)
+                         : s;
 }
 
-wharf_status keys_show(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text)
+wharf_status keys_show(
+    wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text)
 {
     wharf_out *inner = org_host->json->writer(req);
     const wharf_json *row;
@@ -592,6 +624,7 @@ wharf_status keys_rotate(wharf_req *req, void *arg)
         s = retire(req, old, overlap, org_host->res->id(fresh));
     if (s != WHARF_OK)
         return s;
-    org_host->req->created(req, org_host->mem->format(req, "/v1/api-keys/%s", org_host->res->id(fresh).p));
+    org_host->req->created(
+        req, org_host->mem->format(req, "/v1/api-keys/%s", org_host->res->id(fresh).p));
     return keys_show(req, org_host->req->respond(req, 201, "API key created"), NULL, fresh, text);
 }

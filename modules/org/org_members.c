@@ -1,4 +1,5 @@
-/* org_members.c - which users reach a location: /v1/locations/:location/users (spec 01 section 7). All answers are the location. */
+/* org_members.c - which users reach a location: /v1/locations/:location/users (spec 01 section
+ * 7). All answers are the location. */
 #include "org.gen.h"
 #include "org.h"
 
@@ -29,7 +30,8 @@ static struct ids read_ids(wharf_req *req, const wharf_json *v)
     if (org_host->json->text(v, &id))
         list.items[list.n++] = id;
     else
-        for (const wharf_json *e = org_host->json->at(v, 0); e && list.n < USERS_AT_ONCE; e = org_host->json->next(e)) {
+        for (const wharf_json *e = org_host->json->at(v, 0); e && list.n < USERS_AT_ONCE;
+             e = org_host->json->next(e)) {
             if (org_host->json->text(e, &id) && !among(&list, id))
                 list.items[list.n++] = id;
         }
@@ -37,14 +39,16 @@ static struct ids read_ids(wharf_req *req, const wharf_json *v)
 }
 
 /* Adds problems for those of the list that are no users. */
-static wharf_status check_known(wharf_req *req, const struct ids *list, const char *path, bool array)
+static wharf_status check_known(
+    wharf_req *req, const struct ids *list, const char *path, bool array)
 {
     uint32_t *flags = org_host->mem->alloc(req, (list->n + 1) * sizeof(*flags));
     wharf_status s = org_directory.users(req, list->items, list->n, WHARF_S(""), flags);
 
     for (size_t i = 0; s == WHARF_OK && i < list->n; i++) {
         if (!(flags[i] & WHARF_USER_KNOWN))
-            org_host->err->add(req, "validation.failed", array ? org_host->mem->format(req, "%s.%zu", path, i).p : path,
+            org_host->err->add(req, "validation.failed",
+                array ? org_host->mem->format(req, "%s.%zu", path, i).p : path,
                 "There is no user %.*s", (int)list->items[i].n, list->items[i].p);
     }
     return s == WHARF_OK ? org_host->err->current(req) : s;
@@ -86,7 +90,8 @@ static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str locati
         return s;
     field_get_text(rec, USER_ROLE, &role);
     if (same(role, WHARF_S("owner")) || same(role, WHARF_S("developer")))
-        return org_host->err->fail(req, "role_access", NULL, "Owners and developers reach every location");
+        return org_host->err->fail(
+            req, "role_access", NULL, "Owners and developers reach every location");
     return change(req, user, location, "remove");
 }
 
@@ -119,7 +124,8 @@ static wharf_status find_location(wharf_req *req, wharf_str *ret_id)
     org_host->req->param(req, "location", ret_id);
     if (keys->caller(req)->test_mode)
         return org_host->err->fail(req, "scope_access", NULL,
-            "users belong to the live organization; a test key reads them, a live key changes them");
+            "users belong to the live organization; a test key reads them, a live key changes "
+            "them");
     return org_host->res->fetch(req, "location", *ret_id, 0, &rec);
 }
 
@@ -137,20 +143,23 @@ static wharf_status answer(wharf_req *req, wharf_str id, wharf_status s)
 
 /* ---- routes ---- */
 
-static wharf_status check_lists(
-    wharf_req *req, const wharf_json *body, const struct ids *add, const struct ids *remove, const struct ids *users)
+static wharf_status check_lists(wharf_req *req, const wharf_json *body, const struct ids *add,
+    const struct ids *remove, const struct ids *users)
 {
     const wharf_json *whole = org_host->json->get(body, "users");
     wharf_status s;
 
     if (!org_host->json->get(body, "add") && !org_host->json->get(body, "remove") && !whole)
-        return org_host->err->fail(req, "validation.failed", "users", "send users, or add and remove");
+        return org_host->err->fail(
+            req, "validation.failed", "users", "send users, or add and remove");
     if (whole && (org_host->json->get(body, "add") || org_host->json->get(body, "remove")))
-        return org_host->err->fail(req, "validation.failed", "users", "send users, or add and remove, not both");
+        return org_host->err->fail(
+            req, "validation.failed", "users", "send users, or add and remove, not both");
     for (size_t i = 0; i < add->n; i++) {
         if (among(remove, add->items[i]))
             org_host->err->add(req, "validation.failed", org_host->mem->format(req, "add.%zu", i).p,
-                "%.*s is also in remove; send it in one of them", (int)add->items[i].n, add->items[i].p);
+                "%.*s is also in remove; send it in one of them", (int)add->items[i].n,
+                add->items[i].p);
     }
     s = org_host->err->current(req);
     if (s == WHARF_OK)

@@ -1,4 +1,5 @@
-/* org_roles.c - custom roles (spec 01 section 6.3). The built-in ones are rows for lists only; what they may is the kernel's table. */
+/* org_roles.c - custom roles (spec 01 section 6.3). The built-in ones are rows for lists only;
+ * what they may is the kernel's table. */
 #include "org.gen.h"
 #include "org.h"
 
@@ -13,11 +14,12 @@ static bool built_in(wharf_req *req, wharf_str id)
  * ones. */
 static wharf_status check_unused(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT (SELECT count(*) FROM wharf.user WHERE organization_id = $1::text AND role = $2::text AND deleted_at "
-        "IS "
-        "NULL) + (SELECT count(*) FROM wharf.organization WHERE organization_id = $1::text AND id = $1::text"
-        " AND settings #>> '{users,default_role}' = $2::text)";
+    static const char sql[] = "SELECT (SELECT count(*) FROM wharf.user WHERE organization_id = "
+                              "$1::text AND role = $2::text AND deleted_at "
+                              "IS "
+                              "NULL) + (SELECT count(*) FROM wharf.organization WHERE "
+                              "organization_id = $1::text AND id = $1::text"
+                              " AND settings #>> '{users,default_role}' = $2::text)";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(id)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
@@ -34,13 +36,14 @@ static wharf_status role_normalize(wharf_req *req, uint32_t op, wharf_rec *new_r
     return WHARF_OK;
 }
 
-static wharf_status role_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status role_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_status s = WHARF_OK;
 
     if (old_rec && built_in(req, org_host->res->id(old_rec)))
-        return org_host->err->fail(
-            req, "role_access", NULL, "The built-in roles stay as they are; make a role of your own");
+        return org_host->err->fail(req, "role_access", NULL,
+            "The built-in roles stay as they are; make a role of your own");
     if (old_rec) /* it is of all who have it, wherever they are */
         s = reach_allowed(req, true, NULL);
     else if (!get_truth(new_rec, ROLE_LOCATION_RESTRICTED, true))
@@ -52,12 +55,15 @@ static wharf_status role_check(wharf_req *req, uint32_t op, const wharf_rec *old
     return scopes_settle(req, old_rec, new_rec, ROLE_SCOPES, false);
 }
 
-static wharf_status role_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status role_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     if (op != WHARF_CREATE)
         org_host->req->access_changed(req);
     return WHARF_OK;
 }
 
-const wharf_hooks role_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = role_normalize, .check = role_check, .written = role_written};
+const wharf_hooks role_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = role_normalize,
+    .check = role_check,
+    .written = role_written};

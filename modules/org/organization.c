@@ -1,7 +1,8 @@
-/* organization.c - the organization's row and its settings; making and ending organizations (spec 01 section 12).
+/* organization.c - the organization's row and its settings; making and ending organizations
+ * (spec 01 section 12).
  *
- * Leaves to others: which settings there are (the manifests' "settings"), erasing what is 30 days gone (a job of the kernel).
- */
+ * Leaves to others: which settings there are (the manifests' "settings"), erasing what is 30
+ * days gone (a job of the kernel). */
 #include "org.gen.h"
 #include "org.h"
 
@@ -15,8 +16,9 @@ static wharf_status check_default_role(wharf_req *req, const wharf_rec *rec)
     const wharf_json *sent = org_host->res->sent(rec, ORGANIZATION_SETTINGS)
                                  ? org_host->res->input(rec, ORGANIZATION_SETTINGS)
                                  : NULL,
-                     *users = sent && org_host->json->type(sent) == WHARF_J_OBJECT ? org_host->json->get(sent, "users")
-                                                                                   : NULL,
+                     *users = sent && org_host->json->type(sent) == WHARF_J_OBJECT
+                                  ? org_host->json->get(sent, "users")
+                                  : NULL,
                      *role = users && org_host->json->type(users) == WHARF_J_OBJECT
                                  ? org_host->json->get(users, "default_role")
                                  : NULL;
@@ -50,8 +52,8 @@ static void copy_events(wharf_out *out, const wharf_json *events)
     }
     if (expire && j->text(expire, &days))
         j->put(out, "charged",
-            val_bool(
-                same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) || same(days, WHARF_S("days_365"))));
+            val_bool(same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) ||
+                     same(days, WHARF_S("days_365"))));
     else if (expire)
         j->put(out, "charged", (wharf_val){.type = WHARF_V_NULL});
     j->close(out);
@@ -61,7 +63,9 @@ static wharf_status organization_normalize(wharf_req *req, uint32_t op, wharf_re
 {
     const wharf_json_api *j = org_host->json;
     const wharf_json *settings = org_host->res->member(new_rec, "settings"), *own;
-    const wharf_json *events = settings && j->type(settings) == WHARF_J_OBJECT ? j->get(settings, "events") : NULL;
+    const wharf_json *events = settings && j->type(settings) == WHARF_J_OBJECT
+                                   ? j->get(settings, "events")
+                                   : NULL;
     wharf_out *out;
     wharf_status s;
 
@@ -82,7 +86,8 @@ static wharf_status organization_normalize(wharf_req *req, uint32_t op, wharf_re
     return s;
 }
 
-static wharf_status organization_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status organization_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     if (op == WHARF_CREATE) {
         org_host->res->set(new_rec, ORGANIZATION_ACTIVE, val_bool(true));
@@ -114,7 +119,8 @@ struct making {
     wharf_str key_text;
 };
 
-static wharf_status create(wharf_req *req, const char *resource, wharf_out *body, const wharf_rec **ret)
+static wharf_status create(
+    wharf_req *req, const char *resource, wharf_out *body, const wharf_rec **ret)
 {
     const wharf_json *v;
     wharf_status s = org_host->json->result(req, body, &v);
@@ -185,7 +191,8 @@ static wharf_status make_key(wharf_req *req, struct making *m)
     org_host->json->open(body, "scopes", '{');
     org_host->json->put(body, "*", val_int(WHARF_LEVEL_WRITE));
     org_host->json->close(body);
-    org_host->json->put(body, "expires_at", val_time(org_host->req->now_us(req) + FIRST_KEY_MINUTES * 60 * 1000000LL));
+    org_host->json->put(body, "expires_at",
+        val_time(org_host->req->now_us(req) + FIRST_KEY_MINUTES * 60 * 1000000LL));
     org_host->json->close(body);
     s = org_host->json->result(req, body, &v);
     return s == WHARF_OK ? keys_make(req, v, true, &m->key, &m->key_text) : s;
@@ -211,10 +218,11 @@ wharf_status organization_make(wharf_req *req, void *arg)
     wharf_status s;
 
     if (!keys->tenants(req))
-        return org_host->err->fail(
-            req, "scope_access", NULL, "Organizations are made on the machine here: `wharf org create`");
+        return org_host->err->fail(req, "scope_access", NULL,
+            "Organizations are made on the machine here: `wharf org create`");
     if (keys->caller(req)->test_mode)
-        return org_host->err->fail(req, "scope_access", NULL, "A test key makes no organizations; use a live key");
+        return org_host->err->fail(
+            req, "scope_access", NULL, "A test key makes no organizations; use a live key");
     org_host->req->body(req, &body);
     m.user = org_host->json->get(body, "user");
     m.organization = org_host->json->get(body, "organization");
@@ -250,7 +258,8 @@ wharf_status organization_end(wharf_req *req, void *arg)
     if (same(id, WHARF_S("org")))
         id = own.u.s;
     if (!same(keys->caller(req)->role, WHARF_S("owner")) || keys->caller(req)->test_mode)
-        return org_host->err->fail(req, "role_access", NULL, "Only an owner deletes the organization, with a live key");
+        return org_host->err->fail(
+            req, "role_access", NULL, "Only an owner deletes the organization, with a live key");
     if (!same(id, own.u.s))
         return org_host->err->fail(req, "not_found", id.p, NULL);
     s = org_host->res->fetch(req, "organization", id, WHARF_FOR_UPDATE, &rec);
@@ -260,7 +269,8 @@ wharf_status organization_end(wharf_req *req, void *arg)
     org_host->json->text(org_host->json->get(body, "confirm"), &confirm);
     field_get_text(rec, ORGANIZATION_NAME, &name);
     if (!same(confirm, name))
-        return org_host->err->fail(req, "validation.failed", "confirm", "confirm must be the name of the organization");
+        return org_host->err->fail(
+            req, "validation.failed", "confirm", "confirm must be the name of the organization");
     s = org_host->db->exec(req, sql, &own, 1, NULL);
     if (s == WHARF_OK)
         s = org_host->res->remove(req, "organization", id);

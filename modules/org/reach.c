@@ -1,6 +1,6 @@
-/* reach.c - whose access a caller of some locations may touch: only that of users, devices, keys and roles that reach no more than the caller
- * (spec 01 section 7 'people'). Leaves to others: what may be granted (org_keys.c, users.c, devices.c), scopes (scopes.c).
- */
+/* reach.c - whose access a caller of some locations may touch: only that of users, devices, keys
+ * and roles that reach no more than the caller (spec 01 section 7 'people'). Leaves to others:
+ * what may be granted (org_keys.c, users.c, devices.c), scopes (scopes.c). */
 #include "org.gen.h"
 #include "org.h"
 
@@ -14,8 +14,9 @@ wharf_status reach_allowed(wharf_req *req, bool all, const wharf_json *ids)
 /* Tells whether the role, built in or not, lifts the limits of its users. */
 wharf_status reach_of_role(wharf_req *req, wharf_str role, bool *ret_everywhere)
 {
-    static const char sql[] = "SELECT 1 FROM wharf.role WHERE organization_id = $1::text AND id = $2::text AND NOT "
-                              "location_restricted";
+    static const char sql[] =
+        "SELECT 1 FROM wharf.role WHERE organization_id = $1::text AND id = $2::text AND NOT "
+        "location_restricted";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(role)};
     const wharf_rows *rows;
     wharf_status s = WHARF_OK;
@@ -38,15 +39,16 @@ static wharf_status reach_of_user(wharf_req *req, const wharf_rec *user)
     s = reach_of_role(req, role, &everywhere);
     if (s != WHARF_OK)
         return s;
-    return reach_allowed(
-        req, everywhere || get_truth(user, USER_ALLOW_ALL_LOCATIONS, true), field_json(user, USER_LOCATIONS));
+    return reach_allowed(req, everywhere || get_truth(user, USER_ALLOW_ALL_LOCATIONS, true),
+        field_json(user, USER_LOCATIONS));
 }
 
 static bool holds(const wharf_json *list, wharf_str id)
 {
     wharf_str s;
 
-    for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e; e = org_host->json->next(e)) {
+    for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e;
+         e = org_host->json->next(e)) {
         if (org_host->json->text(e, &s) && same(s, id))
             return true;
     }
@@ -54,7 +56,8 @@ static bool holds(const wharf_json *list, wharf_str id)
 }
 
 /* Checks that those of one list that the other has not are the caller's. */
-static wharf_status difference_allowed(wharf_req *req, const wharf_json *list, const wharf_json *other)
+static wharf_status difference_allowed(
+    wharf_req *req, const wharf_json *list, const wharf_json *other)
 {
     wharf_str id;
     wharf_status s = WHARF_OK;
@@ -71,9 +74,10 @@ static wharf_status difference_allowed(wharf_req *req, const wharf_json *list, c
  * whatever else these reach. */
 static bool only_locations(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const wharf_field others[] = {USER_NAME, USER_EMAIL, USER_ROLE, USER_PHONE, USER_PROFILE_ID, USER_STATUS,
-        USER_ALLOW_ALL_LOCATIONS, USER_NOTIFICATION_EVENTS, USER_FCM_TOKENS, USER_DEVELOPER_MODE, USER_DARK_MODE,
-        USER_SHOW_DOCK, USER_ONBOARDED_APPS, USER_METADATA};
+    static const wharf_field others[] = {USER_NAME, USER_EMAIL, USER_ROLE, USER_PHONE,
+        USER_PROFILE_ID, USER_STATUS, USER_ALLOW_ALL_LOCATIONS, USER_NOTIFICATION_EVENTS,
+        USER_FCM_TOKENS, USER_DEVELOPER_MODE, USER_DARK_MODE, USER_SHOW_DOCK, USER_ONBOARDED_APPS,
+        USER_METADATA};
 
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (org_host->res->changed(old_rec, new_rec, others[i]))
@@ -99,7 +103,8 @@ wharf_status reach_user(wharf_req *req, const wharf_rec *old_rec, const wharf_re
 
 wharf_status reach_device(wharf_req *req, const wharf_rec *rec)
 {
-    return reach_allowed(req, get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true), field_json(rec, DEVICE_LOCATIONS));
+    return reach_allowed(
+        req, get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true), field_json(rec, DEVICE_LOCATIONS));
 }
 
 /* Judges what a key reaches: what the key itself says; of all locations, what its user or device

@@ -1,7 +1,9 @@
-/* scopes.c - scopes of keys, devices and roles: their forms of input, and what nobody can grant (spec 01 sections 5 and 6). */
+/* scopes.c - scopes of keys, devices and roles: their forms of input, and what nobody can grant
+ * (spec 01 sections 5 and 6). */
 #include "org.h"
 
-static const char star[] = "*"; /* every area, those of modules to come too; only keys made on the machine have it */
+/* every area, those of modules to come too; only keys made on the machine have it */
+static const char star[] = "*";
 
 struct scopes scopes_none(wharf_req *req)
 {
@@ -28,11 +30,14 @@ struct scopes scopes_of(wharf_req *req, const wharf_json *stored)
     struct scopes s = scopes_none(req);
     int64_t level;
 
-    for (const wharf_json *m = stored ? org_host->json->at(stored, 0) : NULL; m; m = org_host->json->next(m)) {
+    for (const wharf_json *m = stored ? org_host->json->at(stored, 0) : NULL; m;
+         m = org_host->json->next(m)) {
         uint8_t *at = level_of(&s, org_host->json->key(m));
 
         if (at && org_host->json->integer(m, &level))
-            *at = level >= WHARF_LEVEL_WRITE ? WHARF_LEVEL_WRITE : level == WHARF_LEVEL_READ ? WHARF_LEVEL_READ : 0;
+            *at = level >= WHARF_LEVEL_WRITE  ? WHARF_LEVEL_WRITE
+                  : level == WHARF_LEVEL_READ ? WHARF_LEVEL_READ
+                                              : 0;
     }
     return s;
 }
@@ -58,8 +63,8 @@ void scopes_meet(struct scopes *s, const struct scopes *with)
 
 static void tell_unknown(wharf_req *req, const char *path, wharf_str area)
 {
-    org_host->err->add(
-        req, "validation.failed", path, "There is no area %.*s; GET /v1/auth lists what there is", (int)area.n, area.p);
+    org_host->err->add(req, "validation.failed", path,
+        "There is no area %.*s; GET /v1/auth lists what there is", (int)area.n, area.p);
 }
 
 /* Reads 0, 1, 2, "read", "write" or null. Returns -1 for something else. */
@@ -70,7 +75,8 @@ static int level_sent(const wharf_json *v)
 
     if (org_host->json->type(v) == WHARF_J_NULL)
         return WHARF_LEVEL_NONE;
-    if (org_host->json->integer(v, &level) && level >= WHARF_LEVEL_NONE && level <= WHARF_LEVEL_WRITE)
+    if (org_host->json->integer(v, &level) && level >= WHARF_LEVEL_NONE &&
+        level <= WHARF_LEVEL_WRITE)
         return (int)level;
     if (org_host->json->text(v, &word) && same(word, WHARF_S("read")))
         return WHARF_LEVEL_READ;
@@ -90,10 +96,11 @@ static void merge(wharf_req *req, const wharf_json *object, const char *base, st
         if (!at && !same(area, WHARF_S("system")))
             tell_unknown(req, path, area);
         else if (level < 0)
-            org_host->err->add(
-                req, "validation.failed", path, "%s must be 1 or \"read\", 2 or \"write\", 0 or null", path);
+            org_host->err->add(req, "validation.failed", path,
+                "%s must be 1 or \"read\", 2 or \"write\", 0 or null", path);
         else if (!at && level)
-            org_host->err->add(req, "scope_access", level == WHARF_LEVEL_READ ? "system:read" : "system:write",
+            org_host->err->add(req, "scope_access",
+                level == WHARF_LEVEL_READ ? "system:read" : "system:write",
                 "Only keys made on the machine hold the scope system");
         else if (at)
             *at = (uint8_t)level;
@@ -119,8 +126,8 @@ static void replace(wharf_req *req, const wharf_json *array, const char *base, s
                                                : 0;
         at = level_of(s, area);
         if (!level)
-            org_host->err->add(
-                req, "validation.failed", path, "%s must be an area with :read or :write, as items:read", path);
+            org_host->err->add(req, "validation.failed", path,
+                "%s must be an area with :read or :write, as items:read", path);
         else if (same(area, WHARF_S("system")))
             org_host->err->add(req, "scope_access", org_host->mem->dup(req, scope.p, scope.n).p,
                 "Only keys made on the machine hold the scope system");
@@ -131,7 +138,8 @@ static void replace(wharf_req *req, const wharf_json *array, const char *base, s
     }
 }
 
-wharf_status scopes_read(wharf_req *req, const wharf_json *input, const char *path, struct scopes *s)
+wharf_status scopes_read(
+    wharf_req *req, const wharf_json *input, const char *path, struct scopes *s)
 {
     if (org_host->json->type(input) == WHARF_J_ARRAY)
         replace(req, input, path, s);
@@ -161,8 +169,8 @@ void scopes_list(wharf_out *out, const char *key, const struct scopes *s, wharf_
     for (size_t i = 0; i < s->n; i++) {
         if (s->levels[i])
             org_host->json->put(out, NULL,
-                val_text(org_host->mem->format(
-                    req, "%s:%s", s->areas[i].p, s->levels[i] == WHARF_LEVEL_WRITE ? "write" : "read")));
+                val_text(org_host->mem->format(req, "%s:%s", s->areas[i].p,
+                    s->levels[i] == WHARF_LEVEL_WRITE ? "write" : "read")));
     }
     org_host->json->close(out);
 }
@@ -184,7 +192,8 @@ wharf_status scopes_allowed(wharf_req *req, const struct scopes *s, const struct
                                         s->levels[i] == WHARF_LEVEL_WRITE ? "write" : "read")
                                     .p;
 
-            org_host->err->add(req, "scope_access", scope, "The API key can not grant %s: it does not have it", scope);
+            org_host->err->add(req, "scope_access", scope,
+                "The API key can not grant %s: it does not have it", scope);
         }
     }
     return org_host->err->current(req);
@@ -192,8 +201,9 @@ wharf_status scopes_allowed(wharf_req *req, const struct scopes *s, const struct
 
 wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, struct scopes *ret)
 {
-    static const char sql[] = "SELECT scopes FROM wharf.role WHERE organization_id = $1::text AND id = $2::text"
-                              " AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT scopes FROM wharf.role WHERE organization_id = $1::text AND id = $2::text"
+        " AND deleted_at IS NULL";
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(role)}, v;
     const wharf_rows *rows;
     uint32_t level;
@@ -215,9 +225,12 @@ wharf_status scopes_of_role(wharf_req *req, wharf_str role, bool *ret_found, str
     return s;
 }
 
-wharf_status scopes_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted)
+wharf_status scopes_settle(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, wharf_field f, bool trusted)
 {
-    const wharf_json *input = org_host->res->sent(new_rec, f) ? org_host->res->input(new_rec, f) : NULL, *whole;
+    const wharf_json *input = org_host->res->sent(new_rec, f) ? org_host->res->input(new_rec, f)
+                                                              : NULL,
+                     *whole;
     struct scopes before = scopes_of(req, old_rec ? field_json(old_rec, f) : NULL), after = before;
     wharf_status s;
 

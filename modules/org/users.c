@@ -1,4 +1,5 @@
-/* users.c - users: roles that may be given, the last owner, contact data (spec 01 section 6.1). Leaves keys to org_keys.c. */
+/* users.c - users: roles that may be given, the last owner, contact data (spec 01 section 6.1).
+ * Leaves keys to org_keys.c. */
 #include "org.gen.h"
 #include "org.h"
 
@@ -12,13 +13,15 @@ static bool everywhere(wharf_str role)
 /* Takes role_id, which is another name of role. */
 static wharf_status take_role(wharf_req *req, wharf_rec *rec)
 {
-    const wharf_json *id = org_host->res->member(rec, "role_id"), *role = org_host->res->member(rec, "role");
+    const wharf_json *id = org_host->res->member(rec, "role_id"),
+                     *role = org_host->res->member(rec, "role");
     wharf_str a, b;
 
     if (!id)
         return WHARF_OK;
     if (role && org_host->json->text(id, &a) && org_host->json->text(role, &b) && !same(a, b))
-        return org_host->err->fail(req, "validation.failed", "role_id", "role and role_id differ; send one of them");
+        return org_host->err->fail(
+            req, "validation.failed", "role_id", "role and role_id differ; send one of them");
     org_host->res->drop(rec, "role_id");
     if (!role)
         org_host->res->set(rec, USER_ROLE, val_json(id));
@@ -36,7 +39,8 @@ static wharf_status take_token(wharf_req *req, wharf_rec *rec)
     if (!token)
         return WHARF_OK;
     if (org_host->json->type(token) != WHARF_J_NULL && !org_host->json->text(token, &s))
-        return org_host->err->fail(req, "validation.failed", "fcm_token", "fcm_token must be a string or null");
+        return org_host->err->fail(
+            req, "validation.failed", "fcm_token", "fcm_token must be a string or null");
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
     if (s.n)
@@ -61,15 +65,17 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
 {
     wharf_str s;
 
-    if (org_host->res->sent(rec, USER_EMAIL) && field_get_text(rec, USER_EMAIL, &s) && !org_directory.email(s))
-        org_host->err->add(req, "validation.failed", "email", "email must be an address such as ann@example.com");
+    if (org_host->res->sent(rec, USER_EMAIL) && field_get_text(rec, USER_EMAIL, &s) &&
+        !org_directory.email(s))
+        org_host->err->add(
+            req, "validation.failed", "email", "email must be an address such as ann@example.com");
     if (!org_host->res->sent(rec, USER_PHONE) || !field_get_text(rec, USER_PHONE, &s))
         return org_host->err->current(req);
     if (org_directory.phone(req, s, &s))
         org_host->res->set(rec, USER_PHONE, val_text(s));
     else
-        org_host->err->add(
-            req, "validation.failed", "phone", "phone must have 7 to 15 digits, with + before a country code");
+        org_host->err->add(req, "validation.failed", "phone",
+            "phone must have 7 to 15 digits, with + before a country code");
     return org_host->err->current(req);
 }
 
@@ -77,8 +83,9 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
 
 static wharf_status default_role(wharf_req *req, wharf_str *ret)
 {
-    static const char sql[] = "SELECT COALESCE(settings #>> '{users,default_role}', 'user') FROM wharf.organization"
-                              " WHERE organization_id = $1::text AND id = $1::text";
+    static const char sql[] =
+        "SELECT COALESCE(settings #>> '{users,default_role}', 'user') FROM wharf.organization"
+        " WHERE organization_id = $1::text AND id = $1::text";
     wharf_val arg = val_text(keys->caller(req)->live_organization);
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, &arg, 1, &rows);
@@ -99,8 +106,8 @@ static wharf_status check_role(wharf_req *req, wharf_str role)
     if (s != WHARF_OK)
         return s;
     if (!found)
-        return org_host->err->fail(
-            req, "validation.failed", "role", "There is no role %.*s; GET /v1/roles lists them", (int)role.n, role.p);
+        return org_host->err->fail(req, "validation.failed", "role",
+            "There is no role %.*s; GET /v1/roles lists them", (int)role.n, role.p);
     if (same(role, WHARF_S("owner")) && !acts_as_owner(req))
         return org_host->err->fail(req, "role_access", NULL, "Only an owner makes owners");
     s = scopes_allowed(req, &scopes, NULL);
@@ -113,8 +120,9 @@ static wharf_status check_role(wharf_req *req, wharf_str role)
  * who try it at once wait for each other. */
 static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
 {
-    static const char sql[] = "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
-                              " AND status = 'active' AND deleted_at IS NULL AND id <> $2::text";
+    static const char sql[] =
+        "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text AND role = 'owner'"
+        " AND status = 'active' AND deleted_at IS NULL AND id <> $2::text";
     const wharf_caller *who = keys->caller(req);
     wharf_val args[2] = {val_text(who->live_organization), val_text(org_host->res->id(old_rec))};
     const wharf_rows *rows;
@@ -169,7 +177,8 @@ static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, w
         return before ? WHARF_OK : all_locations_allowed(req, false);
     }
     if (!old_rec && !org_host->res->sent(rec, USER_ALLOW_ALL_LOCATIONS))
-        org_host->res->set(rec, USER_ALLOW_ALL_LOCATIONS, val_bool(!ids || !org_host->json->count(ids)));
+        org_host->res->set(
+            rec, USER_ALLOW_ALL_LOCATIONS, val_bool(!ids || !org_host->json->count(ids)));
     if (get_truth(rec, USER_ALLOW_ALL_LOCATIONS, true) && !before)
         return all_locations_allowed(req, false);
     return WHARF_OK;
@@ -179,8 +188,9 @@ static wharf_status settle_locations(wharf_req *req, const wharf_rec *old_rec, w
 
 static wharf_status check_new(wharf_req *req, wharf_rec *rec)
 {
-    static const char count_sql[] = "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text"
-                                    " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
+    static const char count_sql[] =
+        "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text"
+        " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
 
     return limit_rows(req, "org.users", count_sql, USERS_MAX, "user.too_many");
 }
@@ -196,7 +206,8 @@ static wharf_status unverified(wharf_req *req, wharf_rec *rec)
     return s;
 }
 
-static wharf_status user_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status user_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_str role = {"", 0};
     wharf_status s;
@@ -220,7 +231,8 @@ static wharf_status user_check(wharf_req *req, uint32_t op, const wharf_rec *old
     return s;
 }
 
-static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status user_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     if (op == WHARF_CREATE)
         return WHARF_OK;

@@ -1,5 +1,6 @@
-/* contents.c - what is in a parcel (docs/spec/02-places-and-people.md section 7): lines are changed by their id, added without one, removed by
- * {id, _delete}. Items are rows of the module items; without it no line names a known one. */
+/* contents.c - what is in a parcel (docs/spec/02-places-and-people.md section 7): lines are
+ * changed by their id, added without one, removed by {id, _delete}. Items are rows of the module
+ * items; without it no line names a known one. */
 #include "parcels.h"
 
 enum { LINES_MAX = 500, QTY_SCALE = 4, COMMENT_MAX = 2000 };
@@ -7,8 +8,8 @@ enum { LINES_MAX = 500, QTY_SCALE = 4, COMMENT_MAX = 2000 };
 static const char *const texts[] = {"sku", "gtin", "name", "comment"};
 static const struct {
     const char *name, *legacy;
-} quantities[] = {
-    {"packed_qty", NULL}, {"requested_qty", NULL}, {"received_qty", "verified_qty"}, {"defective_qty", "damaged_qty"}};
+} quantities[] = {{"packed_qty", NULL}, {"requested_qty", NULL}, {"received_qty", "verified_qty"},
+    {"defective_qty", "damaged_qty"}};
 
 struct lines {
     wharf_req *req;
@@ -24,7 +25,8 @@ static wharf_status bad(wharf_req *req, size_t i, const char *member, const char
 }
 
 /* Returns what was sent, else what is stored. */
-static const wharf_json *either(const wharf_json *sent, const wharf_json *stored, const char *key, const char *legacy)
+static const wharf_json *either(
+    const wharf_json *sent, const wharf_json *stored, const char *key, const char *legacy)
 {
     const wharf_json *v = sent ? W->json->get(sent, key) : NULL;
 
@@ -104,7 +106,8 @@ static void put_members(struct lines *l, const wharf_json *sent, const wharf_jso
         const wharf_json *v = either(sent, stored, quantities[k].name, quantities[k].legacy);
 
         if (!json_is_null(v) && (!W->json->decimal(v, QTY_SCALE, &qty) || qty < 0))
-            bad(l->req, i, quantities[k].name, "must be a number from 0 with at most 4 digits after the point");
+            bad(l->req, i, quantities[k].name,
+                "must be a number from 0 with at most 4 digits after the point");
         W->json->put(l->out, quantities[k].name, json_is_null(v) ? val_int(0) : val_json(v));
     }
     if (!json_is_null(tags) && W->json->type(tags) != WHARF_J_ARRAY)
@@ -118,7 +121,8 @@ static void put_members(struct lines *l, const wharf_json *sent, const wharf_jso
     W->json->put(l->out, "is_asset", val_bool(json_truth(asset)));
 }
 
-static wharf_status put_line(struct lines *l, wharf_str id, const wharf_json *sent, const wharf_json *stored, size_t i)
+static wharf_status put_line(
+    struct lines *l, wharf_str id, const wharf_json *sent, const wharf_json *stored, size_t i)
 {
     wharf_str item;
     wharf_status s = find_item(l->req, sent, stored, i, &item);
@@ -141,7 +145,8 @@ static wharf_status put_line(struct lines *l, wharf_str id, const wharf_json *se
 static const wharf_json *by_id(const wharf_json *list, wharf_str id, size_t *ret_i)
 {
     *ret_i = 0;
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e), (*ret_i)++) {
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e;
+         e = W->json->next(e), (*ret_i)++) {
         if (W->json->type(e) == WHARF_J_OBJECT && same(json_text(e, "id"), id))
             return e;
     }
@@ -182,7 +187,8 @@ wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wh
     W->json->close(l.out);
     W->json->close(l.items);
     if (s == WHARF_OK && l.n > LINES_MAX)
-        return W->err->fail(req, "validation.failed", "contents", "contents must have at most 500 lines");
+        return W->err->fail(
+            req, "validation.failed", "contents", "contents must have at most 500 lines");
     if (s == WHARF_OK)
         s = W->json->result(req, l.out, ret_contents);
     return s == WHARF_OK ? W->json->result(req, l.items, ret_item_ids) : s;

@@ -1,4 +1,5 @@
-/* parcel_rules.c - the rules of parcels (docs/spec/02-places-and-people.md section 7): units, places, states; parcels that come with a shipment. */
+/* parcel_rules.c - the rules of parcels (docs/spec/02-places-and-people.md section 7): units,
+ * places, states; parcels that come with a shipment. */
 #include "parcels.h"
 #include "parcels.gen.h"
 
@@ -6,8 +7,8 @@ enum { SCALE = 4 };
 #define INCHES_PER_CM (1 / 2.54)
 #define POUNDS_PER_KG 2.2046226218
 
-static const char shipment_kind[] =
-    "parcels.shipment"; /* the context of creates: the id of the shipment that the parcel comes with */
+/* the context of creates: the id of the shipment that the parcel comes with */
+static const char shipment_kind[] = "parcels.shipment";
 
 /* ---- normalize: other units ---- */
 
@@ -20,7 +21,8 @@ static double factor_of(wharf_str unit)
                             : 1;
 }
 
-static void convert(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, double factor)
+static void convert(
+    wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, double factor)
 {
     const wharf_json *v = W->res->member(rec, name);
     wharf_val inches = {.type = WHARF_V_DEC, .scale = SCALE};
@@ -48,7 +50,8 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
     if (weight && W->json->text(weight, &unit) && !is(unit, "lb")) {
         convert(req, new_rec, "weight", PARCEL_WEIGHT, factor_of(unit));
         convert(req, new_rec, "max_weight_domestic", PARCEL_MAX_WEIGHT_DOMESTIC, factor_of(unit));
-        convert(req, new_rec, "max_weight_international", PARCEL_MAX_WEIGHT_INTERNATIONAL, factor_of(unit));
+        convert(req, new_rec, "max_weight_international", PARCEL_MAX_WEIGHT_INTERNATIONAL,
+            factor_of(unit));
     }
     return WHARF_OK;
 }
@@ -57,12 +60,14 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    if (field_int(rec, PARCEL_UNPACKED) && W->res->sent(rec, PARCEL_UNPACKED) && !W->res->input(rec, PARCEL_STATUS) &&
+    if (field_int(rec, PARCEL_UNPACKED) && W->res->sent(rec, PARCEL_UNPACKED) &&
+        !W->res->input(rec, PARCEL_STATUS) &&
         (!old_rec || !W->res->changed(old_rec, rec, PARCEL_STATUS)) &&
         (!old_rec || W->res->changed(old_rec, rec, PARCEL_UNPACKED)) &&
         (old_rec || is(field_text(rec, PARCEL_STATUS), "in_storage")))
         W->res->set(rec, PARCEL_STATUS, val_text(WHARF_S("unpacked")));
-    if (old_rec && is(field_text(old_rec, PARCEL_STATUS), "destroyed") && W->res->changed(old_rec, rec, PARCEL_STATUS))
+    if (old_rec && is(field_text(old_rec, PARCEL_STATUS), "destroyed") &&
+        W->res->changed(old_rec, rec, PARCEL_STATUS))
         return W->err->fail(req, "parcel.destroyed", "status", NULL);
     return WHARF_OK;
 }
@@ -74,7 +79,8 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
 
     if (!W->res->sent(rec, PARCEL_CONTENTS) || !sent)
         return WHARF_OK;
-    s = parcels_contents(req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
+    s = parcels_contents(
+        req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, PARCEL_CONTENTS, val_json(contents));
@@ -89,10 +95,12 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
-    s = parcels_layouts->settle(
-        req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID, WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
-    if (s == WHARF_OK && op == WHARF_CREATE && !shipment && !field_text(new_rec, PARCEL_LOCATION_ID).n)
-        s = W->err->fail(req, "validation.failed", "location_id", "location_id is required, or layout_id");
+    s = parcels_layouts->settle(req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID,
+        WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
+    if (s == WHARF_OK && op == WHARF_CREATE && !shipment &&
+        !field_text(new_rec, PARCEL_LOCATION_ID).n)
+        s = W->err->fail(
+            req, "validation.failed", "location_id", "location_id is required, or layout_id");
     if (s == WHARF_OK && op == WHARF_CREATE && shipment)
         W->res->set(new_rec, PARCEL_SHIPMENT_ID, val_text(*shipment));
     if (s == WHARF_OK)
@@ -117,16 +125,20 @@ const wharf_hooks parcels_hooks = {
 
 /* ---- locations and layouts ---- */
 
-static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status location_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] = "SELECT 1 FROM parcels.parcel WHERE organization_id = $2::text AND location_id = $1::text"
-                              " AND deleted_at IS NULL"
-                              " AND status NOT IN ('destroyed', 'unpacked') LIMIT 1";
+    static const char sql[] =
+        "SELECT 1 FROM parcels.parcel WHERE organization_id = $2::text AND location_id = $1::text"
+        " AND deleted_at IS NULL"
+        " AND status NOT IN ('destroyed', 'unpacked') LIMIT 1";
 
-    return op == WHARF_DELETE ? parcels_places->in_use(req, W->res->id(old_rec), "parcels", sql) : WHARF_OK;
+    return op == WHARF_DELETE ? parcels_places->in_use(req, W->res->id(old_rec), "parcels", sql)
+                              : WHARF_OK;
 }
 
-static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status layout_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
         "UPDATE parcels.parcel SET layout_id = $2::text, version = version + 1"
@@ -135,13 +147,15 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     return parcels_layouts->carry(req, op, old_rec, sql);
 }
 
-const wharf_hooks parcels_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};
-const wharf_hooks parcels_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+const wharf_hooks parcels_location_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+const wharf_hooks parcels_layout_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};
 
 /* ---- the parcels of a shipment ---- */
 
-static wharf_status make_one(
-    wharf_req *req, wharf_str shipment, const wharf_json *parcel, size_t i, wharf_str location, wharf_str layout)
+static wharf_status make_one(wharf_req *req, wharf_str shipment, const wharf_json *parcel, size_t i,
+    wharf_str location, wharf_str layout)
 {
     wharf_out *out = W->json->writer(req);
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
@@ -172,7 +186,8 @@ static wharf_status make_one(
     return s;
 }
 
-static wharf_status shipment_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status shipment_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] = "SELECT parcels, location_id, layout_id FROM shipments.shipment"
                               " WHERE organization_id = $2::text AND id = $1::text";
@@ -185,9 +200,11 @@ static wharf_status shipment_written(wharf_req *req, uint32_t op, const wharf_re
         return WHARF_OK;
     s = query_about(req, sql, W->res->id(new_rec), &rows);
     list = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e), i++)
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
+         e = W->json->next(e), i++)
         s = make_one(req, W->res->id(new_rec), e, i, row_text(rows, 0, 1), row_text(rows, 0, 2));
     return s;
 }
 
-const wharf_hooks parcels_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = shipment_written};
+const wharf_hooks parcels_shipment_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = shipment_written};

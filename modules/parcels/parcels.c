@@ -1,4 +1,5 @@
-/* parcels.c - the module parcels: what it declares (docs/spec/02-places-and-people.md section 7). */
+/* parcels.c - the module parcels: what it declares (docs/spec/02-places-and-people.md section
+ * 7). */
 #include "parcels.h"
 
 #include "parcels.gen.h"
@@ -34,8 +35,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     W = host;
     return &desc;

@@ -12,7 +12,8 @@ extern const wharf_locations_directory_api *parcels_places;
 extern const wharf_locations_layouts_api *parcels_layouts;
 extern bool parcels_items; /* the module items is there */
 
-extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks, parcels_shipment_hooks;
+extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks,
+    parcels_shipment_hooks;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
  * contents.2.item_id ... (contents.c). */

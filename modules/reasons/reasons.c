@@ -1,4 +1,5 @@
-/* reasons.c - the module reasons: a resource without rules, and the service by which others link to it. */
+/* reasons.c - the module reasons: a resource without rules, and the service by which others link
+ * to it. */
 #include "wharf/ext/reasons.h"
 
 #define W reasons_host
@@ -7,10 +8,12 @@ static const wharf_host *W; /* set once, before anything of this module runs */
 
 #include "reasons.gen.h"
 
-static wharf_status check(wharf_req *req, wharf_str id, const char *kind, const char *path, wharf_str *ret_code)
+static wharf_status check(
+    wharf_req *req, wharf_str id, const char *kind, const char *path, wharf_str *ret_code)
 {
-    static const char sql[] = "SELECT code, active, resources ? $3::text FROM reasons.reason_code"
-                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT code, active, resources ? $3::text FROM reasons.reason_code"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), val_text(z(kind))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
@@ -18,17 +21,20 @@ static wharf_status check(wharf_req *req, wharf_str id, const char *kind, const 
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
-        return W->err->fail(req, "validation.failed", path, "There is no reason code %.*s", (int)id.n, id.p);
+        return W->err->fail(
+            req, "validation.failed", path, "There is no reason code %.*s", (int)id.n, id.p);
     *ret_code = row_text(rows, 0, 0);
     if (!row_bool(rows, 0, 1))
         return W->err->fail(req, "reason_code.inactive", path, NULL);
-    return row_bool(rows, 0, 2) ? WHARF_OK : W->err->fail(req, "reason_code.resource_mismatch", path, NULL);
+    return row_bool(rows, 0, 2) ? WHARF_OK
+                                : W->err->fail(req, "reason_code.resource_mismatch", path, NULL);
 }
 
 static wharf_status linked(wharf_req *req, wharf_str id, const wharf_json **ret_code)
 {
     static const char sql[] =
-        "SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'description', description)"
+        "SELECT jsonb_build_object('id', id, 'code', code, 'name', name, 'description', "
+        "description)"
         " FROM reasons.reason_code WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
@@ -37,7 +43,8 @@ static wharf_status linked(wharf_req *req, wharf_str id, const wharf_json **ret_
     return s;
 }
 
-static const wharf_reasons_lookup_api lookup = {WHARF_HEAD(wharf_reasons_lookup_api), check, linked};
+static const wharf_reasons_lookup_api lookup = {
+    WHARF_HEAD(wharf_reasons_lookup_api), check, linked};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {

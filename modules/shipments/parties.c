@@ -1,5 +1,7 @@
-/* parties.c - sender and recipient: a contact's id, or who and where (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact
- * does not say itself is taken from the contact when it is written, and stays as it was when the contact changes. */
+/* parties.c - sender and recipient: a contact's id, or who and where
+ * (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does not say
+ * itself is taken from the contact when it is written, and stays as it was when the contact
+ * changes. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
@@ -10,8 +12,8 @@ static const char *at(wharf_req *req, const char *party, const char *member)
 
 /* Takes the address as the organization's others are kept; without the module locations as it was
  * sent. */
-static wharf_status take_address(
-    wharf_req *req, const wharf_json *input, wharf_str line2, const char *name, const wharf_json **ret)
+static wharf_status take_address(wharf_req *req, const wharf_json *input, wharf_str line2,
+    const char *name, const wharf_json **ret)
 {
     wharf_out *out;
     wharf_str s;
@@ -29,8 +31,8 @@ static wharf_status take_address(
         return WHARF_OK;
     }
     if (!W->json->text(input, &s) || !s.n)
-        return W->err->add(req, "validation.failed", at(req, name, "address"), "%s must be text or an object",
-            at(req, name, "address"));
+        return W->err->add(req, "validation.failed", at(req, name, "address"),
+            "%s must be text or an object", at(req, name, "address"));
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "formatted_address", val_text(s));
@@ -46,27 +48,31 @@ static const wharf_json *said(const wharf_json *party, const wharf_json *contact
     return v || !contact ? v : W->json->get(contact, key);
 }
 
-static void put_member(wharf_req *req, wharf_out *out, const wharf_json *v, const char *name, const char *key)
+static void put_member(
+    wharf_req *req, wharf_out *out, const wharf_json *v, const char *name, const char *key)
 {
     wharf_str s = WHARF_S("");
 
     if (!json_is_null(v) && !W->json->text(v, &s))
-        W->err->add(req, "validation.failed", at(req, name, key), "%s must be a string", at(req, name, key));
-    if (is(z(key), "email") && s.n && !shipments_org->email(s))
-        W->err->add(req, "validation.failed", at(req, name, key), "%s must be an address such as ann@example.com",
+        W->err->add(req, "validation.failed", at(req, name, key), "%s must be a string",
             at(req, name, key));
+    if (is(z(key), "email") && s.n && !shipments_org->email(s))
+        W->err->add(req, "validation.failed", at(req, name, key),
+            "%s must be an address such as ann@example.com", at(req, name, key));
     if (is(z(key), "phone") && s.n && !shipments_org->phone(req, s, &s))
-        W->err->add(req, "validation.failed", at(req, name, key), "%s must have 7 to 15 digits", at(req, name, key));
+        W->err->add(req, "validation.failed", at(req, name, key), "%s must have 7 to 15 digits",
+            at(req, name, key));
     W->json->put(out, key, val_text_or_null(s));
 }
 
-static void read_contact_id(wharf_req *req, const wharf_json *party, const char *name, wharf_str *ret)
+static void read_contact_id(
+    wharf_req *req, const wharf_json *party, const char *name, wharf_str *ret)
 {
     const wharf_json *v = W->json->get(party, "contact_id");
 
     if (!json_is_null(v) && !W->json->text(v, ret))
-        W->err->add(req, "validation.failed", at(req, name, "contact_id"), "%s must be a contact's id",
-            at(req, name, "contact_id"));
+        W->err->add(req, "validation.failed", at(req, name, "contact_id"),
+            "%s must be a contact's id", at(req, name, "contact_id"));
 }
 
 /* Makes a party. party: NULL when only the contact's id was sent. Who is unknown is refused as a
@@ -75,7 +81,8 @@ static wharf_status party_of(
     wharf_req *req, const char *name, wharf_str id, const wharf_json *party, const wharf_json **ret)
 {
     static const char *const keys[] = {"name", "email", "phone", "business"};
-    const wharf_json *contact = NULL, *address = NULL, *sent = party ? W->json->get(party, "address") : NULL;
+    const wharf_json *contact = NULL, *address = NULL,
+                     *sent = party ? W->json->get(party, "address") : NULL;
     wharf_out *out = W->json->writer(req);
     wharf_status s = WHARF_OK;
 
@@ -96,7 +103,8 @@ static wharf_status party_of(
     return s == WHARF_OK ? W->json->result(req, out, ret) : s;
 }
 
-static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
+static wharf_status take_party(
+    wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
 {
     const wharf_json *v = W->res->member(rec, name), *party = NULL, *whole;
     wharf_str id = WHARF_S("");
@@ -108,7 +116,8 @@ static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name,
         party = v;
         read_contact_id(req, v, name, &id);
     } else if (!W->json->text(v, &id)) {
-        return W->err->add(req, "validation.failed", name, "%s must be a contact's id or an object", name);
+        return W->err->add(
+            req, "validation.failed", name, "%s must be a contact's id or an object", name);
     }
     s = party_of(req, name, id, party, &whole);
     if (s != WHARF_OK)
@@ -143,9 +152,11 @@ static wharf_str add(wharf_req *req, wharf_str all, wharf_str more)
 
 void shipments_settle_parties(wharf_req *req, wharf_rec *rec)
 {
-    static const wharf_field numbers[] = {SHIPMENT_TRACKING_NUMBER, SHIPMENT_ORDER_NUMBER, SHIPMENT_REFERENCE_NUMBER,
-        SHIPMENT_RMA_NUMBER, SHIPMENT_INVOICE_NUMBER, SHIPMENT_PURCHASE_ORDER};
-    const wharf_json *parties[] = {field_json(rec, SHIPMENT_SENDER), field_json(rec, SHIPMENT_RECIPIENT)};
+    static const wharf_field numbers[] = {SHIPMENT_TRACKING_NUMBER, SHIPMENT_ORDER_NUMBER,
+        SHIPMENT_REFERENCE_NUMBER, SHIPMENT_RMA_NUMBER, SHIPMENT_INVOICE_NUMBER,
+        SHIPMENT_PURCHASE_ORDER};
+    const wharf_json *parties[] = {
+        field_json(rec, SHIPMENT_SENDER), field_json(rec, SHIPMENT_RECIPIENT)};
     const wharf_json *provider = field_json(rec, SHIPMENT_PROVIDER);
     wharf_str all = WHARF_S("");
 
@@ -165,7 +176,8 @@ void shipments_settle_parties(wharf_req *req, wharf_rec *rec)
 
 static void need(wharf_req *req, const char *party, const char *member)
 {
-    W->err->add(req, "validation.failed", at(req, party, member), "%s is required for a quote", at(req, party, member));
+    W->err->add(req, "validation.failed", at(req, party, member), "%s is required for a quote",
+        at(req, party, member));
 }
 
 static void check_party(wharf_req *req, const wharf_json *party, const char *name)
@@ -185,7 +197,8 @@ static void check_parcels(wharf_req *req, const wharf_json *parcels)
     static const char *const sides[] = {"length", "width", "height", "weight"};
     size_t i = 0;
 
-    for (const wharf_json *e = parcels ? W->json->at(parcels, 0) : NULL; e; e = W->json->next(e), i++) {
+    for (const wharf_json *e = parcels ? W->json->at(parcels, 0) : NULL; e;
+         e = W->json->next(e), i++) {
         for (size_t k = 0; k < 4; k++) {
             const wharf_json *v = W->json->get(e, sides[k]);
             int64_t n = 0;
@@ -203,10 +216,12 @@ void shipments_check_parties(wharf_req *req, const wharf_rec *rec)
     check_parcels(req, field_json(rec, SHIPMENT_PARCELS));
 }
 
-wharf_status shipments_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)
+wharf_status shipments_contacts_merged(
+    wharf_req *req, const wharf_str *from, size_t n, wharf_str to)
 {
     static const char sql[] = WHARF_PARTIES_MERGED("shipments.shipment");
-    wharf_val args[3] = {val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
+    wharf_val args[3] = {
+        val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
 
     return W->db->exec(req, sql, args, 3, NULL);
 }

@@ -1,5 +1,5 @@
-/* rates.c - quotes, buying them, refunds (docs/spec/03-shipments-and-trackers.md sections 3.1 and 3.2). Built in is the provider "private":
- * flat rates of the organization's settings. */
+/* rates.c - quotes, buying them, refunds (docs/spec/03-shipments-and-trackers.md sections 3.1
+ * and 3.2). Built in is the provider "private": flat rates of the organization's settings. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
@@ -32,8 +32,8 @@ static wharf_status put_rate(wharf_req *req, wharf_out *out, const wharf_json *p
     if (json_is_null(days))
         W->json->put(out, "estimated_delivery_at", val_null());
     else
-        W->json->put(
-            out, "estimated_delivery_at", val_time(W->req->now_us(req) + whole(private_rate, "transit_days") * DAY_US));
+        W->json->put(out, "estimated_delivery_at",
+            val_time(W->req->now_us(req) + whole(private_rate, "transit_days") * DAY_US));
     W->json->put(out, "transit_days", val_json(days));
     W->json->put(out, "rate_type", val_text(WHARF_S("flat")));
     W->json->close(out);
@@ -60,7 +60,8 @@ wharf_status shipments_quote(wharf_req *req, wharf_rec *rec)
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '[');
-    for (const wharf_json *e = private_rates ? W->json->at(private_rates, 0) : NULL; e; e = W->json->next(e))
+    for (const wharf_json *e = private_rates ? W->json->at(private_rates, 0) : NULL; e;
+         e = W->json->next(e))
         put_rate(req, out, e);
     W->json->close(out);
     s = W->json->result(req, out, &rates);
@@ -74,19 +75,21 @@ wharf_status shipments_quote(wharf_req *req, wharf_rec *rec)
 
 wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_str *ret)
 {
-    const wharf_json *options = field_json(rec, SHIPMENT_OPTIONS), *rates = field_json(rec, SHIPMENT_RATES);
+    const wharf_json *options = field_json(rec, SHIPMENT_OPTIONS),
+                     *rates = field_json(rec, SHIPMENT_RATES);
     wharf_str word = json_text(options, "purchase"), level = json_text(options, "service_level_id");
 
     *ret = WHARF_S("");
     if (is(word, "recommended") && cheapest(rates))
         *ret = json_text(cheapest(rates), "id");
-    for (const wharf_json *e = level.n && rates ? W->json->at(rates, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = level.n && rates ? W->json->at(rates, 0) : NULL; e;
+         e = W->json->next(e)) {
         if (same(json_text(e, "service_level_id"), level))
             *ret = json_text(e, "id");
     }
     if (!ret->n && (word.n || level.n) && rates && W->json->count(rates))
-        return W->err->fail(
-            req, "shipment.rate_invalid", word.n ? "options.purchase" : "options.service_level_id", NULL);
+        return W->err->fail(req, "shipment.rate_invalid",
+            word.n ? "options.purchase" : "options.service_level_id", NULL);
     return WHARF_OK;
 }
 
@@ -94,7 +97,8 @@ wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_s
 
 static wharf_status new_number(wharf_req *req, wharf_str *ret)
 {
-    static const char sql[] = "SELECT 1 FROM shipments.of_number($1::text) WHERE organization_id = $2::text";
+    static const char sql[] =
+        "SELECT 1 FROM shipments.of_number($1::text) WHERE organization_id = $2::text";
     const wharf_rows *rows;
 
     for (int i = 0; i < NUMBER_TRIES; i++) {
@@ -110,7 +114,8 @@ static wharf_status new_number(wharf_req *req, wharf_str *ret)
 
 static wharf_status take_rate(struct history *h, const wharf_json *rate)
 {
-    wharf_str number = field_text(h->rec, SHIPMENT_TRACKING_NUMBER), provider = json_text(rate, "provider_id");
+    wharf_str number = field_text(h->rec, SHIPMENT_TRACKING_NUMBER),
+              provider = json_text(rate, "provider_id");
     wharf_status s = number.n ? WHARF_OK : new_number(h->req, &number);
 
     if (s != WHARF_OK)
@@ -160,7 +165,8 @@ static wharf_status request_refund(struct history *h, const wharf_rec *old_rec)
 
 wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec)
 {
-    wharf_str from = field_text(old_rec, SHIPMENT_REFUND_STATUS), to = field_text(h->rec, SHIPMENT_REFUND_STATUS);
+    wharf_str from = field_text(old_rec, SHIPMENT_REFUND_STATUS),
+              to = field_text(h->rec, SHIPMENT_REFUND_STATUS);
     const char *source = h->source;
     wharf_status s;
 

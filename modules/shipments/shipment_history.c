@@ -1,13 +1,15 @@
-/* shipment_history.c - tracking updates applied: lines of the history, and what they do to the shipment (docs/spec/03-shipments-and-trackers.md
- * section 4). The shipment's row is locked; so are, by it, its lines. */
+/* shipment_history.c - tracking updates applied: lines of the history, and what they do to the
+ * shipment (docs/spec/03-shipments-and-trackers.md section 4). The shipment's row is locked; so
+ * are, by it, its lines. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
 wharf_status shipments_history_open(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, struct history *h)
 {
-    static const char sql[] = "SELECT occurred_at FROM shipments.tracking_update WHERE organization_id = $2::text"
-                              " AND shipment_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
+    static const char sql[] =
+        "SELECT occurred_at FROM shipments.tracking_update WHERE organization_id = $2::text"
+        " AND shipment_id = $1::text ORDER BY occurred_at DESC, position DESC LIMIT 1";
     const wharf_shipment_write *w;
     const wharf_rows *rows;
     wharf_val v;
@@ -66,7 +68,8 @@ static wharf_status allowed(struct history *h, wharf_str to, const char *path)
 
 static wharf_status set_status(struct history *h, wharf_str status, int64_t occurred_us)
 {
-    bool good = shipments_group(status) == WHARF_GROUP_GOOD, was = shipments_group(h->status) == WHARF_GROUP_GOOD;
+    bool good = shipments_group(status) == WHARF_GROUP_GOOD,
+         was = shipments_group(h->status) == WHARF_GROUP_GOOD;
     const wharf_json *filters;
     wharf_status s = shipments_filters(h->req, status, &filters);
 
@@ -105,30 +108,33 @@ static wharf_str event_of(const struct history *h, wharf_str status, bool late)
 static wharf_str hash_of(const struct history *h, const wharf_tracking_update *u)
 {
     return W->mem->format(h->req, "%s\x1f%s\x1f%lld\x1f%s\x1f%s\x1f%s\x1f%s", h->id.p, u->status.p,
-        (long long)(u->occurred_us / 1000), u->comment.p, u->location_id.p, u->layout_id.p, u->container_id.p);
+        (long long)(u->occurred_us / 1000), u->comment.p, u->location_id.p, u->layout_id.p,
+        u->container_id.p);
 }
 
 static wharf_status insert_line(
     struct history *h, const wharf_tracking_update *u, wharf_str status, bool late, bool *ret_new)
 {
     static const char sql[] =
-        "INSERT INTO shipments.tracking_update (organization_id, id, shipment_id, status, comment, occurred_at, "
-        "location_id,"
-        " layout_id, container_id, contact_id, user_id, vehicle_id, address, coordinates, images, provider_status, "
-        "comment_only,"
-        " source, event, hash, position, created_at, created_by) VALUES ($1::text, $2::text, $3::text, $4::text, "
-        "$5::text,"
-        " $6::timestamptz, $7::text, $8::text, $9::text, $10::text, $11::text, $12::text, $13::jsonb, $14::jsonb,"
-        " coalesce($15::jsonb, '[]'), $16::jsonb, $17::boolean, $18::text, $19::text,"
-        " encode(sha256(convert_to($20::text, 'UTF8')), 'hex'), $21::bigint, $22::timestamptz, $23::text)"
+        "INSERT INTO shipments.tracking_update (organization_id, id, shipment_id, status, comment, "
+        "occurred_at, location_id, layout_id, container_id, contact_id, user_id, vehicle_id, "
+        "address, coordinates, images, provider_status, comment_only,"
+        " source, event, hash, position, created_at, created_by) VALUES ($1::text, $2::text, "
+        "$3::text, $4::text, $5::text, $6::timestamptz, $7::text, $8::text, $9::text, $10::text, "
+        "$11::text, $12::text, $13::jsonb, $14::jsonb, coalesce($15::jsonb, '[]'), $16::jsonb, "
+        "$17::boolean, $18::text, $19::text, encode(sha256(convert_to($20::text, 'UTF8')), 'hex'), "
+        "$21::bigint, $22::timestamptz, $23::text)"
         " ON CONFLICT (organization_id, shipment_id, hash) DO NOTHING";
-    const wharf_val args[] = {val_text(W->req->organization(h->req)), val_text(W->req->new_id(h->req, "tup")),
-        val_text(h->id), val_text_or_null(status), val_text_or_null(u->comment), val_time(u->occurred_us),
-        val_text_or_null(u->location_id), val_text_or_null(u->layout_id), val_text_or_null(u->container_id),
-        val_text_or_null(u->contact_id), val_text_or_null(u->user_id), val_text_or_null(u->vehicle_id),
-        val_json(u->address), val_json(u->coordinates), val_json(u->images), val_json(u->provider_status),
-        val_bool(!u->status.n), val_text(z(h->source)), val_text(event_of(h, status, late)), val_text(hash_of(h, u)),
-        val_int(h->count + 1), val_time(W->req->now_us(h->req)), val_text_or_null(W->req->actor(h->req))};
+    const wharf_val args[] = {val_text(W->req->organization(h->req)),
+        val_text(W->req->new_id(h->req, "tup")), val_text(h->id), val_text_or_null(status),
+        val_text_or_null(u->comment), val_time(u->occurred_us), val_text_or_null(u->location_id),
+        val_text_or_null(u->layout_id), val_text_or_null(u->container_id),
+        val_text_or_null(u->contact_id), val_text_or_null(u->user_id),
+        val_text_or_null(u->vehicle_id), val_json(u->address), val_json(u->coordinates),
+        val_json(u->images), val_json(u->provider_status), val_bool(!u->status.n),
+        val_text(z(h->source)), val_text(event_of(h, status, late)), val_text(hash_of(h, u)),
+        val_int(h->count + 1), val_time(W->req->now_us(h->req)),
+        val_text_or_null(W->req->actor(h->req))};
     uint64_t n = 0;
     wharf_status s = W->db->exec(h->req, sql, args, sizeof(args) / sizeof(args[0]), &n);
 
@@ -136,7 +142,8 @@ static wharf_status insert_line(
     return s;
 }
 
-wharf_status shipments_apply(struct history *h, const wharf_tracking_update *update, const char *path)
+wharf_status shipments_apply(
+    struct history *h, const wharf_tracking_update *update, const char *path)
 {
     wharf_tracking_update u = *update;
     wharf_str status = u.status.n ? u.status : h->status;
@@ -144,7 +151,8 @@ wharf_status shipments_apply(struct history *h, const wharf_tracking_update *upd
     wharf_status s = WHARF_OK;
 
     if (!u.status.n && !h->newest_us)
-        return W->err->fail(h->req, "invalid:comment", W->mem->format(h->req, "%scomment", path).p, NULL);
+        return W->err->fail(
+            h->req, "invalid:comment", W->mem->format(h->req, "%scomment", path).p, NULL);
     s = check_place(h, &u, path);
     if (s == WHARF_OK)
         s = too_many(h, path);
@@ -187,24 +195,32 @@ wharf_status shipments_enter(struct history *h, const char *status, const char *
 
 /* ---- shown ---- */
 
-#define LINE                                                                                                           \
-    "jsonb_build_object('object', 'tracking_update', 'id', u.id, 'shipment_id', u.shipment_id, 'status', u.status, "   \
-    "'comment', u.comment, 'occurred_at', to_char(u.occurred_at AT TIME ZONE 'UTC', "                                  \
-    "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "                                                                           \
-    "'location_id', u.location_id, 'layout_id', u.layout_id, 'container_id', u.container_id, 'contact_id', "           \
-    "u.contact_id, 'user_id', u.user_id, 'vehicle_id', u.vehicle_id, 'address', u.address, 'coordinates', "            \
-    "u.coordinates, 'images', u.images, 'provider_status', u.provider_status, 'comment_only', u.comment_only, "        \
-    "'source', u.source, 'event', u.event, 'hash', u.hash, 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', "    \
+#define LINE                                                                                       \
+    "jsonb_build_object('object', 'tracking_update', 'id', u.id, 'shipment_id', u.shipment_id, "   \
+    "'status', u.status, "                                                                         \
+    "'comment', u.comment, 'occurred_at', to_char(u.occurred_at AT TIME ZONE 'UTC', "              \
+    "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "                                                       \
+    "'location_id', u.location_id, 'layout_id', u.layout_id, 'container_id', u.container_id, "     \
+    "'contact_id', "                                                                               \
+    "u.contact_id, 'user_id', u.user_id, 'vehicle_id', u.vehicle_id, 'address', u.address, "       \
+    "'coordinates', "                                                                              \
+    "u.coordinates, 'images', u.images, 'provider_status', u.provider_status, 'comment_only', "    \
+    "u.comment_only, "                                                                             \
+    "'source', u.source, 'event', u.event, 'hash', u.hash, 'created_at', to_char(u.created_at AT " \
+    "TIME ZONE 'UTC', "                                                                            \
     "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', u.created_by)"
 
-wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret)
+wharf_status shipments_history(
+    wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret)
 {
-    static const char sql[] =
-        "SELECT coalesce(jsonb_agg(x.line ORDER BY x.occurred_at, x.position), '[]') FROM (SELECT " LINE
-        " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
-        " WHERE u.organization_id = $3::text AND u.shipment_id IN (SELECT jsonb_array_elements_text($1::jsonb))"
-        " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x";
-    wharf_val args[3] = {val_ids(req, ids, n), val_int((int64_t)limit), val_text(W->req->organization(req))};
+    static const char sql[] = "SELECT coalesce(jsonb_agg(x.line ORDER BY x.occurred_at, "
+                              "x.position), '[]') FROM (SELECT " LINE
+                              " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
+                              " WHERE u.organization_id = $3::text AND u.shipment_id IN (SELECT "
+                              "jsonb_array_elements_text($1::jsonb))"
+                              " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x";
+    wharf_val args[3] = {
+        val_ids(req, ids, n), val_int((int64_t)limit), val_text(W->req->organization(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
@@ -216,26 +232,32 @@ wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, s
 wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
 {
-    static const char forward[] = "SELECT " LINE " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
-                                  " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
-                                  " OFFSET $3::bigint LIMIT $4::bigint",
-                      backward[] = "SELECT " LINE " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
-                                   " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
-                                   " OFFSET $3::bigint LIMIT $4::bigint";
-    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), val_int(skip), val_int(limit)};
+    static const char
+        forward[] = "SELECT " LINE
+                    " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
+                    " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
+                    " OFFSET $3::bigint LIMIT $4::bigint",
+        backward[] = "SELECT " LINE
+                     " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
+                     " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
+                     " OFFSET $3::bigint LIMIT $4::bigint";
+    wharf_val args[4] = {
+        val_text(id), val_text(W->req->organization(req)), val_int(skip), val_int(limit)};
 
     return W->db->query(req, newest ? backward : forward, args, 4, ret);
 }
 
 /* Shows the history by one query for a page: the newest lines of each, oldest first. */
-wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+wharf_status shipments_show_history(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
-        "SELECT i.id, coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM (SELECT " LINE
-        " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
+        "SELECT i.id, coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM "
+        "(SELECT " LINE " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
         " WHERE u.organization_id = $3::text AND u.shipment_id = i.id"
         " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
-        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
+        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY "
+        "i.place";
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     const wharf_rows *rows;
     wharf_val args[3];

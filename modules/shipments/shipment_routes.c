@@ -1,11 +1,13 @@
-/* shipment_routes.c - what is not a plain write of shipments: creation that may find the row there, buying, refunds, histories. */
+/* shipment_routes.c - what is not a plain write of shipments: creation that may find the row
+ * there, buying, refunds, histories. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
 /* ---- POST /v1/shipments ---- */
 
 /* Finds an uncompleted shipment of the number and its provider. */
-static wharf_status known_number(wharf_req *req, wharf_str number, wharf_str provider, wharf_str *ret_id)
+static wharf_status known_number(
+    wharf_req *req, wharf_str number, wharf_str provider, wharf_str *ret_id)
 {
     static const char sql[] =
         "SELECT id FROM shipments.of_number($1::text) WHERE organization_id = $3::text"
@@ -20,7 +22,8 @@ static wharf_status known_number(wharf_req *req, wharf_str number, wharf_str pro
 
 static wharf_status find_known(wharf_req *req, const wharf_json *body, wharf_str *ret_id)
 {
-    wharf_str number = json_text(body, "tracking_number"), provider = json_text(body, "provider_id");
+    wharf_str number = json_text(body, "tracking_number"),
+              provider = json_text(body, "provider_id");
     wharf_detection found = {.head = WHARF_HEAD(wharf_detection)};
     wharf_status s;
 
@@ -36,7 +39,8 @@ static wharf_status find_known(wharf_req *req, const wharf_json *body, wharf_str
     return s == WHARF_OK ? known_number(req, number, provider, ret_id) : s;
 }
 
-wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
+wharf_status shipments_make(
+    wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
 {
     wharf_str id;
     wharf_status s;
@@ -75,7 +79,8 @@ wharf_status shipments_post(wharf_req *req, void *arg)
     rates = field_json(rec, SHIPMENT_RATES);
     if (known)
         answer(req, 200, "Existing shipment returned", rec);
-    else if (is(field_text(rec, SHIPMENT_STATUS), "rates_generated") && (!rates || !W->json->count(rates)))
+    else if (is(field_text(rec, SHIPMENT_STATUS), "rates_generated") &&
+             (!rates || !W->json->count(rates)))
         answer(req, 201, "Shipment created; no provider offered a rate", rec);
     else
         answer(req, 201, "Shipment created", rec);
@@ -99,9 +104,11 @@ wharf_status shipments_batch_item(wharf_req *req, const char *action, const whar
 
     if (json_text(item, "id").n || strcmp(action, "merge") != 0)
         return WHARF_OK;
-    if (!has(item, "tracking_number") && !(has(item, "sender") && has(item, "recipient") && has(item, "parcels")))
+    if (!has(item, "tracking_number") &&
+        !(has(item, "sender") && has(item, "recipient") && has(item, "parcels")))
         return W->err->fail(req, "batch.shape", NULL,
-            "A shipment needs a tracking_number, or sender, recipient and parcels, or the id of one that is there");
+            "A shipment needs a tracking_number, or sender, recipient and parcels, or the id of "
+            "one that is there");
     s = shipments_make(req, item, &rec, &known);
     if (s == WHARF_OK)
         shipments_batch->done(req, W->res->id(rec), known ? "unchanged" : "created");
@@ -110,7 +117,8 @@ wharf_status shipments_batch_item(wharf_req *req, const char *action, const whar
 
 /* ---- members ---- */
 
-static wharf_status update_with(wharf_req *req, const char *key, wharf_val value, const wharf_rec **ret_rec)
+static wharf_status update_with(
+    wharf_req *req, const char *key, wharf_val value, const wharf_rec **ret_rec)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *body;
@@ -181,13 +189,14 @@ wharf_status shipments_updates_get(wharf_req *req, void *arg)
     wharf_status s = W->req->page(req, HISTORY_SHOWN, HISTORY_MOST, &page, &limit);
 
     W->req->param(req, "id", &id);
-    if ((W->req->param(req, "order", &order) || W->req->param(req, "direction", &order)) && !is(order, "asc") &&
-        !is(order, "desc"))
+    if ((W->req->param(req, "order", &order) || W->req->param(req, "direction", &order)) &&
+        !is(order, "asc") && !is(order, "desc"))
         s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
     if (s == WHARF_OK)
         s = W->res->fetch(req, "shipment", id, 0, &rec);
     if (s == WHARF_OK)
-        s = shipments_history_page(req, id, is(order, "desc"), (page - 1) * limit, limit + 1, &rows);
+        s = shipments_history_page(
+            req, id, is(order, "desc"), (page - 1) * limit, limit + 1, &rows);
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 200, "Tracking updates retrieved");

@@ -1,5 +1,5 @@
-/* shipment_rules.c - the rules of shipments (docs/spec/03-shipments-and-trackers.md sections 3 and 4): modes of creation, providers, parents, what may
- * be deleted, which events follow. */
+/* shipment_rules.c - the rules of shipments (docs/spec/03-shipments-and-trackers.md sections 3
+ * and 4): modes of creation, providers, parents, what may be deleted, which events follow. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
@@ -32,9 +32,11 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 /* ---- check: values that follow from others ---- */
 
-static wharf_status settle_provider(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status settle_provider(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    wharf_str id = field_text(rec, SHIPMENT_PROVIDER_ID), number = field_text(rec, SHIPMENT_TRACKING_NUMBER), url;
+    wharf_str id = field_text(rec, SHIPMENT_PROVIDER_ID),
+              number = field_text(rec, SHIPMENT_TRACKING_NUMBER), url;
     const wharf_json *provider;
     wharf_status s;
 
@@ -81,18 +83,22 @@ enum { CUSTOMS_BYTES = 64 * 1024, TIMEOUT_LEAST = 500, TIMEOUT_MOST = 20000 };
 /* Checks that what is kept as it was sent has a size, and what is read of options has a form. */
 static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
 {
-    const wharf_json *customs = field_json(rec, SHIPMENT_CUSTOMS), *options = field_json(rec, SHIPMENT_OPTIONS),
-                     *timeout;
+    const wharf_json *customs = field_json(rec, SHIPMENT_CUSTOMS),
+                     *options = field_json(rec, SHIPMENT_OPTIONS), *timeout;
     wharf_out *out = W->json->writer(req);
     int64_t ms = TIMEOUT_LEAST;
 
     if (customs && W->res->sent(rec, SHIPMENT_CUSTOMS)) {
         W->json->put(out, NULL, val_json(customs));
         if (W->json->result_text(out).n > CUSTOMS_BYTES)
-            W->err->add(req, "validation.failed", "customs", "customs must have at most 64 KiB as JSON");
+            W->err->add(
+                req, "validation.failed", "customs", "customs must have at most 64 KiB as JSON");
     }
-    timeout = options && W->res->sent(rec, SHIPMENT_OPTIONS) ? W->json->get(options, "provider_timeout") : NULL;
-    if (!json_is_null(timeout) && (!W->json->integer(timeout, &ms) || ms < TIMEOUT_LEAST || ms > TIMEOUT_MOST))
+    timeout = options && W->res->sent(rec, SHIPMENT_OPTIONS)
+                  ? W->json->get(options, "provider_timeout")
+                  : NULL;
+    if (!json_is_null(timeout) &&
+        (!W->json->integer(timeout, &ms) || ms < TIMEOUT_LEAST || ms > TIMEOUT_MOST))
         W->err->add(req, "validation.failed", "options.provider_timeout",
             "options.provider_timeout must be 500 to 20000 milliseconds");
     return W->err->current(req);
@@ -100,8 +106,9 @@ static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
 
 static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    static const char sql[] = "SELECT parent_id IS NOT NULL FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT parent_id IS NOT NULL FROM shipments.shipment"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
     wharf_str parent = field_text(rec, SHIPMENT_PARENT_ID);
     const wharf_rows *rows;
     wharf_status s;
@@ -118,8 +125,9 @@ static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf
 
 static wharf_status settle_children(wharf_req *req, wharf_rec *rec)
 {
-    static const char sql[] = "SELECT count(*) FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND parent_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] =
+        "SELECT count(*) FROM shipments.shipment"
+        " WHERE organization_id = $2::text AND parent_id = $1::text AND deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_status s;
 
@@ -139,13 +147,17 @@ static wharf_status missing(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *parcels = field_json(rec, SHIPMENT_PARCELS);
 
-    W->err->add(req, "validation.failed", "tracking_number", "Send tracking_number, or sender, recipient and parcels");
+    W->err->add(req, "validation.failed", "tracking_number",
+        "Send tracking_number, or sender, recipient and parcels");
     if (!field_json(rec, SHIPMENT_SENDER))
-        W->err->add(req, "validation.failed", "sender", "sender is required without a tracking number");
+        W->err->add(
+            req, "validation.failed", "sender", "sender is required without a tracking number");
     if (!field_json(rec, SHIPMENT_RECIPIENT))
-        W->err->add(req, "validation.failed", "recipient", "recipient is required without a tracking number");
+        W->err->add(req, "validation.failed", "recipient",
+            "recipient is required without a tracking number");
     if (!parcels || !W->json->count(parcels))
-        W->err->add(req, "validation.failed", "parcels", "parcels are required without a tracking number");
+        W->err->add(
+            req, "validation.failed", "parcels", "parcels are required without a tracking number");
     return W->err->current(req);
 }
 
@@ -155,8 +167,8 @@ static wharf_status begin_quote(struct history *h)
     wharf_str rate;
     wharf_status s;
 
-    if (!field_json(h->rec, SHIPMENT_SENDER) || !field_json(h->rec, SHIPMENT_RECIPIENT) || !parcels ||
-        !W->json->count(parcels))
+    if (!field_json(h->rec, SHIPMENT_SENDER) || !field_json(h->rec, SHIPMENT_RECIPIENT) ||
+        !parcels || !W->json->count(parcels))
         return missing(h->req, h->rec);
     shipments_check_parties(h->req, h->rec);
     s = W->err->current(h->req);
@@ -179,7 +191,8 @@ static wharf_status begin(struct history *h)
     bool parties = field_json(h->rec, SHIPMENT_SENDER) || field_json(h->rec, SHIPMENT_RECIPIENT);
 
     if (!W->res->sent(h->rec, SHIPMENT_TYPE))
-        W->res->set(h->rec, SHIPMENT_TYPE, val_text(number && !parties ? WHARF_S("inbound") : WHARF_S("outbound")));
+        W->res->set(h->rec, SHIPMENT_TYPE,
+            val_text(number && !parties ? WHARF_S("inbound") : WHARF_S("outbound")));
     W->res->set(h->rec, SHIPMENT_CURRENCY, val_text(WHARF_S("usd")));
     W->res->set(h->rec, SHIPMENT_PAID, val_bool(false));
     W->res->set(h->rec, SHIPMENT_IS_PARENT, val_bool(false));
@@ -203,7 +216,9 @@ static wharf_status check_number(wharf_req *req, const struct history *h, const 
     if (!changed || h->force || shipments_group(h->status) == WHARF_GROUP_BEFORE)
         return WHARF_OK;
     return W->err->fail(req, "shipment.in_transit",
-        W->res->changed(old_rec, h->rec, SHIPMENT_TRACKING_NUMBER) ? "tracking_number" : "provider_id", NULL);
+        W->res->changed(old_rec, h->rec, SHIPMENT_TRACKING_NUMBER) ? "tracking_number"
+                                                                   : "provider_id",
+        NULL);
 }
 
 /* Ends a quote that is given a number: it is one no longer. */
@@ -228,7 +243,8 @@ static wharf_status apply_sent(struct history *h)
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         const char *path = many ? W->mem->format(h->req, "%zu.", i).p : "tracking_update.";
 
-        if (!shipments_write_of(h->rec)) /* else another module wrote it, and looked at what its client said */
+        if (!shipments_write_of(
+                h->rec)) /* else another module wrote it, and looked at what its client said */
             s = shipments_check_update(h->req, &list[i], path);
         /* What was just created is later than the update only by the clock. */
         if (h->creating && !list[i].dated && list[i].occurred_us <= h->newest_us)
@@ -255,7 +271,8 @@ static wharf_status apply_beside(struct history *h, const wharf_shipment_write *
 static wharf_status write_log(struct history *h)
 {
     const wharf_json *log = W->res->input(h->rec, SHIPMENT_LOG);
-    wharf_log_line line = {.head = WHARF_HEAD(wharf_log_line), .resource = "shipment", .action = "comment"};
+    wharf_log_line line = {
+        .head = WHARF_HEAD(wharf_log_line), .resource = "shipment", .action = "comment"};
 
     if (!log)
         return WHARF_OK;
@@ -273,7 +290,8 @@ static wharf_status write_log(struct history *h)
 static wharf_status log_status(struct history *h, const wharf_rec *old_rec)
 {
     wharf_str from = field_text(old_rec, SHIPMENT_STATUS);
-    wharf_log_line line = {.head = WHARF_HEAD(wharf_log_line), .resource = "shipment", .action = "status_changed"};
+    wharf_log_line line = {
+        .head = WHARF_HEAD(wharf_log_line), .resource = "shipment", .action = "status_changed"};
     wharf_out *out;
     wharf_status s;
 
@@ -307,7 +325,8 @@ static wharf_status take_orders(struct history *h, const wharf_rec *old_rec)
     return s == WHARF_OK ? number_of_quote(h) : s;
 }
 
-static wharf_status apply_all(struct history *h, uint32_t op, const wharf_rec *old_rec, const wharf_shipment_write *w)
+static wharf_status apply_all(
+    struct history *h, uint32_t op, const wharf_rec *old_rec, const wharf_shipment_write *w)
 {
     wharf_status s = op == WHARF_CREATE ? begin(h) : take_orders(h, old_rec);
 
@@ -333,15 +352,16 @@ static wharf_status finish(struct history *h, uint32_t op, const wharf_rec *old_
     return s;
 }
 
-static wharf_status check_write(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status check_write(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_shipment_write *w = shipments_write_of(new_rec);
     struct history h;
     wharf_status s = shipments_history_open(req, op, old_rec, new_rec, &h);
 
     if (s == WHARF_OK && w && w->skip_completed && shipments_completed(h.status))
-        return apply_beside(
-            &h, &(wharf_shipment_write){.set_container = w->set_container, .container_id = w->container_id});
+        return apply_beside(&h, &(wharf_shipment_write){.set_container = w->set_container,
+                                    .container_id = w->container_id});
     if (s == WHARF_OK)
         s = check_kept(req, new_rec);
     if (s == WHARF_OK)
@@ -363,8 +383,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (!is(status, "rates_generated") && !is(status, "created") && !is(status, "canceled"))
         return W->err->fail(req, "shipment.in_transit", NULL, NULL);
     if (is(status, "created") && field_json(old_rec, SHIPMENT_PURCHASED_RATE))
-        return W->err->fail(
-            req, "shipment.purchased", NULL, "The shipment is purchased; cancel it or have it refunded first");
+        return W->err->fail(req, "shipment.purchased", NULL,
+            "The shipment is purchased; cancel it or have it refunded first");
     return WHARF_OK;
 }
 
@@ -372,9 +392,9 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 static wharf_status orphan(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT id FROM shipments.shipment"
-        " WHERE organization_id = $2::text AND parent_id = $1::text AND deleted_at IS NULL ORDER BY id";
+    static const char sql[] = "SELECT id FROM shipments.shipment"
+                              " WHERE organization_id = $2::text AND parent_id = $1::text AND "
+                              "deleted_at IS NULL ORDER BY id";
     const wharf_json *body;
     const wharf_rows *rows;
     wharf_status s = W->json->parse(req, WHARF_S("{\"parent_id\": null}"), &body);
@@ -386,9 +406,11 @@ static wharf_status orphan(wharf_req *req, wharf_str id)
     return s;
 }
 
-static wharf_status count_parents(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status count_parents(
+    wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    wharf_str before = field_text(old_rec, SHIPMENT_PARENT_ID), after = field_text(new_rec, SHIPMENT_PARENT_ID);
+    wharf_str before = field_text(old_rec, SHIPMENT_PARENT_ID),
+              after = field_text(new_rec, SHIPMENT_PARENT_ID);
     const wharf_rec *there;
     wharf_status s = WHARF_OK;
 
@@ -408,15 +430,18 @@ static wharf_status emit_status(wharf_req *req, const wharf_rec *old_rec, const 
 
     if (!same(status, field_text(old_rec, SHIPMENT_STATUS)) && is(status, "canceled"))
         s = W->event->emit(req, "shipment.canceled", "shipment", W->res->id(new_rec), NULL);
-    else if (!same(status, field_text(old_rec, SHIPMENT_STATUS)) && shipments_group(status) == WHARF_GROUP_GOOD)
+    else if (!same(status, field_text(old_rec, SHIPMENT_STATUS)) &&
+             shipments_group(status) == WHARF_GROUP_GOOD)
         s = W->event->emit(req, "shipment.delivered", "shipment", W->res->id(new_rec), NULL);
     if (s == WHARF_OK && old_rec &&
-        !same(field_text(old_rec, SHIPMENT_REFUND_STATUS), field_text(new_rec, SHIPMENT_REFUND_STATUS)))
+        !same(field_text(old_rec, SHIPMENT_REFUND_STATUS),
+            field_text(new_rec, SHIPMENT_REFUND_STATUS)))
         s = W->event->emit(req, "shipment.refund_updated", "shipment", W->res->id(new_rec), NULL);
     return s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s;
 
@@ -448,18 +473,21 @@ const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- locations and layouts ---- */
 
-static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status location_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] =
-        "SELECT 1 FROM shipments.shipment WHERE organization_id = $2::text AND location_id = $1::text"
-        " AND deleted_at IS NULL"
-        " AND NOT filters ? 'completed' LIMIT 1";
+    static const char sql[] = "SELECT 1 FROM shipments.shipment WHERE organization_id = $2::text "
+                              "AND location_id = $1::text"
+                              " AND deleted_at IS NULL"
+                              " AND NOT filters ? 'completed' LIMIT 1";
 
-    return op == WHARF_DELETE && shipments_places ? shipments_places->in_use(req, W->res->id(old_rec), "shipments", sql)
-                                                  : WHARF_OK;
+    return op == WHARF_DELETE && shipments_places
+               ? shipments_places->in_use(req, W->res->id(old_rec), "shipments", sql)
+               : WHARF_OK;
 }
 
-static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status layout_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
         "UPDATE shipments.shipment SET layout_id = $2::text, version = version + 1"
@@ -468,5 +496,7 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     return shipments_layouts ? shipments_layouts->carry(req, op, old_rec, sql) : WHARF_OK;
 }
 
-const wharf_hooks shipments_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};
-const wharf_hooks shipments_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+const wharf_hooks shipments_location_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+const wharf_hooks shipments_layout_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};

@@ -1,4 +1,5 @@
-/* shipment_service.c - the service shipments.ops: writes of other modules go through the same pipeline, with what they say beside the body. */
+/* shipment_service.c - the service shipments.ops: writes of other modules go through the same
+ * pipeline, with what they say beside the body. */
 #include "shipments.h"
 #include "shipments.gen.h"
 
@@ -62,16 +63,18 @@ wharf_status shipments_recount(wharf_req *req, wharf_str parent_id)
     return s == WHARF_OK ? update_beside(req, body, &with) : s;
 }
 
-static wharf_status set_tracker(wharf_req *req, wharf_str shipment_id, wharf_str tracker_id, int64_t leg)
+static wharf_status set_tracker(
+    wharf_req *req, wharf_str shipment_id, wharf_str tracker_id, int64_t leg)
 {
-    static const char sql[] =
-        "UPDATE shipments.shipment SET tracker_id = $2::text, leg = $3::bigint, version = version + 1"
-        " WHERE organization_id = $4::text AND id = $1::text";
-    wharf_val args[4] = {
-        val_text(shipment_id), val_text_or_null(tracker_id), val_int(leg), val_text(W->req->organization(req))};
+    static const char sql[] = "UPDATE shipments.shipment SET tracker_id = $2::text, leg = "
+                              "$3::bigint, version = version + 1"
+                              " WHERE organization_id = $4::text AND id = $1::text";
+    wharf_val args[4] = {val_text(shipment_id), val_text_or_null(tracker_id), val_int(leg),
+        val_text(W->req->organization(req))};
 
     return W->db->exec(req, sql, args, 4, NULL);
 }
 
-const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api), shipments_canonical,
-    shipments_group, shipments_filters, shipments_take_update, update, set_tracker, shipments_history, shipments_make};
+const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api),
+    shipments_canonical, shipments_group, shipments_filters, shipments_take_update, update,
+    set_tracker, shipments_history, shipments_make};

@@ -1,10 +1,16 @@
-/* shipment_updates.c - tracking updates as they are sent: every member checked, times read (docs/spec/03-shipments-and-trackers.md section 4). Leaves
- * what they do to shipment_history.c. */
+/* shipment_updates.c - tracking updates as they are sent: every member checked, times read
+ * (docs/spec/03-shipments-and-trackers.md section 4). Leaves what they do to shipment_history.c. */
 #include <stdlib.h>
 
 #include "shipments.h"
 
-enum { COMMENT_MAX = 2000, IMAGES_MAX = 10, ID_LENGTH = 191, SECONDS_DIGITS = 11, MILLIS_DIGITS = 14 };
+enum {
+    COMMENT_MAX = 2000,
+    IMAGES_MAX = 10,
+    ID_LENGTH = 191,
+    SECONDS_DIGITS = 11,
+    MILLIS_DIGITS = 14
+};
 
 static wharf_status bad(wharf_req *req, const char *path, const char *member, const char *message)
 {
@@ -22,8 +28,8 @@ static size_t characters(wharf_str s)
     return n;
 }
 
-static void read_text(
-    wharf_req *req, const wharf_json *input, const char *path, const char *key, size_t most, wharf_str *ret)
+static void read_text(wharf_req *req, const wharf_json *input, const char *path, const char *key,
+    size_t most, wharf_str *ret)
 {
     const wharf_json *v = W->json->get(input, key);
 
@@ -79,7 +85,8 @@ static bool read_zone(const char *p, int64_t *ret_seconds)
         return !*p;
     if (sign != '+' && sign != '-')
         return false;
-    if (!digits(&p, 2, &hours) || *p++ != ':' || !digits(&p, 2, &minutes) || *p || hours > 23 || minutes > 59)
+    if (!digits(&p, 2, &hours) || *p++ != ':' || !digits(&p, 2, &minutes) || *p || hours > 23 ||
+        minutes > 59)
         return false;
     *ret_seconds = (hours * 60 + minutes) * (sign == '-' ? -60 : 60);
     return true;
@@ -89,8 +96,8 @@ static bool read_day(const char **p, int64_t *ret_day)
 {
     int64_t y, m, d;
 
-    return digits(p, 4, &y) && *(*p)++ == '-' && digits(p, 2, &m) && *(*p)++ == '-' && digits(p, 2, &d) &&
-           day_number(y, m, d, ret_day);
+    return digits(p, 4, &y) && *(*p)++ == '-' && digits(p, 2, &m) && *(*p)++ == '-' &&
+           digits(p, 2, &d) && day_number(y, m, d, ret_day);
 }
 
 /* Reads a time as milliseconds of the day. */
@@ -98,7 +105,8 @@ static bool read_time(const char **p, int64_t *ret_ms)
 {
     int64_t h, m, s, ms = 0;
 
-    if (!digits(p, 2, &h) || *(*p)++ != ':' || !digits(p, 2, &m) || *(*p)++ != ':' || !digits(p, 2, &s))
+    if (!digits(p, 2, &h) || *(*p)++ != ':' || !digits(p, 2, &m) || *(*p)++ != ':' ||
+        !digits(p, 2, &s))
         return false;
     if (**p == '.') {
         (*p)++;
@@ -116,7 +124,8 @@ static bool read_moment(wharf_str s, int64_t *ret_us)
     int64_t day, ms, zone;
     const char *p = s.p;
 
-    if (s.n && strspn(s.p, "0123456789") == s.n && s.n <= MILLIS_DIGITS && (s.n == 1 || s.p[0] != '0')) {
+    if (s.n && strspn(s.p, "0123456789") == s.n && s.n <= MILLIS_DIGITS &&
+        (s.n == 1 || s.p[0] != '0')) {
         *ret_us = strtoll(s.p, NULL, 10) * (s.n <= SECONDS_DIGITS ? 1000000 : 1000);
         return true;
     }
@@ -129,7 +138,8 @@ static bool read_moment(wharf_str s, int64_t *ret_us)
     return true;
 }
 
-static void read_when(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+static void read_when(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *v = W->json->get(input, "occurred_at");
     int64_t now = W->req->now_us(req) / 1000 * 1000, whole;
@@ -154,10 +164,12 @@ static void read_when(wharf_req *req, const wharf_json *input, const char *path,
 
 static bool is_image(wharf_str s)
 {
-    return strncmp(s.p, "https://", 8) == 0 || strncmp(s.p, "http://", 7) == 0 || strncmp(s.p, "data:image/", 11) == 0;
+    return strncmp(s.p, "https://", 8) == 0 || strncmp(s.p, "http://", 7) == 0 ||
+           strncmp(s.p, "data:image/", 11) == 0;
 }
 
-static void read_images(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+static void read_images(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *many = W->json->get(input, "images"), *one = W->json->get(input, "image");
     wharf_out *out;
@@ -185,7 +197,8 @@ static void read_images(wharf_req *req, const wharf_json *input, const char *pat
     W->json->result(req, out, &u->images);
 }
 
-static void read_coordinates(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+static void read_coordinates(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *v = W->json->get(input, "coordinates");
     int64_t degrees[2];
@@ -194,8 +207,9 @@ static void read_coordinates(wharf_req *req, const wharf_json *input, const char
     if (json_is_null(v))
         return;
     if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) != 2 ||
-        !W->json->decimal(W->json->at(v, 0), 9, &degrees[0]) || !W->json->decimal(W->json->at(v, 1), 9, &degrees[1]) ||
-        llabs(degrees[0]) > 90000000000LL || llabs(degrees[1]) > 180000000000LL)
+        !W->json->decimal(W->json->at(v, 0), 9, &degrees[0]) ||
+        !W->json->decimal(W->json->at(v, 1), 9, &degrees[1]) || llabs(degrees[0]) > 90000000000LL ||
+        llabs(degrees[1]) > 180000000000LL)
         bad(req, path, "coordinates", "must be [latitude, longitude]");
     else
         u->coordinates = v;
@@ -203,7 +217,8 @@ static void read_coordinates(wharf_req *req, const wharf_json *input, const char
 
 /* Reads the address of an update: often only a city and a state, so no rule of addresses is
  * asked. */
-static void read_address(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+static void read_address(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *v = W->json->get(input, "address");
     wharf_out *out;
@@ -225,7 +240,8 @@ static void read_address(wharf_req *req, const wharf_json *input, const char *pa
     }
 }
 
-static void read_provider_status(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+static void read_provider_status(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     const wharf_json *v = W->json->get(input, "provider_status");
 
@@ -234,7 +250,8 @@ static void read_provider_status(wharf_req *req, const wharf_json *input, const 
         bad(req, path, "provider_status", "must be an object: code, description");
 }
 
-static void read_status(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+static void read_status(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     read_text(req, input, path, "status", ID_LENGTH, &u->status);
     if (u->status.n) {
@@ -246,7 +263,8 @@ static void read_status(wharf_req *req, const wharf_json *input, const char *pat
     }
 }
 
-wharf_status shipments_read_update(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+wharf_status shipments_read_update(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     if (W->json->type(input) != WHARF_J_OBJECT)
         return bad(req, path, "status", "must stand in an object");
@@ -268,7 +286,8 @@ wharf_status shipments_read_update(wharf_req *req, const wharf_json *input, cons
     return W->err->current(req);
 }
 
-/* Judges a row that the update names: one that is not there, or that the caller does not see, is told as those that fields refer to (spec 01 section 7). */
+/* Judges a row that the update names: one that is not there, or that the caller does not see, is
+ * told as those that fields refer to (spec 01 section 7). */
 static wharf_status check_named(
     wharf_req *req, const char *path, const char *member, const char *resource, wharf_str id)
 {
@@ -285,7 +304,8 @@ static wharf_status check_named(
     return W->err->add(req, "location_access", id.p, NULL);
 }
 
-wharf_status shipments_check_update(wharf_req *req, const wharf_tracking_update *u, const char *path)
+wharf_status shipments_check_update(
+    wharf_req *req, const wharf_tracking_update *u, const char *path)
 {
     wharf_status s = check_named(req, path, "contact_id", "contact", u->contact_id);
 
@@ -294,7 +314,8 @@ wharf_status shipments_check_update(wharf_req *req, const wharf_tracking_update 
     return s == WHARF_OK ? check_named(req, path, "container_id", "container", u->container_id) : s;
 }
 
-wharf_status shipments_take_update(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
+wharf_status shipments_take_update(
+    wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
     wharf_status s = shipments_read_update(req, input, path, u);
 
@@ -321,7 +342,8 @@ static void sort(wharf_tracking_update *list, size_t n)
     }
 }
 
-wharf_status shipments_read_updates(wharf_req *req, const wharf_json *input, wharf_tracking_update **ret, size_t *ret_n)
+wharf_status shipments_read_updates(
+    wharf_req *req, const wharf_json *input, wharf_tracking_update **ret, size_t *ret_n)
 {
     bool many = W->json->type(input) == WHARF_J_ARRAY;
     size_t n = many ? W->json->count(input) : 1, i = 0;
@@ -331,7 +353,8 @@ wharf_status shipments_read_updates(wharf_req *req, const wharf_json *input, wha
     if (!many)
         return shipments_read_update(req, input, "tracking_update.", *ret);
     if (!n || n > UPDATES_MOST)
-        return W->err->fail(req, "validation.failed", "tracking_update", "Send 1 to 100 tracking updates");
+        return W->err->fail(
+            req, "validation.failed", "tracking_update", "Send 1 to 100 tracking updates");
     for (const wharf_json *e = W->json->at(input, 0); e; e = W->json->next(e), i++)
         shipments_read_update(req, e, W->mem->format(req, "%zu.", i).p, &(*ret)[i]);
     sort(*ret, n);

@@ -1,4 +1,5 @@
-/* shipments.c - the module shipments: what it declares (docs/spec/03-shipments-and-trackers.md sections 2 to 4 and 12). */
+/* shipments.c - the module shipments: what it declares (docs/spec/03-shipments-and-trackers.md
+ * sections 2 to 4 and 12). */
 #include "shipments.h"
 
 #include "shipments.gen.h"
@@ -19,22 +20,25 @@ wharf_plugin *shipments_self;
 static const char create_doc[] =
     "{\"summary\": \"Create a shipment, or find the one of its number\", \"tag\": \"Shipments\", "
     "\"location\": \"body\", \"statuses\": [200, 201], \"response\": " SHIPMENT "}";
-static const char purchase_doc[] = "{\"summary\": \"Buy a rate\", \"tag\": \"Shipments\", \"location\": \"row\", "
-                                   "\"status\": 200, \"response\": " SHIPMENT "}";
-static const char refund_doc[] = "{\"summary\": \"Request a refund\", \"tag\": \"Shipments\", \"location\": \"row\", "
-                                 "\"status\": 200, \"response\": " SHIPMENT "}";
+static const char purchase_doc[] =
+    "{\"summary\": \"Buy a rate\", \"tag\": \"Shipments\", \"location\": \"row\", "
+    "\"status\": 200, \"response\": " SHIPMENT "}";
+static const char refund_doc[] =
+    "{\"summary\": \"Request a refund\", \"tag\": \"Shipments\", \"location\": \"row\", "
+    "\"status\": 200, \"response\": " SHIPMENT "}";
 static const char updates_doc[] =
     "{\"summary\": \"Write tracking updates\", \"tag\": \"Shipments\", \"location\": \"row\", "
     "\"array_body\": true, \"status\": 200, \"response\": " SHIPMENT "}";
-static const char history_doc[] = "{\"summary\": \"List tracking updates\", \"tag\": \"Shipments\", \"location\": "
-                                  "\"row\", \"query\": {\"page\": {\"type\": \"string\"},"
-                                  " \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": \"string\"}}, "
-                                  "\"response\": {\"type\": \"array\", \"items\": {\"type\": "
-                                  "\"object\"}}}";
+static const char history_doc[] =
+    "{\"summary\": \"List tracking updates\", \"tag\": \"Shipments\", \"location\": "
+    "\"row\", \"query\": {\"page\": {\"type\": \"string\"},"
+    " \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": \"string\"}}, "
+    "\"response\": {\"type\": \"array\", \"items\": {\"type\": "
+    "\"object\"}}}";
 
-#define DOC(text)                                                                                                      \
-    {                                                                                                                  \
-        text, sizeof(text) - 1                                                                                         \
+#define DOC(text)                                                                                  \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
     }
 
 static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
@@ -116,8 +120,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     W = host;
     return &desc;

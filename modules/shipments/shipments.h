@@ -46,8 +46,10 @@ static inline bool shipments_completed(wharf_str status)
 /* ---- shipment_updates.c: tracking updates as they are sent ---- */
 wharf_status shipments_read_update(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
-/* Judges the rows that it names: there is none of this id (400), or the caller does not see it (403). vehicle_id is the client's own text. */
-wharf_status shipments_check_update(wharf_req *req, const wharf_tracking_update *u, const char *path);
+/* Judges the rows that it names: there is none of this id (400), or the caller does not see it
+ * (403). vehicle_id is the client's own text. */
+wharf_status shipments_check_update(
+    wharf_req *req, const wharf_tracking_update *u, const char *path);
 /* Reads and judges an update. */
 wharf_status shipments_take_update(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
@@ -71,16 +73,19 @@ wharf_status shipments_history_open(
 wharf_status shipments_apply(struct history *h, const wharf_tracking_update *u, const char *path);
 /* Enters a status of our own making: no rule asks whether it is allowed. */
 wharf_status shipments_enter(struct history *h, const char *status, const char *comment);
-wharf_status shipments_history(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret);
+wharf_status shipments_history(
+    wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret);
 /* Reads lines skip to skip + limit, oldest or newest first; shipments_show_history() writes one
  * value per row. */
 wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret);
-wharf_status shipments_show_history(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+wharf_status shipments_show_history(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 
 /* ---- parties.c: sender and recipient ---- */
 /* Follows contacts that became one: a wharf_contacts_move_fn. */
-wharf_status shipments_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
+wharf_status shipments_contacts_merged(
+    wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
 /* Sets what follows from sender, recipient and numbers: ids of addresses, the text that is
  * searched. */
@@ -96,15 +101,17 @@ wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_s
 wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec);
 
 /* ---- shipment_service.c: what the module itself says beside a body ---- */
-const wharf_shipment_write *shipments_write_of(const wharf_rec *rec); /* what was said beside the body of its write, or NULL */
+/* Returns what was said beside the body of the record's write, or NULL. */
+const wharf_shipment_write *shipments_write_of(const wharf_rec *rec);
 bool shipments_recounted(const wharf_rec *rec); /* the parent's children are counted anew */
 wharf_status shipments_recount(wharf_req *req, wharf_str parent_id);
-wharf_status shipments_make(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
+wharf_status shipments_make(
+    wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
 wharf_status shipments_batch_item(wharf_req *req, const char *action, const wharf_json *item);
 
 /* ---- shipment_routes.c ---- */
-wharf_handler shipments_post, shipments_purchase_post, shipments_refund_post, shipments_updates_post,
-    shipments_updates_get;
+wharf_handler shipments_post, shipments_purchase_post, shipments_refund_post,
+    shipments_updates_post, shipments_updates_get;
 
 /* ---- simulator.c ---- */
 wharf_handler shipments_simulate; /* the job */

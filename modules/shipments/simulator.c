@@ -1,5 +1,6 @@
-/* simulator.c - shipments of test organizations that move by themselves (docs/spec/03-shipments-and-trackers.md section 12): numbers of the
- * internal form, whose first group says how the way ends. One job per step. */
+/* simulator.c - shipments of test organizations that move by themselves
+ * (docs/spec/03-shipments-and-trackers.md section 12): numbers of the internal form, whose first
+ * group says how the way ends. One job per step. */
 #include <stdlib.h>
 
 #include "shipments.h"
@@ -11,9 +12,10 @@ static const char *const way[] = {"package_accepted", "in_transit", "out_for_del
 static const struct {
     const char *code;
     const char *ends[2];
-} ends[] = {{"BBBBBBB", {"picked_up"}}, {"CCCCCCC", {"return_to_sender"}}, {"DDDDDDD", {"package_undeliverable"}},
-    {"EEEEEEE", {"package_lost"}}, {"FFFFFFF", {"package_damaged", "delivered"}},
-    {"GGGGGGG", {"attempted", "delivered"}}, {"HHHHHHH", {"delayed"}}, {"IIIIIII", {"canceled"}}};
+} ends[] = {{"BBBBBBB", {"picked_up"}}, {"CCCCCCC", {"return_to_sender"}},
+    {"DDDDDDD", {"package_undeliverable"}}, {"EEEEEEE", {"package_lost"}},
+    {"FFFFFFF", {"package_damaged", "delivered"}}, {"GGGGGGG", {"attempted", "delivered"}},
+    {"HHHHHHH", {"delayed"}}, {"IIIIIII", {"canceled"}}};
 
 /* Returns the status of a step; NULL: the way is over. */
 static const char *step_status(wharf_str code, size_t step)
@@ -34,7 +36,8 @@ static int64_t step_us(void)
     wharf_str text;
     int64_t seconds = STEP_SECONDS;
 
-    if (shipments_config->text(shipments_self, "simulator_step_seconds", &text) && strtoll(text.p, NULL, 10) > 0)
+    if (shipments_config->text(shipments_self, "simulator_step_seconds", &text) &&
+        strtoll(text.p, NULL, 10) > 0)
         seconds = strtoll(text.p, NULL, 10);
     return seconds * 1000000;
 }
@@ -50,14 +53,17 @@ static wharf_status enqueue(wharf_req *req, wharf_str id, int64_t step)
     W->json->put(out, "step", val_int(step));
     W->json->close(out);
     s = W->json->result(req, out, &args);
-    return s == WHARF_OK ? W->event->enqueue(req, "simulate", id, args, W->req->now_us(req) + step_us()) : s;
+    return s == WHARF_OK
+               ? W->event->enqueue(req, "simulate", id, args, W->req->now_us(req) + step_us())
+               : s;
 }
 
 wharf_status shipments_simulator_begin(wharf_req *req, const wharf_rec *rec)
 {
     wharf_str code;
 
-    if (!shipments_keys->caller(req)->test_mode || !is(field_text(rec, SHIPMENT_STATUS), "created") ||
+    if (!shipments_keys->caller(req)->test_mode ||
+        !is(field_text(rec, SHIPMENT_STATUS), "created") ||
         !shipments_carriers->is_internal(field_text(rec, SHIPMENT_TRACKING_NUMBER), &code))
         return WHARF_OK;
     return enqueue(req, W->res->id(rec), 0);

@@ -1,4 +1,5 @@
-/* status.c - the statuses, their groups and their old names (docs/spec/03-shipments-and-trackers.md section 2). */
+/* status.c - the statuses, their groups and their old names
+ * (docs/spec/03-shipments-and-trackers.md section 2). */
 #include "shipments.h"
 
 static const struct {

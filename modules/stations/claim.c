@@ -1,4 +1,5 @@
-/* claim.c - handing jobs to their station: claims that may wait, and giving back (spec 04 sections 8.4 and 9.3). */
+/* claim.c - handing jobs to their station: claims that may wait, and giving back (spec 04
+ * sections 8.4 and 9.3). */
 #include "printing.h"
 #include "stations.gen.h"
 
@@ -6,32 +7,34 @@ enum { CLAIM_MAX = 16, WAIT_MAX = 55, SPOOLED = 8, LINK_S = 3600 };
 
 /* ---- which ---- */
 
-/* The jobs that may begin now: of each printer that has room, in the order of its queue; of pools, for each printer that has none open.
- * $3: what the station may still take, $4: printers that are asked for, or empty. */
+/* The jobs that may begin now: of each printer that has room, in the order of its queue; of
+ * pools, for each printer that has none open. $3: what the station may still take, $4: printers
+ * that are asked for, or empty. */
 static const char candidates_sql[] =
-    "WITH free AS (SELECT p.id, p.name, p.model, p.position, p.status, CASE WHEN COALESCE((p.configuration ->> "
+    "WITH free AS (SELECT p.id, p.name, p.model, p.position, p.status, CASE WHEN "
+    "COALESCE((p.configuration ->> "
     "'spooling')::boolean, false) THEN 8"
-    " ELSE 1 END - (SELECT count(*) FROM stations.print_job o WHERE o.organization_id = $1::text AND o.printer_id = "
-    "p.id"
-    " AND o.status = 'processing') AS room FROM stations.printer p WHERE p.organization_id = $1::text AND p.station_id "
-    "= $2::text"
+    " ELSE 1 END - (SELECT count(*) FROM stations.print_job o WHERE o.organization_id = $1::text "
+    "AND o.printer_id = p.id"
+    " AND o.status = 'processing') AS room FROM stations.printer p WHERE p.organization_id = "
+    "$1::text AND p.station_id = $2::text"
     " AND p.deleted_at IS NULL AND ($4::text[] = '{}' OR p.id = ANY ($4::text[])))"
-    " SELECT j.id, f.id, f.name, f.model, j.priority FROM free f CROSS JOIN LATERAL (SELECT q.id, q.priority FROM "
-    "stations.print_job q"
-    " WHERE q.organization_id = $1::text AND q.print_station_id = $2::text AND q.status = 'queued' AND q.deleted_at IS "
-    "NULL"
-    " AND q.printer_id = f.id AND q.expires_at > $5::timestamptz ORDER BY q.priority DESC, q.id LIMIT GREATEST(f.room, "
-    "0)) j"
+    " SELECT j.id, f.id, f.name, f.model, j.priority FROM free f CROSS JOIN LATERAL (SELECT q.id, "
+    "q.priority FROM stations.print_job q"
+    " WHERE q.organization_id = $1::text AND q.print_station_id = $2::text AND q.status = 'queued' "
+    "AND q.deleted_at IS NULL"
+    " AND q.printer_id = f.id AND q.expires_at > $5::timestamptz ORDER BY q.priority DESC, q.id "
+    "LIMIT GREATEST(f.room, 0)) j"
     " UNION ALL"
-    " SELECT j.id, f.id, f.name, f.model, j.priority FROM (SELECT f.*, row_number() OVER (PARTITION BY f.model ORDER "
-    "BY f.position) AS turn"
-    " FROM free f WHERE f.room > 0 AND f.status NOT IN ('offline', 'error')) f JOIN LATERAL (SELECT q.id, q.priority, "
-    "row_number() OVER"
-    " (ORDER BY q.priority DESC, q.id) AS turn FROM stations.print_job q WHERE q.organization_id = $1::text AND "
-    "q.print_station_id = $2::text"
-    " AND q.status = 'queued' AND q.deleted_at IS NULL AND q.pool AND q.printer_id IS NULL AND q.printer_model = "
-    "f.model"
-    " AND q.expires_at > $5::timestamptz ORDER BY q.priority DESC, q.id LIMIT 100) j ON j.turn = f.turn"
+    " SELECT j.id, f.id, f.name, f.model, j.priority FROM (SELECT f.*, row_number() OVER "
+    "(PARTITION BY f.model ORDER BY f.position) AS turn"
+    " FROM free f WHERE f.room > 0 AND f.status NOT IN ('offline', 'error')) f JOIN LATERAL "
+    "(SELECT q.id, q.priority, row_number() OVER (ORDER BY q.priority DESC, q.id) AS turn FROM "
+    "stations.print_job q WHERE q.organization_id = $1::text AND q.print_station_id = $2::text"
+    " AND q.status = 'queued' AND q.deleted_at IS NULL AND q.pool AND q.printer_id IS NULL AND "
+    "q.printer_model = f.model"
+    " AND q.expires_at > $5::timestamptz ORDER BY q.priority DESC, q.id LIMIT 100) j ON j.turn = "
+    "f.turn"
     " ORDER BY 5 DESC, 1 LIMIT $3::bigint";
 
 struct claim {
@@ -64,10 +67,12 @@ static wharf_status read_claim(wharf_req *req, struct claim *c)
 static wharf_status room_of(wharf_req *req, const struct claim *c, int64_t *ret)
 {
     static const char sql[] =
-        "SELECT (SELECT count(*) FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = "
-        "$1::text AND status = 'processing' AND deleted_at IS NULL), EXISTS (SELECT 1 FROM stations.print_session "
-        "WHERE organization_id = $2::text AND id = $3::text AND ended_at IS NULL)";
-    wharf_val args[3] = {val_text(c->st.id), val_text(W->req->organization(req)), val_text(c->session)};
+        "SELECT (SELECT count(*) FROM stations.print_job WHERE organization_id = $2::text AND "
+        "print_station_id = $1::text AND status = 'processing' AND deleted_at IS NULL), EXISTS "
+        "(SELECT 1 FROM stations.print_session WHERE organization_id = $2::text AND id = $3::text "
+        "AND ended_at IS NULL)";
+    wharf_val args[3] = {
+        val_text(c->st.id), val_text(W->req->organization(req)), val_text(c->session)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
@@ -97,9 +102,9 @@ static wharf_val printer_array(wharf_req *req, const wharf_json *list)
  * decides. */
 static wharf_status lock_queued(wharf_req *req, wharf_str id, int64_t *ret_attempt, bool *ret_there)
 {
-    static const char sql[] = "SELECT attempt FROM stations.print_job WHERE organization_id = $2::text AND id = "
-                              "$1::text AND status = 'queued' AND deleted_at IS NULL"
-                              " FOR UPDATE SKIP LOCKED";
+    static const char sql[] =
+        "SELECT attempt FROM stations.print_job WHERE organization_id = $2::text AND id = "
+        "$1::text AND status = 'queued' AND deleted_at IS NULL FOR UPDATE SKIP LOCKED";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
 
@@ -109,14 +114,16 @@ static wharf_status lock_queued(wharf_req *req, wharf_str id, int64_t *ret_attem
     return s;
 }
 
-static wharf_status take(wharf_req *req, const struct claim *c, const wharf_rows *rows, size_t r, bool *ret_taken)
+static wharf_status take(
+    wharf_req *req, const struct claim *c, const wharf_rows *rows, size_t r, bool *ret_taken)
 {
     int64_t now = W->req->now_us(req), attempt = 0;
     wharf_status s = lock_queued(req, row_text(rows, r, 0), &attempt, ret_taken);
     const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("processing"))},
         {PRINT_JOB_STAGE, val_text(WHARF_S("claimed"))}, {PRINT_JOB_ATTEMPT, val_int(attempt + 1)},
         {PRINT_JOB_CLAIMED_AT, val_time(now)}, {PRINT_JOB_REPORTED_AT, val_time(now)},
-        {PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US)}, {PRINT_JOB_HELD_BY, val_text(c->session)},
+        {PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US)},
+        {PRINT_JOB_HELD_BY, val_text(c->session)},
         {PRINT_JOB_PRINTER_ID, val_text(row_text(rows, r, 1))},
         {PRINT_JOB_PRINTER_NAME, val_text(row_text(rows, r, 2))},
         {PRINT_JOB_PRINTER_MODEL, val_text(row_text(rows, r, 3))}};
@@ -169,7 +176,8 @@ static wharf_status put_job(wharf_req *req, wharf_out *out, wharf_str id)
     if (s != WHARF_OK)
         return s;
     file = field_text(rec, PRINT_JOB_PREPARED_FILE);
-    type = file.n ? WHARF_S("application/pdf") : json_text(field_json(rec, PRINT_JOB_DOCUMENT), "content_type");
+    type = file.n ? WHARF_S("application/pdf")
+                  : json_text(field_json(rec, PRINT_JOB_DOCUMENT), "content_type");
     hash = field_text(rec, PRINT_JOB_PREPARED_SHA256);
     if (!file.n)
         file = field_text(rec, PRINT_JOB_SOURCE_FILE);
@@ -193,7 +201,8 @@ static wharf_status put_job(wharf_req *req, wharf_out *out, wharf_str id)
 
 static wharf_status answer(wharf_req *req, const wharf_str *ids, size_t n)
 {
-    wharf_out *out = W->req->respond(req, 200, W->mem->format(req, "%zu print job%s claimed", n, n == 1 ? "" : "s").p);
+    wharf_out *out = W->req->respond(
+        req, 200, W->mem->format(req, "%zu print job%s claimed", n, n == 1 ? "" : "s").p);
     wharf_status s = WHARF_OK;
 
     W->json->open(out, NULL, '{');
@@ -208,10 +217,12 @@ static wharf_status answer(wharf_req *req, const wharf_str *ids, size_t n)
 /* Notes that the station is there, as a claim shows, at most every few seconds. */
 static wharf_status seen(wharf_req *req, const struct claim *c)
 {
-    static const char sql[] = "UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = true WHERE "
-                              "organization_id = $2::text AND id = $1::text"
-                              " AND (last_seen_at IS NULL OR last_seen_at < $3::timestamptz - interval '5 seconds')";
-    wharf_val args[3] = {val_text(c->st.id), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
+    static const char sql[] =
+        "UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = true WHERE "
+        "organization_id = $2::text AND id = $1::text"
+        " AND (last_seen_at IS NULL OR last_seen_at < $3::timestamptz - interval '5 seconds')";
+    wharf_val args[3] = {
+        val_text(c->st.id), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, sql, args, 3, NULL);
 
     if (s == WHARF_OK && !c->st.draining && !is(c->st.status, "online"))
@@ -257,26 +268,32 @@ wharf_status job_claim(wharf_req *req, void *arg)
 static wharf_status abort_homeless(wharf_req *req, wharf_str id, const char *code)
 {
     const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
-        {PRINT_JOB_REASON, val_text(*code == 's' ? WHARF_S("print station deleted") : WHARF_S("printer removed"))},
-        {PRINT_JOB_REASON_CODE, val_text(z(code))}, {PRINT_JOB_ENDED_AT, val_time(W->req->now_us(req))}};
+        {PRINT_JOB_REASON,
+            val_text(*code == 's' ? WHARF_S("print station deleted") : WHARF_S("printer removed"))},
+        {PRINT_JOB_REASON_CODE, val_text(z(code))},
+        {PRINT_JOB_ENDED_AT, val_time(W->req->now_us(req))}};
 
     return job_write(req, id, sets, sizeof(sets) / sizeof(sets[0]));
 }
 
 wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
 {
-    static const char sql[] = "SELECT attempt < max_attempts, pool, print_station_id, printer_id, printer_model FROM "
-                              "stations.print_job WHERE organization_id = "
-                              "$2::text AND id = $1::text AND status = 'processing'"
-                              " AND stage IN ('claimed', 'downloading', 'converting') FOR UPDATE";
+    static const char sql[] =
+        "SELECT attempt < max_attempts, pool, print_station_id, printer_id, printer_model FROM "
+        "stations.print_job WHERE organization_id = $2::text AND id = $1::text AND status = "
+        "'processing'"
+        " AND stage IN ('claimed', 'downloading', 'converting') FOR UPDATE";
     wharf_val now = val_time(W->req->now_us(req));
-    const struct job_set again[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("queued"))}, {PRINT_JOB_STAGE, val_null()},
-        {PRINT_JOB_HELD_BY, val_null()}, {PRINT_JOB_LEASE_EXPIRES_AT, val_null()}, {PRINT_JOB_PRINTER_ID, val_null()},
+    const struct job_set again[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("queued"))},
+        {PRINT_JOB_STAGE, val_null()}, {PRINT_JOB_HELD_BY, val_null()},
+        {PRINT_JOB_LEASE_EXPIRES_AT, val_null()}, {PRINT_JOB_PRINTER_ID, val_null()},
         {PRINT_JOB_PRINTER_NAME, val_null()}};
-    const struct job_set failed[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("failed"))}, {PRINT_JOB_STAGE, val_null()},
-        {PRINT_JOB_REASON, val_text(W->mem->format(req, "the print station did not print it (%s)", reason))},
-        {PRINT_JOB_REASON_CODE, val_text(WHARF_S("station_lost"))}, {PRINT_JOB_LEASE_EXPIRES_AT, val_null()},
-        {PRINT_JOB_ENDED_AT, now}};
+    const struct job_set failed[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("failed"))},
+        {PRINT_JOB_STAGE, val_null()},
+        {PRINT_JOB_REASON,
+            val_text(W->mem->format(req, "the print station did not print it (%s)", reason))},
+        {PRINT_JOB_REASON_CODE, val_text(WHARF_S("station_lost"))},
+        {PRINT_JOB_LEASE_EXPIRES_AT, val_null()}, {PRINT_JOB_ENDED_AT, now}};
     size_t n = sizeof(again) / sizeof(again[0]);
     const char *gone;
     const wharf_rows *rows;
@@ -290,7 +307,8 @@ wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
     if (!row_bool(rows, 0, 0))
         return job_write(req, id, failed, sizeof(failed) / sizeof(failed[0]));
     pool = row_bool(rows, 0, 1);
-    s = printer_hold(req, row_text(rows, 0, 2), pool ? WHARF_S("") : row_text(rows, 0, 3), row_text(rows, 0, 4), &gone);
+    s = printer_hold(req, row_text(rows, 0, 2), pool ? WHARF_S("") : row_text(rows, 0, 3),
+        row_text(rows, 0, 4), &gone);
     if (s == WHARF_OK) /* the printer of a pool is found anew */
         s = job_write(req, id, again, pool ? n : n - 2);
     return s == WHARF_OK && gone ? abort_homeless(req, id, gone) : s;
@@ -299,9 +317,10 @@ wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
 /* Tells whether the job is of this station and attempt, and not submitted. */
 static wharf_status is_held(wharf_req *req, const struct claim *c, const wharf_json *job, bool *ret)
 {
-    static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND "
-                              "held_by = $3::text AND attempt = $4::bigint"
-                              " AND status = 'processing'";
+    static const char sql[] =
+        "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND "
+        "held_by = $3::text AND attempt = $4::bigint"
+        " AND status = 'processing'";
     const wharf_json *n = W->json->get(job, "attempt");
     int64_t attempt = -1;
     wharf_val args[4];
@@ -332,7 +351,8 @@ wharf_status job_release(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = station_enter(req, c.session, &c.st);
     jobs = s == WHARF_OK ? W->json->get(body, "jobs") : NULL;
-    for (const wharf_json *e = jobs ? W->json->at(jobs, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e)) {
+    for (const wharf_json *e = jobs ? W->json->at(jobs, 0) : NULL; e && s == WHARF_OK;
+         e = W->json->next(e)) {
         bool held;
 
         s = is_held(req, &c, e, &held);

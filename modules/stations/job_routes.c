@@ -1,4 +1,5 @@
-/* job_routes.c - what is not a plain write of print jobs: reprint, the document, test pages (spec 04 sections 5 and 7). */
+/* job_routes.c - what is not a plain write of print jobs: reprint, the document, test pages
+ * (spec 04 sections 5 and 7). */
 #include "printing.h"
 #include "stations.gen.h"
 
@@ -31,7 +32,8 @@ static wharf_status answer_created(wharf_req *req, wharf_str id, const char *mes
 
 /* ---- reprint ---- */
 
-static void put_member(wharf_out *out, const char *key, const wharf_json *override, wharf_val otherwise)
+static void put_member(
+    wharf_out *out, const char *key, const wharf_json *override, wharf_val otherwise)
 {
     if (override || otherwise.type != WHARF_V_NULL)
         W->json->put(out, key, override ? val_json(override) : otherwise);
@@ -62,7 +64,8 @@ static wharf_status reprint_body(
     wharf_req *req, const wharf_rec *old_rec, const wharf_json *sent, const wharf_json **ret)
 {
     bool automatic = json_truth(W->json->get(field_json(old_rec, PRINT_JOB_ROUTING), "automatic"));
-    const wharf_json *station = W->json->get(sent, "print_station_id"), *printer = W->json->get(sent, "printer_name");
+    const wharf_json *station = W->json->get(sent, "print_station_id"),
+                     *printer = W->json->get(sent, "printer_name");
     bool named = !automatic && !station;
     wharf_out *out = W->json->writer(req);
 
@@ -70,15 +73,19 @@ static wharf_status reprint_body(
     put_member(out, "name", NULL, text_or_null(old_rec, PRINT_JOB_NAME));
     if (!station && automatic)
         put_member(out, "location_id", NULL, text_or_null(old_rec, PRINT_JOB_LOCATION_ID));
-    put_member(
-        out, "print_station_id", station, named ? text_or_null(old_rec, PRINT_JOB_PRINT_STATION_ID) : val_null());
-    put_member(out, "printer_name", printer, named ? text_or_null(old_rec, PRINT_JOB_PRINTER_NAME) : val_null());
-    put_member(out, "priority", W->json->get(sent, "priority"), val_int(field_int(old_rec, PRINT_JOB_PRIORITY)));
+    put_member(out, "print_station_id", station,
+        named ? text_or_null(old_rec, PRINT_JOB_PRINT_STATION_ID) : val_null());
+    put_member(out, "printer_name", printer,
+        named ? text_or_null(old_rec, PRINT_JOB_PRINTER_NAME) : val_null());
+    put_member(out, "priority", W->json->get(sent, "priority"),
+        val_int(field_int(old_rec, PRINT_JOB_PRIORITY)));
     put_member(out, "resource", NULL, val_json(field_json(old_rec, PRINT_JOB_RESOURCE)));
-    put_member(out, "custom_dimensions", NULL, val_json(field_json(old_rec, PRINT_JOB_CUSTOM_DIMENSIONS)));
+    put_member(
+        out, "custom_dimensions", NULL, val_json(field_json(old_rec, PRINT_JOB_CUSTOM_DIMENSIONS)));
     put_member(out, "metadata", NULL, val_json(field_json(old_rec, PRINT_JOB_METADATA)));
     W->json->put(out, "raw", val_bool(field_int(old_rec, PRINT_JOB_RAW) != 0));
-    put_configuration(out, field_json(old_rec, PRINT_JOB_CONFIGURATION), W->json->get(sent, "configuration"));
+    put_configuration(
+        out, field_json(old_rec, PRINT_JOB_CONFIGURATION), W->json->get(sent, "configuration"));
     W->json->close(out);
     return W->json->result(req, out, ret);
 }
@@ -132,8 +139,9 @@ wharf_status job_document_route(wharf_req *req, void *arg)
     prepared = W->req->param(req, "prepared", &wanted)
                    ? param_truth(req, "prepared")
                    : W->req->actor(req).n > 4 && !memcmp(W->req->actor(req).p, "dev_", 4);
-    file = field_text(
-        rec, prepared && field_text(rec, PRINT_JOB_PREPARED_FILE).n ? PRINT_JOB_PREPARED_FILE : PRINT_JOB_SOURCE_FILE);
+    file = field_text(rec, prepared && field_text(rec, PRINT_JOB_PREPARED_FILE).n
+                               ? PRINT_JOB_PREPARED_FILE
+                               : PRINT_JOB_SOURCE_FILE);
     if (!file.n)
         return W->err->fail(req, "print_job.document_expired", NULL, NULL);
     return print_blob->respond(req, file, WHARF_S(""), false);
@@ -143,7 +151,8 @@ wharf_status job_document_route(wharf_req *req, void *arg)
 
 static const wharf_json *find_printer(const wharf_json *printers, wharf_str id)
 {
-    for (const wharf_json *p = printers ? W->json->at(printers, 0) : NULL; p; p = W->json->next(p)) {
+    for (const wharf_json *p = printers ? W->json->at(printers, 0) : NULL; p;
+         p = W->json->next(p)) {
         if (same(json_text(p, "id"), id))
             return p;
     }
@@ -151,8 +160,8 @@ static const wharf_json *find_printer(const wharf_json *printers, wharf_str id)
 }
 
 /* Makes a text that fits on the smallest label. */
-static wharf_status test_body(
-    wharf_req *req, wharf_str station, const wharf_json *printer, wharf_str size, const wharf_json **ret)
+static wharf_status test_body(wharf_req *req, wharf_str station, const wharf_json *printer,
+    wharf_str size, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);
     wharf_str name = json_text(printer, "name");
@@ -161,7 +170,8 @@ static wharf_status test_body(
     W->json->put(out, "name", val_text(WHARF_S("Test page")));
     W->json->put(out, "print_station_id", val_text(station));
     W->json->put(out, "printer_name", val_text(name));
-    W->json->put(out, "data", val_text(W->mem->format(req, "data:text/plain,Wharf%%0A%s%%0Atest page", size.p)));
+    W->json->put(out, "data",
+        val_text(W->mem->format(req, "data:text/plain,Wharf%%0A%s%%0Atest page", size.p)));
     W->json->open(out, "configuration", '{');
     W->json->put(out, "paper_size", val_text(size));
     W->json->close(out);
@@ -189,7 +199,8 @@ wharf_status printer_test_page(wharf_req *req, void *arg)
     printer = find_printer(W->json->get(row, "printers"), path_id(req, "printer_id"));
     if (!printer)
         return W->err->fail(req, "not_found", NULL, NULL);
-    for (const wharf_json *m = W->json->at(W->json->get(printer, "page_size"), 0); m && !size.n; m = W->json->next(m))
+    for (const wharf_json *m = W->json->at(W->json->get(printer, "page_size"), 0); m && !size.n;
+         m = W->json->next(m))
         size = json_truth(m) ? W->json->key(m) : size;
     if (!size.n)
         return W->err->fail(req, "print_job.unsupported", "configuration.paper_size",

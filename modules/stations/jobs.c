@@ -1,4 +1,5 @@
-/* jobs.c - the resource print_job: its hooks, and writes by the server itself. The rules are in print_job_create.c and states.c. */
+/* jobs.c - the resource print_job: its hooks, and writes by the server itself. The rules are in
+ * print_job_create.c and states.c. */
 #include "printing.h"
 #include "stations.gen.h"
 
@@ -34,11 +35,13 @@ static wharf_status settle_document(wharf_req *req, const wharf_rec *old_rec, wh
     if (!ended || !W->res->changed(old_rec, new_rec, PRINT_JOB_ENDED_AT))
         return WHARF_OK;
     W->json->open(out, NULL, '{');
-    for (const wharf_json *m = document ? W->json->at(document, 0) : NULL; m; m = W->json->next(m)) {
+    for (const wharf_json *m = document ? W->json->at(document, 0) : NULL; m;
+         m = W->json->next(m)) {
         if (!is(W->json->key(m), "available_until"))
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
-    W->json->put(out, "available_until", val_time(ended + print_setting("retention_hours", 72) * 3600 * SECOND_US));
+    W->json->put(out, "available_until",
+        val_time(ended + print_setting("retention_hours", 72) * 3600 * SECOND_US));
     W->json->close(out);
     s = W->json->result(req, out, &v);
     if (s == WHARF_OK)
@@ -46,7 +49,8 @@ static wharf_status settle_document(wharf_req *req, const wharf_rec *old_rec, wh
     return s;
 }
 
-static wharf_status job_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status job_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const struct change *c;
     wharf_status s;
@@ -81,7 +85,8 @@ static wharf_status erase(wharf_req *req, const wharf_rec *rec)
     return s;
 }
 
-static wharf_status job_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status job_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s = job_tell(req, op, old_rec, new_rec);
 
@@ -93,9 +98,10 @@ static wharf_status job_written(wharf_req *req, uint32_t op, const wharf_rec *ol
 static wharf_status job_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    static const char sql[] = "SELECT job_id, status, stage, at, actor, reason, late FROM stations.print_job_history "
-                              "WHERE organization_id = $2::text"
-                              " AND job_id = ANY ($1::text[]) ORDER BY job_id, number LIMIT 100000";
+    static const char sql[] =
+        "SELECT job_id, status, stage, at, actor, reason, late FROM stations.print_job_history "
+        "WHERE organization_id = $2::text"
+        " AND job_id = ANY ($1::text[]) ORDER BY job_id, number LIMIT 100000";
     const wharf_rows *rows;
     wharf_status s;
 
@@ -127,5 +133,7 @@ static wharf_status job_compute(
     return s;
 }
 
-const wharf_hooks print_job_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = job_check, .written = job_written, .compute = job_compute};
+const wharf_hooks print_job_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = job_check,
+    .written = job_written,
+    .compute = job_compute};

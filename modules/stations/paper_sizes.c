@@ -1,4 +1,5 @@
-/* paper_sizes.c - the table of spec 04 section 4, as built in: GET /v1/cloud-printing/paper-sizes, and look-ups in it. */
+/* paper_sizes.c - the table of spec 04 section 4, as built in: GET
+ * /v1/cloud-printing/paper-sizes, and look-ups in it. */
 #include <math.h>
 
 #include "printing.h"
@@ -9,8 +10,8 @@ wharf_status paper_sizes(wharf_req *req, void *text)
     wharf_status s = stations_host->json->parse(req, *(const wharf_str *)text, &table);
 
     if (s == WHARF_OK)
-        stations_host->json->put(stations_host->req->respond(req, 200, "39 paper sizes retrieved"), NULL,
-            (wharf_val){.type = WHARF_V_JSON, .u.j = table});
+        stations_host->json->put(stations_host->req->respond(req, 200, "39 paper sizes retrieved"),
+            NULL, (wharf_val){.type = WHARF_V_JSON, .u.j = table});
     return s;
 }
 
@@ -30,8 +31,10 @@ wharf_status papers_load(wharf_req *req, struct papers *ret)
     ret->n = 0;
     if (s != WHARF_OK)
         return s;
-    for (const wharf_json *row = W->json->at(table, 0); row && ret->n < PAPERS_MAX; row = W->json->next(row))
-        ret->list[ret->n++] = (struct paper){json_text(row, "name"), inches(row, "width"), inches(row, "height")};
+    for (const wharf_json *row = W->json->at(table, 0); row && ret->n < PAPERS_MAX;
+         row = W->json->next(row))
+        ret->list[ret->n++] = (struct paper){
+            json_text(row, "name"), inches(row, "width"), inches(row, "height")};
     return WHARF_OK;
 }
 

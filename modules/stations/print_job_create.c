@@ -1,6 +1,6 @@
-/* print_job_create.c - the rules of making a print job, in the order of spec 04 section 7 'Create': station and printer, document, paper size,
- * capability, room. All before the row is written.
- */
+/* print_job_create.c - the rules of making a print job, in the order of spec 04 section 7
+ * 'Create': station and printer, document, paper size, capability, room. All before the row is
+ * written. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -78,7 +78,8 @@ static wharf_status read_ranges(wharf_req *req, struct plan *p)
     if (wish_truth(p, "print_all_pages", true))
         return WHARF_OK;
     if (!text.n)
-        return wrong(req, "configuration.page_ranges", "page_ranges says which pages when print_all_pages is false");
+        return wrong(req, "configuration.page_ranges",
+            "page_ranges says which pages when print_all_pages is false");
     p->ranges = W->mem->alloc(req, RANGES_MAX * sizeof(*p->ranges));
     while (*at && p->n_ranges < RANGES_MAX) {
         unsigned long from, to;
@@ -97,7 +98,8 @@ static wharf_status read_ranges(wharf_req *req, struct plan *p)
             return wrong(req, "configuration.page_ranges",
                 "page_ranges is a list of pages and ranges from 1 on, such as 1-3,5,9-");
         p->ranges[p->n_ranges++] = (wharf_render_range){
-            from < UINT32_MAX ? (uint32_t)from : UINT32_MAX, to < UINT32_MAX ? (uint32_t)to : UINT32_MAX};
+            from < UINT32_MAX ? (uint32_t)from : UINT32_MAX,
+            to < UINT32_MAX ? (uint32_t)to : UINT32_MAX};
         at += *at == ',';
         at += strspn(at, " ");
     }
@@ -136,11 +138,14 @@ static wharf_status check_custom(wharf_req *req, const wharf_rec *job, struct pl
                                 "custom_dimensions comes with the paper size page_size_custom only")
                           : WHARF_OK;
     if (!dimensions)
-        W->err->add(req, "validation.failed", "custom_dimensions", "page_size_custom needs custom_dimensions");
+        W->err->add(req, "validation.failed", "custom_dimensions",
+            "page_size_custom needs custom_dimensions");
     if (!field_text(job, PRINT_JOB_PRINT_STATION_ID).n)
-        W->err->add(req, "validation.failed", "print_station_id", "page_size_custom needs print_station_id");
+        W->err->add(req, "validation.failed", "print_station_id",
+            "page_size_custom needs print_station_id");
     if (!field_text(job, PRINT_JOB_PRINTER_NAME).n)
-        W->err->add(req, "validation.failed", "printer_name", "page_size_custom needs printer_name");
+        W->err->add(
+            req, "validation.failed", "printer_name", "page_size_custom needs printer_name");
     if (!dimensions)
         return W->err->current(req);
     p->width = number(W->json->get(dimensions, "width"), 0);
@@ -151,21 +156,24 @@ static wharf_status check_custom(wharf_req *req, const wharf_rec *job, struct pl
 /* Sets the station's location as the job's. */
 static wharf_status settle_location(wharf_req *req, wharf_rec *job)
 {
-    wharf_str station = field_text(job, PRINT_JOB_PRINT_STATION_ID), location = field_text(job, PRINT_JOB_LOCATION_ID);
+    wharf_str station = field_text(job, PRINT_JOB_PRINT_STATION_ID),
+              location = field_text(job, PRINT_JOB_LOCATION_ID);
     struct station_row row;
     uint32_t flags;
     wharf_status s;
 
     if (!station.n && !location.n)
         return wrong(req, "location_id", "location_id is needed without print_station_id");
-    if (!station.n && (field_text(job, PRINT_JOB_PRINTER_NAME).n || field_text(job, PRINT_JOB_PRINTER_ID).n))
+    if (!station.n &&
+        (field_text(job, PRINT_JOB_PRINTER_NAME).n || field_text(job, PRINT_JOB_PRINTER_ID).n))
         return wrong(req, "print_station_id", "printer_name and printer_id need print_station_id");
     if (station.n) {
         s = station_read(req, station, false, &row);
         if (s != WHARF_OK)
             return s;
         if (location.n && !same(location, row.location_id))
-            return wrong(req, "location_id", "The print station is at another location; leave location_id out");
+            return wrong(req, "location_id",
+                "The print station is at another location; leave location_id out");
         location = row.location_id;
         W->res->set(job, PRINT_JOB_LOCATION_ID, val_text(location));
     }
@@ -178,7 +186,8 @@ static wharf_status settle_location(wharf_req *req, wharf_rec *job)
 /* Finds the named printer, a live one of the station; of the list only it stays. */
 static wharf_status name_printer(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
-    wharf_str name = field_text(job, PRINT_JOB_PRINTER_NAME), id = field_text(job, PRINT_JOB_PRINTER_ID);
+    wharf_str name = field_text(job, PRINT_JOB_PRINTER_NAME),
+              id = field_text(job, PRINT_JOB_PRINTER_ID);
     const char *path = name.n ? "printer_name" : "printer_id";
 
     if (!name.n && !id.n)
@@ -192,8 +201,8 @@ static wharf_status name_printer(wharf_req *req, const wharf_rec *job, struct pl
         p->printers = (struct printers){one, 1};
         return WHARF_OK;
     }
-    return W->err->fail(req, "validation.failed", path, "The print station has no printer %s%s", name.n ? name.p : id.p,
-        name.n && id.n ? " with this printer_id" : "");
+    return W->err->fail(req, "validation.failed", path, "The print station has no printer %s%s",
+        name.n ? name.p : id.p, name.n && id.n ? " with this printer_id" : "");
 }
 
 /* ---- paper size ---- */
@@ -310,15 +319,17 @@ static wharf_status choose(wharf_req *req, struct plan *p)
         return W->err->fail(req, "print_job.no_printer", NULL, NULL);
     n = printer_lacks(p->printers.list, &w, fields);
     for (size_t i = 0; i < n; i++)
-        W->err->add(req, "print_job.unsupported", fields[i], "The printer %s can't do this", p->printers.list->name.p);
+        W->err->add(req, "print_job.unsupported", fields[i], "The printer %s can't do this",
+            p->printers.list->name.p);
     return W->err->current(req);
 }
 
 static wharf_status count_waiting(wharf_req *req, wharf_str station_id, int64_t *ret_n)
 {
-    static const char sql[] = "SELECT count(*) FROM (SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
-                              "AND print_station_id = $1::text"
-                              " AND status = 'queued' AND deleted_at IS NULL LIMIT 10000) q";
+    static const char sql[] =
+        "SELECT count(*) FROM (SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
+        "AND print_station_id = $1::text"
+        " AND status = 'queued' AND deleted_at IS NULL LIMIT 10000) q";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, station_id, &rows);
 
@@ -373,8 +384,8 @@ static uint32_t fit_of(const struct plan *p)
     return WHARF_RENDER_NONE;
 }
 
-static wharf_status finish(wharf_req *req, wharf_rec *job, wharf_blob_writer *w, wharf_str name, wharf_str type,
-    wharf_field field, wharf_blob_info *ret)
+static wharf_status finish(wharf_req *req, wharf_rec *job, wharf_blob_writer *w, wharf_str name,
+    wharf_str type, wharf_field field, wharf_blob_info *ret)
 {
     wharf_str id;
     wharf_status s = print_blob->finish(req, w, name, type, 0, &id);
@@ -406,11 +417,13 @@ static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
     if (s != WHARF_OK)
         return s;
     if (print_render->verdict(p->document.render) == WHARF_RENDER_NO_PAGES)
-        return wrong(req, "configuration.page_ranges", "page_ranges leaves no page of the document");
+        return wrong(
+            req, "configuration.page_ranges", "page_ranges leaves no page of the document");
     if (print_render->verdict(p->document.render))
-        return W->err->fail(req, "print_job.document_invalid", "data", "The document can't be printed: %s",
-            print_render->reason(p->document.render).p);
-    s = finish(req, job, to, WHARF_S("document.pdf"), WHARF_S("application/pdf"), PRINT_JOB_PREPARED_FILE, &info);
+        return W->err->fail(req, "print_job.document_invalid", "data",
+            "The document can't be printed: %s", print_render->reason(p->document.render).p);
+    s = finish(req, job, to, WHARF_S("document.pdf"), WHARF_S("application/pdf"),
+        PRINT_JOB_PREPARED_FILE, &info);
     if (s == WHARF_OK)
         W->res->set(job, PRINT_JOB_PREPARED_SHA256, val_text(info.sha256));
     return s;
@@ -428,7 +441,8 @@ static wharf_val real(double d)
 
 static wharf_val size_name(wharf_req *req, const struct plan *p)
 {
-    return val_text(p->paper ? W->mem->format(req, "page_size_%s", p->paper->name.p) : WHARF_S("page_size_custom"));
+    return val_text(p->paper ? W->mem->format(req, "page_size_%s", p->paper->name.p)
+                             : WHARF_S("page_size_custom"));
 }
 
 static void put_text(wharf_out *out, const struct plan *p, const char *key, const char *fallback)
@@ -459,7 +473,8 @@ static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const stru
     W->json->put(out, "color_print", val_bool(wish_truth(p, "color_print", false)));
     W->json->put(out, "double_sided", val_bool(wish_truth(p, "double_sided", false)));
     put_text(out, p, "duplex_edge", "long");
-    W->json->put(out, "orientation", val_text(p->landscape == 1 ? WHARF_S("landscape") : WHARF_S("portrait")));
+    W->json->put(out, "orientation",
+        val_text(p->landscape == 1 ? WHARF_S("landscape") : WHARF_S("portrait")));
     W->json->put(out, "paper_size", size_name(req, p));
     W->json->put(out, "print_all_pages", val_bool(wish_truth(p, "print_all_pages", true)));
     put_text(out, p, "page_ranges", NULL);
@@ -471,7 +486,8 @@ static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const stru
     return set_json(req, job, PRINT_JOB_CONFIGURATION, out);
 }
 
-static wharf_status set_document(wharf_req *req, wharf_rec *job, const struct plan *p, const wharf_blob_info *info)
+static wharf_status set_document(
+    wharf_req *req, wharf_rec *job, const struct plan *p, const wharf_blob_info *info)
 {
     const wharf_render_info *told = &p->document.info;
     wharf_out *out = W->json->writer(req);
@@ -479,9 +495,12 @@ static wharf_status set_document(wharf_req *req, wharf_rec *job, const struct pl
     W->json->open(out, NULL, '{');
     W->json->put(out, "content_type", val_text(p->document.type));
     W->json->put(out, "size", val_int(info->size));
-    W->json->put(out, "pages", p->pages ? val_int(told->pages ? told->pages : p->pages) : val_null());
-    W->json->put(out, "width", told->width > 0 ? real(round(told->width / POINTS * 1000) / 1000) : val_null());
-    W->json->put(out, "height", told->width > 0 ? real(round(told->height / POINTS * 1000) / 1000) : val_null());
+    W->json->put(
+        out, "pages", p->pages ? val_int(told->pages ? told->pages : p->pages) : val_null());
+    W->json->put(out, "width",
+        told->width > 0 ? real(round(told->width / POINTS * 1000) / 1000) : val_null());
+    W->json->put(out, "height",
+        told->width > 0 ? real(round(told->height / POINTS * 1000) / 1000) : val_null());
     W->json->put(out, "sha256", val_text(info->sha256));
     W->json->put(out, "paper_size_detected", val_bool(p->detected));
     W->json->put(out, "mixed_sizes", val_bool(told->mixed != 0));
@@ -513,7 +532,8 @@ static void set_rest(wharf_req *req, wharf_rec *job, const struct plan *p)
     int64_t seconds = field_int(job, PRINT_JOB_EXPIRE_AFTER);
     bool pool = in_pool(p);
 
-    W->res->set(job, PRINT_JOB_EXPIRES_AT, val_time(W->req->now_us(req) + (seconds ? seconds : EXPIRE_S) * SECOND_US));
+    W->res->set(job, PRINT_JOB_EXPIRES_AT,
+        val_time(W->req->now_us(req) + (seconds ? seconds : EXPIRE_S) * SECOND_US));
     W->res->set(job, PRINT_JOB_PRINT_STATION_ID, val_text(p->printer->station_id));
     W->res->set(job, PRINT_JOB_PRINTER_ID, pool ? val_null() : val_text(p->printer->id));
     W->res->set(job, PRINT_JOB_PRINTER_NAME, pool ? val_null() : val_text(p->printer->name));
@@ -524,7 +544,8 @@ static void set_rest(wharf_req *req, wharf_rec *job, const struct plan *p)
     W->res->set(job, PRINT_JOB_RESOURCE_ID, val_text_or_null(json_text(resource, "id")));
     if (!field_text(job, PRINT_JOB_NAME).n)
         W->res->set(job, PRINT_JOB_NAME,
-            val_text(W->mem->format(req, "Job %s", id.p + (id.n > NAME_TAIL ? id.n - NAME_TAIL : 0))));
+            val_text(
+                W->mem->format(req, "Job %s", id.p + (id.n > NAME_TAIL ? id.n - NAME_TAIL : 0))));
 }
 
 /* Sets what every job begins with. */
@@ -552,7 +573,8 @@ static wharf_status set_files(wharf_req *req, wharf_rec *job, struct plan *p, wh
     wharf_status s = p->document.render ? prepare(req, job, p) : WHARF_OK;
 
     if (s == WHARF_OK)
-        s = finish(req, job, p->document.writer, WHARF_S("document"), p->document.type, PRINT_JOB_SOURCE_FILE, ret);
+        s = finish(req, job, p->document.writer, WHARF_S("document"), p->document.type,
+            PRINT_JOB_SOURCE_FILE, ret);
     if (s == WHARF_OK && !p->document.render)
         W->res->set(job, PRINT_JOB_PREPARED_SHA256, val_text(ret->sha256));
     return s;
@@ -562,7 +584,8 @@ static wharf_status set_files(wharf_req *req, wharf_rec *job, struct plan *p, wh
  * until the one before is committed. Locked late, when nothing slow is left. */
 static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
-    wharf_str location = field_text(job, PRINT_JOB_LOCATION_ID), station = field_text(job, PRINT_JOB_PRINT_STATION_ID);
+    wharf_str location = field_text(job, PRINT_JOB_LOCATION_ID),
+              station = field_text(job, PRINT_JOB_PRINT_STATION_ID);
     const char *gone = "";
     wharf_status s = p->named ? WHARF_OK : W->db->lock(req, "print_route", location);
 
@@ -572,8 +595,8 @@ static wharf_status choose_in_turn(wharf_req *req, const wharf_rec *job, struct 
         if (s == WHARF_OK && !p->named)
             s = choose(req, p);
         if (s == WHARF_OK)
-            s = printer_hold(
-                req, p->printer->station_id, in_pool(p) ? WHARF_S("") : p->printer->id, p->printer->model, &gone);
+            s = printer_hold(req, p->printer->station_id, in_pool(p) ? WHARF_S("") : p->printer->id,
+                p->printer->model, &gone);
         if (s == WHARF_OK && gone && p->named)
             return wrong(req, "printer_name", "The printer was removed from the print station");
     }
@@ -612,20 +635,23 @@ static wharf_status check_resource(wharf_req *req, const wharf_rec *job)
         return WHARF_OK;
     W->err->clear(req);
     if (s == WHARF_NOT_FOUND)
-        return W->err->fail(req, "validation.failed", "resource.id", "There is no %s %s", type.p, id.p);
+        return W->err->fail(
+            req, "validation.failed", "resource.id", "There is no %s %s", type.p, id.p);
     return s == WHARF_UNAVAILABLE ? WHARF_OK : s; /* of a module that is not there */
 }
 
 static wharf_status settle_document(wharf_req *req, const wharf_rec *job, struct plan *p)
 {
     const struct reprint *again = job_reprint(job);
-    wharf_status s = again ? document_again(req, again->source_file, field_int(job, PRINT_JOB_RAW) != 0,
-                                 again->content_type, &p->document)
+    wharf_status s = again ? document_again(req, again->source_file,
+                                 field_int(job, PRINT_JOB_RAW) != 0, again->content_type,
+                                 &p->document)
                            : document_take(req, job, &p->document);
 
     p->pages = p->document.info.pages ? pages_wanted(p) : 0;
     if (s == WHARF_OK && p->document.info.pages && !p->pages)
-        return wrong(req, "configuration.page_ranges", "page_ranges leaves no page of the document");
+        return wrong(
+            req, "configuration.page_ranges", "page_ranges leaves no page of the document");
     return s;
 }
 
@@ -641,7 +667,8 @@ wharf_status job_create_check(wharf_req *req, wharf_rec *job)
         s = papers_load(req, &p->papers);
     location = field_text(job, PRINT_JOB_LOCATION_ID);
     if (s == WHARF_OK)
-        s = printers_load(req, W->req->actor(req), location, field_text(job, PRINT_JOB_PRINT_STATION_ID), &p->printers);
+        s = printers_load(req, W->req->actor(req), location,
+            field_text(job, PRINT_JOB_PRINT_STATION_ID), &p->printers);
     if (s == WHARF_OK)
         s = name_printer(req, job, p);
     if (s == WHARF_OK)

@@ -1,8 +1,9 @@
-/* printing.h - print jobs inside of the module stations (docs/spec/04-printing.md sections 6 to 9, docs/printing.md).
+/* printing.h - print jobs inside of the module stations (docs/spec/04-printing.md sections 6 to
+ * 9, docs/printing.md).
  *
- * A job's row is written through its resource only: by requests, by the station's reports, and by the server itself (job_write). So each change
- * has its line of history, its event and its change-log line.
- */
+ * A job's row is written through its resource only: by requests, by the station's reports, and
+ * by the server itself (job_write). So each change has its line of history, its event and its
+ * change-log line. */
 #ifndef PRINTING_H
 #define PRINTING_H
 
@@ -53,8 +54,10 @@ struct papers {
     size_t n;
 };
 wharf_status papers_load(wharf_req *req, struct papers *ret);
-const struct paper *paper_find(const struct papers *all, wharf_str name); /* with or without "page_size_"; or NULL */
-const struct paper *paper_twin(const struct papers *all, const struct paper *p); /* of swapped sides; or NULL */
+/* Finds a paper by its name, with or without "page_size_"; NULL when there is none. */
+const struct paper *paper_find(const struct papers *all, wharf_str name);
+/* Returns the paper with swapped sides, or NULL. */
+const struct paper *paper_twin(const struct papers *all, const struct paper *p);
 
 /* ---- station_source.c: the document ---- */
 
@@ -67,9 +70,11 @@ struct document {
 };
 /* Takes the one source of the body; problems are told. */
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret);
-wharf_str document_language(wharf_str content_type); /* of a raw document; empty: none that is known */
+/* Returns the printer language of a raw document; empty when none is known. */
+wharf_str document_language(wharf_str content_type);
 /* Reads the bytes of another job's source. */
-wharf_status document_again(wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret);
+wharf_status document_again(
+    wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret);
 
 /* ---- routing.c: which printer ---- */
 
@@ -103,9 +108,11 @@ size_t printer_lacks(const struct printer_at *p, const struct wish *w, const cha
 const struct printer_at *printer_choose(
     const struct printers *all, const struct wish *w, size_t *ret_n, const char **ret_reason);
 bool printer_reachable(const struct printer_at *p);
-/* Keeps the printer, or where id is empty one of the model, until the transaction ends: who removes it waits, and then finds what was written
- * for it. ret_gone: NULL, or the reason_code why it is not there any more. Taken before a job's row where both are. */
-wharf_status printer_hold(wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone);
+/* Keeps the printer, or where id is empty one of the model, until the transaction ends: who
+ * removes it waits, and then finds what was written for it. ret_gone: NULL, or the reason_code
+ * why it is not there any more. Taken before a job's row where both are. */
+wharf_status printer_hold(
+    wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone);
 
 /* ---- print_job_create.c ---- */
 
@@ -125,7 +132,8 @@ struct job_set { /* a field that the server writes */
     wharf_field field;
     wharf_val value;
 };
-/* Writes fields of a job through its resource, as the server: none of the rules for clients are asked. */
+/* Writes fields of a job through its resource, as the server: none of the rules for clients are
+ * asked. */
 wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets, size_t n);
 
 /* ---- states.c: section 8 ---- */
@@ -134,12 +142,14 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
 bool job_status_final(wharf_str status);
 bool job_stage_submitted(wharf_str stage); /* from submitting on */
 /* Writes history and events of a change. */
-wharf_status job_tell(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
+wharf_status job_tell(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 
 /* ---- sessions.c, claim.c: section 9 ---- */
 
 struct station_row {
-    wharf_str id, location_id, status, device_id, device_token, session_id, push_driver, push_status;
+    wharf_str id, location_id, status, device_id, device_token, session_id, push_driver,
+        push_status;
     const wharf_json *printers;
     bool managed, draining, pooling;
     int64_t max_inflight;
@@ -157,7 +167,8 @@ wharf_status session_heartbeat(wharf_req *req, void *arg);
 wharf_status station_stream(wharf_req *req, void *arg);
 wharf_status job_claim(wharf_req *req, void *arg);
 wharf_status job_release(wharf_req *req, void *arg);
-/* Gives a job back that no byte of was sent to a device: queued again, or failed when its attempts are used up. */
+/* Gives a job back that no byte of was sent to a device: queued again, or failed when its
+ * attempts are used up. */
 wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason);
 /* Holds the station of a job that is being processed: it stays as it is until the transaction
  * ends. */
@@ -170,8 +181,10 @@ wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *ty
 wharf_status station_end_sessions(wharf_req *req, wharf_str station_id);
 /* Sets the status online or offline, as the server found; cause: session, heartbeat_missed. Does
  * nothing when it is so already. */
-wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status, const char *cause);
-bool station_status_cause(const wharf_rec *rec, const char **ret_cause); /* of its write; false: a client's */
+wharf_status station_set_status(
+    wharf_req *req, wharf_str id, const char *status, const char *cause);
+/* Writes why the server changes a station's status. False: a client asked for it. */
+bool station_status_cause(const wharf_rec *rec, const char **ret_cause);
 
 /* ---- routes.c ---- */
 
@@ -186,9 +199,11 @@ wharf_status push_start(wharf_req *req);
 bool push_has(wharf_str driver); /* configured: fcm, pushy, webhook */
 wharf_str push_first(void); /* the driver of stations that name none */
 /* Queues a push of the signal where the station is to have one. */
-wharf_status push_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq);
+wharf_status push_signal(
+    wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq);
 /* Computes the field push_deliveries of print jobs. */
-wharf_status push_compute(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+wharf_status push_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 wharf_status push_run(wharf_req *req, void *arg); /* the resident that sends */
 
 /* ---- station_watch.c ---- */

@@ -1,4 +1,5 @@
-/* push.c - which stations are pushed to, and by whom: settings, the queue, what a job's history says of it (spec 04 section 9.2). */
+/* push.c - which stations are pushed to, and by whom: settings, the queue, what a job's history
+ * says of it (spec 04 section 9.2). */
 #include "push.h"
 
 enum { UNCLAIMED_S = 5 };
@@ -34,12 +35,15 @@ static wharf_status check_driver(wharf_req *req, const char *driver)
         return problem ? lacking(req, "fcm.service_account", problem) : WHARF_OK;
     }
     if (!strcmp(driver, "pushy"))
-        return push_setting("pushy.api_key", "").n ? WHARF_OK : lacking(req, "pushy.api_key", "is needed by pushy");
+        return push_setting("pushy.api_key", "").n
+                   ? WHARF_OK
+                   : lacking(req, "pushy.api_key", "is needed by pushy");
     if (!push_setting("webhook.url", "").n)
         return lacking(req, "webhook.url", "is needed by the driver webhook");
     return print_crypto->secret_valid(push_setting("webhook.secret", ""))
                ? WHARF_OK
-               : lacking(req, "webhook.secret", "must be \"whsec_\" and the base64 of 24 to 64 bytes");
+               : lacking(
+                     req, "webhook.secret", "must be \"whsec_\" and the base64 of 24 to 64 bytes");
 }
 
 wharf_status push_start(wharf_req *req)
@@ -48,7 +52,8 @@ wharf_status push_start(wharf_req *req)
     wharf_str name;
 
     n_enabled = 0;
-    for (size_t i = 0; s == WHARF_OK && print_config->item(print_self, "push.drivers", i, &name); i++) {
+    for (size_t i = 0; s == WHARF_OK && print_config->item(print_self, "push.drivers", i, &name);
+         i++) {
         size_t k = 0;
 
         while (k < DRIVERS && !is(name, drivers[k]))
@@ -81,18 +86,23 @@ wharf_str push_first(void)
 
 /* Queues a push. Whoever has a session hears of the signal by the stream; pushed is only what
  * nobody acts on. */
-wharf_status push_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq)
+wharf_status push_signal(
+    wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq)
 {
-    static const char sql[] =
-        "INSERT INTO stations.print_push_delivery (organization_id, id, station_id, job_id, seq, type, driver, "
-        "created_at, due_at)"
-        " SELECT $2::text, $3::text, s.id, $4::text, $5::bigint, $6::text, s.push ->> 'driver', $7::timestamptz,"
-        " CASE WHEN n.id IS NULL THEN $7::timestamptz ELSE $7::timestamptz + make_interval(secs => $9::bigint) END"
-        " FROM stations.print_station s LEFT JOIN stations.print_session n ON n.organization_id = $2::text AND "
-        "n.station_id = s.id"
-        " AND n.ended_at IS NULL WHERE s.organization_id = $2::text AND s.id = $1::text AND s.push ->> 'driver' = ANY "
-        "($8::text[])"
-        " AND COALESCE(s.push ->> 'status', 'unknown') <> 'invalid' AND (n.id IS NULL OR $4::text IS NOT NULL)";
+    static const char sql[] = "INSERT INTO stations.print_push_delivery (organization_id, id, "
+                              "station_id, job_id, seq, type, driver, "
+                              "created_at, due_at)"
+                              " SELECT $2::text, $3::text, s.id, $4::text, $5::bigint, $6::text, "
+                              "s.push ->> 'driver', $7::timestamptz,"
+                              " CASE WHEN n.id IS NULL THEN $7::timestamptz ELSE $7::timestamptz + "
+                              "make_interval(secs => $9::bigint) END"
+                              " FROM stations.print_station s LEFT JOIN stations.print_session n "
+                              "ON n.organization_id = $2::text AND n.station_id = s.id"
+                              " AND n.ended_at IS NULL WHERE s.organization_id = $2::text AND s.id "
+                              "= $1::text AND s.push ->> 'driver' = ANY "
+                              "($8::text[])"
+                              " AND COALESCE(s.push ->> 'status', 'unknown') <> 'invalid' AND "
+                              "(n.id IS NULL OR $4::text IS NOT NULL)";
     wharf_val args[9];
     uint64_t queued = 0;
     wharf_status s;
@@ -133,12 +143,14 @@ static void put_delivery(wharf_out *out, const wharf_rows *rows, size_t r)
     W->json->close(out);
 }
 
-wharf_status push_compute(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+wharf_status push_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT job_id, id, type, driver, status, attempts, http_status, error, created_at, ended_at"
-        " FROM stations.print_push_delivery WHERE organization_id = $2::text AND job_id = ANY ($1::text[])"
-        " ORDER BY job_id, seq LIMIT 10000";
+    static const char sql[] = "SELECT job_id, id, type, driver, status, attempts, http_status, "
+                              "error, created_at, ended_at"
+                              " FROM stations.print_push_delivery WHERE organization_id = $2::text "
+                              "AND job_id = ANY ($1::text[])"
+                              " ORDER BY job_id, seq LIMIT 10000";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
 

@@ -1,9 +1,10 @@
-/* push.h - signals to station applications by a push service, inside of the module stations (spec 04 section 9.2).
+/* push.h - signals to station applications by a push service, inside of the module stations
+ * (spec 04 section 9.2).
  *
- * push.c queues a signal in the transaction of its cause; push_engine.c, a resident, sends what is due and notes what became of it;
- * push_driver.c knows the services, push_token.c how Google is told who asks. Keys, tokens and the service account are in no row, no log line
- * and no answer: what is noted of a failure is a status and a word of the service.
- */
+ * push.c queues a signal in the transaction of its cause; push_engine.c, a resident, sends what
+ * is due and notes what became of it; push_driver.c knows the services, push_token.c how Google
+ * is told who asks. Keys, tokens and the service account are in no row, no log line and no
+ * answer: what is noted of a failure is a status and a word of the service. */
 #ifndef PUSH_H
 #define PUSH_H
 
@@ -28,7 +29,8 @@ const char *push_account_problem(wharf_req *req);
 /* Starts asking for a token, by a fetch whose tag is t. False: the file can't be used. */
 bool push_token_ask(wharf_req *req, struct push_token *t);
 /* Takes the answer. False: none was given, and *ret_why is a word for it. */
-bool push_token_take(wharf_req *req, const wharf_fetch *f, struct push_token *t, const char **ret_why);
+bool push_token_take(
+    wharf_req *req, const wharf_fetch *f, struct push_token *t, const char **ret_why);
 void push_token_drop(struct push_token *t);
 
 /* ---- push_driver.c ---- */
@@ -49,7 +51,8 @@ struct push_outcome {
     int64_t later_ms; /* what the service asks to wait; 0: nothing */
 };
 /* Sends a push; bearer: of FCM. Sets p->body. */
-wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch);
+wharf_status push_send(
+    wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch);
 struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf_fetch *f);
 
 void *push_need(void *memory); /* that there is, or the process ends */

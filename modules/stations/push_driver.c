@@ -1,11 +1,18 @@
-/* push_driver.c - the push services: what a push looks like, and what their answers mean (the table of spec 04 section 9.2). */
+/* push_driver.c - the push services: what a push looks like, and what their answers mean (the
+ * table of spec 04 section 9.2). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "push.h"
 
-enum { CONNECT_MS = 5000, TOTAL_MS = 15000, ANSWER_MAX = 65536, HOST_TRANSFERS = 100, FCM_TTL_MAX_S = 2419200 };
+enum {
+    CONNECT_MS = 5000,
+    TOTAL_MS = 15000,
+    ANSWER_MAX = 65536,
+    HOST_TRANSFERS = 100,
+    FCM_TTL_MAX_S = 2419200
+};
 
 #define FCM_ENDPOINT   "https://fcm.googleapis.com"
 #define PUSHY_ENDPOINT "https://api.pushy.me"
@@ -16,7 +23,8 @@ enum { CONNECT_MS = 5000, TOTAL_MS = 15000, ANSWER_MAX = 65536, HOST_TRANSFERS =
 static void put_payload(wharf_req *req, wharf_out *out, const struct push *p, bool texts)
 {
     W->json->put(out, "type", val_text(z(p->type)));
-    W->json->put(out, "seq", texts ? val_text(W->mem->format(req, "%lld", (long long)p->seq)) : val_int(p->seq));
+    W->json->put(out, "seq",
+        texts ? val_text(W->mem->format(req, "%lld", (long long)p->seq)) : val_int(p->seq));
     W->json->put(out, "station_id", val_text(z(p->station)));
     if (p->job[0])
         W->json->put(out, "job_id", val_text(z(p->job)));
@@ -81,22 +89,24 @@ static wharf_str in_query(wharf_req *req, wharf_str text)
 
     for (size_t i = 0; i < text.n; i++) {
         unsigned char c = (unsigned char)text.p[i];
-        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || strchr("-._~", c);
+        bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                     strchr("-._~", c);
 
         to += snprintf(to, 4, plain ? "%c" : "%%%02X", c);
     }
     return (wharf_str){out, (size_t)(to - out)};
 }
 
-wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch)
+wharf_status push_send(
+    wharf_req *req, struct push *p, const struct push_token *t, wharf_fetch **ret_fetch)
 {
     const char *lines[6] = {"content-type: application/json", "user-agent: Wharf-Push/1"};
     wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
         .method = "POST",
         .headers = lines,
         .n_headers = 2,
-        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_REUSE | WHARF_FETCH_ANY_STATUS |
-                 WHARF_FETCH_ANY_BODY,
+        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_REUSE |
+                 WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
         .max_bytes = ANSWER_MAX,
         .connect_ms = CONNECT_MS,
         .total_ms = TOTAL_MS,
@@ -107,13 +117,14 @@ wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *
 
     if (is_driver(p, "fcm")) {
         body = fcm_body(req, p);
-        r.url = W->mem->format(
-            req, "%s/v1/projects/%s/messages:send", push_setting("fcm.endpoint", FCM_ENDPOINT).p, t->project);
+        r.url = W->mem->format(req, "%s/v1/projects/%s/messages:send",
+            push_setting("fcm.endpoint", FCM_ENDPOINT).p, t->project);
         lines[r.n_headers++] = W->mem->format(req, "authorization: Bearer %s", t->bearer).p;
         p->token_until_us = t->until_us;
     } else if (is_driver(p, "pushy")) {
         body = pushy_body(req, p);
-        r.url = W->mem->format(req, "%s/push?api_key=%s", push_setting("pushy.endpoint", PUSHY_ENDPOINT).p,
+        r.url = W->mem->format(req, "%s/push?api_key=%s",
+            push_setting("pushy.endpoint", PUSHY_ENDPOINT).p,
             in_query(req, push_setting("pushy.api_key", "")).p);
     } else {
         body = webhook_body(req, p);
@@ -136,7 +147,8 @@ wharf_status push_send(wharf_req *req, struct push *p, const struct push_token *
 /* Returns a word of the service such as UNREGISTERED: nothing else of what it says is kept. */
 static const char *word(wharf_req *req, wharf_str text)
 {
-    bool plain = text.n && text.n <= 40 && strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
+    bool plain = text.n && text.n <= 40 &&
+                 strspn(text.p, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == text.n;
 
     return plain ? W->mem->format(req, "%s", text.p).p : NULL;
 }
@@ -158,20 +170,23 @@ static wharf_str fcm_code(const wharf_json *error, bool *ret_about_token)
     return code.n ? code : json_text(error, "status");
 }
 
-static bool fcm_dead(wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
+static bool fcm_dead(
+    wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
 {
     const wharf_json *error = answer ? W->json->get(answer, "error") : NULL;
     bool about_token;
     wharf_str code = fcm_code(error, &about_token);
 
     *ret_word = word(req, code);
-    return (status == 404 && is(code, "UNREGISTERED")) || (status == 403 && is(code, "SENDER_ID_MISMATCH")) ||
+    return (status == 404 && is(code, "UNREGISTERED")) ||
+           (status == 403 && is(code, "SENDER_ID_MISMATCH")) ||
            (status == 400 && is(code, "INVALID_ARGUMENT") && about_token);
 }
 
 /* Tells whether the code is about who shall get it; NO_RECIPIENTS is what Pushy says of a token it
  * does not know. */
-static bool pushy_dead(wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
+static bool pushy_dead(
+    wharf_req *req, const wharf_json *answer, uint32_t status, const char **ret_word)
 {
     wharf_str code = json_text(answer, "code");
 
@@ -215,7 +230,8 @@ struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf
         o.error = W->mem->format(req, "no answer: %s", print_fetch->outcome(f).p).p;
         return o;
     }
-    if (!is_driver(p, "webhook") && W->json->parse(req, print_fetch->text(f), &answer) != WHARF_OK) {
+    if (!is_driver(p, "webhook") &&
+        W->json->parse(req, print_fetch->text(f), &answer) != WHARF_OK) {
         W->err->clear(req);
         answer = NULL;
     }
@@ -224,7 +240,8 @@ struct push_outcome push_judge(wharf_req *req, const struct push *p, const wharf
         return o;
     }
     if (!is_driver(p, "webhook"))
-        dead = is_driver(p, "fcm") ? fcm_dead(req, answer, o.status, &said) : pushy_dead(req, answer, o.status, &said);
+        dead = is_driver(p, "fcm") ? fcm_dead(req, answer, o.status, &said)
+                                   : pushy_dead(req, answer, o.status, &said);
     o.error = said ? said : W->mem->format(req, "HTTP %u", o.status).p;
     if (dead)
         o.end = PUSH_DEAD;

@@ -1,15 +1,22 @@
-/* push_engine.c - makes the pushes that are due: a resident that claims, sends, and notes what became of it (spec 04 section 9.2).
+/* push_engine.c - makes the pushes that are due: a resident that claims, sends, and notes what
+ * became of it (spec 04 section 9.2).
  *
- * One per job worker; stations.push_claim settles who does what. A push that a crash cut off is made again when its lease is over: it is a hint,
- * and twice is no harm.
- */
+ * One per job worker; stations.push_claim settles who does what. A push that a crash cut off is
+ * made again when its lease is over: it is a hint, and twice is no harm. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "push.h"
 #include "wharf/hash.h"
 
-enum { RUNNING_MOST = 200, CLAIM_MOST = 50, LOOK_MS = 1000, AWAY_MS = 500, FIRST_WAIT_MS = 1000, LAST_WAIT_MS = 60000 };
+enum {
+    RUNNING_MOST = 200,
+    CLAIM_MOST = 50,
+    LOOK_MS = 1000,
+    AWAY_MS = 500,
+    FIRST_WAIT_MS = 1000,
+    LAST_WAIT_MS = 60000
+};
 #define TRY_FOR_US 600000000LL
 #define END_US     10000000LL
 
@@ -47,26 +54,32 @@ static int64_t wait_of(const struct push *p)
     return whole / 2 + (int64_t)(h % 1000) * whole / 2000;
 }
 
-static wharf_status note_end(wharf_req *req, const struct push *p, const struct push_outcome *o, const char *status)
+static wharf_status note_end(
+    wharf_req *req, const struct push *p, const struct push_outcome *o, const char *status)
 {
-    static const char sql[] = "UPDATE stations.print_push_delivery SET status = $3::text, http_status = "
-                              "NULLIF($4::bigint, 0)::integer, error = $5::text,"
-                              " server = NULL, due_at = NULL, ended_at = $6::timestamptz WHERE organization_id = "
-                              "$2::text AND id = $1::text AND status = 'waiting'";
-    const wharf_val args[] = {val_text(z(p->id)), val_text(W->req->organization(req)), val_text(z(status)),
-        val_int(o->status), o->error ? val_text(z(o->error)) : val_null(), val_time(W->req->now_us(req))};
+    static const char sql[] =
+        "UPDATE stations.print_push_delivery SET status = $3::text, http_status = "
+        "NULLIF($4::bigint, 0)::integer, error = $5::text,"
+        " server = NULL, due_at = NULL, ended_at = $6::timestamptz WHERE organization_id = "
+        "$2::text AND id = $1::text AND status = 'waiting'";
+    const wharf_val args[] = {val_text(z(p->id)), val_text(W->req->organization(req)),
+        val_text(z(status)), val_int(o->status), o->error ? val_text(z(o->error)) : val_null(),
+        val_time(W->req->now_us(req))};
 
     return W->db->exec(req, sql, args, 6, NULL);
 }
 
-static wharf_status note_again(wharf_req *req, const struct push *p, const struct push_outcome *o, int64_t wait_ms)
+static wharf_status note_again(
+    wharf_req *req, const struct push *p, const struct push_outcome *o, int64_t wait_ms)
 {
-    static const char sql[] =
-        "UPDATE stations.print_push_delivery SET http_status = NULLIF($3::bigint, 0)::integer, error = $4::text, "
-        "server = NULL,"
-        " due_at = $5::timestamptz WHERE organization_id = $2::text AND id = $1::text AND status = 'waiting'";
-    const wharf_val args[] = {val_text(z(p->id)), val_text(W->req->organization(req)), val_int(o->status),
-        o->error ? val_text(z(o->error)) : val_null(), val_time(W->req->now_us(req) + wait_ms * 1000)};
+    static const char sql[] = "UPDATE stations.print_push_delivery SET http_status = "
+                              "NULLIF($3::bigint, 0)::integer, error = $4::text, "
+                              "server = NULL,"
+                              " due_at = $5::timestamptz WHERE organization_id = $2::text AND id = "
+                              "$1::text AND status = 'waiting'";
+    const wharf_val args[] = {val_text(z(p->id)), val_text(W->req->organization(req)),
+        val_int(o->status), o->error ? val_text(z(o->error)) : val_null(),
+        val_time(W->req->now_us(req) + wait_ms * 1000)};
 
     return W->db->exec(req, sql, args, 5, NULL);
 }
@@ -75,11 +88,12 @@ static wharf_status note_again(wharf_req *req, const struct push *p, const struc
  * meanwhile is not judged by the old one. */
 static wharf_status note_good(wharf_req *req, const struct push *p)
 {
-    static const char sql[] =
-        "UPDATE stations.print_station SET push = push || $4::jsonb WHERE organization_id = $2::text AND id = $1::text"
-        " AND device_token = $3::text";
+    static const char sql[] = "UPDATE stations.print_station SET push = push || $4::jsonb WHERE "
+                              "organization_id = $2::text AND id = $1::text"
+                              " AND device_token = $3::text";
     wharf_out *out = W->json->writer(req);
-    wharf_val args[4] = {val_text(z(p->station)), val_text(W->req->organization(req)), val_text(z(p->device_token))};
+    wharf_val args[4] = {
+        val_text(z(p->station)), val_text(W->req->organization(req)), val_text(z(p->device_token))};
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "status", val_text(WHARF_S("ok")));
@@ -92,7 +106,8 @@ static wharf_status note_good(wharf_req *req, const struct push *p)
 static wharf_status note_dead(wharf_req *req, const struct push *p)
 {
     static const char sql[] =
-        "UPDATE stations.print_station SET push = push || '{\"status\": \"invalid\"}', version = version + 1"
+        "UPDATE stations.print_station SET push = push || '{\"status\": \"invalid\"}', version = "
+        "version + 1"
         " WHERE organization_id = $2::text AND id = $1::text AND device_token = $3::text"
         " AND push ->> 'status' IS DISTINCT FROM 'invalid' AND deleted_at IS NULL";
     const wharf_val args[] = {
@@ -100,15 +115,16 @@ static wharf_status note_dead(wharf_req *req, const struct push *p)
     uint64_t changed = 0;
     wharf_status s = W->db->exec(req, sql, args, 3, &changed);
 
-    return s == WHARF_OK && changed
-               ? W->event->emit(req, "print_station.push_invalid", "print_station", z(p->station), NULL)
-               : s;
+    return s == WHARF_OK && changed ? W->event->emit(req, "print_station.push_invalid",
+                                          "print_station", z(p->station), NULL)
+                                    : s;
 }
 
 static wharf_status note(wharf_req *req, const struct push *p, const struct push_outcome *o)
 {
     int64_t wait_ms = o->later_ms ? o->later_ms : wait_of(p);
-    bool again = o->end == PUSH_AGAIN && W->req->now_us(req) + wait_ms * 1000 <= p->first_us + TRY_FOR_US;
+    bool again = o->end == PUSH_AGAIN &&
+                 W->req->now_us(req) + wait_ms * 1000 <= p->first_us + TRY_FOR_US;
     wharf_status s;
 
     if (again)
@@ -152,8 +168,8 @@ static void send(wharf_req *req, struct pusher *g, struct push *p)
     settle(req, p, &not_sent);
 }
 
-static void release_held(
-    wharf_req *req, struct pusher *g, const struct push_outcome *failed /* NULL: there is a token */)
+static void release_held(wharf_req *req, struct pusher *g,
+    const struct push_outcome *failed /* NULL: there is a token */)
 {
     struct push *p, *held = g->held;
 
@@ -189,7 +205,8 @@ static void take_token(wharf_req *req, struct pusher *g, const wharf_fetch *f)
     bool good = push_token_take(req, f, &g->token, &failed.error);
 
     if (!good)
-        W->log->write(print_self, req, WHARF_LOG_WARN, "stations.push", "no access token for fcm, %s", failed.error);
+        W->log->write(print_self, req, WHARF_LOG_WARN, "stations.push",
+            "no access token for fcm, %s", failed.error);
     release_held(req, g, good ? NULL : &failed);
 }
 
@@ -254,9 +271,10 @@ static struct push *push_of(const wharf_rows *rows, size_t r)
 
 static wharf_status claim(wharf_req *req, struct pusher *g)
 {
-    static const char sql[] = "SELECT organization_id, id, station_id, job_id, seq, type, driver, attempts, at_us, "
-                              "first_us, ttl, device_token"
-                              " FROM stations.push_claim($1::text, $2::bigint::integer)";
+    static const char sql[] =
+        "SELECT organization_id, id, station_id, job_id, seq, type, driver, attempts, at_us, "
+        "first_us, ttl, device_token"
+        " FROM stations.push_claim($1::text, $2::bigint::integer)";
     static const char due_sql[] = "SELECT stations.push_due()";
     const wharf_val args[] = {val_text(z(g->server)), val_int(CLAIM_MOST)};
     struct push *list[CLAIM_MOST];

@@ -1,17 +1,24 @@
-/* push_token.c - the access token of Firebase Cloud Messaging: a text signed with the service account's key is changed for it (RFC 7523).
+/* push_token.c - the access token of Firebase Cloud Messaging: a text signed with the service
+ * account's key is changed for it (RFC 7523).
  *
- * The file is read at each exchange, so a new key needs no restart; it is kept nowhere.
- */
+ * The file is read at each exchange, so a new key needs no restart; it is kept nowhere. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "push.h"
 
-enum { FILE_MAX = 65536, JWT_LIFE_S = 3600, EARLY_S = 300, ANSWER_MAX = 65536, EXCHANGE_MS = 10000 };
+enum {
+    FILE_MAX = 65536,
+    JWT_LIFE_S = 3600,
+    EARLY_S = 300,
+    ANSWER_MAX = 65536,
+    EXCHANGE_MS = 10000
+};
 
 #define SCOPE     "https://www.googleapis.com/auth/firebase.messaging"
 #define TOKEN_URI "https://oauth2.googleapis.com/token"
-#define GRANT     "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer&assertion=%s" /* a format */
+/* a format */
+#define GRANT "grant_type=urn%%3Aietf%%3Aparams%%3Aoauth%%3Agrant-type%%3Ajwt-bearer&assertion=%s"
 
 struct account {
     wharf_str email, key, key_id, project, token_uri;
@@ -80,13 +87,15 @@ static wharf_str json_of(wharf_req *req, const char *const *keys, const wharf_va
 
 static bool make_jwt(wharf_req *req, const struct account *a, wharf_str *ret)
 {
-    static const char *const head_keys[] = {"alg", "typ", "kid"}, *const claim_keys[] = {
-                                                                      "iss", "scope", "aud", "iat", "exp"};
+    static const char *const head_keys[] = {"alg", "typ", "kid"}, *const claim_keys[] = {"iss",
+                                                                      "scope", "aud", "iat", "exp"};
     int64_t now_s = W->req->now_us(req) / SECOND_US;
-    const wharf_val head[] = {val_text(WHARF_S("RS256")), val_text(WHARF_S("JWT")), val_text(a->key_id)};
-    const wharf_val claims[] = {val_text(a->email), val_text(WHARF_S(SCOPE)), val_text(a->token_uri), val_int(now_s),
-        val_int(now_s + JWT_LIFE_S)};
-    wharf_str text = W->mem->format(req, "%s.%s", base64url(req, json_of(req, head_keys, head, a->key_id.n ? 3 : 2)).p,
+    const wharf_val head[] = {
+        val_text(WHARF_S("RS256")), val_text(WHARF_S("JWT")), val_text(a->key_id)};
+    const wharf_val claims[] = {val_text(a->email), val_text(WHARF_S(SCOPE)),
+        val_text(a->token_uri), val_int(now_s), val_int(now_s + JWT_LIFE_S)};
+    wharf_str text = W->mem->format(req, "%s.%s",
+        base64url(req, json_of(req, head_keys, head, a->key_id.n ? 3 : 2)).p,
         base64url(req, json_of(req, claim_keys, claims, 5)).p);
     wharf_str signature;
 
@@ -147,7 +156,8 @@ static const char *error_word(wharf_req *req, const wharf_json *answer, const wh
                                   : W->mem->format(req, "token: %s", print_fetch->outcome(f).p).p;
 }
 
-bool push_token_take(wharf_req *req, const wharf_fetch *f, struct push_token *t, const char **ret_why)
+bool push_token_take(
+    wharf_req *req, const wharf_fetch *f, struct push_token *t, const char **ret_why)
 {
     const wharf_json *answer = NULL, *life;
     struct account a;
@@ -162,7 +172,8 @@ bool push_token_take(wharf_req *req, const wharf_fetch *f, struct push_token *t,
     }
     bearer = json_text(answer, "access_token");
     life = answer ? W->json->get(answer, "expires_in") : NULL;
-    if (print_fetch->status(f) != 200 || !bearer.n || strpbrk(bearer.p, "\r\n ") || read_account(req, &a)) {
+    if (print_fetch->status(f) != 200 || !bearer.n || strpbrk(bearer.p, "\r\n ") ||
+        read_account(req, &a)) {
         *ret_why = error_word(req, answer, f);
         return false;
     }
@@ -171,7 +182,8 @@ bool push_token_take(wharf_req *req, const wharf_fetch *f, struct push_token *t,
     push_token_drop(t);
     t->bearer = push_need(strdup(bearer.p));
     t->project = push_need(strdup(a.project.p));
-    t->until_us = W->req->now_us(req) + (seconds > 2 * EARLY_S ? seconds - EARLY_S : seconds / 2) * SECOND_US;
+    t->until_us = W->req->now_us(req) +
+                  (seconds > 2 * EARLY_S ? seconds - EARLY_S : seconds / 2) * SECOND_US;
     return true;
 }
 

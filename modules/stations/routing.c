@@ -1,4 +1,5 @@
-/* routing.c - which printers can print a job, and which of them does (spec 04 section 7 'Auto-selection'). */
+/* routing.c - which printers can print a job, and which of them does (spec 04 section 7
+ * 'Auto-selection'). */
 #include "printing.h"
 
 static bool row_flag(const wharf_rows *rows, size_t r, size_t c)
@@ -6,36 +7,44 @@ static bool row_flag(const wharf_rows *rows, size_t r, size_t c)
     return row_bool(rows, r, c);
 }
 
+static const char printers_sql[] =
+    "SELECT p.id, p.name, p.model, p.status, s.id, s.status, p.page_size, p.languages,"
+    " COALESCE((p.configuration ->> 'color_print')::boolean, false), COALESCE((p.configuration "
+    "->> 'double_sided')::boolean, false), COALESCE((p.configuration ->> 'spooling')::boolean, "
+    "false), COALESCE((s.configuration ->> 'pooling_enabled')::boolean, false),"
+    " COALESCE((p.configuration ->> 'priority')::bigint, 100),"
+    " CASE WHEN COALESCE((s.configuration ->> 'pooling_enabled')::boolean, false) THEN "
+    "pool.jobs ELSE own.jobs END, COALESCE((SELECT (extract(epoch FROM j.created_at) * "
+    "1000000)::bigint FROM stations.print_job j WHERE j.organization_id = $1::text"
+    " AND j.printer_id = p.id AND j.deleted_at IS NULL ORDER BY j.created_at DESC, j.id DESC "
+    "LIMIT 1), 0)"
+    " FROM stations.print_station s JOIN stations.printer p ON p.organization_id = $1::text "
+    "AND p.station_id = s.id AND p.deleted_at IS NULL"
+    " LEFT JOIN LATERAL (SELECT count(*) AS jobs FROM stations.print_job j WHERE "
+    "j.organization_id = $1::text AND "
+    "j.print_station_id = s.id"
+    " AND j.printer_id = p.id AND j.status IN ('queued', 'processing') AND j.deleted_at IS "
+    "NULL) own ON true"
+    " LEFT JOIN LATERAL (SELECT count(*) AS jobs FROM stations.print_job j WHERE "
+    "j.organization_id = $1::text AND "
+    "j.print_station_id = s.id"
+    " AND j.printer_model = p.model AND j.status IN ('queued', 'processing') AND j.deleted_at "
+    "IS NULL) pool ON true"
+    " WHERE s.organization_id = $1::text AND s.location_id = $2::text AND s.deleted_at IS NULL "
+    "AND ($3::text = '' OR s.id = $3::text)"
+    " AND (s.allow_all_users OR $4::text !~ '^user_' OR s.allowed_users ? $4::text OR "
+    "s.device_id = $4::text)"
+    " ORDER BY s.id, p.position LIMIT 5000";
+
 /* Loads the visible printers: the station is for all users, for this one, or the caller's own
  * (spec 04 section 5 'Access'). Keys without a user see all. */
-wharf_status printers_load(wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret)
+wharf_status printers_load(
+    wharf_req *req, wharf_str actor, wharf_str location, wharf_str station, struct printers *ret)
 {
-    static const char sql[] =
-        "SELECT p.id, p.name, p.model, p.status, s.id, s.status, p.page_size, p.languages,"
-        " COALESCE((p.configuration ->> 'color_print')::boolean, false), COALESCE((p.configuration ->> "
-        "'double_sided')::boolean, false),"
-        " COALESCE((p.configuration ->> 'spooling')::boolean, false), COALESCE((s.configuration ->> "
-        "'pooling_enabled')::boolean, false),"
-        " COALESCE((p.configuration ->> 'priority')::bigint, 100),"
-        " CASE WHEN COALESCE((s.configuration ->> 'pooling_enabled')::boolean, false) THEN pool.jobs ELSE own.jobs END,"
-        " COALESCE((SELECT (extract(epoch FROM j.created_at) * 1000000)::bigint FROM stations.print_job j WHERE "
-        "j.organization_id = $1::text"
-        " AND j.printer_id = p.id AND j.deleted_at IS NULL ORDER BY j.created_at DESC, j.id DESC LIMIT 1), 0)"
-        " FROM stations.print_station s JOIN stations.printer p ON p.organization_id = $1::text AND p.station_id = "
-        "s.id AND p.deleted_at IS NULL"
-        " LEFT JOIN LATERAL (SELECT count(*) AS jobs FROM stations.print_job j WHERE j.organization_id = $1::text AND "
-        "j.print_station_id = s.id"
-        " AND j.printer_id = p.id AND j.status IN ('queued', 'processing') AND j.deleted_at IS NULL) own ON true"
-        " LEFT JOIN LATERAL (SELECT count(*) AS jobs FROM stations.print_job j WHERE j.organization_id = $1::text AND "
-        "j.print_station_id = s.id"
-        " AND j.printer_model = p.model AND j.status IN ('queued', 'processing') AND j.deleted_at IS NULL) pool ON true"
-        " WHERE s.organization_id = $1::text AND s.location_id = $2::text AND s.deleted_at IS NULL AND ($3::text = '' "
-        "OR s.id = $3::text)"
-        " AND (s.allow_all_users OR $4::text !~ '^user_' OR s.allowed_users ? $4::text OR s.device_id = $4::text)"
-        " ORDER BY s.id, p.position LIMIT 5000";
-    wharf_val args[4] = {val_text(W->req->organization(req)), val_text(location), val_text(station), val_text(actor)};
+    wharf_val args[4] = {val_text(W->req->organization(req)), val_text(location), val_text(station),
+        val_text(actor)};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 4, &rows);
+    wharf_status s = W->db->query(req, printers_sql, args, 4, &rows);
 
     *ret = (struct printers){NULL, 0};
     if (s != WHARF_OK)
@@ -70,7 +79,8 @@ static bool speaks(const struct printer_at *p, wharf_str language)
 {
     wharf_str one;
 
-    for (const wharf_json *e = p->languages ? W->json->at(p->languages, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = p->languages ? W->json->at(p->languages, 0) : NULL; e;
+         e = W->json->next(e)) {
         if (W->json->text(e, &one) && same(one, language))
             return true;
     }
@@ -93,15 +103,19 @@ size_t printer_lacks(const struct printer_at *p, const struct wish *w, const cha
     return n;
 }
 
-wharf_status printer_hold(wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone)
+wharf_status printer_hold(
+    wharf_req *req, wharf_str station, wharf_str id, wharf_str model, const char **ret_gone)
 {
     /* in two statements: what the first one waited for is seen by the second one only */
-    static const char lock_sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = "
-                                   "$1::text AND deleted_at IS NULL FOR KEY SHARE";
+    static const char lock_sql[] =
+        "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = "
+        "$1::text AND deleted_at IS NULL FOR KEY SHARE";
     static const char sql[] =
-        "SELECT 1 FROM stations.printer WHERE organization_id = $1::text AND station_id = $2::text AND deleted_at IS "
-        "NULL AND CASE WHEN $3::text = '' THEN model = $4::text ELSE id = $3::text END LIMIT 1";
-    wharf_val args[4] = {val_text(W->req->organization(req)), val_text(station), val_text(id), val_text(model)};
+        "SELECT 1 FROM stations.printer WHERE organization_id = $1::text AND station_id = $2::text "
+        "AND deleted_at IS NULL AND CASE WHEN $3::text = '' THEN model = $4::text ELSE id = "
+        "$3::text END LIMIT 1";
+    wharf_val args[4] = {
+        val_text(W->req->organization(req)), val_text(station), val_text(id), val_text(model)};
     const wharf_rows *rows;
     wharf_status s = query_about(req, lock_sql, station, &rows);
 

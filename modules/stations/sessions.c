@@ -1,4 +1,5 @@
-/* sessions.c - station applications that are connected: sessions, heartbeats, the stream, online and offline (spec 04 section 9). */
+/* sessions.c - station applications that are connected: sessions, heartbeats, the stream, online
+ * and offline (spec 04 section 9). */
 #include "printing.h"
 #include "stations.gen.h"
 
@@ -27,7 +28,8 @@ wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status
         .id = id,
         .kind = cause_kind,
         .context = &cause};
-    wharf_status s = W->json->parse(req, W->mem->format(req, "{\"status\":\"%s\"}", status), &w.body);
+    wharf_status s = W->json->parse(
+        req, W->mem->format(req, "{\"status\":\"%s\"}", status), &w.body);
 
     return s == WHARF_OK ? W->res->write(req, &w) : s;
 }
@@ -37,17 +39,20 @@ wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status
 wharf_status station_read(wharf_req *req, wharf_str id, bool for_update, struct station_row *ret)
 {
     static const char sql[] =
-        "SELECT s.id, s.location_id, s.status, s.device_id, s.managed, s.draining, COALESCE((s.configuration ->> "
+        "SELECT s.id, s.location_id, s.status, s.device_id, s.managed, s.draining, "
+        "COALESCE((s.configuration ->> "
         "'max_inflight')::bigint, 8),"
-        " COALESCE((s.configuration ->> 'pooling_enabled')::boolean, false), n.id, s.device_token, s.push ->> "
-        "'driver', s.push ->> 'status',"
-        " s.allow_all_users OR $3::text !~ '^user_' OR s.allowed_users ? $3::text"
-        " FROM stations.print_station s LEFT JOIN stations.print_session n ON n.organization_id = $2::text AND "
-        "n.station_id = s.id"
-        " AND n.ended_at IS NULL WHERE s.organization_id = $2::text AND s.id = $1::text AND s.deleted_at IS NULL";
-    static const char lock_sql[] =
-        "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = $1::text FOR UPDATE";
-    wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), val_text(W->req->actor(req))};
+        " COALESCE((s.configuration ->> 'pooling_enabled')::boolean, false), n.id, s.device_token, "
+        "s.push ->> 'driver', s.push ->> 'status', s.allow_all_users OR $3::text !~ '^user_' OR "
+        "s.allowed_users ? $3::text"
+        " FROM stations.print_station s LEFT JOIN stations.print_session n ON n.organization_id = "
+        "$2::text AND n.station_id = s.id"
+        " AND n.ended_at IS NULL WHERE s.organization_id = $2::text AND s.id = $1::text AND "
+        "s.deleted_at IS NULL";
+    static const char lock_sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = "
+                                   "$2::text AND id = $1::text FOR UPDATE";
+    wharf_val args[3] = {
+        val_text(id), val_text(W->req->organization(req)), val_text(W->req->actor(req))};
     const wharf_rows *rows;
     wharf_status s = for_update ? query_about(req, lock_sql, id, NULL) : WHARF_OK;
 
@@ -97,7 +102,8 @@ static wharf_str path_station(wharf_req *req)
     return id;
 }
 
-static wharf_status enter(wharf_req *req, wharf_str session_id, bool for_update, struct station_row *ret)
+static wharf_status enter(
+    wharf_req *req, wharf_str session_id, bool for_update, struct station_row *ret)
 {
     wharf_status s = station_read(req, path_station(req), for_update, ret);
 
@@ -118,9 +124,9 @@ wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_
 wharf_status station_hold_of(wharf_req *req, wharf_str job)
 {
     static const char sql[] =
-        "SELECT 1 FROM stations.print_station s WHERE s.organization_id = $2::text AND s.id = (SELECT "
-        "j.print_station_id FROM stations.print_job j WHERE j.organization_id = $2::text AND j.id = $1::text) FOR KEY "
-        "SHARE OF s";
+        "SELECT 1 FROM stations.print_station s WHERE s.organization_id = "
+        "$2::text AND s.id = (SELECT j.print_station_id FROM stations.print_job j WHERE "
+        "j.organization_id = $2::text AND j.id = $1::text) FOR KEY SHARE OF s";
 
     return query_about(req, sql, job, NULL);
 }
@@ -168,26 +174,29 @@ static wharf_str plain_uri(wharf_req *req, wharf_str uri)
     end = slashes + 3 + strcspn(slashes + 3, "/?#");
     for (at = end; at > slashes + 3 && at[-1] != '@';)
         at--;
-    return at > slashes + 3 ? W->mem->format(req, "%.*s%s", (int)(slashes + 3 - uri.p), uri.p, at) : uri;
+    return at > slashes + 3 ? W->mem->format(req, "%.*s%s", (int)(slashes + 3 - uri.p), uri.p, at)
+                            : uri;
 }
 
 /* Returns the name of section 3 for an IPP keyword; what has none is `other` and stands in full in
  * state_detail. */
 static const char *reason_name(wharf_str keyword)
 {
-    static const char *const known[] = {"media-empty", "media-low", "media-jam", "cover-open", "marker-supply-empty",
-        "marker-supply-low", "paused", "offline", "connecting"};
+    static const char *const known[] = {"media-empty", "media-low", "media-jam", "cover-open",
+        "marker-supply-empty", "marker-supply-low", "paused", "offline", "connecting"};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         size_t n = strlen(known[i]);
 
-        if (keyword.n >= n && !memcmp(keyword.p, known[i], n) && (keyword.n == n || keyword.p[n] == '-'))
+        if (keyword.n >= n && !memcmp(keyword.p, known[i], n) &&
+            (keyword.n == n || keyword.p[n] == '-'))
             return known[i];
     }
     return "other";
 }
 
-static wharf_status reasons_json(wharf_req *req, const wharf_json *list, wharf_str *ret_names, wharf_str *ret_detail)
+static wharf_status reasons_json(
+    wharf_req *req, const wharf_json *list, wharf_str *ret_names, wharf_str *ret_detail)
 {
     wharf_out *names = W->json->writer(req), *detail = W->json->writer(req);
     const char *seen[DETAIL_MAX];
@@ -195,7 +204,8 @@ static wharf_status reasons_json(wharf_req *req, const wharf_json *list, wharf_s
 
     W->json->open(names, NULL, '[');
     W->json->open(detail, NULL, '[');
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && n < DETAIL_MAX; e = W->json->next(e), n++) {
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && n < DETAIL_MAX;
+         e = W->json->next(e), n++) {
         wharf_str text = {"", 0};
         bool known = false;
         const char *name;
@@ -218,7 +228,8 @@ static wharf_status reasons_json(wharf_req *req, const wharf_json *list, wharf_s
     return WHARF_OK;
 }
 
-static wharf_status tell_printer(wharf_req *req, wharf_str station, const wharf_rows *rows, size_t r)
+static wharf_status tell_printer(
+    wharf_req *req, wharf_str station, const wharf_rows *rows, size_t r)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *extra;
@@ -231,7 +242,8 @@ static wharf_status tell_printer(wharf_req *req, wharf_str station, const wharf_
     W->json->put(out, "state_reasons", val_json(row_json(rows, r, 3)));
     W->json->close(out);
     s = W->json->result(req, out, &extra);
-    return s == WHARF_OK ? W->event->emit(req, "print_station.printer_status_changed", "print_station", station, extra)
+    return s == WHARF_OK ? W->event->emit(req, "print_station.printer_status_changed",
+                               "print_station", station, extra)
                          : s;
 }
 
@@ -250,20 +262,23 @@ static wharf_status tell_printers(wharf_req *req, wharf_str station, const wharf
 static wharf_status report_printer(wharf_req *req, wharf_str station, const struct report *p)
 {
     static const char sql[] =
-        "WITH old AS (SELECT p.id, p.status, p.told_at FROM stations.printer p WHERE p.organization_id = $1::text AND "
+        "WITH old AS (SELECT p.id, p.status, p.told_at FROM stations.printer p WHERE "
+        "p.organization_id = $1::text AND "
         "p.station_id = $2::text"
-        " AND p.deleted_at IS NULL AND (p.id = $3::text OR ($3::text = '' AND p.name = $4::text)) FOR UPDATE)"
-        " UPDATE stations.printer p SET status = COALESCE(NULLIF($5::text, ''), p.status), state_reasons = "
-        "COALESCE($6::jsonb, p.state_reasons),"
-        " state_detail = COALESCE($7::jsonb, p.state_detail), uri = COALESCE(NULLIF($8::text, ''), p.uri), missed = 0,"
-        " updated_at = CASE WHEN p.status IS DISTINCT FROM COALESCE(NULLIF($5::text, ''), p.status) THEN "
+        " AND p.deleted_at IS NULL AND (p.id = $3::text OR ($3::text = '' AND p.name = $4::text)) "
+        "FOR UPDATE) UPDATE stations.printer p SET status = COALESCE(NULLIF($5::text, ''), "
+        "p.status), state_reasons = COALESCE($6::jsonb, p.state_reasons),"
+        " state_detail = COALESCE($7::jsonb, p.state_detail), uri = COALESCE(NULLIF($8::text, ''), "
+        "p.uri), missed = 0, updated_at = CASE WHEN p.status IS DISTINCT FROM "
+        "COALESCE(NULLIF($5::text, ''), "
+        "p.status) THEN "
         "$9::timestamptz ELSE p.updated_at END,"
         " told_at = CASE WHEN p.status IS DISTINCT FROM COALESCE(NULLIF($5::text, ''), p.status)"
-        " AND (p.told_at IS NULL OR p.told_at <= $9::timestamptz - interval '10 seconds') THEN $9::timestamptz ELSE "
-        "p.told_at END"
+        " AND (p.told_at IS NULL OR p.told_at <= $9::timestamptz - interval '10 seconds') THEN "
+        "$9::timestamptz ELSE p.told_at END"
         " FROM old WHERE p.organization_id = $1::text AND p.id = old.id"
-        " RETURNING p.id, p.status, old.status, p.state_reasons, p.status <> old.status AND p.told_at IS DISTINCT FROM "
-        "old.told_at";
+        " RETURNING p.id, p.status, old.status, p.state_reasons, p.status <> old.status AND "
+        "p.told_at IS DISTINCT FROM old.told_at";
     wharf_str names = {"", 0}, detail = {"", 0}, uri = {"", 0};
     wharf_val args[9];
     const wharf_rows *rows;
@@ -290,16 +305,18 @@ static wharf_status report_printer(wharf_req *req, wharf_str station, const stru
 static wharf_status miss_printers(wharf_req *req, wharf_str station, const wharf_json *list)
 {
     static const char sql[] =
-        "WITH old AS (SELECT p.id, p.status FROM stations.printer p WHERE p.organization_id = $1::text AND "
-        "p.station_id = $2::text"
-        " AND p.deleted_at IS NULL AND NOT (p.id = ANY ($3::text[]) OR p.name = ANY ($4::text[])) FOR UPDATE)"
-        " UPDATE stations.printer p SET missed = p.missed + 1,"
+        "WITH old AS (SELECT p.id, p.status FROM stations.printer p WHERE p.organization_id = "
+        "$1::text AND p.station_id = $2::text"
+        " AND p.deleted_at IS NULL AND NOT (p.id = ANY ($3::text[]) OR p.name = ANY ($4::text[])) "
+        "FOR UPDATE) UPDATE stations.printer p SET missed = p.missed + 1,"
         " status = CASE WHEN p.missed + 1 >= 3 THEN 'offline' ELSE p.status END,"
-        " updated_at = CASE WHEN p.missed + 1 >= 3 AND p.status <> 'offline' THEN $5::timestamptz ELSE p.updated_at END"
+        " updated_at = CASE WHEN p.missed + 1 >= 3 AND p.status <> 'offline' THEN $5::timestamptz "
+        "ELSE p.updated_at END"
         " FROM old WHERE p.organization_id = $1::text AND p.id = old.id"
         " RETURNING p.id, p.status, old.status, p.state_reasons, p.status <> old.status";
     size_t n = W->json->count(list), i = 0;
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)), *names = W->mem->alloc(req, (n + 1) * sizeof(*names));
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)),
+              *names = W->mem->alloc(req, (n + 1) * sizeof(*names));
     const wharf_rows *rows;
     wharf_val args[5];
     wharf_status s;
@@ -340,9 +357,10 @@ static wharf_status report_printers(wharf_req *req, wharf_str station, const wha
 /* Gives back jobs of a session that ends which nobody submitted yet: they are for the next one. */
 static wharf_status give_back_all(wharf_req *req, wharf_str session, const char *reason)
 {
-    static const char sql[] = "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND held_by = "
-                              "$1::text AND status = 'processing'"
-                              " AND stage IN ('claimed', 'downloading', 'converting') ORDER BY id";
+    static const char sql[] =
+        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND held_by = "
+        "$1::text AND status = 'processing'"
+        " AND stage IN ('claimed', 'downloading', 'converting') ORDER BY id";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, session, &rows);
 
@@ -353,30 +371,35 @@ static wharf_status give_back_all(wharf_req *req, wharf_str session, const char 
 
 static wharf_status end_session(wharf_req *req, const struct station_row *st, const char *by)
 {
-    static const char sql[] = "UPDATE stations.print_session SET ended_at = $3::timestamptz, ended_by = $4::text WHERE "
-                              "organization_id = $2::text"
-                              " AND id = $1::text AND ended_at IS NULL";
-    wharf_val args[4] = {
-        val_text(st->session_id), val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_text(z(by))};
+    static const char sql[] =
+        "UPDATE stations.print_session SET ended_at = $3::timestamptz, ended_by = $4::text WHERE "
+        "organization_id = $2::text"
+        " AND id = $1::text AND ended_at IS NULL";
+    wharf_val args[4] = {val_text(st->session_id), val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req)), val_text(z(by))};
     wharf_status s;
 
     if (!st->session_id.n)
         return WHARF_OK;
-    s = W->db->lock(req, "print_claim", st->id); /* claims of the session are over, and none begins */
+    /* claims of the session are over, and none begins */
+    s = W->db->lock(req, "print_claim", st->id);
     if (s == WHARF_OK)
         s = W->db->exec(req, sql, args, 4, NULL);
     if (s == WHARF_OK)
-        s = print_channel->end(
-            req, channel_of(req, st->id), is(z(by), "superseded") ? "superseded" : "bye", st->session_id);
+        s = print_channel->end(req, channel_of(req, st->id),
+            is(z(by), "superseded") ? "superseded" : "bye", st->session_id);
     if (s == WHARF_OK)
         s = give_back_all(req, st->session_id, by);
-    return s == WHARF_OK ? W->event->emit(req, "print_station.session_closed", "print_station", st->id, NULL) : s;
+    return s == WHARF_OK
+               ? W->event->emit(req, "print_station.session_closed", "print_station", st->id, NULL)
+               : s;
 }
 
 wharf_status station_end_sessions(wharf_req *req, wharf_str station_id)
 {
-    static const char sql[] = "SELECT id FROM stations.print_session WHERE organization_id = $2::text AND station_id = "
-                              "$1::text AND ended_at IS NULL";
+    static const char sql[] =
+        "SELECT id FROM stations.print_session WHERE organization_id = $2::text AND station_id = "
+        "$1::text AND ended_at IS NULL";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, station_id, &rows);
 
@@ -390,26 +413,28 @@ wharf_status station_end_sessions(wharf_req *req, wharf_str station_id)
 
 wharf_status station_comes_online(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = $1::text "
-                              "AND status = 'offline' AND NOT draining AND deleted_at IS NULL FOR UPDATE";
+    static const char sql[] =
+        "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = $1::text "
+        "AND status = 'offline' AND NOT draining AND deleted_at IS NULL FOR UPDATE";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
 
-    return s == WHARF_OK && W->db->count(rows) ? station_set_status(req, id, "online", "session") : s;
+    return s == WHARF_OK && W->db->count(rows) ? station_set_status(req, id, "online", "session")
+                                               : s;
 }
 
 /* Notes that the station was seen now; from here on its status is the server's. */
 static wharf_status touch(wharf_req *req, const struct station_row *st, const wharf_json *agent)
 {
-    static const char sql[] = "WITH s AS (UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = "
-                              "true, agent = COALESCE($4::jsonb, agent),"
-                              " online_since = CASE WHEN status = 'online' AND online_since IS NOT NULL THEN "
-                              "online_since ELSE $3::timestamptz END"
-                              " WHERE organization_id = $2::text AND id = $1::text)"
-                              " UPDATE stations.print_session SET seen_at = $3::timestamptz WHERE organization_id = "
-                              "$2::text AND station_id = $1::text AND ended_at IS NULL";
-    wharf_val args[4] = {
-        val_text(st->id), val_text(W->req->organization(req)), val_time(W->req->now_us(req)), val_json(agent)};
+    static const char sql[] =
+        "WITH s AS (UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = "
+        "true, agent = COALESCE($4::jsonb, agent), online_since = CASE WHEN status = 'online' AND "
+        "online_since IS NOT NULL THEN online_since ELSE $3::timestamptz END"
+        " WHERE organization_id = $2::text AND id = $1::text)"
+        " UPDATE stations.print_session SET seen_at = $3::timestamptz WHERE organization_id = "
+        "$2::text AND station_id = $1::text AND ended_at IS NULL";
+    wharf_val args[4] = {val_text(st->id), val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req)), val_json(agent)};
     wharf_status s = W->db->exec(req, sql, args, 4, NULL);
 
     if (s == WHARF_OK && !st->draining && !is(st->status, "online"))
@@ -419,8 +444,9 @@ static wharf_status touch(wharf_req *req, const struct station_row *st, const wh
 
 static wharf_status claim_device(wharf_req *req, struct station_row *st)
 {
-    static const char sql[] = "UPDATE stations.print_station SET device_id = $3::text, version = version + 1 WHERE "
-                              "organization_id = $2::text AND id = $1::text";
+    static const char sql[] =
+        "UPDATE stations.print_station SET device_id = $3::text, version = version + 1 WHERE "
+        "organization_id = $2::text AND id = $1::text";
     wharf_str actor = W->req->actor(req);
     wharf_val args[3] = {val_text(st->id), val_text(W->req->organization(req)), val_text(actor)};
 
@@ -443,16 +469,20 @@ static wharf_status agent_json(wharf_req *req, const wharf_json *body, const wha
     return W->json->result(req, out, ret);
 }
 
-static wharf_status add_session(wharf_req *req, const struct station_row *st, wharf_str id, const wharf_json *agent)
+static wharf_status add_session(
+    wharf_req *req, const struct station_row *st, wharf_str id, const wharf_json *agent)
 {
-    static const char sql[] =
-        "INSERT INTO stations.print_session (organization_id, id, station_id, actor, agent, opened_at, seen_at)"
-        " VALUES ($1::text, $2::text, $3::text, $4::text, $5::jsonb, $6::timestamptz, $6::timestamptz)";
+    static const char sql[] = "INSERT INTO stations.print_session (organization_id, id, "
+                              "station_id, actor, agent, opened_at, seen_at)"
+                              " VALUES ($1::text, $2::text, $3::text, $4::text, $5::jsonb, "
+                              "$6::timestamptz, $6::timestamptz)";
     wharf_val args[6] = {val_text(W->req->organization(req)), val_text(id), val_text(st->id),
         val_text(W->req->actor(req)), val_json(agent), val_time(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, sql, args, 6, NULL);
 
-    return s == WHARF_OK ? W->event->emit(req, "print_station.session_opened", "print_station", st->id, NULL) : s;
+    return s == WHARF_OK
+               ? W->event->emit(req, "print_station.session_opened", "print_station", st->id, NULL)
+               : s;
 }
 
 static wharf_status answer_session(wharf_req *req, const struct station_row *st, wharf_str id)
@@ -538,12 +568,14 @@ wharf_status session_close(wharf_req *req, void *arg)
 
 /* ---- heartbeat ---- */
 
-/* Renews the lease of one job, and writes how far it is. A job that is no longer the caller's is left alone. */
+/* Renews the lease of one job, and writes how far it is. A job that is no longer the caller's is
+ * left alone. */
 static wharf_status renew(wharf_req *req, const struct station_row *st, const wharf_json *job)
 {
-    static const char sql[] = "SELECT stage FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text "
-                              "AND print_station_id = $3::text"
-                              " AND status = 'processing' AND attempt = $4::bigint AND deleted_at IS NULL FOR UPDATE";
+    static const char sql[] =
+        "SELECT stage FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text "
+        "AND print_station_id = $3::text"
+        " AND status = 'processing' AND attempt = $4::bigint AND deleted_at IS NULL FOR UPDATE";
     int64_t attempt = -1, now = W->req->now_us(req);
     const wharf_json *n = W->json->get(job, "attempt"), *progress = W->json->get(job, "progress");
     wharf_str id = json_text(job, "id"), stage = json_text(job, "stage");
@@ -563,7 +595,8 @@ static wharf_status renew(wharf_req *req, const struct station_row *st, const wh
     if (s != WHARF_OK || !W->db->count(rows))
         return s;
     sets[count++] = (struct job_set){PRINT_JOB_REPORTED_AT, val_time(now)};
-    sets[count++] = (struct job_set){PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US)};
+    sets[count++] = (struct job_set){
+        PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US)};
     if (stage.n && (job_stage_submitted(stage) || !job_stage_submitted(row_text(rows, 0, 0))))
         sets[count++] = (struct job_set){PRINT_JOB_STAGE, val_text(stage)};
     sets[count++] = (struct job_set){PRINT_JOB_HELD_BY, val_text(st->session_id)};
@@ -575,7 +608,8 @@ static wharf_status renew(wharf_req *req, const struct station_row *st, const wh
 static wharf_status put_cancels(wharf_req *req, const struct station_row *st, wharf_out *out)
 {
     static const char sql[] =
-        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = $1::text"
+        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = "
+        "$1::text"
         " AND status = 'processing' AND cancel_requested_at IS NOT NULL ORDER BY id";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, st->id, &rows);
@@ -602,7 +636,8 @@ wharf_status session_heartbeat(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = report_printers(req, st.id, W->json->get(body, "printers"));
     jobs = s == WHARF_OK ? W->json->get(body, "jobs") : NULL;
-    for (const wharf_json *e = jobs ? W->json->at(jobs, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e))
+    for (const wharf_json *e = jobs ? W->json->at(jobs, 0) : NULL; e && s == WHARF_OK;
+         e = W->json->next(e))
         s = renew(req, &st, e);
     if (s == WHARF_OK)
         s = print_channel->last(req, channel_of(req, st.id), &seq);
@@ -633,7 +668,8 @@ wharf_status station_stream(wharf_req *req, void *arg)
         stream.after = 0;
         for (size_t i = 0; i < text.n; i++) {
             if (text.p[i] < '0' || text.p[i] > '9' || text.n > 18)
-                return W->err->fail(req, "param.invalid", "after", "after is the number of a frame");
+                return W->err->fail(
+                    req, "param.invalid", "after", "after is the number of a frame");
             stream.after = stream.after * 10 + (text.p[i] - '0');
         }
     }

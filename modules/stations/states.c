@@ -1,15 +1,18 @@
-/* states.c - the state machine of print jobs (spec 04 section 8): who may change what to what, and what is told of it. */
+/* states.c - the state machine of print jobs (spec 04 section 8): who may change what to what,
+ * and what is told of it. */
 #include "printing.h"
 #include "stations.gen.h"
 
 bool job_status_final(wharf_str status)
 {
-    return is(status, "completed") || is(status, "failed") || is(status, "canceled") || is(status, "aborted");
+    return is(status, "completed") || is(status, "failed") || is(status, "canceled") ||
+           is(status, "aborted");
 }
 
 bool job_stage_submitted(wharf_str stage)
 {
-    return stage.n && !is(stage, "claimed") && !is(stage, "downloading") && !is(stage, "converting");
+    return stage.n && !is(stage, "claimed") && !is(stage, "downloading") &&
+           !is(stage, "converting");
 }
 
 /* ---- a request for an update ---- */
@@ -25,8 +28,8 @@ struct update {
 
 static wharf_status no_transition(wharf_req *req, const struct update *u)
 {
-    return W->err->fail(
-        req, "print_job.invalid_transition", "status", "A print job that is %s can't become %s", u->from.p, u->to.p);
+    return W->err->fail(req, "print_job.invalid_transition", "status",
+        "A print job that is %s can't become %s", u->from.p, u->to.p);
 }
 
 static void set(const struct update *u, wharf_field f, wharf_val v)
@@ -50,7 +53,9 @@ static wharf_str sent_text(const struct update *u, wharf_field f)
  * attempt that they are about. */
 static wharf_status check_session(wharf_req *req, const struct update *u)
 {
-    int64_t n = W->res->sent(u->new_rec, PRINT_JOB_ATTEMPT) ? field_int(u->new_rec, PRINT_JOB_ATTEMPT) : -1;
+    int64_t n = W->res->sent(u->new_rec, PRINT_JOB_ATTEMPT)
+                    ? field_int(u->new_rec, PRINT_JOB_ATTEMPT)
+                    : -1;
 
     if (!u->station.session_id.n)
         return n >= 0 && n != field_int(u->old_rec, PRINT_JOB_ATTEMPT)
@@ -66,14 +71,16 @@ static wharf_status check_session(wharf_req *req, const struct update *u)
 static wharf_status need_station(wharf_req *req, const struct update *u)
 {
     return u->is_station ? check_session(req, u)
-                         : W->err->fail(req, "scope_access", "status", "Only the job's print station reports this");
+                         : W->err->fail(req, "scope_access", "status",
+                               "Only the job's print station reports this");
 }
 
 static wharf_status check_reason(wharf_req *req, const struct update *u)
 {
     if (!is(u->to, "failed") || sent_text(u, PRINT_JOB_REASON).n)
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "reason", "reason says in 3 to 1023 characters why the job failed");
+    return W->err->fail(req, "validation.failed", "reason",
+        "reason says in 3 to 1023 characters why the job failed");
 }
 
 /* Settles a job that is over, or as good as. */
@@ -100,12 +107,14 @@ static wharf_status take(wharf_req *req, const struct update *u)
     int64_t now = W->req->now_us(req);
 
     if (field_int(u->old_rec, PRINT_JOB_EXPIRES_AT) <= now)
-        return W->err->fail(req, "print_job.invalid_transition", "status", "The print job has expired");
+        return W->err->fail(
+            req, "print_job.invalid_transition", "status", "The print job has expired");
     set(u, PRINT_JOB_ATTEMPT, val_int(field_int(u->old_rec, PRINT_JOB_ATTEMPT) + 1));
     set(u, PRINT_JOB_CLAIMED_AT, val_time(now));
     set(u, PRINT_JOB_REPORTED_AT, val_time(now));
     set(u, PRINT_JOB_HELD_BY, val_text_or_null(u->station.session_id));
-    set(u, PRINT_JOB_LEASE_EXPIRES_AT, u->station.session_id.n ? val_time(now + LEASE_S * SECOND_US) : val_null());
+    set(u, PRINT_JOB_LEASE_EXPIRES_AT,
+        u->station.session_id.n ? val_time(now + LEASE_S * SECOND_US) : val_null());
     if (!W->res->sent(u->new_rec, PRINT_JOB_STAGE))
         set(u, PRINT_JOB_STAGE, val_text(WHARF_S("claimed")));
     return WHARF_OK;
@@ -152,7 +161,8 @@ static bool station_cancels(const struct update *u)
 
     if (!u->is_station)
         return false;
-    return u->station.session_id.n ? W->res->sent(u->new_rec, PRINT_JOB_SESSION_ID) : asked || at_device;
+    return u->station.session_id.n ? W->res->sent(u->new_rec, PRINT_JOB_SESSION_ID)
+                                   : asked || at_device;
 }
 
 static wharf_status from_processing(wharf_req *req, const struct update *u)
@@ -167,9 +177,10 @@ static wharf_status from_processing(wharf_req *req, const struct update *u)
     if (is(u->to, "canceled") && !field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT) &&
         !is(sent_text(u, PRINT_JOB_REASON_CODE), "canceled_at_printer"))
         return W->err->fail(req, "print_job.invalid_transition", "status",
-            "Nobody asked to cancel the job; one that was canceled at the device has the reason_code "
-            "canceled_at_printer");
-    if (!is(u->to, "completed") && !is(u->to, "failed") && !is(u->to, "unreported") && !is(u->to, "canceled"))
+            "Nobody asked to cancel the job; one that was canceled at the device has the "
+            "reason_code canceled_at_printer");
+    if (!is(u->to, "completed") && !is(u->to, "failed") && !is(u->to, "unreported") &&
+        !is(u->to, "canceled"))
         return no_transition(req, u);
     settle_end(req, u);
     return WHARF_OK;
@@ -219,8 +230,9 @@ static wharf_status change_status(wharf_req *req, const struct update *u)
  * nothing changes. */
 static wharf_status same_status(wharf_req *req, const struct update *u)
 {
-    static const wharf_field told[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS, PRINT_JOB_PRINTER_STATE_REASONS,
-        PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON, PRINT_JOB_REASON_CODE, PRINT_JOB_CONFIDENCE, PRINT_JOB_ATTEMPT};
+    static const wharf_field told[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS,
+        PRINT_JOB_PRINTER_STATE_REASONS, PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON,
+        PRINT_JOB_REASON_CODE, PRINT_JOB_CONFIDENCE, PRINT_JOB_ATTEMPT};
     int64_t now = W->req->now_us(req);
     wharf_str stage;
 
@@ -235,7 +247,8 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
             set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US));
         if (job_stage_submitted(stage) && !field_int(u->old_rec, PRINT_JOB_SUBMITTED_AT))
             set(u, PRINT_JOB_SUBMITTED_AT, val_time(now));
-        if (job_stage_submitted(field_text(u->old_rec, PRINT_JOB_STAGE)) && !job_stage_submitted(stage))
+        if (job_stage_submitted(field_text(u->old_rec, PRINT_JOB_STAGE)) &&
+            !job_stage_submitted(stage))
             keep(u, PRINT_JOB_STAGE); /* bytes that went out do not come back */
         return WHARF_OK;
     }
@@ -250,7 +263,8 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
 
 static wharf_status no_such_printer(wharf_req *req, wharf_str name)
 {
-    return W->err->fail(req, "validation.failed", "printer_name", "The print station has no printer %s", name.p);
+    return W->err->fail(
+        req, "validation.failed", "printer_name", "The print station has no printer %s", name.p);
 }
 
 /* Returns what the job asks of a printer. */
@@ -263,8 +277,9 @@ static struct wish wish_of(const struct update *u, const struct papers *papers)
 
     return (struct wish){.papers = papers,
         .paper = paper_find(papers, field_text(u->old_rec, PRINT_JOB_PAPER_SIZE)),
-        .language = field_int(u->old_rec, PRINT_JOB_RAW) ? document_language(json_text(document, "content_type"))
-                                                         : WHARF_S(""),
+        .language = field_int(u->old_rec, PRINT_JOB_RAW)
+                        ? document_language(json_text(document, "content_type"))
+                        : WHARF_S(""),
         .color = json_truth(W->json->get(configuration, "color_print")),
         .double_sided = pages && W->json->integer(pages, &n) && n > 1 &&
                         json_truth(W->json->get(configuration, "double_sided"))};
@@ -302,11 +317,12 @@ static wharf_status move(wharf_req *req, const struct update *u)
     wharf_status s;
 
     if (!W->res->sent(u->new_rec, PRINT_JOB_PRINTER_NAME))
-        return W->err->fail(
-            req, "validation.failed", "printer_name", "A job moves to print_station_id and printer_name together");
+        return W->err->fail(req, "validation.failed", "printer_name",
+            "A job moves to print_station_id and printer_name together");
     s = station_read(req, station, false, &row);
     if (s == WHARF_OK && !same(row.location_id, field_text(u->old_rec, PRINT_JOB_LOCATION_ID)))
-        return W->err->fail(req, "validation.failed", "print_station_id", "A job stays at its location");
+        return W->err->fail(
+            req, "validation.failed", "print_station_id", "A job stays at its location");
     if (s == WHARF_OK)
         s = papers_load(req, &papers);
     if (s == WHARF_OK)
@@ -317,7 +333,8 @@ static wharf_status move(wharf_req *req, const struct update *u)
         size_t n = same(p->name, name) ? printer_lacks(p, &w, fields) : 0;
 
         for (size_t k = 0; k < n; k++)
-            W->err->add(req, "print_job.unsupported", fields[k], "The printer %s can't do this", name.p);
+            W->err->add(
+                req, "print_job.unsupported", fields[k], "The printer %s can't do this", name.p);
         if (same(p->name, name))
             return n ? W->err->current(req) : move_to(req, u, p);
     }
@@ -334,27 +351,31 @@ static wharf_status change_waiting(wharf_req *req, const struct update *u)
         return WHARF_OK;
     if (!is(u->from, "queued"))
         return W->err->fail(req, "print_job.invalid_transition", "status",
-            "Priority, expiry and printer are changed while a job is queued; this one is %s", u->from.p);
+            "Priority, expiry and printer are changed while a job is queued; this one is %s",
+            u->from.p);
     if (expire)
         set(u, PRINT_JOB_EXPIRES_AT,
-            val_time(W->req->now_us(req) + field_int(u->new_rec, PRINT_JOB_EXPIRE_AFTER) * SECOND_US));
+            val_time(
+                W->req->now_us(req) + field_int(u->new_rec, PRINT_JOB_EXPIRE_AFTER) * SECOND_US));
     return moves ? move(req, u) : WHARF_OK;
 }
 
 wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const wharf_field station_only[] = {PRINT_JOB_SESSION_ID, PRINT_JOB_ATTEMPT, PRINT_JOB_STAGE,
-        PRINT_JOB_PROGRESS, PRINT_JOB_PRINTER_STATE_REASONS, PRINT_JOB_CONFIDENCE, PRINT_JOB_DEVICE_JOB_ID,
-        PRINT_JOB_REASON_CODE};
+    static const wharf_field station_only[] = {PRINT_JOB_SESSION_ID, PRINT_JOB_ATTEMPT,
+        PRINT_JOB_STAGE, PRINT_JOB_PROGRESS, PRINT_JOB_PRINTER_STATE_REASONS, PRINT_JOB_CONFIDENCE,
+        PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON_CODE};
     struct update u = {.old_rec = old_rec,
         .new_rec = new_rec,
         .from = field_text(old_rec, PRINT_JOB_STATUS),
         .to = field_text(new_rec, PRINT_JOB_STATUS)};
-    wharf_status s = station_read(req, field_text(old_rec, PRINT_JOB_PRINT_STATION_ID), false, &u.station);
+    wharf_status s = station_read(
+        req, field_text(old_rec, PRINT_JOB_PRINT_STATION_ID), false, &u.station);
 
     if (s == WHARF_NOT_FOUND) { /* the station is gone: nobody speaks for it */
         W->err->clear(req);
-        u.station = (struct station_row){.id = WHARF_S(""), .session_id = WHARF_S(""), .device_id = WHARF_S("-")};
+        u.station = (struct station_row){
+            .id = WHARF_S(""), .session_id = WHARF_S(""), .device_id = WHARF_S("-")};
         s = WHARF_OK;
     }
     if (s != WHARF_OK)
@@ -375,20 +396,24 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
 
 static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
 {
-    static const char sql[] =
-        "INSERT INTO stations.print_job_history (organization_id, job_id, number, at, status, stage, actor, reason, "
-        "late)"
-        " SELECT $1::text, $2::text, COALESCE(max(h.number), 0) + 1, $3::timestamptz, $4::text, $5::text, $6::text, "
-        "$7::text, $8::boolean"
-        " FROM stations.print_job_history h WHERE h.organization_id = $1::text AND h.job_id = $2::text";
-    wharf_val args[8] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)), val_time(W->req->now_us(req)),
-        val_text(field_text(rec, PRINT_JOB_STATUS)), val_text_or_null(field_text(rec, PRINT_JOB_STAGE)),
-        val_text_or_null(W->req->actor(req)), val_text_or_null(field_text(rec, PRINT_JOB_REASON)), val_bool(late)};
+    static const char sql[] = "INSERT INTO stations.print_job_history (organization_id, job_id, "
+                              "number, at, status, stage, actor, reason, "
+                              "late)"
+                              " SELECT $1::text, $2::text, COALESCE(max(h.number), 0) + 1, "
+                              "$3::timestamptz, $4::text, $5::text, $6::text, "
+                              "$7::text, $8::boolean"
+                              " FROM stations.print_job_history h WHERE h.organization_id = "
+                              "$1::text AND h.job_id = $2::text";
+    wharf_val args[8] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
+        val_time(W->req->now_us(req)), val_text(field_text(rec, PRINT_JOB_STATUS)),
+        val_text_or_null(field_text(rec, PRINT_JOB_STAGE)), val_text_or_null(W->req->actor(req)),
+        val_text_or_null(field_text(rec, PRINT_JOB_REASON)), val_bool(late)};
 
     return W->db->exec(req, sql, args, 8, NULL);
 }
 
-static wharf_status emit(wharf_req *req, const char *type, const wharf_rec *old_rec, const wharf_rec *rec, bool late)
+static wharf_status emit(
+    wharf_req *req, const char *type, const wharf_rec *old_rec, const wharf_rec *rec, bool late)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *extra;
@@ -410,36 +435,42 @@ static bool in_doubt(wharf_str status)
 
 static bool moved(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    return !same(field_text(old_rec, PRINT_JOB_PRINT_STATION_ID), field_text(new_rec, PRINT_JOB_PRINT_STATION_ID)) ||
-           !same(field_text(old_rec, PRINT_JOB_PRINTER_ID), field_text(new_rec, PRINT_JOB_PRINTER_ID));
+    return !same(field_text(old_rec, PRINT_JOB_PRINT_STATION_ID),
+               field_text(new_rec, PRINT_JOB_PRINT_STATION_ID)) ||
+           !same(field_text(old_rec, PRINT_JOB_PRINTER_ID),
+               field_text(new_rec, PRINT_JOB_PRINTER_ID));
 }
 
 static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    wharf_str from = field_text(old_rec, PRINT_JOB_STATUS), to = field_text(new_rec, PRINT_JOB_STATUS);
+    wharf_str from = field_text(old_rec, PRINT_JOB_STATUS),
+              to = field_text(new_rec, PRINT_JOB_STATUS);
     wharf_str stage = field_text(new_rec, PRINT_JOB_STAGE);
     bool blocked = is(stage, "blocked") != is(field_text(old_rec, PRINT_JOB_STAGE), "blocked");
-    bool late = in_doubt(from) && job_status_final(to) && !is(field_text(new_rec, PRINT_JOB_CONFIDENCE), "operator");
+    bool late = in_doubt(from) && job_status_final(to) &&
+                !is(field_text(new_rec, PRINT_JOB_CONFIDENCE), "operator");
     wharf_status s;
 
     if (same(from, to)) {
         if (is(to, "queued") && moved(old_rec, new_rec)) {
             s = note(req, new_rec, false);
-            return s == WHARF_OK ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
-                                       "print_job.available", W->res->id(new_rec))
-                                 : s;
+            return s == WHARF_OK
+                       ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
+                             "print_job.available", W->res->id(new_rec))
+                       : s;
         }
         if (same(stage, field_text(old_rec, PRINT_JOB_STAGE)))
             return WHARF_OK;
         s = note(req, new_rec, false);
-        return s == WHARF_OK && blocked ? emit(req, "print_job.updated", old_rec, new_rec, false) : s;
+        return s == WHARF_OK && blocked ? emit(req, "print_job.updated", old_rec, new_rec, false)
+                                        : s;
     }
     s = note(req, new_rec, late);
     if (s != WHARF_OK)
         return s;
     if (is(to, "queued")) {
-        s = station_signal(
-            req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID), "print_job.available", W->res->id(new_rec));
+        s = station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
+            "print_job.available", W->res->id(new_rec));
         return s == WHARF_OK ? emit(req, "print_job.updated", old_rec, new_rec, false) : s;
     }
     if (is(to, "processing"))
@@ -447,7 +478,8 @@ static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const 
     return emit(req, W->mem->format(req, "print_job.%s", to.p).p, old_rec, new_rec, late);
 }
 
-wharf_status job_tell(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+wharf_status job_tell(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s;
 
@@ -456,7 +488,7 @@ wharf_status job_tell(wharf_req *req, uint32_t op, const wharf_rec *old_rec, con
     if (op == WHARF_UPDATE)
         return tell_change(req, old_rec, new_rec);
     s = note(req, new_rec, false);
-    return s == WHARF_OK ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID), "print_job.available",
-                               W->res->id(new_rec))
+    return s == WHARF_OK ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
+                               "print_job.available", W->res->id(new_rec))
                          : s;
 }

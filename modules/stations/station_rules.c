@@ -1,4 +1,5 @@
-/* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition can not say. */
+/* station_rules.c - the rules of print stations (spec 04 sections 2, 3 and 5) that a definition
+ * can not say. */
 #include <strings.h>
 
 #include "printing.h"
@@ -22,21 +23,24 @@ static wharf_status station_normalize(wharf_req *req, uint32_t op, wharf_rec *ne
     wharf_val users;
     unsigned n = 0;
 
-    if (!W->res->get(new_rec, PRINT_STATION_ALLOWED_USERS, &users) || W->json->type(users.u.j) != WHARF_J_OBJECT)
+    if (!W->res->get(new_rec, PRINT_STATION_ALLOWED_USERS, &users) ||
+        W->json->type(users.u.j) != WHARF_J_OBJECT)
         return WHARF_OK;
     for (size_t i = 0; i < 3; i++)
         n += W->json->get(users.u.j, verbs[i]) != NULL;
     if (n == 1)
         return WHARF_OK;
-    return W->err->fail(
-        req, "validation.failed", "allowed_users", "allowed_users takes exactly one of add, remove and set");
+    return W->err->fail(req, "validation.failed", "allowed_users",
+        "allowed_users takes exactly one of add, remove and set");
 }
 
 /* ---- check ---- */
 
-static wharf_status check_location(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status check_location(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    bool arrives = op == WHARF_CREATE || W->res->changed(old_rec, new_rec, PRINT_STATION_LOCATION_ID);
+    bool arrives = op == WHARF_CREATE ||
+                   W->res->changed(old_rec, new_rec, PRINT_STATION_LOCATION_ID);
     uint32_t flags;
     wharf_str id;
     wharf_status s;
@@ -75,12 +79,14 @@ static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const 
         const char *path = W->mem->format(req, "allowed_users%s.%zu", verb, i).p;
 
         if (!(flags[i] & WHARF_USER_KNOWN))
-            W->err->add(req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
+            W->err->add(
+                req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
         else if (!(flags[i] & WHARF_USER_ACTIVE))
-            W->err->add(req, "validation.failed", path, "The user %.*s is disabled", (int)ids[i].n, ids[i].p);
+            W->err->add(req, "validation.failed", path, "The user %.*s is disabled", (int)ids[i].n,
+                ids[i].p);
         else if (!(flags[i] & WHARF_USER_LOCATION))
-            W->err->add(req, "validation.failed", path, "The user %.*s does not reach the station's location",
-                (int)ids[i].n, ids[i].p);
+            W->err->add(req, "validation.failed", path,
+                "The user %.*s does not reach the station's location", (int)ids[i].n, ids[i].p);
     }
     return s == WHARF_OK ? W->err->current(req) : s;
 }
@@ -90,33 +96,38 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     bool users_sent = W->res->sent(new_rec, PRINT_STATION_ALLOWED_USERS);
     bool all_sent = W->res->sent(new_rec, PRINT_STATION_ALLOW_ALL_USERS);
     bool all = (field_int(new_rec, PRINT_STATION_ALLOW_ALL_USERS) != 0);
-    const wharf_json *input = users_sent ? W->res->input(new_rec, PRINT_STATION_ALLOWED_USERS) : NULL, *empty;
+    const wharf_json *input = users_sent ? W->res->input(new_rec, PRINT_STATION_ALLOWED_USERS)
+                                         : NULL,
+                     *empty;
     bool removes = input && W->json->type(input) == WHARF_J_OBJECT && W->json->get(input, "remove");
     wharf_status s;
 
     if (users_sent && all)
-        return W->err->fail(
-            req, "validation.failed", "allowed_users", "allowed_users comes with allow_all_users false");
+        return W->err->fail(req, "validation.failed", "allowed_users",
+            "allowed_users comes with allow_all_users false");
     if (users_sent) {
         s = check_users(req, new_rec, input);
         if (s != WHARF_OK)
             return s;
     }
-    if (!all && (all_sent || op == WHARF_CREATE) && (removes || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0))
+    if (!all && (all_sent || op == WHARF_CREATE) &&
+        (removes || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0))
         return W->err->fail(req, "validation.failed", "allow_all_users",
             "allow_all_users false needs somebody in allowed_users: send add or set along with it");
     if (!all || !all_sent || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
         return WHARF_OK;
     s = W->json->parse(req, WHARF_S("[]"), &empty);
     if (s == WHARF_OK)
-        W->res->set(new_rec, PRINT_STATION_ALLOWED_USERS, (wharf_val){.type = WHARF_V_JSON, .u.j = empty});
+        W->res->set(
+            new_rec, PRINT_STATION_ALLOWED_USERS, (wharf_val){.type = WHARF_V_JSON, .u.j = empty});
     return s;
 }
 
 static wharf_status check_room(wharf_req *req)
 {
-    static const char sql[] = "SELECT count(*) FROM (SELECT 1 FROM stations.print_station WHERE organization_id = "
-                              "$1::text AND deleted_at IS NULL LIMIT 5000) s";
+    static const char sql[] =
+        "SELECT count(*) FROM (SELECT 1 FROM stations.print_station WHERE organization_id = "
+        "$1::text AND deleted_at IS NULL LIMIT 5000) s";
     wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);
@@ -130,12 +141,14 @@ static wharf_status check_room(wharf_req *req)
 static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
-        "SELECT COALESCE(bool_or(lower(name) = lower($4::text)), false), COALESCE(bool_or(lower(display_name) = "
+        "SELECT COALESCE(bool_or(lower(name) = lower($4::text)), false), "
+        "COALESCE(bool_or(lower(display_name) = "
         "lower($5::text)), false)"
-        " FROM stations.print_station WHERE organization_id = $2::text AND location_id = $1::text AND id <> $3::text "
-        "AND deleted_at IS NULL"
+        " FROM stations.print_station WHERE organization_id = $2::text AND location_id = $1::text "
+        "AND id <> $3::text AND deleted_at IS NULL"
         " AND (lower(name) = lower($4::text) OR lower(display_name) = lower($5::text))";
-    static const wharf_field names[] = {PRINT_STATION_NAME, PRINT_STATION_DISPLAY_NAME, PRINT_STATION_LOCATION_ID};
+    static const wharf_field names[] = {
+        PRINT_STATION_NAME, PRINT_STATION_DISPLAY_NAME, PRINT_STATION_LOCATION_ID};
     wharf_val args[5];
     const wharf_rows *rows;
     bool touched = !old_rec;
@@ -154,9 +167,11 @@ static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const 
     if (s != WHARF_OK)
         return s;
     if (row_bool(rows, 0, 0))
-        W->err->add(req, "station.exists", "name", "There is already a Print station with this name");
+        W->err->add(
+            req, "station.exists", "name", "There is already a Print station with this name");
     if (row_bool(rows, 0, 1))
-        W->err->add(req, "station.exists", "display_name", "There is already a Print station with this display_name");
+        W->err->add(req, "station.exists", "display_name",
+            "There is already a Print station with this display_name");
     return W->err->current(req);
 }
 
@@ -170,8 +185,8 @@ static wharf_status check_device(wharf_req *req, const wharf_rec *old_rec, const
         return WHARF_OK;
     if (!W->res->get(new_rec, PRINT_STATION_DEVICE_ID, &v))
         return WHARF_OK;
-    return W->err->fail(
-        req, "validation.failed", "device_id", "device_id is set by the station's first session; send null to free it");
+    return W->err->fail(req, "validation.failed", "device_id",
+        "device_id is set by the station's first session; send null to free it");
 }
 
 static wharf_str member_text(const wharf_json *object, const char *key, const char *fallback)
@@ -187,22 +202,27 @@ static wharf_str member_text(const wharf_json *object, const char *key, const ch
 /* Checks the driver: one that is not configured would push nothing, and nobody would know. */
 static wharf_status check_driver(wharf_req *req, const wharf_rec *rec, wharf_str before)
 {
-    const wharf_json *sent = W->res->sent(rec, PRINT_STATION_PUSH) ? W->res->input(rec, PRINT_STATION_PUSH) : NULL;
+    const wharf_json *sent = W->res->sent(rec, PRINT_STATION_PUSH)
+                                 ? W->res->input(rec, PRINT_STATION_PUSH)
+                                 : NULL;
     wharf_str driver = json_text(sent, "driver");
 
     if (!driver.n || same(driver, before) || is(driver, "stream") || push_has(driver))
         return WHARF_OK;
     return W->err->fail(req, "validation.failed", "push.driver",
-        "This server does not push by %s; send stream, or ask its operator to set stations.push", driver.p);
+        "This server does not push by %s; send stream, or ask its operator to set stations.push",
+        driver.p);
 }
 
 /* Settles push. Only the driver is the client's; the rest is what deliveries met with, and begins
  * anew with another device_token. */
 static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_json *old_push = old_rec ? field_json(old_rec, PRINT_STATION_PUSH) : NULL, *whole, *last;
-    const wharf_json *sent = W->res->sent(new_rec, PRINT_STATION_PUSH) ? W->res->input(new_rec, PRINT_STATION_PUSH)
-                                                                       : NULL;
+    const wharf_json *old_push = old_rec ? field_json(old_rec, PRINT_STATION_PUSH) : NULL, *whole,
+                     *last;
+    const wharf_json *sent = W->res->sent(new_rec, PRINT_STATION_PUSH)
+                                 ? W->res->input(new_rec, PRINT_STATION_PUSH)
+                                 : NULL;
     bool anew = !old_rec || W->res->changed(old_rec, new_rec, PRINT_STATION_DEVICE_TOKEN);
     wharf_str before = member_text(old_push, "driver", old_rec ? "stream" : push_first().p);
     wharf_out *out;
@@ -214,7 +234,8 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
     last = old_push ? W->json->get(old_push, "last_delivery_at") : NULL;
     W->json->open(out, NULL, '{');
     W->json->put(out, "driver", val_text(member_text(sent, "driver", before.p)));
-    W->json->put(out, "status", val_text(anew ? WHARF_S("unknown") : member_text(old_push, "status", "unknown")));
+    W->json->put(out, "status",
+        val_text(anew ? WHARF_S("unknown") : member_text(old_push, "status", "unknown")));
     W->json->put(out, "last_delivery_at", anew ? val_null() : val_json(last));
     W->json->close(out);
     s = W->json->result(req, out, &whole);
@@ -230,13 +251,15 @@ static void settle_drain(const wharf_rec *old_rec, wharf_rec *new_rec)
     if (!old_rec) {
         W->res->set(new_rec, PRINT_STATION_MANAGED, val_bool(false));
         W->res->set(new_rec, PRINT_STATION_DRAINING, val_bool(false));
-    } else if (field_int(old_rec, PRINT_STATION_MANAGED) && W->res->sent(new_rec, PRINT_STATION_STATUS)) {
-        W->res->set(
-            new_rec, PRINT_STATION_DRAINING, val_bool(is(field_text(new_rec, PRINT_STATION_STATUS), "offline")));
+    } else if (field_int(old_rec, PRINT_STATION_MANAGED) &&
+               W->res->sent(new_rec, PRINT_STATION_STATUS)) {
+        W->res->set(new_rec, PRINT_STATION_DRAINING,
+            val_bool(is(field_text(new_rec, PRINT_STATION_STATUS), "offline")));
     }
 }
 
-static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status station_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const char *cause;
     wharf_status s;
@@ -259,8 +282,8 @@ static wharf_status station_check(wharf_req *req, uint32_t op, const wharf_rec *
 /* ---- written ---- */
 
 /* Writes every job that the statement finds ($1 the station, $2 the organization) in this way. */
-static wharf_status write_jobs(
-    wharf_req *req, const char *sql, wharf_str station, const struct job_set *sets, size_t n, const char *signal)
+static wharf_status write_jobs(wharf_req *req, const char *sql, wharf_str station,
+    const struct job_set *sets, size_t n, const char *signal)
 {
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, station, &rows);
@@ -276,7 +299,8 @@ static wharf_status write_jobs(
     return s;
 }
 
-static wharf_status abort_jobs(wharf_req *req, const char *sql, wharf_str station, const char *reason, const char *code)
+static wharf_status abort_jobs(
+    wharf_req *req, const char *sql, wharf_str station, const char *reason, const char *code)
 {
     const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
         {PRINT_JOB_REASON, val_text(z(reason))}, {PRINT_JOB_REASON_CODE, val_text(z(code))},
@@ -289,12 +313,13 @@ static wharf_status abort_jobs(wharf_req *req, const char *sql, wharf_str statio
  * printed run on. A pool that has no member left is gone too. */
 static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str station)
 {
-    static const char sql[] = "SELECT j.id FROM stations.print_job j WHERE j.organization_id = $2::text AND "
-                              "j.print_station_id = $1::text AND j.status = 'queued'"
-                              " AND j.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM stations.printer p WHERE "
-                              "p.organization_id = $2::text AND p.station_id = $1::text"
-                              " AND p.deleted_at IS NULL AND (p.id = j.printer_id OR (j.pool AND j.printer_id IS NULL "
-                              "AND p.model = j.printer_model))) ORDER BY j.id FOR UPDATE OF j";
+    static const char sql[] =
+        "SELECT j.id FROM stations.print_job j WHERE j.organization_id = $2::text AND "
+        "j.print_station_id = $1::text AND j.status = 'queued'"
+        " AND j.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM stations.printer p WHERE "
+        "p.organization_id = $2::text AND p.station_id = $1::text"
+        " AND p.deleted_at IS NULL AND (p.id = j.printer_id OR (j.pool AND j.printer_id IS NULL "
+        "AND p.model = j.printer_model))) ORDER BY j.id FOR UPDATE OF j";
 
     return abort_jobs(req, sql, station, "printer removed", "printer_removed");
 }
@@ -302,13 +327,16 @@ static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str sta
 static wharf_status end_jobs_of_station(wharf_req *req, wharf_str station)
 {
     static const char queued_sql[] =
-        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = $1::text"
+        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = "
+        "$1::text"
         " AND status = 'queued' AND deleted_at IS NULL ORDER BY id FOR UPDATE";
-    static const char open_sql[] =
-        "SELECT id FROM stations.print_job WHERE organization_id = $2::text AND print_station_id = $1::text"
-        " AND status = 'processing' AND cancel_requested_at IS NULL AND deleted_at IS NULL ORDER BY id FOR UPDATE";
+    static const char open_sql[] = "SELECT id FROM stations.print_job WHERE organization_id = "
+                                   "$2::text AND print_station_id = $1::text"
+                                   " AND status = 'processing' AND cancel_requested_at IS NULL AND "
+                                   "deleted_at IS NULL ORDER BY id FOR UPDATE";
     const struct job_set cancel = {PRINT_JOB_CANCEL_REQUESTED_AT, val_time(W->req->now_us(req))};
-    wharf_status s = abort_jobs(req, queued_sql, station, "print station deleted", "station_deleted");
+    wharf_status s = abort_jobs(
+        req, queued_sql, station, "print station deleted", "station_deleted");
 
     if (s == WHARF_OK)
         s = write_jobs(req, open_sql, station, &cancel, 1, "print_job.cancel");
@@ -329,13 +357,16 @@ static wharf_status tell_status(wharf_req *req, const wharf_rec *old_rec, const 
         !field_get_text(old_rec, PRINT_STATION_STATUS, &before))
         return WHARF_OK;
     s = W->json->parse(req,
-        W->mem->format(req, "{\"previous_status\":\"%.*s\",\"cause\":\"%s\"}", (int)before.n, before.p, cause), &extra);
-    return s == WHARF_OK
-               ? W->event->emit(req, "print_station.status_changed", "print_station", W->res->id(new_rec), extra)
-               : s;
+        W->mem->format(
+            req, "{\"previous_status\":\"%.*s\",\"cause\":\"%s\"}", (int)before.n, before.p, cause),
+        &extra);
+    return s == WHARF_OK ? W->event->emit(req, "print_station.status_changed", "print_station",
+                               W->res->id(new_rec), extra)
+                         : s;
 }
 
-static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status station_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s = WHARF_OK;
     const char *cause;
@@ -356,9 +387,10 @@ static wharf_status station_written(wharf_req *req, uint32_t op, const wharf_rec
 static wharf_status station_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    static const char sql[] = "SELECT print_station_id, count(*) FROM stations.print_job"
-                              " WHERE organization_id = $2::text AND print_station_id = ANY ($1::text[]) AND status IN "
-                              "('queued', 'processing') GROUP BY 1";
+    static const char sql[] =
+        "SELECT print_station_id, count(*) FROM stations.print_job"
+        " WHERE organization_id = $2::text AND print_station_id = ANY ($1::text[]) AND status IN "
+        "('queued', 'processing') GROUP BY 1";
     const wharf_rows *rows;
     wharf_val id, count;
     wharf_status s;
@@ -371,8 +403,8 @@ static wharf_status station_compute(
         int64_t jobs = 0;
 
         for (size_t r = 0; r < W->db->count(rows); r++) {
-            if (W->db->value(rows, r, 0, WHARF_V_TEXT, &id) && id.u.s.n == own.n && !memcmp(id.u.s.p, own.p, own.n) &&
-                W->db->value(rows, r, 1, WHARF_V_INT, &count))
+            if (W->db->value(rows, r, 0, WHARF_V_TEXT, &id) && id.u.s.n == own.n &&
+                !memcmp(id.u.s.p, own.p, own.n) && W->db->value(rows, r, 1, WHARF_V_INT, &count))
                 jobs = count.u.i;
         }
         W->json->put(outs[i], NULL, (wharf_val){.type = WHARF_V_INT, .u.i = jobs});
@@ -388,19 +420,25 @@ const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- on locations ---- */
 
-static wharf_status location_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status location_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    static const char sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND location_id = "
-                              "$1::text AND deleted_at IS NULL LIMIT 1";
+    static const char sql[] =
+        "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND location_id = "
+        "$1::text AND deleted_at IS NULL LIMIT 1";
 
-    return op == WHARF_DELETE ? stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql) : WHARF_OK;
+    return op == WHARF_DELETE
+               ? stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql)
+               : WHARF_OK;
 }
 
 /* Removes a deleted user from the lists of those who may print. */
-static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status user_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char sql[] = "UPDATE stations.print_station SET allowed_users = allowed_users - $2::text,"
-                              " version = version + 1 WHERE organization_id = $1::text AND allowed_users ? $2::text";
+    static const char sql[] =
+        "UPDATE stations.print_station SET allowed_users = allowed_users - $2::text,"
+        " version = version + 1 WHERE organization_id = $1::text AND allowed_users ? $2::text";
     wharf_val args[2];
 
     if (op != WHARF_DELETE)
@@ -411,4 +449,5 @@ static wharf_status user_written(wharf_req *req, uint32_t op, const wharf_rec *o
 }
 
 const wharf_hooks station_user_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = user_written};
-const wharf_hooks station_location_hooks = {.head = WHARF_HEAD(wharf_hooks), .check = location_check};
+const wharf_hooks station_location_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check};

@@ -1,7 +1,8 @@
-/* station_source.c - where a job's document comes from: a URL, a data URI, base64, or another job's bytes (spec 04 section 7 'Document').
+/* station_source.c - where a job's document comes from: a URL, a data URI, base64, or another
+ * job's bytes (spec 04 section 7 'Document').
  *
- * The bytes go to the blob store while they are read. What they are is told by their look; rendering is the kernel's (wharf.render).
- */
+ * The bytes go to the blob store while they are read. What they are is told by their look;
+ * rendering is the kernel's (wharf.render). */
 #include <strings.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@ enum { CHUNK = 48 * 1024, LOOK = 1024, SECONDS = 1000 };
 
 static wharf_status bad(wharf_req *req, const char *path, const char *reason)
 {
-    return W->err->fail(req, "print_job.document_invalid", path, "The document can't be printed: %s", reason);
+    return W->err->fail(
+        req, "print_job.document_invalid", path, "The document can't be printed: %s", reason);
 }
 
 /* ---- base64 ---- */
@@ -97,7 +99,8 @@ static wharf_status write_escaped(wharf_req *req, wharf_str text, wharf_blob_wri
 /* ---- URL ---- */
 
 /* Writes all of a descriptor, from `at` on. */
-static wharf_status write_file(wharf_req *req, int fd, int64_t at, int64_t length, wharf_blob_writer *w)
+static wharf_status write_file(
+    wharf_req *req, int fd, int64_t at, int64_t length, wharf_blob_writer *w)
 {
     unsigned char *buffer = W->mem->alloc(req, CHUNK);
     wharf_status s = WHARF_OK;
@@ -135,7 +138,8 @@ static wharf_status write_url(wharf_req *req, wharf_str url, wharf_blob_writer *
     got = pread(print_fetch->file(f), look, sizeof(look), 0);
     type = print_render->sniff(look, got > 0 ? (size_t)got : 0, false);
     if (type.n > 6 && !memcmp(type.p, "image/", 6) && print_fetch->size(f) > IMAGE_MAX)
-        return W->err->fail(req, "file.too_large", "data", "An image by URL may have 10 MB; this one is larger");
+        return W->err->fail(
+            req, "file.too_large", "data", "An image by URL may have 10 MB; this one is larger");
     s = write_file(req, print_fetch->file(f), 0, print_fetch->size(f), w);
     print_fetch->done(req, f);
     return s;
@@ -186,10 +190,12 @@ static wharf_status write_data(wharf_req *req, wharf_str data, wharf_blob_writer
 /* Of several types of a language the first is the one that is told. */
 static const struct {
     const char *type, *language;
-} raw_types[] = {{"application/vnd.zebra-zpl", "zpl"}, {"application/vnd.zebra-epl", "epl"}, {"application/zpl", "zpl"},
-    {"x-application/zpl", "zpl"}, {"application/epl", "epl"}, {"application/tspl", "tspl"},
-    {"application/vnd.tspl", "tspl"}, {"application/vnd.escpos", "escpos"}, {"application/escpos", "escpos"},
-    {"application/vnd.hp-pcl", "pcl"}, {"application/postscript", "postscript"}, {"application/pdf", "pdf"}};
+} raw_types[] = {{"application/vnd.zebra-zpl", "zpl"}, {"application/vnd.zebra-epl", "epl"},
+    {"application/zpl", "zpl"}, {"x-application/zpl", "zpl"}, {"application/epl", "epl"},
+    {"application/tspl", "tspl"}, {"application/vnd.tspl", "tspl"},
+    {"application/vnd.escpos", "escpos"}, {"application/escpos", "escpos"},
+    {"application/vnd.hp-pcl", "pcl"}, {"application/postscript", "postscript"},
+    {"application/pdf", "pdf"}};
 enum { RAW_TYPES = sizeof(raw_types) / sizeof(raw_types[0]) };
 
 wharf_str document_language(wharf_str content_type)
@@ -217,8 +223,8 @@ static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
     static const struct {
         const char *begins;
         const char *language;
-    } signs[] = {{"^XA", "zpl"}, {"~DG", "zpl"}, {"CT~", "zpl"}, {"N\n", "epl"}, {"N\r\n", "epl"}, {"SIZE ", "tspl"},
-        {"\x1b@", "escpos"},
+    } signs[] = {{"^XA", "zpl"}, {"~DG", "zpl"}, {"CT~", "zpl"}, {"N\n", "epl"}, {"N\r\n", "epl"},
+        {"SIZE ", "tspl"}, {"\x1b@", "escpos"},
         {"\x1b"
          "E",
             "pcl"},
@@ -238,10 +244,12 @@ static wharf_str language_of(const char *look, size_t n, wharf_str content_type)
         if (n >= m && !memcmp(look, signs[i].begins, m))
             return z(signs[i].language);
     }
-    return n >= 2 && look[0] == 'Q' && look[1] >= '0' && look[1] <= '9' ? WHARF_S("epl") : WHARF_S("");
+    return n >= 2 && look[0] == 'Q' && look[1] >= '0' && look[1] <= '9' ? WHARF_S("epl")
+                                                                        : WHARF_S("");
 }
 
-static wharf_status look_at(wharf_req *req, bool raw, wharf_str content_type, const char *path, struct document *d)
+static wharf_status look_at(
+    wharf_req *req, bool raw, wharf_str content_type, const char *path, struct document *d)
 {
     char look[LOOK];
     int fd = print_blob->written(d->writer);
@@ -258,8 +266,8 @@ static wharf_status look_at(wharf_req *req, bool raw, wharf_str content_type, co
         d->type = content_type.n ? content_type : type_of_language(d->language);
         if (!d->language.n)
             return W->err->fail(req, "print_job.document_invalid", "content_type",
-                "The language of the raw document is not recognized; say it with content_type, such as "
-                "application/vnd.zebra-zpl");
+                "The language of the raw document is not recognized; say it with content_type, "
+                "such as application/vnd.zebra-zpl");
         return WHARF_OK;
     }
     d->type = print_render->sniff(look, (size_t)got, d->size <= LOOK);
@@ -276,7 +284,8 @@ static wharf_status look_at(wharf_req *req, bool raw, wharf_str content_type, co
     return WHARF_OK;
 }
 
-wharf_status document_again(wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret)
+wharf_status document_again(
+    wharf_req *req, wharf_str file, bool raw, wharf_str content_type, struct document *ret)
 {
     int64_t at, length;
     int fd;
@@ -298,16 +307,20 @@ wharf_status document_again(wharf_req *req, wharf_str file, bool raw, wharf_str 
 
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret)
 {
-    wharf_str data = field_text(job, PRINT_JOB_DATA), type = field_text(job, PRINT_JOB_CONTENT_TYPE);
-    bool document = field_text(job, PRINT_JOB_DOCUMENT_ID).n != 0, template = W->res->sent(job, PRINT_JOB_TEMPLATE);
+    wharf_str data = field_text(job, PRINT_JOB_DATA),
+              type = field_text(job, PRINT_JOB_CONTENT_TYPE);
+    bool document = field_text(job, PRINT_JOB_DOCUMENT_ID).n != 0,
+         template = W->res->sent(job, PRINT_JOB_TEMPLATE);
     wharf_status s;
 
     *ret = (struct document){.size = 0};
     if ((data.n != 0) + template + document != 1)
-        return W->err->fail(req, "validation.failed", "data", "Send exactly one of data, document_id and template");
+        return W->err->fail(
+            req, "validation.failed", "data", "Send exactly one of data, document_id and template");
     if (!data.n)
         return W->err->fail(req, "module.unavailable", document ? "document_id" : "template",
-            "The module %s is not enabled; send the document as data", document ? "documents" : "templates");
+            "The module %s is not enabled; send the document as data",
+            document ? "documents" : "templates");
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
         s = write_data(req, data, ret->writer);

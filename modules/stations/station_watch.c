@@ -1,8 +1,8 @@
-/* station_watch.c - what time does to print jobs and stations: expiry, leases, silence, offline, rerouting, erasing of bytes (spec 04 sections 8 and 9.4).
+/* station_watch.c - what time does to print jobs and stations: expiry, leases, silence, offline,
+ * rerouting, erasing of bytes (spec 04 sections 8 and 9.4).
  *
- * A resident: each job worker looks every second; who does what is settled by row locks. Each finding is one transaction, as the system of its
- * organization.
- */
+ * A resident: each job worker looks every second; who does what is settled by row locks. Each
+ * finding is one transaction, as the system of its organization. */
 #include "printing.h"
 #include "stations.gen.h"
 
@@ -14,9 +14,9 @@ struct finding {
 
 static wharf_status expire(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND status = 'queued'"
-        " AND expires_at <= $3::timestamptz FOR UPDATE SKIP LOCKED";
+    static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
+                              "AND id = $1::text AND status = 'queued'"
+                              " AND expires_at <= $3::timestamptz FOR UPDATE SKIP LOCKED";
     wharf_val now = val_time(W->req->now_us(req));
     wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), now};
     const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("timed_out"))},
@@ -25,17 +25,21 @@ static wharf_status expire(wharf_req *req, wharf_str id)
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
-    return s == WHARF_OK && W->db->count(rows) ? job_write(req, id, sets, sizeof(sets) / sizeof(sets[0])) : s;
+    return s == WHARF_OK && W->db->count(rows)
+               ? job_write(req, id, sets, sizeof(sets) / sizeof(sets[0]))
+               : s;
 }
 
 static wharf_status end_lease(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND status = 'processing' "
-        "AND held_by IS NOT NULL AND stage IN ('claimed', 'downloading', 'converting') AND lease_expires_at <= "
-        "$3::timestamptz FOR UPDATE "
-        "SKIP LOCKED";
-    wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
+    static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
+                              "AND id = $1::text AND status = 'processing' "
+                              "AND held_by IS NOT NULL AND stage IN ('claimed', 'downloading', "
+                              "'converting') AND lease_expires_at <= "
+                              "$3::timestamptz FOR UPDATE "
+                              "SKIP LOCKED";
+    wharf_val args[3] = {
+        val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
     const wharf_rows *rows;
     wharf_status s = station_hold_of(req, id);
 
@@ -47,43 +51,52 @@ static wharf_status end_lease(wharf_req *req, wharf_str id)
 /* Ends a job that is not reported. Paper may exist: it is never retried by itself. */
 static wharf_status end_silence(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text AND status = 'processing'"
-        " AND reported_at <= $3::timestamptz - make_interval(secs => $4::bigint) FOR UPDATE SKIP LOCKED";
+    static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
+                              "AND id = $1::text AND status = 'processing'"
+                              " AND reported_at <= $3::timestamptz - make_interval(secs => "
+                              "$4::bigint) FOR UPDATE SKIP LOCKED";
     wharf_val now = val_time(W->req->now_us(req));
-    wharf_val args[4] = {
-        val_text(id), val_text(W->req->organization(req)), now, val_int(print_setting("processing_timeout", 600))};
-    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("timed_out"))}, {PRINT_JOB_STAGE, val_null()},
-        {PRINT_JOB_REASON, val_text(WHARF_S("the print station does not report; look whether it was printed"))},
-        {PRINT_JOB_REASON_CODE, val_text(WHARF_S("processing_timeout"))}, {PRINT_JOB_LEASE_EXPIRES_AT, val_null()},
-        {PRINT_JOB_ENDED_AT, now}};
+    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), now,
+        val_int(print_setting("processing_timeout", 600))};
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("timed_out"))},
+        {PRINT_JOB_STAGE, val_null()},
+        {PRINT_JOB_REASON,
+            val_text(WHARF_S("the print station does not report; look whether it was printed"))},
+        {PRINT_JOB_REASON_CODE, val_text(WHARF_S("processing_timeout"))},
+        {PRINT_JOB_LEASE_EXPIRES_AT, val_null()}, {PRINT_JOB_ENDED_AT, now}};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
-    return s == WHARF_OK && W->db->count(rows) ? job_write(req, id, sets, sizeof(sets) / sizeof(sets[0])) : s;
+    return s == WHARF_OK && W->db->count(rows)
+               ? job_write(req, id, sets, sizeof(sets) / sizeof(sets[0]))
+               : s;
 }
 
 static wharf_status set_offline(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND id = $1::text AND status = 'online'"
-        " AND managed AND deleted_at IS NULL AND last_seen_at <= $3::timestamptz - make_interval(secs => $4::bigint) "
-        "FOR UPDATE SKIP LOCKED";
-    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req)),
-        val_int(print_setting("offline_after", 90))};
+    static const char sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = "
+                              "$2::text AND id = $1::text AND status = 'online'"
+                              " AND managed AND deleted_at IS NULL AND last_seen_at <= "
+                              "$3::timestamptz - make_interval(secs => $4::bigint) "
+                              "FOR UPDATE SKIP LOCKED";
+    wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req)), val_int(print_setting("offline_after", 90))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
-    return s == WHARF_OK && W->db->count(rows) ? station_set_status(req, id, "offline", "heartbeat_missed") : s;
+    return s == WHARF_OK && W->db->count(rows)
+               ? station_set_status(req, id, "offline", "heartbeat_missed")
+               : s;
 }
 
 /* Erases the bytes of what was over long enough ago. */
 static wharf_status erase_bytes(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
-        "UPDATE stations.print_job SET source_file = NULL, prepared_file = NULL FROM (SELECT source_file AS a, "
-        "prepared_file AS b"
-        " FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text FOR UPDATE) old"
+        "UPDATE stations.print_job SET source_file = NULL, prepared_file = NULL FROM (SELECT "
+        "source_file AS a, prepared_file AS b"
+        " FROM stations.print_job WHERE organization_id = $2::text AND id = $1::text FOR UPDATE) "
+        "old"
         " WHERE organization_id = $2::text AND id = $1::text RETURNING old.a, old.b";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
@@ -99,7 +112,8 @@ static wharf_status erase_bytes(wharf_req *req, wharf_str id)
     return s;
 }
 
-static wharf_status write_route(wharf_req *req, wharf_str id, const struct printer_at *to, size_t candidates)
+static wharf_status write_route(
+    wharf_req *req, wharf_str id, const struct printer_at *to, size_t candidates)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *routing;
@@ -114,7 +128,8 @@ static wharf_status write_route(wharf_req *req, wharf_str id, const struct print
     s = W->json->result(req, out, &routing);
     sets[0] = (struct job_set){PRINT_JOB_PRINT_STATION_ID, val_text(to->station_id)};
     sets[1] = (struct job_set){PRINT_JOB_PRINTER_ID, to->pooled ? val_null() : val_text(to->id)};
-    sets[2] = (struct job_set){PRINT_JOB_PRINTER_NAME, to->pooled ? val_null() : val_text(to->name)};
+    sets[2] = (struct job_set){
+        PRINT_JOB_PRINTER_NAME, to->pooled ? val_null() : val_text(to->name)};
     sets[3] = (struct job_set){PRINT_JOB_PRINTER_MODEL, val_text(to->model)};
     sets[4] = (struct job_set){PRINT_JOB_POOL, val_bool(to->pooled)};
     sets[5] = (struct job_set){PRINT_JOB_ROUTING, val_json(routing)};
@@ -125,10 +140,11 @@ static wharf_status write_route(wharf_req *req, wharf_str id, const struct print
  * without one the job stays where it is. */
 static wharf_status reroute(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT location_id, paper_size, configuration, COALESCE(created_by, ''), "
-                              "print_station_id, COALESCE(printer_id, '') FROM stations.print_job WHERE "
-                              "organization_id = $2::text AND id = $1::text AND status = 'queued' AND NOT raw"
-                              " AND (routing ->> 'automatic')::boolean FOR UPDATE SKIP LOCKED";
+    static const char sql[] =
+        "SELECT location_id, paper_size, configuration, COALESCE(created_by, ''), "
+        "print_station_id, COALESCE(printer_id, '') FROM stations.print_job WHERE "
+        "organization_id = $2::text AND id = $1::text AND status = 'queued' AND NOT raw"
+        " AND (routing ->> 'automatic')::boolean FOR UPDATE SKIP LOCKED";
     const struct printer_at *best;
     const wharf_json *configuration;
     struct printers printers;
@@ -155,9 +171,11 @@ static wharf_status reroute(wharf_req *req, wharf_str id)
     best = printer_choose(&printers, &w, &n, &reason);
     if (!best || !printer_reachable(best) ||
         (same(best->station_id, row_text(rows, 0, 4)) &&
-            same(best->pooled ? WHARF_S("") : best->id, row_text(rows, 0, 5)))) /* it is where it should be */
+            same(best->pooled ? WHARF_S("") : best->id,
+                row_text(rows, 0, 5)))) /* it is where it should be */
         return WHARF_OK;
-    s = printer_hold(req, best->station_id, best->pooled ? WHARF_S("") : best->id, best->model, &gone);
+    s = printer_hold(
+        req, best->station_id, best->pooled ? WHARF_S("") : best->id, best->model, &gone);
     return s == WHARF_OK && !gone ? write_route(req, id, best, n) : s;
 }
 
@@ -195,22 +213,27 @@ static void settle_one(wharf_req *req, const struct finding *f)
 static size_t look(wharf_req *req, bool grace)
 {
     static const char sql[] =
-        "SELECT organization_id, id, kind FROM stations.due($1::timestamptz, make_interval(secs => $2::bigint),"
-        " make_interval(secs => $3::bigint), make_interval(hours => $4::bigint::integer), $5::bigint::integer)";
-    wharf_val args[5] = {val_time(W->req->now_us(req)), val_int(print_setting("processing_timeout", 600)),
-        val_int(print_setting("offline_after", 90)), val_int(print_setting("retention_hours", 72)), val_int(BATCH)};
+        "SELECT organization_id, id, kind FROM stations.due($1::timestamptz, "
+        "make_interval(secs => $2::bigint), make_interval(secs => "
+        "$3::bigint), make_interval(hours => $4::bigint::integer), $5::bigint::integer)";
+    wharf_val args[5] = {val_time(W->req->now_us(req)),
+        val_int(print_setting("processing_timeout", 600)),
+        val_int(print_setting("offline_after", 90)), val_int(print_setting("retention_hours", 72)),
+        val_int(BATCH)};
     const wharf_rows *rows;
     struct finding *list;
     size_t n, settled = 0;
 
-    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK || query_alone(req, sql, args, 5, &rows) != WHARF_OK) {
+    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK ||
+        query_alone(req, sql, args, 5, &rows) != WHARF_OK) {
         W->err->clear(req);
         return 0;
     }
     n = W->db->count(rows);
     list = W->mem->alloc(req, (n + 1) * sizeof(*list));
     for (size_t i = 0; i < n; i++)
-        list[i] = (struct finding){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2)};
+        list[i] = (struct finding){
+            row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2)};
     for (size_t i = 0; i < n && !W->req->cancelled(req); i++) {
         wharf_scope *scope = W->mem->scope_begin(req);
 
@@ -226,12 +249,15 @@ static size_t look(wharf_req *req, bool grace)
 /* Looks for stranded jobs, not at each look: where there is no better printer nothing changes. */
 static void look_for_stranded(wharf_req *req)
 {
-    static const char sql[] = "SELECT organization_id, id FROM stations.stranded($1::timestamptz, make_interval(secs "
-                              "=> $2::bigint), $3::bigint::integer)";
-    wharf_val args[3] = {val_time(W->req->now_us(req)), val_int(print_setting("reroute_after", 120)), val_int(BATCH)};
+    static const char sql[] =
+        "SELECT organization_id, id FROM stations.stranded($1::timestamptz, make_interval(secs "
+        "=> $2::bigint), $3::bigint::integer)";
+    wharf_val args[3] = {val_time(W->req->now_us(req)),
+        val_int(print_setting("reroute_after", 120)), val_int(BATCH)};
     const wharf_rows *rows;
 
-    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK || query_alone(req, sql, args, 3, &rows) != WHARF_OK) {
+    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK ||
+        query_alone(req, sql, args, 3, &rows) != WHARF_OK) {
         W->err->clear(req);
         return;
     }
@@ -250,7 +276,8 @@ static void forget(wharf_req *req)
     wharf_val now = val_time(W->req->now_us(req));
     const wharf_rows *rows;
 
-    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK || query_alone(req, sql, &now, 1, &rows) != WHARF_OK)
+    if (print_events->act_for(req, WHARF_S("")) != WHARF_OK ||
+        query_alone(req, sql, &now, 1, &rows) != WHARF_OK)
         W->err->clear(req);
 }
 

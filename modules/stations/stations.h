@@ -13,8 +13,10 @@ extern const wharf_locations_directory_api *stations_locations;
 extern const wharf_org_directory_api *stations_users; /* or NULL: the module org is not there */
 
 extern const wharf_hooks station_hooks;
-extern const wharf_hooks station_user_hooks; /* on the resource user: leaves the allow-lists when deleted */
-extern const wharf_hooks station_location_hooks; /* on the resource location: not deleted from under a station */
+/* on the resource user: leaves the allow-lists when deleted */
+extern const wharf_hooks station_user_hooks;
+/* on the resource location: not deleted from under a station */
+extern const wharf_hooks station_location_hooks;
 wharf_status paper_sizes(wharf_req *req, void *text); /* text: wharf_str, the table as JSON */
 
 #endif

@@ -1,4 +1,5 @@
-/* attachments.c - attachments of support requests: announced, brought by signed link, shown, sent out as tokenized links. */
+/* attachments.c - attachments of support requests: announced, brought by signed link, shown,
+ * sent out as tokenized links. */
 #include <string.h>
 
 #include "support.h"
@@ -7,7 +8,7 @@
 
 enum { NAME_CHARS = 255, TYPE_CHARS = 127 };
 
-/* ---- what the body says ------------------------------------------------------------------------------------------- */
+/* ---- what the body says ---- */
 
 static bool plain_text(wharf_str s, size_t max)
 {
@@ -22,7 +23,8 @@ static bool media_type(wharf_str s)
 {
     const char *slash = memchr(s.p, '/', s.n);
 
-    return plain_text(s, TYPE_CHARS) && slash && slash > s.p && slash + 1 < s.p + s.n && !memchr(s.p, ' ', s.n);
+    return plain_text(s, TYPE_CHARS) && slash && slash > s.p && slash + 1 < s.p + s.n &&
+           !memchr(s.p, ' ', s.n);
 }
 
 static void check_one(wharf_req *req, const wharf_json *item, size_t i)
@@ -42,7 +44,8 @@ static void check_one(wharf_req *req, const wharf_json *item, size_t i)
     if (!W->json->text(W->json->get(item, known[1]), &s) || !media_type(s))
         W->err->add(req, "validation.failed", W->mem->format(req, "attachments.%zu.mime_type", i).p,
             "The mime_type is like image/png");
-    if (!W->json->integer(W->json->get(item, known[2]), &size) || size < 1 || size > ATTACHMENT_BYTES)
+    if (!W->json->integer(W->json->get(item, known[2]), &size) || size < 1 ||
+        size > ATTACHMENT_BYTES)
         W->err->add(req, "validation.failed", W->mem->format(req, "attachments.%zu.size", i).p,
             "The size is 1 to %d bytes", ATTACHMENT_BYTES);
 }
@@ -52,22 +55,23 @@ wharf_status attachments_check(wharf_req *req, const wharf_json *list)
     size_t n = 0;
 
     if (W->json->type(list) != WHARF_J_ARRAY || W->json->count(list) > ATTACHMENTS_MAX)
-        return W->err->fail(
-            req, "validation.failed", "attachments", "attachments is an array of at most %d", ATTACHMENTS_MAX);
+        return W->err->fail(req, "validation.failed", "attachments",
+            "attachments is an array of at most %d", ATTACHMENTS_MAX);
     for (const wharf_json *item = W->json->at(list, 0); item; item = W->json->next(item))
         check_one(req, item, n++);
     return W->err->current(req);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ---- */
 
-static wharf_status add_one(
-    wharf_req *req, wharf_str request_id, wharf_str message_id, const wharf_json *item, size_t position)
+static wharf_status add_one(wharf_req *req, wharf_str request_id, wharf_str message_id,
+    const wharf_json *item, size_t position)
 {
-    static const char sql[] = "INSERT INTO support.attachment (organization_id, id, request_id, message_id, file_id, "
-                              "position, name, mime_type, size, created_at)"
-                              " VALUES ($1::text, $2::text, $3::text, NULLIF($4::text, ''), $5::text, $6::integer, "
-                              "$7::text, $8::text, $9::bigint, $10::timestamptz)";
+    static const char sql[] =
+        "INSERT INTO support.attachment (organization_id, id, request_id, message_id, file_id, "
+        "position, name, mime_type, size, created_at)"
+        " VALUES ($1::text, $2::text, $3::text, NULLIF($4::text, ''), $5::text, $6::integer, "
+        "$7::text, $8::text, $9::bigint, $10::timestamptz)";
     wharf_str name = WHARF_S(""), type = WHARF_S(""), file;
     int64_t size = 0;
     wharf_status s;
@@ -75,34 +79,38 @@ static wharf_status add_one(
     W->json->text(W->json->get(item, "name"), &name);
     W->json->text(W->json->get(item, "mime_type"), &type);
     W->json->integer(W->json->get(item, "size"), &size);
-    s = support_blob->await(req, name, type, size, -1, W->req->now_us(req) + UPLOAD_SECONDS * 1000000LL, &file);
+    s = support_blob->await(
+        req, name, type, size, -1, W->req->now_us(req) + UPLOAD_SECONDS * 1000000LL, &file);
     if (s == WHARF_OK)
         s = support_blob->announce(req, file, "notice");
     if (s != WHARF_OK)
         return s;
-    const wharf_val args[] = {support_text(W->req->organization(req)), support_text(W->req->new_id(req, "satt")),
-        support_text(request_id), support_text(message_id), support_text(file),
+    const wharf_val args[] = {support_text(W->req->organization(req)),
+        support_text(W->req->new_id(req, "satt")), support_text(request_id),
+        support_text(message_id), support_text(file),
         {.type = WHARF_V_INT, .u.i = (int64_t)position}, support_text(name), support_text(type),
         {.type = WHARF_V_INT, .u.i = size}, support_now(req)};
 
     return W->db->exec(req, sql, args, 10, NULL);
 }
 
-wharf_status attachments_add(wharf_req *req, wharf_str request_id, wharf_str message_id, const wharf_json *list)
+wharf_status attachments_add(
+    wharf_req *req, wharf_str request_id, wharf_str message_id, const wharf_json *list)
 {
     wharf_status s = WHARF_OK;
     size_t i = 0;
 
-    for (const wharf_json *item = list ? W->json->at(list, 0) : NULL; item && s == WHARF_OK; item = W->json->next(item))
+    for (const wharf_json *item = list ? W->json->at(list, 0) : NULL; item && s == WHARF_OK;
+         item = W->json->next(item))
         s = add_one(req, request_id, message_id, item, i++);
     return s;
 }
 
 static wharf_status rows_of(wharf_req *req, wharf_str request_id, const wharf_rows **ret_rows)
 {
-    static const char sql[] =
-        "SELECT id, file_id, name, mime_type, size FROM support.attachment WHERE request_id = $1::text"
-        " ORDER BY created_at, position";
+    static const char sql[] = "SELECT id, file_id, name, mime_type, size FROM support.attachment "
+                              "WHERE request_id = $1::text"
+                              " ORDER BY created_at, position";
     wharf_val arg = support_text(request_id);
 
     return W->db->query(req, sql, &arg, 1, ret_rows);
@@ -132,7 +140,7 @@ wharf_status attachments_remove(wharf_req *req, wharf_str request_id)
     return s;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------ */
+/* ---- showing ---- */
 
 /* Finds the state of an attachment. A file whose upload was never made is gone after its time. */
 static wharf_status state_of(wharf_req *req, wharf_str file, const char **ret_state)
@@ -146,7 +154,8 @@ static wharf_status state_of(wharf_req *req, wharf_str file, const char **ret_st
     return s == WHARF_NOT_FOUND ? WHARF_OK : s;
 }
 
-static wharf_val link_or_null(wharf_req *req, wharf_str file, uint32_t kind, bool wanted, wharf_status *status)
+static wharf_val link_or_null(
+    wharf_req *req, wharf_str file, uint32_t kind, bool wanted, wharf_status *status)
 {
     wharf_str url;
 
@@ -188,12 +197,13 @@ wharf_status attachments_show(wharf_req *req, wharf_str request_id, wharf_out *o
     return s;
 }
 
-/* ---- links by mail ------------------------------------------------------------------------------------------------ */
+/* ---- links by mail ---- */
 
 wharf_status attachment_download(wharf_req *req, void *arg)
 {
     static const char sql[] =
-        "SELECT a.file_id FROM support.attachment a JOIN support.request r ON r.organization_id = a.organization_id"
+        "SELECT a.file_id FROM support.attachment a JOIN support.request r ON r.organization_id = "
+        "a.organization_id"
         " AND r.id = a.request_id WHERE a.id = $1::text AND r.deleted_at IS NULL";
     wharf_str token = WHARF_S(""), id;
     const wharf_rows *rows;
@@ -210,5 +220,6 @@ wharf_status attachment_download(wharf_req *req, void *arg)
         return s;
     if (!W->db->count(rows))
         return W->err->fail(req, "not_found", NULL, NULL);
-    return support_blob->respond(req, support_column(rows, 0, 0), WHARF_S("private, no-store"), true);
+    return support_blob->respond(
+        req, support_column(rows, 0, 0), WHARF_S("private, no-store"), true);
 }

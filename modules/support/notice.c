@@ -1,8 +1,10 @@
-/* notice.c - the one mail that tells the operator's desk of a support request, with links to its attachments.
+/* notice.c - the one mail that tells the operator's desk of a support request, with links to its
+ * attachments.
  *
- * Asked for when the request is made, and each time a file has come; sent once: as soon as all files are there, or when the time to bring
- * them is over. A job: what fails is tried again, and nobody waits for it. Its links are committed before it goes out: who opens one at once finds it.
- */
+ * Asked for when the request is made, and each time a file has come; sent once: as soon as all
+ * files are there, or when the time to bring
+ * them is over. A job: what fails is tried again, and nobody waits for it. Its links are
+ * committed before it goes out: who opens one at once finds it. */
 #include <string.h>
 
 #include "support.h"
@@ -41,8 +43,9 @@ static wharf_status find_request(wharf_req *req, wharf_str *ret_id, bool *ret_la
  * sent. */
 static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_due)
 {
-    static const char sql[] = "SELECT subject, message, email, category, priority, request_id FROM support.request"
-                              " WHERE id = $1::text AND mailed_at IS NULL AND deleted_at IS NULL FOR UPDATE";
+    static const char sql[] =
+        "SELECT subject, message, email, category, priority, request_id FROM support.request"
+        " WHERE id = $1::text AND mailed_at IS NULL AND deleted_at IS NULL FOR UPDATE";
     wharf_val arg = support_text(m->id);
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
@@ -59,7 +62,8 @@ static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_
     return WHARF_OK;
 }
 
-static wharf_status add_link(wharf_req *req, struct mail_text *m, wharf_str attachment, wharf_str name, int64_t size)
+static wharf_status add_link(
+    wharf_req *req, struct mail_text *m, wharf_str attachment, wharf_str name, int64_t size)
 {
     int64_t until = W->req->now_us(req) + LINK_DAYS * 86400LL * 1000000;
     wharf_str token, url;
@@ -67,17 +71,19 @@ static wharf_status add_link(wharf_req *req, struct mail_text *m, wharf_str atta
 
     if (s != WHARF_OK)
         return s;
-    url = support_config->url(req, W->mem->format(req, "/v1/support/attachments/%.*s", (int)token.n, token.p));
-    m->links = W->mem->format(req, "%.*s\n%.*s (%lld bytes)\n%.*s\n", (int)m->links.n, m->links.p, (int)name.n, name.p,
-        (long long)size, (int)url.n, url.p);
+    url = support_config->url(
+        req, W->mem->format(req, "/v1/support/attachments/%.*s", (int)token.n, token.p));
+    m->links = W->mem->format(req, "%.*s\n%.*s (%lld bytes)\n%.*s\n", (int)m->links.n, m->links.p,
+        (int)name.n, name.p, (long long)size, (int)url.n, url.p);
     return WHARF_OK;
 }
 
-/* Looks for what has come, and makes links to it when they are wanted. *ret_missing: something can still come. */
+/* Looks for what has come, and makes links to it when they are wanted. *ret_missing: something
+ * can still come. */
 static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, bool *ret_missing)
 {
-    static const char sql[] =
-        "SELECT id, file_id, name FROM support.attachment WHERE request_id = $1::text ORDER BY created_at, position";
+    static const char sql[] = "SELECT id, file_id, name FROM support.attachment WHERE request_id = "
+                              "$1::text ORDER BY created_at, position";
     wharf_val arg = support_text(m->id);
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
@@ -123,11 +129,13 @@ static wharf_status send_mail(wharf_req *req, const struct mail_text *m, wharf_s
 
     mail.n_to = recipients(req, list, to, sizeof(to) / sizeof(to[0]));
     mail.reply_to = m->email;
-    mail.subject = W->mem->format(req, "[%.*s] %.*s", (int)m->id.n, m->id.p, (int)m->subject.n, m->subject.p);
-    mail.text = W->mem->format(req, "%.*s\n\nFrom: %.*s\nCategory: %.*s, priority: %.*s\n%s%.*s%s%.*s",
-        (int)m->message.n, m->message.p, (int)m->email.n, m->email.p, (int)m->category.n, m->category.p,
-        (int)m->priority.n, m->priority.p, m->request_id.n ? "Request: " : "", (int)m->request_id.n, m->request_id.p,
-        m->request_id.n ? "\n" : "", (int)m->links.n, m->links.p);
+    mail.subject = W->mem->format(
+        req, "[%.*s] %.*s", (int)m->id.n, m->id.p, (int)m->subject.n, m->subject.p);
+    mail.text = W->mem->format(req,
+        "%.*s\n\nFrom: %.*s\nCategory: %.*s, priority: %.*s\n%s%.*s%s%.*s", (int)m->message.n,
+        m->message.p, (int)m->email.n, m->email.p, (int)m->category.n, m->category.p,
+        (int)m->priority.n, m->priority.p, m->request_id.n ? "Request: " : "", (int)m->request_id.n,
+        m->request_id.p, m->request_id.n ? "\n" : "", (int)m->links.n, m->links.p);
     mail.message_id = W->mem->format(req, "%.*s@wharf", (int)m->id.n, m->id.p);
     mail.html = mail.text;
     mail.html.n = 0;
@@ -139,8 +147,9 @@ static wharf_status mark_sent(wharf_req *req, wharf_str id)
 {
     const wharf_val args[] = {support_text(id), support_now(req)};
 
-    return W->db->exec(
-        req, "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2, NULL);
+    return W->db->exec(req,
+        "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2,
+        NULL);
 }
 
 /* Prepares the text with its links, if it is time. */
@@ -186,7 +195,8 @@ wharf_status notice_send(wharf_req *req, void *arg)
     bool due;
     wharf_status s;
 
-    if (!support_config->text(support_self, "email_to", &list) || !list.n || !support_mail->enabled(support_self))
+    if (!support_config->text(support_self, "email_to", &list) || !list.n ||
+        !support_mail->enabled(support_self))
         return WHARF_OK; /* there is nobody to tell */
     s = prepare(req, &m, &due);
     return s == WHARF_OK && due ? send_once(req, &m, list) : s;

@@ -1,4 +1,5 @@
-/* support.c - the module support (spec 01 section 16): what it declares. Rules: support_rules.c; files: attachments.c; the mail: notice.c. */
+/* support.c - the module support (spec 01 section 16): what it declares. Rules: support_rules.c;
+ * files: attachments.c; the mail: notice.c. */
 #include "support.h"
 
 #include "support.gen.h"
@@ -10,9 +11,10 @@ const wharf_token_api *support_token;
 const wharf_config_api *support_config;
 wharf_plugin *support_self;
 
-static const char download_doc[] = "{\"summary\": \"Download an attachment by the link that was sent by mail\", "
-                                   "\"tag\": \"Support\", \"location\": \"none\", "
-                                   "\"status\": 200}";
+static const char download_doc[] =
+    "{\"summary\": \"Download an attachment by the link that was sent by mail\", "
+    "\"tag\": \"Support\", \"location\": \"none\", "
+    "\"status\": 200}";
 
 wharf_str support_column(const wharf_rows *rows, size_t row, size_t column)
 {
@@ -46,7 +48,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &request);
     api->route(d, &download);
     api->job(d, "notice", notice_send, NULL,
-        WHARF_S("{\"transaction\": \"own\", \"retries\": 12, \"backoff\": {\"first\": \"30s\", \"max\": \"6h\"}}"));
+        WHARF_S("{\"transaction\": \"own\", \"retries\": 12, \"backoff\": {\"first\": \"30s\", "
+                "\"max\": \"6h\"}}"));
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
@@ -56,13 +59,16 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     support_mail = support_host->service(self, "wharf.mail", 1, 0);
     support_token = support_host->service(self, "wharf.token", 1, 0);
     support_config = support_host->service(self, "wharf.config", 1, 0);
-    return support_blob && support_mail && support_token && support_config ? WHARF_OK : WHARF_UNAVAILABLE;
+    return support_blob && support_mail && support_token && support_config ? WHARF_OK
+                                                                           : WHARF_UNAVAILABLE;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     support_host = host;
     return &desc;

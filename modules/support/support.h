@@ -11,7 +11,7 @@
 enum {
     ATTACHMENTS_MAX = 10,                    /* of one request of the API */
     ATTACHMENT_BYTES = 25 * 1024 * 1024,
-    UPLOAD_SECONDS = 15 * 60,                /* an upload link lives so long, and the mail waits so long for it */
+    UPLOAD_SECONDS = 15 * 60, /* an upload link lives so long, and the mail waits so long for it */
     LINK_DAYS = 30,                          /* links in mails */
 };
 #define TOKEN_KIND "attachment"
@@ -37,7 +37,8 @@ wharf_val support_now(wharf_req *req);
 /* attachments.c */
 /* Makes rows and upload links of announced files. list: {name, mime_type, size}, checked;
  * message_id may be empty. */
-wharf_status attachments_add(wharf_req *req, wharf_str request_id, wharf_str message_id, const wharf_json *list);
+wharf_status attachments_add(
+    wharf_req *req, wharf_str request_id, wharf_str message_id, const wharf_json *list);
 /* Writes all attachments of the request as shown, one value per attachment. */
 wharf_status attachments_show(wharf_req *req, wharf_str request_id, wharf_out *out);
 wharf_status attachments_revoke(wharf_req *req, wharf_str request_id);
@@ -46,7 +47,8 @@ wharf_status attachments_remove(wharf_req *req, wharf_str request_id);
 wharf_status attachments_check(wharf_req *req, const wharf_json *list);
 wharf_handler attachment_download; /* GET /v1/support/attachments/:token */
 
-/* notice.c: the job that sends the one mail of a request. Arguments {"request": id} or {"file": id} */
+/* notice.c: the job that sends the one mail of a request. Arguments {"request": id} or {"file":
+ * id} */
 wharf_handler notice_send;
 
 #endif

@@ -1,4 +1,5 @@
-/* support_rules.c - the rules of support requests (spec 01 section 16): states, messages, what follows from writing. */
+/* support_rules.c - the rules of support requests (spec 01 section 16): states, messages, what
+ * follows from writing. */
 #include <string.h>
 
 #include "support.h"
@@ -21,7 +22,7 @@ static bool is(wharf_str s, const char *z)
     return s.n == strlen(z) && !memcmp(s.p, z, s.n);
 }
 
-/* ---- normalize: attachments and the default of email --------------------------------------------------------------- */
+/* ---- normalize: attachments and the default of email ---- */
 
 /* Reads the address of the user who asks; empty when there is none. */
 static wharf_status own_email(wharf_req *req, wharf_str *ret)
@@ -67,12 +68,13 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
     if (list)
         s = attachments_check(req, list);
     if (list && s == WHARF_OK)
-        W->res->set(new_rec, SUPPORT_REQUEST_ANNOUNCED, (wharf_val){.type = WHARF_V_JSON, .u.j = list});
+        W->res->set(
+            new_rec, SUPPORT_REQUEST_ANNOUNCED, (wharf_val){.type = WHARF_V_JSON, .u.j = list});
     W->res->drop(new_rec, "attachments");
     return op == WHARF_CREATE && s == WHARF_OK ? default_email(req, new_rec) : s;
 }
 
-/* ---- check ---------------------------------------------------------------------------------------------------------- */
+/* ---- check ---- */
 
 static bool follows(wharf_str from, wharf_str to)
 {
@@ -96,8 +98,8 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
     get_text(old_rec, SUPPORT_REQUEST_STATUS, &from);
     get_text(new_rec, SUPPORT_REQUEST_STATUS, &to);
     if (message && is(from, "closed"))
-        return W->err->fail(
-            req, "support.invalid_transition", "message", "The support request is closed; make a new one");
+        return W->err->fail(req, "support.invalid_transition", "message",
+            "The support request is closed; make a new one");
     if (changed && !follows(from, to) && !(message && is(to, "open")))
         return W->err->fail(req, "support.invalid_transition", "status", NULL);
     if (message && !W->res->sent(new_rec, SUPPORT_REQUEST_STATUS))
@@ -116,23 +118,26 @@ static const char *author_type(wharf_str actor)
 static wharf_status add_message(
     wharf_req *req, wharf_str request_id, wharf_str email, wharf_str body, wharf_str *ret_id)
 {
-    static const char sql[] = "INSERT INTO support.message (organization_id, id, request_id, author_type, author_id, "
-                              "author_email, body, created_at)"
-                              " VALUES ($1::text, $2::text, $3::text, $4::text, NULLIF($5::text, ''), NULLIF($6::text, "
-                              "''), $7::text, $8::timestamptz)";
+    static const char sql[] =
+        "INSERT INTO support.message (organization_id, id, request_id, author_type, author_id, "
+        "author_email, body, created_at)"
+        " VALUES ($1::text, $2::text, $3::text, $4::text, NULLIF($5::text, ''), NULLIF($6::text, "
+        "''), $7::text, $8::timestamptz)";
     wharf_str actor = W->req->actor(req), type = {author_type(actor), 0};
 
     type.n = strlen(type.p);
     *ret_id = W->req->new_id(req, "smsg");
-    const wharf_val args[] = {support_text(W->req->organization(req)), support_text(*ret_id), support_text(request_id),
-        support_text(type), support_text(actor), support_text(email), support_text(body), support_now(req)};
+    const wharf_val args[] = {support_text(W->req->organization(req)), support_text(*ret_id),
+        support_text(request_id), support_text(type), support_text(actor), support_text(email),
+        support_text(body), support_now(req)};
 
     return W->db->exec(req, sql, args, 8, NULL);
 }
 
 /* Makes rows of the message and the attachments of this body; what carried them here is not kept
  * in the request's own. */
-static wharf_status take_parts(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, bool revoked)
+static wharf_status take_parts(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec, bool revoked)
 {
     const wharf_json *list = W->res->input(new_rec, SUPPORT_REQUEST_ANNOUNCED);
     wharf_str body, email = WHARF_S(""), message_id = WHARF_S("");
@@ -163,7 +168,8 @@ static wharf_status take_parts(wharf_req *req, uint32_t op, const wharf_rec *old
 }
 
 /* Checks revoke_links, which is an order, not a value. *ret_done: links were ended. */
-static wharf_status check_revoke(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool *ret_done)
+static wharf_status check_revoke(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec, bool *ret_done)
 {
     wharf_val revoke = {0};
     wharf_status s = WHARF_OK;
@@ -185,7 +191,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (op == WHARF_DELETE)
         return WHARF_OK;
     if (op == WHARF_CREATE && !get_text(new_rec, SUPPORT_REQUEST_EMAIL, &email))
-        return W->err->fail(req, "validation.failed", "email", "email is required, since the key has no user with one");
+        return W->err->fail(req, "validation.failed", "email",
+            "email is required, since the key has no user with one");
     if (op == WHARF_UPDATE)
         s = check_status(req, old_rec, new_rec);
     else
@@ -195,7 +202,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return s == WHARF_OK ? take_parts(req, op, old_rec, new_rec, revoked) : s;
 }
 
-/* ---- written -------------------------------------------------------------------------------------------------------- */
+/* ---- written ---- */
 
 /* Asks for the notice: now, when there is nothing to wait for; else the arrival of a file asks
  * again, and this is the end of waiting. */
@@ -204,7 +211,8 @@ static wharf_status ask_for_notice(wharf_req *req, const wharf_rec *new_rec)
     wharf_str id = W->res->id(new_rec);
     wharf_val parts = {0};
     const wharf_json *args;
-    wharf_status s = W->json->parse(req, W->mem->format(req, "{\"request\": \"%.*s\"}", (int)id.n, id.p), &args);
+    wharf_status s = W->json->parse(
+        req, W->mem->format(req, "{\"request\": \"%.*s\"}", (int)id.n, id.p), &args);
 
     W->res->get(new_rec, SUPPORT_REQUEST_PARTS, &parts);
     return s == WHARF_OK ? W->event->enqueue(req, "notice", WHARF_S(""), args,
@@ -212,7 +220,8 @@ static wharf_status ask_for_notice(wharf_req *req, const wharf_rec *new_rec)
                          : s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str status;
     wharf_status s = WHARF_OK;
@@ -222,22 +231,25 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     if (op == WHARF_CREATE)
         return ask_for_notice(req, new_rec);
     if (W->res->sent(new_rec, SUPPORT_REQUEST_MESSAGE))
-        s = W->event->emit(req, "support_request.replied", "support_request", W->res->id(new_rec), NULL);
+        s = W->event->emit(
+            req, "support_request.replied", "support_request", W->res->id(new_rec), NULL);
     if (s == WHARF_OK && W->res->changed(old_rec, new_rec, SUPPORT_REQUEST_STATUS) &&
         get_text(new_rec, SUPPORT_REQUEST_STATUS, &status) && is(status, "closed"))
-        s = W->event->emit(req, "support_request.closed", "support_request", W->res->id(new_rec), NULL);
+        s = W->event->emit(
+            req, "support_request.closed", "support_request", W->res->id(new_rec), NULL);
     return s;
 }
 
-/* ---- shown ---------------------------------------------------------------------------------------------------------- */
+/* ---- shown ---- */
 
 static wharf_status show_messages(wharf_req *req, wharf_str id, wharf_out *out)
 {
-    static const char sql[] = "SELECT m.id, m.author_type, m.author_id, m.author_email, m.body, m.created_at, "
-                              "COALESCE((SELECT jsonb_agg(a.id ORDER BY"
-                              " a.created_at, a.position) FROM support.attachment a WHERE a.message_id = m.id AND "
-                              "a.request_id = m.request_id), '[]')"
-                              " FROM support.message m WHERE m.request_id = $1::text ORDER BY m.id";
+    static const char sql[] =
+        "SELECT m.id, m.author_type, m.author_id, m.author_email, m.body, m.created_at, "
+        "COALESCE((SELECT jsonb_agg(a.id ORDER BY a.created_at, a.position) FROM "
+        "support.attachment a WHERE a.message_id = m.id AND "
+        "a.request_id = m.request_id), '[]')"
+        " FROM support.message m WHERE m.request_id = $1::text ORDER BY m.id";
     wharf_val arg = support_text(id), v;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
@@ -248,8 +260,10 @@ static wharf_status show_messages(wharf_req *req, wharf_str id, wharf_out *out)
         W->json->put(out, "id", support_text(support_column(rows, i, 0)));
         W->json->open(out, "author", '{');
         W->json->put(out, "type", support_text(support_column(rows, i, 1)));
-        W->json->put(out, "id", W->db->value(rows, i, 2, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
-        W->json->put(out, "email", W->db->value(rows, i, 3, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
+        W->json->put(out, "id",
+            W->db->value(rows, i, 2, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
+        W->json->put(out, "email",
+            W->db->value(rows, i, 3, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
         W->json->close(out);
         W->json->put(out, "body", support_text(support_column(rows, i, 4)));
         if (W->db->value(rows, i, 6, WHARF_V_JSON, &v))
@@ -276,5 +290,8 @@ static wharf_status compute(
     return s;
 }
 
-const wharf_hooks support_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = normalize, .check = check, .written = written, .compute = compute};
+const wharf_hooks support_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = normalize,
+    .check = check,
+    .written = written,
+    .compute = compute};

@@ -1,20 +1,22 @@
-/* chain.c - legs in their order, which one is current, what follows for the tracker (docs/spec/03-shipments-and-trackers.md section 5.3). */
+/* chain.c - legs in their order, which one is current, what follows for the tracker
+ * (docs/spec/03-shipments-and-trackers.md section 5.3). */
 #include "trackers.h"
 #include "trackers.gen.h"
 
 wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *c)
 {
     static const char sql[] =
-        "SELECT s.id, s.status, jsonb_build_object('tracking_number', s.tracking_number, 'provider_id', s.provider_id, "
-        "'provider',"
-        " s.provider, 'tracking_url', s.tracking_url, 'estimated_delivery_at', (extract(epoch FROM "
-        "s.estimated_delivery_at) * 1000)::bigint,"
-        " 'pickup_at', (extract(epoch FROM s.pickup_at) * 1000)::bigint, 'delivered_at', (extract(epoch FROM "
-        "s.delivered_at) * 1000)::bigint,"
-        " 'coordinates', s.coordinates, 'sender', s.sender, 'recipient', s.recipient, 'fulfillment_id', "
-        "s.fulfillment_id, 'tags', s.tags,"
-        " 'search_text', s.search_text, 'history_count', s.history_count, 'is_parent', s.is_parent, 'type', s.type,"
-        " 'sender_contact_id', s.sender_contact_id, 'recipient_contact_id', s.recipient_contact_id, 'version_text',"
+        "SELECT s.id, s.status, jsonb_build_object('tracking_number', s.tracking_number, "
+        "'provider_id', s.provider_id, 'provider', s.provider, 'tracking_url', s.tracking_url, "
+        "'estimated_delivery_at', (extract(epoch FROM s.estimated_delivery_at) * 1000)::bigint, "
+        "'pickup_at', (extract(epoch FROM s.pickup_at) * 1000)::bigint, 'delivered_at', "
+        "(extract(epoch FROM s.delivered_at) * 1000)::bigint, 'coordinates', s.coordinates, "
+        "'sender', s.sender, 'recipient', s.recipient, "
+        "'fulfillment_id', s.fulfillment_id, 'tags', s.tags, 'search_text', s.search_text, "
+        "'history_count', s.history_count, 'is_parent', s.is_parent, 'type', s.type, "
+        "'sender_contact_id', s.sender_contact_id, "
+        "'recipient_contact_id', "
+        "s.recipient_contact_id, 'version_text',"
         " concat_ws('|', s.id, s.status, s.tracking_number, s.provider_id, s.is_parent))"
         " FROM shipments.shipment s WHERE s.organization_id = $2::text AND s.tracker_id = $1::text"
         " AND s.deleted_at IS NULL ORDER BY s.leg, s.created_at, s.id LIMIT 26";
@@ -71,13 +73,15 @@ static bool closes(const struct chain *c, size_t i, wharf_str option, size_t add
     return is(option, "on_delivered") && c->legs[c->n - 1].group == WHARF_GROUP_GOOD;
 }
 
-wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any)
+wharf_status trackers_auto_close(
+    wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any)
 {
     static const wharf_shipment_write by_system = {
         .head = WHARF_HEAD(wharf_shipment_write), .source = "system", .skip_completed = true};
     const wharf_json *update;
-    wharf_status s = W->json->parse(
-        req, WHARF_S("{\"status\": \"delivered\", \"comment\": \"Handed over to the next shipment\"}"), &update);
+    wharf_status s = W->json->parse(req,
+        WHARF_S("{\"status\": \"delivered\", \"comment\": \"Handed over to the next shipment\"}"),
+        &update);
 
     *ret_any = false;
     for (size_t i = 0; s == WHARF_OK && i < c->n; i++) {
@@ -91,7 +95,8 @@ wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_st
 
 /* ---- what the tracker shows ---- */
 
-static wharf_str status_of(const struct chain *c, const struct leg *current, wharf_str chained_status)
+static wharf_str status_of(
+    const struct chain *c, const struct leg *current, wharf_str chained_status)
 {
     size_t at = (size_t)(current - c->legs);
 
@@ -101,7 +106,8 @@ static wharf_str status_of(const struct chain *c, const struct leg *current, wha
                 return chained_status;
         }
     }
-    return (current->group == WHARF_GROUP_BAD || current->group == WHARF_GROUP_CANCELED) && later_started(c, at)
+    return (current->group == WHARF_GROUP_BAD || current->group == WHARF_GROUP_CANCELED) &&
+                   later_started(c, at)
                ? chained_status
                : current->status;
 }
@@ -130,10 +136,11 @@ static void copy_current(wharf_rec *rec, const struct leg *l)
         wharf_field field;
         const char *key;
     } plain[] = {{TRACKER_TRACKING_NUMBER, "tracking_number"}, {TRACKER_PROVIDER_ID, "provider_id"},
-        {TRACKER_PROVIDER, "provider"}, {TRACKER_TRACKING_URL, "tracking_url"}, {TRACKER_COORDINATES, "coordinates"},
-        {TRACKER_SENDER, "sender"}, {TRACKER_RECIPIENT, "recipient"}, {TRACKER_FULFILLMENT_ID, "fulfillment_id"}},
-      times[] = {{TRACKER_ESTIMATED_DELIVERY_AT, "estimated_delivery_at"}, {TRACKER_PICKUP_AT, "pickup_at"},
-          {TRACKER_DELIVERED_AT, "delivered_at"}};
+        {TRACKER_PROVIDER, "provider"}, {TRACKER_TRACKING_URL, "tracking_url"},
+        {TRACKER_COORDINATES, "coordinates"}, {TRACKER_SENDER, "sender"},
+        {TRACKER_RECIPIENT, "recipient"}, {TRACKER_FULFILLMENT_ID, "fulfillment_id"}},
+      times[] = {{TRACKER_ESTIMATED_DELIVERY_AT, "estimated_delivery_at"},
+          {TRACKER_PICKUP_AT, "pickup_at"}, {TRACKER_DELIVERED_AT, "delivered_at"}};
 
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
         W->res->set(rec, plain[i].field, member(l, plain[i].key));
@@ -191,8 +198,10 @@ static void set_sums(wharf_req *req, wharf_rec *rec, const struct chain *c)
             plain = true;
         if (W->json->integer(W->json->get(l->row, "history_count"), &one))
             history += one;
-        search = W->mem->format(req, "%s%s%s", search.p, i ? " " : "", json_text(l->row, "search_text").p);
-        legs = W->mem->format(req, "%s%s%s", legs.p, i ? "," : "", json_text(l->row, "version_text").p);
+        search = W->mem->format(
+            req, "%s%s%s", search.p, i ? " " : "", json_text(l->row, "search_text").p);
+        legs = W->mem->format(
+            req, "%s%s%s", legs.p, i ? "," : "", json_text(l->row, "version_text").p);
     }
     W->res->set(rec, TRACKER_HAS_PARENT_SHIPMENT, val_bool(parent));
     W->res->set(rec, TRACKER_HAS_PLAIN_SHIPMENT, val_bool(plain));
@@ -226,7 +235,8 @@ wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain 
 wharf_status trackers_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)
 {
     static const char sql[] = WHARF_PARTIES_MERGED("trackers.tracker");
-    wharf_val args[3] = {val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
+    wharf_val args[3] = {
+        val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
 
     return W->db->exec(req, sql, args, 3, NULL);
 }

@@ -1,4 +1,5 @@
-/* chaining.c - legs that are added and removed (docs/spec/03-shipments-and-trackers.md section 5.3, rules 1 to 3). */
+/* chaining.c - legs that are added and removed (docs/spec/03-shipments-and-trackers.md section
+ * 5.3, rules 1 to 3). */
 #include <stdlib.h>
 
 #include "trackers.h"
@@ -30,7 +31,8 @@ static wharf_str entry_id(const wharf_json *e)
 
 static size_t name_all(const wharf_json *list, wharf_str *ids, size_t n, size_t most)
 {
-    for (const wharf_json *e = list && W->json->type(list) == WHARF_J_ARRAY ? W->json->at(list, 0) : NULL;
+    for (const wharf_json *e = list && W->json->type(list) == WHARF_J_ARRAY ? W->json->at(list, 0)
+                                                                            : NULL;
          e && n < most; e = W->json->next(e))
         ids[n++] = entry_id(e);
     return n;
@@ -38,9 +40,9 @@ static size_t name_all(const wharf_json *list, wharf_str *ids, size_t n, size_t 
 
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining)
 {
-    static const char sql[] =
-        "SELECT DISTINCT tracker_id FROM shipments.shipment WHERE organization_id = $2::text AND id = ANY ($1::text[])"
-        " AND tracker_id IS NOT NULL";
+    static const char sql[] = "SELECT DISTINCT tracker_id FROM shipments.shipment WHERE "
+                              "organization_id = $2::text AND id = ANY ($1::text[])"
+                              " AND tracker_id IS NOT NULL";
     wharf_str ids[4 * LEGS_MAX], trackers[4 * LEGS_MAX + 1];
     size_t n = 0, k = 0;
     const wharf_rows *rows;
@@ -137,7 +139,8 @@ static wharf_status merge(struct work *w, wharf_str other)
 static wharf_status leave_other(struct work *w, wharf_str shipment, const char *path)
 {
     static const char sql[] =
-        "SELECT s.tracker_id, (SELECT count(*) FROM shipments.shipment o WHERE o.organization_id = $2::text"
+        "SELECT s.tracker_id, (SELECT count(*) FROM shipments.shipment o WHERE o.organization_id = "
+        "$2::text"
         " AND o.tracker_id = s.tracker_id AND o.deleted_at IS NULL)"
         " FROM shipments.shipment s WHERE s.organization_id = $2::text AND s.id = $1::text";
     const wharf_rows *rows;
@@ -170,7 +173,8 @@ static wharf_status add_one(struct work *w, const struct entry *e, const char *p
     s = W->res->fetch(w->req, "shipment", e->id, 0, &shipment);
     if (s == WHARF_NOT_FOUND) {
         W->err->clear(w->req);
-        return W->err->fail(w->req, "validation.failed", path, "There is no shipment %.*s", (int)e->id.n, e->id.p);
+        return W->err->fail(
+            w->req, "validation.failed", path, "There is no shipment %.*s", (int)e->id.n, e->id.p);
     }
     if (s == WHARF_OK && w->n >= LEGS_MAX)
         return W->err->fail(w->req, "tracker.chain_limit", "chaining.add", NULL);
@@ -187,17 +191,21 @@ static wharf_status add_all(struct work *w, const wharf_json *list)
     size_t i = 0;
     wharf_status s = WHARF_OK;
 
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK; e = W->json->next(e), i++) {
+    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
+         e = W->json->next(e), i++) {
         const char *path = W->mem->format(w->req, "chaining.add.%zu", i).p;
-        const wharf_json *position = W->json->type(e) == WHARF_J_OBJECT ? W->json->get(e, "position") : NULL;
+        const wharf_json *position = W->json->type(e) == WHARF_J_OBJECT
+                                         ? W->json->get(e, "position")
+                                         : NULL;
         struct entry one = {.id = entry_id(e), .position = -1};
 
         if (!one.id.n)
-            return W->err->fail(
-                w->req, "validation.failed", path, "%s must be a shipment's id or {shipment_id, position}", path);
-        if (!json_is_null(position) && (!W->json->integer(position, &one.position) || one.position < 0))
-            return W->err->fail(
-                w->req, "validation.failed", W->mem->format(w->req, "%s.position", path).p, "position counts from 0");
+            return W->err->fail(w->req, "validation.failed", path,
+                "%s must be a shipment's id or {shipment_id, position}", path);
+        if (!json_is_null(position) &&
+            (!W->json->integer(position, &one.position) || one.position < 0))
+            return W->err->fail(w->req, "validation.failed",
+                W->mem->format(w->req, "%s.position", path).p, "position counts from 0");
         s = add_one(w, &one, path);
     }
     return s;
@@ -214,8 +222,8 @@ static wharf_status remove_all(struct work *w, const wharf_json *list)
         size_t at = place_of(w, id);
 
         if (at == w->n)
-            return W->err->fail(
-                w->req, "tracker.not_in_chain", W->mem->format(w->req, "chaining.remove.%zu", i).p, NULL);
+            return W->err->fail(w->req, "tracker.not_in_chain",
+                W->mem->format(w->req, "chaining.remove.%zu", i).p, NULL);
         take_out(w, at);
         w->result->gone[w->result->n_gone++] = id;
         touched(w, id);
@@ -232,7 +240,8 @@ static wharf_status no_id_twice(wharf_req *req, const wharf_json *input)
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (same(ids[i], ids[k]))
-                return W->err->fail(req, "validation.failed", "chaining", "%s stands in chaining twice", ids[i].p);
+                return W->err->fail(
+                    req, "validation.failed", "chaining", "%s stands in chaining twice", ids[i].p);
         }
     }
     return WHARF_OK;
@@ -259,7 +268,8 @@ static wharf_status keep_order(struct work *w)
     return s;
 }
 
-wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret)
+wharf_status trackers_chain(
+    wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret)
 {
     struct work w = {.req = req, .tracker = W->res->id(rec), .rec = rec, .result = ret};
     struct chain c;

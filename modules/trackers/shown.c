@@ -1,5 +1,5 @@
-/* shown.c - what a tracker shows of its legs: themselves, their histories together, the change log (docs/spec/03-shipments-and-trackers.md
- * sections 5.1, 5.2 and 5.4). */
+/* shown.c - what a tracker shows of its legs: themselves, their histories together, the change
+ * log (docs/spec/03-shipments-and-trackers.md sections 5.1, 5.2 and 5.4). */
 #include "trackers.h"
 #include "trackers.gen.h"
 
@@ -21,10 +21,12 @@ static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wha
         " WHERE s.organization_id = $4::text AND s.tracker_id = i.id AND s.deleted_at IS NULL"
         " AND $5::boolean AND ($2::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
         "jsonb_array_elements_text($3::jsonb)))), '[]')"
-        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY i.place";
+        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY "
+        "i.place";
     const wharf_caller *who = trackers_keys->caller(req);
     wharf_val args[5] = {val_ids(req, ids, n), val_bool(who->all_locations),
-        val_ids(req, who->locations, who->n_locations), val_text(W->req->organization(req)), val_bool(reads_legs(req))};
+        val_ids(req, who->locations, who->n_locations), val_text(W->req->organization(req)),
+        val_bool(reads_legs(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
@@ -33,19 +35,20 @@ static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wha
     return s;
 }
 
-wharf_status trackers_told_of(
-    wharf_req *req, wharf_str tracker_id, bool with_trackers, wharf_str *ids, size_t most, size_t *ret_n)
+wharf_status trackers_told_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
+    wharf_str *ids, size_t most, size_t *ret_n)
 {
     static const char sql[] =
-        "SELECT s.id FROM shipments.shipment s WHERE s.organization_id = $3::text AND s.tracker_id = $1::text"
-        " AND s.deleted_at IS NULL AND $6::boolean AND ($4::boolean OR s.location_id IS NULL OR s.location_id IN "
-        "(SELECT "
-        "jsonb_array_elements_text($5::jsonb))) UNION ALL SELECT m FROM trackers.tracker t,"
-        " jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
+        "SELECT s.id FROM shipments.shipment s WHERE s.organization_id = $3::text AND s.tracker_id "
+        "= $1::text"
+        " AND s.deleted_at IS NULL AND $6::boolean AND ($4::boolean OR s.location_id IS NULL OR "
+        "s.location_id IN (SELECT jsonb_array_elements_text($5::jsonb))) UNION ALL SELECT m FROM "
+        "trackers.tracker t, jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
         " WHERE t.organization_id = $3::text AND t.id = $1::text AND $2::boolean";
     const wharf_caller *who = trackers_keys->caller(req);
-    wharf_val args[6] = {val_text(tracker_id), val_bool(with_trackers), val_text(W->req->organization(req)),
-        val_bool(who->all_locations), val_ids(req, who->locations, who->n_locations), val_bool(reads_legs(req))};
+    wharf_val args[6] = {val_text(tracker_id), val_bool(with_trackers),
+        val_text(W->req->organization(req)), val_bool(who->all_locations),
+        val_ids(req, who->locations, who->n_locations), val_bool(reads_legs(req))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 6, &rows);
 
@@ -109,29 +112,36 @@ wharf_status trackers_compute(
     return s;
 }
 
-/* Parameters that no filter reads: logs_visibility is checked here, shipment_id names a leg, one that the caller sees. */
+/* Parameters that no filter reads: logs_visibility is checked here, shipment_id names a leg, one
+ * that the caller sees. */
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where)
 {
     static const char sql[] =
         "SELECT tracker_id FROM shipments.shipment"
         " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL AND $5::boolean"
-        " AND ($3::boolean OR location_id IS NULL OR location_id IN (SELECT jsonb_array_elements_text($4::jsonb)))";
+        " AND ($3::boolean OR location_id IS NULL OR location_id IN (SELECT "
+        "jsonb_array_elements_text($4::jsonb)))";
     const wharf_caller *who = trackers_keys->caller(req);
     wharf_str v;
     const wharf_rows *rows;
     wharf_status s;
 
-    if (W->req->param(req, "include_logs", &v) && !is(v, "true") && !is(v, "false") && !is(v, "1") && !is(v, "0") &&
-        !is(v, "yes") && !is(v, "no"))
-        return W->err->fail(req, "param.invalid", "include_logs", "include_logs must be true or false");
-    if (W->req->param(req, "logs_visibility", &v) && !is(v, "public") && !is(v, "internal") && !is(v, "all"))
-        return W->err->fail(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
+    if (W->req->param(req, "include_logs", &v) && !is(v, "true") && !is(v, "false") &&
+        !is(v, "1") && !is(v, "0") && !is(v, "yes") && !is(v, "no"))
+        return W->err->fail(
+            req, "param.invalid", "include_logs", "include_logs must be true or false");
+    if (W->req->param(req, "logs_visibility", &v) && !is(v, "public") && !is(v, "internal") &&
+        !is(v, "all"))
+        return W->err->fail(req, "param.invalid", "logs_visibility",
+            "logs_visibility must be public, internal or all");
     if (!W->req->param(req, "shipment_id", &v))
         return WHARF_OK;
-    wharf_val args[5] = {val_text(v), val_text(W->req->organization(req)), val_bool(who->all_locations),
-        val_ids(req, who->locations, who->n_locations), val_bool(reads_legs(req))};
+    wharf_val args[5] = {val_text(v), val_text(W->req->organization(req)),
+        val_bool(who->all_locations), val_ids(req, who->locations, who->n_locations),
+        val_bool(reads_legs(req))};
     s = W->db->query(req, sql, args, 5, &rows);
     if (s == WHARF_OK)
-        W->res->narrow(where, TRACKER_ID, "eq", val_text(W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("")));
+        W->res->narrow(where, TRACKER_ID, "eq",
+            val_text(W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("")));
     return s;
 }

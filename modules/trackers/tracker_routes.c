@@ -1,8 +1,10 @@
-/* tracker_routes.c - POST /v1/trackers, which may find the tracker there, and GET /v1/trackers/:tracker_id/logs. */
+/* tracker_routes.c - POST /v1/trackers, which may find the tracker there, and GET
+ * /v1/trackers/:tracker_id/logs. */
 #include "trackers.h"
 #include "trackers.gen.h"
 
-/* What the tracker around the shipment that is being created shall have; set around that call only. */
+/* What the tracker around the shipment that is being created shall have; set around that call
+ * only. */
 struct wanted {
     const wharf_json *options, *candidates;
 };
@@ -36,7 +38,8 @@ static wharf_status read_provider(struct order *o)
 
     o->provider = json_text(o->body, "provider_id");
     if (ambiguity.n && !is(ambiguity, "use_best") && !is(ambiguity, "error"))
-        return W->err->fail(o->req, "validation.failed", "on_ambiguity", "on_ambiguity must be use_best or error");
+        return W->err->fail(
+            o->req, "validation.failed", "on_ambiguity", "on_ambiguity must be use_best or error");
     if (o->provider.n)
         return WHARF_OK;
     s = trackers_carriers->detect(o->req, o->number, &found);
@@ -51,8 +54,9 @@ static wharf_status read_provider(struct order *o)
 
 static wharf_status read_options(struct order *o)
 {
-    static const char *const keys[] = {"type", "chained_status", "auto_close_shipments_option", "location_id",
-        "layout_id", "sender_contact_id", "recipient_contact_id", "inference_id", "destination", "metadata"};
+    static const char *const keys[] = {"type", "chained_status", "auto_close_shipments_option",
+        "location_id", "layout_id", "sender_contact_id", "recipient_contact_id", "inference_id",
+        "destination", "metadata"};
     wharf_out *out = W->json->writer(o->req);
 
     W->json->open(out, NULL, '{');
@@ -74,7 +78,8 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
     *o = (struct order){.req = req, .body = body, .number = json_text(body, "tracking_number")};
     if (!o->number.n || strspn(o->number.p, " \t\r\n") >= o->number.n)
         return W->err->fail(req, "validation.failed", "tracking_number",
-            json_is_null(number) ? "tracking_number is required" : "tracking_number must be a text that is not empty");
+            json_is_null(number) ? "tracking_number is required"
+                                 : "tracking_number must be a text that is not empty");
     o->number = trackers_carriers->normalize(req, o->number);
     s = W->db->lock(req, "tracking_number", o->number);
     if (s == WHARF_OK)
@@ -88,10 +93,12 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
 static wharf_status find_leg(const struct order *o, wharf_str *ret_leg, wharf_str *ret_tracker)
 {
     static const char sql[] =
-        "SELECT s.id, s.tracker_id FROM shipments.of_number($1::text) s LEFT JOIN trackers.tracker t"
+        "SELECT s.id, s.tracker_id FROM shipments.of_number($1::text) s LEFT JOIN trackers.tracker "
+        "t"
         " ON t.organization_id = s.organization_id AND t.id = s.tracker_id AND t.deleted_at IS NULL"
         " WHERE s.provider_id = $2::text AND NOT coalesce(t.filters, s.filters) ? 'completed'"
-        " AND s.status <> 'rates_generated' ORDER BY s.tracker_id IS NULL, s.created_at, s.id LIMIT 1";
+        " AND s.status <> 'rates_generated' ORDER BY s.tracker_id IS NULL, s.created_at, s.id "
+        "LIMIT 1";
     wharf_val args[2] = {val_text(o->number), val_text(o->provider)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(o->req, sql, args, 2, &rows);
@@ -106,7 +113,8 @@ static wharf_status find_leg(const struct order *o, wharf_str *ret_leg, wharf_st
 
 /* ---- making it ---- */
 
-static void put_party(wharf_out *out, const wharf_json *body, const char *contact, const char *party)
+static void put_party(
+    wharf_out *out, const wharf_json *body, const char *contact, const char *party)
 {
     wharf_str id = json_text(body, contact);
 
@@ -154,7 +162,8 @@ static wharf_status tracker_of(wharf_req *req, wharf_str shipment_id, const whar
     return s == WHARF_OK ? W->res->fetch(req, "tracker", row_text(rows, 0, 0), 0, ret_rec) : s;
 }
 
-static wharf_status create(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
+static wharf_status create(
+    wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
 {
     wharf_str leg = WHARF_S(""), tracker = WHARF_S("");
     const wharf_rec *shipment;
@@ -207,7 +216,9 @@ wharf_status trackers_post(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     W->res->encode(req,
-        W->req->respond(req, known ? 200 : 201, known ? "Existing tracker returned" : "Tracker created"), NULL, rec);
+        W->req->respond(
+            req, known ? 200 : 201, known ? "Existing tracker returned" : "Tracker created"),
+        NULL, rec);
     if (!known)
         W->req->created(req, W->mem->format(req, "/v1/trackers/%s", W->res->id(rec).p));
     return WHARF_OK;
@@ -228,7 +239,8 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
     else if (!is(visibility, "public") && !is(visibility, "internal"))
-        s = W->err->add(req, "param.invalid", "logs_visibility", "logs_visibility must be public, internal or all");
+        s = W->err->add(req, "param.invalid", "logs_visibility",
+            "logs_visibility must be public, internal or all");
     if (W->req->param(req, "order", &order) && !is(order, "asc") && !is(order, "desc"))
         s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
     W->req->param(req, "tracker_id", &id);
@@ -237,12 +249,14 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = trackers_told_of(req, id, true, ids, TOLD_MAX, &n);
     if (s == WHARF_OK)
-        s = trackers_logs->page(req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);
+        s = trackers_logs->page(
+            req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 200, "Logs retrieved");
     W->json->open(out, NULL, '[');
-    for (const wharf_json *e = W->json->at(lines, 0); e && (int64_t)i < limit; e = W->json->next(e), i++)
+    for (const wharf_json *e = W->json->at(lines, 0); e && (int64_t)i < limit;
+         e = W->json->next(e), i++)
         W->json->put(out, NULL, val_json(e));
     W->json->close(out);
     W->req->paged(req, page, limit, (int64_t)W->json->count(lines) > limit);

@@ -1,11 +1,13 @@
-/* tracker_rules.c - the rules of trackers, and what they learn of their legs (docs/spec/03-shipments-and-trackers.md section 5). Lock order: the
- * tracker (advisory), its row, its legs; a leg that is written first takes its tracker's lock before its own row. */
+/* tracker_rules.c - the rules of trackers, and what they learn of their legs
+ * (docs/spec/03-shipments-and-trackers.md section 5). Lock order: the tracker (advisory), its
+ * row, its legs; a leg that is written first takes its tracker's lock before its own row. */
 #include "trackers.h"
 #include "trackers.gen.h"
 
 enum { ORPHAN = -1 }; /* place of a leg whose tracker was deleted */
 
-/* The trackers whose legs this request writes itself, innermost first: trackers write legs and legs write trackers. */
+/* The trackers whose legs this request writes itself, innermost first: trackers write legs and
+ * legs write trackers. */
 struct busy {
     const struct busy *under;
     wharf_str tracker_id;
@@ -38,7 +40,9 @@ struct seed {
 
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
-    return op == WHARF_UPDATE ? trackers_lock(req, W->res->id(new_rec), W->res->member(new_rec, "chaining")) : WHARF_OK;
+    return op == WHARF_UPDATE
+               ? trackers_lock(req, W->res->id(new_rec), W->res->member(new_rec, "chaining"))
+               : WHARF_OK;
 }
 
 /* ---- check ---- */
@@ -60,10 +64,11 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     if (!field_text(rec, TRACKER_TYPE).n)
         W->res->set(rec, TRACKER_TYPE, val_text(json_text(c.legs[0].row, "type")));
     if (!field_text(rec, TRACKER_SENDER_CONTACT_ID).n)
-        W->res->set(rec, TRACKER_SENDER_CONTACT_ID, val_text_or_null(json_text(c.legs[0].row, "sender_contact_id")));
+        W->res->set(rec, TRACKER_SENDER_CONTACT_ID,
+            val_text_or_null(json_text(c.legs[0].row, "sender_contact_id")));
     if (!field_text(rec, TRACKER_RECIPIENT_CONTACT_ID).n)
-        W->res->set(
-            rec, TRACKER_RECIPIENT_CONTACT_ID, val_text_or_null(json_text(c.legs[0].row, "recipient_contact_id")));
+        W->res->set(rec, TRACKER_RECIPIENT_CONTACT_ID,
+            val_text_or_null(json_text(c.legs[0].row, "recipient_contact_id")));
     if (seed->candidates)
         W->res->set(rec, TRACKER_PROVIDER_CANDIDATES, val_json(seed->candidates));
     return trackers_derive(req, rec, &c);
@@ -89,7 +94,8 @@ static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
 }
 
 /* Writes the provider and the update to the current leg. */
-static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const struct chain *c)
+static wharf_status write_current(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const struct chain *c)
 {
     const struct leg *current = trackers_current(c, field_text(rec, TRACKER_PINNED_SHIPMENT_ID));
     const wharf_json *update = W->res->input(rec, TRACKER_TRACKING_UPDATE), *body;
@@ -115,7 +121,8 @@ static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, whar
 static wharf_status write_log(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *log = W->res->input(rec, TRACKER_LOG);
-    wharf_log_line line = {.head = WHARF_HEAD(wharf_log_line), .resource = "tracker", .action = "comment"};
+    wharf_log_line line = {
+        .head = WHARF_HEAD(wharf_log_line), .resource = "tracker", .action = "comment"};
 
     if (!log)
         return WHARF_OK;
@@ -147,7 +154,8 @@ static wharf_status tell_current(wharf_req *req, const wharf_rec *old_rec, wharf
               after = field_text(rec, TRACKER_PINNED_SHIPMENT_ID);
     wharf_status s;
 
-    if (!W->res->changed(old_rec, rec, TRACKER_PINNED_SHIPMENT_ID) || !after.n || same(before, after))
+    if (!W->res->changed(old_rec, rec, TRACKER_PINNED_SHIPMENT_ID) || !after.n ||
+        same(before, after))
         return WHARF_OK;
     s = before.n ? W->event->emit(req, "shipment.updated", "shipment", before, NULL) : WHARF_OK;
     return s == WHARF_OK ? W->event->emit(req, "shipment.updated", "shipment", after, NULL) : s;
@@ -172,14 +180,15 @@ static wharf_status follow_legs(wharf_req *req, wharf_rec *rec, const struct cha
     wharf_status s = trackers_load(req, W->res->id(rec), &c);
 
     if (s == WHARF_OK)
-        s = trackers_auto_close(
-            req, &c, field_text(rec, TRACKER_AUTO_CLOSE_SHIPMENTS_OPTION), before_added(&c, chaining), &any);
+        s = trackers_auto_close(req, &c, field_text(rec, TRACKER_AUTO_CLOSE_SHIPMENTS_OPTION),
+            before_added(&c, chaining), &any);
     if (s == WHARF_OK && any)
         s = trackers_load(req, W->res->id(rec), &c);
     return s == WHARF_OK ? trackers_derive(req, rec, &c) : s;
 }
 
-static wharf_status update_chain(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, struct chaining *chaining)
+static wharf_status update_chain(
+    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, struct chaining *chaining)
 {
     const wharf_json *input = W->res->input(rec, TRACKER_CHAINING);
     struct chain c;
@@ -211,7 +220,8 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
     if (s == WHARF_OK)
         s = write_log(req, rec);
     if (s == WHARF_OK && W->res->input(rec, TRACKER_LOG)) /* a comment alone tells of itself, too */
-        W->res->set(rec, TRACKER_COMMENTS_COUNT, val_int(field_int(old_rec, TRACKER_COMMENTS_COUNT) + 1));
+        W->res->set(
+            rec, TRACKER_COMMENTS_COUNT, val_int(field_int(old_rec, TRACKER_COMMENTS_COUNT) + 1));
     return s;
 }
 
@@ -229,7 +239,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     struct chain c;
     wharf_status s;
@@ -252,7 +263,8 @@ const wharf_hooks trackers_hooks = {.head = WHARF_HEAD(wharf_hooks),
 
 /* ---- layouts ---- */
 
-static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status layout_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char sql[] =
         "UPDATE trackers.tracker SET layout_id = $2::text, version = version + 1"
@@ -261,7 +273,8 @@ static wharf_status layout_written(wharf_req *req, uint32_t op, const wharf_rec 
     return trackers_layouts ? trackers_layouts->carry(req, op, old_rec, sql) : WHARF_OK;
 }
 
-const wharf_hooks trackers_layout_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+const wharf_hooks trackers_layout_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};
 
 /* ---- making one ---- */
 
@@ -291,14 +304,15 @@ struct leg_row {
 
 static wharf_status read_leg(wharf_req *req, wharf_str id, struct leg_row *ret)
 {
-    static const char sql[] = "SELECT tracker_id, tracking_number, status, deleted_at IS NOT NULL, leg"
-                              " FROM shipments.shipment WHERE organization_id = $2::text AND id = $1::text";
+    static const char sql[] =
+        "SELECT tracker_id, tracking_number, status, deleted_at IS NOT NULL, leg"
+        " FROM shipments.shipment WHERE organization_id = $2::text AND id = $1::text";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
 
     if (s == WHARF_OK)
-        *ret = (struct leg_row){row_text(rows, 0, 0), row_text(rows, 0, 1), row_text(rows, 0, 2), row_bool(rows, 0, 3),
-            row_int(rows, 0, 4)};
+        *ret = (struct leg_row){row_text(rows, 0, 0), row_text(rows, 0, 1), row_text(rows, 0, 2),
+            row_bool(rows, 0, 3), row_int(rows, 0, 4)};
     return s;
 }
 
@@ -329,7 +343,8 @@ static wharf_status refresh(wharf_req *req, wharf_str tracker)
     return s == WHARF_OK ? W->res->update(req, "tracker", tracker, body, NULL) : s;
 }
 
-static wharf_status leg_written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status leg_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
     const wharf_json *options, *candidates = NULL;

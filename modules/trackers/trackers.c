@@ -1,4 +1,5 @@
-/* trackers.c - the module trackers: what it declares (docs/spec/03-shipments-and-trackers.md section 5). */
+/* trackers.c - the module trackers: what it declares (docs/spec/03-shipments-and-trackers.md
+ * section 5). */
 #include "trackers.h"
 
 #include "trackers.gen.h"
@@ -16,10 +17,11 @@ static const char create_doc[] =
     "{\"summary\": \"Follow a tracking number\", \"tag\": \"Trackers\", \"location\": \"body\", "
     "\"statuses\": [200, 201], \"response\": {\"$ref\": \"#/components/schemas/Tracker\"}}";
 static const char logs_doc[] =
-    "{\"summary\": \"List what happened to a tracker and its legs\", \"tag\": \"Trackers\", \"location\": "
-    "\"row\", \"query\": {\"logs_visibility\": {\"type\": \"string\"}, \"page\": {\"type\": \"string\"},"
-    " \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
-    "\"items\": {\"type\": \"object\"}}}";
+    "{\"summary\": \"List what happened to a tracker and its legs\", "
+    "\"tag\": \"Trackers\", \"location\": "
+    "\"row\", \"query\": {\"logs_visibility\": {\"type\": \"string\"}, "
+    "\"page\": {\"type\": \"string\"}, \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": "
+    "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}";
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -69,8 +71,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     W = host;
     return &desc;

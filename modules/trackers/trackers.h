@@ -45,7 +45,8 @@ wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *r
 const struct leg *trackers_current(const struct chain *c, wharf_str pinned);
 /* Closes earlier legs that are over because of later ones: they get their last update. added:
  * behind how many of them a leg was put. *ret_any: one got it. */
-wharf_status trackers_auto_close(wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any);
+wharf_status trackers_auto_close(
+    wharf_req *req, const struct chain *c, wharf_str option, size_t added, bool *ret_any);
 /* Sets on the tracker's row what it shows of its legs. */
 wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain *c);
 
@@ -61,7 +62,8 @@ struct chaining {
 /* Locks the trackers of everything that the input names, and this one, in the order of their
  * ids. */
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining);
-wharf_status trackers_chain(wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
+wharf_status trackers_chain(
+    wharf_req *req, wharf_rec *rec, const wharf_json *input, struct chaining *ret);
 
 /* ---- tracker_rules.c ---- */
 
@@ -76,8 +78,8 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
 /* ---- shown.c ---- */
 /* Reads the ids of all legs of a tracker; with_trackers: of whatever its log has to tell, so
  * itself too and the trackers merged into it. */
-wharf_status trackers_told_of(
-    wharf_req *req, wharf_str tracker_id, bool with_trackers, wharf_str *ids, size_t most, size_t *ret_n);
+wharf_status trackers_told_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
+    wharf_str *ids, size_t most, size_t *ret_n);
 wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where);
@@ -89,6 +91,7 @@ wharf_handler trackers_post, trackers_logs_get;
 const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates);
 
 /* Follows contacts that became one: a wharf_contacts_move_fn (chain.c). */
-wharf_status trackers_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
+wharf_status trackers_contacts_merged(
+    wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 
 #endif

@@ -1,13 +1,19 @@
-/* attempt.c - one request to a receiver: what it carries, and what its end means (spec 07 sections 4, 6 and 7).
+/* attempt.c - one request to a receiver: what it carries, and what its end means (spec 07
+ * sections 4, 6 and 7).
  *
- * Leaves to others: when (delivery.c, webhook_engine.c), what follows for the webhook (webhook_health.c).
- */
+ * Leaves to others: when (delivery.c, webhook_engine.c), what follows for the webhook
+ * (webhook_health.c). */
 #include "reply.h"
 #include "webhooks.h"
 
 #define W hooks_host
 
-enum { HEADERS_FIXED = 12, HEADERS_MAX = HEADERS_FIXED + 20, CONNECT_MS = 5000, ENDPOINT_TRANSFERS = 1000 };
+enum {
+    HEADERS_FIXED = 12,
+    HEADERS_MAX = HEADERS_FIXED + 20,
+    CONNECT_MS = 5000,
+    ENDPOINT_TRANSFERS = 1000
+};
 
 /* ---- sending ---- */
 
@@ -32,12 +38,14 @@ static void add_custom(wharf_req *req, struct lines *l, const wharf_json *header
         wharf_str value = WHARF_S(""), name = W->json->key(m);
 
         W->json->text(m, &value);
-        l->line[l->n++] = W->mem->format(req, "%.*s: %.*s", (int)name.n, name.p, (int)value.n, value.p).p;
+        l->line[l->n++] =
+            W->mem->format(req, "%.*s: %.*s", (int)name.n, name.p, (int)value.n, value.p).p;
         W->json->put(l->shown, W->mem->dup(req, name.p, name.n).p, textz("***"));
     }
 }
 
-static void add_event(wharf_req *req, struct lines *l, const struct target *t, const struct message *m, int64_t now_s)
+static void add_event(
+    wharf_req *req, struct lines *l, const struct target *t, const struct message *m, int64_t now_s)
 {
     add(req, l, "content-type", WHARF_S("application/json"));
     add(req, l, "user-agent", WHARF_S("Wharf-Webhooks/1"));
@@ -57,8 +65,8 @@ static void add_event(wharf_req *req, struct lines *l, const struct target *t, c
         add(req, l, "traceparent", m->traceparent);
 }
 
-wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m, void *tag,
-    wharf_fetch **ret_fetch, wharf_str *ret_request)
+wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m,
+    void *tag, wharf_fetch **ret_fetch, wharf_str *ret_request)
 {
     struct lines l = {.shown = W->json->writer(req)};
     wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
@@ -67,8 +75,8 @@ wharf_status attempt_start(wharf_req *req, const struct target *t, const struct 
         .family = "webhook",
         .headers = l.line,
         .body = m->body,
-        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT | WHARF_FETCH_REUSE |
-                 WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
+        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT |
+                 WHARF_FETCH_REUSE | WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
         .max_bytes = BODY_READ,
         .connect_ms = t->timeout_ms < CONNECT_MS ? t->timeout_ms : CONNECT_MS,
         .first_byte_ms = t->timeout_ms,
@@ -101,7 +109,8 @@ static const struct meaning meanings[] = {
     {"bad_url", "blocked_address", "The URL is not one that the server sends to"},
     {"bad_protocol", "blocked_address", "The URL is not https"},
     {"bad_host", "blocked_address", "The host is not public"},
-    {"bad_header", "protocol", "A header of the webhook is one that only the server sets, or is not allowed in HTTP"},
+    {"bad_header", "protocol",
+        "A header of the webhook is one that only the server sets, or is not allowed in HTTP"},
     {"no_such_name", "dns", "There is no such host"},
     {"no_address", "dns", "The name servers gave no address of the host"},
     {"no_connection", "connect", "The host did not accept the connection"},
@@ -231,7 +240,8 @@ void attempt_judge(wharf_req *req, const wharf_fetch *f, struct result *ret)
         .encoding = WHARF_S(""),
         .duration_us = hooks_fetch->elapsed_us(f)};
     /* An answer that says more than is read, or says it compressed, is an answer. */
-    if (is(outcome, "done") || ((more || is(outcome, "content_encoding")) && hooks_fetch->status(f))) {
+    if (is(outcome, "done") ||
+        ((more || is(outcome, "content_encoding")) && hooks_fetch->status(f))) {
         ret->status = hooks_fetch->status(f);
         keep_body(req, hooks_fetch->text(f), more, ret);
         judge_answer(req, f, ret);

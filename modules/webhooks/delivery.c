@@ -1,7 +1,7 @@
-/* delivery.c - making deliveries of events, and what becomes of those that wait when their webhook changes (spec 07 sections 2, 7 and 8).
+/* delivery.c - making deliveries of events, and what becomes of those that wait when their
+ * webhook changes (spec 07 sections 2, 7 and 8).
  *
- * Leaves to others: sending (webhook_engine.c), recovery (recover.c).
- */
+ * Leaves to others: sending (webhook_engine.c), recovery (recover.c). */
 #include "webhook_match.h"
 #include "webhooks.h"
 
@@ -11,7 +11,8 @@
 
 bool wants_type(const wharf_json *patterns, wharf_str type)
 {
-    for (const wharf_json *e = patterns ? W->json->at(patterns, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = patterns ? W->json->at(patterns, 0) : NULL; e;
+         e = W->json->next(e)) {
         wharf_str pattern;
 
         if (W->json->text(e, &pattern) && hooks_events->matches(hooks_self, pattern, type))
@@ -20,7 +21,8 @@ bool wants_type(const wharf_json *patterns, wharf_str type)
     return false;
 }
 
-wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted)
+wharf_status delivery_wanted(
+    wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted)
 {
     const wharf_json *body;
     wharf_status s;
@@ -35,8 +37,8 @@ wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const whar
     return s;
 }
 
-void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
-    wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id)
+void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id,
+    const char *trigger, wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id)
 {
     bool manual = !strcmp(trigger, "manual");
 
@@ -77,7 +79,8 @@ static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *r
 {
     static const char sql[] =
         "SELECT id, events, location_ids, filter, supersede, owner_key FROM webhooks.webhook"
-        " WHERE organization_id = $1::text AND deleted_at IS NULL AND status <> 'disabled' ORDER BY id";
+        " WHERE organization_id = $1::text AND deleted_at IS NULL AND status <> 'disabled' ORDER "
+        "BY id";
     wharf_val organization = text(W->req->organization(req)), v;
     const wharf_event_reader **readers;
     const wharf_rows *rows;
@@ -103,7 +106,8 @@ static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *r
     return s;
 }
 
-wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
+wharf_status delivery_step(
+    wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
 {
     wharf_out *rows = W->json->writer(req);
     struct wanting *wanting;
@@ -122,8 +126,8 @@ wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, siz
             s = delivery_wanted(req, &wanting[k], events[i], &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;
-            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""), events[i]->created_at_us,
-                wanting[k].supersede, &id);
+            delivery_row(req, rows, events[i], wanting[k].id, "automatic", WHARF_S(""),
+                events[i]->created_at_us, wanting[k].supersede, &id);
             made++;
         }
     }
@@ -135,7 +139,8 @@ wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, siz
 
 wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id)
 {
-    static const char sql[] = "INSERT INTO webhooks.poke (organization_id, webhook_id) VALUES ($1::text, $2::text)";
+    static const char sql[] =
+        "INSERT INTO webhooks.poke (organization_id, webhook_id) VALUES ($1::text, $2::text)";
     const wharf_val args[] = {text(W->req->organization(req)), text(webhook_id)};
     wharf_status s = W->db->exec(req, sql, args, 2, NULL);
 
@@ -158,18 +163,21 @@ wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *rea
 
 /* Notes a change of status. From suspended: the hour begins anew, slowly. From disabled: all
  * figures do. */
-wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to)
+wharf_status delivery_status_changed(
+    wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to)
 {
-    static const char enabled_sql[] =
-        "UPDATE webhooks.runtime SET hour_since = $3::timestamptz, slow_limit = 1, refused = 0, refused_since = NULL"
+    static const char enabled_sql[] = "UPDATE webhooks.runtime SET hour_since = $3::timestamptz, "
+                                      "slow_limit = 1, refused = 0, refused_since = NULL"
+                                      " WHERE organization_id = $1::text AND webhook_id = $2::text";
+    static const char held_sql[] =
+        "UPDATE webhooks.runtime SET held_since = COALESCE(held_since, $3::timestamptz)"
         " WHERE organization_id = $1::text AND webhook_id = $2::text";
-    static const char held_sql[] = "UPDATE webhooks.runtime SET held_since = COALESCE(held_since, $3::timestamptz)"
-                                   " WHERE organization_id = $1::text AND webhook_id = $2::text";
     static const char anew_sql[] =
         "DELETE FROM webhooks.bucket WHERE organization_id = $1::text AND webhook_id = $2::text";
-    static const char well_sql[] =
-        "UPDATE webhooks.webhook SET degraded_at = NULL WHERE organization_id = $1::text AND id = $2::text";
-    const wharf_val args[] = {text(W->req->organization(req)), text(webhook_id), moment(W->req->now_us(req))};
+    static const char well_sql[] = "UPDATE webhooks.webhook SET degraded_at = NULL WHERE "
+                                   "organization_id = $1::text AND id = $2::text";
+    const wharf_val args[] = {
+        text(W->req->organization(req)), text(webhook_id), moment(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, is(to, "enabled") ? enabled_sql : held_sql, args, 3, NULL);
 
     if (s == WHARF_OK && is(to, "enabled") && is(from, "disabled"))

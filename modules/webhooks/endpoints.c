@@ -1,7 +1,7 @@
-/* endpoints.c - the webhooks of an engine as they last were, so that what a request needs is read and opened once for each version.
+/* endpoints.c - the webhooks of an engine as they last were, so that what a request needs is
+ * read and opened once for each version.
  *
- * One that has changed is kept for the requests that run, and freed with the last of them.
- */
+ * One that has changed is kept for the requests that run, and freed with the last of them. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +34,8 @@ char *engine_keep(wharf_str *const *texts, size_t n)
     return memory;
 }
 
-wharf_status engine_call(wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
+wharf_status engine_call(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows)
 {
     wharf_status s = W->db->begin(req);
 
@@ -103,10 +104,39 @@ void endpoints_empty(struct endpoints *list)
     list->n = 0;
 }
 
+/* Adds an endpoint out of a row of webhooks.targets; a sealed text that does not open is logged. */
+static void add_endpoint(wharf_req *req, struct endpoints *list, const wharf_rows *found, size_t i)
+{
+    wharf_str id = row_text(found, i, 1), headers = row_text(found, i, 4);
+    struct endpoint *e = engine_need(calloc(1, sizeof(*e)));
+
+    snprintf(e->organization, sizeof(e->organization), "%s", row_text(found, i, 0).p);
+    snprintf(e->id, sizeof(e->id), "%s", id.p);
+    e->version = row_integer(found, i, 2, 0);
+    e->timeout_ms = row_integer(found, i, 6, 15000);
+    e->url = row_text(found, i, 3);
+    e->retry_mode = row_text(found, i, 7);
+    e->headers = e->secrets = WHARF_S("");
+    if (headers.n &&
+        !hooks_crypto->open(req, "webhooks.webhook", "sealed_headers", id, headers, &e->headers))
+        W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
+            "headers of %s do not open with this machine's keys", e->id);
+    if (!hooks_crypto->open(
+            req, "webhooks.webhook", "secrets", id, row_text(found, i, 5), &e->secrets))
+        W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
+            "secrets of %s do not open with this machine's keys", e->id);
+    e->memory = engine_keep(
+        (wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
+    e->next = *bucket_of(list, id);
+    *bucket_of(list, id) = e;
+    list->n++;
+}
+
 wharf_status endpoints_learn(wharf_req *req, struct endpoints *list, const wharf_rows *rows)
 {
     static const char sql[] =
-        "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, retry_mode"
+        "SELECT organization_id, webhook_id, version, url, sealed_headers, secrets, timeout_ms, "
+        "retry_mode"
         " FROM webhooks.targets(ARRAY(SELECT json_array_elements_text($1::json)),"
         " ARRAY(SELECT json_array_elements_text($2::json)))";
     wharf_out *orgs = W->json->writer(req), *ids = W->json->writer(req);
@@ -120,7 +150,8 @@ wharf_status endpoints_learn(wharf_req *req, struct endpoints *list, const wharf
         wharf_str organization = row_text(rows, i, 0), id = row_text(rows, i, 1);
         struct endpoint *e = endpoints_find(list, organization, id);
 
-        if (!id.n || (e && e->version == row_integer(rows, i, 2, 0)) || (i && same(id, row_text(rows, i - 1, 1))))
+        if (!id.n || (e && e->version == row_integer(rows, i, 2, 0)) ||
+            (i && same(id, row_text(rows, i - 1, 1))))
             continue;
         W->json->put(orgs, NULL, text(organization));
         W->json->put(ids, NULL, text(id));
@@ -134,32 +165,13 @@ wharf_status endpoints_learn(wharf_req *req, struct endpoints *list, const wharf
 
     s = engine_call(req, sql, args, 2, &found);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(found); i++) {
-        wharf_str organization = row_text(found, i, 0), id = row_text(found, i, 1), headers = row_text(found, i, 4);
-        wharf_str secrets = row_text(found, i, 5);
-        struct endpoint *e = endpoints_find(list, organization, id);
+        struct endpoint *e = endpoints_find(list, row_text(found, i, 0), row_text(found, i, 1));
 
         if (e && e->version == row_integer(found, i, 2, 0))
             continue;
         if (e)
             drop_endpoint(list, e);
-        e = engine_need(calloc(1, sizeof(*e)));
-        snprintf(e->organization, sizeof(e->organization), "%s", organization.p);
-        snprintf(e->id, sizeof(e->id), "%s", id.p);
-        e->version = row_integer(found, i, 2, 0);
-        e->timeout_ms = row_integer(found, i, 6, 15000);
-        e->url = row_text(found, i, 3);
-        e->retry_mode = row_text(found, i, 7);
-        e->headers = e->secrets = WHARF_S("");
-        if (headers.n && !hooks_crypto->open(req, "webhooks.webhook", "sealed_headers", id, headers, &e->headers))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
-                "headers of %s do not open with this machine's keys", e->id);
-        if (!hooks_crypto->open(req, "webhooks.webhook", "secrets", id, secrets, &e->secrets))
-            W->log->write(hooks_self, req, WHARF_LOG_ERROR, "webhooks.sealed",
-                "secrets of %s do not open with this machine's keys", e->id);
-        e->memory = engine_keep((wharf_str *const[]){&e->url, &e->headers, &e->secrets, &e->retry_mode}, 4);
-        e->next = *bucket_of(list, id);
-        *bucket_of(list, id) = e;
-        list->n++;
+        add_endpoint(req, list, found, i);
     }
     return s;
 }

@@ -1,4 +1,5 @@
-/* outcome.c - what a request's end means for its delivery, as the database is told of it (spec 07 section 7). See webhook_engine.h. */
+/* outcome.c - what a request's end means for its delivery, as the database is told of it (spec
+ * 07 section 7). See webhook_engine.h. */
 #include <stdlib.h>
 
 #include "webhook_engine.h"
@@ -34,8 +35,8 @@ static const char *final_state(const struct job *j, const struct result *r, int6
         return "failed";
     if (r->outcome == OUT_RATE_LIMITED)
         return NULL;
-    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"), (uint32_t)j->retries, random_of(j),
-            ret_wait_ms))
+    if (!schedule_wait(j->endpoint ? j->endpoint->retry_mode : WHARF_S("balanced"),
+            (uint32_t)j->retries, random_of(j), ret_wait_ms))
         return "failed";
     if (r->later_ms > *ret_wait_ms)
         *ret_wait_ms = r->later_ms;
@@ -80,8 +81,8 @@ static void put_answer(wharf_out *out, const struct result *r)
 
 static void count(wharf_req *req, const struct result *r)
 {
-    static const wharf_str labels[] = {
-        WHARF_S("result=\"success\""), WHARF_S("result=\"failure\""), WHARF_S("result=\"rate_limited\"")};
+    static const wharf_str labels[] = {WHARF_S("result=\"success\""), WHARF_S("result=\"failure\""),
+        WHARF_S("result=\"rate_limited\"")};
 
     hooks_metrics->count(req, WHARF_S("event_delivery"), labels[r->outcome], 1);
 }
@@ -107,7 +108,8 @@ void job_report(wharf_req *req, struct job *j, const struct result *r)
     j->report = engine_need(malloc(report.n + 1));
     memcpy(j->report, report.p, report.n + 1);
     j->report_bytes = report.n;
-    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n && !j->unsigned_here;
+    j->failed = r->outcome == OUT_FAILURE && !is(j->trigger, "manual") && j->body.n &&
+                !j->unsigned_here;
     j->disable = r->disable;
     count(req, r);
     free((char *)(j->request.n ? j->request.p : NULL));

@@ -1,4 +1,5 @@
-/* recover.c - bringing events again: resend (one attempt now) and recovery (a job that queues what failed or was missed) (spec 07 section 8). */
+/* recover.c - bringing events again: resend (one attempt now) and recovery (a job that queues
+ * what failed or was missed) (spec 07 section 8). */
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
@@ -11,11 +12,12 @@ enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500, DAYS_DEFAULT = 30 };
 /* Reads the webhooks that got the event when it was processed and are still there. */
 static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const wharf_json **ret)
 {
-    static const char sql[] = "SELECT DISTINCT d.webhook_id FROM webhooks.delivery d JOIN webhooks.webhook w ON "
-                              "w.organization_id = d.organization_id"
-                              " AND w.id = d.webhook_id WHERE d.organization_id = $1::text AND d.event_id || '' = "
-                              "$2::text AND d.trigger = 'automatic'"
-                              " AND w.deleted_at IS NULL ORDER BY 1";
+    static const char sql[] =
+        "SELECT DISTINCT d.webhook_id FROM webhooks.delivery d JOIN webhooks.webhook w ON "
+        "w.organization_id = d.organization_id"
+        " AND w.id = d.webhook_id WHERE d.organization_id = $1::text AND d.event_id || '' = "
+        "$2::text AND d.trigger = 'automatic'"
+        " AND w.deleted_at IS NULL ORDER BY 1";
     const wharf_val args[] = {text(W->req->organization(req)), text(event_id)};
     wharf_out *out = W->json->writer(req);
     const wharf_rows *rows;
@@ -28,8 +30,8 @@ static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const w
     return s == WHARF_OK ? finish(req, out, ret) : s;
 }
 
-static wharf_status add_resend(
-    wharf_req *req, const wharf_event *e, wharf_str id, wharf_str run, size_t i, wharf_out *rows, wharf_out *shown)
+static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str id, wharf_str run,
+    size_t i, wharf_out *rows, wharf_out *shown)
 {
     const wharf_rec *rec;
     wharf_str delivery;
@@ -40,8 +42,10 @@ static wharf_status add_resend(
             "There is no webhook %.*s", (int)id.n, id.p);
     }
     if (is(get_text(rec, WEBHOOK_STATUS), "disabled"))
-        return W->err->fail(req, "webhook.disabled", W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
-    delivery_row(req, rows, e, W->mem->dup(req, id.p, id.n), "manual", run, W->req->now_us(req), false, &delivery);
+        return W->err->fail(
+            req, "webhook.disabled", W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
+    delivery_row(req, rows, e, W->mem->dup(req, id.p, id.n), "manual", run, W->req->now_us(req),
+        false, &delivery);
     W->json->open(shown, NULL, '{');
     W->json->put(shown, "id", text(delivery));
     W->json->put(shown, "webhook_id", text(id));
@@ -83,7 +87,8 @@ wharf_status event_resend(wharf_req *req, void *arg)
         s = initial_webhooks(req, e->id, &list);
     W->json->open(rows, NULL, '[');
     W->json->open(shown, NULL, '[');
-    for (const wharf_json *m = s == WHARF_OK ? W->json->at(list, 0) : NULL; m && s == WHARF_OK; m = W->json->next(m)) {
+    for (const wharf_json *m = s == WHARF_OK ? W->json->at(list, 0) : NULL; m && s == WHARF_OK;
+         m = W->json->next(m)) {
         if (W->json->text(m, &id))
             s = add_resend(req, e, id, run, i, rows, shown);
         i++;
@@ -111,14 +116,16 @@ struct recovery {
     wharf_str states; /* PostgreSQL array of those of deliveries */
     const wharf_json *types; /* or NULL */
     bool missed;
-    int64_t since_us, until_us, at_us; /* at: when it was asked for, which is created_at of all its deliveries */
+    /* at: when it was asked for, which is created_at of all its deliveries */
+    int64_t since_us, until_us, at_us;
 };
 
 static bool type_chosen(const struct recovery *r, wharf_str type)
 {
     wharf_str t;
 
-    for (const wharf_json *e = r->types ? W->json->at(r->types, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = r->types ? W->json->at(r->types, 0) : NULL; e;
+         e = W->json->next(e)) {
         if (W->json->text(e, &t) && same(t, type))
             return true;
     }
@@ -145,10 +152,12 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
 }
 
 /* Tells whether the webhook ever had a delivery of the event. Missed ones had not. */
-static wharf_status had_delivery(wharf_req *req, const struct recovery *r, wharf_str event_id, bool *ret)
+static wharf_status had_delivery(
+    wharf_req *req, const struct recovery *r, wharf_str event_id, bool *ret)
 {
-    static const char sql[] = "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id || '' = "
-                              "$2::text AND webhook_id = $3::text LIMIT 1";
+    static const char sql[] =
+        "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id || '' = "
+        "$2::text AND webhook_id = $3::text LIMIT 1";
     const wharf_val args[] = {text(W->req->organization(req)), text(event_id), text(r->webhook_id)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
@@ -159,8 +168,8 @@ static wharf_status had_delivery(wharf_req *req, const struct recovery *r, wharf
 
 /* Takes those that were missed of the events after a sequence; rows NULL: only counts them.
  * *after: where to go on; 0: that was all. */
-static wharf_status missed_chunk(
-    wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count)
+static wharf_status missed_chunk(wharf_req *req, const struct recovery *r, const struct wanting *w,
+    wharf_out *rows, int64_t *after, int64_t *count)
 {
     const wharf_event *const *events;
     size_t n;
@@ -178,7 +187,8 @@ static wharf_status missed_chunk(
             continue;
         *count += 1;
         if (rows)
-            delivery_row(req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
+            delivery_row(
+                req, rows, events[i], w->id, "recovery", r->run, r->at_us, w->supersede, &id);
     }
     *after = s == WHARF_OK && n ? events[n - 1]->sequence : 0;
     return s;
@@ -203,10 +213,10 @@ static wharf_status count_missed(wharf_req *req, const struct recovery *r, int64
 
 static wharf_status count_states(wharf_req *req, const struct recovery *r, int64_t *count)
 {
-    static const char sql[] =
-        "SELECT webhooks.recover_count($1::text, $2::text, $3::text[], $4::json, $5::timestamptz, $6::timestamptz)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states), json_of(r->types),
-        moment(r->since_us), moment(r->until_us)};
+    static const char sql[] = "SELECT webhooks.recover_count($1::text, $2::text, $3::text[], "
+                              "$4::json, $5::timestamptz, $6::timestamptz)";
+    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states),
+        json_of(r->types), moment(r->since_us), moment(r->until_us)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 6, &rows);
 
@@ -225,7 +235,8 @@ static wharf_status read_states(wharf_req *req, const wharf_json *list, struct r
         r->missed |= is(word, "missed");
         for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
             if (is(word, known[i]))
-                array = W->mem->format(req, "%.*s%s%s", (int)array.n, array.p, array.n > 1 ? "," : "", known[i]);
+                array = W->mem->format(
+                    req, "%.*s%s%s", (int)array.n, array.p, array.n > 1 ? "," : "", known[i]);
         }
     }
     r->states = list ? W->mem->format(req, "%.*s}", (int)array.n, array.p) : WHARF_S("{failed}");
@@ -252,8 +263,9 @@ static wharf_status read_recovery(wharf_req *req, const wharf_json *body, struct
 {
     r->until_us = W->req->now_us(req);
     if (!read_time(req, W->json->get(body, "since"), &r->since_us))
-        return W->err->current(req) != WHARF_OK ? W->err->current(req)
-                                                : W->err->fail(req, "validation.failed", "since", "since is a moment");
+        return W->err->current(req) != WHARF_OK
+                   ? W->err->current(req)
+                   : W->err->fail(req, "validation.failed", "since", "since is a moment");
     if (W->json->get(body, "until") && !read_time(req, W->json->get(body, "until"), &r->until_us))
         return W->err->current(req);
     r->types = W->json->get(body, "types");
@@ -277,10 +289,12 @@ static wharf_status check_since(wharf_req *req, const struct recovery *r)
 
 static wharf_status note_recovery(wharf_req *req, const struct recovery *r, int64_t matched)
 {
-    static const char running_sql[] = "SELECT 1 FROM webhooks.recovery WHERE organization_id = $1::text AND webhook_id "
-                                      "= $2::text AND finished_at IS NULL";
-    static const char sql[] = "INSERT INTO webhooks.recovery (organization_id, webhook_id, id, created_at, matched)"
-                              " VALUES ($1::text, $2::text, $3::text, $4::timestamptz, $5::bigint)";
+    static const char running_sql[] =
+        "SELECT 1 FROM webhooks.recovery WHERE organization_id = $1::text AND webhook_id "
+        "= $2::text AND finished_at IS NULL";
+    static const char sql[] =
+        "INSERT INTO webhooks.recovery (organization_id, webhook_id, id, created_at, matched)"
+        " VALUES ($1::text, $2::text, $3::text, $4::timestamptz, $5::bigint)";
     const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->run),
         moment(W->req->now_us(req)), integer(matched)};
     const wharf_rows *rows;
@@ -332,8 +346,8 @@ wharf_status webhook_recover(wharf_req *req, void *arg)
     if (s == WHARF_OK && r.missed)
         s = count_missed(req, &r, &matched);
     if (s == WHARF_OK && matched > RECOVER_MOST)
-        s = W->err->fail(
-            req, "param.invalid", "since", "That is more than %d events; choose a shorter time", RECOVER_MOST);
+        s = W->err->fail(req, "param.invalid", "since",
+            "That is more than %d events; choose a shorter time", RECOVER_MOST);
     if (s == WHARF_OK)
         s = note_recovery(req, &r, matched);
     if (s == WHARF_OK)
@@ -371,14 +385,15 @@ static wharf_status read_job(wharf_req *req, struct recovery *r)
 }
 
 /* Takes the next events whose deliveries ended in one of the states. */
-static wharf_status ended_chunk(
-    wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count)
+static wharf_status ended_chunk(wharf_req *req, const struct recovery *r, const struct wanting *w,
+    wharf_out *rows, int64_t *after, int64_t *count)
 {
-    static const char sql[] = "SELECT event_id, sequence FROM webhooks.recover_next($1::text, $2::text, $3::text[], "
-                              "$4::json, $5::timestamptz,"
-                              " $6::timestamptz, $7::bigint, $8::integer)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states), json_of(r->types),
-        moment(r->since_us), moment(r->until_us), integer(*after), integer(CHUNK)};
+    static const char sql[] =
+        "SELECT event_id, sequence FROM webhooks.recover_next($1::text, $2::text, $3::text[], "
+        "$4::json, $5::timestamptz, $6::timestamptz, $7::bigint, $8::integer)";
+    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states),
+        json_of(r->types), moment(r->since_us), moment(r->until_us), integer(*after),
+        integer(CHUNK)};
     const wharf_event *const *events;
     const wharf_rows *found;
     wharf_str ids[CHUNK], id;
@@ -401,12 +416,13 @@ static wharf_status ended_chunk(
     return s;
 }
 
-typedef wharf_status chunk_fn(
-    wharf_req *req, const struct recovery *r, const struct wanting *w, wharf_out *rows, int64_t *after, int64_t *count);
+typedef wharf_status chunk_fn(wharf_req *req, const struct recovery *r, const struct wanting *w,
+    wharf_out *rows, int64_t *after, int64_t *count);
 
 /* Brings the events, in transactions of their own, oldest first; run again after a crash it adds
  * nothing twice: (event, webhook, run) is unique. */
-static wharf_status bring(wharf_req *req, const struct recovery *r, const struct wanting *w, chunk_fn *chunk)
+static wharf_status bring(
+    wharf_req *req, const struct recovery *r, const struct wanting *w, chunk_fn *chunk)
 {
     int64_t after = 0;
     wharf_status s = WHARF_OK;
@@ -436,8 +452,8 @@ static wharf_status bring(wharf_req *req, const struct recovery *r, const struct
 
 wharf_status webhooks_recover_job(wharf_req *req, void *arg)
 {
-    static const char over_sql[] =
-        "UPDATE webhooks.recovery SET finished_at = $3::timestamptz WHERE organization_id = $1::text AND id = $2::text";
+    static const char over_sql[] = "UPDATE webhooks.recovery SET finished_at = $3::timestamptz "
+                                   "WHERE organization_id = $1::text AND id = $2::text";
     struct recovery r = {0};
     struct wanting w;
     wharf_status s = read_job(req, &r);
@@ -455,7 +471,8 @@ wharf_status webhooks_recover_job(wharf_req *req, void *arg)
     }
     if (s != WHARF_OK)
         return s;
-    const wharf_val args[] = {text(W->req->organization(req)), text(r.run), moment(W->req->now_us(req))};
+    const wharf_val args[] = {
+        text(W->req->organization(req)), text(r.run), moment(W->req->now_us(req))};
 
     return W->db->exec(req, over_sql, args, 3, NULL);
 }

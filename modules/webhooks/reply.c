@@ -60,17 +60,19 @@ static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
     era = (y >= 0 ? y : y - 399) / 400;
     year_of_era = y - era * 400;
     day_of_year = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
+    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
+           719468;
 }
 
 static bool to_us(const struct moment *m, int64_t *ret_us)
 {
     static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
 
-    if (m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] || m->hour > 23 || m->minute > 59 ||
-        m->second > 60)
+    if (m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] ||
+        m->hour > 23 || m->minute > 59 || m->second > 60)
         return false;
-    *ret_us = (days_from_civil(m->year, m->month, m->day) * 86400 + m->hour * 3600 + m->minute * 60 + m->second) *
+    *ret_us = (days_from_civil(m->year, m->month, m->day) * 86400 + m->hour * 3600 +
+                  m->minute * 60 + m->second) *
                   1000000 +
               m->us;
     return true;
@@ -146,15 +148,16 @@ static bool asctime_date(struct scan s, struct moment *m)
 /* Reads "06 Nov 1994 08:49:37 GMT". */
 static bool fixed_date(struct scan s, struct moment *m)
 {
-    return number(&s, 2, &m->day) && letter(&s, ' ') && month_name(&s, &m->month) && letter(&s, ' ') &&
-           number(&s, 4, &m->year) && letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
+    return number(&s, 2, &m->day) && letter(&s, ' ') && month_name(&s, &m->month) &&
+           letter(&s, ' ') && number(&s, 4, &m->year) && letter(&s, ' ') && time_of_day(&s, m) &&
+           gmt(&s);
 }
 
 /* Reads "06-Nov-94 08:49:37 GMT". */
 static bool old_date(struct scan s, int64_t now_us, struct moment *m)
 {
-    if (!number(&s, 2, &m->day) || !letter(&s, '-') || !month_name(&s, &m->month) || !letter(&s, '-') ||
-        !number(&s, 2, &m->year))
+    if (!number(&s, 2, &m->day) || !letter(&s, '-') || !month_name(&s, &m->month) ||
+        !letter(&s, '-') || !number(&s, 2, &m->year))
         return false;
     m->year = full_year(m->year, now_us);
     return letter(&s, ' ') && time_of_day(&s, m) && gmt(&s);
@@ -209,9 +212,9 @@ static bool iso_date(wharf_str text, struct moment *m, int64_t *ret_offset_us)
 {
     struct scan s = {text.p, text.p + text.n};
 
-    return number(&s, 4, &m->year) && letter(&s, '-') && number(&s, 2, &m->month) && letter(&s, '-') &&
-           number(&s, 2, &m->day) && letter(&s, 'T') && time_of_day(&s, m) && fraction(&s, &m->us) &&
-           offset(&s, ret_offset_us);
+    return number(&s, 4, &m->year) && letter(&s, '-') && number(&s, 2, &m->month) &&
+           letter(&s, '-') && number(&s, 2, &m->day) && letter(&s, 'T') && time_of_day(&s, m) &&
+           fraction(&s, &m->us) && offset(&s, ret_offset_us);
 }
 
 bool reply_date(wharf_str text, int64_t now_us, bool iso, int64_t *ret_us)
@@ -286,7 +289,8 @@ static bool value_ms(enum kind kind, wharf_str s, int64_t now_us, int64_t *ret_m
     return kind != RESET_AFTER && date_ms(s, now_us, kind == RESET, ret_ms);
 }
 
-static bool header_ms(wharf_str head, const char *name, enum kind kind, int64_t now_us, int64_t *ret_ms)
+static bool header_ms(
+    wharf_str head, const char *name, enum kind kind, int64_t now_us, int64_t *ret_ms)
 {
     wharf_str n, v;
     size_t at = 0;
@@ -312,8 +316,9 @@ bool reply_pause(wharf_str head, int64_t now_us, int64_t *ret_ms)
     static const struct {
         const char *name;
         enum kind kind;
-    } order[] = {{"Retry-After", SECONDS_OR_DATE}, {"RateLimit-Reset", RESET}, {"X-RateLimit-Reset", RESET},
-        {"RateLimit-Reset-After", RESET_AFTER}, {"X-RateLimit-Reset-After", RESET_AFTER}};
+    } order[] = {{"Retry-After", SECONDS_OR_DATE}, {"RateLimit-Reset", RESET},
+        {"X-RateLimit-Reset", RESET}, {"RateLimit-Reset-After", RESET_AFTER},
+        {"X-RateLimit-Reset-After", RESET_AFTER}};
 
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
         if (header_ms(head, order[i].name, order[i].kind, now_us, ret_ms)) {

@@ -1,13 +1,18 @@
-/* reply.h - what a receiver's answer says beyond its status (docs/spec/07-events-and-webhooks.md section 7).
+/* reply.h - what a receiver's answer says beyond its status (docs/spec/07-events-and-webhooks.md
+ * section 7).
  *
- * head: status line and headers as they came, lines by CRLF or LF. No memory, no clock: now_us is microseconds since 1970.
- */
+ * head: status line and headers as they came, lines by CRLF or LF. No memory, no clock: now_us
+ * is microseconds since 1970. */
 #ifndef WEBHOOKS_REPLY_H
 #define WEBHOOKS_REPLY_H
 
 #include "wharf/plugin.h"
 
-enum { REPLY_PAUSE_MIN_MS = 1000, REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000, REPLY_LATER_MAX_MS = 3600 * 1000 };
+enum {
+    REPLY_PAUSE_MIN_MS = 1000,
+    REPLY_PAUSE_MAX_MS = 24 * 3600 * 1000,
+    REPLY_LATER_MAX_MS = 3600 * 1000
+};
 
 /* Reads the pause that a 429 asks for: the first usable of Retry-After, RateLimit-Reset,
  * X-RateLimit-Reset, RateLimit-Reset-After, X-RateLimit-Reset-After, of several lines the longest;

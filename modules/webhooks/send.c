@@ -1,7 +1,8 @@
-/* send.c - the engine's requests: from what was claimed to what is to be told of it. See webhook_engine.h.
+/* send.c - the engine's requests: from what was claimed to what is to be told of it. See
+ * webhook_engine.h.
  *
- * Leaves to others: what a request carries (attempt.c), what its end means (outcome.c), the database (turn.c).
- */
+ * Leaves to others: what a request carries (attempt.c), what its end means (outcome.c), the
+ * database (turn.c). */
 #include <stdlib.h>
 
 #include "webhook_engine.h"
@@ -51,13 +52,17 @@ void job_over(wharf_req *req, struct engine *g, struct job *j, const struct resu
     g->n_over++;
 }
 
-static bool target_from(wharf_req *req, const struct endpoint *e, wharf_str organization, struct target *ret)
+static bool target_from(
+    wharf_req *req, const struct endpoint *e, wharf_str organization, struct target *ret)
 {
-    *ret = (struct target){
-        .organization = organization, .webhook_id = {e->id, strlen(e->id)}, .url = e->url, .timeout_ms = e->timeout_ms};
+    *ret = (struct target){.organization = organization,
+        .webhook_id = {e->id, strlen(e->id)},
+        .url = e->url,
+        .timeout_ms = e->timeout_ms};
     if (e->headers.n && W->json->parse(req, e->headers, &ret->headers) != WHARF_OK)
         return false;
-    return secrets_read(req, e->secrets, W->req->now_us(req), &ret->secrets) == WHARF_OK && ret->secrets.n;
+    return secrets_read(req, e->secrets, W->req->now_us(req), &ret->secrets) == WHARF_OK &&
+           ret->secrets.n;
 }
 
 /* Gives a delivery back that this machine can't sign (docs/secrets.md): no retry is used up, and
@@ -66,7 +71,9 @@ static void give_back(wharf_req *req, struct engine *g, struct job *j)
 {
     static const struct result locked = {.outcome = OUT_FAILURE,
         .error = "interrupted",
-        .error_text = {"The webhook's secret does not open with the keys of this machine; it is tried again", 83},
+        .error_text =
+            {"The webhook's secret does not open with the keys of this machine; it is tried again",
+                83},
         .headers = {"", 0},
         .body = {"", 0},
         .encoding = {"", 0}};
@@ -98,9 +105,9 @@ void job_send(wharf_req *req, struct engine *g, struct job *j)
 
     if (is(m.lane, "manual"))
         m.lane = WHARF_S("direct");
-    j->memory = engine_keep(
-        (wharf_str *const[]){&j->organization, &j->webhook, &j->attempt, &j->lane, &j->resource_type, &j->resource_id,
-            &j->event, &j->type, &j->trigger, &j->traceparent, &j->body},
+    j->memory = engine_keep((wharf_str *const[]){&j->organization, &j->webhook, &j->attempt,
+                                &j->lane, &j->resource_type, &j->resource_id, &j->event, &j->type,
+                                &j->trigger, &j->traceparent, &j->body},
         11);
     m.body = j->body;
     if (!j->body.n) {

@@ -1,8 +1,9 @@
-/* turn.c - the engine and the database: turns, in which what is over is settled and what is due is claimed. See webhook_engine.h.
+/* turn.c - the engine and the database: turns, in which what is over is settled and what is due
+ * is claimed. See webhook_engine.h.
  *
- * One turn runs at a time, beside the engine (wharf.events aside): while the database works at it, requests are sent and their ends
- * collected, which the next turn tells. So turns grow with what there is to do, and shrink when there is little.
- */
+ * One turn runs at a time, beside the engine (wharf.events aside): while the database works at
+ * it, requests are sent and their ends collected, which the next turn tells. So turns grow with
+ * what there is to do, and shrink when there is little. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +22,8 @@ enum {
 
 static size_t room_of(const struct engine *g, int64_t now)
 {
-    size_t taken = g->running + g->unsent + g->n_over, room = taken < IN_FLIGHT_MOST ? IN_FLIGHT_MOST - taken : 0;
+    size_t taken = g->running + g->unsent + g->n_over,
+           room = taken < IN_FLIGHT_MOST ? IN_FLIGHT_MOST - taken : 0;
 
     if (g->ends || now < g->locked_until_us)
         return 0;
@@ -78,8 +80,8 @@ static void turn_failed(wharf_req *req, struct engine *g)
 {
     struct job **last = &g->told;
 
-    W->log->write(
-        hooks_self, req, WHARF_LOG_WARN, "webhooks.round", "the database is away, or refused a statement; tried again");
+    W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round",
+        "the database is away, or refused a statement; tried again");
     W->err->clear(req);
     while (*last)
         last = &(*last)->next;
@@ -98,9 +100,9 @@ static void turn_failed(wharf_req *req, struct engine *g)
 void turn_ask(wharf_req *req, struct engine *g)
 {
     static const char sql[] =
-        "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, resource_id, "
-        "delivery_id, delivery_at, event_id, event_type, sequence, attempt, retries, trigger, superseded, traceparent, "
-        "body, what"
+        "SELECT organization_id, webhook_id, version, attempt_id, started_at, lane, resource_type, "
+        "resource_id, delivery_id, delivery_at, event_id, event_type, sequence, attempt, retries, "
+        "trigger, superseded, traceparent, body, what"
         " FROM webhooks.turn($1::text, $2::json, ARRAY(SELECT json_array_elements_text($3::json)))";
     wharf_val args[] = {textz(g->server), {.type = WHARF_V_NULL}, {.type = WHARF_V_NULL}};
 
@@ -136,14 +138,16 @@ static bool held(const wharf_rows *rows, wharf_str attempt)
 }
 
 /* Looks at the figures of each webhook that failed, once. */
-static void look_after(wharf_req *req, struct engine *g, const struct job *jobs, const struct job *j)
+static void look_after(
+    wharf_req *req, struct engine *g, const struct job *jobs, const struct job *j)
 {
     static const char sql[] = "SELECT webhooks.judge($1::text, $2::text, true)";
     const wharf_val args[] = {text(j->organization), text(j->webhook)};
     const wharf_rows *rows;
 
     for (const struct job *o = jobs; o != j; o = o->next) {
-        if (!o->held && o->failed == j->failed && o->disable == j->disable && same(o->webhook, j->webhook))
+        if (!o->held && o->failed == j->failed && o->disable == j->disable &&
+            same(o->webhook, j->webhook))
             return;
     }
     if (j->disable)

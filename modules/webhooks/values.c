@@ -14,8 +14,10 @@ const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
 {
     wharf_val v;
 
-    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON && v.u.j && W->json->type(v.u.j) != WHARF_J_NULL ? v.u.j
-                                                                                                              : NULL;
+    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON && v.u.j &&
+                   W->json->type(v.u.j) != WHARF_J_NULL
+               ? v.u.j
+               : NULL;
 }
 
 int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback)

@@ -1,6 +1,6 @@
-/* webhook_checks.c - values that clients send for webhooks, and the service webhooks.rules, by which other modules take the same ones
- * (spec 07 sections 5 and 9, plugin-api/wharf/ext/webhooks.h).
- */
+/* webhook_checks.c - values that clients send for webhooks, and the service webhooks.rules, by
+ * which other modules take the same ones (spec 07 sections 5 and 9,
+ * plugin-api/wharf/ext/webhooks.h). */
 #include <strings.h>
 
 #include "webhook_match.h"
@@ -38,7 +38,8 @@ static wharf_status scopes_check(wharf_req *req, const wharf_json *patterns)
 {
     wharf_str pattern;
 
-    for (const wharf_json *e = patterns ? W->json->at(patterns, 0) : NULL; e; e = W->json->next(e)) {
+    for (const wharf_json *e = patterns ? W->json->at(patterns, 0) : NULL; e;
+         e = W->json->next(e)) {
         if (W->json->text(e, &pattern))
             hooks_events->need_pattern(req, pattern);
     }
@@ -53,7 +54,8 @@ wharf_status owner_check(wharf_req *req, const wharf_json *patterns, wharf_val *
     return scopes_check(req, patterns);
 }
 
-wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list)
+wharf_status events_check(
+    wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list)
 {
     size_t i = 0;
 
@@ -63,14 +65,17 @@ wharf_status events_check(wharf_req *req, const wharf_json *list, const char *pa
         W->json->text(e, &type);
         if (!hooks_events->pattern_known(hooks_self, type))
             W->err->add(req, "webhook.event_unknown", W->mem->format(req, "%s.%zu", path, i).p,
-                "There is no event type %.*s; GET /v1/events/types lists them", (int)type.n, type.p);
+                "There is no event type %.*s; GET /v1/events/types lists them", (int)type.n,
+                type.p);
     }
     if (W->err->current(req) == WHARF_OK)
         scopes_check(req, list);
-    return W->err->current(req) == WHARF_OK && list ? unique_texts(req, list, ret_list) : W->err->current(req);
+    return W->err->current(req) == WHARF_OK && list ? unique_texts(req, list, ret_list)
+                                                    : W->err->current(req);
 }
 
-wharf_status locations_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list)
+wharf_status locations_check(
+    wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list)
 {
     const wharf_caller *who = hooks_keys->caller(req);
     size_t n = list ? W->json->count(list) : 0, i = 0;
@@ -80,9 +85,10 @@ wharf_status locations_check(wharf_req *req, const wharf_json *list, const char 
 
     *ret_list = NULL;
     if (!list)
-        return who->all_locations ? WHARF_OK
-                                  : W->err->fail(req, "location_access", path,
-                                        "The key reaches some locations only; name those that this is of");
+        return who->all_locations
+                   ? WHARF_OK
+                   : W->err->fail(req, "location_access", path,
+                         "The key reaches some locations only; name those that this is of");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e))
         W->json->text(e, &ids[i++]);
     for (i = 0; i < n; i++) {
@@ -92,8 +98,8 @@ wharf_status locations_check(wharf_req *req, const wharf_json *list, const char 
     s = hooks_keys->known_locations(req, who->test_mode, ids, n, known);
     for (i = 0; s == WHARF_OK && i < n; i++) {
         if (!known[i])
-            W->err->add(req, "validation.failed", W->mem->format(req, "%s.%zu", path, i).p, "There is no location %.*s",
-                (int)ids[i].n, ids[i].p);
+            W->err->add(req, "validation.failed", W->mem->format(req, "%s.%zu", path, i).p,
+                "There is no location %.*s", (int)ids[i].n, ids[i].p);
     }
     if (s == WHARF_OK)
         s = W->err->current(req);
@@ -105,12 +111,14 @@ wharf_status filter_check(wharf_req *req, const wharf_json *list, const char *pa
     size_t i = 0;
 
     if (list && W->json->count(list) > FILTER_MAX)
-        return W->err->fail(req, "webhook.filter_invalid", path, "There are more than %d conditions", FILTER_MAX);
+        return W->err->fail(
+            req, "webhook.filter_invalid", path, "There are more than %d conditions", FILTER_MAX);
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e), i++) {
         const char *problem = match_condition_problem(W->json, e);
 
         if (problem)
-            W->err->add(req, "webhook.filter_invalid", W->mem->format(req, "%s.%zu", path, i).p, "%s", problem);
+            W->err->add(req, "webhook.filter_invalid", W->mem->format(req, "%s.%zu", path, i).p,
+                "%s", problem);
     }
     return W->err->current(req);
 }
@@ -122,7 +130,8 @@ wharf_status reach_check(wharf_req *req, const wharf_json *list)
     if (hooks_keys->caller(req)->all_locations)
         return WHARF_OK;
     if (!list)
-        return W->err->fail(req, "location_access", NULL, "This is of all locations, and the key is not");
+        return W->err->fail(
+            req, "location_access", NULL, "This is of all locations, and the key is not");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
         if (W->json->text(e, &id) && W->req->need_location(req, id) != WHARF_OK)
             return W->err->current(req);
@@ -144,11 +153,13 @@ static bool equals(wharf_str s, const char *z)
 
 static bool header_name(wharf_str name)
 {
-    static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char token[] =
+        "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-    return name.n && name.n <= HEADER_NAME && strspn(name.p, token) == name.n && !begins(name, "webhook-") &&
-           !begins(name, "wharf-") && !begins(name, "content-") && !hooks_fetch->header_reserved(name) &&
-           !equals(name, "user-agent") && !equals(name, "traceparent");
+    return name.n && name.n <= HEADER_NAME && strspn(name.p, token) == name.n &&
+           !begins(name, "webhook-") && !begins(name, "wharf-") && !begins(name, "content-") &&
+           !hooks_fetch->header_reserved(name) && !equals(name, "user-agent") &&
+           !equals(name, "traceparent");
 }
 
 static bool header_value(wharf_str value)
@@ -170,8 +181,8 @@ static const wharf_json *named(const wharf_json *headers, wharf_str name)
 }
 
 /* Takes one pair into both objects: with its value to be sealed, and with *** to be shown. */
-static void take_header(
-    wharf_req *req, const wharf_json *m, const wharf_json *old, const char *at, wharf_out *sealed, wharf_out *shown)
+static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *old, const char *at,
+    wharf_out *sealed, wharf_out *shown)
 {
     wharf_str name = W->json->key(m), value = WHARF_S("");
     const char *path = W->mem->format(req, "%s.%.*s", at, (int)name.n, name.p).p;
@@ -182,8 +193,8 @@ static void take_header(
         return;
     }
     if (!W->json->text(m, &value) || !header_value(value)) {
-        W->err->add(
-            req, "webhook.header_invalid", path, "The value is a text of one line with up to %d bytes", HEADER_VALUE);
+        W->err->add(req, "webhook.header_invalid", path,
+            "The value is a text of one line with up to %d bytes", HEADER_VALUE);
         return;
     }
     if (is(value, "***") && named(old, name))
@@ -193,8 +204,8 @@ static void take_header(
     W->json->put(shown, name.p, textz("***"));
 }
 
-wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before, const char *path,
-    const wharf_json **ret_shown, wharf_str *ret_values)
+wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before,
+    const char *path, const wharf_json **ret_shown, wharf_str *ret_values)
 {
     wharf_out *sealed = W->json->writer(req), *shown = W->json->writer(req);
     const wharf_json *old = NULL;
@@ -203,7 +214,8 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
     if (s != WHARF_OK)
         return s;
     if (W->json->count(given) > HEADER_NAMES_MAX)
-        return W->err->fail(req, "webhook.header_invalid", path, "There are more than %d headers", HEADER_NAMES_MAX);
+        return W->err->fail(req, "webhook.header_invalid", path, "There are more than %d headers",
+            HEADER_NAMES_MAX);
     W->json->open(sealed, NULL, '{');
     W->json->open(shown, NULL, '{');
     for (const wharf_json *m = W->json->at(given, 0); m; m = W->json->next(m)) {
@@ -220,10 +232,11 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
 
 /* ---- the service ---- */
 
-static wharf_status wanted(wharf_req *req, const wharf_event *e, const wharf_json *events, const wharf_json *locations,
-    const wharf_json *filter, bool *ret_wanted)
+static wharf_status wanted(wharf_req *req, const wharf_event *e, const wharf_json *events,
+    const wharf_json *locations, const wharf_json *filter, bool *ret_wanted)
 {
-    const struct wanting w = {.id = WHARF_S(""), .events = events, .locations = locations, .filter = filter};
+    const struct wanting w = {
+        .id = WHARF_S(""), .events = events, .locations = locations, .filter = filter};
 
     return delivery_wanted(req, &w, e, ret_wanted);
 }
@@ -259,5 +272,6 @@ static bool retry_wait(const char *mode, uint32_t retries, double random, int64_
     return schedule_wait((wharf_str){mode, strlen(mode)}, retries, random, ret_ms);
 }
 
-const wharf_webhooks_rules_api webhooks_rules = {WHARF_HEAD(wharf_webhooks_rules_api), events_check, locations_check,
-    filter_check, headers_check, url_check, reach_check, wanted, answer, retry_wait, owner_check};
+const wharf_webhooks_rules_api webhooks_rules = {WHARF_HEAD(wharf_webhooks_rules_api), events_check,
+    locations_check, filter_check, headers_check, url_check, reach_check, wanted, answer,
+    retry_wait, owner_check};

@@ -1,9 +1,12 @@
-/* webhook_engine.c - the delivery engine: a resident job that sends what is due, and settles what is over (spec 07 sections 2 and 7).
+/* webhook_engine.c - the delivery engine: a resident job that sends what is due, and settles
+ * what is over (spec 07 sections 2 and 7).
  *
- * One per job worker; in the database it is settled who does what (webhooks.turn). Between the rounds of its loop it keeps the requests that
- * run (send.c), and the webhooks they go to as they last were (endpoints.c). Leaves to others: turns with the database (turn.c), what a
- * request carries (attempt.c), what its end means (outcome.c), how long a retry waits (webhook_schedule.c), what failures mean for the webhook (webhook_health.c).
- */
+ * One per job worker; in the database it is settled who does what (webhooks.turn). Between the
+ * rounds of its loop it keeps the requests that
+ * run (send.c), and the webhooks they go to as they last were (endpoints.c). Leaves to others:
+ * turns with the database (turn.c), what a
+ * request carries (attempt.c), what its end means (outcome.c), how long a retry waits
+ * (webhook_schedule.c), what failures mean for the webhook (webhook_health.c). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,14 +16,17 @@
 
 enum {
     WAIT_US = 1000000,
-    GRACE_US = 10000000, /* for running requests, and what is to be told of them, when the server ends */
+    /* for running requests, and what is to be told of them, when the server ends */
+    GRACE_US = 10000000,
 };
 
-void engine_ask_for_care(struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what)
+void engine_ask_for_care(
+    struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what)
 {
     struct care *c = g->care;
 
-    while (c && !(is(organization, c->organization) && is(webhook, c->webhook) && is(what, c->what)))
+    while (
+        c && !(is(organization, c->organization) && is(webhook, c->webhook) && is(what, c->what)))
         c = c->next;
     if (c)
         return; /* a failure and the clock may ask for the same */
@@ -36,8 +42,8 @@ void engine_ask_for_care(struct engine *g, wharf_str organization, wharf_str web
 
 static wharf_status care_by_time(wharf_req *req, struct engine *g)
 {
-    static const char sql[] =
-        "SELECT organization_id, webhook_id, care FROM webhooks.due_for_care() WHERE care IS NOT NULL";
+    static const char sql[] = "SELECT organization_id, webhook_id, care FROM "
+                              "webhooks.due_for_care() WHERE care IS NOT NULL";
     const wharf_rows *rows;
     wharf_status s = engine_call(req, sql, NULL, 0, &rows);
 
@@ -64,7 +70,8 @@ static void give_care(wharf_req *req, struct engine *g)
 
 static wharf_status timers(wharf_req *req, struct engine *g)
 {
-    static const char late_sql[] = "SELECT webhooks.interrupt('')", drop_sql[] = "SELECT webhooks.drop_overdue()";
+    static const char late_sql[] = "SELECT webhooks.interrupt('')",
+                      drop_sql[] = "SELECT webhooks.drop_overdue()";
     int64_t now = W->req->now_us(req);
     const wharf_rows *rows;
     wharf_status s = WHARF_OK;
@@ -93,7 +100,8 @@ static void round_of(wharf_req *req, struct engine *g)
     jobs_collect(req, g);
     turn_end(req, g);
     if (g->leads && !g->ends && timers(req, g) != WHARF_OK)
-        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.timers", "the database is away; tried again");
+        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.timers",
+            "the database is away; tried again");
     if (!g->asked && turn_wait_us(req, g) == 0)
         turn_ask(req, g);
     W->err->clear(req);

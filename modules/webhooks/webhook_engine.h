@@ -1,5 +1,6 @@
-/* webhook_engine.h - what the delivery engine is made of: the webhooks it knows (endpoints.c), its requests (send.c), what is reported of them
- * (outcome.c), and its turns with the database (turn.c). */
+/* webhook_engine.h - what the delivery engine is made of: the webhooks it knows (endpoints.c),
+ * its requests (send.c), what is reported of them (outcome.c), and its turns with the database
+ * (turn.c). */
 #ifndef WEBHOOKS_ENGINE_H
 #define WEBHOOKS_ENGINE_H
 
@@ -32,8 +33,8 @@ struct job { /* one request */
     struct job *next;
     struct endpoint *endpoint;
     char *memory; /* holds the texts */
-    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type, trigger, traceparent, body,
-        request;
+    wharf_str organization, webhook, attempt, lane, resource_type, resource_id, event, type,
+        trigger, traceparent, body, request;
     int64_t sequence, number, retries, superseded;
     char *report; /* JSON of the outcome, for webhooks.complete() */
     size_t report_bytes;
@@ -60,7 +61,8 @@ struct engine {
     size_t wanted; /* deliveries that the next turn asks for: follows what there is */
     size_t room; /* that this one asked for */
     uint64_t seen; /* news that it knew of */
-    int64_t due_us, again_us, busy_until_us; /* there is something to do; none before; busy ones may be told again */
+    /* there is something to do; none before; busy ones may be told again */
+    int64_t due_us, again_us, busy_until_us;
     int64_t minute_us, second_us;
     int64_t locked_until_us; /* no claims before: this machine could not open a secret */
     bool leads; /* does what is done by time */
@@ -71,28 +73,37 @@ void *engine_need(void *p); /* memory that there is, or the process ends */
 /* Copies texts into one block. */
 char *engine_keep(wharf_str *const *texts, size_t n);
 /* Calls one function of the module's schema in a transaction of its own. */
-wharf_status engine_call(wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows);
+wharf_status engine_call(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n, const wharf_rows **ret_rows);
 
-void engine_ask_for_care(struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what);
+void engine_ask_for_care(
+    struct engine *g, wharf_str organization, wharf_str webhook, wharf_str what);
 
 /* ---- turn.c ---- */
 void turn_ask(wharf_req *req, struct engine *g); /* none may run */
 void turn_end(wharf_req *req,
-    struct engine *g); /* if it is over: the next is asked for, if one is wanted, and what was claimed is sent */
-int64_t turn_wait_us(wharf_req *req, const struct engine *g); /* until the next one is wanted; 0: now */
+    /* if it is over: the next is asked for, if one is wanted, and what was claimed is sent */
+    struct engine *g);
+/* Returns the microseconds until the next turn is wanted; 0: now. */
+int64_t turn_wait_us(wharf_req *req, const struct engine *g);
 
 /* ---- send.c ---- */
-struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i); /* of a row of webhooks.turn() */
+/* Makes a job of a row of webhooks.turn(). */
+struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i);
 void job_send(wharf_req *req, struct engine *g, struct job *j);
-void job_over(wharf_req *req, struct engine *g, struct job *j, const struct result *r); /* told with the next turn */
+/* Notes the end of a job; the next turn tells it to the database. */
+void job_over(wharf_req *req, struct engine *g, struct job *j, const struct result *r);
 void job_free(struct job *j);
-void jobs_collect(wharf_req *req, struct engine *g); /* the requests that are over: all, or the loop would not sleep */
+/* Takes all requests that are over; with one left the loop would not sleep. */
+void jobs_collect(wharf_req *req, struct engine *g);
 
 /* ---- endpoints.c ---- */
-struct endpoint *endpoints_find(struct endpoints *list, wharf_str organization, wharf_str id); /* or NULL */
+/* Finds a webhook's endpoint, or NULL. */
+struct endpoint *endpoints_find(struct endpoints *list, wharf_str organization, wharf_str id);
 void endpoints_empty(struct endpoints *list);
 void endpoint_leave(struct endpoint *e); /* a request of it is over; or NULL */
-/* Reads the webhooks of these rows (organization, id, version) whose version is not the one that is kept. */
+/* Reads the webhooks of these rows (organization, id, version) whose version is not the one that
+ * is kept. */
 wharf_status endpoints_learn(wharf_req *req, struct endpoints *list, const wharf_rows *rows);
 
 /* ---- outcome.c ---- */

@@ -1,8 +1,9 @@
-/* webhook_health.c - what a webhook's figures, its receiver or time ask for: suspended, degraded, disabled, enabled again, deleted (spec 07 section 10).
+/* webhook_health.c - what a webhook's figures, its receiver or time ask for: suspended,
+ * degraded, disabled, enabled again, deleted (spec 07 section 10).
  *
- * Each is one transaction of the webhook's organization: the row and the event with the whole webhook. Leaves to others: the figures themselves
- * (webhooks.judge), changes that people make (webhook_rules.c), the mail to administrators, which follows from the event (module events).
- */
+ * Each is one transaction of the webhook's organization: the row and the event with the whole
+ * webhook. Leaves to others: the figures themselves (webhooks.judge), changes that people make
+ * (webhook_rules.c), the mail to administrators, which follows from the event (module events). */
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
@@ -15,39 +16,44 @@ struct change {
     const char *from, *to; /* of the status; NULL: it stays */
 };
 
-#define SET(what, where)                                                                                               \
-    "UPDATE webhooks.webhook SET " what " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"   \
+#define SET(what, where)                                                                           \
+    "UPDATE webhooks.webhook SET " what                                                            \
+    " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"                   \
     " AND " where " RETURNING id"
 #define STAMP ", updated_at = $3::timestamptz, updated_by = 'sys', version = version + 1"
 
 static const struct change changes[] = {
     {"suspend",
-        SET("status = 'suspended', status_reason = 'failures', enable_at = $3::timestamptz + interval '1 hour'" STAMP,
+        SET("status = 'suspended', status_reason = 'failures', enable_at = $3::timestamptz + "
+            "interval '1 hour'" STAMP,
             "status = 'enabled'"),
         "webhook.suspended", "enabled", "suspended"},
     {"disable",
-        SET("status = 'disabled', status_reason = 'failure_rate', disabled_at = $3::timestamptz, enable_at = "
-            "NULL" STAMP,
+        SET("status = 'disabled', status_reason = 'failure_rate', disabled_at = $3::timestamptz, "
+            "enable_at = NULL" STAMP,
             "status = 'enabled'"),
         "webhook.disabled", "enabled", "disabled"},
     {"receiver_request",
-        SET("status = 'disabled', status_reason = 'receiver_request', disabled_at = $3::timestamptz, enable_at = "
+        SET("status = 'disabled', status_reason = 'receiver_request', disabled_at = "
+            "$3::timestamptz, enable_at = "
             "NULL" STAMP,
             "status <> 'disabled'"),
         "webhook.disabled", "enabled", "disabled"},
-    {"degrade", SET("degraded_at = COALESCE(degraded_at, $3::timestamptz)", "status = 'enabled'"), "webhook.degraded",
-        NULL, NULL},
+    {"degrade", SET("degraded_at = COALESCE(degraded_at, $3::timestamptz)", "status = 'enabled'"),
+        "webhook.degraded", NULL, NULL},
     {"recover", SET("degraded_at = NULL", "$3::timestamptz IS NOT NULL"), NULL, NULL, NULL},
 };
 
 static wharf_status make_change(wharf_req *req, const struct change *c, wharf_str id)
 {
     static const char raised_sql[] =
-        "UPDATE webhooks.runtime SET degraded_raised_at = CASE WHEN $4::boolean THEN $3::timestamptz END"
-        " WHERE organization_id = $1::text AND webhook_id = $2::text AND (NOT $4::boolean OR degraded_raised_at IS NULL"
-        " OR degraded_raised_at <= $3::timestamptz - interval '24 hours')";
-    const wharf_val args[] = {
-        text(W->req->organization(req)), text(id), moment(W->req->now_us(req)), truth(c->event != NULL)};
+        "UPDATE webhooks.runtime SET degraded_raised_at = CASE WHEN $4::boolean THEN "
+        "$3::timestamptz END"
+        " WHERE organization_id = $1::text AND webhook_id = $2::text AND (NOT $4::boolean OR "
+        "degraded_raised_at IS NULL OR degraded_raised_at <= $3::timestamptz - interval '24 "
+        "hours')";
+    const wharf_val args[] = {text(W->req->organization(req)), text(id),
+        moment(W->req->now_us(req)), truth(c->event != NULL)};
     const wharf_rows *rows;
     uint64_t n = 1;
     wharf_status s = W->db->query(req, c->sql, args, 3, &rows);
@@ -57,7 +63,8 @@ static wharf_status make_change(wharf_req *req, const struct change *c, wharf_st
     if (!c->to)
         s = W->db->exec(req, raised_sql, args, 4, &n);
     else
-        s = delivery_status_changed(req, id, (wharf_str){c->from, strlen(c->from)}, (wharf_str){c->to, strlen(c->to)});
+        s = delivery_status_changed(
+            req, id, (wharf_str){c->from, strlen(c->from)}, (wharf_str){c->to, strlen(c->to)});
     if (s == WHARF_OK && c->event && n)
         s = W->event->emit(req, c->event, "webhook", id, NULL);
     return s;
@@ -92,7 +99,8 @@ static wharf_status do_care(wharf_req *req, wharf_str id, wharf_str care)
  * exceptions, may have changed. */
 static wharf_status check_urls(wharf_req *req)
 {
-    static const char sql[] = "SELECT organization_id, webhook_id, url FROM webhooks.all_urls($1::text, $2::text)";
+    static const char sql[] =
+        "SELECT organization_id, webhook_id, url FROM webhooks.all_urls($1::text, $2::text)";
     wharf_val at[] = {textz(""), textz("")};
     const wharf_rows *rows;
     size_t n;
@@ -110,7 +118,8 @@ static wharf_status check_urls(wharf_req *req)
         for (size_t i = 0; i < n; i++) {
             if (url_check(req, row_text(rows, i, 2), "url") != WHARF_OK) {
                 W->err->clear(req);
-                health_care(req, row_text(rows, i, 0), row_text(rows, i, 1), WHARF_S("invalid_url"));
+                health_care(
+                    req, row_text(rows, i, 0), row_text(rows, i, 1), WHARF_S("invalid_url"));
             }
         }
         if (n) {
@@ -121,7 +130,8 @@ static wharf_status check_urls(wharf_req *req)
     return WHARF_OK;
 }
 
-wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care)
+wharf_status health_care(
+    wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care)
 {
     wharf_status s;
 
@@ -138,8 +148,8 @@ wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webho
             W->db->rollback(req);
     }
     if (s != WHARF_OK)
-        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.care", "webhook=%s care=%s did not work out",
-            webhook_id.p, care.p);
+        W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.care",
+            "webhook=%s care=%s did not work out", webhook_id.p, care.p);
     W->err->clear(req);
     hooks_events->act_for(req, WHARF_S(""));
     return s;

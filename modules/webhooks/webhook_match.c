@@ -53,7 +53,8 @@ bool match_places(const wharf_json_api *json, const wharf_json *locations, const
 
 /* ---- conditions ---- */
 
-static const wharf_json *step(const wharf_json_api *json, const wharf_json *v, const char *name, size_t n)
+static const wharf_json *step(
+    const wharf_json_api *json, const wharf_json *v, const char *name, size_t n)
 {
     char key[FILTER_PATH_MAX + 1];
     size_t i = 0;
@@ -131,14 +132,18 @@ static bool among(const wharf_json_api *json, const wharf_json *v, const wharf_j
     return false;
 }
 
-static bool ordered(const wharf_json_api *json, const wharf_json *v, wharf_str op, const wharf_json *value)
+static bool ordered(
+    const wharf_json_api *json, const wharf_json *v, wharf_str op, const wharf_json *value)
 {
     bool text = v && json->type(v) == WHARF_J_STRING, number = v && json->type(v) == WHARF_J_NUMBER;
     int order;
 
     if ((!text && !number) || !compare(json, v, value, &order))
         return false;
-    return is(op, "gt") ? order > 0 : is(op, "gte") ? order >= 0 : is(op, "lt") ? order < 0 : order <= 0;
+    return is(op, "gt")    ? order > 0
+           : is(op, "gte") ? order >= 0
+           : is(op, "lt")  ? order < 0
+                           : order <= 0;
 }
 
 /* Tells whether the field changed. previous_attributes has the fields of data; the path may say
@@ -199,8 +204,9 @@ static bool scalar(const wharf_json_api *json, const wharf_json *v)
 
 static const char *value_problem(const wharf_json_api *json, wharf_str op, const wharf_json *value)
 {
-    static const char *const without[] = {"exists", "!exists", "changed"}, *const lists[] = {"in", "!in"},
-                             *const single[] = {"eq", "!eq"}, *const order[] = {"gt", "gte", "lt", "lte"};
+    static const char *const without[] = {"exists", "!exists", "changed"},
+                             *const lists[] = {"in", "!in"}, *const single[] = {"eq", "!eq"},
+                             *const order[] = {"gt", "gte", "lt", "lte"};
 
     for (size_t i = 0; i < 3; i++) {
         if (is(op, without[i]))
@@ -208,10 +214,12 @@ static const char *value_problem(const wharf_json_api *json, wharf_str op, const
     }
     for (size_t i = 0; i < 2; i++) {
         if (is(op, single[i]))
-            return scalar(json, value) ? NULL : "value must be a text, a number, true, false or null";
+            return scalar(json, value) ? NULL
+                                       : "value must be a text, a number, true, false or null";
         if (!is(op, lists[i]))
             continue;
-        if (!value || json->type(value) != WHARF_J_ARRAY || !json->count(value) || json->count(value) > 100)
+        if (!value || json->type(value) != WHARF_J_ARRAY || !json->count(value) ||
+            json->count(value) > 100)
             return "value of in and !in is an array of 1 to 100 values";
         for (const wharf_json *e = json->at(value, 0); e; e = json->next(e)) {
             if (!scalar(json, e))
@@ -221,7 +229,8 @@ static const char *value_problem(const wharf_json_api *json, wharf_str op, const
     }
     for (size_t i = 0; i < 4; i++) {
         if (is(op, order[i]))
-            return value && (json->type(value) == WHARF_J_NUMBER || json->type(value) == WHARF_J_STRING)
+            return value && (json->type(value) == WHARF_J_NUMBER ||
+                                json->type(value) == WHARF_J_STRING)
                        ? NULL
                        : "value of gt, gte, lt and lte is a number or a text";
     }
@@ -240,8 +249,8 @@ const char *match_condition_problem(const wharf_json_api *json, const wharf_json
         if (!is(key, "path") && !is(key, "op") && !is(key, "value"))
             return "a condition has path, op and value, nothing else";
     }
-    if (!json->get(condition, "path") || !json->text(json->get(condition, "path"), &path) || !path.n ||
-        path.n > FILTER_PATH_MAX || path.p[0] == '.' || path.p[path.n - 1] == '.')
+    if (!json->get(condition, "path") || !json->text(json->get(condition, "path"), &path) ||
+        !path.n || path.n > FILTER_PATH_MAX || path.p[0] == '.' || path.p[path.n - 1] == '.')
         return "path is a dotted path into the event's body, such as data.status";
     if (!json->get(condition, "op") || !json->text(json->get(condition, "op"), &op))
         return "op is one of eq, !eq, in, !in, gt, gte, lt, lte, exists, !exists, changed";

@@ -1,7 +1,8 @@
-/* webhook_match.h - does an event concern a webhook? Its locations and its filter (docs/spec/07-events-and-webhooks.md section 5).
+/* webhook_match.h - does an event concern a webhook? Its locations and its filter
+ * (docs/spec/07-events-and-webhooks.md section 5).
  *
- * Values are those of the webhook's columns, checked when they were written; json is the server's table of JSON functions. Pure.
- */
+ * Values are those of the webhook's columns, checked when they were written; json is the
+ * server's table of JSON functions. Pure. */
 #ifndef WEBHOOKS_MATCH_H
 #define WEBHOOKS_MATCH_H
 

@@ -1,4 +1,5 @@
-/* webhook_retention.c - deliveries and attempts end with their event; so do they on disk, in small batches. */
+/* webhook_retention.c - deliveries and attempts end with their event; so do they on disk, in
+ * small batches. */
 #include "webhooks.h"
 
 #define W hooks_host

@@ -1,7 +1,9 @@
-/* webhook_rules.c - what may stand in a webhook, and what follows when it changes (spec 07 sections 5 and 9).
+/* webhook_rules.c - what may stand in a webhook, and what follows when it changes (spec 07
+ * sections 5 and 9).
  *
- * Leaves to others: values of fields (webhook_checks.c), secrets (webhook_secrets.c), the test event (webhook_test.c), deliveries (delivery.c), changes that the server makes itself (webhook_health.c).
- */
+ * Leaves to others: values of fields (webhook_checks.c), secrets (webhook_secrets.c), the test
+ * event (webhook_test.c), deliveries (delivery.c), changes that the server makes itself
+ * (webhook_health.c). */
 #include "webhook_match.h"
 #include "webhooks.gen.h"
 #include "webhooks.h"
@@ -50,7 +52,8 @@ static wharf_status take_secret(wharf_req *req, wharf_rec *new_rec)
     if (!secret)
         return WHARF_OK;
     W->res->drop(new_rec, "secret");
-    if (!W->json->text(secret, given_secret(new_rec)) || !hooks_crypto->secret_valid(*given_secret(new_rec)))
+    if (!W->json->text(secret, given_secret(new_rec)) ||
+        !hooks_crypto->secret_valid(*given_secret(new_rec)))
         return W->err->fail(req, "webhook.secret_invalid", "secret", NULL);
     return WHARF_OK;
 }
@@ -83,7 +86,8 @@ static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, whar
 {
     const wharf_json *given = get_json(new_rec, WEBHOOK_HEADERS), *shown;
     wharf_str before = old_rec ? get_text(old_rec, WEBHOOK_SEALED_HEADERS) : WHARF_S(""), values;
-    wharf_status s = given ? headers_check(req, given, before, "headers", &shown, &values) : WHARF_OK;
+    wharf_status s = given ? headers_check(req, given, before, "headers", &shown, &values)
+                           : WHARF_OK;
 
     if (s != WHARF_OK || !given)
         return s;
@@ -117,7 +121,8 @@ static wharf_status run_test(wharf_req *req, wharf_rec *rec, bool must, bool *re
 
 /* ---- status ---- */
 
-static void set_status(wharf_rec *rec, const char *status, wharf_val reason, wharf_val disabled_at, wharf_val enable_at)
+static void set_status(wharf_rec *rec, const char *status, wharf_val reason, wharf_val disabled_at,
+    wharf_val enable_at)
 {
     W->res->set(rec, WEBHOOK_STATUS, textz(status));
     W->res->set(rec, WEBHOOK_STATUS_REASON, reason);
@@ -133,7 +138,8 @@ static wharf_status suspend(wharf_req *req, wharf_rec *rec)
     if (!W->res->get(rec, WEBHOOK_ENABLE_AT, &at) || at.u.i < now + MINUTE_US ||
         at.u.i > now + SUSPEND_MAX_DAYS * 24 * HOUR_US)
         return W->err->fail(req, "validation.failed", "enable_at",
-            "With status suspended enable_at is a moment 1 minute to %d days ahead", SUSPEND_MAX_DAYS);
+            "With status suspended enable_at is a moment 1 minute to %d days ahead",
+            SUSPEND_MAX_DAYS);
     set_status(rec, "suspended", textz("manual"), nothing(), at);
     return WHARF_OK;
 }
@@ -155,33 +161,39 @@ static wharf_status check_enable_at(wharf_req *req, const wharf_rec *rec, wharf_
 {
     wharf_val at;
 
-    if (!W->res->sent(rec, WEBHOOK_ENABLE_AT) || is(status, "suspended") || !W->res->get(rec, WEBHOOK_ENABLE_AT, &at))
+    if (!W->res->sent(rec, WEBHOOK_ENABLE_AT) || is(status, "suspended") ||
+        !W->res->get(rec, WEBHOOK_ENABLE_AT, &at))
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "enable_at", "enable_at goes with status suspended");
+    return W->err->fail(
+        req, "validation.failed", "enable_at", "enable_at goes with status suspended");
 }
 
 static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sent, wharf_str to)
 {
     W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
     if (sent && is(to, "suspended"))
-        return W->err->fail(req, "webhook.disabled", "status", "A disabled webhook can't be suspended");
+        return W->err->fail(
+            req, "webhook.disabled", "status", "A disabled webhook can't be suspended");
     return revive(req, new_rec, sent);
 }
 
 static wharf_status change_status(wharf_req *req, wharf_rec *new_rec, wharf_str from, wharf_str to)
 {
-    bool sent = W->res->sent(new_rec, WEBHOOK_STATUS), until = W->res->sent(new_rec, WEBHOOK_ENABLE_AT);
+    bool sent = W->res->sent(new_rec, WEBHOOK_STATUS),
+         until = W->res->sent(new_rec, WEBHOOK_ENABLE_AT);
 
     if (sent && is(to, "disabled")) {
         if (!is(from, "disabled"))
-            set_status(new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
+            set_status(
+                new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
         return WHARF_OK;
     }
     if (is(from, "disabled"))
         return update_disabled(req, new_rec, sent, to);
     if (is(to, "suspended") && (until || (sent && !is(from, "suspended"))))
         return suspend(req, new_rec);
-    return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true) : WHARF_OK;
+    return sent && is(to, "enabled") && is(from, "suspended") ? revive(req, new_rec, true)
+                                                              : WHARF_OK;
 }
 
 static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
@@ -203,8 +215,8 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
 
 static wharf_status check_limit(wharf_req *req)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM webhooks.webhook WHERE organization_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT count(*) FROM webhooks.webhook WHERE organization_id = "
+                              "$1::text AND deleted_at IS NULL";
     wharf_val organization = text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->lock(req, "webhooks", organization.u.s);
@@ -219,7 +231,8 @@ static wharf_status check_limit(wharf_req *req)
 static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
 {
     struct secrets secrets = {.n = 0};
-    wharf_str secret = given_secret(new_rec)->n ? *given_secret(new_rec) : hooks_crypto->new_secret(req);
+    wharf_str secret = given_secret(new_rec)->n ? *given_secret(new_rec)
+                                                : hooks_crypto->new_secret(req);
     wharf_status s = secrets_push(req, &secrets, secret, 0, W->req->now_us(req));
 
     if (s != WHARF_OK)
@@ -237,8 +250,10 @@ static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_re
     wharf_val key;
     wharf_status s;
 
-    if (old_rec && !W->res->sent(new_rec, WEBHOOK_EVENTS) && !W->res->sent(new_rec, WEBHOOK_LOCATION_IDS) &&
-        !W->res->changed(old_rec, new_rec, WEBHOOK_URL) && !W->res->changed(old_rec, new_rec, WEBHOOK_PAYLOAD))
+    if (old_rec && !W->res->sent(new_rec, WEBHOOK_EVENTS) &&
+        !W->res->sent(new_rec, WEBHOOK_LOCATION_IDS) &&
+        !W->res->changed(old_rec, new_rec, WEBHOOK_URL) &&
+        !W->res->changed(old_rec, new_rec, WEBHOOK_PAYLOAD))
         return WHARF_OK;
     s = owner_check(req, get_json(new_rec, WEBHOOK_EVENTS), &key);
     if (s == WHARF_OK)
@@ -246,7 +261,8 @@ static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_re
     return s;
 }
 
-static wharf_status check_fields(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status check_fields(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_json *list = NULL;
     wharf_status s = WHARF_OK;
@@ -307,7 +323,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
 static wharf_status make_runtime(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "INSERT INTO webhooks.runtime (organization_id, webhook_id) VALUES ($1::text, $2::text)";
+    static const char sql[] =
+        "INSERT INTO webhooks.runtime (organization_id, webhook_id) VALUES ($1::text, $2::text)";
     const wharf_val args[] = {text(W->req->organization(req)), text(id)};
 
     return W->db->exec(req, sql, args, 2, NULL);
@@ -326,7 +343,8 @@ static wharf_status deleted(wharf_req *req, const wharf_rec *old_rec, wharf_str 
     return s == WHARF_OK ? W->event->emit(req, "webhook.deleted", "webhook", id, extra) : s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
 
@@ -335,14 +353,15 @@ static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_re
     if (op == WHARF_DELETE)
         return deleted(req, old_rec, id);
     if (W->res->changed(old_rec, new_rec, WEBHOOK_STATUS))
-        return delivery_status_changed(req, id, get_text(old_rec, WEBHOOK_STATUS), get_text(new_rec, WEBHOOK_STATUS));
+        return delivery_status_changed(
+            req, id, get_text(old_rec, WEBHOOK_STATUS), get_text(new_rec, WEBHOOK_STATUS));
     return delivery_poke(req, id);
 }
 
 /* ---- lists: "event" and "location_id" ask which webhooks would get something ---- */
 
-static wharf_status narrow_list(
-    wharf_req *req, wharf_where *where, bool by_type, wharf_str type, bool by_location, wharf_str location)
+static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type, wharf_str type,
+    bool by_location, wharf_str location)
 {
     static const char sql[] = "SELECT id, events, location_ids FROM webhooks.webhook"
                               " WHERE organization_id = $1::text AND deleted_at IS NULL";
@@ -373,9 +392,11 @@ static wharf_status narrow_list(
 static wharf_status restrict_rows(wharf_req *req, wharf_where *where)
 {
     wharf_str type = WHARF_S(""), location = WHARF_S("");
-    bool by_type = W->req->param(req, "event", &type), by_location = W->req->param(req, "location_id", &location);
+    bool by_type = W->req->param(req, "event", &type),
+         by_location = W->req->param(req, "location_id", &location);
 
-    return by_type || by_location ? narrow_list(req, where, by_type, type, by_location, location) : WHARF_OK;
+    return by_type || by_location ? narrow_list(req, where, by_type, type, by_location, location)
+                                  : WHARF_OK;
 }
 
 const wharf_hooks webhook_hooks = {.head = WHARF_HEAD(wharf_hooks),

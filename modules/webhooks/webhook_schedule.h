@@ -1,4 +1,5 @@
-/* webhook_schedule.h - how long a failed delivery waits (docs/spec/07-events-and-webhooks.md section 7 'Retry schedules'). */
+/* webhook_schedule.h - how long a failed delivery waits (docs/spec/07-events-and-webhooks.md
+ * section 7 'Retry schedules'). */
 #ifndef WEBHOOKS_SCHEDULE_H
 #define WEBHOOKS_SCHEDULE_H
 

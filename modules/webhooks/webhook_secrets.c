@@ -1,4 +1,5 @@
-/* webhook_secrets.c - the secrets of a webhook: one that signs first, and older ones that sign until they expire (spec 07 section 6). */
+/* webhook_secrets.c - the secrets of a webhook: one that signs first, and older ones that sign
+ * until they expire (spec 07 section 6). */
 #include "webhooks.h"
 #include "webhooks.gen.h"
 
@@ -17,7 +18,8 @@ wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, stru
     s = W->json->parse(req, column, &list);
     if (s != WHARF_OK)
         return s;
-    for (const wharf_json *e = W->json->at(list, 0); e && ret->n < SECRETS_MAX; e = W->json->next(e)) {
+    for (const wharf_json *e = W->json->at(list, 0); e && ret->n < SECRETS_MAX;
+         e = W->json->next(e)) {
         const wharf_json *end = W->json->get(e, "expires_us");
         int64_t expires = 0;
         wharf_str secret;
@@ -32,7 +34,8 @@ wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, stru
     return WHARF_OK;
 }
 
-wharf_status secrets_push(wharf_req *req, struct secrets *s, wharf_str secret, int64_t expires_us, int64_t now_us)
+wharf_status secrets_push(
+    wharf_req *req, struct secrets *s, wharf_str secret, int64_t expires_us, int64_t now_us)
 {
     struct secrets old = *s;
 
@@ -143,7 +146,8 @@ wharf_status webhook_rotate(wharf_req *req, void *arg)
         return W->err->fail(req, "webhook.secret_invalid", "secret", NULL);
     s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), now, &secrets);
     if (s == WHARF_OK)
-        s = secrets_push(req, &secrets, given.n ? given : hooks_crypto->new_secret(req), now + after * SECOND_US, now);
+        s = secrets_push(req, &secrets, given.n ? given : hooks_crypto->new_secret(req),
+            now + after * SECOND_US, now);
     call = (struct call){.doing = DOING_ROTATE, .secrets = secrets};
     if (s == WHARF_OK)
         s = webhook_write_by_call(req, WHARF_UPDATE, id, &call);

@@ -1,4 +1,5 @@
-/* webhook_test.c - the test event: sent by POST /v1/webhooks/:webhook/test, on create when asked for, and before a disabled webhook comes back. */
+/* webhook_test.c - the test event: sent by POST /v1/webhooks/:webhook/test, on create when asked
+ * for, and before a disabled webhook comes back. */
 #include "webhooks.h"
 #include "webhooks.gen.h"
 
@@ -14,7 +15,9 @@ wharf_status target_of(wharf_req *req, const wharf_rec *rec, struct target *ret)
         .timeout_ms = get_integer(rec, WEBHOOK_TIMEOUT_MS, 15000)};
     if (headers.n)
         s = W->json->parse(req, headers, &ret->headers);
-    return s == WHARF_OK ? secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req), &ret->secrets) : s;
+    return s == WHARF_OK ? secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req),
+                               &ret->secrets)
+                         : s;
 }
 
 static const char *actor_type(wharf_str actor)
@@ -26,7 +29,8 @@ static const char *actor_type(wharf_str actor)
 }
 
 /* Makes a body as an event has it; it is not stored and has no sequence. */
-static wharf_str test_body(wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
+static wharf_str test_body(
+    wharf_req *req, const struct target *t, const struct message *m, const wharf_json *example)
 {
     wharf_out *out = W->json->writer(req);
     wharf_str actor = W->req->actor(req);
@@ -91,8 +95,8 @@ void put_error(wharf_out *out, const struct result *r)
     W->json->close(out);
 }
 
-static wharf_status show(wharf_req *req, const struct target *t, const struct message *m, const struct result *r,
-    wharf_str request, const wharf_json **ret)
+static wharf_status show(wharf_req *req, const struct target *t, const struct message *m,
+    const struct result *r, wharf_str request, const wharf_json **ret)
 {
     static const char *const outcomes[] = {"success", "failure", "rate_limited"};
     wharf_out *out = W->json->writer(req);
@@ -125,8 +129,8 @@ static wharf_status show(wharf_req *req, const struct target *t, const struct me
     return finish(req, out, ret);
 }
 
-wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type, const wharf_json *example,
-    struct result *ret, const wharf_json **ret_attempt)
+wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type,
+    const wharf_json *example, struct result *ret, const wharf_json **ret_attempt)
 {
     struct message m = {.event_id = W->req->new_id(req, "evt"),
         .type = type,
@@ -163,11 +167,12 @@ wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_js
 /* Keeps the last test, which is not a change of the webhook: no version, no event. */
 static wharf_status keep_last_test(wharf_req *req, wharf_str id, const struct result *r)
 {
-    static const char sql[] =
-        "UPDATE webhooks.webhook SET last_test = $3::jsonb WHERE organization_id = $1::text AND id = $2::text";
+    static const char sql[] = "UPDATE webhooks.webhook SET last_test = $3::jsonb WHERE "
+                              "organization_id = $1::text AND id = $2::text";
     const wharf_json *last;
     wharf_status s = last_test_of(req, r, &last);
-    const wharf_val args[] = {text(W->req->organization(req)), text(id), json_of(s == WHARF_OK ? last : NULL)};
+    const wharf_val args[] = {
+        text(W->req->organization(req)), text(id), json_of(s == WHARF_OK ? last : NULL)};
 
     return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
 }

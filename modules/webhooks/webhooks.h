@@ -100,7 +100,8 @@ struct secrets {
 wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, struct secrets *ret);
 /* Puts a new secret in front; those before it end at expires_us at the latest. Problem:
  * webhook.too_many_secrets. */
-wharf_status secrets_push(wharf_req *req, struct secrets *s, wharf_str secret, int64_t expires_us, int64_t now_us);
+wharf_status secrets_push(
+    wharf_req *req, struct secrets *s, wharf_str secret, int64_t expires_us, int64_t now_us);
 wharf_str secrets_write(wharf_req *req, const struct secrets *s);
 
 /* ---- attempt.c: one request ---- */
@@ -133,17 +134,18 @@ struct result {
     int64_t later_ms; /* 502, 503, 504 */
     int64_t duration_us;
 };
-/* Starts it. *ret_request: {url, headers} as shown, custom values masked. body must live until the fetch is done. */
-wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m, void *tag,
-    wharf_fetch **ret_fetch, wharf_str *ret_request);
+/* Starts it. *ret_request: {url, headers} as shown, custom values masked. body must live until
+ * the fetch is done. */
+wharf_status attempt_start(wharf_req *req, const struct target *t, const struct message *m,
+    void *tag, wharf_fetch **ret_fetch, wharf_str *ret_request);
 /* Judges what became of an attempt. Texts are the request's memory. */
 void attempt_judge(wharf_req *req, const wharf_fetch *f, struct result *ret);
 /* Reads a target from the row; the fields that rules are about to write count. */
 wharf_status target_of(wharf_req *req, const wharf_rec *rec, struct target *ret);
 /* Sends one test event to t and waits for the end; *ret_attempt: the attempt as the API shows it.
  * example: data of an event of `type`, or NULL. */
-wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type, const wharf_json *example,
-    struct result *ret, const wharf_json **ret_attempt);
+wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type,
+    const wharf_json *example, struct result *ret, const wharf_json **ret_attempt);
 /* Makes `last_test` of a webhook. */
 wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret);
 
@@ -156,12 +158,14 @@ void put_error(wharf_out *out, const struct result *r);
 extern const wharf_webhooks_rules_api webhooks_rules;
 /* Checks as `owner` of the service does. */
 wharf_status owner_check(wharf_req *req, const wharf_json *patterns, wharf_val *ret_key);
-wharf_status events_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
-wharf_status locations_check(wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
+wharf_status events_check(
+    wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
+wharf_status locations_check(
+    wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
 wharf_status filter_check(wharf_req *req, const wharf_json *list, const char *path);
 wharf_status reach_check(wharf_req *req, const wharf_json *list);
-wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before, const char *path,
-    const wharf_json **ret_shown, wharf_str *ret_values);
+wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before,
+    const char *path, const wharf_json **ret_shown, wharf_str *ret_values);
 
 /* ---- values.c: URLs ---- */
 
@@ -172,7 +176,8 @@ wharf_str url_host(wharf_str url);
 
 /* ---- routes ---- */
 
-wharf_handler webhook_test, webhook_secret, webhook_rotate, webhook_flush, webhook_recover, event_resend;
+wharf_handler webhook_test, webhook_secret, webhook_rotate, webhook_flush, webhook_recover,
+    event_resend;
 /* Finds :webhook of a path, location access included. */
 wharf_status find_webhook(wharf_req *req, uint32_t flags, const wharf_rec **ret, wharf_str *ret_id);
 
@@ -188,16 +193,19 @@ wharf_status webhook_write_by_call(wharf_req *req, uint32_t op, wharf_str id, st
 /* ---- delivery.c: making and ending deliveries ---- */
 
 /* Runs the step webhooks_list: finds which webhooks want these events. */
-wharf_status delivery_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
+wharf_status delivery_step(
+    wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 /* Lets the engine look at the webhook: it was made, or changed. */
 wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id);
-wharf_status delivery_status_changed(wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to);
+wharf_status delivery_status_changed(
+    wharf_req *req, wharf_str webhook_id, wharf_str from, wharf_str to);
 /* Drops all waiting deliveries. *ret_n: how many; ret_n may be NULL. */
-wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n);
+wharf_status delivery_drop(
+    wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n);
 /* Writes one more row for webhooks.add(). trigger: automatic, manual, recovery; at_us: its
  * created_at, the same whenever it is made again. */
-void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id, const char *trigger,
-    wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id);
+void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_str webhook_id,
+    const char *trigger, wharf_str run_id, int64_t at_us, bool supersede, wharf_str *ret_id);
 wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added);
 
 struct wanting { /* what a webhook wants to hear of */
@@ -208,7 +216,8 @@ struct wanting { /* what a webhook wants to hear of */
 };
 /* Judges whether the webhook wants the event. The filter is asked of the body, which is parsed
  * when it comes to that. */
-wharf_status delivery_wanted(wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
+wharf_status delivery_wanted(
+    wharf_req *req, const struct wanting *w, const wharf_event *e, bool *ret_wanted);
 /* Tells whether a subscription to these patterns takes the type. */
 bool wants_type(const wharf_json *patterns, wharf_str type);
 
@@ -219,6 +228,7 @@ wharf_handler webhooks_retention, webhooks_recover_job; /* jobs */
 /* Carries out what the figures (or a receiver, or time) ask for: "suspend", "disable", "degrade",
  * "recover", "enable", "invalid_url", "receiver_request". Must be called between transactions;
  * does its own for that organization. */
-wharf_status health_care(wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care);
+wharf_status health_care(
+    wharf_req *req, wharf_str organization, wharf_str webhook_id, wharf_str care);
 
 #endif

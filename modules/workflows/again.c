@@ -1,4 +1,5 @@
-/* again.c - what can be done with a run that is there: cancel it, do it again (section 1); and the end of old ones (section 7). */
+/* again.c - what can be done with a run that is there: cancel it, do it again (section 1); and
+ * the end of old ones (section 7). */
 #include <string.h>
 
 #include "workflows.gen.h"
@@ -7,7 +8,8 @@
 enum { EXPIRE_AT_ONCE = 1000 };
 
 /* Finds the workflow and the run of the path, when the caller may see both. */
-static wharf_status find(wharf_req *req, wharf_str *ret_id, const wharf_rec **ret_workflow, const wharf_rec **ret_run)
+static wharf_status find(
+    wharf_req *req, wharf_str *ret_id, const wharf_rec **ret_workflow, const wharf_rec **ret_run)
 {
     wharf_str id = {"", 0};
     wharf_status s;
@@ -15,7 +17,8 @@ static wharf_status find(wharf_req *req, wharf_str *ret_id, const wharf_rec **re
     W->req->param(req, "run", &id);
     s = W->res->fetch(req, "workflow_run", id, 0, ret_run);
     if (s == WHARF_OK)
-        s = W->res->fetch(req, "workflow", field_text(*ret_run, WORKFLOW_RUN_WORKFLOW_ID), 0, ret_workflow);
+        s = W->res->fetch(
+            req, "workflow", field_text(*ret_run, WORKFLOW_RUN_WORKFLOW_ID), 0, ret_workflow);
     *ret_id = id;
     return s;
 }
@@ -53,29 +56,34 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
 {
     wharf_str status = field_text(run, WORKFLOW_RUN_STATUS);
 
-    if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") && !is(status, "skipped"))
+    if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") &&
+        !is(status, "skipped"))
         return W->err->fail(req, "workflow.run_not_failed", NULL, NULL);
     if (is(json_text(field_json(run, WORKFLOW_RUN_TRIGGER), "phase"), "before"))
-        return W->err->fail(
-            req, "workflow.run_not_failed", NULL, "The run judged a write that is over; send the write again instead");
+        return W->err->fail(req, "workflow.run_not_failed", NULL,
+            "The run judged a write that is over; send the write again instead");
     if ((is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") ||
             is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "http")) &&
         !flow_keys->caller(req)->all_locations)
         return W->err->fail(req, "location_access", NULL,
-            "Such a run may do what its caller may; start a new one instead of doing this one again");
+            "Such a run may do what its caller may; start a new one instead of doing this one "
+            "again");
     if (!field_int(workflow, WORKFLOW_ENABLED))
         return W->err->fail(req, "workflow.disabled", NULL, NULL);
     if (!field_int(workflow, WORKFLOW_VERSION) || !field_int(run, WORKFLOW_RUN_VERSION))
-        return W->err->fail(req, "workflow.not_published", NULL, "The run was of a draft, or nothing is published");
+        return W->err->fail(
+            req, "workflow.not_published", NULL, "The run was of a draft, or nothing is published");
     if (!field_json(run, WORKFLOW_RUN_INPUT))
-        return W->err->fail(req, "workflow.run_not_failed", "input", "The input of this run was too large to be kept");
+        return W->err->fail(req, "workflow.run_not_failed", "input",
+            "The input of this run was too large to be kept");
     return WHARF_OK;
 }
 
 /* Reads what the run got, where that is not what is shown of it; else NULL. */
 static wharf_status given_to(wharf_req *req, wharf_str id, const wharf_json **ret)
 {
-    static const char sql[] = "SELECT given FROM workflows.run WHERE id = $1::text AND organization_id = $2::text";
+    static const char sql[] =
+        "SELECT given FROM workflows.run WHERE id = $1::text AND organization_id = $2::text";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
 

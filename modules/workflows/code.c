@@ -1,4 +1,5 @@
-/* code.c - the code of drafts and versions: reading it, trying it, and telling where it is wrong. */
+/* code.c - the code of drafts and versions: reading it, trying it, and telling where it is
+ * wrong. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,10 +45,12 @@ wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *
     return WHARF_OK;
 }
 
-wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found)
+wharf_status version_read(
+    wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found)
 {
     static const char sql[] =
-        "SELECT number, source, files, triggers, scopes, settings, publisher_key, options FROM workflows.version"
+        "SELECT number, source, files, triggers, scopes, settings, publisher_key, options FROM "
+        "workflows.version"
         " WHERE organization_id = $1::text AND workflow_id = $2::text AND number = $3::bigint";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_int(number ? number : field_int(rec, WORKFLOW_VERSION))};
@@ -71,16 +74,19 @@ wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, 
     return WHARF_OK;
 }
 
-wharf_status code_load(
-    wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found)
+wharf_status code_load(wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code,
+    bool *ret_enabled, bool *ret_found)
 {
     static const char sql[] =
-        "SELECT w.name, w.allowed_locations, v.source, v.files, v.triggers, v.scopes, v.settings, v.publisher_key, "
-        "v.options, v.number, w.enabled FROM workflows.workflow w JOIN workflows.version v ON v.organization_id = "
-        "w.organization_id AND v.workflow_id = w.id WHERE w.organization_id = $1::text AND w.id = $2::text AND "
-        "v.number = COALESCE($3::bigint, w.published_version) AND ($3::bigint IS NOT NULL OR w.deleted_at IS NULL)";
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(workflow_id), number ? val_int(number) : val_null()};
+        "SELECT w.name, w.allowed_locations, v.source, v.files, v.triggers, "
+        "v.scopes, v.settings, v.publisher_key, "
+        "v.options, v.number, w.enabled FROM workflows.workflow w JOIN "
+        "workflows.version v ON v.organization_id = "
+        "w.organization_id AND v.workflow_id = w.id WHERE w.organization_id "
+        "= $1::text AND w.id = $2::text AND v.number = COALESCE($3::bigint, "
+        "w.published_version) AND ($3::bigint IS NOT NULL OR w.deleted_at IS NULL)";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id),
+        number ? val_int(number) : val_null()};
     const wharf_rows *rows;
     wharf_status s = query_alone(req, sql, args, 3, &rows);
 
@@ -154,7 +160,8 @@ wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome
     return W->mem->format(req, "%s/%s: %s", folder.p, file.p, o->message.p);
 }
 
-wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code)
+wharf_status code_problem(
+    wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code)
 {
     wharf_str told = place_of(req, c, o);
     wharf_status s = W->err->add(req, code, told.p, "%s", told.p);
@@ -163,12 +170,13 @@ wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_
     return s;
 }
 
-static uint32_t nothing_outside(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t nothing_outside(
+    wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     if (is(op, "log"))
         return WHARF_LUA_GIVEN;
-    return refuse_op(
-        req, WHARF_LUA_MISTAKE, "op.unknown", "this is not available while the main file is loaded", ret_text);
+    return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
+        "this is not available while the main file is loaded", ret_text);
 }
 
 /* Returns the code of a failed try: whatever a budget is called, here the file can't be loaded. */
@@ -178,15 +186,18 @@ static const char *code_of_try(const wharf_lua_outcome *o)
         return "workflow.compile_error";
     if (o->end == WHARF_LUA_NO_CELL)
         return "overloaded";
-    return is(o->code, "workflow.trigger_invalid") ? "workflow.trigger_invalid" : "workflow.load_error";
+    return is(o->code, "workflow.trigger_invalid") ? "workflow.trigger_invalid"
+                                                   : "workflow.load_error";
 }
 
 static uint32_t handlers_of(const wharf_json *triggers, wharf_str ret[TRIGGERS_MAX])
 {
     uint32_t n = 0;
 
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && n < TRIGGERS_MAX; t = W->json->next(t))
-        ret[n++] = is(json_text(t, "phase"), "before") ? WHARF_S("before") : z(trigger_handler(json_text(t, "type")));
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && n < TRIGGERS_MAX;
+         t = W->json->next(t))
+        ret[n++] = is(json_text(t, "phase"), "before") ? WHARF_S("before")
+                                                       : z(trigger_handler(json_text(t, "type")));
     return n;
 }
 

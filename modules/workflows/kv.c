@@ -1,4 +1,5 @@
-/* kv.c - the key-value store of a workflow: the ops kv.* (section 5). Each is one statement, committed at once. */
+/* kv.c - the key-value store of a workflow: the ops kv.* (section 5). Each is one statement,
+ * committed at once. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,47 +11,50 @@
 static const double ttl_max_s = 100.0 * 366 * 86400;
 
 /* $1 organization, $2 workflow, $3 key, $4 now, then: */
-static const char get_sql[] = "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id "
-                              "= $2::text AND k.key = $3::text AND " ALIVE;
+static const char get_sql[] =
+    "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id "
+    "= $2::text AND k.key = $3::text AND " ALIVE;
 static const char set_sql[] = /* $5 value, $6 milliseconds or null, $7 only when absent */
-    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES ($1::text, $2::text, "
-    "$3::text, $5::jsonb, "
-    "$4::timestamptz + $6::bigint * interval '1 millisecond') ON CONFLICT (organization_id, workflow_id, key) DO "
-    "UPDATE "
+    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES "
+    "($1::text, $2::text, $3::text, $5::jsonb, $4::timestamptz + $6::bigint * interval '1 "
+    "millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
     "SET value = EXCLUDED.value, "
     "expires_at = EXCLUDED.expires_at WHERE NOT $7::boolean OR NOT " ALIVE " RETURNING true";
 static const char
-    incr_sql[] = /* $5 by, $6 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
-    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) VALUES ($1::text, $2::text, "
-    "$3::text, "
-    "to_jsonb($5::bigint), $4::timestamptz + $6::bigint * interval '1 millisecond') ON CONFLICT (organization_id, "
-    "workflow_id, key) DO UPDATE "
-    "SET value = CASE WHEN " ALIVE " THEN to_jsonb((k.value #>> '{}')::numeric + $5::bigint) ELSE EXCLUDED.value END, "
-    "expires_at = CASE WHEN " ALIVE " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
-    "WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
-    " THEN (k.value #>> '{}')::numeric + $5::bigint BETWEEN -9223372036854775808 AND "
-    "9223372036854775807 END RETURNING value";
-static const char whole_sql[] = "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND "
-                                "k.workflow_id = $2::text AND k.key = $3::text AND " ALIVE " AND " WHOLE;
+    /* $5 by, $6 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
+    incr_sql[] =
+        "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) "
+        "VALUES ($1::text, $2::text, $3::text, to_jsonb($5::bigint), $4::timestamptz + $6::bigint "
+        "* interval '1 millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
+        "SET value = CASE WHEN " ALIVE
+        " THEN to_jsonb((k.value #>> '{}')::numeric + $5::bigint) ELSE EXCLUDED.value END, "
+        "expires_at = CASE WHEN " ALIVE
+        " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
+        "WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
+        " THEN (k.value #>> '{}')::numeric + $5::bigint BETWEEN -9223372036854775808 AND "
+        "9223372036854775807 END RETURNING value";
+static const char whole_sql[] =
+    "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND "
+    "k.workflow_id = $2::text AND k.key = $3::text AND " ALIVE " AND " WHOLE;
 static const char cas_sql[] = /* $5 old or null: absent, $6 new */
-    "WITH changed AS (UPDATE workflows.kv k SET value = $6::jsonb WHERE k.organization_id = $1::text AND k.workflow_id "
-    "= $2::text AND "
-    "k.key = $3::text AND $5::jsonb IS NOT NULL AND k.value = $5::jsonb AND " ALIVE " RETURNING 1), "
-    "made AS (INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value) SELECT $1::text, $2::text, "
-    "$3::text, $6::jsonb "
-    "WHERE $5::jsonb IS NULL ON CONFLICT (organization_id, workflow_id, key) DO UPDATE SET value = EXCLUDED.value, "
-    "expires_at = NULL "
+    "WITH changed AS (UPDATE workflows.kv k SET value = $6::jsonb WHERE k.organization_id = "
+    "$1::text AND k.workflow_id = $2::text AND k.key = $3::text AND $5::jsonb IS NOT NULL AND "
+    "k.value = $5::jsonb AND " ALIVE " RETURNING 1), "
+    "made AS (INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value) SELECT "
+    "$1::text, $2::text, $3::text, $6::jsonb WHERE $5::jsonb IS NULL ON CONFLICT (organization_id, "
+    "workflow_id, key) DO UPDATE SET value = EXCLUDED.value, expires_at = NULL "
     "WHERE NOT " ALIVE " RETURNING 1) SELECT 1 FROM changed UNION ALL SELECT 1 FROM made";
-static const char delete_sql[] =
-    "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = $2::text AND k.key = "
-    "$3::text RETURNING " ALIVE;
+static const char delete_sql[] = "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text "
+                                 "AND k.workflow_id = $2::text AND k.key = "
+                                 "$3::text RETURNING " ALIVE;
 static const char list_sql[] = /* $3 prefix, $5 how many */
-    "SELECT k.key, k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = $2::text AND "
-    "starts_with(k.key, "
-    "$3::text) AND " ALIVE " ORDER BY k.key LIMIT $5::bigint";
+    "SELECT k.key, k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND "
+    "k.workflow_id = $2::text AND starts_with(k.key, $3::text) AND " ALIVE
+    " ORDER BY k.key LIMIT $5::bigint";
 
-static const char size_sql[] = "SELECT COALESCE(sum(k.bytes), 0)::bigint FROM workflows.kv k WHERE k.organization_id = "
-                               "$1::text AND k.workflow_id = $2::text AND k.key <> $3::text AND " ALIVE;
+static const char size_sql[] =
+    "SELECT COALESCE(sum(k.bytes), 0)::bigint FROM workflows.kv k WHERE k.organization_id = "
+    "$1::text AND k.workflow_id = $2::text AND k.key <> $3::text AND " ALIVE;
 
 struct ask {
     wharf_req *req;
@@ -77,10 +81,12 @@ static wharf_val member_int(const struct ask *k, const char *name)
 
 /* Runs the statement with the first four and up to three more. Returns false when the database is
  * away. */
-static bool ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wharf_val a, wharf_val b, wharf_val c)
+static bool ask(struct ask *k, const char *sql, wharf_str key, size_t n_more, wharf_val a,
+    wharf_val b, wharf_val c)
 {
-    const wharf_val args[] = {val_text(W->req->organization(k->req)), val_text(k->run->code->workflow_id),
-        val_text(key), val_time(W->req->now_us(k->req)), a, b, c};
+    const wharf_val args[] = {val_text(W->req->organization(k->req)),
+        val_text(k->run->code->workflow_id), val_text(key), val_time(W->req->now_us(k->req)), a, b,
+        c};
     wharf_status s = query_alone(k->req, sql, args, 4 + n_more, &k->rows);
 
     if (s != WHARF_OK)
@@ -101,7 +107,8 @@ static uint32_t give(const struct ask *k, const char *member, wharf_val v)
 
 static uint32_t away(const struct ask *k)
 {
-    return refuse_op(k->req, WHARF_LUA_ENDED, "overloaded", "the store can't be reached at the moment", k->ret_text);
+    return refuse_op(k->req, WHARF_LUA_ENDED, "overloaded",
+        "the store can't be reached at the moment", k->ret_text);
 }
 
 static uint32_t mistake(const struct ask *k, const char *code, const char *message)
@@ -152,7 +159,8 @@ static bool full(struct ask *k, wharf_str key, const char *name, bool *ret_away)
 
     W->json->put(out, NULL, member_json(k, name));
     *ret_away = !ask(k, size_sql, key, 0, val_null(), val_null(), val_null());
-    return !*ret_away && row_int(k->rows, 0, 0) + (int64_t)(key.n + W->json->result_text(out).n) > STORE_MAX;
+    return !*ret_away &&
+           row_int(k->rows, 0, 0) + (int64_t)(key.n + W->json->result_text(out).n) > STORE_MAX;
 }
 
 /* Tells whether what is written fits; else a problem is told. */
@@ -183,9 +191,11 @@ static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
     if (json_is_null(v))
         return true;
     W->json->put(out, NULL, val_json(v));
-    s = W->json->type(v) == WHARF_J_NUMBER ? strtod(W->json->result_text(out).p, NULL) : ttl_max_s * 2;
+    s = W->json->type(v) == WHARF_J_NUMBER ? strtod(W->json->result_text(out).p, NULL)
+                                           : ttl_max_s * 2;
     if (!(s >= -ttl_max_s && s <= ttl_max_s)) {
-        *ret_how = mistake(k, "param.invalid", "ttl is a number of seconds, at most those of 100 years");
+        *ret_how = mistake(
+            k, "param.invalid", "ttl is a number of seconds, at most those of 100 years");
         return false;
     }
     *ret_ttl = val_int((int64_t)(s * 1000));
@@ -241,7 +251,8 @@ static uint32_t cas(struct ask *k, wharf_str key)
     return give(k, "done", val_bool(W->db->count(k->rows) > 0));
 }
 
-uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args,
+    wharf_str *ret_text)
 {
     struct ask k = {.req = req, .run = a, .args = args, .ret_text = ret_text};
     wharf_str key = json_text(args, "key");
@@ -284,10 +295,10 @@ static wharf_status workflow_of(wharf_req *req, wharf_str *ret_id)
 
 wharf_status kv_list_route(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT k.key, k.value, k.expires_at FROM workflows.kv k WHERE k.organization_id = "
-                              "$1::text AND k.workflow_id = "
-                              "$2::text AND ($3::text = '' OR k.key = $3::text) AND " ALIVE
-                              " ORDER BY k.key LIMIT $5::bigint OFFSET $6::bigint";
+    static const char sql[] =
+        "SELECT k.key, k.value, k.expires_at FROM workflows.kv k WHERE k.organization_id = "
+        "$1::text AND k.workflow_id = $2::text AND ($3::text = '' OR k.key = $3::text) AND " ALIVE
+        " ORDER BY k.key LIMIT $5::bigint OFFSET $6::bigint";
     wharf_str id, key = {"", 0};
     int64_t page = 1, limit = 1, n;
     const wharf_rows *rows;
@@ -307,17 +318,20 @@ wharf_status kv_list_route(wharf_req *req, void *arg)
         return s;
     n = (int64_t)W->db->count(rows);
     if (one && !n)
-        return W->err->fail(req, "not_found", NULL, "The store of the workflow has no key %s", key.p);
+        return W->err->fail(
+            req, "not_found", NULL, "The store of the workflow has no key %s", key.p);
     out = W->req->respond(req, 200, "Stored values retrieved");
     if (!one)
         W->json->open(out, NULL, '[');
     for (int64_t i = 0; i < n && i < limit; i++) {
-        wharf_scope *scope = W->mem->scope_begin(req); /* a value of 64 KiB may take 2 MiB when it is read */
+        /* a value of 64 KiB may take 2 MiB when it is read */
+        wharf_scope *scope = W->mem->scope_begin(req);
 
         W->json->open(out, NULL, '{');
         W->json->put(out, "key", val_text(row_text(rows, (size_t)i, 0)));
         W->json->put(out, "value", val_json(row_json(rows, (size_t)i, 1)));
-        W->json->put(out, "expires_at", W->db->value(rows, (size_t)i, 2, WHARF_V_TIME_US, &v) ? v : val_null());
+        W->json->put(out, "expires_at",
+            W->db->value(rows, (size_t)i, 2, WHARF_V_TIME_US, &v) ? v : val_null());
         W->json->close(out);
         W->mem->scope_end(req, scope);
     }
@@ -330,9 +344,9 @@ wharf_status kv_list_route(wharf_req *req, void *arg)
 
 wharf_status kv_delete_route(wharf_req *req, void *arg)
 {
-    static const char sql[] = "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = "
-                              "$2::text AND ($3::text = '' OR "
-                              "k.key = $3::text)";
+    static const char sql[] =
+        "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text AND k.workflow_id = "
+        "$2::text AND ($3::text = '' OR k.key = $3::text)";
     wharf_str id, key = {"", 0};
     uint64_t n = 0;
     wharf_out *out;

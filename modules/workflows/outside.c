@@ -1,4 +1,5 @@
-/* outside.c - what a run does outside of the API (section 5): wharf.http, wharf.lock, wharf.sleep. */
+/* outside.c - what a run does outside of the API (section 5): wharf.http, wharf.lock,
+ * wharf.sleep. */
 #include <string.h>
 #include <time.h>
 
@@ -38,9 +39,11 @@ static int64_t number(const wharf_json *args, const char *name, int64_t otherwis
     return i < 0 ? 0 : i > most ? most : i;
 }
 
-uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+uint32_t http_answer(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
-    const wharf_json *hosts = a->code->options ? W->json->get(a->code->options, "http_hosts") : NULL;
+    const wharf_json *hosts = a->code->options ? W->json->get(a->code->options, "http_hosts")
+                                               : NULL;
     wharf_lua_outside limits = {.head = WHARF_HEAD(wharf_lua_outside),
         .left_us = left_ms(a) * 1000,
         .calls = a->budget->http_calls - a->http_calls,
@@ -69,9 +72,11 @@ uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, w
     int64_t ms = number(args, "ms", 0, INT32_MAX);
 
     if (!a->budget->sleep_ms)
-        return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown", "somebody waits for this run: it can't sleep", ret_text);
+        return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
+            "somebody waits for this run: it can't sleep", ret_text);
     if (ms > a->budget->sleep_ms - a->slept_ms)
-        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid", "a run sleeps 10 seconds at most in all", ret_text);
+        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid",
+            "a run sleeps 10 seconds at most in all", ret_text);
     a->slept_ms += ms;
     for (ms = ms < left_ms(a) ? ms : left_ms(a); ms > 0; ms -= NAP_MS) {
         nap(ms < NAP_MS ? ms : NAP_MS);
@@ -83,27 +88,33 @@ uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, w
 
 /* ---- locks: rows with an end, so that a run that died holds none for long ---- */
 
-static const char take_sql[] = "SELECT * FROM workflows.take_lock($1::text, $2::text, $3::text, $4::text, $5::bigint)";
-static const char give_sql[] = "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
-                               "$2::text AND token = $3::text";
-static const char end_sql[] = "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
-                              "$2::text AND starts_with(token, $3::text || '.')";
+static const char take_sql[] =
+    "SELECT * FROM workflows.take_lock($1::text, $2::text, $3::text, $4::text, $5::bigint)";
+static const char give_sql[] =
+    "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
+    "$2::text AND token = $3::text";
+static const char end_sql[] =
+    "DELETE FROM workflows.lock WHERE organization_id = $1::text AND workflow_id = "
+    "$2::text AND starts_with(token, $3::text || '.')";
 
 static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
-    wharf_str name = json_text(args, "name"), token = W->mem->format(req, "%s.%u", a->lock_id.p, a->locks);
-    int64_t wait = number(args, "wait_ms", 0, left_ms(a)), ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS),
-            until = run_clock_us() / 1000 + wait;
-    const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(name),
-        val_text(token), val_int(ttl)};
+    wharf_str name = json_text(args, "name"),
+              token = W->mem->format(req, "%s.%u", a->lock_id.p, a->locks);
+    int64_t wait = number(args, "wait_ms", 0, left_ms(a)),
+            ttl = number(args, "ttl_ms", TTL_MS, TTL_MOST_MS), until = run_clock_us() / 1000 + wait;
+    const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id),
+        val_text(name), val_text(token), val_int(ttl)};
     const wharf_rows *rows;
 
     if (!name.n || name.n > LOCK_NAME_MAX)
-        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid", "the name of a lock has 1 to 200 bytes", ret_text);
+        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid",
+            "the name of a lock has 1 to 200 bytes", ret_text);
     for (;;) {
         if (query_alone(req, take_sql, values, 5, &rows) != WHARF_OK) {
             W->err->clear(req);
-            return refuse_op(req, WHARF_LUA_ENDED, "overloaded", "locks can't be reached at the moment", ret_text);
+            return refuse_op(req, WHARF_LUA_ENDED, "overloaded",
+                "locks can't be reached at the moment", ret_text);
         }
         if (W->db->count(rows)) {
             a->locks++;
@@ -114,15 +125,17 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
             return end_of_run(req, ret_text);
         wait = until - run_clock_us() / 1000; /* looking takes its time too */
         if (wait <= 0)
-            return refuse_op(req, WHARF_LUA_REFUSED, "lock.busy", "another run holds the lock", ret_text);
+            return refuse_op(
+                req, WHARF_LUA_REFUSED, "lock.busy", "another run holds the lock", ret_text);
         nap(wait < STEP_MS ? wait : STEP_MS);
     }
 }
 
-uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+uint32_t lock_answer(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
-    const wharf_val values[] = {
-        val_text(W->req->organization(req)), val_text(a->code->workflow_id), val_text(json_text(args, "token"))};
+    const wharf_val values[] = {val_text(W->req->organization(req)), val_text(a->code->workflow_id),
+        val_text(json_text(args, "token"))};
     const wharf_rows *none;
 
     if (a->budget->in_write)

@@ -1,4 +1,5 @@
-/* publish.c - from a draft to a version: check, publish, roll back, look at versions (section 4). */
+/* publish.c - from a draft to a version: check, publish, roll back, look at versions (section
+ * 4). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,25 +85,31 @@ static wharf_status check_held(wharf_req *req, const struct code *c)
         const char *level = needed.levels[i] == WHARF_LEVEL_WRITE ? "write" : "read";
 
         if (needed.levels[i] &&
-            W->req->need_scope(req, W->mem->format(req, "%.*s:%s", (int)area.n, area.p, level).p) != WHARF_OK)
+            W->req->need_scope(req, W->mem->format(req, "%.*s:%s", (int)area.n, area.p, level).p) !=
+                WHARF_OK)
             s = W->err->current(req);
     }
     return s;
 }
 
-static wharf_status insert_version(wharf_req *req, const struct code *c, int64_t number, const wharf_json *body)
+static wharf_status insert_version(
+    wharf_req *req, const struct code *c, int64_t number, const wharf_json *body)
 {
-    static const char sql[] =
-        "INSERT INTO workflows.version (organization_id, workflow_id, number, note, sha256, source, files, triggers, "
-        "scopes, settings, "
-        "published_at, published_by, publisher_key, options) VALUES ($1::text, $2::text, $3::bigint, $4::text, "
-        "encode(sha256(convert_to($5::text || COALESCE($6::jsonb, '{}')::text, 'UTF8')), 'hex'), $5::text, "
-        "COALESCE($6::jsonb, '{}'), "
-        "COALESCE($7::jsonb, '[]'), COALESCE($8::jsonb, '[]'), COALESCE($9::jsonb, '{}'), $10::timestamptz, $11::text, "
-        "$12::text, COALESCE($13::jsonb, '{}'))";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
-        val_text_or_null(json_text(body, "note")), val_text(c->source), val_json(c->files), val_json(c->triggers),
-        val_json(c->scopes), val_json(c->settings), val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
+    static const char sql[] = "INSERT INTO workflows.version (organization_id, workflow_id, "
+                              "number, note, sha256, source, files, triggers, "
+                              "scopes, settings, "
+                              "published_at, published_by, publisher_key, options) VALUES "
+                              "($1::text, $2::text, $3::bigint, $4::text, "
+                              "encode(sha256(convert_to($5::text || COALESCE($6::jsonb, "
+                              "'{}')::text, 'UTF8')), 'hex'), $5::text, "
+                              "COALESCE($6::jsonb, '{}'), "
+                              "COALESCE($7::jsonb, '[]'), COALESCE($8::jsonb, '[]'), "
+                              "COALESCE($9::jsonb, '{}'), $10::timestamptz, $11::text, "
+                              "$12::text, COALESCE($13::jsonb, '{}'))";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id),
+        val_int(number), val_text_or_null(json_text(body, "note")), val_text(c->source),
+        val_json(c->files), val_json(c->triggers), val_json(c->scopes), val_json(c->settings),
+        val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
         val_text(flow_keys->caller(req)->key_id), val_json(c->options)};
 
     return W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
@@ -111,35 +118,38 @@ static wharf_status insert_version(wharf_req *req, const struct code *c, int64_t
 /* Drops old versions; the last VERSIONS_KEPT stay. */
 static wharf_status drop_old(wharf_req *req, wharf_str workflow_id, int64_t number)
 {
-    static const char sql[] = "DELETE FROM workflows.version WHERE organization_id = $1::text AND workflow_id = "
-                              "$2::text AND number <= $3::bigint";
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(workflow_id), val_int(number - VERSIONS_KEPT)};
+    static const char sql[] =
+        "DELETE FROM workflows.version WHERE organization_id = $1::text AND workflow_id = "
+        "$2::text AND number <= $3::bigint";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id),
+        val_int(number - VERSIONS_KEPT)};
 
     return number > VERSIONS_KEPT ? W->db->exec(req, sql, args, 3, NULL) : WHARF_OK;
 }
 
 /* Makes a version current. The draft goes along when it is what is published; a version that comes
  * back leaves it alone. */
-static wharf_status make_current(wharf_req *req, const struct code *c, int64_t number, int64_t revision)
+static wharf_status make_current(
+    wharf_req *req, const struct code *c, int64_t number, int64_t revision)
 {
     static const char sql[] =
-        "UPDATE workflows.workflow SET published_version = $3::bigint, published_revision = $4::bigint, "
-        "event_triggers = $7::boolean, hook_triggers = $8::boolean, published_at = $5::timestamptz, published_by = "
-        "$6::text, updated_at = "
-        "$5::timestamptz, updated_by = $6::text, "
-        "version = version + 1 WHERE organization_id = $1::text AND id = $2::text";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id), val_int(number),
-        revision ? val_int(revision) : val_null(), val_time(W->req->now_us(req)), val_text(W->req->actor(req)),
-        val_bool(trigger_has(c->triggers, "event")), val_bool(trigger_has(c->triggers, "hook"))};
+        "UPDATE workflows.workflow SET published_version = $3::bigint, published_revision = "
+        "$4::bigint, event_triggers = $7::boolean, hook_triggers = $8::boolean, published_at = "
+        "$5::timestamptz, published_by = $6::text, updated_at = $5::timestamptz, updated_by = "
+        "$6::text, version = version + 1 WHERE organization_id = $1::text AND id = $2::text";
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id),
+        val_int(number), revision ? val_int(revision) : val_null(), val_time(W->req->now_us(req)),
+        val_text(W->req->actor(req)), val_bool(trigger_has(c->triggers, "event")),
+        val_bool(trigger_has(c->triggers, "hook"))};
 
     return W->db->exec(req, sql, args, 8, NULL);
 }
 
 static wharf_status last_number(wharf_req *req, wharf_str workflow_id, int64_t *ret)
 {
-    static const char sql[] = "SELECT COALESCE(max(number), 0) FROM workflows.version WHERE organization_id = $1::text "
-                              "AND workflow_id = $2::text";
+    static const char sql[] =
+        "SELECT COALESCE(max(number), 0) FROM workflows.version WHERE organization_id = $1::text "
+        "AND workflow_id = $2::text";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
@@ -169,7 +179,8 @@ static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
 }
 
 /* Stores the version, in a transaction: what was tried is what is published, or nothing is. */
-static wharf_status store(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
+static wharf_status store(
+    wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
     const wharf_rec *rec;
     int64_t number = 0;
@@ -194,10 +205,13 @@ static wharf_status store(wharf_req *req, const struct code *c, int64_t revision
         s = http_name(req, c->workflow_id, trigger_has(c->triggers, "http"));
     if (s == WHARF_OK)
         s = drop_old(req, c->workflow_id, number);
-    return s == WHARF_OK ? W->event->emit(req, "workflow.published", "workflow", c->workflow_id, NULL) : s;
+    return s == WHARF_OK
+               ? W->event->emit(req, "workflow.published", "workflow", c->workflow_id, NULL)
+               : s;
 }
 
-static wharf_status stored(wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
+static wharf_status stored(
+    wharf_req *req, const struct code *c, int64_t revision, const wharf_json *body)
 {
     wharf_status s = W->db->begin(req);
 
@@ -211,7 +225,8 @@ static wharf_status stored(wharf_req *req, const struct code *c, int64_t revisio
 }
 
 /* Reads the draft, or the version that the body names. */
-static wharf_status what_to_publish(wharf_req *req, const wharf_json *body, struct code *c, int64_t *ret_revision)
+static wharf_status what_to_publish(
+    wharf_req *req, const wharf_json *body, struct code *c, int64_t *ret_revision)
 {
     const wharf_json *wanted = W->json->get(body, "version");
     const wharf_rec *rec;
@@ -225,7 +240,8 @@ static wharf_status what_to_publish(wharf_req *req, const wharf_json *body, stru
     if (wanted && W->json->integer(wanted, &number))
         s = version_read(req, rec, number, c, &found);
     if (s == WHARF_OK && !found)
-        s = W->err->fail(req, "not_found", NULL, "The workflow has no version %lld", (long long)number);
+        s = W->err->fail(
+            req, "not_found", NULL, "The workflow has no version %lld", (long long)number);
     return s;
 }
 
@@ -265,8 +281,9 @@ wharf_status publish_route(wharf_req *req, void *arg)
 static wharf_status put_back(wharf_req *req, const struct code *c)
 {
     static const char *const options[] = {"retry", "concurrency", "record", "priority", "on_error"};
-    static const char sql[] = "UPDATE workflows.workflow SET published_revision = draft_revision WHERE organization_id "
-                              "= $2::text AND id = $1::text";
+    static const char sql[] =
+        "UPDATE workflows.workflow SET published_revision = draft_revision WHERE organization_id "
+        "= $2::text AND id = $1::text";
     wharf_out *out = W->json->writer(req);
     const wharf_json *body;
     const wharf_rec *rec;
@@ -285,7 +302,8 @@ static wharf_status put_back(wharf_req *req, const struct code *c)
             W->json->put(out, options[i], val_json(v));
     }
     W->json->put(out, "budget", val_json(c->options ? W->json->get(c->options, "budget") : NULL));
-    W->json->put(out, "http_hosts", val_json(c->options ? W->json->get(c->options, "http_hosts") : NULL));
+    W->json->put(
+        out, "http_hosts", val_json(c->options ? W->json->get(c->options, "http_hosts") : NULL));
     W->json->close(out);
     s = W->json->result(req, out, &body);
     if (s == WHARF_OK)
@@ -341,9 +359,10 @@ static void put_version(wharf_out *out, const wharf_rows *rows, size_t i, bool s
 
 wharf_status versions_route(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT " COLUMNS
-                              " FROM workflows.version WHERE organization_id = $1::text AND workflow_id = $2::text"
-                              " ORDER BY number DESC LIMIT $3::bigint OFFSET $4::bigint";
+    static const char sql[] =
+        "SELECT " COLUMNS
+        " FROM workflows.version WHERE organization_id = $1::text AND workflow_id = $2::text"
+        " ORDER BY number DESC LIMIT $3::bigint OFFSET $4::bigint";
     const wharf_rec *rec;
     const wharf_rows *rows;
     struct code c;
@@ -355,8 +374,8 @@ wharf_status versions_route(wharf_req *req, void *arg)
         s = W->req->page(req, 25, 100, &page, &limit);
     if (s != WHARF_OK)
         return s;
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(c.workflow_id), val_int(limit + 1), val_int((page - 1) * limit)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c.workflow_id),
+        val_int(limit + 1), val_int((page - 1) * limit)};
     s = W->db->query(req, sql, args, 4, &rows);
     if (s != WHARF_OK)
         return s;
@@ -384,7 +403,8 @@ wharf_status version_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     W->req->param(req, "number", &number);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c.workflow_id), val_text(number)};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(c.workflow_id), val_text(number)};
     s = W->db->query(req, sql, args, 3, &rows);
     if (s != WHARF_OK)
         return s;

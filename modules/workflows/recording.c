@@ -1,6 +1,6 @@
-/* recording.c - record.io: what a run asked for and got, kept so that `wharf lua replay` can do it again without asking (section 8; the reader is
- * tool/lua/replay.c). Secrets are taken out of everything; bodies of HTTP, which travel in base64, are kept as texts for that.
- */
+/* recording.c - record.io: what a run asked for and got, kept so that `wharf lua replay` can do
+ * it again without asking (section 8; the reader is tool/lua/replay.c). Secrets are taken out of
+ * everything; bodies of HTTP, which travel in base64, are kept as texts for that. */
 #include <string.h>
 #include <strings.h>
 
@@ -61,13 +61,15 @@ static bool masked(wharf_str name)
     return false;
 }
 
-static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key, const wharf_json *v, bool http);
+static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key,
+    const wharf_json *v, bool http);
 
 /* Writes a body as text under "text", when it is one; else as it is, unless a secret is in its
  * bytes. */
 static void put_body(wharf_req *req, struct asked *a, wharf_out *out, wharf_str base64)
 {
-    wharf_str bytes = bytes_of_base64(req, base64), hidden = bytes.p ? secrets_hide(req, a->secrets, bytes) : bytes;
+    wharf_str bytes = bytes_of_base64(req, base64),
+              hidden = bytes.p ? secrets_hide(req, a->secrets, bytes) : bytes;
 
     if (bytes.p && flow_text->is_text(bytes)) {
         W->json->put(out, "text", val_text(hidden));
@@ -79,7 +81,8 @@ static void put_body(wharf_req *req, struct asked *a, wharf_out *out, wharf_str 
     }
 }
 
-static void put_object(wharf_req *req, struct asked *a, wharf_out *out, const wharf_json *v, bool http)
+static void put_object(
+    wharf_req *req, struct asked *a, wharf_out *out, const wharf_json *v, bool http)
 {
     wharf_str text;
 
@@ -95,7 +98,8 @@ static void put_object(wharf_req *req, struct asked *a, wharf_out *out, const wh
     }
 }
 
-static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key, const wharf_json *v, bool http)
+static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key,
+    const wharf_json *v, bool http)
 {
     uint32_t type = W->json->type(v);
     wharf_str text;
@@ -118,8 +122,8 @@ static void put(wharf_req *req, struct asked *a, wharf_out *out, const char *key
 
 /* ---- while it runs ---- */
 
-static void put_question(wharf_req *req, struct asked *a, wharf_out *out, wharf_str op, const wharf_json *args,
-    uint32_t how, wharf_str answer)
+static void put_question(wharf_req *req, struct asked *a, wharf_out *out, wharf_str op,
+    const wharf_json *args, uint32_t how, wharf_str answer)
 {
     static const char *const ends[] = {"given", "refused", "mistake", "ended"};
     bool http = is(op, "http.request") || is(op, "http.all"), secret = is(op, "secret");
@@ -130,7 +134,8 @@ static void put_question(wharf_req *req, struct asked *a, wharf_out *out, wharf_
     put(req, a, out, "args", args, http);
     W->json->put(out, "how", val_text(z(ends[how < 4 ? how : 3])));
     if (secret &&
-        how == WHARF_LUA_GIVEN) { /* its value is never written; a short one can't be found again in what is sent */
+        /* its value is never written; a short one can't be found again in what is sent */
+        how == WHARF_LUA_GIVEN) {
         a->io_lost = a->io_lost || value.n < SECRET_MIN;
         return;
     }
@@ -140,8 +145,8 @@ static void put_question(wharf_req *req, struct asked *a, wharf_out *out, wharf_
         put(req, a, out, "answer", v, http);
 }
 
-void recording_add(
-    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, uint32_t how, wharf_str answer)
+void recording_add(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args,
+    uint32_t how, wharf_str answer)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *entry = NULL;
@@ -176,7 +181,8 @@ static bool complete(const struct run *r)
 
     return !r->asked.io_lost && o->end != WHARF_LUA_DIED && o->end != WHARF_LUA_STOPPED &&
            o->end != WHARF_LUA_NO_CELL &&
-           !(o->end == WHARF_LUA_OVER && (is(o->code, "workflow.budget_time") || is(o->code, "overloaded")));
+           !(o->end == WHARF_LUA_OVER &&
+               (is(o->code, "workflow.budget_time") || is(o->code, "overloaded")));
 }
 
 static const wharf_json *hidden(wharf_req *req, const struct run *r, wharf_str text)
@@ -248,8 +254,8 @@ wharf_status recordings_keep(wharf_req *req, wharf_str given)
 
 /* ---- GET /v1/workflows/runs/:run/recording ---- */
 
-static void put_recording(
-    wharf_req *req, const wharf_rec *run, const struct code *code, const wharf_json *data, wharf_out *out)
+static void put_recording(wharf_req *req, const wharf_rec *run, const struct code *code,
+    const wharf_json *data, wharf_out *out)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "object", val_text(WHARF_S("workflow_recording")));
@@ -267,8 +273,8 @@ static void put_recording(
 
 wharf_status recording_route(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "SELECT data FROM workflows.recording WHERE run_id = $1::text AND organization_id = $2::text";
+    static const char sql[] = "SELECT data FROM workflows.recording WHERE run_id = $1::text AND "
+                              "organization_id = $2::text";
     const wharf_rec *run, *workflow;
     const wharf_rows *rows = NULL;
     struct code code = {.version = 0};
@@ -279,21 +285,24 @@ wharf_status recording_route(wharf_req *req, void *arg)
     W->req->param(req, "run", &id);
     s = W->res->fetch(req, "workflow_run", id, 0, &run);
     if (s == WHARF_OK)
-        s = W->res->fetch(req, "workflow", field_text(run, WORKFLOW_RUN_WORKFLOW_ID), WHARF_WITH_DELETED, &workflow);
+        s = W->res->fetch(req, "workflow", field_text(run, WORKFLOW_RUN_WORKFLOW_ID),
+            WHARF_WITH_DELETED, &workflow);
     if (s == WHARF_OK)
         s = query_about(req, sql, id, &rows);
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows) || !field_int(run, WORKFLOW_RUN_REPLAYABLE))
         return W->err->fail(req, "not_found", NULL,
-            "This run was not recorded, or not all of it could be: its workflow has to say {\"record\": {\"io\": "
-            "true}}");
+            "This run was not recorded, or not all of it could be: its workflow has to say "
+            "{\"record\": {\"io\": true}}");
     if (field_int(run, WORKFLOW_RUN_VERSION))
-        s = code_load(req, W->res->id(workflow), field_int(run, WORKFLOW_RUN_VERSION), &code, &enabled, &found);
+        s = code_load(req, W->res->id(workflow), field_int(run, WORKFLOW_RUN_VERSION), &code,
+            &enabled, &found);
     code.workflow_id = W->res->id(workflow);
     if (s == WHARF_OK && field_int(run, WORKFLOW_RUN_VERSION) && !found)
         code.version = 0; /* older than the versions that are kept */
     if (s == WHARF_OK)
-        put_recording(req, run, &code, row_json(rows, 0, 0), W->req->respond(req, 200, "Recording of the run"));
+        put_recording(req, run, &code, row_json(rows, 0, 0),
+            W->req->respond(req, 200, "Recording of the run"));
     return s;
 }

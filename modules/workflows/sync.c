@@ -1,4 +1,5 @@
-/* sync.c - GET /v1/workflows/sync: everything that a device needs of workflows, or what changed since it asked last (section 2). */
+/* sync.c - GET /v1/workflows/sync: everything that a device needs of workflows, or what changed
+ * since it asked last (section 2). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,8 @@ struct asked_for {
     bool draft, since;
     bool moved; /* the token is of another view */
     int64_t change; /* of the token */
-    unsigned long long view, told_view; /* which workflows can be in it: now, and as the token says */
+    /* which workflows can be in it: now, and as the token says */
+    unsigned long long view, told_view;
     const wharf_json *reach, *places; /* the caller's locations, location_id; or NULL: all */
 };
 
@@ -24,7 +26,8 @@ static int by_bytes(const void *a, const void *b)
 static wharf_str places_text(wharf_req *req, const wharf_json *list)
 {
     size_t n = list ? W->json->count(list) : 0, k = 0;
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)), text = list ? WHARF_S("") : WHARF_S("*");
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)),
+              text = list ? WHARF_S("") : WHARF_S("*");
 
     for (const wharf_json *e = n ? W->json->at(list, 0) : NULL; e; e = W->json->next(e))
         k += W->json->text(e, &ids[k]);
@@ -40,7 +43,8 @@ static wharf_str places_text(wharf_req *req, const wharf_json *list)
  * trace in the workflows, so the token carries them. */
 static unsigned long long view_of(wharf_req *req, const struct asked_for *a)
 {
-    return run_seed(W->mem->format(req, "%s\n%s", places_text(req, a->reach).p, places_text(req, a->places).p));
+    return run_seed(
+        W->mem->format(req, "%s\n%s", places_text(req, a->reach).p, places_text(req, a->places).p));
 }
 
 /* Reads "w2-CHANGE-DAY-VIEW", of drafts "d2-…", which is a list of its own. Which day: tokens are
@@ -52,7 +56,8 @@ static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for 
     char list = 0;
     int used = 0;
 
-    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->told_view, &used) != 4 ||
+    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->told_view, &used) !=
+            4 ||
         list != (a->draft ? 'd' : 'w') || (size_t)used != text.n || change < 0 || day > today + 1 ||
         day < today - TOKEN_DAYS)
         return W->err->fail(req, "workflow.sync_token", "since", NULL);
@@ -96,30 +101,43 @@ static wharf_status read_query(wharf_req *req, struct asked_for *a)
     return s;
 }
 
-/* $1 organization, $2 drafts, $3 change of the token or null, $4 locations of the caller or null: all, $5 locations that are asked for or null, $6 the token is
- * of another view. Rows in the caller's view first, then those that changed, or may have left it, and are not in it. */
-static const char list_sql[] =
-    "SELECT w.id, w.name, w.description, NULLIF(w.allowed_locations, '[]'), w.published_version, w.enabled, "
-    "jsonb_path_query_array(CASE WHEN $2::boolean THEN w.triggers ELSE v.triggers END, '$[*] ? (@.type == \"http\" || "
-    "@.type == \"manual\")'), CASE WHEN $2::boolean THEN w.settings ELSE v.settings END, w.updated_at, CASE WHEN "
-    "$2::boolean THEN encode(sha256(convert_to(w.source || w.files::text, 'UTF8')), 'hex') ELSE v.sha256 END, s.seen "
-    "FROM workflows.workflow w LEFT JOIN workflows.version v ON v.organization_id = w.organization_id AND "
-    "v.workflow_id = w.id AND v.number = w.published_version CROSS JOIN LATERAL (SELECT w.deleted_at IS NULL AND CASE "
-    "WHEN $2::boolean THEN w.published_revision IS DISTINCT FROM w.draft_revision ELSE v.number IS NOT NULL AND "
-    "w.enabled END AND (COALESCE(w.allowed_locations, '[]') = '[]' OR (($4::jsonb IS NULL OR EXISTS (SELECT FROM "
-    "jsonb_array_elements_text($4::jsonb) AS c(id) WHERE w.allowed_locations ? c.id)) AND ($5::jsonb IS NULL OR EXISTS "
-    "(SELECT FROM jsonb_array_elements_text($5::jsonb) AS c(id) WHERE w.allowed_locations ? c.id)))) AS seen) s WHERE "
-    "w.organization_id = $1::text AND (w.change > $3::bigint OR (s.seen AND $3::bigint IS NULL) OR ($6::boolean AND "
-    "(s.seen OR (w.deleted_at IS NULL AND ($2::boolean OR v.number IS NOT NULL))))) ORDER BY s.seen DESC, w.id LIMIT "
-    "2001";
+/* $1 organization, $2 drafts, $3 change of the token or null, $4 locations of the caller or
+ * null: all, $5 locations that are asked for or null, $6 the token is of another view. Rows in
+ * the caller's view first, then those that changed, or may have left it, and are not in it. */
+static const char list_sql[] = "SELECT w.id, w.name, w.description, NULLIF(w.allowed_locations, "
+                               "'[]'), w.published_version, w.enabled, "
+                               "jsonb_path_query_array(CASE WHEN $2::boolean THEN w.triggers ELSE "
+                               "v.triggers END, '$[*] ? (@.type == \"http\" || "
+                               "@.type == \"manual\")'), CASE WHEN $2::boolean THEN w.settings "
+                               "ELSE v.settings END, w.updated_at, CASE WHEN "
+                               "$2::boolean THEN encode(sha256(convert_to(w.source || "
+                               "w.files::text, 'UTF8')), 'hex') ELSE v.sha256 END, s.seen "
+                               "FROM workflows.workflow w LEFT JOIN workflows.version v ON "
+                               "v.organization_id = w.organization_id AND "
+                               "v.workflow_id = w.id AND v.number = w.published_version CROSS JOIN "
+                               "LATERAL (SELECT w.deleted_at IS NULL AND CASE "
+                               "WHEN $2::boolean THEN w.published_revision IS DISTINCT FROM "
+                               "w.draft_revision ELSE v.number IS NOT NULL AND "
+                               "w.enabled END AND (COALESCE(w.allowed_locations, '[]') = '[]' OR "
+                               "(($4::jsonb IS NULL OR EXISTS (SELECT FROM "
+                               "jsonb_array_elements_text($4::jsonb) AS c(id) WHERE "
+                               "w.allowed_locations ? c.id)) AND ($5::jsonb IS NULL OR EXISTS "
+                               "(SELECT FROM jsonb_array_elements_text($5::jsonb) AS c(id) WHERE "
+                               "w.allowed_locations ? c.id)))) AS seen) s WHERE "
+                               "w.organization_id = $1::text AND (w.change > $3::bigint OR (s.seen "
+                               "AND $3::bigint IS NULL) OR ($6::boolean AND "
+                               "(s.seen OR (w.deleted_at IS NULL AND ($2::boolean OR v.number IS "
+                               "NOT NULL))))) ORDER BY s.seen DESC, w.id LIMIT "
+                               "2001";
 
 static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, size_t i)
 {
-    static const char *const members[] = {"id", "name", "description", "allowed_locations", "version", "enabled",
-        "triggers", "settings", "updated_at", "sha256"};
-    static const uint32_t types[] = {WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_JSON, WHARF_V_INT, WHARF_V_BOOL,
-        WHARF_V_JSON, WHARF_V_JSON, WHARF_V_TIME_US, WHARF_V_TEXT};
-    wharf_scope *scope = W->mem->scope_begin(req); /* settings of many small values take more when they are read */
+    static const char *const members[] = {"id", "name", "description", "allowed_locations",
+        "version", "enabled", "triggers", "settings", "updated_at", "sha256"};
+    static const uint32_t types[] = {WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_TEXT, WHARF_V_JSON,
+        WHARF_V_INT, WHARF_V_BOOL, WHARF_V_JSON, WHARF_V_JSON, WHARF_V_TIME_US, WHARF_V_TEXT};
+    /* settings of many small values take more when they are read */
+    wharf_scope *scope = W->mem->scope_begin(req);
     wharf_val v;
 
     W->json->open(out, NULL, '{');
@@ -129,7 +147,8 @@ static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, siz
     W->mem->scope_end(req, scope);
 }
 
-static wharf_status answer(wharf_req *req, const struct asked_for *a, const wharf_rows *rows, int64_t change)
+static wharf_status answer(
+    wharf_req *req, const struct asked_for *a, const wharf_rows *rows, int64_t change)
 {
     size_t n = W->db->count(rows), seen = 0;
     wharf_out *out;
@@ -173,8 +192,9 @@ wharf_status sync_route(wharf_req *req, void *arg)
         s = W->db->query(req, last_sql, &organization, 1, &last);
     if (s == WHARF_OK && a.since && a.change > row_int(last, 0, 0))
         s = W->err->fail(req, "workflow.sync_token", "since", NULL);
-    const wharf_val args[] = {organization, val_bool(a.draft), a.since ? val_int(a.change) : val_null(),
-        a.reach ? val_json(a.reach) : val_null(), a.places ? val_json(a.places) : val_null(), val_bool(a.moved)};
+    const wharf_val args[] = {organization, val_bool(a.draft),
+        a.since ? val_int(a.change) : val_null(), a.reach ? val_json(a.reach) : val_null(),
+        a.places ? val_json(a.places) : val_null(), val_bool(a.moved)};
     if (s == WHARF_OK)
         s = W->db->query(req, list_sql, args, sizeof(args) / sizeof(args[0]), &rows);
     return s == WHARF_OK ? answer(req, &a, rows, row_int(last, 0, 0)) : s;

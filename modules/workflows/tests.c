@@ -3,11 +3,13 @@
 
 #include "workflows.h"
 
-static const struct budget test_budget = {.memory = 128 << 20, .wall_us = 10000000, .result_max = 2 << 20};
+static const struct budget test_budget = {
+    .memory = 128 << 20, .wall_us = 10000000, .result_max = 2 << 20};
 
 static bool has_tests(const struct code *c)
 {
-    for (const wharf_json *f = c->files ? W->json->at(c->files, 0) : NULL; f; f = W->json->next(f)) {
+    for (const wharf_json *f = c->files ? W->json->at(c->files, 0) : NULL; f;
+         f = W->json->next(f)) {
         wharf_str name = W->json->key(f);
 
         if (name.n > 5 && !strcmp(name.p + name.n - 5, "_test"))
@@ -16,13 +18,15 @@ static bool has_tests(const struct code *c)
     return false;
 }
 
-static uint32_t nothing_outside(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t nothing_outside(
+    wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     return refuse_op(req, WHARF_LUA_ENDED, "op.unknown", "tests ask for nothing outside", ret_text);
 }
 
 /* Adds "hello/main_test.lua:12: counts parcels: got 1, expected 2". */
-static void add_failure(wharf_req *req, const struct code *c, const wharf_json *error, wharf_str name)
+static void add_failure(
+    wharf_req *req, const struct code *c, const wharf_json *error, wharf_str name)
 {
     const wharf_lua_outcome o = {.message = json_text(error, "message"), .error = error};
     wharf_str place = place_of(req, c, &o);
@@ -59,8 +63,10 @@ static wharf_status tell(wharf_req *req, const struct code *c, const wharf_lua_o
     if (o->end == WHARF_LUA_NO_CELL)
         return W->err->fail(req, "overloaded", NULL, NULL);
     if (o->end != WHARF_LUA_OK)
-        return W->err->fail(req, "workflow.tests_failed", NULL, "The tests did not end: %s", o->message.p);
-    for (const wharf_json *f = o->result ? W->json->at(o->result, 0) : NULL; f; f = W->json->next(f))
+        return W->err->fail(
+            req, "workflow.tests_failed", NULL, "The tests did not end: %s", o->message.p);
+    for (const wharf_json *f = o->result ? W->json->at(o->result, 0) : NULL; f;
+         f = W->json->next(f))
         failed += tell_file(req, c, f);
     return failed ? W->err->current(req) : WHARF_OK;
 }

@@ -1,11 +1,13 @@
-/* workflow_asked.c - what a run asks for, and what it is told: the API with its rights, its log, events and mail; kv.c has the store. */
+/* workflow_asked.c - what a run asks for, and what it is told: the API with its rights, its log,
+ * events and mail; kv.c has the store. */
 #include <string.h>
 
 #include "workflows.h"
 
 enum { LOG_BYTES = 300 << 10 };
 
-uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *message, wharf_str *ret_text)
+uint32_t refuse_op(
+    wharf_req *req, uint32_t how, const char *code, const char *message, wharf_str *ret_text)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -21,20 +23,22 @@ uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *m
  * looked for while it is known. */
 static void put_said(wharf_req *req, struct asked *a, const wharf_json *said)
 {
-    const wharf_json *fields = W->json->get(said, "fields"), *cut = fields ? W->json->get(fields, "truncated") : NULL;
+    const wharf_json *fields = W->json->get(said, "fields"),
+                     *cut = fields ? W->json->get(fields, "truncated") : NULL;
     wharf_str message = json_text(said, "message"), text;
 
     W->json->put(a->logs, "level", val_json(W->json->get(said, "level")));
     W->json->put(a->logs, "message",
-        val_text(json_truth(W->json->get(said, "cut")) ? secrets_hide_cut(req, a->secrets, message) : message));
+        val_text(json_truth(W->json->get(said, "cut")) ? secrets_hide_cut(req, a->secrets, message)
+                                                       : message));
     if (!cut || !W->json->text(cut, &text)) {
         W->json->put(a->logs, "fields", val_json(fields));
         return;
     }
     W->json->open(a->logs, "fields", '{');
     for (const wharf_json *m = W->json->at(fields, 0); m; m = W->json->next(m))
-        W->json->put(
-            a->logs, W->json->key(m).p, m == cut ? val_text(secrets_hide_cut(req, a->secrets, text)) : val_json(m));
+        W->json->put(a->logs, W->json->key(m).p,
+            m == cut ? val_text(secrets_hide_cut(req, a->secrets, text)) : val_json(m));
     W->json->close(a->logs);
 }
 
@@ -42,8 +46,8 @@ static void put_said(wharf_req *req, struct asked *a, const wharf_json *said)
  * that somebody took over does not. */
 static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args)
 {
-    static const char full[] =
-        "{\"level\":\"warn\",\"message\":\"truncated: the lines of a run are at most 300 KiB of JSON\"}";
+    static const char full[] = "{\"level\":\"warn\",\"message\":\"truncated: the lines of a run "
+                               "are at most 300 KiB of JSON\"}";
     wharf_out *own = W->json->writer(req);
     const wharf_json *said = args;
 
@@ -51,7 +55,8 @@ static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args
     if (a->log_bytes > LOG_BYTES)
         return WHARF_LUA_GIVEN;
     a->log_bytes += W->json->result_text(own).n;
-    if (a->log_bytes > LOG_BYTES && W->json->parse(req, (wharf_str){full, sizeof(full) - 1}, &said) != WHARF_OK)
+    if (a->log_bytes > LOG_BYTES &&
+        W->json->parse(req, (wharf_str){full, sizeof(full) - 1}, &said) != WHARF_OK)
         return WHARF_LUA_GIVEN;
     W->json->open(a->logs, NULL, '{');
     W->json->put(a->logs, "at", val_time(W->req->now_us(req)));
@@ -62,7 +67,8 @@ static uint32_t log_line(wharf_req *req, struct asked *a, const wharf_json *args
     return WHARF_LUA_GIVEN;
 }
 
-static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t api(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     wharf_str key = WHARF_S("");
 
@@ -70,8 +76,8 @@ static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_j
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
             "before a change the API is only read; write in an after hook", ret_text);
     if (a->api_calls >= a->budget->api_calls)
-        return refuse_op(
-            req, WHARF_LUA_ENDED, "workflow.budget_calls", "the run made more calls of the API than it may", ret_text);
+        return refuse_op(req, WHARF_LUA_ENDED, "workflow.budget_calls",
+            "the run made more calls of the API than it may", ret_text);
     a->api_calls++;
     if (!is(op, "api.get")) {
         a->writes++;
@@ -81,10 +87,12 @@ static uint32_t api(wharf_req *req, struct asked *a, wharf_str op, const wharf_j
 }
 
 /* Sends events and mail: the workflow's, about itself unless it says otherwise. */
-static uint32_t tell(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t tell(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     bool mail = is(op, "mail.send");
-    uint32_t *used = mail ? &a->mails : &a->emits, most = mail ? a->budget->mails : a->budget->emits;
+    uint32_t *used = mail ? &a->mails : &a->emits,
+             most = mail ? a->budget->mails : a->budget->emits;
     const wharf_lua_sender sender = {.head = WHARF_HEAD(wharf_lua_sender),
         .resource_type = WHARF_S("workflow"),
         .resource_id = a->code->workflow_id,
@@ -93,12 +101,15 @@ static uint32_t tell(wharf_req *req, struct asked *a, wharf_str op, const wharf_
 
     if (*used >= most)
         return refuse_op(req, WHARF_LUA_ENDED, "workflow.budget_calls",
-            mail ? "the run sent more mails than it may" : "the run emitted more events than it may", ret_text);
+            mail ? "the run sent more mails than it may"
+                 : "the run emitted more events than it may",
+            ret_text);
     ++*used;
     return flow_lua->tell(req, a->actor, &sender, op, args, ret_text);
 }
 
-static uint32_t answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t answer(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     if (is(op, "api.get") || is(op, "api.post") || is(op, "api.delete"))
         return api(req, a, op, args, ret_text);
@@ -115,15 +126,16 @@ static uint32_t answer(wharf_req *req, struct asked *a, wharf_str op, const whar
     if (is(op, "secret"))
         return secret_answer(req, a, args, ret_text);
     if (is(op, "budget")) {
-        *ret_text = W->mem->format(req, "{\"api_calls\":%u,\"http_calls\":%u}", a->budget->api_calls - a->api_calls,
-            a->budget->http_calls - a->http_calls);
+        *ret_text = W->mem->format(req, "{\"api_calls\":%u,\"http_calls\":%u}",
+            a->budget->api_calls - a->api_calls, a->budget->http_calls - a->http_calls);
         return WHARF_LUA_GIVEN;
     }
-    return refuse_op(
-        req, WHARF_LUA_MISTAKE, "op.unknown", "this function is not available on this server yet", ret_text);
+    return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
+        "this function is not available on this server yet", ret_text);
 }
 
-uint32_t asked_answer(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+uint32_t asked_answer(
+    wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     struct asked *a = arg;
     uint32_t how = WHARF_LUA_GIVEN;

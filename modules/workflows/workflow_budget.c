@@ -1,4 +1,5 @@
-/* workflow_budget.c - what runs may use: the operator's ceilings, and less where a workflow asks for less (section 6). */
+/* workflow_budget.c - what runs may use: the operator's ceilings, and less where a workflow asks
+ * for less (section 6). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +49,8 @@ enum { CLASSES = sizeof(all) / sizeof(all[0]), MEMBERS = sizeof(members) / sizeo
 
 static int64_t get(const struct budget *b, size_t member)
 {
-    const int64_t values[MEMBERS] = {(int64_t)b->instructions, (int64_t)(b->memory >> 20), b->wall_us / 1000,
-        b->api_calls, b->http_calls, b->mails, b->emits};
+    const int64_t values[MEMBERS] = {(int64_t)b->instructions, (int64_t)(b->memory >> 20),
+        b->wall_us / 1000, b->api_calls, b->http_calls, b->mails, b->emits};
 
     return values[member];
 }
@@ -103,8 +104,9 @@ wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted)
 
         if (v && W->json->integer(v, &n) && n > most_of(m))
             W->err->add(req, "validation.failed", W->mem->format(req, "budget.%s", members[m]).p,
-                "budget.%s must be %lld or less: a workflow asks for less than it may have, never for more", members[m],
-                (long long)most_of(m));
+                "budget.%s must be %lld or less: a workflow asks for less than it may have, never "
+                "for more",
+                members[m], (long long)most_of(m));
     }
     return W->err->current(req);
 }

@@ -1,4 +1,5 @@
-/* workflow_hooks.c - triggers of type hook (section 3): before a change is written, in its transaction, and after it, as queued runs. */
+/* workflow_hooks.c - triggers of type hook (section 3): before a change is written, in its
+ * transaction, and after it, as queued runs. */
 #include <string.h>
 #include <time.h>
 
@@ -14,7 +15,8 @@ wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
         return W->err->fail(req, "workflow.trigger_invalid", path, "phase is before or after");
     if (!flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))
         return W->err->fail(req, "workflow.trigger_invalid", path,
-            "resource and action name something that can have hooks, such as location and create, update or delete");
+            "resource and action name something that can have hooks, such as location and create, "
+            "update or delete");
     return WHARF_OK;
 }
 
@@ -22,10 +24,12 @@ void hooks_need(const wharf_json *triggers, struct needed *needed)
 {
     wharf_str area;
 
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
         if (is(json_text(t, "type"), "hook") &&
             flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))
-            need_area(needed, area, is(json_text(t, "phase"), "before") ? WHARF_LEVEL_WRITE : WHARF_LEVEL_READ);
+            need_area(needed, area,
+                is(json_text(t, "phase"), "before") ? WHARF_LEVEL_WRITE : WHARF_LEVEL_READ);
     }
 }
 
@@ -39,10 +43,12 @@ wharf_status hooks_tell(wharf_req *req, wharf_str workflow_id)
 
     if (s != WHARF_OK)
         return s;
-    for (const wharf_json *t = found && enabled && code.triggers ? W->json->at(code.triggers, 0) : NULL;
+    for (const wharf_json *t = found && enabled && code.triggers ? W->json->at(code.triggers, 0)
+                                                                 : NULL;
          t && n < TRIGGERS_MAX; t = W->json->next(t)) {
         if (is(json_text(t, "type"), "hook") && trigger_enabled(t))
-            writes[n++] = W->mem->format(req, "%s:%s", json_text(t, "resource").p, json_text(t, "action").p);
+            writes[n++] = W->mem->format(
+                req, "%s:%s", json_text(t, "resource").p, json_text(t, "action").p);
     }
     return flow_lua->hooked(req, workflow_id, writes, n);
 }
@@ -62,11 +68,14 @@ struct hooks { /* of an organization */
 };
 
 /* Finds the first trigger of the workflow for such a change, as for events; NULL: none. */
-static const wharf_json *wanted(const wharf_json *triggers, const wharf_lua_change *c, const char *phase)
+static const wharf_json *wanted(
+    const wharf_json *triggers, const wharf_lua_change *c, const char *phase)
 {
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
-        if (is(json_text(t, "type"), "hook") && trigger_enabled(t) && is(json_text(t, "phase"), phase) &&
-            is(json_text(t, "resource"), c->resource) && is(json_text(t, "action"), c->action))
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
+        if (is(json_text(t, "type"), "hook") && trigger_enabled(t) &&
+            is(json_text(t, "phase"), phase) && is(json_text(t, "resource"), c->resource) &&
+            is(json_text(t, "action"), c->action))
             return t;
     }
     return NULL;
@@ -74,7 +83,8 @@ static const wharf_json *wanted(const wharf_json *triggers, const wharf_lua_chan
 
 static bool has_before(const wharf_json *triggers)
 {
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
         if (is(json_text(t, "phase"), "before"))
             return true;
     }
@@ -85,12 +95,14 @@ static bool has_before(const wharf_json *triggers)
 static wharf_status read_hooks(wharf_req *req, void **ret)
 {
     static const char sql[] =
-        "SELECT w.id, w.name, w.allowed_locations, v.number, v.source, v.files, v.triggers, v.scopes, v.settings, "
-        "v.publisher_key, v.options, EXISTS (SELECT FROM workflows.secret s WHERE s.organization_id = $1::text AND "
-        "s.workflow_id = w.id AND s.deleted_at IS NULL) FROM workflows.workflow w CROSS JOIN LATERAL (SELECT k.* FROM "
-        "workflows.version k WHERE k.organization_id = $1::text AND k.workflow_id = w.id AND k.number = "
-        "w.published_version LIMIT 1) v WHERE w.organization_id = $1::text AND w.hook_triggers AND w.enabled AND "
-        "w.deleted_at IS NULL ORDER BY COALESCE((v.options ->> 'priority')::bigint, 0), w.id";
+        "SELECT w.id, w.name, w.allowed_locations, v.number, v.source, v.files, v.triggers, "
+        "v.scopes, v.settings, v.publisher_key, v.options, EXISTS (SELECT FROM workflows.secret s "
+        "WHERE s.organization_id = $1::text AND s.workflow_id = w.id AND s.deleted_at IS NULL) "
+        "FROM workflows.workflow w CROSS JOIN LATERAL (SELECT k.* FROM workflows.version k WHERE "
+        "k.organization_id = $1::text AND k.workflow_id = w.id AND k.number = w.published_version "
+        "LIMIT 1) v WHERE w.organization_id = $1::text AND w.hook_triggers AND "
+        "w.enabled AND w.deleted_at IS NULL ORDER BY COALESCE((v.options ->> 'priority')::bigint, "
+        "0), w.id";
     const wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     struct hooks *all;
@@ -99,21 +111,23 @@ static wharf_status read_hooks(wharf_req *req, void **ret)
     if (s != WHARF_OK)
         return s;
     all = W->mem->alloc(req, sizeof(*all));
-    *all = (struct hooks){W->mem->alloc(req, (W->db->count(rows) + 1) * sizeof(*all->list)), W->db->count(rows)};
+    *all = (struct hooks){
+        W->mem->alloc(req, (W->db->count(rows) + 1) * sizeof(*all->list)), W->db->count(rows)};
     for (size_t i = 0; s == WHARF_OK && i < all->n; i++) {
         struct hook *h = &all->list[i];
 
-        *h = (struct hook){.code = {.workflow_id = row_text(rows, i, 0),
-                               .name = row_text(rows, i, 1),
-                               .locations = row_json(rows, i, 2),
-                               .version = row_int(rows, i, 3),
-                               .source = W->mem->dup(req, row_text(rows, i, 4).p, row_text(rows, i, 4).n),
-                               .files = row_json(rows, i, 5),
-                               .triggers = row_json(rows, i, 6),
-                               .scopes = row_json(rows, i, 7),
-                               .settings = row_json(rows, i, 8),
-                               .publisher_key = row_text(rows, i, 9),
-                               .options = row_json(rows, i, 10)},
+        *h = (struct hook){
+            .code = {.workflow_id = row_text(rows, i, 0),
+                .name = row_text(rows, i, 1),
+                .locations = row_json(rows, i, 2),
+                .version = row_int(rows, i, 3),
+                .source = W->mem->dup(req, row_text(rows, i, 4).p, row_text(rows, i, 4).n),
+                .files = row_json(rows, i, 5),
+                .triggers = row_json(rows, i, 6),
+                .scopes = row_json(rows, i, 7),
+                .settings = row_json(rows, i, 8),
+                .publisher_key = row_text(rows, i, 9),
+                .options = row_json(rows, i, 10)},
             .secrets = row_bool(rows, i, 11)};
         if (has_before(h->code.triggers))
             s = run_actor(req, &h->code, false, &h->actor);
@@ -122,8 +136,8 @@ static wharf_status read_hooks(wharf_req *req, void **ret)
     return s;
 }
 
-static wharf_status find(
-    wharf_req *req, const wharf_lua_change *c, const char *phase, struct hook **ret_list, size_t *ret_n)
+static wharf_status find(wharf_req *req, const wharf_lua_change *c, const char *phase,
+    struct hook **ret_list, size_t *ret_n)
 {
     const void *kept = NULL;
     wharf_status s = flow_lua->kept(req, read_hooks, &kept);
@@ -151,14 +165,16 @@ static wharf_status list(wharf_req *req, const wharf_lua_change *c, void **ret_l
 
     if (*ret_n && c->depth >= DEPTH_MAX) {
         W->log->write(flow_self, req, WHARF_LOG_WARN, "workflow.depth_exceeded",
-            "before hooks of %s are not called: workflows caused each other five times in a row", c->resource);
+            "before hooks of %s are not called: workflows caused each other five times in a row",
+            c->resource);
         *ret_n = 0;
     }
     *ret_list = hooks;
     return s;
 }
 
-/* A run whose state is made while the row is read: its seed is that of its id, so it has one from then on. */
+/* A run whose state is made while the row is read: its seed is that of its id, so it has one
+ * from then on. */
 struct ahead {
     wharf_str workflow_id, run_id;
 };
@@ -199,7 +215,8 @@ static wharf_str trigger_text(wharf_req *req, const wharf_json *t)
 /* Notes how a hook ended, in a transaction of its own, behind that of the write. */
 static wharf_status note(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM workflows.note_hook($1::text, $2::json)";
+    static const char sql[] =
+        "SELECT workflow_id, streak, tell, run_id FROM workflows.note_hook($1::text, $2::json)";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(z(arg))};
     const wharf_rows *rows;
     const wharf_json *given = NULL;
@@ -235,7 +252,8 @@ static void keep_record(wharf_req *req, const struct run *r)
 {
     size_t lines = 0;
     bool cut = false;
-    const wharf_json *input = secrets_hide_json(req, r->asked.secrets, parsed(req, val_text(r->input)));
+    const wharf_json *input = secrets_hide_json(
+        req, r->asked.secrets, parsed(req, val_text(r->input)));
     wharf_val kept = run_recorded(req, "value", val_json(input), &cut);
     wharf_out *out = W->json->writer(req);
 
@@ -283,13 +301,16 @@ static wharf_status failed(wharf_req *req, const struct run *r)
 {
     bool author = flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE;
 
-    return W->err->fail(req, "workflow.hook_failed", author ? place_of(req, &r->code, &r->outcome).p : NULL,
-        "A rule failed, so nothing was written (run %s of workflow %s)", r->id.p, r->code.workflow_id.p);
+    return W->err->fail(req, "workflow.hook_failed",
+        author ? place_of(req, &r->code, &r->outcome).p : NULL,
+        "A rule failed, so nothing was written (run %s of workflow %s)", r->id.p,
+        r->code.workflow_id.p);
 }
 
 static wharf_status run_hook(wharf_req *req, const struct hook *h, struct run *r)
 {
-    wharf_status s = h->secrets ? secrets_load(req, r->code.workflow_id, &r->asked.secrets) : WHARF_OK;
+    wharf_status s = h->secrets ? secrets_load(req, r->code.workflow_id, &r->asked.secrets)
+                                : WHARF_OK;
 
     r->asked.actor = h->actor;
     if (s != WHARF_OK)
@@ -399,5 +420,8 @@ static wharf_status after(wharf_req *req, const wharf_lua_change *c)
     return s == WHARF_OK && made ? queue_commit(req, rows, made) : s;
 }
 
-const wharf_lua_hooks flow_hooks = {
-    .head = WHARF_HEAD(wharf_lua_hooks), .list = list, .before = before, .after = after, .ahead = ahead};
+const wharf_lua_hooks flow_hooks = {.head = WHARF_HEAD(wharf_lua_hooks),
+    .list = list,
+    .before = before,
+    .after = after,
+    .ahead = ahead};

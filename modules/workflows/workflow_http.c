@@ -1,4 +1,5 @@
-/* workflow_http.c - triggers of type http (section 3): a URL per workflow, who may ask it, and what it answers. How a run goes: workflow_run.c. */
+/* workflow_http.c - triggers of type http (section 3): a URL per workflow, who may ask it, and
+ * what it answers. How a run goes: workflow_run.c. */
 #include <string.h>
 #include <strings.h>
 
@@ -45,7 +46,8 @@ wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path)
                                               : !W->json->get(t, "secret_key"))
         return WHARF_OK;
     return W->err->fail(req, "workflow.trigger_invalid", path,
-        "secret_key names the workflow's secret that a signature is made with; it goes with auth signature");
+        "secret_key names the workflow's secret that a signature is made with; it goes with auth "
+        "signature");
 }
 
 /* ---- its URL ---- */
@@ -120,8 +122,11 @@ static void find_trigger(wharf_req *req, struct ask *a)
     const wharf_json *triggers = a->run.code.triggers;
     int64_t best = -1;
 
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
-        int64_t rank = is(json_text(t, "type"), "http") && trigger_enabled(t) ? fit(req, path_of(t), a->path) : -1;
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
+        int64_t rank = is(json_text(t, "type"), "http") && trigger_enabled(t)
+                           ? fit(req, path_of(t), a->path)
+                           : -1;
 
         if (rank > best) {
             best = rank;
@@ -131,7 +136,8 @@ static void find_trigger(wharf_req *req, struct ask *a)
 }
 
 /* Tells whether the trigger takes the method. HEAD is asked for what GET answers. */
-static bool takes_method(wharf_req *req, const wharf_json *t, wharf_str method, wharf_str *ret_allow)
+static bool takes_method(
+    wharf_req *req, const wharf_json *t, wharf_str method, wharf_str *ret_allow)
 {
     const wharf_json *list = W->json->get(t, "methods");
     bool takes = !list && is(method, "POST"), get = is(method, "HEAD");
@@ -142,8 +148,8 @@ static bool takes_method(wharf_req *req, const wharf_json *t, wharf_str method, 
         if (!W->json->text(e, &one))
             continue;
         takes = takes || same(one, method) || (get && is(one, "GET"));
-        *ret_allow = W->mem->format(
-            req, "%s%s%s%s", ret_allow->p, ret_allow->n ? ", " : "", one.p, is(one, "GET") ? ", HEAD" : "");
+        *ret_allow = W->mem->format(req, "%s%s%s%s", ret_allow->p, ret_allow->n ? ", " : "", one.p,
+            is(one, "GET") ? ", HEAD" : "");
     }
     return takes;
 }
@@ -159,7 +165,8 @@ static wharf_status judge_path(wharf_req *req, struct ask *a)
     if (takes_method(req, a->trigger, a->method, &allow))
         return WHARF_OK;
     flow_http->answer_header(req, WHARF_S("Allow"), allow);
-    return W->err->fail(req, "workflow.method", NULL, "This path of the workflow takes %s", allow.p);
+    return W->err->fail(
+        req, "workflow.method", NULL, "This path of the workflow takes %s", allow.p);
 }
 
 /* ---- who asks ---- */
@@ -169,8 +176,9 @@ static wharf_status check_signature(wharf_req *req, struct ask *a)
     wharf_str secret = secret_of(a->run.asked.secrets, json_text(a->trigger, "secret_key"));
 
     if (secret.n && flow_crypto->verify(secret, flow_http->header(req, "webhook-id"),
-                        flow_http->header(req, "webhook-timestamp"), flow_http->header(req, "webhook-signature"),
-                        flow_http->body(req), W->req->now_us(req) / 1000000) == WHARF_SIGNATURE_GOOD)
+                        flow_http->header(req, "webhook-timestamp"),
+                        flow_http->header(req, "webhook-signature"), flow_http->body(req),
+                        W->req->now_us(req) / 1000000) == WHARF_SIGNATURE_GOOD)
         return WHARF_OK;
     return W->err->fail(req, "workflow.signature", NULL, NULL);
 }
@@ -273,9 +281,11 @@ static void put_params(wharf_req *req, wharf_out *out, const struct ask *a)
 
 static void read_body(wharf_req *req, struct ask *a)
 {
-    wharf_str body = flow_http->body(req), type = lower(req, flow_http->header(req, "content-type"));
+    wharf_str body = flow_http->body(req),
+              type = lower(req, flow_http->header(req, "content-type"));
     size_t n = strcspn(type.p, "; \t");
-    bool json = n >= 5 && (!strncmp(type.p + n - 5, "+json", 5) || !strncmp(type.p + n - 5, "/json", 5));
+    bool json = n >= 5 &&
+                (!strncmp(type.p + n - 5, "+json", 5) || !strncmp(type.p + n - 5, "/json", 5));
 
     a->text_body = flow_text->is_text(body);
     if (a->text_body && body.n && json && W->json->parse(req, body, &a->body) != WHARF_OK) {
@@ -336,14 +346,16 @@ static wharf_str trigger_text(wharf_req *req, const struct ask *a)
  * that reach beyond this answer. */
 static bool refused_header(wharf_str name)
 {
-    static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate", "proxy-authorization",
-        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "content-length", "content-encoding",
-        "content-type", "date", "set-cookie", "set-cookie2", "svc-api-key", "x-api-key", "svc-mode", "request-id",
-        "x-request-id", "x-content-type-options", "content-security-policy", "strict-transport-security",
+    static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate",
+        "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+        "content-length", "content-encoding", "content-type", "date", "set-cookie", "set-cookie2",
+        "svc-api-key", "x-api-key", "svc-mode", "request-id", "x-request-id",
+        "x-content-type-options", "content-security-policy", "strict-transport-security",
         "www-authenticate", "clear-site-data", "alt-svc", "nel", "report-to", "reporting-endpoints",
         "service-worker-allowed", "origin-agent-cluster", NULL};
 
-    return among(names, name) || !strncmp(name.p, "access-control-", 15) || !strncmp(name.p, "ratelimit", 9);
+    return among(names, name) || !strncmp(name.p, "access-control-", 15) ||
+           !strncmp(name.p, "ratelimit", 9);
 }
 
 static bool plain_value(wharf_str s)
@@ -377,8 +389,8 @@ static bool is_answer(const wharf_json *v)
         !W->json->integer(W->json->get(v, "status"), &status))
         return false;
     for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m)) {
-        if (!is(W->json->key(m), "status") && !is(W->json->key(m), "headers") && !is(W->json->key(m), "body") &&
-            !is(W->json->key(m), "body_base64"))
+        if (!is(W->json->key(m), "status") && !is(W->json->key(m), "headers") &&
+            !is(W->json->key(m), "body") && !is(W->json->key(m), "body_base64"))
             return false;
     }
     return true;
@@ -387,16 +399,20 @@ static bool is_answer(const wharf_json *v)
 /* Tells what is wrong with an answer; "": nothing. */
 static wharf_str answer_fault(wharf_req *req, const wharf_json *v)
 {
-    const wharf_json *headers = W->json->get(v, "headers"), *base64 = W->json->get(v, "body_base64");
+    const wharf_json *headers = W->json->get(v, "headers"),
+                     *base64 = W->json->get(v, "body_base64");
     int64_t status = 0;
     wharf_str text;
 
-    if (base64 && (W->json->get(v, "body") || !W->json->text(base64, &text) || !bytes_of_base64(req, text).p))
-        return WHARF_S("body_base64 is the base64 of the body's bytes, and stands alone: without body");
+    if (base64 &&
+        (W->json->get(v, "body") || !W->json->text(base64, &text) || !bytes_of_base64(req, text).p))
+        return WHARF_S(
+            "body_base64 is the base64 of the body's bytes, and stands alone: without body");
     W->json->integer(W->json->get(v, "status"), &status);
     if (status < 200 || status > 599)
         return WHARF_S("the status of an answer is 200 to 599");
-    if (headers && (W->json->type(headers) != WHARF_J_OBJECT || W->json->count(headers) > HEADERS_SENT_MAX))
+    if (headers &&
+        (W->json->type(headers) != WHARF_J_OBJECT || W->json->count(headers) > HEADERS_SENT_MAX))
         return WHARF_S("headers is a table of at most 50 names and texts");
     for (const wharf_json *h = headers ? W->json->at(headers, 0) : NULL; h; h = W->json->next(h)) {
         const char *problem = header_problem(req, h);
@@ -493,7 +509,8 @@ static wharf_status later(wharf_req *req, struct ask *a)
 {
     wharf_str id;
     wharf_out *out;
-    wharf_status s = run_queue(req, &a->run, "http", is(a->auth, "key") ? run_reach(req) : NULL, &id);
+    wharf_status s = run_queue(
+        req, &a->run, "http", is(a->auth, "key") ? run_reach(req) : NULL, &id);
 
     if (s != WHARF_OK)
         return s;

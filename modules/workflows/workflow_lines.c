@@ -1,4 +1,5 @@
-/* workflow_lines.c - what runs say by wharf.log, as comments in the change log (section 7): found by the id of the run and by that of its workflow. */
+/* workflow_lines.c - what runs say by wharf.log, as comments in the change log (section 7):
+ * found by the id of the run and by that of its workflow. */
 #include "workflows.h"
 
 /* Returns the text of a line: "warn: flow/main.lua:3: message {"fields": 1}". */
@@ -11,8 +12,9 @@ static wharf_str text_of(wharf_req *req, const struct run *r, const wharf_json *
     bool plain = !fields || !W->json->count(fields);
 
     W->json->put(out, NULL, val_json(fields));
-    return W->mem->format(req, "%s%s%s%s%s", is(level, "info") ? "" : level.p, is(level, "info") ? "" : ": ", text.p,
-        plain ? "" : " ", plain ? "" : W->json->result_text(out).p);
+    return W->mem->format(req, "%s%s%s%s%s", is(level, "info") ? "" : level.p,
+        is(level, "info") ? "" : ": ", text.p, plain ? "" : " ",
+        plain ? "" : W->json->result_text(out).p);
 }
 
 void run_lines_put(wharf_req *req, const struct run *r, wharf_out *out, size_t *n)
@@ -22,7 +24,8 @@ void run_lines_put(wharf_req *req, const struct run *r, wharf_out *out, size_t *
 
     if (text.n > 2 && W->json->parse(req, text, &lines) != WHARF_OK)
         W->err->clear(req);
-    for (const wharf_json *l = lines ? W->json->at(lines, 0) : NULL; l; l = W->json->next(l), ++*n) {
+    for (const wharf_json *l = lines ? W->json->at(lines, 0) : NULL; l;
+         l = W->json->next(l), ++*n) {
         W->json->open(out, NULL, '{');
         W->json->put(out, "run", val_text(r->id));
         W->json->put(out, "workflow", val_text(r->code.workflow_id));

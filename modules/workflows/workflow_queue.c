@@ -1,9 +1,11 @@
-/* workflow_queue.c - runs that wait, and the job that does them (sections 3 and 7; statements: sql/).
+/* workflow_queue.c - runs that wait, and the job that does them (sections 3 and 7; statements:
+ * sql/).
  *
- * The job claims runs of one workflow of its organization, does them one after the other, and settles them together: a short run costs a share of two
- * statements. Nobody waits for a slow one: what was claimed behind it is given back. After a slice of time the job asks for another one and ends, so that
- * organizations take turns. Leaves to others: how many run at a time for an organization (the job's policy), what a run is (workflow_run.c).
- */
+ * The job claims runs of one workflow of its organization, does them one after the other, and
+ * settles them together: a short run costs a share of two statements. Nobody waits for a slow
+ * one: what was claimed behind it is given back. After a slice of time the job asks for another
+ * one and ends, so that organizations take turns. Leaves to others: how many run at a time for
+ * an organization (the job's policy), what a run is (workflow_run.c). */
 #include <string.h>
 
 #include "workflows.h"
@@ -19,14 +21,16 @@ static const int64_t slice_us = 250000, claim_us = 160000; /* of a job; of what 
 
 /* ---- adding ---- */
 
-wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id)
+wharf_str queue_order_key(
+    wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id)
 {
     wharf_str key = json_text(options ? W->json->get(options, "concurrency") : NULL, "key");
 
     if (is(key, "workflow"))
         return WHARF_S("*");
-    return is(key, "resource") && resource_id.n ? W->mem->format(req, "%s %s", resource_type.p, resource_id.p)
-                                                : WHARF_S("");
+    return is(key, "resource") && resource_id.n
+               ? W->mem->format(req, "%s %s", resource_type.p, resource_id.p)
+               : WHARF_S("");
 }
 
 static wharf_str problem_text(wharf_req *req, const struct queued *q)
@@ -74,7 +78,8 @@ void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, whar
     W->json->put(rows, "l", val_text_or_null(q->location_id));
     W->json->put(rows, "b", val_text_or_null(q->actor));
     W->json->put(rows, "d", val_int(q->depth));
-    W->json->put(rows, "x", val_text(W->mem->format(req, "%llu", (unsigned long long)run_seed(id))));
+    W->json->put(
+        rows, "x", val_text(W->mem->format(req, "%llu", (unsigned long long)run_seed(id))));
     W->json->put(rows, "v", val_text(q->input));
     W->json->put(rows, "e", val_text_or_null(q->event_id));
     W->json->put(rows, "r", val_text_or_null(q->resource_id));
@@ -108,7 +113,8 @@ wharf_status queue_commit(wharf_req *req, wharf_out *rows, size_t n)
     wharf_status s;
 
     W->json->close(rows);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->json->result_text(rows))};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(W->json->result_text(rows))};
     s = W->db->query(req, sql, args, 2, &none);
     return s == WHARF_OK ? ask_for_jobs(req, n, 0) : s;
 }
@@ -122,8 +128,8 @@ struct loaded {
     struct secret *secrets;
 };
 
-static wharf_status load(
-    wharf_req *req, wharf_str workflow_id, int64_t version, struct loaded **list, struct loaded **ret)
+static wharf_status load(wharf_req *req, wharf_str workflow_id, int64_t version,
+    struct loaded **list, struct loaded **ret)
 {
     struct code code;
     bool enabled, found;
@@ -164,7 +170,8 @@ static wharf_status narrow(wharf_req *req, struct run *r, const wharf_json *reac
         bool among = !own || !W->json->count(own);
 
         W->json->text(e, &id);
-        for (const wharf_json *o = among ? NULL : W->json->at(own, 0); o && !among; o = W->json->next(o))
+        for (const wharf_json *o = among ? NULL : W->json->at(own, 0); o && !among;
+             o = W->json->next(o))
             among = W->json->text(o, &other) && same(id, other);
         if (among)
             W->json->put(out, NULL, val_text(id));
@@ -193,7 +200,8 @@ struct work { /* what one claim brought */
     struct loaded *loaded;
     wharf_str worker;
     int64_t began_us;
-    uint32_t done; /* steps of the job, which is how it tells that it goes on, and reads the clock anew */
+    /* steps of the job, which is how it tells that it goes on, and reads the clock anew */
+    uint32_t done;
     int64_t waits_ms[WAITS_MOST]; /* of those that wait for another attempt */
     size_t n_waits, at, released; /* at: the one that runs */
     bool rest_gone; /* those behind it were given back while it ran */
@@ -214,18 +222,21 @@ static void release_rest(wharf_req *req, struct work *w)
     for (size_t i = w->at + 1; i < n; i++)
         W->json->put(ids, NULL, val_text(row_text(w->rows, i, 0)));
     W->json->close(ids);
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(w->worker), val_text(W->json->result_text(ids))};
-    w->rest_gone = query_alone(req, sql, args, 3, &none) == WHARF_OK && ask_for_jobs(req, 1, 0) == WHARF_OK;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(w->worker),
+        val_text(W->json->result_text(ids))};
+    w->rest_gone = query_alone(req, sql, args, 3, &none) == WHARF_OK &&
+                   ask_for_jobs(req, 1, 0) == WHARF_OK;
     W->err->clear(req);
 }
 
-/* Tells that it goes on, and hears whether it is to. A run that is somebody else's by now ends, and what is said of it counts for nothing. */
+/* Tells that it goes on, and hears whether it is to. A run that is somebody else's by now ends,
+ * and what is said of it counts for nothing. */
 static bool stop(wharf_req *req, void *arg)
 {
     static const char sql[] = "SELECT workflows.renew($1::text, $2::text, $3::text)";
     struct asked *a = arg;
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(a->work->worker), val_text(a->run_key)};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(a->work->worker), val_text(a->run_key)};
     const wharf_rows *rows;
     bool lost = false;
 
@@ -245,9 +256,11 @@ static int64_t retry_wait(const struct run *r, int64_t retries)
 {
     static const int64_t waits_s[] = {10, 60, 300};
     const wharf_lua_outcome *o = &r->outcome;
-    const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "retry") : NULL, *max, *waits, *one;
+    const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "retry") : NULL, *max,
+                     *waits, *one;
     bool again = o->end == WHARF_LUA_RAISED || o->end == WHARF_LUA_DIED ||
-                 (o->end == WHARF_LUA_OVER && (is(o->code, "workflow.budget_time") || is(o->code, "overloaded"))) ||
+                 (o->end == WHARF_LUA_OVER &&
+                     (is(o->code, "workflow.budget_time") || is(o->code, "overloaded"))) ||
                  (o->end == WHARF_LUA_FAILED && o->retry == 1);
     int64_t most = 3, wait = waits_s[retries < 3 ? retries : 2];
 
@@ -292,12 +305,13 @@ static const wharf_json *parsed(wharf_req *req, wharf_val text)
     return v;
 }
 
-static void put_end(
-    wharf_req *req, struct work *w, const struct run *r, const char *status, int64_t wait_ms, bool again)
+static void put_end(wharf_req *req, struct work *w, const struct run *r, const char *status,
+    int64_t wait_ms, bool again)
 {
     const wharf_lua_outcome *o = &r->outcome;
     bool cut = false;
-    wharf_val output = o->result ? run_recorded(req, "value", val_json(o->result), &cut) : val_null();
+    wharf_val output = o->result ? run_recorded(req, "value", val_json(o->result), &cut)
+                                 : val_null();
     int64_t now = r->started_us + o->duration_us;
     wharf_out *out = w->ends;
 
@@ -309,7 +323,8 @@ static void put_end(
     W->json->put(out, "o", val_json(parsed(req, output)));
     W->json->put(out, "ot", val_bool(cut));
     if (r->asked.logs)
-        W->json->put(out, "l", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
+        W->json->put(
+            out, "l", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
     W->json->put(out, "e", wait_ms < 0 ? val_json(parsed(req, run_error(req, r))) : val_null());
     if (wait_ms >= 0)
         W->json->put(out, "z", val_int(wait_ms));
@@ -331,11 +346,14 @@ static void note_wait(struct work *w, int64_t wait_ms)
 static void judge(wharf_req *req, struct work *w, struct run *r, int64_t retries)
 {
     const char *status = run_status(&r->outcome),
-               *kept = json_text(r->code.options ? W->json->get(r->code.options, "record") : NULL, "runs").p;
+               *kept = json_text(
+                   r->code.options ? W->json->get(r->code.options, "record") : NULL, "runs")
+                           .p;
     int64_t wait = retry_wait(r, retries);
     bool again = wait >= 0;
 
-    if (r->outcome.end == WHARF_LUA_NO_CELL || (r->outcome.end == WHARF_LUA_STOPPED && !r->asked.canceled))
+    if (r->outcome.end == WHARF_LUA_NO_CELL ||
+        (r->outcome.end == WHARF_LUA_STOPPED && !r->asked.canceled))
         wait = 0; /* no failure of its own */
     if (wait >= 0) {
         status = "waiting";
@@ -441,7 +459,8 @@ static wharf_status do_runs(wharf_req *req, struct work *w)
             s = do_run(req, w, l, i);
         W->json->close(w->ends);
         W->mem->scope_end(req, scope);
-        enough = W->event->progress(req, ++w->done, 0) || W->req->now_us(req) - w->began_us > claim_us;
+        enough = W->event->progress(req, ++w->done, 0) ||
+                 W->req->now_us(req) - w->began_us > claim_us;
     }
     return s;
 }
@@ -463,16 +482,16 @@ static wharf_status ask_for_waiting(wharf_req *req, const struct work *w)
 
 static wharf_status settle(wharf_req *req, struct work *w)
 {
-    static const char sql[] =
-        "SELECT workflow_id, streak, tell, run_id FROM workflows.settle($1::text, $2::text, $3::json)";
+    static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM "
+                              "workflows.settle($1::text, $2::text, $3::json)";
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
         return s;
     W->json->close(w->ends);
-    const wharf_val args[] = {
-        val_text(W->req->organization(req)), val_text(w->worker), val_text(W->json->result_text(w->ends))};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(w->worker),
+        val_text(W->json->result_text(w->ends))};
     s = W->db->query(req, sql, args, 3, &rows);
     W->json->close(w->recordings);
     if (s == WHARF_OK && w->n_recordings)
@@ -504,14 +523,16 @@ static int64_t next_claim(int64_t most, size_t n, int64_t took_us)
 
 /* Works on up to *most runs; *most is afterwards what fits the next time. *ret_n 0: nothing is
  * due, or others are at it. */
-static wharf_status work_once(wharf_req *req, wharf_str worker, int64_t *most, uint32_t *done, size_t *ret_n)
+static wharf_status work_once(
+    wharf_req *req, wharf_str worker, int64_t *most, uint32_t *done, size_t *ret_n)
 {
     static const char sql[] =
-        "SELECT id, workflow_id, version, attempt, retries, trigger, trigger_type, location_id, on_behalf_of, depth, "
-        "seed, event_id, input, created_us, CASE WHEN trigger_type IN ('manual', 'http') THEN "
-        "workflows.reach_of($1::text, c.id) END "
+        "SELECT id, workflow_id, version, attempt, retries, trigger, trigger_type, location_id, "
+        "on_behalf_of, depth, seed, event_id, input, created_us, CASE WHEN trigger_type IN "
+        "('manual', 'http') THEN workflows.reach_of($1::text, c.id) END "
         "FROM workflows.claim($1::text, $2::text, $3::integer) c";
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(worker), val_int(*most)};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(worker), val_int(*most)};
     struct work w = {.worker = worker, .began_us = W->req->now_us(req), .done = *done};
     wharf_status s = query_alone(req, sql, args, 3, &w.rows);
 
@@ -550,7 +571,8 @@ wharf_status queue_work(wharf_req *req, void *arg)
     W->req->param(req, "job_id", &worker);
     s = give_back(req, worker); /* of a run of this job that did not end */
     /* who took their share waits for the sweep, which asks again */
-    while (s == WHARF_OK && n && W->req->now_us(req) < until && !W->event->progress(req, ++done, 0)) {
+    while (
+        s == WHARF_OK && n && W->req->now_us(req) < until && !W->event->progress(req, ++done, 0)) {
         if (flow_lua->wait_us(req) > 0)
             return WHARF_OK;
 
@@ -566,7 +588,8 @@ wharf_status queue_work(wharf_req *req, void *arg)
  * minute. */
 wharf_status run_queue_sweep(wharf_req *req, void *arg)
 {
-    static const char *const sqls[] = {"SELECT * FROM workflows.sweep()", "SELECT * FROM workflows.late_schedules()"},
+    static const char *const sqls[] = {"SELECT * FROM workflows.sweep()",
+        "SELECT * FROM workflows.late_schedules()"},
                              *const jobs[] = {"work", "tick"};
     wharf_status s = WHARF_OK;
 

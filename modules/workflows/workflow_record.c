@@ -14,7 +14,8 @@ const char *run_status(const wharf_lua_outcome *o)
 const char *run_code(const wharf_lua_outcome *o)
 {
     static const char *const known[] = {"workflow.budget_instructions", "workflow.budget_memory",
-        "workflow.budget_time", "workflow.budget_calls", "overloaded", "workflow.publisher_inactive"};
+        "workflow.budget_time", "workflow.budget_calls", "overloaded",
+        "workflow.publisher_inactive"};
 
     if (o->end == WHARF_LUA_REJECTED)
         return "workflow.rejected";
@@ -63,7 +64,8 @@ wharf_val run_error(wharf_req *req, const struct run *r)
     W->json->put(out, "custom", val_text_or_null(o->end == WHARF_LUA_OVER ? WHARF_S("") : o->code));
     W->json->put(out, "message", val_text(o->message));
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
-        W->json->put(out, members[i], o->error ? val_json(W->json->get(o->error, members[i])) : val_null());
+        W->json->put(
+            out, members[i], o->error ? val_json(W->json->get(o->error, members[i])) : val_null());
     W->json->close(out);
     return val_text(W->json->result_text(out));
 }
@@ -77,8 +79,8 @@ static bool same_json(wharf_req *req, const wharf_json *a, const wharf_json *b)
     return same(W->json->result_text(x), W->json->result_text(y));
 }
 
-const wharf_json *run_given(
-    wharf_req *req, const struct secret *secrets, const wharf_json **input, const wharf_json **trigger)
+const wharf_json *run_given(wharf_req *req, const struct secret *secrets, const wharf_json **input,
+    const wharf_json **trigger)
 {
     const wharf_json *value = secrets_hide_json(req, secrets, *input),
                      *cause = secrets_hide_json(req, secrets, *trigger), *given = NULL;
@@ -114,10 +116,11 @@ wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_
 
 static wharf_status disable(wharf_req *req, wharf_str workflow_id)
 {
-    static const char sql[] =
-        "UPDATE workflows.workflow SET enabled = false, disabled_reason = 'failures', updated_at = $3::timestamptz, "
-        "updated_by = 'sys', version = version + 1 WHERE organization_id = $1::text AND id = $2::text AND enabled AND "
-        "deleted_at IS NULL RETURNING id";
+    static const char sql[] = "UPDATE workflows.workflow SET enabled = false, disabled_reason = "
+                              "'failures', updated_at = $3::timestamptz, "
+                              "updated_by = 'sys', version = version + 1 WHERE organization_id = "
+                              "$1::text AND id = $2::text AND enabled AND "
+                              "deleted_at IS NULL RETURNING id";
     static const char drop_sql[] = "SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')";
     const wharf_val args[] = {
         val_text(W->req->organization(req)), val_text(workflow_id), val_time(W->req->now_us(req))};
@@ -131,7 +134,8 @@ static wharf_status disable(wharf_req *req, wharf_str workflow_id)
         s = schedule_clear(req, workflow_id);
     if (s == WHARF_OK)
         s = hooks_tell(req, workflow_id);
-    return s == WHARF_OK ? W->event->emit(req, "workflow.disabled", "workflow", workflow_id, NULL) : s;
+    return s == WHARF_OK ? W->event->emit(req, "workflow.disabled", "workflow", workflow_id, NULL)
+                         : s;
 }
 
 static wharf_status tell(wharf_req *req, wharf_str run_id, int64_t count)
@@ -144,7 +148,8 @@ static wharf_status tell(wharf_req *req, wharf_str run_id, int64_t count)
     W->json->put(out, "count", val_int(count));
     W->json->close(out);
     s = W->json->result(req, out, &extra);
-    return s == WHARF_OK ? W->event->emit(req, "workflow_run.failed", "workflow_run", run_id, extra) : s;
+    return s == WHARF_OK ? W->event->emit(req, "workflow_run.failed", "workflow_run", run_id, extra)
+                         : s;
 }
 
 wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth)

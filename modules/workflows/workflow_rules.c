@@ -1,4 +1,5 @@
-/* workflow_rules.c - what may stand in a workflow: files, triggers, scopes, settings (section 1 and 3); the draft's counter. */
+/* workflow_rules.c - what may stand in a workflow: files, triggers, scopes, settings (section 1
+ * and 3); the draft's counter. */
 #include <string.h>
 
 #include "workflows.h"
@@ -12,13 +13,15 @@ static bool file_name(wharf_str s)
     bool dot = true;
 
     for (size_t i = 0; i < s.n; i++) {
-        bool letter = (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9') || s.p[i] == '_';
+        bool letter = (s.p[i] >= 'a' && s.p[i] <= 'z') || (s.p[i] >= '0' && s.p[i] <= '9') ||
+                      s.p[i] == '_';
 
         if (!letter && (s.p[i] != '.' || dot))
             return false;
         dot = !letter;
     }
-    return s.n && s.n <= FILE_NAME_MAX && !dot && !is(s, "main") && !is(s, "wharf") && strncmp(s.p, "wharf.", 6) != 0;
+    return s.n && s.n <= FILE_NAME_MAX && !dot && !is(s, "main") && !is(s, "wharf") &&
+           strncmp(s.p, "wharf.", 6) != 0;
 }
 
 static wharf_status check_text(wharf_req *req, const char *path, wharf_str text, size_t most)
@@ -26,7 +29,8 @@ static wharf_status check_text(wharf_req *req, const char *path, wharf_str text,
     if (text.n > most)
         return W->err->fail(req, "validation.failed", path, "A file has at most %zu bytes", most);
     if (text.n && text.p[0] == 0x1B)
-        return W->err->fail(req, "validation.failed", path, "This is compiled code; send the text of the program");
+        return W->err->fail(
+            req, "validation.failed", path, "This is compiled code; send the text of the program");
     return WHARF_OK;
 }
 
@@ -36,16 +40,17 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
     wharf_status s = WHARF_OK;
 
     if (files && W->json->count(files) > FILES_MAX)
-        return W->err->fail(
-            req, "validation.failed", "files", "A workflow has at most %d files besides its main one", FILES_MAX);
-    for (const wharf_json *f = files ? W->json->at(files, 0) : NULL; f && s == WHARF_OK; f = W->json->next(f)) {
+        return W->err->fail(req, "validation.failed", "files",
+            "A workflow has at most %d files besides its main one", FILES_MAX);
+    for (const wharf_json *f = files ? W->json->at(files, 0) : NULL; f && s == WHARF_OK;
+         f = W->json->next(f)) {
         wharf_str name = W->json->key(f), text;
         const char *path = W->mem->format(req, "files.%s", name.p).p;
 
         if (!file_name(name))
             return W->err->fail(req, "validation.failed", path,
-                "A file's name is words of a-z, 0-9 and _ with dots between them, at most %d bytes, and not main or "
-                "wharf",
+                "A file's name is words of a-z, 0-9 and _ with dots between them, at most %d "
+                "bytes, and not main or wharf",
                 FILE_NAME_MAX);
         if (!W->json->text(f, &text))
             return W->err->fail(req, "validation.failed", path, "A file is a text");
@@ -53,7 +58,8 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
         bytes += text.n;
     }
     if (s == WHARF_OK && bytes > FILES_BYTES)
-        s = W->err->fail(req, "validation.failed", "files", "All files together have at most %d bytes", FILES_BYTES);
+        s = W->err->fail(req, "validation.failed", "files",
+            "All files together have at most %d bytes", FILES_BYTES);
     return s;
 }
 
@@ -67,13 +73,14 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && s == WHARF_OK;
          t = W->json->next(t), i++) {
         if (W->json->type(t) != WHARF_J_OBJECT)
-            return W->err->fail(
-                req, "workflow.trigger_invalid", W->mem->format(req, "triggers.%zu", i).p, "A trigger is an object");
+            return W->err->fail(req, "workflow.trigger_invalid",
+                W->mem->format(req, "triggers.%zu", i).p, "A trigger is an object");
         s = trigger_check(req, triggers, t, i);
         manual += is(json_text(t, "type"), "manual");
     }
     if (s == WHARF_OK && manual > 1)
-        s = W->err->fail(req, "workflow.trigger_invalid", "triggers", "A workflow has one manual trigger at most");
+        s = W->err->fail(req, "workflow.trigger_invalid", "triggers",
+            "A workflow has one manual trigger at most");
     return s;
 }
 
@@ -84,7 +91,8 @@ static wharf_status check_scopes(wharf_req *req, const wharf_json *scopes)
     const wharf_str *areas;
     size_t n = flow_keys->areas(req, &areas), i = 0;
 
-    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e; e = W->json->next(e), i++) {
+    for (const wharf_json *e = scopes ? W->json->at(scopes, 0) : NULL; e;
+         e = W->json->next(e), i++) {
         const char *path = W->mem->format(req, "scopes.%zu", i).p;
         wharf_str s = {"", 0};
         const char *colon;
@@ -95,8 +103,8 @@ static wharf_status check_scopes(wharf_req *req, const wharf_json *scopes)
         for (size_t k = 0; colon && k < n; k++)
             known = known || same(areas[k], (wharf_str){s.p, (size_t)(colon - s.p)});
         if (!known || (strcmp(colon, ":read") != 0 && strcmp(colon, ":write") != 0))
-            return W->err->fail(
-                req, "validation.failed", path, "A scope is area:read or area:write of an area of this server");
+            return W->err->fail(req, "validation.failed", path,
+                "A scope is area:read or area:write of an area of this server");
     }
     return WHARF_OK;
 }
@@ -116,8 +124,8 @@ wharf_status code_check(wharf_req *req, const struct code *c)
 
 static wharf_status check_count(wharf_req *req)
 {
-    static const char sql[] =
-        "SELECT count(*) FROM workflows.workflow WHERE organization_id = $1::text AND deleted_at IS NULL";
+    static const char sql[] = "SELECT count(*) FROM workflows.workflow WHERE organization_id = "
+                              "$1::text AND deleted_at IS NULL";
     wharf_val org = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->lock(req, "workflows.count", W->req->organization(req));
@@ -131,9 +139,10 @@ static wharf_status check_count(wharf_req *req)
 
 static bool draft_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const wharf_field of_draft[] = {WORKFLOW_NAME, WORKFLOW_DESCRIPTION, WORKFLOW_SOURCE, WORKFLOW_FILES,
-        WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY, WORKFLOW_CONCURRENCY, WORKFLOW_RECORD,
-        WORKFLOW_HTTP_HOSTS, WORKFLOW_PRIORITY, WORKFLOW_ON_ERROR, WORKFLOW_BUDGET};
+    static const wharf_field of_draft[] = {WORKFLOW_NAME, WORKFLOW_DESCRIPTION, WORKFLOW_SOURCE,
+        WORKFLOW_FILES, WORKFLOW_TRIGGERS, WORKFLOW_SCOPES, WORKFLOW_SETTINGS, WORKFLOW_RETRY,
+        WORKFLOW_CONCURRENCY, WORKFLOW_RECORD, WORKFLOW_HTTP_HOSTS, WORKFLOW_PRIORITY,
+        WORKFLOW_ON_ERROR, WORKFLOW_BUDGET};
 
     for (size_t i = 0; i < sizeof(of_draft) / sizeof(of_draft[0]); i++) {
         if (W->res->changed(old_rec, new_rec, of_draft[i]))
@@ -146,7 +155,8 @@ static wharf_status count_revision(wharf_req *req, const wharf_rec *old_rec, wha
 {
     int64_t revision = field_int(old_rec, WORKFLOW_DRAFT_REVISION);
 
-    if (W->res->sent(new_rec, WORKFLOW_IF_REVISION) && field_int(new_rec, WORKFLOW_IF_REVISION) != revision)
+    if (W->res->sent(new_rec, WORKFLOW_IF_REVISION) &&
+        field_int(new_rec, WORKFLOW_IF_REVISION) != revision)
         return W->err->fail(req, "workflow.draft_conflict", "if_revision",
             "The draft has revision %lld by now; read it again", (long long)revision);
     if (draft_changed(old_rec, new_rec))
@@ -155,7 +165,8 @@ static wharf_status count_revision(wharf_req *req, const wharf_rec *old_rec, wha
 }
 
 /* Checks that a workflow is made for all locations only by who reaches all. */
-static wharf_status check_everywhere(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status check_everywhere(
+    wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const wharf_json *list = field_json(new_rec, WORKFLOW_ALLOWED_LOCATIONS);
 
@@ -172,8 +183,8 @@ static wharf_status check_settings(wharf_req *req, const wharf_json *settings)
 
     W->json->put(out, NULL, val_json(settings));
     if (W->json->result_text(out).n > SETTINGS_MAX)
-        return W->err->fail(
-            req, "validation.failed", "settings", "settings have at most %d bytes as JSON", SETTINGS_MAX);
+        return W->err->fail(req, "validation.failed", "settings",
+            "settings have at most %d bytes as JSON", SETTINGS_MAX);
     return WHARF_OK;
 }
 
@@ -191,7 +202,8 @@ static wharf_status check_hosts(wharf_req *req, const wharf_json *hosts)
         p = name.n > 2 && !memcmp(name.p, "*.", 2) ? name.p + 2 : name.p;
         n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
         if (!*p || p[n] || *p == '.' || *p == '-' || p[n - 1] == '.')
-            return W->err->fail(req, "validation.failed", W->mem->format(req, "http_hosts.%zu", i).p,
+            return W->err->fail(req, "validation.failed",
+                W->mem->format(req, "http_hosts.%zu", i).p,
                 "A host is a name such as api.example.com or *.example.com");
     }
     return WHARF_OK;
@@ -208,7 +220,8 @@ static wharf_status secrets_new(wharf_req *req, const wharf_rec *old_rec, wharf_
         return WHARF_OK;
     s = secrets_of_body(req, W->res->id(rec), input, false);
     if (s == WHARF_OK)
-        W->res->set(rec, WORKFLOW_SECRETS_CHANGES, val_int(field_int(old_rec, WORKFLOW_SECRETS_CHANGES) + 1));
+        W->res->set(rec, WORKFLOW_SECRETS_CHANGES,
+            val_int(field_int(old_rec, WORKFLOW_SECRETS_CHANGES) + 1));
     return s;
 }
 
@@ -219,7 +232,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
-    if (op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED)) {
+    if (op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) &&
+        field_int(new_rec, WORKFLOW_ENABLED)) {
         W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));
         W->res->set(new_rec, WORKFLOW_DISABLED_REASON, val_null());
     }
@@ -237,7 +251,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s == WHARF_OK && W->res->sent(new_rec, WORKFLOW_BUDGET))
         s = budget_wanted(req, field_json(new_rec, WORKFLOW_BUDGET));
     if (s == WHARF_OK)
-        s = secrets_of_body(req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), true);
+        s = secrets_of_body(
+            req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), true);
     if (s == WHARF_OK && op == WHARF_CREATE) {
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(1));
         W->res->set(new_rec, WORKFLOW_FAILURE_STREAK, val_int(0));
@@ -264,8 +279,9 @@ static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 /* Enables it again: its before hooks are counted anew, and it is due from now on. */
 static wharf_status enabled_again(wharf_req *req, wharf_str workflow_id)
 {
-    static const char sql[] = "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL WHERE "
-                              "organization_id = $2::text AND id = $1::text";
+    static const char sql[] =
+        "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL WHERE "
+        "organization_id = $2::text AND id = $1::text";
     wharf_status s = query_about(req, sql, workflow_id, NULL);
 
     return s == WHARF_OK ? schedule_begin(req, workflow_id) : s;
@@ -286,12 +302,16 @@ static wharf_status gone(wharf_req *req, wharf_str workflow_id)
 }
 
 /* Drops what waits of a workflow that is no more, or not to run. */
-static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status changed_or_gone(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char *const sqls[] = {"SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
+    static const char *const sqls[] = {
+        "SELECT workflows.drop_waiting($2::text, $1::text, 'skipped')",
         "SELECT workflows.drop_waiting($2::text, $1::text, 'canceled')"};
-    bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) && !field_int(new_rec, WORKFLOW_ENABLED);
-    bool on = op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) && field_int(new_rec, WORKFLOW_ENABLED);
+    bool off = op == WHARF_UPDATE && field_int(old_rec, WORKFLOW_ENABLED) &&
+               !field_int(new_rec, WORKFLOW_ENABLED);
+    bool on = op == WHARF_UPDATE && !field_int(old_rec, WORKFLOW_ENABLED) &&
+              field_int(new_rec, WORKFLOW_ENABLED);
     const wharf_rows *none;
     wharf_str id = W->res->id(old_rec);
     wharf_status s = on ? enabled_again(req, id) : WHARF_OK;
@@ -305,11 +325,13 @@ static wharf_status changed_or_gone(wharf_req *req, uint32_t op, const wharf_rec
     return s == WHARF_OK && op == WHARF_DELETE ? gone(req, id) : s;
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     if (op != WHARF_CREATE)
         return changed_or_gone(req, op, old_rec, new_rec);
-    return secrets_of_body(req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), false);
+    return secrets_of_body(
+        req, W->res->id(new_rec), W->res->input(new_rec, WORKFLOW_SECRETS), false);
 }
 
 static wharf_status compute(

@@ -1,4 +1,5 @@
-/* workflow_run.c - a run of code; the manual trigger: a run while its caller waits, and its record (sections 3 and 7). */
+/* workflow_run.c - a run of code; the manual trigger: a run while its caller waits, and its
+ * record (sections 3 and 7). */
 #include <string.h>
 
 #include "workflows.h"
@@ -15,10 +16,12 @@ wharf_status run_check_location(wharf_req *req, const struct run *r, bool caller
 
     if (!r->location_id.n)
         return WHARF_OK;
-    for (const wharf_json *e = may ? NULL : W->json->at(allowed, 0); e && !may; e = W->json->next(e))
+    for (const wharf_json *e = may ? NULL : W->json->at(allowed, 0); e && !may;
+         e = W->json->next(e))
         may = W->json->text(e, &id) && same(id, r->location_id);
     if (!may)
-        return W->err->fail(req, "location_access", "location_id", "The workflow may not run for this location");
+        return W->err->fail(
+            req, "location_access", "location_id", "The workflow may not run for this location");
     return callers ? W->req->need_location(req, r->location_id) : WHARF_OK;
 }
 
@@ -40,8 +43,9 @@ static wharf_status held_scopes(wharf_req *req, const wharf_json **scopes)
         if (level == WHARF_LEVEL_NONE)
             continue;
         W->json->put(out, NULL,
-            level == WHARF_LEVEL_WRITE ? val_text(scope)
-                                       : val_text(W->mem->format(req, "%.*s:read", (int)area.n, area.p)));
+            level == WHARF_LEVEL_WRITE
+                ? val_text(scope)
+                : val_text(W->mem->format(req, "%.*s:read", (int)area.n, area.p)));
     }
     W->json->close(out);
     return W->json->result(req, out, scopes);
@@ -67,8 +71,8 @@ static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run
     if (!draft && !field_int(rec, WORKFLOW_ENABLED))
         return W->err->fail(req, "workflow.disabled", NULL, NULL);
     if (!trigger_has(r->code.triggers, "manual"))
-        return W->err->fail(
-            req, "workflow.trigger_invalid", NULL, "The workflow has no manual trigger that is enabled");
+        return W->err->fail(req, "workflow.trigger_invalid", NULL,
+            "The workflow has no manual trigger that is enabled");
     return WHARF_OK;
 }
 
@@ -94,7 +98,8 @@ static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *
 
 /* ---- one run of code ---- */
 
-wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor)
+wharf_status run_actor(
+    wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor)
 {
     const wharf_lua_rights rights = {.head = WHARF_HEAD(wharf_lua_rights),
         .key_id = c->publisher_key,
@@ -167,7 +172,8 @@ static void hide(wharf_req *req, struct run *r)
 /* Returns the share of the code. What a number stands for never changes; drafts do. */
 static wharf_str share_of(wharf_req *req, const struct code *c)
 {
-    return c->version ? W->mem->format(req, "%s %lld", c->workflow_id.p, (long long)c->version) : WHARF_S("");
+    return c->version ? W->mem->format(req, "%s %lld", c->workflow_id.p, (long long)c->version)
+                      : WHARF_S("");
 }
 
 void run_ahead(wharf_req *req, const struct code *c, const struct budget *most, wharf_str id)
@@ -233,7 +239,8 @@ wharf_status run_execute(wharf_req *req, struct run *r)
 /* ---- the manual trigger, while its caller waits ---- */
 
 /* Reads what the handler gets, and what is kept of it to be given to it again. */
-static wharf_status read_input(wharf_req *req, const wharf_json *body, struct run *r, const wharf_json **ret)
+static wharf_status read_input(
+    wharf_req *req, const wharf_json *body, struct run *r, const wharf_json **ret)
 {
     wharf_out *out = W->json->writer(req);
 
@@ -250,7 +257,8 @@ static wharf_status read_input(wharf_req *req, const wharf_json *body, struct ru
 /* Runs count for their workflow, however they were started. */
 static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
 {
-    static const char sql[] = "SELECT workflow_id, streak, tell, run_id FROM workflows.tally($1::text, $2::json)";
+    static const char sql[] =
+        "SELECT workflow_id, streak, tell, run_id FROM workflows.tally($1::text, $2::json)";
     wharf_out *out = W->json->writer(req);
     const wharf_rows *rows;
     wharf_status s;
@@ -262,22 +270,27 @@ static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
     W->json->put(out, "s", val_text(z(kept ? run_status(&r->outcome) : "forgotten")));
     W->json->close(out);
     W->json->close(out);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->json->result_text(out))};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(W->json->result_text(out))};
     s = W->db->query(req, sql, args, 2, &rows);
     return s == WHARF_OK ? run_failures(req, rows, r->depth) : s;
 }
 
-static wharf_status insert(wharf_req *req, const struct run *r, const char *type, const wharf_json *input)
+static wharf_status insert(
+    wharf_req *req, const struct run *r, const char *type, const wharf_json *input)
 {
     static const char sql[] =
-        "INSERT INTO workflows.run (organization_id, id, workflow_id, workflow_version, trigger, trigger_type, status, "
-        "key, attempt, location_id, on_behalf_of, depth, seed, started_at, finished_at, duration_ms, queued_ms, usage, "
-        "input, input_truncated, output, output_truncated, logs, error, created_at, updated_at, created_by, "
-        "updated_by, given) VALUES ($1::text, $2::text, $3::text, $4::bigint, $20::jsonb, $21::text, $5::text, "
-        "$2::text, 1, "
-        "$6::text, $7::text, $8::bigint, $9::text, $10::timestamptz, $11::timestamptz, $12::bigint, 0, $13::jsonb, "
-        "$14::jsonb, $15::boolean, $16::jsonb, $17::boolean, $18::jsonb, $19::jsonb, $10::timestamptz, "
-        "$11::timestamptz, $7::text, $7::text, $22::jsonb)";
+        "INSERT INTO workflows.run (organization_id, id, workflow_id, "
+        "workflow_version, trigger, trigger_type, status, "
+        "key, attempt, location_id, on_behalf_of, depth, seed, started_at, "
+        "finished_at, duration_ms, queued_ms, usage, "
+        "input, input_truncated, output, output_truncated, logs, error, "
+        "created_at, updated_at, created_by, updated_by, given) VALUES ($1::text, $2::text, "
+        "$3::text, $4::bigint, $20::jsonb, $21::text, $5::text, $2::text, 1, "
+        "$6::text, $7::text, $8::bigint, $9::text, $10::timestamptz, "
+        "$11::timestamptz, $12::bigint, 0, $13::jsonb, "
+        "$14::jsonb, $15::boolean, $16::jsonb, $17::boolean, $18::jsonb, "
+        "$19::jsonb, $10::timestamptz, $11::timestamptz, $7::text, $7::text, $22::jsonb)";
     const wharf_lua_outcome *o = &r->outcome;
     bool cut_input, cut_output = false;
     const wharf_json *trigger = NULL, *given = NULL;
@@ -288,14 +301,16 @@ static wharf_status insert(wharf_req *req, const struct run *r, const char *type
     if (trigger)
         given = run_given(req, r->asked.secrets, &input, &trigger);
     wharf_val kept = run_recorded(req, "value", val_json(input), &cut_input),
-              output = o->result ? run_recorded(req, "value", val_json(o->result), &cut_output) : val_null();
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->id), val_text(r->code.workflow_id),
-        r->code.version ? val_int(r->code.version) : val_null(), val_text(z(run_status(o))),
-        val_text_or_null(r->location_id), val_text_or_null(r->actor), val_int(o->depth),
-        val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)), val_time(r->started_us),
-        val_time(r->started_us + o->duration_us), val_int(o->duration_us / 1000), run_usage(req, r), kept,
-        val_bool(cut_input), output, val_bool(cut_output), val_text(W->json->result_text(r->asked.logs)),
-        run_error(req, r), trigger ? val_json(trigger) : val_text(r->trigger), val_text(z(type)),
+              output = o->result ? run_recorded(req, "value", val_json(o->result), &cut_output)
+                                 : val_null();
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->id),
+        val_text(r->code.workflow_id), r->code.version ? val_int(r->code.version) : val_null(),
+        val_text(z(run_status(o))), val_text_or_null(r->location_id), val_text_or_null(r->actor),
+        val_int(o->depth), val_text(W->mem->format(req, "%llu", (unsigned long long)r->seed)),
+        val_time(r->started_us), val_time(r->started_us + o->duration_us),
+        val_int(o->duration_us / 1000), run_usage(req, r), kept, val_bool(cut_input), output,
+        val_bool(cut_output), val_text(W->json->result_text(r->asked.logs)), run_error(req, r),
+        trigger ? val_json(trigger) : val_text(r->trigger), val_text(z(type)),
         given && !cut_input ? val_json(given) : val_null()};
 
     s = W->db->exec(req, sql, args, sizeof(args) / sizeof(args[0]), NULL);
@@ -323,7 +338,8 @@ static wharf_status add_lines(wharf_req *req, const struct run *r)
 wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input)
 {
     const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "record") : NULL;
-    bool kept = r->outcome.end != WHARF_LUA_OK || !strcmp(type, "manual") || !is(json_text(rule, "runs"), "errors");
+    bool kept = r->outcome.end != WHARF_LUA_OK || !strcmp(type, "manual") ||
+                !is(json_text(rule, "runs"), "errors");
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
@@ -348,9 +364,10 @@ wharf_status run_problem(wharf_req *req, const struct run *r)
     const wharf_lua_outcome *o = &r->outcome;
     bool author = flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE,
          own = o->end != WHARF_LUA_OVER && o->code.n;
-    const char *code = run_code(o),
-               *message =
-                   W->mem->format(req, "%s (run %s of workflow %s)", o->message.p, r->id.p, r->code.workflow_id.p).p;
+    const char *code = run_code(o), *message = W->mem
+                                                   ->format(req, "%s (run %s of workflow %s)",
+                                                       o->message.p, r->id.p, r->code.workflow_id.p)
+                                                   .p;
     const char *place = author ? place_of(req, &r->code, o).p : NULL;
 
     if (o->end == WHARF_LUA_REJECTED)
@@ -418,8 +435,8 @@ const wharf_json *run_reach(wharf_req *req)
     return W->json->result(req, out, &v) == WHARF_OK ? v : NULL;
 }
 
-wharf_status run_queue(
-    wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id)
+wharf_status run_queue(wharf_req *req, const struct run *r, const char *type,
+    const wharf_json *reach, wharf_str *ret_id)
 {
     struct queued q = {.workflow_id = r->code.workflow_id,
         .type = type,
@@ -456,14 +473,16 @@ wharf_status run_begin(wharf_req *req, struct run *r)
     r->started_us = W->req->now_us(req);
     s = run_execute(req, r);
     if (s == WHARF_OK && r->outcome.end == WHARF_LUA_NO_CELL)
-        s = W->err->fail(req, is(r->outcome.code, "workflow.quota") ? "workflow.quota" : "overloaded", NULL, "%s",
+        s = W->err->fail(req,
+            is(r->outcome.code, "workflow.quota") ? "workflow.quota" : "overloaded", NULL, "%s",
             r->outcome.message.p);
     return s;
 }
 
 wharf_status run_route(wharf_req *req, void *arg)
 {
-    struct run r = {.handler = "on_run", .budget = &sync_budget, .trigger = WHARF_S("{\"type\":\"manual\"}")};
+    struct run r = {
+        .handler = "on_run", .budget = &sync_budget, .trigger = WHARF_S("{\"type\":\"manual\"}")};
     const wharf_json *body, *wait, *input;
     wharf_str id;
     wharf_status s = W->req->body(req, &body);
@@ -480,7 +499,8 @@ wharf_status run_route(wharf_req *req, void *arg)
     wait = W->json->get(body, "wait");
     if (wait && !json_truth(wait)) {
         if (!r.code.version)
-            return W->err->fail(req, "validation.failed", "wait", "A draft is run while its caller waits");
+            return W->err->fail(
+                req, "validation.failed", "wait", "A draft is run while its caller waits");
         s = run_queue(req, &r, "manual", run_reach(req), &id);
         return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
     }
@@ -489,7 +509,8 @@ wharf_status run_route(wharf_req *req, void *arg)
         s = run_record(req, &r, "manual", input);
     if (s != WHARF_OK)
         return s;
-    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run") : run_problem(req, &r);
+    return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run")
+                                         : run_problem(req, &r);
 }
 
 wharf_status run_show_route(wharf_req *req, void *arg)
@@ -508,6 +529,7 @@ wharf_status run_show_route(wharf_req *req, void *arg)
     if (!W->db->count(rows))
         return W->err->fail(req, "not_found", NULL, "There is no run %s", id.p);
     s = W->res->fetch(
-        req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow); /* may the caller see it? */
+        /* may the caller see it? */
+        req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow);
     return s == WHARF_OK ? show(req, id, 200, "Workflow run retrieved") : s;
 }

@@ -1,9 +1,11 @@
-/* workflow_schedule.c - triggers of type schedule (section 3): when one is due, and the job that starts its runs. */
+/* workflow_schedule.c - triggers of type schedule (section 3): when one is due, and the job that
+ * starts its runs. */
 #include <string.h>
 
 #include "workflows.h"
 
-/* Later than that a time is missed: the servers were down. Further back, and the clock was set (sql/late_schedules.sql). */
+/* Later than that a time is missed: the servers were down. Further back, and the clock was set
+ * (sql/late_schedules.sql). */
 static const int64_t late_us = 60000000, set_back_us = 3600000000;
 
 /* ---- which are there ---- */
@@ -15,26 +17,28 @@ static wharf_status ask_at(wharf_req *req, int64_t at_us)
 
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id)
 {
-    static const char sql[] =
-        "DELETE FROM workflows.schedule WHERE organization_id = $2::text AND workflow_id = $1::text";
+    static const char sql[] = "DELETE FROM workflows.schedule WHERE organization_id = $2::text AND "
+                              "workflow_id = $1::text";
 
     return query_about(req, sql, workflow_id, NULL);
 }
 
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers)
 {
-    static const char sql[] = "INSERT INTO workflows.schedule (organization_id, workflow_id, place, next_at, "
-                              "reckoned_at) VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz)";
+    static const char sql[] =
+        "INSERT INTO workflows.schedule (organization_id, workflow_id, place, next_at, "
+        "reckoned_at) VALUES ($1::text, $2::text, $3::bigint, $4::timestamptz, $5::timestamptz)";
     int64_t place = 0, at;
     wharf_status s = schedule_clear(req, workflow_id);
 
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && s == WHARF_OK;
          t = W->json->next(t), place++) {
         if (!is(json_text(t, "type"), "schedule") || !trigger_enabled(t) ||
-            !flow_cron->next(json_text(t, "cron"), json_text(t, "timezone"), W->req->now_us(req), &at))
+            !flow_cron->next(
+                json_text(t, "cron"), json_text(t, "timezone"), W->req->now_us(req), &at))
             continue;
-        const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id), val_int(place),
-            val_time(at), val_time(W->req->now_us(req))};
+        const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id),
+            val_int(place), val_time(at), val_time(W->req->now_us(req))};
         s = W->db->exec(req, sql, args, 5, NULL);
         if (s == WHARF_OK)
             s = ask_at(req, at);
@@ -44,14 +48,17 @@ wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_jso
 
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id)
 {
-    static const char sql[] =
-        "SELECT v.triggers FROM workflows.workflow w JOIN workflows.version v ON v.organization_id = w.organization_id "
-        "AND v.workflow_id = w.id AND v.number = w.published_version WHERE w.organization_id = $2::text AND w.id = "
-        "$1::text";
+    static const char sql[] = "SELECT v.triggers FROM workflows.workflow w JOIN workflows.version "
+                              "v ON v.organization_id = w.organization_id "
+                              "AND v.workflow_id = w.id AND v.number = w.published_version WHERE "
+                              "w.organization_id = $2::text AND w.id = "
+                              "$1::text";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, workflow_id, &rows);
 
-    return s == WHARF_OK && W->db->count(rows) ? schedule_set(req, workflow_id, row_json(rows, 0, 0)) : s;
+    return s == WHARF_OK && W->db->count(rows)
+               ? schedule_set(req, workflow_id, row_json(rows, 0, 0))
+               : s;
 }
 
 /* ---- what is due ---- */
@@ -84,7 +91,8 @@ static wharf_str tick_of(wharf_req *req, const struct due *d)
     W->json->open(out, NULL, '{');
     W->json->put(out, "scheduled_at", val_time(d->at_us));
     W->json->put(out, "actual_at", val_time(W->req->now_us(req)));
-    W->json->put(out, "local_time", val_text(flow_cron->local(req, json_text(d->trigger, "timezone"), d->at_us)));
+    W->json->put(out, "local_time",
+        val_text(flow_cron->local(req, json_text(d->trigger, "timezone"), d->at_us)));
     W->json->close(out);
     return W->json->result_text(out);
 }
@@ -93,12 +101,16 @@ static wharf_str tick_of(wharf_req *req, const struct due *d)
 static wharf_status overlaps(wharf_req *req, const struct due *d, bool *ret)
 {
     static const char sql[] =
-        "SELECT EXISTS (SELECT FROM workflows.run r WHERE r.organization_id = $1::text AND r.workflow_id = $2::text "
+        "SELECT EXISTS (SELECT FROM workflows.run r WHERE r.organization_id "
+        "= $1::text AND r.workflow_id = $2::text "
         "AND "
-        "r.status IN ('queued', 'waiting') AND r.trigger_type = 'schedule' AND r.trigger ->> 'cron' = $3::text AND "
-        "r.trigger ->> 'name' IS NOT DISTINCT FROM $4::text) OR EXISTS (SELECT FROM workflows.run r WHERE "
-        "r.organization_id = $1::text AND r.workflow_id = $2::text AND r.status = 'running' AND r.trigger_type = "
-        "'schedule' AND r.trigger ->> 'cron' = $3::text AND r.trigger ->> 'name' IS NOT DISTINCT FROM $4::text)";
+        "r.status IN ('queued', 'waiting') AND r.trigger_type = 'schedule' "
+        "AND r.trigger ->> 'cron' = $3::text AND "
+        "r.trigger ->> 'name' IS NOT DISTINCT FROM $4::text) OR EXISTS "
+        "(SELECT FROM workflows.run r WHERE r.organization_id = $1::text AND "
+        "r.workflow_id = $2::text AND r.status = 'running' AND r.trigger_type = "
+        "'schedule' AND r.trigger ->> 'cron' = $3::text AND r.trigger ->> "
+        "'name' IS NOT DISTINCT FROM $4::text)";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(d->workflow_id),
         val_text(json_text(d->trigger, "cron")), val_text_or_null(json_text(d->trigger, "name"))};
     const wharf_rows *rows;
@@ -117,7 +129,8 @@ static wharf_status start_run(wharf_req *req, const struct due *d)
         .input = tick_of(req, d)};
     wharf_out *rows = W->json->writer(req);
     bool skip = false;
-    wharf_status s = is(json_text(d->trigger, "overlap"), "queue") ? WHARF_OK : overlaps(req, d, &skip);
+    wharf_status s = is(json_text(d->trigger, "overlap"), "queue") ? WHARF_OK
+                                                                   : overlaps(req, d, &skip);
 
     if (s != WHARF_OK)
         return s;
@@ -134,8 +147,9 @@ static wharf_status start_run(wharf_req *req, const struct due *d)
  * trigger wants it. One that is ahead is not started: the clock was set back. */
 static wharf_status fire(wharf_req *req, struct due *d)
 {
-    static const char sql[] = "UPDATE workflows.schedule SET next_at = $4::timestamptz, reckoned_at = $5::timestamptz "
-                              "WHERE organization_id = $1::text AND workflow_id = $2::text AND place = $3::bigint";
+    static const char sql[] =
+        "UPDATE workflows.schedule SET next_at = $4::timestamptz, reckoned_at = $5::timestamptz "
+        "WHERE organization_id = $1::text AND workflow_id = $2::text AND place = $3::bigint";
     wharf_str cron = json_text(d->trigger, "cron"), zone = json_text(d->trigger, "timezone");
     int64_t now = W->req->now_us(req), next, last;
     wharf_status s = WHARF_OK;
@@ -144,10 +158,11 @@ static wharf_status fire(wharf_req *req, struct due *d)
         d->at_us = last;
     if (!flow_cron->next(cron, zone, now, &next))
         return W->err->fail(req, "internal", NULL, "a published schedule is none");
-    if (d->at_us <= now && (now - d->at_us <= late_us || json_truth(W->json->get(d->trigger, "catch_up"))))
+    if (d->at_us <= now &&
+        (now - d->at_us <= late_us || json_truth(W->json->get(d->trigger, "catch_up"))))
         s = start_run(req, d);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(d->workflow_id), val_int(d->place),
-        val_time(next), val_time(now)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(d->workflow_id),
+        val_int(d->place), val_time(next), val_time(now)};
     if (s == WHARF_OK)
         s = W->db->exec(req, sql, args, 5, NULL);
     return s == WHARF_OK ? ask_at(req, next) : s;
@@ -155,15 +170,19 @@ static wharf_status fire(wharf_req *req, struct due *d)
 
 wharf_status schedule_due(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "SELECT s.workflow_id, s.place, s.next_at, v.triggers -> s.place::integer, v.options FROM workflows.schedule s "
-        "JOIN workflows.workflow w ON w.organization_id = s.organization_id AND w.id = s.workflow_id JOIN "
-        "workflows.version v ON v.organization_id = w.organization_id AND v.workflow_id = w.id AND v.number = "
-        "w.published_version WHERE s.organization_id = $1::text AND (s.next_at <= $2::timestamptz OR s.reckoned_at > "
-        "$3::timestamptz) ORDER BY s.next_at, "
-        "s.workflow_id, s.place FOR UPDATE OF s SKIP LOCKED";
+    static const char sql[] = "SELECT s.workflow_id, s.place, s.next_at, v.triggers -> "
+                              "s.place::integer, v.options FROM workflows.schedule s "
+                              "JOIN workflows.workflow w ON w.organization_id = s.organization_id "
+                              "AND w.id = s.workflow_id JOIN workflows.version v ON "
+                              "v.organization_id = w.organization_id AND "
+                              "v.workflow_id = w.id AND v.number = "
+                              "w.published_version WHERE s.organization_id = $1::text AND "
+                              "(s.next_at <= $2::timestamptz OR s.reckoned_at > "
+                              "$3::timestamptz) ORDER BY s.next_at, "
+                              "s.workflow_id, s.place FOR UPDATE OF s SKIP LOCKED";
     int64_t now = W->req->now_us(req);
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_time(now), val_time(now + set_back_us)};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_time(now), val_time(now + set_back_us)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 

@@ -1,4 +1,5 @@
-/* workflow_secrets.c - secrets of a workflow: set and removed by authors, read by its runs, and taken out of all that is kept of these (sections 1, 5 and 6). */
+/* workflow_secrets.c - secrets of a workflow: set and removed by authors, read by its runs, and
+ * taken out of all that is kept of these (sections 1, 5 and 6). */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -30,9 +31,8 @@ bool secret_key_good(wharf_str s)
 
 static const struct secrets_kind kind = {.resource = "workflow_secret",
     .parent = "workflow_id",
-    .sql =
-        "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM workflows.secret WHERE organization_id = $1::text "
-        "AND workflow_id = $2::text AND deleted_at IS NULL",
+    .sql = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM workflows.secret WHERE "
+           "organization_id = $1::text AND workflow_id = $2::text AND deleted_at IS NULL",
     .too_many = "workflow.limit",
     .most = SECRETS_MAX};
 
@@ -63,7 +63,8 @@ wharf_status secret_set_route(wharf_req *req, void *arg)
     if (!value.n)
         return W->err->fail(req, "workflow.secret_value", "value", NULL);
     s = secrets_set(req, &kind, id, key, value);
-    return s == WHARF_OK ? hooks_tell(req, id) : s; /* where there were none, they are not looked for */
+    /* where there were none, they are not looked for */
+    return s == WHARF_OK ? hooks_tell(req, id) : s;
 }
 
 wharf_status secret_delete_route(wharf_req *req, void *arg)
@@ -76,23 +77,27 @@ wharf_status secret_delete_route(wharf_req *req, void *arg)
 
 /* ---- in the workflow ---- */
 
-wharf_status secrets_of_body(wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check)
+wharf_status secrets_of_body(
+    wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check)
 {
     const wharf_rec *rec;
     bool made;
     wharf_status s = WHARF_OK;
 
     if (input && W->json->type(input) != WHARF_J_OBJECT)
-        return W->err->fail(req, "validation.failed", "secrets", "secrets is an object: {\"KEY\": \"value\"}");
-    for (const wharf_json *m = input ? W->json->at(input, 0) : NULL; m && s == WHARF_OK; m = W->json->next(m)) {
+        return W->err->fail(
+            req, "validation.failed", "secrets", "secrets is an object: {\"KEY\": \"value\"}");
+    for (const wharf_json *m = input ? W->json->at(input, 0) : NULL; m && s == WHARF_OK;
+         m = W->json->next(m)) {
         wharf_str key = W->json->key(m), value = {"", 0};
         const char *path = W->mem->format(req, "secrets.%.*s", (int)key.n, key.p).p;
 
         if (check && !secret_key_good(key))
             return W->err->fail(req, "workflow.secret_key", path, NULL);
-        if (check && ((!W->json->text(m, &value) && W->json->type(m) != WHARF_J_NULL) || value.n > SECRET_BYTES))
-            return W->err->fail(
-                req, "validation.failed", path, "The value of a secret is a text of at most %d bytes", SECRET_BYTES);
+        if (check && ((!W->json->text(m, &value) && W->json->type(m) != WHARF_J_NULL) ||
+                         value.n > SECRET_BYTES))
+            return W->err->fail(req, "validation.failed", path,
+                "The value of a secret is a text of at most %d bytes", SECRET_BYTES);
         if (check && !value.n)
             return W->err->fail(req, "workflow.secret_value", path, NULL);
         W->json->text(m, &value);
@@ -102,11 +107,12 @@ wharf_status secrets_of_body(wharf_req *req, wharf_str workflow_id, const wharf_
     return s;
 }
 
-wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+wharf_status secrets_show(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT workflow_id, key, updated_at, updated_by FROM workflows.secret WHERE organization_id = $2::text AND "
-        "workflow_id = ANY ($1::text[]) AND deleted_at IS NULL ORDER BY key";
+    static const char sql[] = "SELECT workflow_id, key, updated_at, updated_by FROM "
+                              "workflows.secret WHERE organization_id = $2::text AND "
+                              "workflow_id = ANY ($1::text[]) AND deleted_at IS NULL ORDER BY key";
     const wharf_rows *rows = NULL;
     wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
     wharf_val at;
@@ -146,8 +152,9 @@ static void prepare_hiding(wharf_req *req, struct secret *list)
 
 wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret)
 {
-    static const char sql[] = "SELECT id, key, value FROM workflows.secret WHERE organization_id = $1::text AND "
-                              "workflow_id = $2::text AND deleted_at IS NULL ORDER BY length(value) DESC";
+    static const char sql[] =
+        "SELECT id, key, value FROM workflows.secret WHERE organization_id = $1::text AND "
+        "workflow_id = $2::text AND deleted_at IS NULL ORDER BY length(value) DESC";
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
@@ -158,9 +165,11 @@ wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret *
         struct secret *one = W->mem->alloc(req, sizeof(*one));
 
         one->key = row_text(rows, i, 1);
-        if (!flow_crypto->open(
-                req, "workflows.secret", "value", row_text(rows, i, 0), row_text(rows, i, 2), &one->value))
-            continue; /* sealed with a key that this machine does not have: the run is told that it is missing */
+        if (!flow_crypto->open(req, "workflows.secret", "value", row_text(rows, i, 0),
+                row_text(rows, i, 2), &one->value))
+            /* sealed with a key that this machine does not have: the run is told that it is
+             * missing */
+            continue;
         *last = one;
         last = &one->next;
     }
@@ -177,13 +186,15 @@ wharf_str secret_of(const struct secret *list, wharf_str key)
     return WHARF_S("");
 }
 
-uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text)
+uint32_t secret_answer(
+    wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
     wharf_str value = secret_of(a->secrets, json_text(args, "key"));
     wharf_out *out;
 
     if (!value.n)
-        return refuse_op(req, WHARF_LUA_MISTAKE, "secret.missing", "the workflow has no such secret", ret_text);
+        return refuse_op(
+            req, WHARF_LUA_MISTAKE, "secret.missing", "the workflow has no such secret", ret_text);
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "value", val_text(value));
@@ -222,7 +233,8 @@ wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str
 
 /* Hides a number: a secret of digits may have been made one; others with the same digits among
  * theirs are not meant. */
-static bool put_number(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
+static bool put_number(
+    wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
 {
     char digits[24];
     wharf_str text = {digits, 0};
@@ -233,14 +245,16 @@ static bool put_number(wharf_req *req, const struct secret *list, wharf_out *out
     text.n = (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)n);
     for (const struct secret *s = list; s; s = s->next) {
         if (s->value.n >= HIDDEN_MIN && same(text, s->value)) {
-            W->json->put(out, key, val_text(W->mem->format(req, "[secret:%.*s]", (int)s->key.n, s->key.p)));
+            W->json->put(
+                out, key, val_text(W->mem->format(req, "[secret:%.*s]", (int)s->key.n, s->key.p)));
             return true;
         }
     }
     return false;
 }
 
-static void put_hidden(wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
+static void put_hidden(
+    wharf_req *req, const struct secret *list, wharf_out *out, const char *key, const wharf_json *v)
 {
     uint32_t type = W->json->type(v);
     bool object = type == WHARF_J_OBJECT;
@@ -251,7 +265,8 @@ static void put_hidden(wharf_req *req, const struct secret *list, wharf_out *out
     } else if (object || type == WHARF_J_ARRAY) {
         W->json->open(out, key, object ? '{' : '[');
         for (const wharf_json *m = W->json->at(v, 0); m; m = W->json->next(m))
-            put_hidden(req, list, out, object ? secrets_hide(req, list, W->json->key(m)).p : NULL, m);
+            put_hidden(
+                req, list, out, object ? secrets_hide(req, list, W->json->key(m)).p : NULL, m);
         W->json->close(out);
     } else if (type != WHARF_J_NUMBER || !put_number(req, list, out, key, v)) {
         W->json->put(out, key, val_json(v));

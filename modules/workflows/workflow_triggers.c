@@ -1,4 +1,5 @@
-/* workflow_triggers.c - what may stand in a trigger, and what starts runs of events: a step of the event processor (section 3). */
+/* workflow_triggers.c - what may stand in a trigger, and what starts runs of events: a step of
+ * the event processor (section 3). */
 #include <string.h>
 
 #include "workflows.h"
@@ -7,8 +8,8 @@
 
 static const struct {
     const char *type, *handler;
-} kinds[] = {
-    {"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"}, {"http", "on_http"}, {"hook", "after"}};
+} kinds[] = {{"manual", "on_run"}, {"event", "on_event"}, {"schedule", "on_schedule"},
+    {"http", "on_http"}, {"hook", "after"}};
 
 const char *trigger_handler(wharf_str type)
 {
@@ -28,7 +29,8 @@ bool trigger_enabled(const wharf_json *t)
 
 bool trigger_has(const wharf_json *triggers, const char *type)
 {
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
         if (is(json_text(t, "type"), type) && trigger_enabled(t))
             return true;
     }
@@ -45,11 +47,11 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     wharf_status s;
 
     if (!flow_rules)
-        return W->err->fail(
-            req, "workflow.trigger_invalid", path, "Triggers of type event need the module webhooks, which is not on");
+        return W->err->fail(req, "workflow.trigger_invalid", path,
+            "Triggers of type event need the module webhooks, which is not on");
     if (!events || W->json->type(events) != WHARF_J_ARRAY || !W->json->count(events))
-        return W->err->fail(
-            req, "workflow.trigger_invalid", path, "events is an array of types, such as [\"shipment.updated\"]");
+        return W->err->fail(req, "workflow.trigger_invalid", path,
+            "events is an array of types, such as [\"shipment.updated\"]");
     if (self && !W->json->truth(self, &truth))
         return W->err->fail(req, "workflow.trigger_invalid", path, "self is true or false");
     s = flow_rules->events(req, events, W->mem->format(req, "%s.events", path).p, &list);
@@ -64,7 +66,8 @@ static wharf_status check_manual(wharf_req *req, const wharf_json *t, const char
 
     if (json_is_null(schema))
         return WHARF_OK;
-    return flow_schemas->check(req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
+    return flow_schemas->check(
+        req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
 }
 
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)
@@ -72,7 +75,8 @@ wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wha
     const wharf_json *schema = NULL, *value = NULL;
     wharf_status s;
 
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
         if (is(json_text(t, "type"), "manual") && trigger_enabled(t))
             schema = W->json->get(t, "input_schema");
     }
@@ -82,10 +86,12 @@ wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wha
     return s == WHARF_OK ? flow_schemas->validate(req, schema, value, "input") : s;
 }
 
-wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i)
+wharf_status trigger_check(
+    wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i)
 {
     wharf_str type = json_text(t, "type");
-    const char *path = W->mem->format(req, "triggers.%zu", i).p, *wrong = flow_lua->trigger_problem(req, triggers, t);
+    const char *path = W->mem->format(req, "triggers.%zu", i).p,
+               *wrong = flow_lua->trigger_problem(req, triggers, t);
 
     if (wrong)
         return W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong);
@@ -98,8 +104,8 @@ wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wha
     if (is(type, "hook"))
         return hook_check(req, t, path);
     if (!is(type, "manual"))
-        return W->err->fail(
-            req, "workflow.trigger_invalid", path, "The type of a trigger is event, http, schedule, hook or manual");
+        return W->err->fail(req, "workflow.trigger_invalid", path,
+            "The type of a trigger is event, http, schedule, hook or manual");
     return check_manual(req, t, path);
 }
 
@@ -113,7 +119,8 @@ static void events_need_of(wharf_str pattern, struct needed *needed)
     wharf_str area;
 
     for (size_t i = 0; i < flow_events->type_count(flow_self); i++) {
-        if (flow_events->type_at(flow_self, i, &type) && flow_events->matches(flow_self, pattern, type.type) &&
+        if (flow_events->type_at(flow_self, i, &type) &&
+            flow_events->matches(flow_self, pattern, type.type) &&
             flow_lua->area(flow_self, type.resource_type, &area))
             need_area(needed, area, WHARF_LEVEL_READ);
     }
@@ -123,8 +130,10 @@ void events_need(const wharf_json *triggers, struct needed *needed)
 {
     wharf_str pattern;
 
-    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t; t = W->json->next(t)) {
-        const wharf_json *list = is(json_text(t, "type"), "event") ? W->json->get(t, "events") : NULL;
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t;
+         t = W->json->next(t)) {
+        const wharf_json *list = is(json_text(t, "type"), "event") ? W->json->get(t, "events")
+                                                                   : NULL;
 
         for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
             if (W->json->text(e, &pattern))
@@ -145,15 +154,18 @@ struct listener {
 
 static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t *ret_n)
 {
-    static const char sql[] =
-        "SELECT w.id, v.triggers, w.allowed_locations, v.options, EXISTS (SELECT FROM workflows.secret s WHERE "
-        "s.organization_id = $1::text AND s.workflow_id = w.id AND s.deleted_at IS NULL), v.publisher_key FROM "
-        "workflows.workflow w "
-        "CROSS JOIN LATERAL (SELECT "
-        "k.triggers, k.options, k.publisher_key FROM workflows.version k WHERE k.organization_id = $1::text AND "
-        "k.workflow_id = w.id "
-        "AND k.number = w.published_version LIMIT 1) v WHERE w.organization_id = $1::text AND w.event_triggers AND "
-        "w.enabled AND w.deleted_at IS NULL ORDER BY w.id";
+    static const char sql[] = "SELECT w.id, v.triggers, w.allowed_locations, v.options, EXISTS "
+                              "(SELECT FROM workflows.secret s WHERE "
+                              "s.organization_id = $1::text AND s.workflow_id = w.id AND "
+                              "s.deleted_at IS NULL), v.publisher_key FROM "
+                              "workflows.workflow w "
+                              "CROSS JOIN LATERAL (SELECT "
+                              "k.triggers, k.options, k.publisher_key FROM workflows.version k "
+                              "WHERE k.organization_id = $1::text AND "
+                              "k.workflow_id = w.id "
+                              "AND k.number = w.published_version LIMIT 1) v WHERE "
+                              "w.organization_id = $1::text AND w.event_triggers AND "
+                              "w.enabled AND w.deleted_at IS NULL ORDER BY w.id";
     const wharf_val organization = val_text(W->req->organization(req));
     const wharf_event_reader **readers;
     const wharf_rows *rows;
@@ -197,7 +209,8 @@ bool trigger_reaches(const wharf_json *locations, wharf_str location_id)
 }
 
 /* Finds the first trigger of the workflow that takes the event; *ret NULL: none does. */
-static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf_event *e, const wharf_json **ret)
+static wharf_status wanted(
+    wharf_req *req, const struct listener *l, const wharf_event *e, const wharf_json **ret)
 {
     bool own = is(e->actor_type, "workflow") && same(e->actor_id, l->id), takes = false;
     wharf_status s = WHARF_OK;
@@ -205,12 +218,15 @@ static wharf_status wanted(wharf_req *req, const struct listener *l, const wharf
     *ret = NULL;
     if (!trigger_reaches(l->locations, e->location_id) || !flow_events->sees(l->reader, e))
         return WHARF_OK;
-    for (const wharf_json *t = W->json->at(l->triggers, 0); t && s == WHARF_OK; t = W->json->next(t)) {
+    for (const wharf_json *t = W->json->at(l->triggers, 0); t && s == WHARF_OK;
+         t = W->json->next(t)) {
         const wharf_json *filter = W->json->get(t, "filter");
 
-        if (!is(json_text(t, "type"), "event") || !trigger_enabled(t) || (own && !json_truth(W->json->get(t, "self"))))
+        if (!is(json_text(t, "type"), "event") || !trigger_enabled(t) ||
+            (own && !json_truth(W->json->get(t, "self"))))
             continue;
-        s = flow_rules->wanted(req, e, W->json->get(t, "events"), NULL, json_is_null(filter) ? NULL : filter, &takes);
+        s = flow_rules->wanted(
+            req, e, W->json->get(t, "events"), NULL, json_is_null(filter) ? NULL : filter, &takes);
         if (s == WHARF_OK && takes) {
             *ret = t;
             return WHARF_OK;
@@ -235,8 +251,8 @@ static const wharf_json *trigger_of(wharf_req *req, const wharf_json *t, const w
     return v;
 }
 
-static wharf_status put_run(
-    wharf_req *req, wharf_out *rows, struct listener *l, const wharf_json *trigger, const wharf_event *e)
+static wharf_status put_run(wharf_req *req, wharf_out *rows, struct listener *l,
+    const wharf_json *trigger, const wharf_event *e)
 {
     wharf_status s = WHARF_OK;
     struct queued q = {.workflow_id = l->id,
@@ -264,7 +280,8 @@ static wharf_status put_run(
     return s;
 }
 
-wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
+wharf_status event_step(
+    wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg)
 {
     struct listener *listeners;
     size_t n_listeners = 0, made = 0;

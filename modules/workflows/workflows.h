@@ -31,9 +31,11 @@ extern const wharf_logs_api *flow_logs;
 extern const wharf_config_api *flow_config;
 extern const wharf_schema_api *flow_schemas;
 extern const wharf_metrics_api *flow_metrics;
-extern const wharf_webhooks_rules_api *flow_rules; /* NULL: the module webhooks is not loaded; no event triggers then */
+/* NULL: the module webhooks is not loaded; no event triggers then */
+extern const wharf_webhooks_rules_api *flow_rules;
 extern wharf_plugin *flow_self;
-extern uint32_t flow_public_rate; /* requests of a public path, per minute and address: workflows.public_per_minute */
+/* requests of a public path, per minute and address: workflows.public_per_minute */
+extern uint32_t flow_public_rate;
 
 #include "wharf/inline.h"
 
@@ -90,17 +92,19 @@ wharf_status code_check(wharf_req *req, const struct code *c);
 /* Reads the workflow of the path, visible to the caller, and its draft as code. */
 wharf_status draft_read(wharf_req *req, const wharf_rec **ret_rec, struct code *ret_code);
 /* Reads a version of the workflow; number 0: the current one. *ret_found false: there is none. */
-wharf_status version_read(wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found);
+wharf_status version_read(
+    wharf_req *req, const wharf_rec *rec, int64_t number, struct code *ret_code, bool *ret_found);
 /* Reads the same by its id, whoever asks, and whether it is enabled; number 0: the current one of
  * a workflow that is not deleted. */
-wharf_status code_load(
-    wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code, bool *ret_enabled, bool *ret_found);
+wharf_status code_load(wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code,
+    bool *ret_enabled, bool *ret_found);
 /* Sets the files of the spec: main and the others. */
 void spec_files(wharf_req *req, const struct code *c, wharf_lua_spec *spec);
 /* Compiles, loads, looks for the handlers. Problems are those of publishing (section 4). */
 wharf_status code_try(wharf_req *req, const struct code *c);
 /* Tells what went wrong with the files, by this code. */
-wharf_status code_problem(wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code);
+wharf_status code_problem(
+    wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code);
 /* Returns "my-flow/main.lua:3: message" of an outcome's error; without a place only the message. */
 wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome *o);
 
@@ -139,9 +143,11 @@ wharf_lua_answer_fn asked_answer;
 /* Returns the clock of runs in microseconds (outside.c); the others answer ops that need something
  * outside of the run. */
 int64_t run_clock_us(void);
-uint32_t http_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+uint32_t http_answer(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, wharf_str *ret_text);
-uint32_t lock_answer(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+uint32_t lock_answer(
+    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
 /* Ends the locks of a run that is over: nobody waits for the end of a lock that it did not give
  * back. */
 void locks_end(wharf_req *req, const struct asked *a);
@@ -150,14 +156,17 @@ void locks_end(wharf_req *req, const struct asked *a);
 wharf_handler secret_set_route, secret_delete_route;
 bool secret_key_good(wharf_str key);
 /* Checks (check) or sets `secrets` of a body, {KEY: value}, or NULL. */
-wharf_status secrets_of_body(wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check);
+wharf_status secrets_of_body(
+    wharf_req *req, wharf_str workflow_id, const wharf_json *input, bool check);
 /* Writes `secrets` of workflows, as they are shown: [{key, updated_at, updated_by}]. */
-wharf_status secrets_show(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
+wharf_status secrets_show(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 /* Returns the value of a secret; empty when there is none. */
 wharf_str secret_of(const struct secret *list, wharf_str key);
 /* Loads all secrets of the workflow, opened. */
 wharf_status secrets_load(wharf_req *req, wharf_str workflow_id, struct secret **ret);
-uint32_t secret_answer(wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text);
+uint32_t secret_answer(
+    wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text);
 /* Returns the text, or all texts of a value, with [secret:KEY] for each secret, also in base64,
  * hex, percent-encoded and as JSON has it. v may be NULL. */
 wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text);
@@ -189,7 +198,8 @@ struct run {
 uint64_t run_seed(wharf_str id);
 /* Makes the rights of a run's calls of the API, those of the publisher as it is now; callers:
  * those of the request's caller as well. NULL: the publisher is gone. */
-wharf_status run_actor(wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor);
+wharf_status run_actor(
+    wharf_req *req, const struct code *c, bool callers, wharf_lua_actor **ret_actor);
 wharf_status run_execute(wharf_req *req, struct run *r);
 /* Judges whether the run may be for its location. callers: the request's caller must reach it
  * too. */
@@ -204,8 +214,8 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
 wharf_status run_problem(wharf_req *req, const struct run *r);
 /* Queues the run of r's trigger and input, in a transaction of its own; reach: see struct
  * queued. */
-wharf_status run_queue(
-    wharf_req *req, const struct run *r, const char *type, const wharf_json *reach, wharf_str *ret_id);
+wharf_status run_queue(wharf_req *req, const struct run *r, const char *type,
+    const wharf_json *reach, wharf_str *ret_id);
 /* Returns the locations of the request's caller for struct queued; NULL: all. */
 const wharf_json *run_reach(wharf_req *req);
 wharf_handler run_route, run_show_route;
@@ -217,9 +227,10 @@ const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer'
 void run_unpublished(struct run *r);
 wharf_val run_usage(wharf_req *req, const struct run *r);
 wharf_val run_error(wharf_req *req, const struct run *r); /* as JSON text, or null */
-/* Takes secrets out of what is kept of a run's input and of its trigger. Answers {value, trigger} as they were; NULL: nothing was taken out. */
-const wharf_json *run_given(
-    wharf_req *req, const struct secret *secrets, const wharf_json **input, const wharf_json **trigger);
+/* Takes secrets out of what is kept of a run's input and of its trigger. Answers {value,
+ * trigger} as they were; NULL: nothing was taken out. */
+const wharf_json *run_given(wharf_req *req, const struct secret *secrets, const wharf_json **input,
+    const wharf_json **trigger);
 /* Returns {name: v} as JSON text; null when it is larger than RECORD_MAX. */
 wharf_val run_recorded(wharf_req *req, const char *name, wharf_val v, bool *ret_truncated);
 /* Reads rows of workflows.tally and workflows.settle, in the transaction that asked for them:
@@ -228,8 +239,8 @@ wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth
 
 /* Tells whether what the run asked for and got is to be recorded (record.io, recording.c). */
 bool recording_wanted(const struct code *c);
-void recording_add(
-    wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args, uint32_t how, wharf_str answer);
+void recording_add(wharf_req *req, struct asked *a, wharf_str op, const wharf_json *args,
+    uint32_t how, wharf_str answer);
 /* Ends the recording of a run that is over: it is what it is now. */
 void recording_end(wharf_req *req, struct run *r);
 /* Writes the recording as an entry of recordings_keep(), into an array. */
@@ -252,7 +263,8 @@ wharf_status run_lines_keep(wharf_req *req, wharf_str given);
 struct queued {
     wharf_str workflow_id, location_id, actor, event_id, resource_id, order_key, input;
     const char *type;
-    const wharf_json *trigger, *given; /* given: {value, trigger} of the run, where input and trigger are what is shown; or NULL */
+    /* given: {value, trigger} of the run, where input and trigger are what is shown; or NULL */
+    const wharf_json *trigger, *given;
     uint32_t depth;
     int64_t pinned; /* version; 0: the current one */
     const wharf_json *reach; /* locations of who asked for it, or NULL: all */
@@ -266,7 +278,8 @@ void run_queue_put(wharf_req *req, wharf_out *rows, const struct queued *q, whar
 wharf_status queue_commit(wharf_req *req, wharf_out *rows, size_t n);
 wharf_handler queue_work, run_queue_sweep;
 /* Returns the key of the concurrency rule for a resource; empty: none. */
-wharf_str queue_order_key(wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
+wharf_str queue_order_key(
+    wharf_req *req, const wharf_json *options, wharf_str resource_type, wharf_str resource_id);
 
 /* again.c */
 wharf_handler run_cancel_route, run_again_route, runs_expire;
@@ -298,7 +311,8 @@ extern const wharf_lua_hooks flow_hooks;
 wharf_handler sync_route;
 
 /* Checks one trigger (workflow_triggers.c). */
-wharf_status trigger_check(wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
+wharf_status trigger_check(
+    wharf_req *req, const wharf_json *triggers, const wharf_json *t, size_t i);
 bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
 /* Tells what the enabled manual trigger's schema, if it has one, refuses of the input: paths begin
@@ -310,14 +324,17 @@ bool trigger_reaches(const wharf_json *locations, wharf_str location_id);
 const char *trigger_handler(wharf_str type);
 /* Adds what a publisher needs to be told of changes of rows: the right to read them. */
 void events_need(const wharf_json *triggers, struct needed *needed);
-wharf_status event_step(wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
+wharf_status event_step(
+    wharf_req *req, const wharf_event *const *events, size_t n, uint8_t *outcomes, void *arg);
 
 /* Answers the ops kv.* (kv.c). */
-uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args, wharf_str *ret_text);
+uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wharf_json *args,
+    wharf_str *ret_text);
 
 /* GET and DELETE of …/kv and …/kv/:key */
 wharf_handler kv_list_route, kv_delete_route;
 
-uint32_t refuse_op(wharf_req *req, uint32_t how, const char *code, const char *message, wharf_str *ret_text);
+uint32_t refuse_op(
+    wharf_req *req, uint32_t how, const char *code, const char *message, wharf_str *ret_text);
 
 #endif

@@ -1,7 +1,8 @@
-/* wharf/hash.h - FNV-1a: spreads texts over tables, lanes and moments. For modules and for the server; header only, [any], nothing of it is ABI.
+/* wharf/hash.h - FNV-1a: spreads texts over tables, lanes and moments. For modules and for the
+ * server; header only, [any], nothing of it is ABI.
  *
- * Not for what an attacker chooses to make meet, and not for checksums: wharf/service/text.h and crypto.h have SHA-256.
- */
+ * Not for what an attacker chooses to make meet, and not for checksums: wharf/service/text.h and
+ * crypto.h have SHA-256. */
 #ifndef WHARF_HASH_H
 #define WHARF_HASH_H
 

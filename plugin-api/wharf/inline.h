@@ -1,8 +1,8 @@
-/* wharf/inline.h - what nearly every module writes a dozen times: values, texts of rows and of JSON.
+/* wharf/inline.h - what nearly every module writes a dozen times: values, texts of rows and of
+ * JSON.
  *
- * For modules that call their host table W (#define W my_host before this is included); without W it holds what needs no host. Everything is
- * inline, nothing of it is ABI.
- */
+ * For modules that call their host table W (#define W my_host before this is included); without
+ * W it holds what needs no host. Everything is inline, nothing of it is ABI. */
 #ifndef WHARF_INLINE_H
 #define WHARF_INLINE_H
 
@@ -54,9 +54,10 @@ WHARF_INLINE wharf_val val_text_or_null(wharf_str s)
     return wharf_text_or_null(s);
 }
 
-/* Declares a resource by the constants that wharf-gen made of its definition. hooks: NULL for none. */
-WHARF_INLINE void declare_resource(wharf_decl *d, const wharf_decl_api *api, const char *name, wharf_str definition,
-    uint64_t definition_hash, const wharf_hooks *hooks)
+/* Declares a resource by the constants that wharf-gen made of its definition. hooks: NULL for
+ * none. */
+WHARF_INLINE void declare_resource(wharf_decl *d, const wharf_decl_api *api, const char *name,
+    wharf_str definition, uint64_t definition_hash, const wharf_hooks *hooks)
 {
     const wharf_head head = WHARF_HEAD(wharf_resource);
     wharf_resource r;
@@ -110,7 +111,8 @@ WHARF_INLINE wharf_str row_text(const wharf_rows *rows, size_t row, size_t colum
 
     return W->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
 }
-WHARF_INLINE bool row_get_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret) /* false: null */
+WHARF_INLINE bool row_get_text(
+    const wharf_rows *rows, size_t row, size_t column, wharf_str *ret) /* false: null */
 {
     wharf_val v;
 
@@ -187,15 +189,17 @@ WHARF_INLINE wharf_val val_rec_ids(wharf_req *req, const wharf_rec *const *recs,
         ids[i] = W->res->id(recs[i]);
     return val_array(req, ids, n);
 }
-/* A statement about one thing: $1 is it, $2 the organization, with which every index of a tenant's table begins. ret_rows: NULL for one that
- * answers nothing. */
-WHARF_INLINE wharf_status query_about(wharf_req *req, const char *sql, wharf_str it, const wharf_rows **ret_rows)
+/* A statement about one thing: $1 is it, $2 the organization, with which every index of a
+ * tenant's table begins. ret_rows: NULL for one that answers nothing. */
+WHARF_INLINE wharf_status query_about(
+    wharf_req *req, const char *sql, wharf_str it, const wharf_rows **ret_rows)
 {
     wharf_val args[2];
 
     args[0] = val_text(it);
     args[1] = val_text(W->req->organization(req));
-    return ret_rows ? W->db->query(req, sql, args, 2, ret_rows) : W->db->exec(req, sql, args, 2, NULL);
+    return ret_rows ? W->db->query(req, sql, args, 2, ret_rows)
+                    : W->db->exec(req, sql, args, 2, NULL);
 }
 /* Ends the transaction as s says: commits it, or takes it back and answers s. */
 WHARF_INLINE wharf_status end_with(wharf_req *req, wharf_status s)

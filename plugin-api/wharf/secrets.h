@@ -1,8 +1,9 @@
-/* wharf/secrets.h - the secrets that a row has, each under a key: the routes that set, replace and remove them.
+/* wharf/secrets.h - the secrets that a row has, each under a key: the routes that set, replace
+ * and remove them.
  *
- * For modules that call their host table W, as wharf/inline.h; everything is inline, nothing of it is ABI. Leaves to the module: who reaches the
- * row, what keys and values look like, and reading values.
- */
+ * For modules that call their host table W, as wharf/inline.h; everything is inline, nothing of
+ * it is ABI. Leaves to the module: who reaches the row, what keys and values look like, and
+ * reading values. */
 #ifndef WHARF_SECRETS_H
 #define WHARF_SECRETS_H
 
@@ -12,15 +13,17 @@
 struct secrets_kind {
     const char *resource; /* its fields are `parent`, `key`, and `value` of store secret */
     const char *parent; /* the field that says whose they are */
-    const char *sql; /* count(*), and the id of the one with key $3 or null: of the parent $2 in the organization $1 */
+    /* count(*), and the id of the one with key $3 or null: of the parent $2 in the organization
+     * $1 */
+    const char *sql;
     const char *too_many; /* code */
     int64_t most;
 };
 
-/* *ret_id: of the one with this key, empty when there is none. *ret_n: how many there are in all, which nobody changes until the end of the
- * transaction. */
-WHARF_INLINE wharf_status secrets_find(
-    wharf_req *req, const struct secrets_kind *k, wharf_str parent, wharf_str key, wharf_str *ret_id, int64_t *ret_n)
+/* *ret_id: of the one with this key, empty when there is none. *ret_n: how many there are in
+ * all, which nobody changes until the end of the transaction. */
+WHARF_INLINE wharf_status secrets_find(wharf_req *req, const struct secrets_kind *k,
+    wharf_str parent, wharf_str key, wharf_str *ret_id, int64_t *ret_n)
 {
     const wharf_rows *rows;
     wharf_val args[3];
@@ -38,9 +41,11 @@ WHARF_INLINE wharf_status secrets_find(
     return WHARF_OK;
 }
 
-/* Makes it, or gives the one that is there another value. path: of the key in the body, for problems. */
-WHARF_INLINE wharf_status secrets_put(wharf_req *req, const struct secrets_kind *k, wharf_str parent, wharf_str key,
-    wharf_str value, const char *path, const wharf_rec **ret_rec, bool *ret_made)
+/* Makes it, or gives the one that is there another value. path: of the key in the body, for
+ * problems. */
+WHARF_INLINE wharf_status secrets_put(wharf_req *req, const struct secrets_kind *k,
+    wharf_str parent, wharf_str key, wharf_str value, const char *path, const wharf_rec **ret_rec,
+    bool *ret_made)
 {
     wharf_out *out = W->json->writer(req);
     const wharf_json *body;
@@ -51,8 +56,8 @@ WHARF_INLINE wharf_status secrets_put(wharf_req *req, const struct secrets_kind 
     if (s != WHARF_OK)
         return s;
     if (!id.n && n >= k->most)
-        return W->err->fail(
-            req, k->too_many, path, "There are %d secrets, which is the most; remove one first", (int)n);
+        return W->err->fail(req, k->too_many, path,
+            "There are %d secrets, which is the most; remove one first", (int)n);
     W->json->open(out, NULL, '{');
     if (!id.n) {
         W->json->put(out, k->parent, val_text(parent));
@@ -64,10 +69,12 @@ WHARF_INLINE wharf_status secrets_put(wharf_req *req, const struct secrets_kind 
     *ret_made = !id.n;
     if (s != WHARF_OK)
         return s;
-    return id.n ? W->res->update(req, k->resource, id, body, ret_rec) : W->res->create(req, k->resource, body, ret_rec);
+    return id.n ? W->res->update(req, k->resource, id, body, ret_rec)
+                : W->res->create(req, k->resource, body, ret_rec);
 }
 
-/* The answer of `POST …/secrets`: 201 with a new one, 200 with the one that has another value now. */
+/* The answer of `POST …/secrets`: 201 with a new one, 200 with the one that has another value
+ * now. */
 WHARF_INLINE wharf_status secrets_set(
     wharf_req *req, const struct secrets_kind *k, wharf_str parent, wharf_str key, wharf_str value)
 {
@@ -76,13 +83,15 @@ WHARF_INLINE wharf_status secrets_set(
     wharf_status s = secrets_put(req, k, parent, key, value, "key", &rec, &made);
 
     if (s == WHARF_OK)
-        W->res->encode(
-            req, W->req->respond(req, made ? 201 : 200, made ? "Secret created" : "Secret replaced"), NULL, rec);
+        W->res->encode(req,
+            W->req->respond(req, made ? 201 : 200, made ? "Secret created" : "Secret replaced"),
+            NULL, rec);
     return s;
 }
 
 /* The answer of `DELETE …/secrets/:key`. */
-WHARF_INLINE wharf_status secrets_remove(wharf_req *req, const struct secrets_kind *k, wharf_str parent)
+WHARF_INLINE wharf_status secrets_remove(
+    wharf_req *req, const struct secrets_kind *k, wharf_str parent)
 {
     wharf_str id, key = WHARF_S("");
     wharf_out *out;

@@ -1,4 +1,5 @@
-/* wharf/values.h - small helpers for plugins around wharf_str and wharf_val. Nothing here calls the server; all functions are [any]. */
+/* wharf/values.h - small helpers for plugins around wharf_str and wharf_val. Nothing here calls
+ * the server; all functions are [any]. */
 #ifndef WHARF_VALUES_H
 #define WHARF_VALUES_H
 
@@ -76,7 +77,8 @@ static inline wharf_val wharf_value(const wharf_json *j)
 }
 
 /* Texts as a PostgreSQL array literal, for "$n::text[]". */
-static inline size_t wharf_array_room(const wharf_str *values, size_t n) /* bytes that are enough for it */
+static inline size_t wharf_array_room(
+    const wharf_str *values, size_t n) /* bytes that are enough for it */
 {
     size_t most = 3;
 
@@ -84,7 +86,8 @@ static inline size_t wharf_array_room(const wharf_str *values, size_t n) /* byte
         most += 2 * values[i].n + 3;
     return most;
 }
-static inline wharf_str wharf_array(const wharf_str *values, size_t n, char *out) /* out has that room */
+static inline wharf_str wharf_array(
+    const wharf_str *values, size_t n, char *out) /* out has that room */
 {
     wharf_str s = {out, 0};
     size_t k = 0;

@@ -1,4 +1,5 @@
-/* host_batch.c - the service wharf.batch: items of batches as writes of declared resources (plugin-api/wharf/service/batch.h). */
+/* host_batch.c - the service wharf.batch: items of batches as writes of declared resources
+ * (plugin-api/wharf/service/batch.h). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,7 +36,8 @@ static void unref(void *req)
 static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_refused)
 {
     const struct access *who = &req->who->access;
-    struct sql_arg args[2] = {{who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
+    struct sql_arg args[2] = {
+        {who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
     struct principal *p;
 
@@ -64,9 +66,11 @@ static struct wharf_many *new_items(wharf_req *req, const struct resource *res, 
     const wharf_str *ids, const wharf_json *const *bodies, size_t n)
 {
     struct wharf_many *m = ARENA_NEW(req->arena, struct wharf_many);
-    bool remove = !strcmp(action, "delete"), replace = !strcmp(action, "overwrite"), part = !strcmp(action, "part");
+    bool remove = !strcmp(action, "delete"), replace = !strcmp(action, "overwrite"),
+         part = !strcmp(action, "part");
 
-    m->set = (struct write_set){.res = res, .rows = ARENA_ARRAY(req->arena, struct set_row, n + 1), .n = n};
+    m->set = (struct write_set){
+        .res = res, .rows = ARENA_ARRAY(req->arena, struct set_row, n + 1), .n = n};
     for (size_t i = 0; i < n; i++) {
         struct write *w = &m->set.rows[i].w;
 
@@ -108,12 +112,14 @@ static wharf_status run_item_hook(
     before = plugin_enter(req, h->plugin, "batch_item");
     s = h->hooks->batch_item(req, action, body);
     plugin_leave(req, before);
-    return s != WHARF_OK && !req->n_problems ? plugin_unexplained(req, h->plugin, "batch_item", s) : s;
+    return s != WHARF_OK && !req->n_problems ? plugin_unexplained(req, h->plugin, "batch_item", s)
+                                             : s;
 }
 
 /* Runs the hooks of an item, those of other plugins first: what they refuse or take is not the
  * owner's any more. */
-static void run_item_hooks(wharf_req *req, const struct resource *res, const char *action, const wharf_json *body)
+static void run_item_hooks(
+    wharf_req *req, const struct resource *res, const char *action, const wharf_json *body)
 {
     req->item.operation = NULL;
     for (int own = 0; own < 2; own++) {
@@ -140,7 +146,8 @@ static const wharf_json *hook_body(wharf_req *req, const struct write *w)
 
 /* Writes one item by hooks; *ret_left: none of them wrote it. In a savepoint, so that a refused
  * one leaves nothing. */
-static wharf_status item_by_hooks(wharf_req *req, struct write_set *one, const char *action, bool *ret_left)
+static wharf_status item_by_hooks(
+    wharf_req *req, struct write_set *one, const char *action, bool *ret_left)
 {
     struct set_row *row = one->rows;
     const char *operation;
@@ -186,7 +193,8 @@ static wharf_status write_items(wharf_req *req, struct wharf_many *m, const char
     size_t next;
 
     for (size_t i = 0; i < m->set.n; i = next) {
-        struct write_set part = {.res = m->set.res, .op = m->set.rows[i].w.op, .rows = m->set.rows + i};
+        struct write_set part = {
+            .res = m->set.res, .op = m->set.rows[i].w.op, .rows = m->set.rows + i};
         wharf_status s;
 
         for (next = i + 1; !hooks && next < m->set.n && m->set.rows[next].w.op == part.op; next++)
@@ -213,8 +221,8 @@ static wharf_status try_items(wharf_req *req, struct wharf_many *m, const char *
     return s;
 }
 
-static wharf_status b_check(wharf_req *req, const char *resource, const char *action, const wharf_str *ids,
-    const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
+static wharf_status b_check(wharf_req *req, const char *resource, const char *action,
+    const wharf_str *ids, const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
 {
     static const uint32_t ops[] = {OP_CREATE, OP_UPDATE, OP_DELETE};
     const struct resource *res = find(req, resource);
@@ -243,8 +251,8 @@ static wharf_status b_check(wharf_req *req, const char *resource, const char *ac
     return WHARF_OK;
 }
 
-static wharf_status b_apply(wharf_req *req, const char *resource, const char *action, const wharf_str *ids,
-    const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
+static wharf_status b_apply(wharf_req *req, const char *resource, const char *action,
+    const wharf_str *ids, const wharf_json *const *bodies, size_t n, const wharf_many **ret_many)
 {
     const struct resource *res = find(req, resource);
     struct wharf_many *m;
@@ -281,7 +289,9 @@ static wharf_str b_operation(const wharf_many *m, size_t row)
 
 static wharf_str b_rule(const wharf_many *m, size_t row, size_t i)
 {
-    const char *rule = row < m->set.n && i < m->set.rows[row].n_problems ? m->set.rows[row].problems[i].rule : NULL;
+    const char *rule = row < m->set.n && i < m->set.rows[row].n_problems
+                           ? m->set.rows[row].problems[i].rule
+                           : NULL;
 
     return str_z(rule ? rule : "");
 }
@@ -298,7 +308,8 @@ static void filter_problem(void *arg, const char *code, wharf_str param, wharf_s
 /* Tells whether a parameter of a list says nothing about which rows. */
 static bool says_how(const struct definition *d, wharf_str key)
 {
-    static const char *const words[] = {"page", "limit", "cursor", "order_by", "direction", "fields", "cache"};
+    static const char *const words[] = {
+        "page", "limit", "cursor", "order_by", "direction", "fields", "cache"};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eqz(key, words[i]))
@@ -310,7 +321,8 @@ static bool says_how(const struct definition *d, wharf_str key)
 static const struct list_query *read_filters(
     wharf_req *req, const struct resource *res, const wharf_json *filters, size_t most)
 {
-    struct query_options o = {.strict = true, .organization = organization_of(&req->who->access, res->def)};
+    struct query_options o = {
+        .strict = true, .organization = organization_of(&req->who->access, res->def)};
     const struct query_pair *pairs;
     struct list_query *q;
     size_t n;
@@ -320,7 +332,8 @@ static const struct list_query *read_filters(
     for (size_t i = 0; i < n; i++) {
         if (says_how(res->def, query_base(pairs[i].key)))
             filter_problem(req, "param.invalid", query_base(pairs[i].key),
-                arena_printf(req->arena, "%.*s does not say which rows; leave it out", STR_ARG(pairs[i].key)));
+                arena_printf(req->arena, "%.*s does not say which rows; leave it out",
+                    STR_ARG(pairs[i].key)));
     }
     q = (struct list_query *)query_parse(req->arena, res->def, pairs, n, &o, filter_problem, req);
     if (!q || req->n_problems)
@@ -356,8 +369,8 @@ static wharf_status read_ids(wharf_req *req, const struct resource *res, const s
     return WHARF_OK;
 }
 
-static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters, size_t most,
-    const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters,
+    size_t most, const wharf_str **ret_ids, size_t *ret_n)
 {
     const struct resource *res = find(req, resource);
     const struct list_query *q = res ? read_filters(req, res, filters, most) : NULL;
@@ -374,8 +387,8 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
     return read_ids(req, res, q, &narrow, ret_ids, ret_n);
 }
 
-static wharf_status b_below(
-    wharf_req *req, const char *resource, wharf_str parent_id, size_t most, const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status b_below(wharf_req *req, const char *resource, wharf_str parent_id, size_t most,
+    const wharf_str **ret_ids, size_t *ret_n)
 {
     const struct resource *res = find(req, resource);
     struct list_query q = {.columns = "t.id", .page = 1, .limit = (int64_t)most};
@@ -383,7 +396,8 @@ static wharf_status b_below(
 
     *ret_n = 0;
     if (!res || !res->def->parent)
-        return res ? req_fail(req, "internal", NULL, "%s has no parent", resource) : WHARF_UNAVAILABLE;
+        return res ? req_fail(req, "internal", NULL, "%s has no parent", resource)
+                   : WHARF_UNAVAILABLE;
     q.order = res->def->list.order;
     if (!narrow_rows_of(req, res, parent_id, &narrow))
         return req_failed(req);
@@ -392,8 +406,8 @@ static wharf_status b_below(
 
 /* Finds the first row of a query without limits of its own; looks for one more, to know whether it
  * is the only one. */
-static wharf_status find_row(wharf_req *req, const struct resource *res, const struct condition *conditions, size_t n,
-    wharf_str *ret_id, bool *ret_several)
+static wharf_status find_row(wharf_req *req, const struct resource *res,
+    const struct condition *conditions, size_t n, wharf_str *ret_id, bool *ret_several)
 {
     struct list_query q = {.columns = "t.id",
         .conditions = conditions,
@@ -417,8 +431,8 @@ static wharf_status find_row(wharf_req *req, const struct resource *res, const s
     return WHARF_OK;
 }
 
-static wharf_status b_find(wharf_req *req, const char *resource, const char *const *filters, const wharf_str *values,
-    size_t n, wharf_str *ret_id, bool *ret_several)
+static wharf_status b_find(wharf_req *req, const char *resource, const char *const *filters,
+    const wharf_str *values, size_t n, wharf_str *ret_id, bool *ret_several)
 {
     const struct resource *res = find(req, resource);
     const struct filter **named = ARENA_ARRAY(req->arena, const struct filter *, n + 1);
@@ -434,8 +448,8 @@ static wharf_status b_find(wharf_req *req, const char *resource, const char *con
     return find_row(req, res, all, n, ret_id, ret_several);
 }
 
-static wharf_status b_match(wharf_req *req, const char *resource, const char *filter, const wharf_str *values, size_t n,
-    wharf_str *ret_ids, bool *ret_several)
+static wharf_status b_match(wharf_req *req, const char *resource, const char *filter,
+    const wharf_str *values, size_t n, wharf_str *ret_ids, bool *ret_several)
 {
     wharf_status s = WHARF_OK;
 
@@ -446,17 +460,21 @@ static wharf_status b_match(wharf_req *req, const char *resource, const char *fi
 
 /* ---- showing ---- */
 
-static PGresult *read_rows(wharf_req *req, const struct resource *res, const wharf_str *ids, size_t n)
+static PGresult *read_rows(
+    wharf_req *req, const struct resource *res, const wharf_str *ids, size_t n)
 {
     struct sql s;
 
     sql_init(&s, req->arena);
     sql_addf(&s, "SELECT %s, x.i FROM unnest(", res->columns_full);
     sql_bind_array(&s, ids, n);
-    sql_addf(&s, "::text[]) WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.organization_id = ",
+    sql_addf(&s,
+        "::text[]) WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
+        "y.organization_id = ",
         res->def->table);
     sql_bind(&s, organization_of(&req->who->access, res->def));
-    sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s", res->def->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
+    sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s",
+        res->def->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 
@@ -467,8 +485,8 @@ static enum datetime_format format_of(const char *word)
                                            : DATETIME_ISO;
 }
 
-static wharf_status b_show(
-    wharf_req *req, const char *resource, const wharf_str *ids, size_t n, const char *format, wharf_out *const *outs)
+static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
+    const char *format, wharf_out *const *outs)
 {
     const struct resource *res = find(req, resource);
     PGresult *r = res ? read_rows(req, res, ids, n) : NULL;
@@ -507,5 +525,5 @@ static size_t b_events(wharf_req *req)
     return n;
 }
 
-const wharf_batch_api host_batch = {WHARF_HEAD(wharf_batch_api), b_definition, b_act_as, b_check, b_apply, b_operation,
-    b_rule, b_done, b_resolve, b_match, b_show, b_events, b_find, b_below};
+const wharf_batch_api host_batch = {WHARF_HEAD(wharf_batch_api), b_definition, b_act_as, b_check,
+    b_apply, b_operation, b_rule, b_done, b_resolve, b_match, b_show, b_events, b_find, b_below};

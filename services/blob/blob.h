@@ -1,9 +1,9 @@
 /* blob.h - big bytes, found by their SHA-256: a directory, or an S3-compatible server.
  *
- * A put is acknowledged when its object would survive the death of process and machine; before that nothing of it can be seen. Objects
- * never change, so readers need no locks. Who refers to an object is not known here: that is blob_file.h's, which also says when one may be
- * erased. docs/spec/05-documents-and-templates.md section 6; docs/files.md.
- */
+ * A put is acknowledged when its object would survive the death of process and machine; before
+ * that nothing of it can be seen. Objects never change, so readers need no locks. Who refers to
+ * an object is not known here: that is blob_file.h's, which also says when one may be erased.
+ * docs/spec/05-documents-and-templates.md section 6; docs/files.md. */
 #ifndef WHARF_BLOB_BLOB_H
 #define WHARF_BLOB_BLOB_H
 
@@ -29,9 +29,10 @@ struct blob_id {
     uint64_t size;
 };
 
-/* Makes the folders that are missing. NULL and a problem (in err) when the settings do not fit or the folder can't be used. net may be
- * NULL for the directory. */
-struct blob_store *blob_open(const struct config *config, struct net_client *net, struct arena *err, wharf_str *ret_problem);
+/* Makes the folders that are missing. NULL and a problem (in err) when the settings do not fit
+ * or the folder can't be used. net may be NULL for the directory. */
+struct blob_store *blob_open(
+    const struct config *config, struct net_client *net, struct arena *err, wharf_str *ret_problem);
 void blob_close(struct blob_store *s);
 
 /* Begins to put an object. Bytes come in pieces of any size; from one thread at a time. max in
@@ -50,11 +51,13 @@ int blob_put_file(const struct blob_put *p);
 
 /* Opens bytes [offset, offset+length) of the object; the caller closes *ret_fd and finds them from
  * *ret_at on. The range must lie inside. */
-enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
+enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length,
+    int *ret_fd, uint64_t *ret_at);
 enum blob_status blob_size(struct blob_store *s, const char *hash, uint64_t *ret_size);
 /* Reads all of it and compares: BLOB_OK or BLOB_DAMAGED. */
 enum blob_status blob_verify(struct blob_store *s, const char *hash);
-enum blob_status blob_erase(struct blob_store *s, const char *hash); /* BLOB_OK too when it was not there */
+/* Erases a blob; BLOB_OK too when it was not there. */
+enum blob_status blob_erase(struct blob_store *s, const char *hash);
 /* Walks over all objects last placed more than age_s seconds ago, in no order. fn returns false to
  * end the walk. */
 typedef bool blob_walk_fn(void *arg, const char *hash);

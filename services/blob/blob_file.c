@@ -17,12 +17,14 @@ enum { RETRY_AFTER_S = 5 };
 
 /* Links come without an organization: wharf.token knows whose file it is (docs/decisions.md 5). */
 #define TOKEN_OF(id) "sha256(convert_to('file:' || " id ", 'UTF8'))"
-#define INSERT_TOKEN                                                                                                   \
-    "WITH t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at) VALUES "                         \
+#define INSERT_TOKEN                                                                               \
+    "WITH t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at) VALUES "     \
     "(" TOKEN_OF("$2") ", $1, 'file', $2, $3::timestamptz)) "
-#define COLUMNS                                                                                                        \
-    "f.organization_id, f.id, f.name, f.type, f.hash, f.state = 'stored', f.size, f.want_size, f.max_size, "           \
-    "(extract(epoch FROM f.expires_at) * 1000000)::bigint, (extract(epoch FROM f.stored_at) * 1000000)::bigint"
+#define COLUMNS                                                                                    \
+    "f.organization_id, f.id, f.name, f.type, f.hash, f.state = 'stored', f.size, f.want_size, "   \
+    "f.max_size, "                                                                                 \
+    "(extract(epoch FROM f.expires_at) * 1000000)::bigint, (extract(epoch FROM f.stored_at) * "    \
+    "1000000)::bigint"
 enum { N_COLUMNS = 11 };
 
 wharf_status file_problem(struct wharf_req *req, enum blob_status status)
@@ -95,7 +97,9 @@ static wharf_status lock_hash(struct wharf_req *req, const char *hash)
 {
     const struct sql_arg args[1] = {{hash, BLOB_HASH}};
 
-    return req_query(req, "SELECT pg_advisory_xact_lock_shared(hashtextextended('wharf.blob' || $1, 0))", args, 1)
+    return req_query(req,
+               "SELECT pg_advisory_xact_lock_shared(hashtextextended('wharf.blob' || $1, 0))", args,
+               1)
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }
@@ -112,7 +116,8 @@ static wharf_status place_locked(struct wharf_req *req, struct blob_put *p, stru
     return file_problem(req, blob_put_finish(p));
 }
 
-static wharf_status insert_stored(struct wharf_req *req, struct blob_put *p, struct file_row *row, struct arena *a)
+static wharf_status insert_stored(
+    struct wharf_req *req, struct blob_put *p, struct file_row *row, struct arena *a)
 {
     struct blob_id id;
     wharf_status s = place_locked(req, p, &id);
@@ -122,21 +127,21 @@ static wharf_status insert_stored(struct wharf_req *req, struct blob_put *p, str
     row->hash = arena_dupz(a, id.hash);
     row->size = (int64_t)id.size;
     const struct sql_arg args[] = {arg(row->organization), arg(row->id), arg_time(a, req->now_us),
-        arg(str_z(req->plugin ? req->plugin->name : "wharf")), arg(row->name), arg(row->type), arg_int(a, row->size),
-        arg(row->hash), arg_time(a, row->expires_us)};
+        arg(str_z(req->plugin ? req->plugin->name : "wharf")), arg(row->name), arg(row->type),
+        arg_int(a, row->size), arg(row->hash), arg_time(a, row->expires_us)};
 
     return req_query(req,
-               INSERT_TOKEN
-               "INSERT INTO wharf.file (organization_id, id, created_at, plugin, state, name, type, size, hash, "
-               "expires_at, "
-               "stored_at) VALUES ($1, $2, $3::timestamptz, $4, 'stored', $5, $6, $7::bigint, $8, $9::timestamptz, "
-               "$3::timestamptz)",
+               INSERT_TOKEN "INSERT INTO wharf.file (organization_id, id, created_at, plugin, "
+                            "state, name, type, size, hash, expires_at, "
+                            "stored_at) VALUES ($1, $2, $3::timestamptz, $4, 'stored', $5, $6, "
+                            "$7::bigint, $8, $9::timestamptz, $3::timestamptz)",
                args, 9)
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }
 
-static void new_row(struct wharf_req *req, wharf_str name, wharf_str type, int64_t expires_us, struct file_row *row)
+static void new_row(
+    struct wharf_req *req, wharf_str name, wharf_str type, int64_t expires_us, struct file_row *row)
 {
     char id[ID_MAX];
 
@@ -151,8 +156,8 @@ static void new_row(struct wharf_req *req, wharf_str name, wharf_str type, int64
         .expires_us = expires_us};
 }
 
-wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str name, wharf_str type, int64_t expires_us,
-    struct file_row *ret_row)
+wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str name, wharf_str type,
+    int64_t expires_us, struct file_row *ret_row)
 {
     wharf_status s;
 
@@ -171,8 +176,8 @@ wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str nam
     return req_commit(req);
 }
 
-wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, int64_t want_size, int64_t max_size,
-    int64_t expires_us, struct file_row *ret_row)
+wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, int64_t want_size,
+    int64_t max_size, int64_t expires_us, struct file_row *ret_row)
 {
     struct arena *a = req->arena;
     static const struct sql_arg none = {NULL, 0};
@@ -180,17 +185,16 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
     new_row(req, name, type, expires_us, ret_row);
     ret_row->want_size = want_size;
     ret_row->max_size = max_size;
-    const struct sql_arg args[] = {arg(ret_row->organization), arg(ret_row->id), arg_time(a, req->now_us),
-        arg(str_z(req->plugin ? req->plugin->name : "wharf")), arg(ret_row->name), arg(ret_row->type),
-        want_size < 0 ? none : arg_int(a, want_size), max_size < 0 ? none : arg_int(a, max_size),
-        arg_time(a, expires_us)};
+    const struct sql_arg args[] = {arg(ret_row->organization), arg(ret_row->id),
+        arg_time(a, req->now_us), arg(str_z(req->plugin ? req->plugin->name : "wharf")),
+        arg(ret_row->name), arg(ret_row->type), want_size < 0 ? none : arg_int(a, want_size),
+        max_size < 0 ? none : arg_int(a, max_size), arg_time(a, expires_us)};
 
     return req_query(req,
-               INSERT_TOKEN
-               "INSERT INTO wharf.file (organization_id, id, created_at, plugin, state, name, type, want_size, "
-               "max_size, "
-               "expires_at) VALUES ($1, $2, $3::timestamptz, $4, 'waiting', $5, $6, $7::bigint, $8::bigint, "
-               "$9::timestamptz)",
+               INSERT_TOKEN "INSERT INTO wharf.file (organization_id, id, created_at, plugin, "
+                            "state, name, type, want_size, max_size, "
+                            "expires_at) VALUES ($1, $2, $3::timestamptz, $4, 'waiting', $5, $6, "
+                            "$7::bigint, $8::bigint, $9::timestamptz)",
                args, 9)
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
@@ -198,8 +202,8 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
 
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row)
 {
-    const struct sql_arg args[] = {
-        arg(req->who ? req->who->organization : str_z("")), arg(id), arg_time(req->arena, req->now_us)};
+    const struct sql_arg args[] = {arg(req->who ? req->who->organization : str_z("")), arg(id),
+        arg_time(req->arena, req->now_us)};
     PGresult *r = req_query(req,
         "SELECT " COLUMNS " FROM wharf.file f WHERE organization_id = $1 AND id = $2 AND "
         "(expires_at IS NULL OR expires_at > $3::timestamptz)",
@@ -237,14 +241,15 @@ static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, 
     return job_kind_find(req->engine, str_z(job)) ? job_enqueue(req, &order) : WHARF_OK;
 }
 
-static wharf_status mark_stored(struct wharf_req *req, const struct file_row *row, const struct blob_id *id)
+static wharf_status mark_stored(
+    struct wharf_req *req, const struct file_row *row, const struct blob_id *id)
 {
     const struct sql_arg args[] = {arg(row->organization), arg(row->id), {id->hash, BLOB_HASH},
         arg_int(req->arena, (int64_t)id->size), arg_time(req->arena, req->now_us)};
     PGresult *r = req_query(req,
-        "UPDATE wharf.file SET state = 'stored', hash = $3, size = $4::bigint, stored_at = $5::timestamptz, expires_at "
-        "= NULL "
-        "WHERE organization_id = $1 AND id = $2 AND state = 'waiting' RETURNING announce",
+        "UPDATE wharf.file SET state = 'stored', hash = $3, size = $4::bigint, stored_at = "
+        "$5::timestamptz, expires_at = NULL WHERE organization_id = $1 AND id = $2 AND state = "
+        "'waiting' RETURNING announce",
         args, 5);
 
     if (!r)
@@ -256,16 +261,19 @@ static wharf_status mark_stored(struct wharf_req *req, const struct file_row *ro
 
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job)
 {
-    const struct sql_arg args[] = {arg(req->who ? req->who->organization : str_z("")), arg(id), arg(job)};
+    const struct sql_arg args[] = {
+        arg(req->who ? req->who->organization : str_z("")), arg(id), arg(job)};
 
     return req_query(req,
-               "UPDATE wharf.file SET announce = $3 WHERE organization_id = $1 AND id = $2 AND state = 'waiting'", args,
-               3)
+               "UPDATE wharf.file SET announce = $3 WHERE organization_id = $1 AND id = $2 AND "
+               "state = 'waiting'",
+               args, 3)
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }
 
-wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id)
+wharf_status file_arrived(
+    struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id)
 {
     wharf_status s;
 
@@ -282,10 +290,11 @@ wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, str
     return s;
 }
 
-wharf_status file_open(
-    struct wharf_req *req, const struct file_row *row, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at)
+wharf_status file_open(struct wharf_req *req, const struct file_row *row, uint64_t offset,
+    uint64_t length, int *ret_fd, uint64_t *ret_at)
 {
-    return file_problem(req, blob_get(req->engine->blobs, row->hash.p, offset, length, ret_fd, ret_at));
+    return file_problem(
+        req, blob_get(req->engine->blobs, row->hash.p, offset, length, ret_fd, ret_at));
 }
 
 /* ---- links ---- */
@@ -296,13 +305,14 @@ const char file_lookup_sql[] =
     "FROM (VALUES (1)) one LEFT JOIN wharf.token t ON t.hash = " TOKEN_OF(
         "$1") " LEFT JOIN wharf.file f ON f.organization_id = t.organization_id AND f.id = t.id";
 
-void file_sign(
-    const char *key, const char *op, wharf_str id, int64_t expires_s, wharf_str name, char out[FILE_SIGNATURE + 1])
+void file_sign(const char *key, const char *op, wharf_str id, int64_t expires_s, wharf_str name,
+    char out[FILE_SIGNATURE + 1])
 {
     unsigned char mac[EVP_MAX_MD_SIZE];
     struct buf b;
 
-    /* The name comes last, and nothing before it can hold a line end: no two links have one text. */
+    /* The name comes last, and nothing before it can hold a line end: no two links have one
+     * text. */
     buf_init(&b, 65536);
     buf_addf(&b, "%s\n%.*s\n%lld\n", op, STR_ARG(id), (long long)expires_s);
     buf_adds(&b, name);
@@ -311,8 +321,8 @@ void file_sign(
     sodium_bin2base64(out, FILE_SIGNATURE + 1, mac, 32, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
 
-wharf_status file_link(
-    struct wharf_req *req, const struct file_row *row, const char *op, int64_t seconds, wharf_str *ret_url)
+wharf_status file_link(struct wharf_req *req, const struct file_row *row, const char *op,
+    int64_t seconds, wharf_str *ret_url)
 {
     PGresult *r = req_query(req, "SELECT value FROM wharf.setting WHERE key = 'file.key'", NULL, 0);
     int64_t expires_s = req->now_us / 1000000 + seconds;
@@ -327,8 +337,8 @@ wharf_status file_link(
     file_sign(PQgetvalue(r, 0, 0), op, row->id, expires_s, row->name, sig);
     while (n && base[n - 1] == '/')
         n--;
-    *ret_url = arena_printf(req->arena, "%.*s/v1/files/%.*s?op=%s&exp=%lld&sig=%s", (int)n, base, STR_ARG(row->id), op,
-        (long long)expires_s, sig);
+    *ret_url = arena_printf(req->arena, "%.*s/v1/files/%.*s?op=%s&exp=%lld&sig=%s", (int)n, base,
+        STR_ARG(row->id), op, (long long)expires_s, sig);
     return WHARF_OK;
 }
 
@@ -356,7 +366,8 @@ static bool read_expiry(wharf_str s, int64_t *ret)
 
 /* Checks a link. An unknown file has no name to sign: its signature is compared too, with an empty
  * one, and is never good. */
-bool file_link_check(struct wharf_req *req, PGresult *looked_up, const char *op, struct file_row *ret_row)
+bool file_link_check(
+    struct wharf_req *req, PGresult *looked_up, const char *op, struct file_row *ret_row)
 {
     wharf_str id = req->params[0], given_op, sig, exp;
     bool found = !PQgetisnull(looked_up, 0, 1), good = false;
@@ -365,11 +376,13 @@ bool file_link_check(struct wharf_req *req, PGresult *looked_up, const char *op,
 
     if (found)
         read_row(req->arena, looked_up, ret_row);
-    if (!req_param(req, "op", &given_op) || !str_eqz(given_op, op) || !req_param(req, "sig", &sig) ||
-        sig.n != FILE_SIGNATURE || !req_param(req, "exp", &exp) || !read_expiry(exp, &expires_s))
+    if (!req_param(req, "op", &given_op) || !str_eqz(given_op, op) ||
+        !req_param(req, "sig", &sig) || sig.n != FILE_SIGNATURE || !req_param(req, "exp", &exp) ||
+        !read_expiry(exp, &expires_s))
         return refuse(req, "signature.invalid");
     for (int i = 0; i < 2; i++) {
-        file_sign(PQgetvalue(looked_up, 0, N_COLUMNS + i), op, id, expires_s, found ? ret_row->name : str_z(""), right);
+        file_sign(PQgetvalue(looked_up, 0, N_COLUMNS + i), op, id, expires_s,
+            found ? ret_row->name : str_z(""), right);
         good |= sodium_memcmp(right, sig.p, FILE_SIGNATURE) == 0;
     }
     if (!found)

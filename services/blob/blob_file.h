@@ -1,9 +1,11 @@
-/* blob_file.h - files of organizations: rows that name objects of the blob store, their signed links, and erasing what no row names.
+/* blob_file.h - files of organizations: rows that name objects of the blob store, their signed
+ * links, and erasing what no row names.
  *
- * A row is written in the caller's transaction, and a lock on the object's hash is held from before the object is placed until that
- * transaction ends; the collection takes the same lock, exclusively, before it looks for rows and erases. So an object that a committed
- * row names is never erased, whoever is faster. docs/spec/01-platform.md section 16 'Signed links'; docs/files.md.
- */
+ * A row is written in the caller's transaction, and a lock on the object's hash is held from
+ * before the object is placed until that transaction ends; the collection takes the same lock,
+ * exclusively, before it looks for rows and erases. So an object that a committed row names is
+ * never erased, whoever is faster. docs/spec/01-platform.md section 16 'Signed links';
+ * docs/files.md. */
 #ifndef WHARF_BLOB_BLOB_FILE_H
 #define WHARF_BLOB_BLOB_FILE_H
 
@@ -21,11 +23,11 @@ struct file_row {
 
 /* Stores a file with these bytes. p is gone in any case. expires_us 0: for ever. Problems:
  * storage.unavailable. */
-wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str name, wharf_str type, int64_t expires_us,
-    struct file_row *ret_row);
-/* Makes a file whose bytes somebody will bring; want_size and max_size -1: any. */
-wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, int64_t want_size, int64_t max_size,
+wharf_status file_store(struct wharf_req *req, struct blob_put *p, wharf_str name, wharf_str type,
     int64_t expires_us, struct file_row *ret_row);
+/* Makes a file whose bytes somebody will bring; want_size and max_size -1: any. */
+wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, int64_t want_size,
+    int64_t max_size, int64_t expires_us, struct file_row *ret_row);
 /* Finds a file of the request's organization, alive; problem not_found. */
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row);
 /* Removes a file; its bytes die with the next collection. Returns WHARF_NOT_FOUND without a
@@ -35,31 +37,39 @@ wharf_status file_remove(struct wharf_req *req, wharf_str id);
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job);
 /* Takes the bytes of an upload that have come: once. Problems: conflict, storage.unavailable,
  * not_found. p is gone in any case. */
-wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id);
+wharf_status file_arrived(
+    struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id);
 
 /* Makes "{base_url}/v1/files/file_...?op=get&exp=...&sig=...", good for `seconds`. op: "get" or
  * "put". */
-wharf_status file_link(struct wharf_req *req, const struct file_row *row, const char *op, int64_t seconds, wharf_str *ret_url);
-/* Of a link: whose it is, and whether the signature is good (codes signature.invalid, signature.expired, not_found). Runs on the event
- * loop: the look-up is the caller's; sql takes the id. */
+wharf_status file_link(struct wharf_req *req, const struct file_row *row, const char *op,
+    int64_t seconds, wharf_str *ret_url);
+/* Of a link: whose it is, and whether the signature is good (codes signature.invalid,
+ * signature.expired, not_found). Runs on the event loop: the look-up is the caller's; sql takes
+ * the id. */
 extern const char file_lookup_sql[];
-bool file_link_check(struct wharf_req *req, PGresult *looked_up, const char *op, struct file_row *ret_row);
-void file_sign(const char *key, const char *op, wharf_str id, int64_t expires_s, wharf_str name, char out[FILE_SIGNATURE + 1]);
+bool file_link_check(
+    struct wharf_req *req, PGresult *looked_up, const char *op, struct file_row *ret_row);
+void file_sign(const char *key, const char *op, wharf_str id, int64_t expires_s, wharf_str name,
+    char out[FILE_SIGNATURE + 1]);
 
 /* Opens [offset, offset+length); problems storage.unavailable, not_found. */
-wharf_status file_open(struct wharf_req *req, const struct file_row *row, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
+wharf_status file_open(struct wharf_req *req, const struct file_row *row, uint64_t offset,
+    uint64_t length, int *ret_fd, uint64_t *ret_at);
 /* Adds the code and Retry-After of a failed store. */
 wharf_status file_problem(struct wharf_req *req, enum blob_status status);
 
-/* Erases expired rows, objects that no row names and were placed more than grace_s ago, and temporary files that nobody writes any more.
- * False: the database or the store failed; what was done is done. */
+/* Erases expired rows, objects that no row names and were placed more than grace_s ago, and
+ * temporary files that nobody writes any more. False: the database or the store failed; what was
+ * done is done. */
 struct file_collected {
     unsigned rows, objects, temporary;
 };
 /* Runs a statement with a parameter (value NULL: none). Returns the number of rows, -1 when it
  * failed. */
 typedef int64_t file_rows_fn(void *arg, const char *sql, const char *value);
-bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64_t now_us, int64_t grace_s, struct file_collected *ret);
+bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64_t now_us,
+    int64_t grace_s, struct file_collected *ret);
 
 /* Runs the kernel's job that collects each hour (kernel/worker/kernel_part.c). */
 wharf_status file_collect_job(struct wharf_req *req, void *arg);

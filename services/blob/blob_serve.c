@@ -26,7 +26,8 @@ static bool digits(const char **p, uint64_t *ret)
     return true;
 }
 
-enum range_kind range_read(const char *range, uint64_t size, uint64_t *ret_first, uint64_t *ret_length)
+enum range_kind range_read(
+    const char *range, uint64_t size, uint64_t *ret_first, uint64_t *ret_length)
 {
     uint64_t first = 0, last = 0;
     bool has_first, has_last;
@@ -75,13 +76,14 @@ static bool token_type(wharf_str t)
 
 wharf_str served_type(struct arena *a, wharf_str type, bool *ret_active)
 {
-    static const char *const active[] = {"text/html", "text/xml", "text/javascript", "text/ecmascript", "text/xsl",
-        "application/xml", "application/javascript", "application/x-javascript", "application/ecmascript",
-        "application/x-executable", "application/x-sharedlib", "application/x-pie-executable",
-        "application/x-msdownload", "application/x-dosexec", "application/vnd.microsoft.portable-executable",
-        "application/x-sh", "application/x-shellscript", "application/x-msdos-program", "application/java-archive",
-        "application/x-httpd-php", "application/x-shockwave-flash", "text/x-shellscript", "text/x-python",
-        "text/cache-manifest"};
+    static const char *const active[] = {"text/html", "text/xml", "text/javascript",
+        "text/ecmascript", "text/xsl", "application/xml", "application/javascript",
+        "application/x-javascript", "application/ecmascript", "application/x-executable",
+        "application/x-sharedlib", "application/x-pie-executable", "application/x-msdownload",
+        "application/x-dosexec", "application/vnd.microsoft.portable-executable",
+        "application/x-sh", "application/x-shellscript", "application/x-msdos-program",
+        "application/java-archive", "application/x-httpd-php", "application/x-shockwave-flash",
+        "text/x-shellscript", "text/x-python", "text/cache-manifest"};
     wharf_str plain = {type.p, 0}, lower;
 
     while (plain.n < type.n && !strchr("; \t", plain.p[plain.n]))
@@ -97,7 +99,8 @@ wharf_str served_type(struct arena *a, wharf_str type, bool *ret_active)
 
 static bool shown_inline(wharf_str type)
 {
-    static const char *const shown[] = {"application/pdf", "image/png", "image/jpeg", "image/gif", "image/webp"};
+    static const char *const shown[] = {
+        "application/pdf", "image/png", "image/jpeg", "image/gif", "image/webp"};
 
     for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
         if (str_eqz(type, shown[i]))
@@ -183,20 +186,23 @@ static wharf_str digest_of(struct arena *a, wharf_str hex)
 
     if (sodium_hex2bin(hash, sizeof(hash), hex.p, hex.n, NULL, &n, NULL) != 0 || n != sizeof(hash))
         return str_z("");
-    return arena_printf(
-        a, "sha-256=:%s:", sodium_bin2base64(text, sizeof(text), hash, n, sodium_base64_VARIANT_ORIGINAL));
+    return arena_printf(a, "sha-256=:%s:",
+        sodium_bin2base64(text, sizeof(text), hash, n, sodium_base64_VARIANT_ORIGINAL));
 }
 
-wharf_status file_serve(struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment)
+wharf_status file_serve(
+    struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment)
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
     const struct file_wish *wish = &req->wish;
     uint64_t length;
     bool same;
 
-    *s = (struct served){.fd = -1, .size = (uint64_t)row->size, .cache = cache, .modified_us = row->stored_us};
+    *s = (struct served){
+        .fd = -1, .size = (uint64_t)row->size, .cache = cache, .modified_us = row->stored_us};
     s->type = served_type(req->arena, row->type, &s->sandbox);
-    s->disposition = content_disposition(req->arena, row->name, !attachment && !s->sandbox && shown_inline(s->type));
+    s->disposition = content_disposition(
+        req->arena, row->name, !attachment && !s->sandbox && shown_inline(s->type));
     s->etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
     s->digest = digest_of(req->arena, row->hash);
     /* An If-Range that is not our tag (dates too) asks for the whole. */

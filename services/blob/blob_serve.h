@@ -1,7 +1,8 @@
-/* blob_serve.h - a file as an HTTP answer: ranges, conditions, and headers that keep browsers from running it.
+/* blob_serve.h - a file as an HTTP answer: ranges, conditions, and headers that keep browsers
+ * from running it.
  *
- * docs/spec/01-platform.md section 16, docs/spec/05-documents-and-templates.md section 3.2. Leaves to others: sending it (http/).
- */
+ * docs/spec/01-platform.md section 16, docs/spec/05-documents-and-templates.md section 3.2.
+ * Leaves to others: sending it (http/). */
 #ifndef WHARF_BLOB_BLOB_SERVE_H
 #define WHARF_BLOB_BLOB_SERVE_H
 
@@ -11,10 +12,13 @@
 enum range_kind { RANGE_ALL, RANGE_PART, RANGE_NONE };
 /* Reads one range of RFC 9110; several, other units and what is malformed mean the whole.
  * RANGE_NONE: outside of it. range may be NULL. */
-enum range_kind range_read(const char *range, uint64_t size, uint64_t *ret_first, uint64_t *ret_length);
+enum range_kind range_read(
+    const char *range, uint64_t size, uint64_t *ret_first, uint64_t *ret_length);
 
-/* Sets req->served. cache: value of Cache-Control; attachment: never shown in the browser. Problems as file_open(). */
-wharf_status file_serve(struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment);
+/* Sets req->served. cache: value of Cache-Control; attachment: never shown in the browser.
+ * Problems as file_open(). */
+wharf_status file_serve(
+    struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment);
 /* Returns the type that is said: active content (html, svg, xml, scripts, programs) is
  * application/octet-stream. */
 wharf_str served_type(struct arena *a, wharf_str type, bool *ret_active);

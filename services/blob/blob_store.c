@@ -1,4 +1,5 @@
-/* blob_store.c - what both drivers share: settings, the temporary file of a put, hashes. See blob.h. */
+/* blob_store.c - what both drivers share: settings, the temporary file of a put, hashes. See
+ * blob.h. */
 #include "blob/blob_store.h"
 
 #include <dirent.h>
@@ -59,7 +60,8 @@ static int folder(int parent, const char *name)
 
 static bool open_folders(struct blob_store *s, struct arena *err, wharf_str *ret_problem)
 {
-    const char *root = s->config->blob_dir[0] ? s->config->blob_dir : arena_printf(err, "%s/blobs", s->config->data).p;
+    const char *root = s->config->blob_dir[0] ? s->config->blob_dir
+                                              : arena_printf(err, "%s/blobs", s->config->data).p;
 
     s->dir = strdup(root);
     if (!s->dir)
@@ -72,7 +74,8 @@ static bool open_folders(struct blob_store *s, struct arena *err, wharf_str *ret
         s->objects_fd = folder(s->root_fd, "objects");
     if (s->tmp_fd >= 0 && (s->objects_fd >= 0 || s->driver != &blob_dir) && fsync(s->root_fd) == 0)
         return true;
-    *ret_problem = arena_printf(err, "the folder of files, %s (blob.dir), can't be used: %s", root, strerror(errno));
+    *ret_problem = arena_printf(
+        err, "the folder of files, %s (blob.dir), can't be used: %s", root, strerror(errno));
     return false;
 }
 
@@ -87,7 +90,8 @@ struct blob_store *blob_open(
     s->net = net;
     s->root_fd = s->tmp_fd = s->objects_fd = -1;
     s->driver = strcmp(config->blob_driver, "s3") == 0 ? &blob_s3 : &blob_dir;
-    if (open_folders(s, err, ret_problem) && (s->driver == &blob_dir || blob_s3_setup(s, err, ret_problem)))
+    if (open_folders(s, err, ret_problem) &&
+        (s->driver == &blob_dir || blob_s3_setup(s, err, ret_problem)))
         return s;
     blob_close(s);
     return NULL;
@@ -122,9 +126,10 @@ int blob_probe(const struct blob_store *s)
     struct stat open_one, named;
     int fd, error = 0;
 
-    /* the folder may have been removed, or another file system be mounted there, since it was opened */
-    if (fstat(s->root_fd, &open_one) != 0 || stat(dir, &named) != 0 || open_one.st_ino != named.st_ino ||
-        open_one.st_dev != named.st_dev)
+    /* the folder may have been removed, or another file system be mounted there, since it was
+     * opened */
+    if (fstat(s->root_fd, &open_one) != 0 || stat(dir, &named) != 0 ||
+        open_one.st_ino != named.st_ino || open_one.st_dev != named.st_dev)
         return ENOENT;
     fd = blob_nameless(s);
     if (fd < 0)
@@ -151,7 +156,8 @@ enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_
     if (p->fd < 0)
         p->name[0] = 0;
     if (p->fd < 0 || !p->digest || EVP_DigestInit_ex(p->digest, EVP_sha256(), NULL) != 1) {
-        enum blob_status status = blob_errno(p->fd < 0 ? errno : ENOMEM, "a temporary file can't be made");
+        enum blob_status status = blob_errno(
+            p->fd < 0 ? errno : ENOMEM, "a temporary file can't be made");
 
         blob_put_abort(p);
         return status == BLOB_ABSENT ? BLOB_TROUBLE : status;
@@ -234,10 +240,11 @@ int blob_put_file(const struct blob_put *p)
 
 /* ---- the rest ---- */
 
-enum blob_status blob_get(
-    struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at)
+enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length,
+    int *ret_fd, uint64_t *ret_at)
 {
-    return blob_hash_shape(hash) ? s->driver->get(s, hash, offset, length, ret_fd, ret_at) : BLOB_ABSENT;
+    return blob_hash_shape(hash) ? s->driver->get(s, hash, offset, length, ret_fd, ret_at)
+                                 : BLOB_ABSENT;
 }
 
 enum blob_status blob_size(struct blob_store *s, const char *hash, uint64_t *ret_size)
@@ -265,7 +272,8 @@ static enum blob_status compare(int fd, uint64_t at, uint64_t size, const char *
     if (!chunk || !digest || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
         abort();
     for (uint64_t done = 0; done < size && n > 0; done += (uint64_t)n) {
-        n = pread(fd, chunk, size - done < CHUNK ? (size_t)(size - done) : CHUNK, (off_t)(at + done));
+        n = pread(
+            fd, chunk, size - done < CHUNK ? (size_t)(size - done) : CHUNK, (off_t)(at + done));
         if (n > 0)
             EVP_DigestUpdate(digest, chunk, (size_t)n);
     }

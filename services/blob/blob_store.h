@@ -9,7 +9,8 @@
 struct blob_driver {
     /* The temporary file is complete and on disk. It may be moved away: then *p->name is 0. */
     enum blob_status (*place)(struct blob_put *p);
-    enum blob_status (*get)(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at);
+    enum blob_status (*get)(struct blob_store *s, const char *hash, uint64_t offset,
+        uint64_t length, int *ret_fd, uint64_t *ret_at);
     enum blob_status (*size)(struct blob_store *s, const char *hash, uint64_t *ret_size);
     enum blob_status (*erase)(struct blob_store *s, const char *hash);
     enum blob_status (*walk)(struct blob_store *s, int64_t age_s, blob_walk_fn *fn, void *arg);
@@ -21,7 +22,8 @@ struct blob_store {
     struct net_client *net;
     char *dir; /* the folder, by its name */
     int root_fd, tmp_fd, objects_fd; /* folders; objects only with the directory driver */
-    char *endpoint, *sigv4, *credentials; /* S3: "https://host/bucket/", "aws:amz:region:s3", "key:secret" */
+    /* S3: "https://host/bucket/", "aws:amz:region:s3", "key:secret" */
+    char *endpoint, *sigv4, *credentials;
 };
 
 struct blob_put {
@@ -42,7 +44,8 @@ enum blob_status blob_errno(int error, const char *what); /* logs what is not a 
 int blob_nameless(const struct blob_store *s);
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem);
 
-/* Tests kill the process, or let a step fail, at a named point: WHARF_FAULT="blob.synced=kill". Nothing in other builds. */
+/* Tests kill the process, or let a step fail, at a named point: WHARF_FAULT="blob.synced=kill".
+ * Nothing in other builds. */
 #ifdef WHARF_FAULTS
 void fault_point(const char *name);
 #else

@@ -1,7 +1,7 @@
 /* collect.c - erasing files that have expired and objects that no row names. See blob_file.h.
  *
- * Runs on a connection of its own; each object in a transaction of its own, so that nobody waits for long.
- */
+ * Runs on a connection of its own; each object in a transaction of its own, so that nobody waits
+ * for long. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,8 @@ static bool erase_locked(struct collecting *c, const char *hash)
 {
     int64_t named;
 
-    if (c->rows(c->arg, "SELECT pg_advisory_xact_lock(hashtextextended('wharf.blob' || $1, 0))", hash) < 0)
+    if (c->rows(c->arg, "SELECT pg_advisory_xact_lock(hashtextextended('wharf.blob' || $1, 0))",
+            hash) < 0)
         return false;
     named = c->rows(c->arg, named_sql, hash);
     if (named != 0)
@@ -55,8 +56,8 @@ static bool consider(void *arg, const char *hash)
     return c->ok;
 }
 
-bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64_t now_us, int64_t grace_s,
-    struct file_collected *ret)
+bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64_t now_us,
+    int64_t grace_s, struct file_collected *ret)
 {
     struct collecting c = {rows, arg, store, ret, true};
     char now[ISO_MS_LEN + 1];
@@ -65,8 +66,9 @@ bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64
     memset(ret, 0, sizeof(*ret));
     time_format_iso(now_us, now);
     gone = rows(arg,
-        "WITH gone AS (DELETE FROM wharf.file WHERE expires_at <= $1::timestamptz RETURNING id) DELETE FROM "
-        "wharf.token t USING gone WHERE t.hash = sha256(convert_to('file:' || gone.id, 'UTF8'))",
+        "WITH gone AS (DELETE FROM wharf.file WHERE expires_at <= $1::timestamptz RETURNING id) "
+        "DELETE FROM wharf.token t USING gone WHERE t.hash = sha256(convert_to('file:' || gone.id, "
+        "'UTF8'))",
         now);
     if (gone < 0)
         return false;

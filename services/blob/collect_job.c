@@ -1,4 +1,5 @@
-/* collect_job.c - the collection as a job of the kernel: each hour, once for the installation. See blob_file.h. */
+/* collect_job.c - the collection as a job of the kernel: each hour, once for the installation.
+ * See blob_file.h. */
 #include <stdlib.h>
 
 #include "blob/blob_file.h"
@@ -6,8 +7,8 @@
 #include "util/log.h"
 #include "util/str.h"
 
-const char file_collect_policy[] =
-    "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", \"transaction\": \"own\", \"background\": true}";
+const char file_collect_policy[] = "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", "
+                                   "\"transaction\": \"own\", \"background\": true}";
 
 static int64_t rows_of(void *arg, const char *sql, const char *value)
 {
@@ -32,10 +33,11 @@ static int64_t rows_of(void *arg, const char *sql, const char *value)
 wharf_status file_collect_job(struct wharf_req *req, void *arg)
 {
     struct file_collected done;
-    bool good = file_collect(rows_of, req, req->engine->blobs, req->now_us, req->engine->config->blob_grace_s, &done);
+    bool good = file_collect(
+        rows_of, req, req->engine->blobs, req->now_us, req->engine->config->blob_grace_s, &done);
 
     (void)arg;
-    log_info(
-        "file.collected", "%u expired files, %u objects, %u temporary files", done.rows, done.objects, done.temporary);
+    log_info("file.collected", "%u expired files, %u objects, %u temporary files", done.rows,
+        done.objects, done.temporary);
     return good ? WHARF_OK : req_fail(req, "storage.unavailable", NULL, NULL);
 }

@@ -1,8 +1,9 @@
-/* dir.c - the directory driver: objects/ab/abcdef..., written beside and renamed into place. See blob.h.
+/* dir.c - the directory driver: objects/ab/abcdef..., written beside and renamed into place. See
+ * blob.h.
  *
- * The order is what makes a put safe: bytes to disk, rename, folder to disk, folder's folder to disk when it is new; only then the answer.
- * An object that is already there is replaced by the same bytes: that mends one that was damaged, and makes it young again.
- */
+ * The order is what makes a put safe: bytes to disk, rename, folder to disk, folder's folder to
+ * disk when it is new; only then the answer. An object that is already there is replaced by the
+ * same bytes: that mends one that was damaged, and makes it young again. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -59,9 +60,11 @@ static enum blob_status dir_place(struct blob_put *p)
     return status == BLOB_ABSENT ? BLOB_TROUBLE : status;
 }
 
-static enum blob_status open_object(struct blob_store *s, const char *hash, int *ret_fd, uint64_t *ret_size)
+static enum blob_status open_object(
+    struct blob_store *s, const char *hash, int *ret_fd, uint64_t *ret_size)
 {
-    int part = open_part(s, hash), fd = part >= 0 ? openat(part, hash, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int part = open_part(s, hash),
+        fd = part >= 0 ? openat(part, hash, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
     int error = errno;
     struct stat st;
 
@@ -78,8 +81,8 @@ static enum blob_status open_object(struct blob_store *s, const char *hash, int 
     return BLOB_OK;
 }
 
-static enum blob_status dir_get(
-    struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at)
+static enum blob_status dir_get(struct blob_store *s, const char *hash, uint64_t offset,
+    uint64_t length, int *ret_fd, uint64_t *ret_at)
 {
     uint64_t size = 0;
     int fd = -1;
@@ -88,7 +91,8 @@ static enum blob_status dir_get(
     if (status != BLOB_OK)
         return status;
     if (offset > size || length > size - offset) {
-        log_error("blob.short", "object %s has %llu bytes, fewer than were stored", hash, (unsigned long long)size);
+        log_error("blob.short", "object %s has %llu bytes, fewer than were stored", hash,
+            (unsigned long long)size);
         close(fd);
         return BLOB_DAMAGED;
     }
@@ -120,7 +124,8 @@ static enum blob_status dir_erase(struct blob_store *s, const char *hash)
     return status;
 }
 
-static bool walk_part(struct blob_store *s, const char *name, int64_t before, blob_walk_fn *fn, void *arg)
+static bool walk_part(
+    struct blob_store *s, const char *name, int64_t before, blob_walk_fn *fn, void *arg)
 {
     int fd = openat(s->objects_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;

@@ -1,4 +1,5 @@
-/* files_route.c - signed links: GET, HEAD and PUT of /v1/files/:file (docs/spec/01-platform.md section 16). */
+/* files_route.c - signed links: GET, HEAD and PUT of /v1/files/:file (docs/spec/01-platform.md
+ * section 16). */
 #include "blob/files_route.h"
 
 #include <stdlib.h>
@@ -32,8 +33,8 @@ static wharf_status get_file(struct wharf_req *req, void *arg)
         return req_fail(req, "not_found", NULL, NULL);
     req_param(req, "exp", &exp);
     left = strtoll(exp.p, NULL, 10) - req->now_us / 1000000;
-    return file_serve(
-        req, &row, arena_printf(req->arena, "private, max-age=%lld", (long long)(left > 0 ? left : 0)), false);
+    return file_serve(req, &row,
+        arena_printf(req->arena, "private, max-age=%lld", (long long)(left > 0 ? left : 0)), false);
 }
 
 /* ---- PUT ---- */
@@ -88,24 +89,30 @@ static bool upload_headers_ok(struct exchange *x)
     struct wharf_req *req = &x->req;
     const char *type = header(x, "Content-Type"), *length = header(x, "Content-Length"),
                *coding = header(x, "Content-Encoding");
-    int64_t limit = req->engine->config->blob_upload_limit, size = length ? strtoll(length, NULL, 10) : -1;
+    int64_t limit = req->engine->config->blob_upload_limit,
+            size = length ? strtoll(length, NULL, 10) : -1;
 
     if (x->upload->max_size >= 0 && x->upload->max_size < limit)
         limit = x->upload->max_size;
-    if (!str_eqz(x->upload->type, "application/octet-stream") && (!type || strcasecmp(type, x->upload->type.p) != 0))
-        req_fail(req, "file.upload_invalid", "Content-Type", "Send the header Content-Type: %s", x->upload->type.p);
+    if (!str_eqz(x->upload->type, "application/octet-stream") &&
+        (!type || strcasecmp(type, x->upload->type.p) != 0))
+        req_fail(req, "file.upload_invalid", "Content-Type", "Send the header Content-Type: %s",
+            x->upload->type.p);
     else if (coding)
-        req_fail(req, "file.upload_invalid", "Content-Encoding", "Send the file as it is, without Content-Encoding");
+        req_fail(req, "file.upload_invalid", "Content-Encoding",
+            "Send the file as it is, without Content-Encoding");
     else if (x->upload->want_size >= 0 && size >= 0 && size != x->upload->want_size)
-        req_fail(req, "file.upload_invalid", "Content-Length", "The file was announced with %lld bytes",
-            (long long)x->upload->want_size);
+        req_fail(req, "file.upload_invalid", "Content-Length",
+            "The file was announced with %lld bytes", (long long)x->upload->want_size);
     else if (size > limit)
-        req_fail(req, "file.too_large", NULL, "The file may have %lld bytes at most", (long long)limit);
+        req_fail(
+            req, "file.too_large", NULL, "The file may have %lld bytes at most", (long long)limit);
     else if (x->upload->want_size >= 0)
         limit = x->upload->want_size;
     if (req->n_problems)
         return false;
-    return file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->put)) == WHARF_OK;
+    return file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->put)) ==
+           WHARF_OK;
 }
 
 static void upload_drop(struct exchange *x)
@@ -141,14 +148,16 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
     if (!look_up(req, "put", &row))
         return WHARF_DENIED;
     if (!p)
-        return req_fail(req, "file.upload_invalid", NULL, "Send the file as the body of the request");
+        return req_fail(
+            req, "file.upload_invalid", NULL, "Send the file as the body of the request");
     if (file_problem(req, blob_put_hash(p, &id)) != WHARF_OK)
         return WHARF_UNAVAILABLE;
     if (!id.size)
         return req_fail(req, "file.upload_invalid", NULL, "The file is empty");
     if (row.want_size >= 0 && id.size != (uint64_t)row.want_size)
-        return req_fail(req, "file.upload_invalid", NULL, "The file has %llu bytes, and was announced with %lld",
-            (unsigned long long)id.size, (long long)row.want_size);
+        return req_fail(req, "file.upload_invalid", NULL,
+            "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,
+            (long long)row.want_size);
     req->put = NULL;
     if (file_arrived(req, &row, p, &id) != WHARF_OK)
         return WHARF_CONFLICT;
@@ -158,10 +167,13 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
-const struct upload_handler file_uploads = {upload_begin, upload_headers_ok, upload_take, upload_drop};
+const struct upload_handler file_uploads = {
+    upload_begin, upload_headers_ok, upload_take, upload_drop};
 
-static const char get_doc[] = "{\"summary\": \"Read a file by a signed link\", \"response\": {\"type\": \"string\"}}";
-static const char put_doc[] = "{\"summary\": \"Bring a file by a signed link\", \"response\": {\"type\": \"string\"}}";
+static const char get_doc[] =
+    "{\"summary\": \"Read a file by a signed link\", \"response\": {\"type\": \"string\"}}";
+static const char put_doc[] =
+    "{\"summary\": \"Bring a file by a signed link\", \"response\": {\"type\": \"string\"}}";
 
 void files_routes_add(struct wharf_decl *d)
 {

@@ -1,4 +1,5 @@
-/* host_blob.c - the service wharf.blob (plugin-api/wharf/service/blob.h) on top of services/blob/blob_file.h. */
+/* host_blob.c - the service wharf.blob (plugin-api/wharf/service/blob.h) on top of
+ * services/blob/blob_file.h. */
 #include "blob/blob_serve.h"
 #include "host/host.h"
 #include "util/str.h"
@@ -19,7 +20,8 @@ static void release(void *arg)
 static wharf_status b_begin(wharf_req *req, int64_t max_bytes, wharf_blob_writer **ret_writer)
 {
     struct wharf_blob_writer *w = ARENA_NEW(req->arena, struct wharf_blob_writer);
-    enum blob_status s = blob_put_begin(req->engine->blobs, max_bytes > 0 ? (uint64_t)max_bytes : 0, &w->put);
+    enum blob_status s = blob_put_begin(
+        req->engine->blobs, max_bytes > 0 ? (uint64_t)max_bytes : 0, &w->put);
 
     if (s != BLOB_OK)
         return file_problem(req, s);
@@ -30,7 +32,8 @@ static wharf_status b_begin(wharf_req *req, int64_t max_bytes, wharf_blob_writer
 
 static wharf_status b_write(wharf_req *req, wharf_blob_writer *w, const void *bytes, size_t n)
 {
-    return w->put ? file_problem(req, blob_put_write(w->put, bytes, n)) : req_fail(req, "internal", NULL, NULL);
+    return w->put ? file_problem(req, blob_put_write(w->put, bytes, n))
+                  : req_fail(req, "internal", NULL, NULL);
 }
 
 static int b_written(const wharf_blob_writer *w)
@@ -43,8 +46,8 @@ static wharf_str or_empty(wharf_str s)
     return s.p ? s : str_z("");
 }
 
-static wharf_status b_finish(
-    wharf_req *req, wharf_blob_writer *w, wharf_str name, wharf_str type, int64_t expires_us, wharf_str *ret_id)
+static wharf_status b_finish(wharf_req *req, wharf_blob_writer *w, wharf_str name, wharf_str type,
+    int64_t expires_us, wharf_str *ret_id)
 {
     struct blob_put *put = w->put;
     struct file_row row;
@@ -65,11 +68,12 @@ static void b_abort(wharf_req *req, wharf_blob_writer *w)
     release(w);
 }
 
-static wharf_status b_await(wharf_req *req, wharf_str name, wharf_str type, int64_t size, int64_t max_bytes,
-    int64_t expires_us, wharf_str *ret_id)
+static wharf_status b_await(wharf_req *req, wharf_str name, wharf_str type, int64_t size,
+    int64_t max_bytes, int64_t expires_us, wharf_str *ret_id)
 {
     struct file_row row;
-    wharf_status s = file_await(req, or_empty(name), or_empty(type), size, max_bytes, expires_us, &row);
+    wharf_status s = file_await(
+        req, or_empty(name), or_empty(type), size, max_bytes, expires_us, &row);
 
     if (s == WHARF_OK)
         *ret_id = row.id;
@@ -104,8 +108,8 @@ static wharf_status find_stored(wharf_req *req, wharf_str id, struct file_row *r
     return s == WHARF_OK && !row->stored ? req_fail(req, "not_found", NULL, NULL) : s;
 }
 
-static wharf_status b_open(
-    wharf_req *req, wharf_str id, int64_t offset, int64_t length, int *ret_fd, int64_t *ret_at, int64_t *ret_length)
+static wharf_status b_open(wharf_req *req, wharf_str id, int64_t offset, int64_t length,
+    int *ret_fd, int64_t *ret_at, int64_t *ret_length)
 {
     struct file_row row;
     wharf_status s = find_stored(req, id, &row);
@@ -132,12 +136,15 @@ static wharf_status b_remove(wharf_req *req, wharf_str id)
     return file_remove(req, id);
 }
 
-static wharf_status b_link(wharf_req *req, wharf_str id, uint32_t kind, int64_t seconds, wharf_str *ret_url)
+static wharf_status b_link(
+    wharf_req *req, wharf_str id, uint32_t kind, int64_t seconds, wharf_str *ret_url)
 {
     struct file_row row;
     wharf_status s = file_find(req, id, &row);
 
-    return s == WHARF_OK ? file_link(req, &row, kind == WHARF_BLOB_PUT ? "put" : "get", seconds, ret_url) : s;
+    return s == WHARF_OK
+               ? file_link(req, &row, kind == WHARF_BLOB_PUT ? "put" : "get", seconds, ret_url)
+               : s;
 }
 
 static wharf_status b_respond(wharf_req *req, wharf_str id, wharf_str cache, bool attachment)
@@ -147,14 +154,16 @@ static wharf_status b_respond(wharf_req *req, wharf_str id, wharf_str cache, boo
 
     if (s != WHARF_OK)
         return s;
-    return file_serve(
-        req, &row, or_empty(cache).n ? arena_dup_str(req->arena, cache) : str_z("private, no-cache"), attachment);
+    return file_serve(req, &row,
+        or_empty(cache).n ? arena_dup_str(req->arena, cache) : str_z("private, no-cache"),
+        attachment);
 }
 
 static wharf_status b_announce(wharf_req *req, wharf_str id, const char *job)
 {
-    return file_announce(req, id, arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", job));
+    return file_announce(
+        req, id, arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", job));
 }
 
-const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish, b_abort, b_await,
-    b_info, b_open, b_remove, b_link, b_respond, b_announce};
+const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish,
+    b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce};

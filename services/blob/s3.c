@@ -1,8 +1,9 @@
-/* s3.c - the driver for S3-compatible servers: requests signed by libcurl (AWS Signature Version 4), path style. See blob.h.
+/* s3.c - the driver for S3-compatible servers: requests signed by libcurl (AWS Signature Version
+ * 4), path style. See blob.h.
  *
- * The bytes are first in a temporary file here, so their hash is known and signed with the request: what the server keeps is what came.
- * Large objects travel in parts; an object appears when the server has all of them.
- */
+ * The bytes are first in a temporary file here, so their hash is known and signed with the
+ * request: what the server keeps is what came. Large objects travel in parts; an object appears
+ * when the server has all of them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,14 @@
 #include "util/time.h"
 #include <sodium.h>
 
-enum { TRIES = 3, PART = 16 << 20, WHOLE_MAX = 64 << 20, CHUNK = 64 * 1024, ANSWER_MAX = 4 << 20, PAUSE_US = 200000 };
+enum {
+    TRIES = 3,
+    PART = 16 << 20,
+    WHOLE_MAX = 64 << 20,
+    CHUNK = 64 * 1024,
+    ANSWER_MAX = 4 << 20,
+    PAUSE_US = 200000
+};
 enum { URL_MAX = 2000 };
 
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem)
@@ -26,8 +34,10 @@ bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_probl
     wharf_str endpoint = str_z(c->blob_s3_endpoint);
     char *text[3];
 
-    if (!c->blob_s3_endpoint[0] || !c->blob_s3_bucket[0] || !c->blob_s3_key[0] || !c->blob_s3_secret[0] || !s->net) {
-        *ret_problem = str_z("blob.driver is s3: set blob.s3.endpoint, blob.s3.bucket, blob.s3.key and blob.s3.secret");
+    if (!c->blob_s3_endpoint[0] || !c->blob_s3_bucket[0] || !c->blob_s3_key[0] ||
+        !c->blob_s3_secret[0] || !s->net) {
+        *ret_problem = str_z("blob.driver is s3: set blob.s3.endpoint, blob.s3.bucket, blob.s3.key "
+                             "and blob.s3.secret");
         return false;
     }
     if (!str_starts(endpoint, "https://") && !str_starts(endpoint, "http://")) {
@@ -93,7 +103,8 @@ static struct net_transfer *once(struct blob_store *s, const struct call *call)
         EVP_Digest(call->text ? call->text : "", call->size, raw, NULL, EVP_sha256(), NULL);
         sodium_bin2hex(hash, BLOB_HASH + 1, raw, BLOB_HASH / 2);
     }
-    snprintf(signed_hash, sizeof(signed_hash), "x-amz-content-sha256: %s", call->hash[0] ? call->hash : hash);
+    snprintf(signed_hash, sizeof(signed_hash), "x-amz-content-sha256: %s",
+        call->hash[0] ? call->hash : hash);
     return net_run(s->net, &r, 0);
 }
 
@@ -101,7 +112,8 @@ static bool again(const struct net_transfer *t)
 {
     enum net_outcome o = net_outcome(t);
 
-    return o == NET_DONE ? net_status(t) >= 500 : o != NET_SINK && o != NET_TOO_LARGE && o != NET_CANCELLED;
+    return o == NET_DONE ? net_status(t) >= 500
+                         : o != NET_SINK && o != NET_TOO_LARGE && o != NET_CANCELLED;
 }
 
 /* Tries again what may go better; never after the sink has had bytes. */
@@ -118,7 +130,8 @@ static struct net_transfer *run(struct blob_store *s, const struct call *call)
 }
 
 /* Tells what an answer means; t is freed unless keep takes it. */
-static enum blob_status end(struct net_transfer *t, const char *what, struct net_transfer **ret_keep)
+static enum blob_status end(
+    struct net_transfer *t, const char *what, struct net_transfer **ret_keep)
 {
     enum blob_status status = BLOB_OK;
 
@@ -129,7 +142,8 @@ static enum blob_status end(struct net_transfer *t, const char *what, struct net
     else if (net_outcome(t) != NET_DONE || net_status(t) >= 300)
         status = BLOB_TROUBLE;
     if (status == BLOB_TROUBLE)
-        log_error("blob.s3", "%s: %s, status %d, %.200s", what, net_trouble(t), net_status(t), net_text(t).p);
+        log_error("blob.s3", "%s: %s, status %d, %.200s", what, net_trouble(t), net_status(t),
+            net_text(t).p);
     if (status == BLOB_OK && ret_keep)
         *ret_keep = t;
     else
@@ -156,7 +170,8 @@ static bool hash_part(int fd, uint64_t at, uint64_t size, char out[BLOB_HASH + 1
     if (!chunk || !digest || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
         abort();
     for (uint64_t done = 0; done < size && n > 0; done += (uint64_t)n) {
-        n = pread(fd, chunk, size - done < CHUNK ? (size_t)(size - done) : CHUNK, (off_t)(at + done));
+        n = pread(
+            fd, chunk, size - done < CHUNK ? (size_t)(size - done) : CHUNK, (off_t)(at + done));
         if (n > 0)
             EVP_DigestUpdate(digest, chunk, (size_t)n);
     }
@@ -209,8 +224,8 @@ static void escape(const char *from, char *out, size_t size)
     for (; *from && n + 4 < size; from++) {
         unsigned char c = (unsigned char)*from;
 
-        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
-            c == '_' || c == '~') {
+        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+            c == '-' || c == '.' || c == '_' || c == '~') {
             out[n++] = (char)c;
         } else {
             out[n++] = '%';
@@ -221,7 +236,8 @@ static void escape(const char *from, char *out, size_t size)
     out[n] = 0;
 }
 
-static enum blob_status put_part(struct blob_put *p, const char *upload, unsigned number, struct buf *list)
+static enum blob_status put_part(
+    struct blob_put *p, const char *upload, unsigned number, struct buf *list)
 {
     struct call c = call_of(p->store, "PUT", p->id.hash);
     struct net_transfer *t;
@@ -236,7 +252,8 @@ static enum blob_status put_part(struct blob_put *p, const char *upload, unsigne
     status = end(run(p->store, &c), "a part of an object was not stored", &t);
     if (status != BLOB_OK)
         return status;
-    buf_addf(list, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", number, net_header(t, "ETag"));
+    buf_addf(list, "<Part><PartNumber>%u</PartNumber><ETag>%s</ETag></Part>", number,
+        net_header(t, "ETag"));
     net_transfer_free(t);
     return BLOB_OK;
 }
@@ -261,7 +278,8 @@ static enum blob_status begin_parts(struct blob_put *p, char *upload, size_t siz
     return status;
 }
 
-static enum blob_status end_parts(struct blob_put *p, const char *upload, const char *method, wharf_str text)
+static enum blob_status end_parts(
+    struct blob_put *p, const char *upload, const char *method, wharf_str text)
 {
     struct call c = call_of(p->store, method, p->id.hash);
     struct net_transfer *t;
@@ -348,8 +366,8 @@ static bool to_file(void *arg, const void *p, size_t n)
     return true;
 }
 
-static enum blob_status s3_get(
-    struct blob_store *s, const char *hash, uint64_t offset, uint64_t length, int *ret_fd, uint64_t *ret_at)
+static enum blob_status s3_get(struct blob_store *s, const char *hash, uint64_t offset,
+    uint64_t length, int *ret_fd, uint64_t *ret_at)
 {
     struct call c = call_of(s, "GET", hash);
     struct net_transfer *t = NULL;
@@ -396,11 +414,12 @@ static bool walk_page(const char *page, int64_t before_us, blob_walk_fn *fn, voi
     bool on = true;
     int64_t at_us;
 
-    while (
-        on && element(&page, "Key", key, sizeof(key)) && element(&page, "LastModified", modified, sizeof(modified))) {
+    while (on && element(&page, "Key", key, sizeof(key)) &&
+           element(&page, "LastModified", modified, sizeof(modified))) {
         const char *slash = strrchr(key, '/');
 
-        if (slash && blob_hash_shape(slash + 1) && time_parse(str_z(modified), false, &at_us) && at_us <= before_us)
+        if (slash && blob_hash_shape(slash + 1) && time_parse(str_z(modified), false, &at_us) &&
+            at_us <= before_us)
             on = fn(arg, slash + 1);
     }
     return on;
@@ -420,8 +439,8 @@ static enum blob_status s3_walk(struct blob_store *s, int64_t age_s, blob_walk_f
 
         /* The signature wants the parameters in order. */
         if (token[0])
-            snprintf(
-                c.url, sizeof(c.url), "%s?continuation-token=%s&list-type=2&prefix=objects%%2F", s->endpoint, token);
+            snprintf(c.url, sizeof(c.url),
+                "%s?continuation-token=%s&list-type=2&prefix=objects%%2F", s->endpoint, token);
         else
             snprintf(c.url, sizeof(c.url), "%s?list-type=2&prefix=objects%%2F", s->endpoint);
         status = end(run(s, &c), "the objects were not listed", &t);

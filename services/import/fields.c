@@ -1,4 +1,5 @@
-/* fields.c - what files may fill: the fields of a definition, and the other names of docs/spec/10-batches.md section 9.1. */
+/* fields.c - what files may fill: the fields of a definition, and the other names of
+ * docs/spec/10-batches.md section 9.1. */
 #include <string.h>
 
 #include "import/reader.h"
@@ -49,10 +50,12 @@ static enum import_type single(const struct wharf_json *schema)
     return IMPORT_T_TEXT;
 }
 
-static void add_schema(struct list *l, const char *path, const struct wharf_json *schema, unsigned depth)
+static void add_schema(
+    struct list *l, const char *path, const struct wharf_json *schema, unsigned depth)
 {
     wharf_str t = type_of(schema);
-    const struct wharf_json *items = json_get(schema, "items"), *members = json_get(schema, "properties");
+    const struct wharf_json *items = json_get(schema, "items"),
+                            *members = json_get(schema, "properties");
 
     if (str_eqz(t, "array")) {
         enum import_type element = items ? single(items) : IMPORT_T_TEXT;
@@ -61,7 +64,8 @@ static void add_schema(struct list *l, const char *path, const struct wharf_json
             add(l, str_z(path), IMPORT_T_JSON, IMPORT_T_TEXT);
             members = json_get(items, "properties");
             for (const struct wharf_json *m = members ? members->child : NULL; m; m = m->next)
-                add_schema(l, arena_printf(l->arena, "%s.#.%.*s", path, STR_ARG(m->key)).p, m, depth + 1);
+                add_schema(
+                    l, arena_printf(l->arena, "%s.#.%.*s", path, STR_ARG(m->key)).p, m, depth + 1);
         } else {
             add(l, str_z(path), element == IMPORT_T_JSON ? IMPORT_T_JSON : IMPORT_T_LIST, element);
         }
@@ -95,7 +99,8 @@ static bool has_path(const struct list *l, wharf_str path)
 /* Adds what normalize hooks make fields of: "sender.name", "group_contacts.children[]". */
 static void add_columns(struct list *l, const struct definition *d)
 {
-    const struct wharf_json *columns = json_get(json_get(json_get(d->json, "x-wharf"), "batch"), "columns");
+    const struct wharf_json *columns = json_get(
+        json_get(json_get(d->json, "x-wharf"), "batch"), "columns");
 
     for (const struct wharf_json *e = columns ? columns->child : NULL; e; e = e->next) {
         bool many = str_ends(e->text, "[]");
@@ -131,30 +136,37 @@ const struct import_field *import_fields(struct arena *a, const struct definitio
 
 /* ---- section 9.1 ---- */
 
-static const struct import_alias of_contact[] = {{"full name", "name"}, {"e-mail", "email"}, {"email address", "email"},
-    {"phone number", "phone"}, {"mobile", "phone"}, {"group", "groups"}, {"location", "locations"},
-    {"address", "address.formatted_address"}, {"contact id", "id"}};
-static const struct import_alias of_group[] = {{"type", "resource"}, {"children", "group_contacts.children"},
-    {"members", "group_contacts.children"}, {"primary", "group_contacts.primary"}, {"group id", "id"}};
-static const struct import_alias of_shipment[] = {{"tracking", "tracking_number"}, {"tracking no", "tracking_number"},
-    {"awb", "tracking_number"}, {"recipient", "recipient.name"}, {"recipient name", "recipient.name"},
-    {"recipient email", "recipient.email"}, {"recipient phone", "recipient.phone"},
-    {"recipient address", "recipient.address"}, {"recipient address line2", "recipient.address_line2"},
-    {"sender", "sender.name"}, {"sender name", "sender.name"}, {"sender email", "sender.email"},
+static const struct import_alias of_contact[] = {{"full name", "name"}, {"e-mail", "email"},
+    {"email address", "email"}, {"phone number", "phone"}, {"mobile", "phone"}, {"group", "groups"},
+    {"location", "locations"}, {"address", "address.formatted_address"}, {"contact id", "id"}};
+static const struct import_alias of_group[] = {{"type", "resource"},
+    {"children", "group_contacts.children"}, {"members", "group_contacts.children"},
+    {"primary", "group_contacts.primary"}, {"group id", "id"}};
+static const struct import_alias of_shipment[] = {{"tracking", "tracking_number"},
+    {"tracking no", "tracking_number"}, {"awb", "tracking_number"}, {"recipient", "recipient.name"},
+    {"recipient name", "recipient.name"}, {"recipient email", "recipient.email"},
+    {"recipient phone", "recipient.phone"}, {"recipient address", "recipient.address"},
+    {"recipient address line2", "recipient.address_line2"}, {"sender", "sender.name"},
+    {"sender name", "sender.name"}, {"sender email", "sender.email"},
     {"sender phone", "sender.phone"}, {"sender address", "sender.address"},
-    {"sender address line2", "sender.address_line2"}, {"length", "parcels.0.length"}, {"width", "parcels.0.width"},
-    {"height", "parcels.0.height"}, {"weight", "parcels.0.weight"}, {"shipment id", "id"}};
-static const struct import_alias of_tracker[] = {{"tracking", "tracking_number"}, {"tracking no", "tracking_number"},
-    {"awb", "tracking_number"}, {"carrier", "provider_id"}, {"provider", "provider_id"}, {"tracker id", "id"}};
-static const struct import_alias of_location[] = {{"address", "address.formatted_address"}, {"location id", "id"}};
-static const struct import_alias of_layout[] = {{"parent", "path"}, {"parent id", "path"}, {"layout id", "id"}};
-static const struct import_alias of_item[] = {{"quantity", "available_qty"}, {"qty", "available_qty"},
-    {"barcode", "gtin"}, {"unit", "base_uom"}, {"item id", "id"}};
+    {"sender address line2", "sender.address_line2"}, {"length", "parcels.0.length"},
+    {"width", "parcels.0.width"}, {"height", "parcels.0.height"}, {"weight", "parcels.0.weight"},
+    {"shipment id", "id"}};
+static const struct import_alias of_tracker[] = {{"tracking", "tracking_number"},
+    {"tracking no", "tracking_number"}, {"awb", "tracking_number"}, {"carrier", "provider_id"},
+    {"provider", "provider_id"}, {"tracker id", "id"}};
+static const struct import_alias of_location[] = {
+    {"address", "address.formatted_address"}, {"location id", "id"}};
+static const struct import_alias of_layout[] = {
+    {"parent", "path"}, {"parent id", "path"}, {"layout id", "id"}};
+static const struct import_alias of_item[] = {{"quantity", "available_qty"},
+    {"qty", "available_qty"}, {"barcode", "gtin"}, {"unit", "base_uom"}, {"item id", "id"}};
 static const struct import_alias of_parcel[] = {
     {"parcel id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
 static const struct import_alias of_container[] = {
     {"container id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
-static const struct import_alias of_asset[] = {{"asset id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
+static const struct import_alias of_asset[] = {
+    {"asset id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
 static const struct import_alias of_inference[] = {
     {"shipping label inference id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
 
@@ -166,10 +178,12 @@ const struct import_alias *import_aliases(const char *resource, size_t *ret_n)
         const char *resource;
         const struct import_alias *aliases;
         size_t n;
-    } all[] = {{"contact", ALIASES(of_contact)}, {"group", ALIASES(of_group)}, {"shipment", ALIASES(of_shipment)},
-        {"tracker", ALIASES(of_tracker)}, {"location", ALIASES(of_location)}, {"layout", ALIASES(of_layout)},
-        {"item", ALIASES(of_item)}, {"parcel", ALIASES(of_parcel)}, {"container", ALIASES(of_container)},
-        {"asset", ALIASES(of_asset)}, {"shipping_label_inference", ALIASES(of_inference)}};
+    } all[] = {{"contact", ALIASES(of_contact)}, {"group", ALIASES(of_group)},
+        {"shipment", ALIASES(of_shipment)}, {"tracker", ALIASES(of_tracker)},
+        {"location", ALIASES(of_location)}, {"layout", ALIASES(of_layout)},
+        {"item", ALIASES(of_item)}, {"parcel", ALIASES(of_parcel)},
+        {"container", ALIASES(of_container)}, {"asset", ALIASES(of_asset)},
+        {"shipping_label_inference", ALIASES(of_inference)}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (strcmp(all[i].resource, resource) == 0) {

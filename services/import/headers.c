@@ -1,4 +1,5 @@
-/* headers.c - which column fills which field: the header row of a table (docs/spec/10-batches.md sections 9 'Header' and 9.1). */
+/* headers.c - which column fills which field: the header row of a table (docs/spec/10-batches.md
+ * sections 9 'Header' and 9.1). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ void import_warn(struct import *in, const char *code, wharf_str message)
 
 static bool is_filler(uint32_t cp)
 {
-    return cp == ' ' || cp == '_' || cp == '-' || cp == 0xA0 || cp == 0xFEFF || cp == '\t' || cp == '\n' || cp == '\r';
+    return cp == ' ' || cp == '_' || cp == '-' || cp == 0xA0 || cp == 0xFEFF || cp == '\t' ||
+           cp == '\n' || cp == '\r';
 }
 
 wharf_str import_header_key(struct arena *a, wharf_str header)
@@ -32,7 +34,8 @@ wharf_str import_header_key(struct arena *a, wharf_str header)
         step = utf8_step(lower.p + i, lower.n - i, &cp);
         step = step ? step : 1;
         if (is_filler(cp)) {
-            /* marks and no-break spaces that come from spreadsheets are nothing; a gap is one blank, none at the ends */
+            /* marks and no-break spaces that come from spreadsheets are nothing; a gap is one
+             * blank, none at the ends */
             gap = gap || cp != 0xFEFF;
             continue;
         }
@@ -90,7 +93,8 @@ static wharf_str filled_path(struct import *in, const char *form, wharf_str key,
             buf_addc(&b, *at ? *at : '0');
         } else if (*f == '*' && !f[1]) {
             const char *dot = f == form ? NULL : memchr(header.p, '.', header.n);
-            wharf_str rest = {dot ? dot + 1 : header.p, dot ? header.n - (size_t)(dot + 1 - header.p) : header.n};
+            wharf_str rest = {
+                dot ? dot + 1 : header.p, dot ? header.n - (size_t)(dot + 1 - header.p) : header.n};
 
             buf_adds(&b, utf8_trim(rest));
         } else {
@@ -133,7 +137,8 @@ static void by_name(struct import *in, struct import_column *c, wharf_str key)
                 return;
         }
     c->field = field_of_key(in, key);
-    c->path = c->field < 0 ? str_z("") : filled_path(in, in->options.fields[c->field].path, key, c->header);
+    c->path = c->field < 0 ? str_z("")
+                           : filled_path(in, in->options.fields[c->field].path, key, c->header);
 }
 
 /* ---- column_mapping ---- */
@@ -158,7 +163,8 @@ static bool apply_mapping(struct import *in, wharf_str *keys)
                 found = i;
         if (found == in->n_columns)
             return problem_set(&in->problem, "batch.header_missing", in->row_number, 0, 0,
-                "column_mapping names the header \"%.*s\", which the file has not", STR_ARG(map->header));
+                "column_mapping names the header \"%.*s\", which the file has not",
+                STR_ARG(map->header));
         in->columns[found].field = field;
         in->columns[found].path = arena_dup_str(in->arena, map->path);
     }
@@ -236,7 +242,8 @@ static bool no_repeats(struct import *in, const wharf_str *keys)
     for (size_t i = 1; i < in->n_columns; i++)
         if (sorted[i].n > 0 && str_eq(sorted[i], sorted[i - 1]))
             return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
-                "the header \"%.*s\" occurs twice; each column needs a name of its own", STR_ARG(sorted[i]));
+                "the header \"%.*s\" occurs twice; each column needs a name of its own",
+                STR_ARG(sorted[i]));
     return true;
 }
 
@@ -260,7 +267,8 @@ static bool tell_unknown(struct import *in)
         good = problem_set(&in->problem, "batch.header_unknown", in->row_number, 0, 0,
             "there is no field for %s; rename or remove it, or switch strict_headers off", names.p);
     else if (n)
-        import_warn(in, "batch.header_unknown", arena_printf(in->row, "ignored columns: %s", names.p));
+        import_warn(
+            in, "batch.header_unknown", arena_printf(in->row, "ignored columns: %s", names.p));
     buf_done(&names);
     return good;
 }

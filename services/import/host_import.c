@@ -1,4 +1,5 @@
-/* host_import.c - the service wharf.import: services/import/ for plugins (plugin-api/wharf/service/import.h). */
+/* host_import.c - the service wharf.import: services/import/ for plugins
+ * (plugin-api/wharf/service/import.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -41,7 +42,8 @@ static bool read_format(struct wharf_import *h, wharf_str s, struct import_optio
     return true;
 }
 
-static bool read_file(struct wharf_import *h, struct arena *a, const struct wharf_json *file, struct import_options *o)
+static bool read_file(struct wharf_import *h, struct arena *a, const struct wharf_json *file,
+    struct import_options *o)
 {
     wharf_str delimiter = json_text_or(file, "delimiter", "");
     const struct wharf_json *sheet = json_get(file, "sheet");
@@ -55,18 +57,22 @@ static bool read_file(struct wharf_import *h, struct arena *a, const struct whar
         return wrong(h, "param.invalid", "file.header_row counts from 1");
     o->delimiter = delimiter.n ? delimiter.p[0] : 0;
     o->encoding = json_text_or(file, "encoding", "").p;
-    o->sheet = json_is(sheet, JSON_STRING) || json_is(sheet, JSON_NUMBER) ? arena_dup_str(a, sheet->text).p : "";
+    o->sheet = json_is(sheet, JSON_STRING) || json_is(sheet, JSON_NUMBER)
+                   ? arena_dup_str(a, sheet->text).p
+                   : "";
     o->header_row = (uint64_t)header_row;
     o->strict_headers = json_bool_or(file, "strict_headers", false);
     return true;
 }
 
 /* Reads {header: field} and puts it before those of the resource: they win. */
-static void read_aliases(struct arena *a, const struct wharf_json *more, const char *resource, struct import_options *o)
+static void read_aliases(
+    struct arena *a, const struct wharf_json *more, const char *resource, struct import_options *o)
 {
     size_t n_own, n = 0;
     const struct import_alias *own = import_aliases(resource, &n_own);
-    struct import_alias *all = ARENA_ARRAY(a, struct import_alias, n_own + (more ? more->count : 0) + 1);
+    struct import_alias *all = ARENA_ARRAY(
+        a, struct import_alias, n_own + (more ? more->count : 0) + 1);
 
     for (const struct wharf_json *m = more ? more->child : NULL; m; m = m->next)
         if (json_is(m, JSON_STRING))
@@ -105,9 +111,11 @@ static wharf_import *i_open(
 {
     struct wharf_import *h = ARENA_NEW(req->arena, struct wharf_import);
     const struct resource *r = engine_resource(req->engine, resource);
-    const struct wharf_json *file = json_get(options, "file"), *map = json_get(options, "column_mapping");
+    const struct wharf_json *file = json_get(options, "file"),
+                            *map = json_get(options, "column_mapping");
     const struct wharf_json *aliases = json_get(options, "aliases");
-    struct import_options o = {.sheets = cell_shared_pool(&sheets, &import_sheet_kind, req->engine->config->cell_dir)};
+    struct import_options o = {
+        .sheets = cell_shared_pool(&sheets, &import_sheet_kind, req->engine->config->cell_dir)};
 
     if (!r) {
         wrong(h, "batch.resource_unavailable", "the module of this resource is not enabled");
@@ -149,7 +157,9 @@ static wharf_status i_object(wharf_req *req, wharf_import *h, const wharf_json *
 {
     struct json_error e = {.message = "the file is not open"};
 
-    *ret_object = h->in ? json_parse(req->arena, arena_dup_str(req->arena, import_json(h->in, &h->row)), &e) : NULL;
+    *ret_object = h->in ? json_parse(req->arena,
+                              arena_dup_str(req->arena, import_json(h->in, &h->row)), &e)
+                        : NULL;
     if (*ret_object)
         return WHARF_OK;
     h->unfit = e.message;
@@ -162,8 +172,8 @@ static wharf_str i_cell(const wharf_import *h, size_t column)
     return column < h->row.n_cells ? h->row.cells[column] : str_z("");
 }
 
-static bool i_row_error(
-    const wharf_import *h, size_t i, wharf_str *ret_code, wharf_str *ret_path, wharf_str *ret_message)
+static bool i_row_error(const wharf_import *h, size_t i, wharf_str *ret_code, wharf_str *ret_path,
+    wharf_str *ret_message)
 {
     if (i == h->row.n_errors && h->unfit) {
         *ret_code = WHARF_S("row.cell_error");
@@ -181,7 +191,9 @@ static bool i_row_error(
 
 static bool i_problem(const wharf_import *h, wharf_str *ret_code, wharf_str *ret_message)
 {
-    const struct import_problem *p = h->in ? import_problem(h->in) : h->wrong.code ? &h->wrong : NULL;
+    const struct import_problem *p = h->in           ? import_problem(h->in)
+                                     : h->wrong.code ? &h->wrong
+                                                     : NULL;
 
     if (!p)
         return false;
@@ -238,5 +250,5 @@ static bool i_is_field(wharf_req *req, const char *resource, wharf_str path)
     return fields && import_field_at(fields, n, path) >= 0;
 }
 
-const wharf_import_api host_import = {WHARF_HEAD(wharf_import_api), i_open, i_next, i_row, i_object, i_cell,
-    i_row_error, i_problem, i_warning, i_column, i_info, i_close, i_is_field};
+const wharf_import_api host_import = {WHARF_HEAD(wharf_import_api), i_open, i_next, i_row, i_object,
+    i_cell, i_row_error, i_problem, i_warning, i_column, i_info, i_close, i_is_field};

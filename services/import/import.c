@@ -1,4 +1,5 @@
-/* import.c - opening a file, and the way of a row through its format, the header, and into JSON. See import.h. */
+/* import.c - opening a file, and the way of a row through its format, the header, and into JSON.
+ * See import.h. */
 #include "import/import.h"
 
 #include <stdarg.h>
@@ -11,8 +12,8 @@
 
 #include "import/reader.h"
 
-bool problem_set(
-    struct import_problem *p, const char *code, uint64_t line, uint64_t column, uint64_t offset, const char *fmt, ...)
+bool problem_set(struct import_problem *p, const char *code, uint64_t line, uint64_t column,
+    uint64_t offset, const char *fmt, ...)
 {
     va_list ap;
 
@@ -40,7 +41,8 @@ wharf_str cell_clean(struct arena *a, wharf_str raw)
     if (raw.n > 0 && (!is_plain_end(raw.p[0]) || !is_plain_end(raw.p[raw.n - 1]))) {
         wharf_str trimmed = utf8_trim(raw);
 
-        /* what follows the cell is its own NUL, or white space of its own that may be overwritten by a copy only */
+        /* what follows the cell is its own NUL, or white space of its own that may be
+         * overwritten by a copy only */
         raw = trimmed.p + trimmed.n == raw.p + raw.n ? trimmed : arena_dup_str(a, trimmed);
     }
     if (raw.n > 1 && raw.p[0] == '\'' && strchr("=+-@", raw.p[1]))
@@ -96,9 +98,12 @@ static wharf_str keep(struct import *in, const char *z)
 
 static void keep_options(struct import *in, const struct import_options *options)
 {
-    struct import_mapping *mapping = ARENA_ARRAY(in->arena, struct import_mapping, options->n_mapping + 1);
-    struct import_field *fields = ARENA_ARRAY(in->arena, struct import_field, options->n_fields + 1);
-    struct import_alias *aliases = ARENA_ARRAY(in->arena, struct import_alias, options->n_aliases + 1);
+    struct import_mapping *mapping = ARENA_ARRAY(
+        in->arena, struct import_mapping, options->n_mapping + 1);
+    struct import_field *fields = ARENA_ARRAY(
+        in->arena, struct import_field, options->n_fields + 1);
+    struct import_alias *aliases = ARENA_ARRAY(
+        in->arena, struct import_alias, options->n_aliases + 1);
 
     in->options = *options;
     in->options.encoding = keep(in, options->encoding).p;
@@ -132,13 +137,15 @@ static bool memory_to_file(struct import *in)
 
     *fd = memfd_create("import", MFD_CLOEXEC);
     if (*fd < 0)
-        return problem_set(&in->problem, "overloaded", 0, 0, 0, "no descriptor is free; try again later");
+        return problem_set(
+            &in->problem, "overloaded", 0, 0, 0, "no descriptor is free; try again later");
     arena_on_release(in->arena, close_fd, fd);
     while (at < in->bytes.size) {
         ssize_t n = write(*fd, in->bytes.p + at, (size_t)(in->bytes.size - at));
 
         if (n <= 0)
-            return problem_set(&in->problem, "overloaded", 0, 0, 0, "no memory for the file; try again later");
+            return problem_set(
+                &in->problem, "overloaded", 0, 0, 0, "no memory for the file; try again later");
         at += (uint64_t)n;
     }
     in->bytes.fd = *fd;
@@ -156,10 +163,12 @@ static void start(struct import *in)
             find_headers(in);
         return;
     }
-    if (!text_open(&in->text, in->bytes, in->options.encoding, in->format == IMPORT_JSON, &in->problem))
+    if (!text_open(
+            &in->text, in->bytes, in->options.encoding, in->format == IMPORT_JSON, &in->problem))
         return;
     if (in->text.fallback)
-        import_warn(in, "file.encoding", str_z("the file is no UTF-8; it was read as Windows-1252"));
+        import_warn(
+            in, "file.encoding", str_z("the file is no UTF-8; it was read as Windows-1252"));
     if (in->format == IMPORT_JSON)
         json_rows_open(&in->json, &in->text, &in->problem);
     else if (csv_open(&in->csv, &in->text, in->options.delimiter, &in->problem))
@@ -180,7 +189,8 @@ struct import *import_open(int fd, const char *p, size_t n, const struct import_
     buf_init(&in->out, 8 * (size_t)IMPORT_RECORD_MAX);
     keep_options(in, options);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
-        problem_set(&in->problem, "file.not_available", 0, 0, 0, "this is no file that can be read");
+        problem_set(
+            &in->problem, "file.not_available", 0, 0, 0, "this is no file that can be read");
     else if (fd >= 0)
         in->bytes.size = (uint64_t)st.st_size;
     if (!in->problem.code)
@@ -203,7 +213,8 @@ void import_close(struct import *in)
 
 /* ---- rows ---- */
 
-static void row_error(struct import *in, struct import_row *row, const char *code, size_t column, wharf_str message)
+static void row_error(
+    struct import *in, struct import_row *row, const char *code, size_t column, wharf_str message)
 {
     wharf_str path = str_z("");
 
@@ -226,11 +237,13 @@ static bool make_good(struct import *in, struct import_row *row)
             surplus++;
         else if (i < in->n_columns && in->cell_error[i] && in->columns[i].field >= 0)
             row_error(in, row, "row.cell_error", i,
-                arena_printf(in->row, "the cell holds the error %.*s; mend the formula", STR_ARG(in->cells[i])));
+                arena_printf(in->row, "the cell holds the error %.*s; mend the formula",
+                    STR_ARG(in->cells[i])));
     }
     if (surplus)
         row_error(in, row, "row.too_many_columns", in->n_columns,
-            arena_printf(in->row, "the row has %zu values more than the header has columns", surplus));
+            arena_printf(
+                in->row, "the row has %zu values more than the header has columns", surplus));
     row->n_cells = in->n_cells < in->n_columns ? in->n_cells : in->n_columns;
     return any;
 }

@@ -1,9 +1,10 @@
-/* import.h - rows of CSV, JSON and XLSX files, streamed (docs/spec/10-batches.md sections 9 and 9.1; docs/import.md).
+/* import.h - rows of CSV, JSON and XLSX files, streamed (docs/spec/10-batches.md sections 9 and
+ * 9.1; docs/import.md).
  *
- * The format is told by the content. Rows come one after the other with their physical row number, as cells by column and as
- * the JSON object that the resource pipeline takes. Memory is a few blocks and one record, whatever the file's size. An
- * import belongs to one thread at a time. Leaves to others: fetching files, references by name, duplicates, items.
- */
+ * The format is told by the content. Rows come one after the other with their physical row
+ * number, as cells by column and as the JSON object that the resource pipeline takes. Memory is
+ * a few blocks and one record, whatever the file's size. An import belongs to one thread at a
+ * time. Leaves to others: fetching files, references by name, duplicates, items. */
 #ifndef WHARF_IMPORT_IMPORT_H
 #define WHARF_IMPORT_IMPORT_H
 
@@ -24,12 +25,14 @@ enum {
 
 enum import_format { IMPORT_AUTO, IMPORT_CSV, IMPORT_JSON, IMPORT_XLSX };
 
-/* How the text of a cell becomes a JSON value. Text that does not fit its type stays text: the pipeline refuses it as it
- * refuses the same value from everybody. */
+/* How the text of a cell becomes a JSON value. Text that does not fit its type stays text: the
+ * pipeline refuses it as it refuses the same value from everybody. */
 enum import_type { IMPORT_T_TEXT, IMPORT_T_BOOL, IMPORT_T_NUMBER, IMPORT_T_LIST, IMPORT_T_JSON };
 
 struct import_field {
-    const char *path; /* "address.formatted_address"; '#' is a number 0 to 9: "parcels.#.length"; a last '*' any key: "metadata.*" */
+    /* "address.formatted_address"; '#' is a number 0 to 9: "parcels.#.length"; a last '*' any
+     * key: "metadata.*" */
+    const char *path;
     enum import_type type;
     enum import_type element; /* IMPORT_T_LIST */
 };
@@ -56,7 +59,8 @@ struct import_options {
     size_t n_aliases;
     const struct import_mapping *mapping;
     size_t n_mapping;
-    struct cell_pool *sheets; /* of kind import_sheet_kind; NULL: spreadsheets are refused (file.unsupported_type) */
+    /* of kind import_sheet_kind; NULL: spreadsheets are refused (file.unsupported_type) */
+    struct cell_pool *sheets;
 };
 
 /* What ends a file: an error code of section 14 and a sentence. */
@@ -118,7 +122,8 @@ const struct import_warning *import_warnings(const struct import *in, size_t *re
 /* Returns the fields that files may fill, from a definition: writable ones and id; objects with
  * properties by their members, children and arrays of objects by index 0 to 9, metadata by any
  * key. */
-const struct import_field *import_fields(struct arena *a, const struct definition *d, size_t *ret_n);
+const struct import_field *import_fields(
+    struct arena *a, const struct definition *d, size_t *ret_n);
 /* Finds the field that a path is of: '#' of a field stands for a number from 0 to 9, a last '*'
  * for the rest. Returns -1 when there is none. */
 int import_field_at(const struct import_field *fields, size_t n, wharf_str path);

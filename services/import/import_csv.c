@@ -1,8 +1,8 @@
 /* import_csv.c - see import_csv.h.
  *
- * Speed comes from looking at 64 bytes at once: one mask says where delimiters, quotes and line ends are, and everything between
- * them is never looked at. Cells stay where they are in the buffer; a NUL goes over what ended them.
- */
+ * Speed comes from looking at 64 bytes at once: one mask says where delimiters, quotes and line
+ * ends are, and everything between them is never looked at. Cells stay where they are in the
+ * buffer; a NUL goes over what ended them. */
 #include "import/import_csv.h"
 
 #include <stdlib.h>
@@ -57,7 +57,9 @@ static uint64_t marks_of(const char *p, char delimiter)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         x = __builtin_bswap64(x);
 #endif
-        marks |= (equal_bytes(x, delimiter) | equal_bytes(x, '"') | equal_bytes(x, '\r') | equal_bytes(x, '\n')) << i;
+        marks |= (equal_bytes(x, delimiter) | equal_bytes(x, '"') | equal_bytes(x, '\r') |
+                     equal_bytes(x, '\n'))
+                 << i;
     }
     return marks;
 }
@@ -101,7 +103,8 @@ static bool more(struct csv *c, struct import_problem *problem)
         char *p = realloc(c->p, 2 * c->cap + WIDTH + 1);
 
         if (!p)
-            return problem_set(problem, "file.too_complex", c->line, 0, 0, "no memory for a record so long");
+            return problem_set(
+                problem, "file.too_complex", c->line, 0, 0, "no memory for a record so long");
         c->cap *= 2;
         c->p = p;
     }
@@ -125,8 +128,8 @@ static bool is_blank(char ch, char delimiter)
 }
 
 /* Reads from the opening quote at *from to the mark that ends the cell. */
-static enum outcome quoted_cell(
-    struct csv *c, size_t from, struct csv_cell *cell, uint64_t *lines, size_t *ret_end, struct import_problem *problem)
+static enum outcome quoted_cell(struct csv *c, size_t from, struct csv_cell *cell, uint64_t *lines,
+    size_t *ret_end, struct import_problem *problem)
 {
     size_t blank, end;
     bool doubled = false;
@@ -137,7 +140,8 @@ static enum outcome quoted_cell(
             if (!c->ended)
                 return SHORT;
             problem_set(problem, "file.csv_syntax", c->line, 0, 0,
-                "the quote opened in line %llu is never closed; close it, or double quotes inside quoted text",
+                "the quote opened in line %llu is never closed; close it, or double quotes inside "
+                "quoted text",
                 (unsigned long long)c->line + *lines);
             return BROKEN;
         }
@@ -200,20 +204,23 @@ static void undouble(struct csv_cell *cell)
     cell->n = (uint32_t)(to - cell->p);
 }
 
-static bool within_limits(const struct csv *c, size_t from, size_t to, struct import_problem *problem)
+static bool within_limits(
+    const struct csv *c, size_t from, size_t to, struct import_problem *problem)
 {
     if (c->n_cells > 0 && c->cells[c->n_cells - 1].n > IMPORT_FIELD_MAX)
-        return problem_set(problem, "file.too_complex", c->line, 0, 0, "line %llu has a cell of more than 1 MiB",
-            (unsigned long long)c->line);
+        return problem_set(problem, "file.too_complex", c->line, 0, 0,
+            "line %llu has a cell of more than 1 MiB", (unsigned long long)c->line);
     if (to - from > IMPORT_RECORD_MAX)
         return problem_set(problem, "file.too_complex", c->line, 0, 0,
-            "the record in line %llu is longer than 4 MiB; is the delimiter right, and every quote closed?",
+            "the record in line %llu is longer than 4 MiB; is the delimiter right, and every quote "
+            "closed?",
             (unsigned long long)c->line);
     return true;
 }
 
 /* Reads the record at c->at. With DONE *ret_next is behind its line end. */
-static enum outcome record(struct csv *c, size_t *ret_next, uint64_t *ret_lines, struct import_problem *problem)
+static enum outcome record(
+    struct csv *c, size_t *ret_next, uint64_t *ret_lines, struct import_problem *problem)
 {
     size_t from = c->at, end = from;
     uint64_t lines = 0;
@@ -226,12 +233,13 @@ static enum outcome record(struct csv *c, size_t *ret_next, uint64_t *ret_lines,
         struct csv_cell cell;
 
         if (c->n_cells == IMPORT_COLUMNS_MAX) {
-            problem_set(problem, "file.too_complex", c->line, 0, 0, "line %llu has more than 512 columns",
-                (unsigned long long)c->line);
+            problem_set(problem, "file.too_complex", c->line, 0, 0,
+                "line %llu has more than 512 columns", (unsigned long long)c->line);
             return BROKEN;
         }
-        o = c->p[from] == '"' && from < c->n ? (next_mark(c), quoted_cell(c, from, &cell, &lines, &end, problem))
-                                             : plain_cell(c, from, &cell, &end);
+        o = c->p[from] == '"' && from < c->n
+                ? (next_mark(c), quoted_cell(c, from, &cell, &lines, &end, problem))
+                : plain_cell(c, from, &cell, &end);
         if (o != DONE)
             break;
         c->cells[c->n_cells++] = cell;
@@ -332,7 +340,8 @@ static unsigned count_delimiters(const struct csv *c, char delimiter, size_t cou
 
 /* Counts the first records in which this delimiter occurs equally often (the most frequent such
  * number, at least 1). */
-static unsigned votes(const struct csv *c, char delimiter, unsigned *ret_records, bool *ret_in_first)
+static unsigned votes(
+    const struct csv *c, char delimiter, unsigned *ret_records, bool *ret_in_first)
 {
     size_t counts[SAMPLE_RECORDS];
     unsigned n = count_delimiters(c, delimiter, counts), best = 0;
@@ -408,7 +417,8 @@ bool csv_open(struct csv *c, struct text *text, char delimiter, struct import_pr
     if (problem->code)
         return false;
     if (delimiter == '"' || delimiter == '\n' || delimiter == '\r')
-        return problem_set(problem, "param.invalid", 0, 0, 0, "file.delimiter can't be a quote or a line end");
+        return problem_set(
+            problem, "param.invalid", 0, 0, 0, "file.delimiter can't be a quote or a line end");
     if (told_by_first_line(c) && !delimiter)
         return true;
     c->delimiter = delimiter ? delimiter : find_delimiter(c);

@@ -1,4 +1,5 @@
-/* import_csv.h - records of CSV text. Private to services/import. Rules: docs/spec/10-batches.md section 9, 'Records' and 'Delimiter'. */
+/* import_csv.h - records of CSV text. Private to services/import. Rules: docs/spec/10-batches.md
+ * section 9, 'Records' and 'Delimiter'. */
 #ifndef WHARF_IMPORT_IMPORT_CSV_H
 #define WHARF_IMPORT_IMPORT_CSV_H
 

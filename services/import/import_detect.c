@@ -1,4 +1,5 @@
-/* import_detect.c - which format a file has, by its content and never by its name (docs/spec/10-batches.md section 9). */
+/* import_detect.c - which format a file has, by its content and never by its name
+ * (docs/spec/10-batches.md section 9). */
 #include <string.h>
 #include <strings.h>
 
@@ -35,8 +36,8 @@ static const char *known_binary(const char *head, size_t n)
         size_t n;
         const char *what;
     } known[] = {{"%PDF", 4, "a PDF"}, {"\x89PNG", 4, "an image"}, {"\xFF\xD8\xFF", 3, "an image"},
-        {"GIF8", 4, "an image"}, {"RIFF", 4, "an image or sound"}, {"II*\0", 4, "an image"}, {"MM\0*", 4, "an image"},
-        {"\x1F\x8B", 2, "compressed"}, {"BZh", 3, "compressed"},
+        {"GIF8", 4, "an image"}, {"RIFF", 4, "an image or sound"}, {"II*\0", 4, "an image"},
+        {"MM\0*", 4, "an image"}, {"\x1F\x8B", 2, "compressed"}, {"BZh", 3, "compressed"},
         {"\xFD"
          "7zXZ",
             5, "compressed"},
@@ -93,14 +94,16 @@ static char first_letter(const char *head, size_t n, bool wide)
 static enum import_format refuse_compound(const struct bytes *b, struct import_problem *problem)
 {
     if (has_encrypted_package(b))
-        problem_set(problem, "file.encrypted", 0, 0, 0, "the spreadsheet is encrypted; save it without a password");
+        problem_set(problem, "file.encrypted", 0, 0, 0,
+            "the spreadsheet is encrypted; save it without a password");
     else
         problem_set(problem, "file.unsupported_type", 0, 0, 0,
             "this is a spreadsheet of an old format (XLS); save it as XLSX or CSV");
     return IMPORT_AUTO;
 }
 
-enum import_format detect_format(const struct bytes *b, const char *declared, struct import_problem *problem)
+enum import_format detect_format(
+    const struct bytes *b, const char *declared, struct import_problem *problem)
 {
     char head[HEAD], first;
     size_t n = bytes_read(b, 0, head, sizeof(head)), bad;

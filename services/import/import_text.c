@@ -31,7 +31,8 @@ size_t bytes_read(const struct bytes *b, uint64_t offset, char *to, size_t room)
 
 /* ---- which encoding ---- */
 
-static const char *const names[] = {"utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "iso-8859-15"};
+static const char *const names[] = {
+    "utf-8", "utf-16le", "utf-16be", "windows-1252", "iso-8859-1", "iso-8859-15"};
 
 const char *text_encoding_name(enum text_encoding e)
 {
@@ -87,7 +88,8 @@ size_t text_check(const char *p, size_t n, bool more, size_t *ret_whole)
             size_t wanted = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
 
             *ret_whole = i;
-            /* what stands there may become a character with the next block; if not, it is found then */
+            /* what stands there may become a character with the next block; if not, it is found
+             * then */
             return more && c >= 0xC2 && c <= 0xF4 && n - i < wanted ? n : i;
         }
         i += step;
@@ -96,7 +98,8 @@ size_t text_check(const char *p, size_t n, bool more, size_t *ret_whole)
     return n;
 }
 
-/* Reads all: is it UTF-8 (or, for the encodings of one byte, without NUL)? *ret_bad: where it is not. */
+/* Reads all: is it UTF-8 (or, for the encodings of one byte, without NUL)? *ret_bad: where it is
+ * not. */
 static bool check_all(const struct text *t, bool utf8, uint64_t *ret_bad, bool *ret_nul)
 {
     char *block = malloc(BLOCK);
@@ -126,7 +129,8 @@ static bool check_all(const struct text *t, bool utf8, uint64_t *ret_bad, bool *
     return good;
 }
 
-bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8, struct import_problem *problem)
+bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8,
+    struct import_problem *problem)
 {
     bool told = declared && declared[0], marked, utf8;
     uint64_t bad;
@@ -145,32 +149,35 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
         return true;
     if (nul)
         return problem_set(problem, "file.unsupported_type", 0, 0, bad,
-            "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX", (unsigned long long)bad);
+            "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
+            (unsigned long long)bad);
     if (told || marked || only_utf8)
         return problem_set(problem, "file.encoding", 0, 0, bad,
-            "byte %llu of the file is not UTF-8; save it as UTF-8, or name its encoding", (unsigned long long)bad);
+            "byte %llu of the file is not UTF-8; save it as UTF-8, or name its encoding",
+            (unsigned long long)bad);
     t->encoding = TEXT_WINDOWS_1252;
     t->fallback = true;
     if (check_all(t, false, &bad, &nul))
         return true;
     return problem_set(problem, "file.unsupported_type", 0, 0, bad,
-        "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX", (unsigned long long)bad);
+        "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
+        (unsigned long long)bad);
 }
 
 /* ---- conversion ---- */
 
 /* 0x80 to 0x9F of Windows-1252; 0: not assigned. */
-static const uint16_t high_1252[32] = {0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030,
-    0x0160, 0x2039, 0x0152, 0, 0x017D, 0, 0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122,
-    0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178};
+static const uint16_t high_1252[32] = {0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+    0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0, 0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022,
+    0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178};
 
 static uint32_t one_byte(enum text_encoding e, unsigned char c)
 {
     static const struct {
         unsigned char from;
         uint16_t to;
-    } of_15[] = {{0xA4, 0x20AC}, {0xA6, 0x0160}, {0xA8, 0x0161}, {0xB4, 0x017D}, {0xB8, 0x017E}, {0xBC, 0x0152},
-        {0xBD, 0x0153}, {0xBE, 0x0178}};
+    } of_15[] = {{0xA4, 0x20AC}, {0xA6, 0x0160}, {0xA8, 0x0161}, {0xB4, 0x017D}, {0xB8, 0x017E},
+        {0xBC, 0x0152}, {0xBD, 0x0153}, {0xBE, 0x0178}};
 
     if (e == TEXT_WINDOWS_1252 && c >= 0x80 && c < 0xA0)
         return high_1252[c - 0x80];
@@ -180,7 +187,8 @@ static uint32_t one_byte(enum text_encoding e, unsigned char c)
     return c;
 }
 
-static bool read_one_byte(struct text *t, char *to, size_t room, size_t *ret_n, struct import_problem *problem)
+static bool read_one_byte(
+    struct text *t, char *to, size_t room, size_t *ret_n, struct import_problem *problem)
 {
     unsigned char block[4096];
     size_t want = room / 3 < sizeof(block) ? room / 3 : sizeof(block);
@@ -191,7 +199,8 @@ static bool read_one_byte(struct text *t, char *to, size_t room, size_t *ret_n, 
 
         if (cp == 0)
             return problem_set(problem, "file.encoding", 0, 0, t->at + i,
-                "byte %llu of the file is no character of %s; save it as UTF-8, or name its encoding",
+                "byte %llu of the file is no character of %s; save it as UTF-8, or name its "
+                "encoding",
                 (unsigned long long)t->at + i, names[t->encoding]);
         out += utf8_put(cp, to + out);
     }
@@ -202,7 +211,8 @@ static bool read_one_byte(struct text *t, char *to, size_t room, size_t *ret_n, 
 
 static uint32_t unit_at(const struct text *t, const unsigned char *p)
 {
-    return t->encoding == TEXT_UTF16LE ? (uint32_t)(p[0] | p[1] << 8) : (uint32_t)(p[1] | p[0] << 8);
+    return t->encoding == TEXT_UTF16LE ? (uint32_t)(p[0] | p[1] << 8)
+                                       : (uint32_t)(p[1] | p[0] << 8);
 }
 
 /* Reads one character at p (n bytes of the file are there). Returns its bytes, 0 when it is cut
@@ -227,7 +237,8 @@ static int step_utf16(const struct text *t, const unsigned char *p, size_t n, ui
     return 4;
 }
 
-static bool read_utf16(struct text *t, char *to, size_t room, size_t *ret_n, struct import_problem *problem)
+static bool read_utf16(
+    struct text *t, char *to, size_t room, size_t *ret_n, struct import_problem *problem)
 {
     unsigned char block[4096];
     size_t want = room / 3 * 2 < sizeof(block) ? room / 3 * 2 : sizeof(block), i = 0, out = 0;
@@ -248,8 +259,8 @@ static bool read_utf16(struct text *t, char *to, size_t room, size_t *ret_n, str
         out += utf8_put(cp, to + out);
     }
     if (step < 0 || (last && i < n))
-        return problem_set(problem, "file.encoding", 0, 0, t->at + i, "byte %llu of the file is not %s",
-            (unsigned long long)t->at + i, names[t->encoding]);
+        return problem_set(problem, "file.encoding", 0, 0, t->at + i,
+            "byte %llu of the file is not %s", (unsigned long long)t->at + i, names[t->encoding]);
     t->at += i;
     *ret_n = out;
     return true;
@@ -290,7 +301,8 @@ wharf_str text_nfc(struct arena *a, wharf_str s)
 
     if (text_surely_nfc(s.p, s.n))
         return s;
-    n = utf8proc_map((const utf8proc_uint8_t *)s.p, (utf8proc_ssize_t)s.n, &made, UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    n = utf8proc_map((const utf8proc_uint8_t *)s.p, (utf8proc_ssize_t)s.n, &made,
+        UTF8PROC_STABLE | UTF8PROC_COMPOSE);
     if (n >= 0 && ((size_t)n != s.n || memcmp(made, s.p, s.n) != 0))
         s = arena_dup(a, (const char *)made, (size_t)n);
     free(made);

@@ -1,8 +1,8 @@
-/* jsonrows.c - the objects of a JSON file, one at a time: an array of objects, or one object per line.
+/* jsonrows.c - the objects of a JSON file, one at a time: an array of objects, or one object per
+ * line.
  *
- * Where an object ends is found by counting brackets outside texts; the object is then read by the strict reader, which has the
- * last word. Leaves to others: what the objects mean.
- */
+ * Where an object ends is found by counting brackets outside texts; the object is then read by
+ * the strict reader, which has the last word. Leaves to others: what the objects mean. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum { BLOCK = 64 << 10 };
 
-static bool syntax(
-    const struct json_rows *j, struct import_problem *problem, uint64_t line, uint64_t column, const char *why)
+static bool syntax(const struct json_rows *j, struct import_problem *problem, uint64_t line,
+    uint64_t column, const char *why)
 {
     (void)j;
     return problem_set(problem, "file.json_syntax", line, column, 0, "line %llu, column %llu: %s",
@@ -32,7 +32,8 @@ static bool more(struct json_rows *j, struct import_problem *problem)
         char *p = realloc(j->p, 2 * j->cap + 1);
 
         if (!p)
-            return problem_set(problem, "file.too_complex", j->line, 0, 0, "no memory for an object so long");
+            return problem_set(
+                problem, "file.too_complex", j->line, 0, 0, "no memory for an object so long");
         j->cap *= 2;
         j->p = p;
     }
@@ -103,7 +104,8 @@ static bool scan_object(struct json_rows *j, struct scan *s, struct import_probl
         } else if (c == '{' || c == '[') {
             if (++s->depth > IMPORT_JSON_DEPTH)
                 return problem_set(problem, "file.too_complex", j->line, 0, 0,
-                    "the object in line %llu is nested deeper than %d", (unsigned long long)j->line, IMPORT_JSON_DEPTH);
+                    "the object in line %llu is nested deeper than %d", (unsigned long long)j->line,
+                    IMPORT_JSON_DEPTH);
         } else if ((c == '}' || c == ']') && --s->depth == 0) {
             s->i++;
             return true;
@@ -113,8 +115,8 @@ static bool scan_object(struct json_rows *j, struct scan *s, struct import_probl
 }
 
 /* Takes the object at j->at, which is a '{'. */
-static int take_object(
-    struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line, struct import_problem *problem)
+static int take_object(struct json_rows *j, struct arena *a, wharf_str *ret_object,
+    uint64_t *ret_line, struct import_problem *problem)
 {
     struct scan s = {0};
     struct json_error e = {0};
@@ -124,8 +126,8 @@ static int take_object(
         if (problem->code)
             return -1;
         if (s.i > IMPORT_RECORD_MAX) {
-            problem_set(problem, "file.too_complex", j->line, 0, 0, "the object in line %llu is longer than 4 MiB",
-                (unsigned long long)j->line);
+            problem_set(problem, "file.too_complex", j->line, 0, 0,
+                "the object in line %llu is longer than 4 MiB", (unsigned long long)j->line);
             return -1;
         }
         if (!more(j, problem) && !problem->code && j->at + s.i >= j->n) {
@@ -138,8 +140,8 @@ static int take_object(
     *ret_line = j->line;
     *ret_object = (wharf_str){j->p + j->at, s.i};
     if (s.i > IMPORT_RECORD_MAX) {
-        problem_set(problem, "file.too_complex", j->line, 0, 0, "the object in line %llu is longer than 4 MiB",
-            (unsigned long long)j->line);
+        problem_set(problem, "file.too_complex", j->line, 0, 0,
+            "the object in line %llu is longer than 4 MiB", (unsigned long long)j->line);
         return -1;
     }
     if (!json_parse(a, *ret_object, &e)) {
@@ -174,7 +176,9 @@ static int next_of_array(struct json_rows *j, struct import_problem *problem)
     if (c == ']') {
         over(j);
         j->closed = true;
-        return skip(j, &newline, problem) == 0 && !problem->code ? 0 : wrong(j, problem, "text after the array");
+        return skip(j, &newline, problem) == 0 && !problem->code
+                   ? 0
+                   : wrong(j, problem, "text after the array");
     }
     if (j->any) {
         if (c != ',')
@@ -182,7 +186,9 @@ static int next_of_array(struct json_rows *j, struct import_problem *problem)
         over(j);
         c = skip(j, &newline, problem);
     }
-    return c == '{' ? 1 : wrong(j, problem, c ? "an object is expected here" : "the array is not closed");
+    return c == '{'
+               ? 1
+               : wrong(j, problem, c ? "an object is expected here" : "the array is not closed");
 }
 
 static int next_of_lines(struct json_rows *j, struct import_problem *problem)
@@ -218,8 +224,8 @@ void json_rows_close(struct json_rows *j)
     j->p = NULL;
 }
 
-int json_rows_next(
-    struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line, struct import_problem *problem)
+int json_rows_next(struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line,
+    struct import_problem *problem)
 {
     int got = j->closed ? 0 : j->array ? next_of_array(j, problem) : next_of_lines(j, problem);
 

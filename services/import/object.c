@@ -1,9 +1,8 @@
-/* object.c - the cells of a row as the JSON object that the resource pipeline takes (docs/spec/10-batches.md sections 5 and 9
- * 'Values').
+/* object.c - the cells of a row as the JSON object that the resource pipeline takes
+ * (docs/spec/10-batches.md sections 5 and 9 'Values').
  *
- * A text that does not fit its field's type is passed on as text: validation then says what it says to everybody. Leaves to
- * others: references by name, defaults.
- */
+ * A text that does not fit its field's type is passed on as text: validation then says what it
+ * says to everybody. Leaves to others: references by name, defaults. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +66,9 @@ static bool as_number(struct arena *a, wharf_str s, wharf_str *ret)
         whole++;
         n_whole--;
     }
-    *ret = arena_printf(a, "%s%.*s%s%.*s%.*s", minus ? "-" : "", n_whole ? (int)n_whole : 1, n_whole ? whole : "0",
-        n_fraction ? "." : "", (int)n_fraction, fraction, (int)n_exponent, exponent);
+    *ret = arena_printf(a, "%s%.*s%s%.*s%.*s", minus ? "-" : "", n_whole ? (int)n_whole : 1,
+        n_whole ? whole : "0", n_fraction ? "." : "", (int)n_fraction, fraction, (int)n_exponent,
+        exponent);
     /* what is beyond a double is no number of JSON here either (json_read.c); others can't be */
     return (!n_exponent && n_whole <= DIGITS_SAFE) || !isinf(strtod(ret->p, NULL));
 }
@@ -159,7 +159,8 @@ static void put_cell(struct import *in, struct jw *w, size_t column)
 static bool is_there(const struct import *in, const struct import_node *n)
 {
     if (n->column >= 0)
-        return (size_t)n->column < in->n_cells && in->cells[n->column].n > 0 && !in->cell_error[n->column];
+        return (size_t)n->column < in->n_cells && in->cells[n->column].n > 0 &&
+               !in->cell_error[n->column];
     for (const struct import_node *c = n->child; c; c = c->next)
         if (is_there(in, c))
             return true;

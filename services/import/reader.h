@@ -1,10 +1,10 @@
 /* reader.h - the insides of an import, shared by its files. Private to services/import.
  *
  *   import.c     opening, the way of a row          import_detect.c  format by content
- *   import_csv.c import_text.c CSV records                        headers.c columns from the header row
+ *   import_csv.c import_text.c CSV records                        headers.c columns from the
+ *   header row
  *   jsonrows.c   objects of JSON files              object.c  cells into a JSON object
- *   sheet.c      rows that a `sheet` cell reads     fields.c  fields and aliases of a resource
- */
+ *   sheet.c      rows that a `sheet` cell reads     fields.c  fields and aliases of a resource */
 #ifndef WHARF_IMPORT_READER_H
 #define WHARF_IMPORT_READER_H
 
@@ -13,7 +13,8 @@
 
 struct cell_run;
 
-struct import_node { /* a member of the row's object, or of an object inside; children in the order of the file */
+/* a member of the row's object, or of an object inside; children in the order of the file */
+struct import_node {
     wharf_str key;
     bool array; /* children are elements, by number */
     int column; /* -1: an object or array of children */
@@ -63,7 +64,8 @@ struct import {
 
 /* Detects the format. declared: the encoding that somebody told, "" or NULL: none. Returns
  * IMPORT_AUTO after a problem. */
-enum import_format detect_format(const struct bytes *b, const char *declared, struct import_problem *problem);
+enum import_format detect_format(
+    const struct bytes *b, const char *declared, struct import_problem *problem);
 
 /* Reads the next record into in->cells. Returns 1, 0 at the end, -1 after a problem. */
 int csv_row(struct import *in);
@@ -75,8 +77,8 @@ bool json_rows_open(struct json_rows *j, struct text *text, struct import_proble
 void json_rows_close(struct json_rows *j);
 /* Reads the next object as it stands in the file, checked; good until the next call. Returns 1, 0
  * at the end, -1 after a problem. */
-int json_rows_next(
-    struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line, struct import_problem *problem);
+int json_rows_next(struct json_rows *j, struct arena *a, wharf_str *ret_object, uint64_t *ret_line,
+    struct import_problem *problem);
 
 /* Reads the header row, which is in in->cells. Returns false after a problem. */
 bool headers_read(struct import *in);

@@ -1,6 +1,6 @@
-/* sheet.c - rows of an XLSX file, read by a `sheet` cell (cells/sheet). Nothing that the cell sends is believed: lengths, order
- * and text are checked here. docs/spec/10-batches.md section 9; the blocks are described in services/import/sheet_wire.h.
- */
+/* sheet.c - rows of an XLSX file, read by a `sheet` cell (cells/sheet). Nothing that the cell
+ * sends is believed: lengths, order and text are checked here. docs/spec/10-batches.md section
+ * 9; the blocks are described in services/import/sheet_wire.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,15 +24,15 @@ const struct cell_kind import_sheet_kind = {.name = "sheet",
 
 static bool broken(struct import *in)
 {
-    return problem_set(
-        &in->problem, "file.xlsx_invalid", 0, 0, 0, "the spreadsheet can't be read; save it again as XLSX or CSV");
+    return problem_set(&in->problem, "file.xlsx_invalid", 0, 0, 0,
+        "the spreadsheet can't be read; save it again as XLSX or CSV");
 }
 
 /* Returns the code, if it is one that a sheet cell may give; else NULL. */
 static const char *known_code(const char *text, size_t n)
 {
-    static const char *const known[] = {
-        "file.xlsx_invalid", "file.too_complex", "file.encrypted", "file.unsupported_type", "param.invalid"};
+    static const char *const known[] = {"file.xlsx_invalid", "file.too_complex", "file.encrypted",
+        "file.unsupported_type", "param.invalid"};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strlen(known[i]) == n && memcmp(known[i], text, n) == 0)
@@ -101,12 +101,13 @@ bool sheet_open(struct import *in)
         .wait_us = WAIT_US};
 
     if (!in->options.sheets)
-        return problem_set(
-            &in->problem, "file.unsupported_type", 0, 0, 0, "spreadsheets can't be read here; send CSV or JSON");
+        return problem_set(&in->problem, "file.unsupported_type", 0, 0, 0,
+            "spreadsheets can't be read here; send CSV or JSON");
     s->run = cell_run_start(in->options.sheets, &call);
     if (next_block(in) != 1)
         return broken(in);
-    if (s->block.n < 1 || s->block.p[0] != SHEET_NAME || !utf8_valid(s->block.p + 1, s->block.n - 1))
+    if (s->block.n < 1 || s->block.p[0] != SHEET_NAME ||
+        !utf8_valid(s->block.p + 1, s->block.n - 1))
         return broken(in);
     s->name = arena_dup(in->arena, s->block.p + 1, s->block.n - 1);
     s->at = s->block.n;
@@ -134,9 +135,9 @@ static bool take_cell(struct import *in)
     struct sheet_rows *s = &in->sheet;
     struct sheet_cell c;
 
-    if (!take(s, &c, sizeof(c)) || c.column < in->n_cells || c.column >= IMPORT_COLUMNS_MAX || c.n > IMPORT_FIELD_MAX ||
-        s->block.n - s->at <= c.n || s->block.p[s->at + c.n] != 0 || !utf8_valid(s->block.p + s->at, c.n) ||
-        memchr(s->block.p + s->at, 0, c.n))
+    if (!take(s, &c, sizeof(c)) || c.column < in->n_cells || c.column >= IMPORT_COLUMNS_MAX ||
+        c.n > IMPORT_FIELD_MAX || s->block.n - s->at <= c.n || s->block.p[s->at + c.n] != 0 ||
+        !utf8_valid(s->block.p + s->at, c.n) || memchr(s->block.p + s->at, 0, c.n))
         return broken(in);
     while (in->n_cells < c.column) {
         in->cell_error[in->n_cells] = false;

@@ -1,13 +1,14 @@
-/* sheet_wire.h - the blocks that a `sheet` cell sends: first one with the sheet's name, then blocks of whole rows. Used by both
- * sides; machine byte order. The call's payload is the wanted sheet (name or number, or nothing). Its failures are "code: text".
- */
+/* sheet_wire.h - the blocks that a `sheet` cell sends: first one with the sheet's name, then
+ * blocks of whole rows. Used by both sides; machine byte order. The call's payload is the wanted
+ * sheet (name or number, or nothing). Its failures are "code: text". */
 #ifndef WHARF_IMPORT_SHEET_WIRE_H
 #define WHARF_IMPORT_SHEET_WIRE_H
 
 #include <stdint.h>
 
 enum { SHEET_NAME = 'S', SHEET_ROWS = 'R' }; /* first byte of a block */
-enum { SHEET_TEXT = 't', SHEET_ERROR = 'e' }; /* of a cell; texts hold numbers, dates and booleans too */
+/* of a cell; texts hold numbers, dates and booleans too */
+enum { SHEET_TEXT = 't', SHEET_ERROR = 'e' };
 enum { SHEET_BLOCK = 64 << 10, SHEET_BLOCK_MAX = 6 << 20 };
 
 struct sheet_row_head {

@@ -4,7 +4,8 @@
 
 #include "resource/write.h"
 
-/* Returns {resource, action, id, location_id, old, input, new} as JSON; new_row empty: without new. */
+/* Returns {resource, action, id, location_id, old, input, new} as JSON; new_row empty: without
+ * new. */
 wharf_str write_change_text(struct wharf_req *req, const struct write *w, wharf_str new_row);
 /* Returns the row as the write would leave it, as JSON. */
 wharf_str write_row_to_be(struct wharf_req *req, const struct write *w);

@@ -1,4 +1,5 @@
-/* host_lua.c - the service wharf.lua (plugin-api/wharf/service/lua.h): runs of tenants' Lua, and the rights of their calls of the API. */
+/* host_lua.c - the service wharf.lua (plugin-api/wharf/service/lua.h): runs of tenants' Lua, and
+ * the rights of their calls of the API. */
 #include <string.h>
 
 #include "host/host.h"
@@ -19,17 +20,21 @@ struct wharf_lua_actor {
     struct principal who; /* immutable from here on */
 };
 
-static wharf_status l_run(wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *ret_outcome)
+static wharf_status l_run(
+    wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *ret_outcome)
 {
     wharf_lua_outcome o = {.head = ret_outcome->head};
 
     if (req->tx_depth && spec->wall_us > WHARF_LUA_HOOK_US)
-        return req_fail(req, "internal", NULL, "a run inside of a transaction would hold it as long as it likes");
+        return req_fail(req, "internal", NULL,
+            "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
-        return req_fail(req, "overloaded", NULL, "workflows can't be run here: the program wharf-cell-lua is missing");
+        return req_fail(req, "overloaded", NULL,
+            "workflows can't be run here: the program wharf-cell-lua is missing");
     if (o.end == WHARF_LUA_NO_CELL && !req->retry_after)
         req->retry_after = 1;
-    memcpy(ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
+    memcpy(
+        ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
     return WHARF_OK;
 }
 
@@ -44,7 +49,8 @@ static void release(void *arg)
 static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struct principal **ret)
 {
     const struct access *who = &req->who->access;
-    struct sql_arg args[2] = {{who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
+    struct sql_arg args[2] = {
+        {who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
     struct principal *p;
 
@@ -136,7 +142,8 @@ static void meet_caller(wharf_req *req, struct principal *p)
     p->access.n_locations = n;
 }
 
-static wharf_status l_actor(wharf_req *req, const wharf_lua_rights *rights, wharf_lua_actor **ret_actor)
+static wharf_status l_actor(
+    wharf_req *req, const wharf_lua_rights *rights, wharf_lua_actor **ret_actor)
 {
     const struct principal *publisher;
     wharf_status s = read_publisher(req, rights->key_id, &publisher);
@@ -173,7 +180,8 @@ static uint32_t mistake(wharf_str *ret_text, const char *text)
 static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, const wharf_json *args,
     wharf_str default_key, wharf_str *ret_text)
 {
-    bool get = str_eqz(op, "api.get"), post = str_eqz(op, "api.post"), delete = str_eqz(op, "api.delete");
+    bool get = str_eqz(op, "api.get"), post = str_eqz(op, "api.post"),
+         delete = str_eqz(op, "api.delete");
     struct inner_call call = {.method = get    ? "GET"
                                         : post ? "POST"
                                                : "DELETE",
@@ -183,13 +191,15 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
         .who = &actor->who};
 
     if (!get && !post && !delete)
-        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
+        return mistake(ret_text,
+            "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
     if (!str_starts(call.path, "/v1/"))
-        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
+        return mistake(ret_text,
+            "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
     if (req->tx_depth && !get)
-        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
-                                 "only read; do it in an "
-                                 "after hook\"}");
+        return mistake(ret_text,
+            "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
+            "only read; do it in an after hook\"}");
     if (!get) {
         if (!inner_key(args, &call.idempotency_key, ret_text))
             return WHARF_LUA_MISTAKE;
@@ -200,31 +210,34 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
 }
 
 _Static_assert((int)SANDBOX_GIVEN == WHARF_LUA_GIVEN && (int)SANDBOX_REFUSED == WHARF_LUA_REFUSED &&
-                   (int)SANDBOX_MISTAKE == WHARF_LUA_MISTAKE && (int)SANDBOX_ENDED == WHARF_LUA_ENDED,
+                   (int)SANDBOX_MISTAKE == WHARF_LUA_MISTAKE &&
+                   (int)SANDBOX_ENDED == WHARF_LUA_ENDED,
     "answers have the same numbers");
 
-static uint32_t l_http(
-    wharf_req *req, wharf_lua_outside *limits, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t l_http(wharf_req *req, wharf_lua_outside *limits, wharf_str op,
+    const wharf_json *args, wharf_str *ret_text)
 {
-    struct lua_http own = {
-        .deadline_us = clock_monotonic_us() + limits->left_us, .left = limits->calls, .hosts = limits->hosts};
+    struct lua_http own = {.deadline_us = clock_monotonic_us() + limits->left_us,
+        .left = limits->calls,
+        .hosts = limits->hosts};
     uint32_t answer = lua_http(req, &own, str_eqz(op, "http.all"), args, ret_text);
 
     limits->calls = own.left;
     return answer;
 }
 
-static uint32_t l_tell(wharf_req *req, wharf_lua_actor *actor, const wharf_lua_sender *given, wharf_str op,
-    const wharf_json *args, wharf_str *ret_text)
+static uint32_t l_tell(wharf_req *req, wharf_lua_actor *actor, const wharf_lua_sender *given,
+    wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
-    const struct lua_sender sender = {
-        &actor->who, given->resource_type, given->resource_id, given->location_id, true, given->key};
+    const struct lua_sender sender = {&actor->who, given->resource_type, given->resource_id,
+        given->location_id, true, given->key};
 
     if (str_eqz(op, "emit"))
         return lua_emit(req, &sender, args, ret_text);
     if (str_eqz(op, "mail.send"))
         return lua_mail(req, &sender, args, ret_text);
-    return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
+    return mistake(
+        ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not available here\"}");
 }
 
 /* ---- hooks of organizations ---- */
@@ -235,9 +248,11 @@ static void l_hooks(wharf_decl *d, const wharf_lua_hooks *hooks)
     d->engine->tenant_plugin = d->plugin;
 }
 
-static bool l_hookable(const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area)
+static bool l_hookable(
+    const wharf_plugin *self, wharf_str resource, wharf_str action, wharf_str *ret_area)
 {
-    const struct resource *res = named_action(action) ? named_hookable(self->engine, resource) : NULL;
+    const struct resource *res = named_action(action) ? named_hookable(self->engine, resource)
+                                                      : NULL;
 
     if (res)
         *ret_area = str_z(res->def->scope);
@@ -255,9 +270,10 @@ static bool l_area(const wharf_plugin *self, wharf_str resource, wharf_str *ret_
 
 static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n)
 {
-    struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}, {owner.p, owner.n}};
-    PGresult *gone = req_query(
-        req, "DELETE FROM wharf.hook WHERE organization_id = $1 AND owner = $2 RETURNING 1", args, 2);
+    struct sql_arg args[3] = {
+        {req->who->organization.p, req->who->organization.n}, {owner.p, owner.n}};
+    PGresult *gone = req_query(req,
+        "DELETE FROM wharf.hook WHERE organization_id = $1 AND owner = $2 RETURNING 1", args, 2);
     bool any = n > 0;
 
     if (!gone)
@@ -266,7 +282,8 @@ static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *w
     for (size_t i = 0; i < n; i++) {
         args[2] = (struct sql_arg){writes[i].p, writes[i].n};
         if (!req_query(req,
-                "INSERT INTO wharf.hook (organization_id, owner, what) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
+                "INSERT INTO wharf.hook (organization_id, owner, what) VALUES ($1, $2, $3) ON "
+                "CONFLICT DO NOTHING",
                 args, 3))
             return req_failed(req);
     }
@@ -275,7 +292,8 @@ static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *w
     return WHARF_OK;
 }
 
-static const char *l_trigger_problem(wharf_req *req, const wharf_json *triggers, const wharf_json *trigger)
+static const char *l_trigger_problem(
+    wharf_req *req, const wharf_json *triggers, const wharf_json *trigger)
 {
     struct trigger_fault fault;
 
@@ -288,5 +306,6 @@ static void l_place(wharf_req *req, const wharf_json *error)
         req->problems[req->n_problems - 1].place = error;
 }
 
-const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks, l_hookable,
-    l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead, l_area, l_trigger_problem};
+const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks,
+    l_hookable, l_hooked, req_at_end, l_tell, lua_kept, share_wait_us, l_place, lua_ahead, l_area,
+    l_trigger_problem};

@@ -21,7 +21,8 @@ static void add_encoded(struct buf *b, wharf_str s)
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
 
-        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || strchr("-._~,:", c))
+        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+            strchr("-._~,:", c))
             buf_addc(b, (char)c);
         else
             buf_addf(b, "%%%02X", c);
@@ -42,14 +43,16 @@ static void add_pair(struct buf *b, wharf_str key, const struct wharf_json *v)
         buf_addz(b, "null");
 }
 
-static wharf_str query_text(struct wharf_req *req, wharf_str in_path, const struct wharf_json *query)
+static wharf_str query_text(
+    struct wharf_req *req, wharf_str in_path, const struct wharf_json *query)
 {
     struct buf b;
     wharf_str text;
 
     buf_init(&b, 64 << 10);
     buf_adds(&b, in_path);
-    for (const struct wharf_json *m = json_is(query, JSON_OBJECT) ? query->child : NULL; m; m = m->next) {
+    for (const struct wharf_json *m = json_is(query, JSON_OBJECT) ? query->child : NULL; m;
+         m = m->next) {
         if (m->type == JSON_ARRAY) {
             for (const struct wharf_json *e = m->child; e; e = e->next)
                 add_pair(&b, m->key, e);
@@ -116,7 +119,8 @@ static bool available(struct wharf_req *req)
         return req_fail(req, "module.unavailable", NULL, NULL), false;
     if (r->kind == ROUTE_KERNEL || r->stream_tokens || r->event_stream ||
         (r->declared && r->declared->flags & WHARF_R_RAW_BODY))
-        return req_fail(req, "route.not_found", NULL, "This path is not available to workflows"), false;
+        return req_fail(req, "route.not_found", NULL, "This path is not available to workflows"),
+               false;
     if (req->depth > DEPTH_MAX)
         return req_fail(req, "conflict", NULL, "Workflows call each other too deep"), false;
     return true;
@@ -131,8 +135,8 @@ static bool checked(struct wharf_req *req)
     case ROUTE_FOUND:
         break;
     case ROUTE_METHOD:
-        return req_fail(req, "method.not_allowed", NULL, "%s is not possible here; this path takes %s", req->method,
-                   allow.p),
+        return req_fail(req, "method.not_allowed", NULL,
+                   "%s is not possible here; this path takes %s", req->method, allow.p),
                false;
     case ROUTE_NONE:
         return req_fail(req, "route.not_found", NULL, NULL), false;
@@ -143,13 +147,18 @@ static bool checked(struct wharf_req *req)
         missing = arena_printf(req->arena, "%s:%s", req->engine->areas.names[req->route->area],
             req->route->level == SCOPE_READ ? "read" : "write")
                       .p;
-        return req_fail(req, "scope_access", missing, "The workflow lacks the scope %s", missing), false;
+        return req_fail(req, "scope_access", missing, "The workflow lacks the scope %s", missing),
+               false;
     }
-    if (req->body->type != JSON_OBJECT && !(req->route->array_body && req->body->type == JSON_ARRAY))
-        return req_fail(req, "body.malformed", NULL, "The body's top level must be an object"), false;
-    if (req->raw_query.n && !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
+    if (req->body->type != JSON_OBJECT &&
+        !(req->route->array_body && req->body->type == JSON_ARRAY))
+        return req_fail(req, "body.malformed", NULL, "The body's top level must be an object"),
+               false;
+    if (req->raw_query.n &&
+        !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE)
-        return req_problem(req, "param.invalid", bad, NULL, str_z("A parameter has a broken %-escape or is not UTF-8")),
+        return req_problem(req, "param.invalid", bad, NULL,
+                   str_z("A parameter has a broken %-escape or is not UTF-8")),
                false;
     return true;
 }
@@ -203,11 +212,13 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
     if (outer->plugin_role && db_do(outer->thread->db, "RESET ROLE", &e) == DB_OK)
         outer->plugin_role = false;
     req->tx_depth = req->tx_floor = outer->tx_depth;
-    if (checked(req) && (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
-                            (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
+    if (checked(req) &&
+        (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
+            (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
         request_run(req);
     else if (!req->n_problems)
-        req_fail(req, "route.not_found", NULL, "This path is not available inside of a transaction");
+        req_fail(
+            req, "route.not_found", NULL, "This path is not available inside of a transaction");
     outer->plugin_role = outer->plugin_role || req->plugin_role;
     if (req->n_problems)
         req_rollback(outer);
@@ -226,8 +237,9 @@ bool inner_key(const struct wharf_json *args, wharf_str *ret_key, wharf_str *ret
         *ret_key = key->text;
         return true;
     }
-    *ret_mistake = WHARF_S("{\"code\":\"param.invalid\",\"message\":\"idempotency_key is a text of 1 to 255 printable "
-                           "ASCII characters; shorten or encode it, or leave it out\"}");
+    *ret_mistake = WHARF_S(
+        "{\"code\":\"param.invalid\",\"message\":\"idempotency_key is a text of 1 to 255 printable "
+        "ASCII characters; shorten or encode it, or leave it out\"}");
     return false;
 }
 
@@ -247,9 +259,9 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     buf_init(&out, ARENA);
     request_release(&req);
     good = answer(&req, &out);
-    *ret_text = out.failed
-                    ? WHARF_S("{\"code\":\"body.too_large\",\"message\":\"the answer is too large\",\"status\":413}")
-                    : arena_dup_str(outer->arena, buf_str(&out));
+    *ret_text = out.failed ? WHARF_S("{\"code\":\"body.too_large\",\"message\":\"the answer is too "
+                                     "large\",\"status\":413}")
+                           : arena_dup_str(outer->arena, buf_str(&out));
     good = good && !out.failed;
     buf_done(&out);
     buf_done(&req.out);

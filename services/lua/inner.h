@@ -1,8 +1,9 @@
-/* inner.h - a request of the API from inside of the process: the same route, checks, rules and transaction as over HTTP, without a socket.
+/* inner.h - a request of the API from inside of the process: the same route, checks, rules and
+ * transaction as over HTTP, without a socket.
  *
- * Runs on the thread and the database connection of the request that asks, which must have no open transaction; a GET may be inside of one, and sees what it wrote. Routes whose answer is not
- * a JSON envelope (files, streams), whose body is not JSON, or that park are not available.
- */
+ * Runs on the thread and the database connection of the request that asks, which must have no
+ * open transaction; a GET may be inside of one, and sees what it wrote. Routes whose answer is
+ * not a JSON envelope (files, streams), whose body is not JSON, or that park are not available. */
 #ifndef WHARF_LUA_INNER_H
 #define WHARF_LUA_INNER_H
 

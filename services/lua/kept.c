@@ -1,4 +1,5 @@
-/* kept.c - see kept.h. One place for each organization's hash: of two that share it, each throws the other out. */
+/* kept.c - see kept.h. One place for each organization's hash: of two that share it, each throws
+ * the other out. */
 #include "lua/kept.h"
 
 #include <pthread.h>
@@ -15,7 +16,8 @@ enum { SLOTS = 1024, KEEP_US = 5000000, BYTES_MAX = 32 << 20 };
 struct kept {
     _Atomic unsigned refs;
     struct arena *arena; /* itself in it */
-    wharf_str organization, hooks; /* hooks: of the principal for whom it was made; p NULL: not known */
+    /* hooks: of the principal for whom it was made; p NULL: not known */
+    wharf_str organization, hooks;
     unsigned generation;
     int64_t until_us;
     void *value;

@@ -1,7 +1,8 @@
-/* kept.h - what a plugin made of an organization's hooks, kept in this process for the next requests: a write must not ask the database each time which
- * workflows there are and what their publishers may do. Renewed as rights are (identity/auth.h): when a key or anybody's hooks change, and after 5 s. A key
- * that was read later than that has other hooks' marks, and never meets what is older.
- */
+/* kept.h - what a plugin made of an organization's hooks, kept in this process for the next
+ * requests: a write must not ask the database each time which workflows there are and what their
+ * publishers may do. Renewed as rights are (identity/auth.h): when a key or anybody's hooks
+ * change, and after 5 s. A key that was read later than that has other hooks' marks, and never
+ * meets what is older. */
 #ifndef WHARF_LUA_KEPT_H
 #define WHARF_LUA_KEPT_H
 

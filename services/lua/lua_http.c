@@ -24,20 +24,26 @@ enum {
 /* ---- what is asked ---- */
 
 /* Returns what is wrong with the headers, as a sentence in the arena; NULL: nothing. */
-static const char *read_headers(struct arena *a, const struct wharf_json *headers, struct net_request *r)
+static const char *read_headers(
+    struct arena *a, const struct wharf_json *headers, struct net_request *r)
 {
     const char **lines = ARENA_ARRAY(a, const char *, HEADERS_MAX);
 
     r->headers = lines;
-    for (const struct wharf_json *h = json_is(headers, JSON_OBJECT) ? headers->child : NULL; h; h = h->next) {
+    for (const struct wharf_json *h = json_is(headers, JSON_OBJECT) ? headers->child : NULL; h;
+         h = h->next) {
         if (r->n_headers == HEADERS_MAX)
             return arena_printf(a, "a request has at most %d headers", HEADERS_MAX).p;
         if (net_header_reserved(h->key))
-            return arena_printf(a, "the server sets the header %s by itself; leave it out", h->key.p).p;
+            return arena_printf(
+                a, "the server sets the header %s by itself; leave it out", h->key.p)
+                .p;
         if (h->type != JSON_STRING)
             return arena_printf(a, "the value of the header %s must be a string", h->key.p).p;
         if (h->key_nul || h->has_nul || !net_header_valid(h->key, h->text))
-            return arena_printf(a, "the header %s has a name or a value that HTTP does not allow", h->key.p).p;
+            return arena_printf(
+                a, "the header %s has a name or a value that HTTP does not allow", h->key.p)
+                .p;
         lines[r->n_headers++] = arena_printf(a, "%s: %s", h->key.p, h->text.p).p;
     }
     return NULL;
@@ -51,8 +57,8 @@ static bool read_body(struct arena *a, const struct wharf_json *body, struct net
     if (!json_is(body, JSON_STRING))
         return true;
     bytes = arena_alloc(a, body->text.n + 1);
-    if (sodium_base642bin(
-            bytes, body->text.n + 1, body->text.p, body->text.n, NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
+    if (sodium_base642bin(bytes, body->text.n + 1, body->text.p, body->text.n, NULL, &n, NULL,
+            sodium_base64_VARIANT_ORIGINAL) != 0)
         return false;
     r->body = bytes;
     r->body_size = n;
@@ -65,8 +71,8 @@ static int64_t within(int64_t value, int64_t most)
 }
 
 /* Returns what the author did wrong, as a sentence; NULL: nothing. */
-static const char *read_request(
-    struct wharf_req *req, const struct lua_http *limits, const struct wharf_json *args, struct net_request *r)
+static const char *read_request(struct wharf_req *req, const struct lua_http *limits,
+    const struct wharf_json *args, struct net_request *r)
 {
     struct arena *a = req->arena;
     int64_t left_ms = (limits->deadline_us - clock_monotonic_us()) / 1000;
@@ -77,12 +83,16 @@ static const char *read_request(
         .url = json_text_or(args, "url", ""),
         .owner = req->who ? req->who->organization : str_z(""),
         .body_fd = -1,
-        .flags = NET_GZIP | (req->who ? NET_REUSE : 0u) | (req->engine->config->net_allow_http ? NET_HTTP : 0u),
-        .limits = {.bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
+        .flags = NET_GZIP | (req->who ? NET_REUSE : 0u) |
+                 (req->engine->config->net_allow_http ? NET_HTTP : 0u),
+        .limits = {
+            .bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
             .connect_ms = (uint32_t)ms,
             .total_ms = (uint32_t)ms}};
     wrong = read_headers(a, json_get(args, "headers"), r);
-    return wrong ? wrong : read_body(a, json_get(args, "body"), r) ? NULL : "the body is larger than 8 MiB";
+    return wrong                                     ? wrong
+           : read_body(a, json_get(args, "body"), r) ? NULL
+                                                     : "the body is larger than 8 MiB";
 }
 
 /* Writes the host of a URL in lower case, without its port; empty: the client will say what is
@@ -104,7 +114,9 @@ static void host_of(wharf_str url, char host[HOST_MAX + 1])
 static bool host_matches(const char *host, wharf_str pattern)
 {
     size_t n = strlen(host);
-    wharf_str rest = pattern.n > 2 && pattern.p[0] == '*' ? (wharf_str){pattern.p + 1, pattern.n - 1} : pattern;
+    wharf_str rest = pattern.n > 2 && pattern.p[0] == '*'
+                         ? (wharf_str){pattern.p + 1, pattern.n - 1}
+                         : pattern;
 
     if (rest.n == pattern.n)
         return n == pattern.n && strncasecmp(host, pattern.p, n) == 0;
@@ -112,7 +124,8 @@ static bool host_matches(const char *host, wharf_str pattern)
 }
 
 /* Refuses what can be refused before anything is sent. Returns NULL when there is nothing. */
-static const char *refusal(struct wharf_req *req, const struct lua_http *limits, wharf_str url, const char **ret_why)
+static const char *refusal(
+    struct wharf_req *req, const struct lua_http *limits, wharf_str url, const char **ret_why)
 {
     char host[HOST_MAX + 1], own[HOST_MAX + 1];
 
@@ -171,7 +184,8 @@ static void write_headers(struct arena *a, struct jw *w, wharf_str head)
     wharf_str names[HEADERS_MAX], values[HEADERS_MAX];
     size_t n = 0;
 
-    for (const char *line = strstr(head.p, "\r\n"); line && n < HEADERS_MAX; line = strstr(line, "\r\n")) {
+    for (const char *line = strstr(head.p, "\r\n"); line && n < HEADERS_MAX;
+         line = strstr(line, "\r\n")) {
         size_t length = strcspn(line += 2, "\r\n"), name = strcspn(line, ":"), i = 0;
         wharf_str value;
 
@@ -200,7 +214,8 @@ static void write_answer(struct arena *a, struct jw *w, const char *key, struct 
     size_t size = sodium_base64_ENCODED_LEN(body.n, sodium_base64_VARIANT_ORIGINAL);
     char *text = arena_alloc_apart(a, size);
 
-    sodium_bin2base64(text, size, (const unsigned char *)body.p, body.n, sodium_base64_VARIANT_ORIGINAL);
+    sodium_bin2base64(
+        text, size, (const unsigned char *)body.p, body.n, sodium_base64_VARIANT_ORIGINAL);
     jw_open(w, key, '{');
     jw_int(w, "status", net_status(t));
     write_headers(a, w, net_head(t));
@@ -273,7 +288,8 @@ static enum sandbox_answer answer_one(struct arena *a, struct exchange *x, struc
     return code ? SANDBOX_REFUSED : SANDBOX_GIVEN;
 }
 
-static enum sandbox_answer answer_all(struct arena *a, struct exchange *list, size_t n, struct buf *out)
+static enum sandbox_answer answer_all(
+    struct arena *a, struct exchange *list, size_t n, struct buf *out)
 {
     struct jw w;
 
@@ -299,7 +315,8 @@ static enum sandbox_answer mistake(wharf_str *ret_text, const char *message)
     return SANDBOX_MISTAKE;
 }
 
-static enum sandbox_answer mistake_of(struct arena *a, wharf_str *ret_text, const char *code, const char *message)
+static enum sandbox_answer mistake_of(
+    struct arena *a, wharf_str *ret_text, const char *code, const char *message)
 {
     struct buf out;
     struct jw w;
@@ -315,8 +332,8 @@ static enum sandbox_answer mistake_of(struct arena *a, wharf_str *ret_text, cons
     return SANDBOX_MISTAKE;
 }
 
-enum sandbox_answer lua_http(
-    struct wharf_req *req, struct lua_http *limits, bool all, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer lua_http(struct wharf_req *req, struct lua_http *limits, bool all,
+    const struct wharf_json *args, wharf_str *ret_text)
 {
     const struct wharf_json *asked = all ? json_get(args, "requests") : NULL;
     struct exchange list[AT_ONCE] = {0};
@@ -325,18 +342,21 @@ enum sandbox_answer lua_http(
     struct buf out;
 
     if (req->tx_depth)
-        return mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
-                                 "outside is asked; do it in an after hook\"}");
+        return mistake(ret_text,
+            "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
+            "outside is asked; do it in an after hook\"}");
     if (n > AT_ONCE)
-        return mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"at most 10 requests run at once\"}");
+        return mistake(ret_text,
+            "{\"code\":\"param.invalid\",\"message\":\"at most 10 requests run at once\"}");
     if (n > limits->left) {
-        *ret_text = str_z(
-            "{\"code\":\"workflow.budget_calls\",\"message\":\"the run made more HTTP calls than it may\"}");
+        *ret_text = str_z("{\"code\":\"workflow.budget_calls\",\"message\":\"the run made more "
+                          "HTTP calls than it may\"}");
         return SANDBOX_ENDED;
     }
     limits->left -= (unsigned)n;
     for (size_t i = 0; i < n; i++) {
-        const char *wrong = read_request(req, limits, all ? json_at(asked, i) : args, &list[i].request);
+        const char *wrong = read_request(
+            req, limits, all ? json_at(asked, i) : args, &list[i].request);
 
         if (wrong)
             return mistake_of(req->arena, ret_text, "param.invalid", wrong);
@@ -346,8 +366,8 @@ enum sandbox_answer lua_http(
     buf_init(&out, ANSWERS_MAX);
     answer = all ? answer_all(req->arena, list, n, &out) : answer_one(req->arena, &list[0], &out);
     if (out.failed)
-        answer = mistake(ret_text,
-            "{\"code\":\"http.too_large\",\"message\":\"these answers are larger than 48 MiB together, as text\"}");
+        answer = mistake(ret_text, "{\"code\":\"http.too_large\",\"message\":\"these answers are "
+                                   "larger than 48 MiB together, as text\"}");
     else
         *ret_text = apart(req->arena, buf_str(&out));
     buf_done(&out);

@@ -1,4 +1,5 @@
-/* lua_part.c - workflows of organizations as a part of the server (resource/part.h). Behind operator_part: its observer comes first. */
+/* lua_part.c - workflows of organizations as a part of the server (resource/part.h). Behind
+ * operator_part: its observer comes first. */
 #include "parts.h"
 
 #include "lua/host_lua.h"
@@ -18,5 +19,7 @@ static void lua_link(struct engine *e)
     observer_add(e, &tenant_observer);
 }
 
-const struct part lua_part = {
-    .name = "lua", .services = services, .n_services = sizeof(services) / sizeof(*services), .link = lua_link};
+const struct part lua_part = {.name = "lua",
+    .services = services,
+    .n_services = sizeof(services) / sizeof(*services),
+    .link = lua_link};

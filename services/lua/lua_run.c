@@ -1,4 +1,5 @@
-/* lua_run.c - see lua_run.h. Nothing that the cell says is believed: its texts are parsed strictly, its sizes are bounded, its time is kept here. */
+/* lua_run.c - see lua_run.h. Nothing that the cell says is believed: its texts are parsed
+ * strictly, its sizes are bounded, its time is kept here. */
 #include "lua/lua_run.h"
 
 #include <poll.h>
@@ -28,7 +29,8 @@ enum {
     SHARED_RUNS = 1000,
     SHORT_US = 50000, /* runs in a process that is kept; with SHARED_RUNS far below CPU_S */
     SMALL = 16 << 20,
-    STEP_BACK = 10, /* where nobody waits for the answer: a tenth of a processor that others want as well */
+    /* where nobody waits for the answer: a tenth of a processor that others want as well */
+    STEP_BACK = 10,
 };
 
 #define TIME_OVER "the run took more time than it may"
@@ -42,7 +44,8 @@ static const struct cell_kind lua_kind = {.name = "lua",
     .frame_max = LUA_ASK_MAX + 1024,
     .log_fd = -1};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static _Atomic int running; /* in this process: each keeps a worker thread, of which others need some too */
+/* in this process: each keeps a worker thread, of which others need some too */
+static _Atomic int running;
 
 /* ---- the call ---- */
 
@@ -102,8 +105,8 @@ static void answer_zone(struct cell_run *run, wharf_str name)
 
 /* Answers one question; the memory of its answer is gone when it was sent. What it waits for in
  * the database ends when the run's time is over. */
-static void answer(
-    struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, wharf_str said, int64_t until_us)
+static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run,
+    wharf_str said, int64_t until_us)
 {
     static const char letters[] = {LUA_GIVEN, LUA_REFUSED, LUA_MISTAKE, LUA_ENDED};
     struct req_scope scope = req_scope_begin(req);
@@ -123,9 +126,11 @@ static void answer(
         return;
     }
     if (req->speculation != SPECULATION_NONE &&
-        !str_eqz(op, "budget")) { /* what it would be told comes too early (resource/speculation.h) */
+        /* what it would be told comes too early (resource/speculation.h) */
+        !str_eqz(op, "budget")) {
         req->speculation = SPECULATION_WRONG;
-        cell_run_answer(run, false, WHARF_S("e{\"code\":\"workflow.failed\",\"message\":\"the run begins again\"}"));
+        cell_run_answer(run, false,
+            WHARF_S("e{\"code\":\"workflow.failed\",\"message\":\"the run begins again\"}"));
         req_scope_end(req, &scope);
         return;
     }
@@ -133,7 +138,8 @@ static void answer(
     before_us = db_deadline(req->thread->db, until_us);
     kind = args ? spec->answer(req, spec->answer_arg, op, args, &text) : WHARF_LUA_ENDED;
     db_deadline_end(req->thread->db, before_us);
-    if (kind == WHARF_LUA_ENDED && clock_monotonic_us() >= until_us) /* by that, whatever it was told */
+    if (kind == WHARF_LUA_ENDED &&
+        clock_monotonic_us() >= until_us) /* by that, whatever it was told */
         text = str_z("{\"code\":\"workflow.budget_time\",\"message\":\"" TIME_OVER "\"}");
     out = arena_alloc_apart(req->arena, text.n + 1); /* who answers bounds it */
     out[0] = letters[kind < sizeof(letters) ? kind : WHARF_LUA_ENDED];
@@ -149,9 +155,11 @@ static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_st
     struct req_scope scope = req_scope_begin(req);
     struct json_error bad;
     const struct wharf_json *args = json_parse(req->arena, arena_dup_str(req->arena, said), &bad);
-    wharf_str none = str_z(""), note = json_text_or(args, "note", ""), op = note.n ? str_z("note") : str_z("log");
+    wharf_str none = str_z(""), note = json_text_or(args, "note", ""),
+              op = note.n ? str_z("note") : str_z("log");
 
-    if (json_is(args, JSON_OBJECT) && (!note.n || (WHARF_HAS(wharf_lua_spec, spec, record) && spec->record)))
+    if (json_is(args, JSON_OBJECT) &&
+        (!note.n || (WHARF_HAS(wharf_lua_spec, spec, record) && spec->record)))
         spec->answer(req, spec->answer_arg, op, args, &none);
     req_scope_end(req, &scope);
 }
@@ -166,8 +174,8 @@ static void told(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
     int64_t end = json_int_or(v, "end", -1);
 
     /* the numbers of enum sandbox_end and of enum wharf_lua_end are not the same */
-    static const uint32_t ends[] = {
-        WHARF_LUA_OK, WHARF_LUA_RAISED, WHARF_LUA_COMPILE, WHARF_LUA_REJECTED, WHARF_LUA_FAILED, WHARF_LUA_OVER};
+    static const uint32_t ends[] = {WHARF_LUA_OK, WHARF_LUA_RAISED, WHARF_LUA_COMPILE,
+        WHARF_LUA_REJECTED, WHARF_LUA_FAILED, WHARF_LUA_OVER};
 
     o->end = v && end >= 0 && end < 6 ? ends[end] : WHARF_LUA_DIED;
     o->code = json_text_or(v, "code", "");
@@ -191,7 +199,8 @@ static void over(wharf_lua_outcome *o, uint32_t end, const char *code, const cha
     o->message = str_z(message);
 }
 
-static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str said, wharf_lua_outcome *o)
+static void ended(
+    struct wharf_req *req, const struct cell_result *r, wharf_str said, wharf_lua_outcome *o)
 {
     switch (r->status) {
     case CELL_OK:
@@ -201,7 +210,8 @@ static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str 
         over(o, WHARF_LUA_OVER, "workflow.budget_time", TIME_OVER);
         return;
     case CELL_MEMORY:
-        over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the run needed more memory than it may have");
+        over(o, WHARF_LUA_OVER, "workflow.budget_memory",
+            "the run needed more memory than it may have");
         return;
     case CELL_UNAVAILABLE:
         over(o, WHARF_LUA_NO_CELL, "overloaded", "no process is free to run it; try again");
@@ -217,8 +227,8 @@ static void ended(struct wharf_req *req, const struct cell_result *r, wharf_str 
 
 /* Waits for the next event; with a stop function not before that was asked. Returns false when it
  * says that the run is over. */
-static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run, int64_t *stop_us,
-    enum cell_event *ret_event, wharf_str *ret_said)
+static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_run *run,
+    int64_t *stop_us, enum cell_event *ret_event, wharf_str *ret_said)
 {
     if (!WHARF_HAS(wharf_lua_spec, spec, stop)) {
         *ret_event = cell_run_next(run, true, ret_said);
@@ -226,7 +236,8 @@ static bool next(struct wharf_req *req, const wharf_lua_spec *spec, struct cell_
     }
     while ((*ret_event = cell_run_next(run, false, ret_said)) == CELL_EVENT_NONE) {
         struct pollfd p = {.fd = cell_run_fd(run), .events = POLLIN};
-        int64_t now = clock_monotonic_us(), until = *stop_us < cell_run_due_us(run) ? *stop_us : cell_run_due_us(run);
+        int64_t now = clock_monotonic_us(),
+                until = *stop_us < cell_run_due_us(run) ? *stop_us : cell_run_due_us(run);
 
         if (now >= *stop_us) {
             struct req_scope scope = req_scope_begin(req);
@@ -249,18 +260,20 @@ static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
 {
     if (!WHARF_HAS(wharf_lua_spec, spec, share.n) || spec->share.n > SHARE_MAX)
         return str_z("");
-    return arena_printf(req->arena, "%.*s %.*s", STR_ARG(req->who->organization), STR_ARG(spec->share));
+    return arena_printf(
+        req->arena, "%.*s %.*s", STR_ARG(req->who->organization), STR_ARG(spec->share));
 }
 
 /* Tells whether a run was orderly: a process is kept only after a run that ended as authors' code
  * does, soon, and with little memory. */
 static bool was_orderly(const wharf_lua_outcome *o, int64_t took_us)
 {
-    return o->end != WHARF_LUA_OVER && o->end != WHARF_LUA_COMPILE && o->end != WHARF_LUA_DIED && took_us < SHORT_US &&
-           o->memory_peak < SMALL;
+    return o->end != WHARF_LUA_OVER && o->end != WHARF_LUA_COMPILE && o->end != WHARF_LUA_DIED &&
+           took_us < SHORT_US && o->memory_peak < SMALL;
 }
 
-static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o)
+static void run_in(
+    struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
     int64_t started_us = clock_monotonic_us();
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
@@ -306,7 +319,8 @@ static void run_in(struct wharf_req *req, struct cell_pool *pool, const wharf_lu
 
 enum { ORGANIZATIONS = 64, WANTED_US = 10000000 };
 
-/* Organizations with runs that somebody waits for. More of them than places: those without one are let in. */
+/* Organizations with runs that somebody waits for. More of them than places: those without one
+ * are let in. */
 static struct party {
     char id[40];
     int running;
@@ -382,8 +396,8 @@ static void party_leave(wharf_str id, bool missed)
 
 /* Runs it for a caller. Of those that keep a worker thread there are at most so many; runs inside
  * of a run or of a write are part of what is at it already. */
-static void run_for_caller(
-    struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
+static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
+    const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
 {
     bool counts = spec->handler.n && !req->tx_depth && !req->depth;
 
@@ -395,7 +409,8 @@ static void run_for_caller(
     if (atomic_fetch_add(&running, 1) < most)
         run_in(req, pool, spec, o);
     else
-        over(o, WHARF_LUA_NO_CELL, "overloaded", "as many runs as may be at a time are running; try again");
+        over(o, WHARF_LUA_NO_CELL, "overloaded",
+            "as many runs as may be at a time are running; try again");
     atomic_fetch_sub(&running, 1);
     if (counts)
         party_leave(req->who->organization, o->end == WHARF_LUA_NO_CELL);
@@ -409,7 +424,8 @@ static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_l
 
     if (!wait)
         return true;
-    over(o, WHARF_LUA_NO_CELL, "workflow.quota", "the organization's runs took their share of the processor; wait");
+    over(o, WHARF_LUA_NO_CELL, "workflow.quota",
+        "the organization's runs took their share of the processor; wait");
     req->retry_after = (int)(wait / 1000000) + 1;
     return false;
 }
@@ -427,8 +443,8 @@ void lua_ahead(struct wharf_req *req, const wharf_lua_spec *spec)
     struct cell_kind kind;
     struct cell_pool *pool = find_pool(req, &kind);
     char text[96];
-    int n = snprintf(
-        text, sizeof(text), "{\"memory\":%lld,\"seed\":%lld}", (long long)spec->memory, (long long)spec->seed);
+    int n = snprintf(text, sizeof(text), "{\"memory\":%lld,\"seed\":%lld}", (long long)spec->memory,
+        (long long)spec->seed);
 
     if (pool)
         cell_pool_ahead(pool, owner_of(req, spec), spec->seed, (wharf_str){text, (size_t)n});

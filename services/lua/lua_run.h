@@ -1,6 +1,6 @@
-/* lua_run.h - one run of tenants' Lua in a cell, as the server sees it. Leaves to others: what the run asks for (the answer function of the
- * spec), whom it acts for (services/lua/host_lua.c).
- */
+/* lua_run.h - one run of tenants' Lua in a cell, as the server sees it. Leaves to others: what
+ * the run asks for (the answer function of the spec), whom it acts for
+ * (services/lua/host_lua.c). */
 #ifndef WHARF_LUA_LUA_RUN_H
 #define WHARF_LUA_LUA_RUN_H
 

@@ -1,8 +1,8 @@
 /* lua_share.c - see lua_share.h.
  *
- * Each organization has a bucket that is full with a minute's worth of its share, and fills as time goes by. A run is charged when it is over, with what it took:
- * so one that began may go on, and those behind it wait.
- */
+ * Each organization has a bucket that is full with a minute's worth of its share, and fills as
+ * time goes by. A run is charged when it is over, with what it took: so one that began may go
+ * on, and those behind it wait. */
 #include "lua/lua_share.h"
 
 #include <sched.h>
@@ -26,7 +26,9 @@ static unsigned cores(void)
 {
     cpu_set_t set;
 
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0 ? (unsigned)CPU_COUNT(&set) : 1;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0
+               ? (unsigned)CPU_COUNT(&set)
+               : 1;
 }
 
 void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
@@ -42,7 +44,9 @@ void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
 /* Returns the microseconds of the processor in a minute; 0: any. */
 static int64_t share_us(const struct wharf_req *req)
 {
-    return req->engine->board ? setting(req->engine->config, "cpu_share", CPU_SHARE_S) * cores() * 1000000 : 0;
+    return req->engine->board
+               ? setting(req->engine->config, "cpu_share", CPU_SHARE_S) * cores() * 1000000
+               : 0;
 }
 
 void share_spend(struct wharf_req *req, int64_t cpu_us)
@@ -50,7 +54,8 @@ void share_spend(struct wharf_req *req, int64_t cpu_us)
     int64_t share = share_us(req);
 
     if (share && cpu_us > 0)
-        limit_spend(&req->engine->board->limits, limit_owner(req->engine->board, 'c', req->who->organization),
+        limit_spend(&req->engine->board->limits,
+            limit_owner(req->engine->board, 'c', req->who->organization),
             (int64_t)((double)cpu_us * MINUTE_US / (double)share), clock_monotonic_us());
 }
 
@@ -59,7 +64,8 @@ int64_t share_wait_us(struct wharf_req *req)
     int64_t wait = 0;
 
     if (share_us(req))
-        wait = limit_spent(&req->engine->board->limits, limit_owner(req->engine->board, 'c', req->who->organization),
+        wait = limit_spent(&req->engine->board->limits,
+                   limit_owner(req->engine->board, 'c', req->who->organization),
                    clock_monotonic_us()) -
                MINUTE_US;
     return wait > 0 ? wait : 0;

@@ -1,6 +1,7 @@
-/* lua_share.h - what the operator gives to the code of organizations: the table `workflows` of the configuration, and how much of the processor an
- * organization's runs may have (docs/spec/08-workflows-and-lua.md section 6, rules 8 and 9). The count is in the board: one for all workers of a machine.
- */
+/* lua_share.h - what the operator gives to the code of organizations: the table `workflows` of
+ * the configuration, and how much of the processor an organization's runs may have
+ * (docs/spec/08-workflows-and-lua.md section 6, rules 8 and 9). The count is in the board: one
+ * for all workers of a machine. */
 #ifndef WHARF_LUA_LUA_SHARE_H
 #define WHARF_LUA_LUA_SHARE_H
 

@@ -15,7 +15,8 @@ static bool listed(wharf_str words, const char *resource, const char *action)
         const char *stop = memchr(p, ' ', (size_t)(end - p));
 
         stop = stop ? stop : end;
-        if ((size_t)(stop - p) == n + 1 + k && !memcmp(p, resource, n) && p[n] == ':' && !memcmp(p + n + 1, action, k))
+        if ((size_t)(stop - p) == n + 1 + k && !memcmp(p, resource, n) && p[n] == ':' &&
+            !memcmp(p + n + 1, action, k))
             return true;
         p = stop;
     }
@@ -31,7 +32,8 @@ bool tenant_wants(const struct wharf_req *req, const struct resource *res, uint3
     return !who->hooks.p || (who->hooks.n && listed(who->hooks, res->def->name, write_action(op)));
 }
 
-static void describe(struct wharf_req *req, const struct write *w, wharf_str location_id, wharf_lua_change *c)
+static void describe(
+    struct wharf_req *req, const struct write *w, wharf_str location_id, wharf_lua_change *c)
 {
     *c = (wharf_lua_change){.head = WHARF_HEAD(wharf_lua_change),
         .resource = w->res->def->name,
@@ -66,7 +68,8 @@ wharf_status tenant_ahead(struct wharf_req *req, struct write *w)
 }
 
 /* Runs one hook; a changed body is checked by the schema at once. */
-static wharf_status run_one(struct wharf_req *req, struct write *w, void *list, size_t i, bool *ret_changed)
+static wharf_status run_one(
+    struct wharf_req *req, struct write *w, void *list, size_t i, bool *ret_changed)
 {
     const struct wharf_json *input = NULL;
     wharf_lua_change c;
@@ -111,8 +114,10 @@ wharf_status tenant_after(struct wharf_req *req, const struct write *w)
 
     if (!tenant_wants(req, w->res, w->op))
         return WHARF_OK;
-    describe(req, w, record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec), &c);
-    c.text = write_change_text(req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
+    describe(
+        req, w, record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec), &c);
+    c.text = write_change_text(
+        req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
     before = plugin_enter(req, req->engine->tenant_plugin, "after hooks");
     s = req->engine->tenant_hooks->after(req, &c);
     plugin_leave(req, before);

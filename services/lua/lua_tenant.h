@@ -1,6 +1,7 @@
-/* lua_tenant.h - hooks of organizations around writes (docs/spec/08-workflows-and-lua.md section 3): who has some is known with each key, what they do is the
- * module's that runs them (wharf/service/lua.h, wharf_lua_hooks). They come behind the operators' hooks, at the same places of the pipeline.
- */
+/* lua_tenant.h - hooks of organizations around writes (docs/spec/08-workflows-and-lua.md section
+ * 3): who has some is known with each key, what they do is the module's that runs them
+ * (wharf/service/lua.h, wharf_lua_hooks). They come behind the operators' hooks, at the same
+ * places of the pipeline. */
 #ifndef WHARF_LUA_LUA_TENANT_H
 #define WHARF_LUA_LUA_TENANT_H
 

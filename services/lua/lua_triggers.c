@@ -40,14 +40,17 @@ static const struct {
     const char *members[6];
 } kinds[] = {{"manual", " and input_schema (a JSON Schema)", {"input_schema"}},
     {"event", ", events, filter and self (true or false)", {"events", "filter", "self"}},
-    {"schedule", ", cron, timezone, overlap and catch_up", {"cron", "timezone", "overlap", "catch_up"}},
-    {"http", ", path, methods, auth, mode and secret_key", {"path", "methods", "auth", "mode", "secret_key"}},
+    {"schedule", ", cron, timezone, overlap and catch_up",
+        {"cron", "timezone", "overlap", "catch_up"}},
+    {"http", ", path, methods, auth, mode and secret_key",
+        {"path", "methods", "auth", "mode", "secret_key"}},
     {"hook", ", resource, action and phase", {"resource", "action", "phase"}}};
 
 /* Tells whether it is a member that all have. */
 static bool common(const struct wharf_json *m)
 {
-    return str_eqz(m->key, "type") || (str_eqz(m->key, "name") && json_is(m, JSON_STRING) && m->text.n <= NAME_BYTES) ||
+    return str_eqz(m->key, "type") ||
+           (str_eqz(m->key, "name") && json_is(m, JSON_STRING) && m->text.n <= NAME_BYTES) ||
            (str_eqz(m->key, "enabled") && json_is(m, JSON_BOOL));
 }
 
@@ -103,7 +106,8 @@ static bool good_segment(wharf_str s)
         if (!s.p[i] || !strchr(set, s.p[i]))
             return false;
     }
-    return s.n && (!capture || (s.n > 1 && s.n <= CAPTURE_MAX + 1 && s.p[1] >= 'a' && s.p[1] <= 'z')) &&
+    return s.n &&
+           (!capture || (s.n > 1 && s.n <= CAPTURE_MAX + 1 && s.p[1] >= 'a' && s.p[1] <= 'z')) &&
            !str_eqz(s, ".") && !str_eqz(s, "..");
 }
 
@@ -136,7 +140,8 @@ static bool same_path(wharf_str a, wharf_str b)
 
         if (!more || !others)
             return more == others;
-        if ((x.n && x.p[0] == ':') != (y.n && y.p[0] == ':') || (!(x.n && x.p[0] == ':') && !str_eq(x, y)))
+        if ((x.n && x.p[0] == ':') != (y.n && y.p[0] == ':') ||
+            (!(x.n && x.p[0] == ':') && !str_eq(x, y)))
             return false;
     }
 }
@@ -155,23 +160,28 @@ static bool good_methods(const struct wharf_json *list, struct trigger_fault *f)
     return true;
 }
 
-static bool good_http(const struct wharf_json *triggers, const struct wharf_json *t, struct trigger_fault *f)
+static bool good_http(
+    const struct wharf_json *triggers, const struct wharf_json *t, struct trigger_fault *f)
 {
-    static const char *const auths[] = {"key", "none", "signature", NULL}, *const modes[] = {"sync", "async", NULL};
+    static const char *const auths[] = {"key", "none", "signature", NULL}, *const modes[] = {"sync",
+                                                                               "async", NULL};
     wharf_str path = json_text_or(t, "path", "");
 
     if (!good_methods(json_get(t, "methods"), f))
         return false;
     if (!good_path(path_of(t)))
         return wrong(f, path,
-            "path is up to 16 segments of letters, digits, _ - . ~ or :name, such as orders/:id, each name once");
+            "path is up to 16 segments of letters, digits, _ - . ~ or :name, such as orders/:id, "
+            "each name once");
     if (!fits(t, "auth", auths))
-        return wrong(f, json_text_or(t, "auth", ""), "auth is key (an API key with workflow:read), none or signature");
+        return wrong(f, json_text_or(t, "auth", ""),
+            "auth is key (an API key with workflow:read), none or signature");
     if (!fits(t, "mode", modes))
         return wrong(f, json_text_or(t, "mode", ""), "mode is sync or async");
     for (const struct wharf_json *u = triggers ? triggers->child : NULL; u && u != t; u = u->next) {
         if (str_eqz(json_text_or(u, "type", ""), "http") && same_path(path_of(t), path_of(u)))
-            return wrong(f, path, "Another trigger has this path; one trigger may take several methods");
+            return wrong(
+                f, path, "Another trigger has this path; one trigger may take several methods");
     }
     return true;
 }
@@ -188,7 +198,8 @@ static bool good_schedule(struct arena *a, const struct wharf_json *t, struct tr
     if (!problem && json_get(t, "timezone"))
         problem = zone.n ? cron_problem(cron, zone) : "timezone is a name such as Europe/Berlin";
     if (problem)
-        return wrong(f, of_cron ? cron : zone, arena_printf(a, "The schedule can't be: %s", problem).p);
+        return wrong(
+            f, of_cron ? cron : zone, arena_printf(a, "The schedule can't be: %s", problem).p);
     if (!fits(t, "overlap", overlaps))
         return wrong(f, json_text_or(t, "overlap", ""), "overlap is skip or queue");
     if (catch_up && !json_is(catch_up, JSON_BOOL))
@@ -196,8 +207,8 @@ static bool good_schedule(struct arena *a, const struct wharf_json *t, struct tr
     return true;
 }
 
-bool trigger_good(
-    struct arena *a, const struct wharf_json *triggers, const struct wharf_json *t, struct trigger_fault *ret_fault)
+bool trigger_good(struct arena *a, const struct wharf_json *triggers, const struct wharf_json *t,
+    struct trigger_fault *ret_fault)
 {
     wharf_str type = json_text_or(t, "type", "");
 

@@ -1,4 +1,5 @@
-/* lua_triggers.h - what may stand in triggers of workflows, where it can be told without a server: servers and `wharf lua check` have the same rules and words. */
+/* lua_triggers.h - what may stand in triggers of workflows, where it can be told without a
+ * server: servers and `wharf lua check` have the same rules and words. */
 #ifndef WHARF_LUA_LUA_TRIGGERS_H
 #define WHARF_LUA_LUA_TRIGGERS_H
 
@@ -12,7 +13,7 @@ struct trigger_fault {
 
 /* Judges t, one of triggers. Of types other than http and schedule nothing but members that they
  * do not have is told, and of http nothing about secrets. */
-bool trigger_good(
-    struct arena *a, const struct wharf_json *triggers, const struct wharf_json *t, struct trigger_fault *ret_fault);
+bool trigger_good(struct arena *a, const struct wharf_json *triggers, const struct wharf_json *t,
+    struct trigger_fault *ret_fault);
 
 #endif

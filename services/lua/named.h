@@ -1,4 +1,5 @@
-/* named.h - what hooks name: resources and their actions, and types of events; and the nearest right name of a wrong one. */
+/* named.h - what hooks name: resources and their actions, and types of events; and the nearest
+ * right name of a wrong one. */
 #ifndef WHARF_LUA_NAMED_H
 #define WHARF_LUA_NAMED_H
 
@@ -10,6 +11,7 @@ bool named_action(wharf_str action);
 /* Returns a name near the wrong one, or NULL. */
 const char *named_near_resource(const struct engine *e, const char *wrong); /* only hookable ones */
 const char *named_near_event(
-    struct arena *a, const struct engine *e, const char *wrong); /* a type, or an object's "parcel.*" */
+    /* a type, or an object's "parcel.*" */
+    struct arena *a, const struct engine *e, const char *wrong);
 
 #endif

@@ -1,4 +1,5 @@
-/* samples.h - what tests of Lua take for real: an example of each event and each row, as the loaded modules declare them (event/event_catalogue.h). */
+/* samples.h - what tests of Lua take for real: an example of each event and each row, as the
+ * loaded modules declare them (event/event_catalogue.h). */
 #ifndef WHARF_LUA_SAMPLES_H
 #define WHARF_LUA_SAMPLES_H
 

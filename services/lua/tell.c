@@ -16,8 +16,8 @@ enum { DATA_MAX = 64 << 10, TYPE_MAX = 64, RESOURCE_ID_MAX = 100 };
 
 /* ---- answers ---- */
 
-__attribute__((format(printf, 5, 6))) static enum sandbox_answer say(
-    struct wharf_req *req, wharf_str *ret_text, enum sandbox_answer how, const char *code, const char *fmt, ...)
+__attribute__((format(printf, 5, 6))) static enum sandbox_answer say(struct wharf_req *req,
+    wharf_str *ret_text, enum sandbox_answer how, const char *code, const char *fmt, ...)
 {
     char message[512];
     struct buf out;
@@ -46,7 +46,8 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(
 static enum sandbox_answer lost(struct wharf_req *req, size_t problems, wharf_str *ret_text)
 {
     req->n_problems = problems;
-    return say(req, ret_text, SANDBOX_ENDED, "overloaded", "the database can't be reached at the moment");
+    return say(
+        req, ret_text, SANDBOX_ENDED, "overloaded", "the database can't be reached at the moment");
 }
 
 static enum sandbox_answer given(struct wharf_req *req, wharf_str id, wharf_str *ret_text)
@@ -100,7 +101,8 @@ static bool a_word(wharf_str s)
 
 /* Finds a location. Returns WHARF_NOT_FOUND when there is no such location, or it is not for the
  * sender. One that is gone is still that of what happens because of it. */
-static wharf_status find_location(struct wharf_req *req, const struct lua_sender *s, wharf_str id, bool gone_too)
+static wharf_status find_location(
+    struct wharf_req *req, const struct lua_sender *s, wharf_str id, bool gone_too)
 {
     const struct resource *locations = engine_locations(req->engine);
     struct sql_arg args[2] = {{s->who->organization.p, s->who->organization.n}, {id.p, id.n}};
@@ -109,8 +111,8 @@ static wharf_status find_location(struct wharf_req *req, const struct lua_sender
     if (!locations || !principal_may_see(s->who, id))
         return WHARF_NOT_FOUND;
     r = req_query(req,
-        arena_printf(req->arena, "SELECT 1 FROM %s WHERE organization_id = $1 AND id = $2%s", locations->def->table,
-            gone_too ? "" : " AND deleted_at IS NULL")
+        arena_printf(req->arena, "SELECT 1 FROM %s WHERE organization_id = $1 AND id = $2%s",
+            locations->def->table, gone_too ? "" : " AND deleted_at IS NULL")
             .p,
         args, 2);
     return !r ? WHARF_UNAVAILABLE : PQntuples(r) ? WHARF_OK : WHARF_NOT_FOUND;
@@ -133,10 +135,12 @@ static wharf_str text_of(struct wharf_req *req, const struct wharf_json *v)
 /* Tells what is wrong with the arguments, but for the location; NULL: nothing. */
 static const char *emit_fault(const struct wharf_json *args, const struct change *c)
 {
-    const struct wharf_json *data = json_get(args, "data"), *location = json_get(args, "location_id");
+    const struct wharf_json *data = json_get(args, "data"),
+                            *location = json_get(args, "location_id");
 
     if (!event_type_custom(str_z(c->event)))
-        return "the type of an event is custom. and words of a-z, 0-9 and _ with dots between, 100 bytes at most";
+        return "the type of an event is custom. and words of a-z, 0-9 and _ with dots between, 100 "
+               "bytes at most";
     if (data && !json_is(data, JSON_OBJECT))
         return "the data of an event is a table of members";
     if (c->data.n > DATA_MAX)
@@ -151,10 +155,11 @@ static const char *emit_fault(const struct wharf_json *args, const struct change
     return NULL;
 }
 
-enum sandbox_answer lua_emit(
-    struct wharf_req *req, const struct lua_sender *s, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer lua_emit(struct wharf_req *req, const struct lua_sender *s,
+    const struct wharf_json *args, wharf_str *ret_text)
 {
-    const struct wharf_json *data = json_get(args, "data"), *location = json_get(args, "location_id");
+    const struct wharf_json *data = json_get(args, "data"),
+                            *location = json_get(args, "location_id");
     struct change c = {.action = "event",
         .organization = s->who->organization,
         .event = json_text_or(args, "type", "").p,
@@ -176,7 +181,8 @@ enum sandbox_answer lua_emit(
     if (json_is(location, JSON_STRING) || (s->bound && c.location_id.n))
         status = find_location(req, s, c.location_id, !location);
     if (status == WHARF_NOT_FOUND)
-        return REFUSED("location_access", "there is no location %.100s that this may be about", c.location_id.p);
+        return REFUSED("location_access", "there is no location %.100s that this may be about",
+            c.location_id.p);
     if (status == WHARF_OK) {
         status = begin(req, s, &was);
         if (status == WHARF_OK)
@@ -205,8 +211,8 @@ static size_t read_words(struct wharf_req *req, const struct wharf_json *to, wha
 
 /* Finds the addresses of users (by their id or address) and of subscribers. *ret_unknown: the
  * first that is neither. */
-static wharf_status find_addresses(
-    struct wharf_req *req, const struct lua_sender *s, wharf_str *words, size_t n, wharf_str *ret_unknown)
+static wharf_status find_addresses(struct wharf_req *req, const struct lua_sender *s,
+    wharf_str *words, size_t n, wharf_str *ret_unknown)
 {
     const struct access *access = &s->who->access;
     struct sql q;
@@ -215,11 +221,13 @@ static wharf_status find_addresses(
     sql_init(&q, req->arena);
     sql_add(&q, "SELECT a.email FROM unnest(");
     sql_bind_array(&q, words, n);
-    sql_add(&q, "::text[]) WITH ORDINALITY w(word, nth) LEFT JOIN LATERAL (SELECT u.email FROM wharf.user u WHERE "
-                "u.organization_id = ");
+    sql_add(&q, "::text[]) WITH ORDINALITY w(word, nth) LEFT JOIN LATERAL (SELECT u.email FROM "
+                "wharf.user u WHERE u.organization_id = ");
     sql_bind(&q, access->live_organization);
-    sql_add(&q, " AND u.deleted_at IS NULL AND u.status = 'active' AND (u.id = w.word OR lower(u.email) = "
-                "lower(w.word)) UNION ALL SELECT b.email FROM wharf.subscriber b WHERE b.organization_id = ");
+    sql_add(&q,
+        " AND u.deleted_at IS NULL AND u.status = 'active' AND (u.id = w.word OR lower(u.email) = "
+        "lower(w.word)) UNION ALL SELECT b.email FROM wharf.subscriber b WHERE b.organization_id "
+        "= ");
     sql_bind(&q, s->who->organization);
     sql_add(&q, " AND lower(b.email) = lower(w.word) LIMIT 1) a ON true ORDER BY w.nth");
     r = req_query_sql(req, &q);
@@ -235,8 +243,8 @@ static wharf_status find_addresses(
     return WHARF_OK;
 }
 
-static enum sandbox_answer queue(
-    struct wharf_req *req, const struct lua_sender *s, const struct mail *mail, wharf_str id, wharf_str *ret_text)
+static enum sandbox_answer queue(struct wharf_req *req, const struct lua_sender *s,
+    const struct mail *mail, wharf_str id, wharf_str *ret_text)
 {
     size_t problems = req->n_problems;
     struct before was;
@@ -254,8 +262,8 @@ static enum sandbox_answer queue(
     return REFUSED("mail.refused", "%s", why);
 }
 
-enum sandbox_answer lua_mail(
-    struct wharf_req *req, const struct lua_sender *s, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer lua_mail(struct wharf_req *req, const struct lua_sender *s,
+    const struct wharf_json *args, wharf_str *ret_text)
 {
     size_t problems = req->n_problems;
     wharf_str *to, unknown = {"", 0};
@@ -277,7 +285,8 @@ enum sandbox_answer lua_mail(
     case WHARF_OK:
         break;
     case WHARF_NOT_FOUND:
-        return REFUSED("mail.recipient", "%.254s is no user of the organization and no active subscriber", unknown.p);
+        return REFUSED("mail.recipient",
+            "%.254s is no user of the organization and no active subscriber", unknown.p);
     default:
         return lost(req, problems, ret_text);
     }

@@ -1,4 +1,5 @@
-/* host_mail.c - the service wharf.mail (plugin-api/wharf/service/mail.h) on top of services/mail/mail.h. */
+/* host_mail.c - the service wharf.mail (plugin-api/wharf/service/mail.h) on top of
+ * services/mail/mail.h. */
 #include "mail/mail.h"
 #include "mail/mail_job.h"
 #include "mail/mail_outbox.h"
@@ -65,13 +66,15 @@ static wharf_status m_send(wharf_req *req, const wharf_mail_message *given, cons
     case MAIL_SENT:
         return WHARF_OK;
     case MAIL_REFUSED:
-        log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.refused", "%d %s", result.code, result.trouble);
+        log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.refused", "%d %s", result.code,
+            result.trouble);
         return req_fail(req, "mail.refused", path, NULL);
     case MAIL_LATER:
     case MAIL_OFF:
         break;
     }
-    log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.unavailable", "%d %s", result.code, result.trouble);
+    log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.unavailable", "%d %s", result.code,
+        result.trouble);
     return req_fail(req, "mail.unavailable", NULL, NULL);
 }
 

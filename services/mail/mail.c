@@ -16,12 +16,14 @@ bool mail_settings_ok(const struct config *c, struct arena *err, wharf_str *ret_
     if (!c->mail_url[0])
         return true;
     if (!tls && !str_starts(str_z(c->mail_url), "smtp://"))
-        *ret_problem = arena_printf(err, "mail.url must begin with smtp:// or smtps://, not \"%s\"", c->mail_url);
+        *ret_problem = arena_printf(
+            err, "mail.url must begin with smtp:// or smtps://, not \"%s\"", c->mail_url);
     else if (!mail_address_valid(str_z(c->mail_from)))
-        *ret_problem = arena_printf(err, "mail.from must be a mail address, not \"%s\"", c->mail_from);
+        *ret_problem = arena_printf(
+            err, "mail.from must be a mail address, not \"%s\"", c->mail_from);
     else if (!tls && c->mail_user[0] && strcmp(c->mail_tls, "none") == 0)
-        *ret_problem = str_z(
-            "mail.password would travel in clear text: set mail.tls to required, or leave mail.user out");
+        *ret_problem = str_z("mail.password would travel in clear text: set mail.tls to required, "
+                             "or leave mail.user out");
     else
         return true;
     return false;
@@ -61,8 +63,8 @@ static struct curl_slist *recipients(const wharf_str *to, size_t n_to)
 
 #define SET(option, value) (ok = ok && curl_easy_setopt(easy, (option), (value)) == CURLE_OK)
 
-static bool set_up(CURL *easy, const struct config *c, const char *from, struct curl_slist *to, struct reading *r,
-    uint32_t total_ms, char *trouble)
+static bool set_up(CURL *easy, const struct config *c, const char *from, struct curl_slist *to,
+    struct reading *r, uint32_t total_ms, char *trouble)
 {
     bool ok = true;
 
@@ -71,7 +73,8 @@ static bool set_up(CURL *easy, const struct config *c, const char *from, struct 
     SET(CURLOPT_PROXY, "");
     SET(CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
     SET(CURLOPT_NOSIGNAL, 1L);
-    SET(CURLOPT_USE_SSL, (long)(strcmp(c->mail_tls, "required") == 0 ? CURLUSESSL_ALL : CURLUSESSL_NONE));
+    SET(CURLOPT_USE_SSL,
+        (long)(strcmp(c->mail_tls, "required") == 0 ? CURLUSESSL_ALL : CURLUSESSL_NONE));
     SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     if (strcmp(c->environment, "production") != 0 && c->net_ca_file[0])
         SET(CURLOPT_CAINFO, c->net_ca_file);
@@ -97,12 +100,14 @@ static enum mail_outcome outcome_of(CURLcode code, long answer)
     if (code == CURLE_OK)
         return MAIL_SENT;
     /* A refused login is the settings' fault, not the message's. */
-    return answer >= 500 && answer < 600 && code != CURLE_LOGIN_DENIED && answer != 530 && answer != 535 ? MAIL_REFUSED
-                                                                                                         : MAIL_LATER;
+    return answer >= 500 && answer < 600 && code != CURLE_LOGIN_DENIED && answer != 530 &&
+                   answer != 535
+               ? MAIL_REFUSED
+               : MAIL_LATER;
 }
 
-struct mail_result mail_send_built(const struct config *c, wharf_str sender, const wharf_str *addresses, size_t n_to,
-    wharf_str text, uint32_t total_ms)
+struct mail_result mail_send_built(const struct config *c, wharf_str sender,
+    const wharf_str *addresses, size_t n_to, wharf_str text, uint32_t total_ms)
 {
     struct mail_result result = {.outcome = MAIL_LATER};
     struct reading reading = {text, 0};
@@ -119,7 +124,8 @@ struct mail_result mail_send_built(const struct config *c, wharf_str sender, con
     }
     result.outcome = outcome_of(code, answer);
     result.code = (int)answer;
-    snprintf(result.trouble, sizeof(result.trouble), "%s", trouble[0] ? trouble : curl_easy_strerror(code));
+    snprintf(result.trouble, sizeof(result.trouble), "%s",
+        trouble[0] ? trouble : curl_easy_strerror(code));
     curl_easy_cleanup(easy);
     curl_slist_free_all(to);
     return result;
@@ -133,8 +139,8 @@ void mail_complete(const struct config *c, struct mail *m)
     m->from_name = str_z(c->mail_from_name);
 }
 
-struct mail_result mail_send(
-    const struct config *c, struct arena *a, const struct mail *given, int64_t now_us, uint32_t total_ms)
+struct mail_result mail_send(const struct config *c, struct arena *a, const struct mail *given,
+    int64_t now_us, uint32_t total_ms)
 {
     struct mail_result result = {.outcome = MAIL_OFF};
     struct mail m = *given;

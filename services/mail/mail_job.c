@@ -1,8 +1,7 @@
 /* mail_job.c - see mail_job.h.
  *
- * The message is written once, with its Message-ID, and kept as a file until the mail server has it: a second delivery after a crash is
- * the same message, which mail programs show once.
- */
+ * The message is written once, with its Message-ID, and kept as a file until the mail server has
+ * it: a second delivery after a crash is the same message, which mail programs show once. */
 #include "mail/mail_job.h"
 
 #include <errno.h>
@@ -21,8 +20,9 @@
 #include "util/time.h"
 
 /* 30 s, 1 min, 2 min ... each 2 h: about a day. */
-const char mail_job_policy[] = "{\"retries\": 18, \"backoff\": {\"first\": \"30s\", \"factor\": 2, \"max\": \"2h\"}, "
-                               "\"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
+const char mail_job_policy[] =
+    "{\"retries\": 18, \"backoff\": {\"first\": \"30s\", \"factor\": 2, \"max\": \"2h\"}, "
+    "\"timeout\": \"3m\", \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
 enum { TOTAL_MS = 120000, KEPT_DAYS = 40, MINUTE_US = 60000000, MAIL_BUCKET = 1 };
 
 static wharf_status store(struct wharf_req *req, wharf_str message, struct file_row *ret_row)
@@ -107,7 +107,8 @@ static bool read_all(int fd, uint64_t at, uint64_t size, struct buf *out)
     return room != NULL;
 }
 
-static struct mail_result send_file(struct wharf_req *req, const struct file_row *row, int fd, uint64_t at)
+static struct mail_result send_file(
+    struct wharf_req *req, const struct file_row *row, int fd, uint64_t at)
 {
     const struct wharf_json *list = json_get(req->body, "to");
     wharf_str *to = ARENA_ARRAY(req->arena, wharf_str, list ? list->count + 1 : 1);
@@ -119,20 +120,22 @@ static struct mail_result send_file(struct wharf_req *req, const struct file_row
         to[n++] = v->text;
     buf_init(&text, MESSAGE_MAX);
     if (read_all(fd, at, (uint64_t)row->size, &text))
-        result = mail_send_built(
-            req->engine->config, json_text_or(req->body, "from", ""), to, n, buf_str(&text), TOTAL_MS);
+        result = mail_send_built(req->engine->config, json_text_or(req->body, "from", ""), to, n,
+            buf_str(&text), TOTAL_MS);
     buf_done(&text);
     return result;
 }
 
 /* Ends a mail: the server's word on this message is final; it is told in the log, and the message
  * goes. */
-static wharf_status over(struct wharf_req *req, const struct file_row *row, const struct mail_result *result)
+static wharf_status over(
+    struct wharf_req *req, const struct file_row *row, const struct mail_result *result)
 {
     wharf_status s;
 
     if (result->outcome == MAIL_REFUSED)
-        log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.refused", "%d %s", result->code, result->trouble);
+        log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.refused", "%d %s", result->code,
+            result->trouble);
     s = file_remove(req, row->id);
     return s == WHARF_NOT_FOUND ? WHARF_OK : s;
 }
@@ -150,7 +153,8 @@ static bool put_off(struct wharf_req *req, wharf_status *ret)
     struct jw w;
 
     if (!rate.rate || !req->engine->board ||
-        limit_take(&req->engine->board->limits, MAIL_BUCKET, &rate, clock_monotonic_us(), &wait_us) >= 0)
+        limit_take(
+            &req->engine->board->limits, MAIL_BUCKET, &rate, clock_monotonic_us(), &wait_us) >= 0)
         return false;
     order.run_at_us = req->now_us + wait_us + (int64_t)randombytes_uniform(MINUTE_US);
     buf_init(&args, JOB_ARGS_MAX);

@@ -1,4 +1,5 @@
-/* mail_job.h - mails that are sent later: the message is a file, sending it a job of the kernel (docs/net.md 'Mail'). */
+/* mail_job.h - mails that are sent later: the message is a file, sending it a job of the kernel
+ * (docs/net.md 'Mail'). */
 #ifndef WHARF_MAIL_MAIL_JOB_H
 #define WHARF_MAIL_MAIL_JOB_H
 

@@ -56,15 +56,13 @@ static wharf_status check(struct wharf_req *req, const struct mail *given, const
 wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char *path)
 {
     static const char sql[] =
-        "INSERT INTO wharf.mail_outbox (organization_id, id, kind, recipients, subject, text, html, "
-        "reply_to, files, created_at,"
-        " updated_at, created_by, updated_by) VALUES ($1, $2, 'mail', $3::jsonb, $4, $5, $6, $7, "
-        "$8::jsonb, wharf.now(),"
-        " wharf.now(), $9, $9)";
+        "INSERT INTO wharf.mail_outbox (organization_id, id, kind, recipients, subject, text, "
+        "html, reply_to, files, created_at, updated_at, created_by, updated_by) VALUES ($1, $2, "
+        "'mail', $3::jsonb, $4, $5, $6, $7, $8::jsonb, wharf.now(), wharf.now(), $9, $9)";
     char id[ID_MAX];
     struct sql_arg args[9] = {arg(req->who->organization), {id, id_new("msg", req->now_us, id)},
-        arg(list(req->arena, m, false)), arg(m->subject), arg(m->text), arg(m->html), arg(m->reply_to),
-        arg(list(req->arena, m, true)), arg(req->who->actor_id)};
+        arg(list(req->arena, m, false)), arg(m->subject), arg(m->text), arg(m->html),
+        arg(m->reply_to), arg(list(req->arena, m, true)), arg(req->who->actor_id)};
     wharf_status s = check(req, m, path);
 
     if (s != WHARF_OK)

@@ -1,7 +1,8 @@
-/* mail_outbox.h - what a test organization would have sent is kept for GET /v1/test/outbox instead (docs/spec/01-platform.md section 5 'Test mode').
+/* mail_outbox.h - what a test organization would have sent is kept for GET /v1/test/outbox
+ * instead (docs/spec/01-platform.md section 5 'Test mode').
  *
- * Leaves to others: the table and its list (modules/org), erasing it after 30 days (worker/kernel_part.c).
- */
+ * Leaves to others: the table and its list (modules/org), erasing it after 30 days
+ * (worker/kernel_part.c). */
 #ifndef WHARF_MAIL_MAIL_OUTBOX_H
 #define WHARF_MAIL_MAIL_OUTBOX_H
 

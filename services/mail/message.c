@@ -9,7 +9,8 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { LINE = 76, WORD_BYTES = 42 }; /* of an encoded word: 42 bytes are 56 characters of base64, 68 with its frame */
+/* of an encoded word: 42 bytes are 56 characters of base64, 68 with its frame */
+enum { LINE = 76, WORD_BYTES = 42 };
 
 /* ---- checks ---- */
 
@@ -42,7 +43,8 @@ bool mail_address_valid(wharf_str a)
     const char *at = memchr(a.p, '@', a.n);
     size_t local = at ? (size_t)(at - a.p) : 0;
 
-    return at && a.n <= 254 && local <= 64 && dotted(a.p, local, atom) && dotted(at + 1, a.n - local - 1, host_char);
+    return at && a.n <= 254 && local <= 64 && dotted(a.p, local, atom) &&
+           dotted(at + 1, a.n - local - 1, host_char);
 }
 
 static bool type_valid(wharf_str t)
@@ -90,7 +92,8 @@ static void base64(struct buf *out, const char *p, size_t n, size_t line)
 
     for (size_t i = 0; i < n; i += 3) {
         size_t left = n - i;
-        uint32_t v = (uint32_t)(unsigned char)p[i] << 16 | (left > 1 ? (uint32_t)(unsigned char)p[i + 1] << 8 : 0) |
+        uint32_t v = (uint32_t)(unsigned char)p[i] << 16 |
+                     (left > 1 ? (uint32_t)(unsigned char)p[i + 1] << 8 : 0) |
                      (left > 2 ? (unsigned char)p[i + 2] : 0u);
         char four[4] = {digits[v >> 18], digits[v >> 12 & 63], left > 1 ? digits[v >> 6 & 63] : '=',
             left > 2 ? digits[v & 63] : '='};
@@ -136,7 +139,8 @@ static void quoted_printable(struct buf *out, wharf_str s)
             continue;
         }
         after = line_end(s.p + i + 1, s.n - i - 1);
-        plain = (c > ' ' && c < 0x7f && c != '=') || ((c == ' ' || c == '\t') && !after && i + 1 < s.n);
+        plain = (c > ' ' && c < 0x7f && c != '=') ||
+                ((c == ' ' || c == '\t') && !after && i + 1 < s.n);
         if (column + (plain ? 1 : 3) > LINE - 1) {
             BUF_LIT(out, "=\r\n");
             column = 0;
@@ -268,7 +272,8 @@ static void date_header(struct buf *out, int64_t now_us)
     char text[HTTP_DATE_LEN + 1];
 
     time_format_http(now_us, text);
-    buf_addf(out, "Date: %.*s+0000\r\n", HTTP_DATE_LEN - 3, text); /* RFC 5322 has a number in place of GMT */
+    /* RFC 5322 has a number in place of GMT */
+    buf_addf(out, "Date: %.*s+0000\r\n", HTTP_DATE_LEN - 3, text);
 }
 
 static void id_header(struct buf *out, const struct mail *m)
@@ -280,7 +285,8 @@ static void id_header(struct buf *out, const struct mail *m)
     if (m->message_id.n)
         buf_addf(out, "Message-ID: <%.*s>\r\n", STR_ARG(m->message_id));
     else
-        buf_addf(out, "Message-ID: <%s%.*s>\r\n", random, (int)(m->from.n - (size_t)(at - m->from.p)), at);
+        buf_addf(out, "Message-ID: <%s%.*s>\r\n", random,
+            (int)(m->from.n - (size_t)(at - m->from.p)), at);
 }
 
 static void write_headers(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out)
@@ -300,7 +306,8 @@ static void write_headers(struct arena *a, const struct mail *m, int64_t now_us,
     text_header(a, out, "Subject", m->subject);
     id_header(out, m);
     if (m->unsubscribe.n)
-        buf_addf(out, "List-Unsubscribe: <%.*s>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",
+        buf_addf(out,
+            "List-Unsubscribe: <%.*s>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n",
             STR_ARG(m->unsubscribe));
     BUF_LIT(out, "MIME-Version: 1.0\r\nAuto-Submitted: auto-generated\r\n");
 }
@@ -310,7 +317,8 @@ static void write_headers(struct arena *a, const struct mail *m, int64_t now_us,
 static bool name_plain(wharf_str name)
 {
     for (size_t i = 0; i < name.n; i++) {
-        if (!atom(name.p[i]) && name.p[i] != '.' && name.p[i] != ' ' && name.p[i] != '(' && name.p[i] != ')')
+        if (!atom(name.p[i]) && name.p[i] != '.' && name.p[i] != ' ' && name.p[i] != '(' &&
+            name.p[i] != ')')
             return false;
     }
     return name.n <= 50 && !needs_encoding(name);
@@ -340,9 +348,12 @@ static void long_name(struct buf *out, wharf_str name)
 
 static void attachment(struct arena *a, struct buf *out, const struct mail_attachment *f)
 {
-    wharf_str name = one_line(a, f->name), type = f->type.n ? f->type : WHARF_S("application/octet-stream");
+    wharf_str name = one_line(a, f->name),
+              type = f->type.n ? f->type : WHARF_S("application/octet-stream");
 
-    buf_addf(out, "Content-Type: %.*s\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;",
+    buf_addf(out,
+        "Content-Type: %.*s\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: "
+        "attachment;",
         STR_ARG(type));
     if (!name.n)
         name = WHARF_S("attachment");
@@ -357,7 +368,9 @@ static void attachment(struct arena *a, struct buf *out, const struct mail_attac
 
 static void text_part(struct buf *out, const char *type, wharf_str text)
 {
-    buf_addf(out, "Content-Type: %s; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n", type);
+    buf_addf(out,
+        "Content-Type: %s; charset=utf-8\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n",
+        type);
     quoted_printable(out, text);
 }
 
@@ -378,14 +391,16 @@ static void bodies(struct buf *out, const struct mail *m)
         return;
     }
     new_boundary(boundary);
-    buf_addf(out, "Content-Type: multipart/alternative; boundary=\"%s\"\r\n\r\n--%s\r\n", boundary, boundary);
+    buf_addf(out, "Content-Type: multipart/alternative; boundary=\"%s\"\r\n\r\n--%s\r\n", boundary,
+        boundary);
     text_part(out, "text/plain", m->text);
     buf_addf(out, "--%s\r\n", boundary);
     text_part(out, "text/html", m->html);
     buf_addf(out, "--%s--\r\n", boundary);
 }
 
-bool message_build(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out, const char **ret_problem)
+bool message_build(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out,
+    const char **ret_problem)
 {
     const char *problem = problem_of(m);
     char boundary[32];
@@ -399,7 +414,8 @@ bool message_build(struct arena *a, const struct mail *m, int64_t now_us, struct
         bodies(out, m);
     } else {
         new_boundary(boundary);
-        buf_addf(out, "Content-Type: multipart/mixed; boundary=\"%s\"\r\n\r\n--%s\r\n", boundary, boundary);
+        buf_addf(out, "Content-Type: multipart/mixed; boundary=\"%s\"\r\n\r\n--%s\r\n", boundary,
+            boundary);
         bodies(out, m);
         for (size_t i = 0; i < m->n_attachments; i++) {
             buf_addf(out, "--%s\r\n", boundary);

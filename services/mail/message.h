@@ -1,8 +1,9 @@
-/* message.h - from texts to an Internet message (RFC 5322, MIME): nothing in a text can end a header or begin another.
+/* message.h - from texts to an Internet message (RFC 5322, MIME): nothing in a text can end a
+ * header or begin another.
  *
- * Non-ASCII in headers: RFC 2047; file names: RFC 2231. Bodies: quoted-printable, attachments: base64, lines at most 76 characters, all
- * ends of lines CRLF. Leaves to others: sending (mail.h).
- */
+ * Non-ASCII in headers: RFC 2047; file names: RFC 2231. Bodies: quoted-printable, attachments:
+ * base64, lines at most 76 characters, all ends of lines CRLF. Leaves to others: sending
+ * (mail.h). */
 #ifndef WHARF_MAIL_MESSAGE_H
 #define WHARF_MAIL_MESSAGE_H
 
@@ -30,8 +31,9 @@ enum { MESSAGE_MAX = 64 << 20, MAIL_TO_MAX = 100 };
 /* Tells whether an address is as mail servers take it everywhere: local part and host name in
  * ASCII, no quotes, no comments. */
 bool mail_address_valid(wharf_str address);
-/* Writes the whole message. now_us: the kernel clock. False and a sentence in *ret_problem when an address, a type or a size is not
- * accepted. */
-bool message_build(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out, const char **ret_problem);
+/* Writes the whole message. now_us: the kernel clock. False and a sentence in *ret_problem when
+ * an address, a type or a size is not accepted. */
+bool message_build(struct arena *a, const struct mail *m, int64_t now_us, struct buf *out,
+    const char **ret_problem);
 
 #endif

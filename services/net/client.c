@@ -1,4 +1,5 @@
-/* client.c - the loop: who has a turn, what is due, what is over. See client.h; one hop is transfer.c's. */
+/* client.c - the loop: who has a turn, what is due, what is over. See client.h; one hop is
+ * transfer.c's. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +129,8 @@ static void take_incoming(struct net_client *c)
     pthread_mutex_unlock(&c->lock);
     for (; t; t = next) {
         next = t->next;
-        t->outcome = t->outcome == NET_DONE ? net_url_parse(c->guard, t->r.url, t->r.flags, &t->url) : t->outcome;
+        t->outcome = t->outcome == NET_DONE ? net_url_parse(c->guard, t->r.url, t->r.flags, &t->url)
+                                            : t->outcome;
         if (t->outcome == NET_DONE)
             append_pending(c, t);
         else
@@ -253,7 +255,8 @@ static void serve_event(struct net_client *c, const struct epoll_event *e)
             log_debug("net.wake", "woken for nothing");
         return;
     }
-    mask = (e->events & EPOLLIN ? CURL_CSELECT_IN : 0) | (e->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
+    mask = (e->events & EPOLLIN ? CURL_CSELECT_IN : 0) |
+           (e->events & EPOLLOUT ? CURL_CSELECT_OUT : 0) |
            (e->events & (EPOLLHUP | EPOLLERR) ? CURL_CSELECT_ERR : 0);
     if (!pool_serve(c, e->data.u64, fd, mask))
         ares_process_fd(c->ares, in ? fd : ARES_SOCKET_BAD, out ? fd : ARES_SOCKET_BAD);
@@ -315,14 +318,16 @@ static bool open_loop(struct net_client *c)
     c->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     c->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     e.data.u64 = (uint64_t)c->wake_fd;
-    return c->epoll_fd >= 0 && c->wake_fd >= 0 && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &e) == 0;
+    return c->epoll_fd >= 0 && c->wake_fd >= 0 &&
+           epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, c->wake_fd, &e) == 0;
 }
 
 struct net_client *net_start(const struct config *config, struct arena *err, wharf_str *ret_problem)
 {
     struct net_client *c = calloc(1, sizeof(*c));
 
-    if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK || ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
+    if (!c || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK ||
+        ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS)
         abort();
     c->config = config;
     c->epoll_fd = c->wake_fd = -1;
@@ -362,7 +367,8 @@ const struct guard *net_guard(const struct net_client *c)
 
 /* ---- for callers ---- */
 
-struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r)
+struct net_transfer *net_submit(
+    struct net_client *c, struct net_queue *q, const struct net_request *r)
 {
     struct net_transfer *t = transfer_new(c, q, r);
     bool first;

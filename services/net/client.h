@@ -1,13 +1,16 @@
-/* client.h - outgoing HTTP: one loop per process (libcurl multi, c-ares, epoll) for any number of transfers at once.
+/* client.h - outgoing HTTP: one loop per process (libcurl multi, c-ares, epoll) for any number
+ * of transfers at once.
  *
- * A transfer goes through: wait for its host's turn, resolve, check every address, connect to a checked address only, exchange,
- * perhaps a redirect (then all of it again). No proxy, no cookies, no netrc, no Alt-Svc, no HSTS, HTTP/1.1 and TLS >= 1.2 only; the
- * certificate must be the URL's host's. Rules: docs/spec/06-inference.md section 10, docs/spec/07-events-and-webhooks.md section 9.
- * What it leaves to others: meaning of statuses and error codes (net_fetch.h), signing of deliveries, retries.
+ * A transfer goes through: wait for its host's turn, resolve, check every address, connect to a
+ * checked address only, exchange, perhaps a redirect (then all of it again). No proxy, no
+ * cookies, no netrc, no Alt-Svc, no HSTS, HTTP/1.1 and TLS >= 1.2 only; the certificate must be
+ * the URL's host's. Rules: docs/spec/06-inference.md section 10,
+ * docs/spec/07-events-and-webhooks.md section 9. What it leaves to others: meaning of statuses
+ * and error codes (net_fetch.h), signing of deliveries, retries.
  *
- * Callers own queues. net_submit() gives a transfer to the loop; when it is over it appears in its queue, exactly once, also when it was
- * cancelled, and belongs to the caller again. Any thread may submit, cancel and take.
- */
+ * Callers own queues. net_submit() gives a transfer to the loop; when it is over it appears in
+ * its queue, exactly once, also when it was cancelled, and belongs to the caller again. Any
+ * thread may submit, cancel and take. */
 #ifndef WHARF_NET_CLIENT_H
 #define WHARF_NET_CLIENT_H
 
@@ -37,7 +40,8 @@ enum net_outcome {
     NET_SINK, /* whoever takes the body refused it */
     NET_CANCELLED,
 };
-const char *net_outcome_name(enum net_outcome o); /* "blocked_address", for logs and delivery records */
+/* Returns a name as "blocked_address", for logs and delivery records. */
+const char *net_outcome_name(enum net_outcome o);
 
 enum net_flag {
     NET_HTTP = 1, /* http:// too */
@@ -51,7 +55,8 @@ enum net_flag {
 struct net_limits { /* 0: none */
     uint64_t bytes; /* of the body, announced or received */
     uint32_t connect_ms; /* per hop: name, connection, TLS */
-    uint32_t first_byte_ms; /* from connected to the first byte of the answer; 0: stall_ms holds there too */
+    /* from connected to the first byte of the answer; 0: stall_ms holds there too */
+    uint32_t first_byte_ms;
     uint32_t stall_ms, stall_bytes; /* fewer bytes than that within that time */
     uint32_t total_ms; /* all hops; waiting for the host's turn does not count */
 };
@@ -62,7 +67,9 @@ struct net_request {
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
     wharf_str
-        owner; /* whose it is: connections are shared with the same owner's transfers only. Empty: the server itself */
+        /* whose it is: connections are shared with the same owner's transfers only. Empty: the
+         * server itself */
+        owner;
     const void *body; /* must live until the transfer was taken back; NULL with body_fd */
     uint64_t body_size;
     int body_fd; /* with body NULL and body_size: read from body_offset on, by pread */
@@ -71,7 +78,8 @@ struct net_request {
     unsigned redirects; /* of GET and HEAD */
     unsigned per_host; /* transfers at once to one host and port; 0: net.per_host */
     struct net_limits limits;
-    /* Where the body goes: sink (called on the loop's thread, false ends the transfer with NET_SINK), or memory when NULL. */
+    /* Where the body goes: sink (called on the loop's thread, false ends the transfer with
+     * NET_SINK), or memory when NULL. */
     bool (*sink)(void *arg, const void *p, size_t n);
     void *sink_arg;
     const char *aws_sigv4, *credentials; /* CURLOPT_AWS_SIGV4 and "key:secret" */
@@ -80,7 +88,8 @@ struct net_request {
 
 /* Starts the client. Returns NULL and a problem (allocated in err) when net.allow, net.resolve or
  * net.dns can't be read. */
-struct net_client *net_start(const struct config *config, struct arena *err, wharf_str *ret_problem);
+struct net_client *net_start(
+    const struct config *config, struct arena *err, wharf_str *ret_problem);
 /* Cancels what runs, joins the loop. Queues and transfers taken back stay with their owners. */
 void net_stop(struct net_client *c);
 const struct guard *net_guard(const struct net_client *c);
@@ -91,13 +100,16 @@ void net_queue_free(struct net_queue *q); /* all its transfers must have been ta
 /* Takes a finished transfer. Returns NULL after wait_us (0: at once, negative: without limit). */
 struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us);
 
-/* Tells whether only the client itself may send this header: framing, Host, Connection and their like. Every request of every caller is
- * held to it; callers with better words for their users ask before. */
+/* Tells whether only the client itself may send this header: framing, Host, Connection and their
+ * like. Every request of every caller is held to it; callers with better words for their users
+ * ask before. */
 bool net_header_reserved(wharf_str name);
-/* Tells whether a header may be sent: the name is a token and not reserved, nothing in the value can end the line. */
+/* Tells whether a header may be sent: the name is a token and not reserved, nothing in the value
+ * can end the line. */
 bool net_header_valid(wharf_str name, wharf_str value);
 
-struct net_transfer *net_submit(struct net_client *c, struct net_queue *q, const struct net_request *r);
+struct net_transfer *net_submit(
+    struct net_client *c, struct net_queue *q, const struct net_request *r);
 /* Cancels a transfer: soon afterwards it is in its queue, with NET_CANCELLED unless it was over
  * already. */
 void net_cancel(struct net_client *c, struct net_transfer *t);
@@ -111,13 +123,16 @@ const char *net_header(struct net_transfer *t, const char *name);
 wharf_str net_text(const struct net_transfer *t); /* body, when there was no sink */
 uint64_t net_received(const struct net_transfer *t);
 void *net_arg(const struct net_transfer *t);
-const char *net_trouble(const struct net_transfer *t); /* for the operator's log, never for the client */
-wharf_str net_head(const struct net_transfer *t); /* status line and headers of the last answer, with CRLF */
+/* Returns what went wrong, for the operator's log, never for the client. */
+const char *net_trouble(const struct net_transfer *t);
+/* Returns status line and headers of the last answer, with CRLF. */
+wharf_str net_head(const struct net_transfer *t);
 int64_t net_elapsed_us(const struct net_transfer *t);
 void net_transfer_free(struct net_transfer *t); /* NULL is accepted */
 
 /* Submits a transfer and waits. It is cancelled at the monotonic time deadline_us (0: none), which
  * then is NET_TIMEOUT. Never returns NULL. */
-struct net_transfer *net_run(struct net_client *c, const struct net_request *r, int64_t deadline_us);
+struct net_transfer *net_run(
+    struct net_client *c, const struct net_request *r, int64_t deadline_us);
 
 #endif

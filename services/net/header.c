@@ -4,10 +4,12 @@
 
 #include "net/client.h"
 
-/* What says where a request ends, whom it is for, and what becomes of the connection (RFC 9112, RFC 9110 section 7.6.1). The client
- * writes these lines itself. A caller that could write them could make the receiver see another request than the one that was sent. */
-static const char *const reserved[] = {"connection", "content-length", "expect", "host", "http2-settings", "keep-alive",
-    "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"};
+/* What says where a request ends, whom it is for, and what becomes of the connection (RFC 9112,
+ * RFC 9110 section 7.6.1). The client writes these lines itself. A caller that could write them
+ * could make the receiver see another request than the one that was sent. */
+static const char *const reserved[] = {"connection", "content-length", "expect", "host",
+    "http2-settings", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
+    "te", "trailer", "transfer-encoding", "upgrade"};
 
 bool net_header_reserved(wharf_str name)
 {
@@ -19,7 +21,8 @@ bool net_header_reserved(wharf_str name)
 
 bool net_header_valid(wharf_str name, wharf_str value)
 {
-    static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char token[] =
+        "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
     for (size_t i = 0; i < name.n; i++)
         if (!name.p[i] || !strchr(token, name.p[i]))

@@ -1,4 +1,5 @@
-/* host_fetch.c - the service wharf.fetch (plugin-api/wharf/service/fetch.h) on top of services/net/client.h. */
+/* host_fetch.c - the service wharf.fetch (plugin-api/wharf/service/fetch.h) on top of
+ * services/net/client.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,15 +15,21 @@
 #include "util/time.h"
 #include "wharf/service/fetch.h"
 
-enum { DEFAULT_BYTES = 10000000, DEFAULT_CONNECT = 5000, DEFAULT_STALL = 5000, DEFAULT_STALL_BYTES = 1024 };
+enum {
+    DEFAULT_BYTES = 10000000,
+    DEFAULT_CONNECT = 5000,
+    DEFAULT_STALL = 5000,
+    DEFAULT_STALL_BYTES = 1024
+};
 enum { DEFAULT_TOTAL = 20000 };
 
-/* The fetches of one request. Not in its arena: a resident job starts more than an arena holds, and fetches outlive the scope of memory that
- * they were started in. */
+/* The fetches of one request. Not in its arena: a resident job starts more than an arena holds,
+ * and fetches outlive the scope of memory that they were started in. */
 struct fetch_box {
     struct net_queue *queue;
     struct wharf_fetch *first; /* all */
-    struct wharf_fetch *ready, **ready_last; /* over and not told yet, in the order in which they ended */
+    /* over and not told yet, in the order in which they ended */
+    struct wharf_fetch *ready, **ready_last;
     size_t n, running;
 };
 
@@ -33,7 +40,8 @@ struct wharf_fetch {
     const char *text;
     uint32_t flags;
     int fd;
-    bool over, told, late; /* taken back; returned by wait() or next(); given up at the request's deadline */
+    /* taken back; returned by wait() or next(); given up at the request's deadline */
+    bool over, told, late;
     void *tag;
     struct wharf_fetch *next, *prev; /* of all */
     struct wharf_fetch *next_ready, **at_ready;
@@ -189,10 +197,12 @@ static uint32_t or_else(int64_t value, uint32_t fallback)
 
 static unsigned client_flags(const struct config *c, uint32_t flags)
 {
-    bool http = (flags & WHARF_FETCH_HTTP) || ((flags & WHARF_FETCH_HTTP_IF_SET) && c->net_allow_http);
+    bool http = (flags & WHARF_FETCH_HTTP) ||
+                ((flags & WHARF_FETCH_HTTP_IF_SET) && c->net_allow_http);
 
     return (http ? NET_HTTP : 0u) | (flags & WHARF_FETCH_PORT_80 ? NET_PORT_80 : 0u) |
-           (flags & WHARF_FETCH_NO_FRAGMENT ? NET_NO_FRAGMENT : 0u) | (flags & WHARF_FETCH_GZIP ? NET_GZIP : 0u) |
+           (flags & WHARF_FETCH_NO_FRAGMENT ? NET_NO_FRAGMENT : 0u) |
+           (flags & WHARF_FETCH_GZIP ? NET_GZIP : 0u) |
            (flags & WHARF_FETCH_REUSE ? NET_REUSE : 0u);
 }
 
@@ -240,7 +250,8 @@ static wharf_str fetch_owner(const struct wharf_req *req, const wharf_fetch_requ
     return req->who ? req->who->organization : str_z("");
 }
 
-static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wharf_fetch **ret_fetch)
+static wharf_status f_start(
+    wharf_req *req, const wharf_fetch_request *given, wharf_fetch **ret_fetch)
 {
     struct fetch_box *box = box_of(req);
     struct wharf_fetch *f;
@@ -268,7 +279,8 @@ static wharf_status f_start(wharf_req *req, const wharf_fetch_request *given, wh
         .body = r.body.p,
         .body_size = r.body.n,
         .body_fd = -1,
-        .flags = client_flags(req->engine->config, r.flags) & ~(fetch_owner(req, &r).n ? 0u : (unsigned)NET_REUSE),
+        .flags = client_flags(req->engine->config, r.flags) &
+                 ~(fetch_owner(req, &r).n ? 0u : (unsigned)NET_REUSE),
         .redirects = r.redirects,
         .per_host = r.per_host,
         .limits = {.bytes = r.max_bytes > 0 ? (uint64_t)r.max_bytes : DEFAULT_BYTES,
@@ -374,7 +386,8 @@ static wharf_status f_fail(wharf_req *req, const wharf_fetch *f, const char *pat
     return req_fail(req, f->code, path, "%s", f->text);
 }
 
-static wharf_status f_get(wharf_req *req, const wharf_fetch_request *r, const char *path, wharf_fetch **ret_fetch)
+static wharf_status f_get(
+    wharf_req *req, const wharf_fetch_request *r, const char *path, wharf_fetch **ret_fetch)
 {
     wharf_fetch *f = NULL;
     wharf_status s = f_start(req, r, &f);
@@ -397,7 +410,8 @@ static wharf_status f_check(wharf_req *req, const wharf_fetch_request *given, co
 
     if (!read_request(given, &r))
         return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
-    o = net_url_parse(net_guard(req->engine->net), r.url, client_flags(req->engine->config, r.flags), &url);
+    o = net_url_parse(
+        net_guard(req->engine->net), r.url, client_flags(req->engine->config, r.flags), &url);
     if (o == NET_DONE) {
         net_url_done(&url);
         return WHARF_OK;
@@ -421,6 +435,6 @@ static size_t f_under_way(wharf_req *req)
     return box_of(req)->n;
 }
 
-const wharf_fetch_api host_fetch = {WHARF_HEAD(wharf_fetch_api), f_start, f_wait, f_next, f_cancel, f_done, f_code,
-    f_outcome, f_status, f_header, f_text, f_file, f_size, f_elapsed, f_fail, f_get, f_check, f_tag, f_head,
-    f_under_way, net_header_reserved};
+const wharf_fetch_api host_fetch = {WHARF_HEAD(wharf_fetch_api), f_start, f_wait, f_next, f_cancel,
+    f_done, f_code, f_outcome, f_status, f_header, f_text, f_file, f_size, f_elapsed, f_fail, f_get,
+    f_check, f_tag, f_head, f_under_way, net_header_reserved};

@@ -3,7 +3,8 @@
 
 #include "util/str.h"
 
-static struct fetch_verdict of_family(struct arena *a, const char *family, const char *reason, const char *text)
+static struct fetch_verdict of_family(
+    struct arena *a, const char *family, const char *reason, const char *text)
 {
     return (struct fetch_verdict){arena_printf(a, "%s.%s", family, reason), text};
 }
@@ -11,7 +12,8 @@ static struct fetch_verdict of_family(struct arena *a, const char *family, const
 static struct fetch_verdict unreachable(struct arena *a, const char *family)
 {
     return of_family(a, family, strcmp(family, "file") == 0 ? "not_available" : "unreachable",
-        "The file could not be fetched; check that its URL opens without a login and answers with the file");
+        "The file could not be fetched; check that its URL opens without a login and answers with "
+        "the file");
 }
 
 struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, const char *family)
@@ -21,22 +23,24 @@ struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, 
         return (struct fetch_verdict){str_z(""), ""};
     case NET_BAD_URL:
         return of_family(a, family, "url",
-            "The URL needs a host name, no user or password, and port 443 or one from 1024 on; addresses in numbers "
-            "are not taken");
+            "The URL needs a host name, no user or password, and port 443 or one from 1024 on; "
+            "addresses in numbers are not taken");
     case NET_BAD_PROTOCOL:
         return of_family(a, family, "protocol", "The URL must begin with https://");
     case NET_BAD_HOST:
     case NET_BLOCKED:
-        return of_family(
-            a, family, "hostname", "The host of the URL is not public; use one that the internet can reach");
+        return of_family(a, family, "hostname",
+            "The host of the URL is not public; use one that the internet can reach");
     case NET_TIMEOUT:
-        return (struct fetch_verdict){
-            str_z("file.timeout_error"), "The host of the URL was too slow; try again, or use a faster one"};
+        return (struct fetch_verdict){str_z("file.timeout_error"),
+            "The host of the URL was too slow; try again, or use a faster one"};
     case NET_TOO_LARGE:
-        return (struct fetch_verdict){str_z("file.too_large"), "The file is larger than this route takes"};
+        return (struct fetch_verdict){
+            str_z("file.too_large"), "The file is larger than this route takes"};
     case NET_ENCODED:
         return (struct fetch_verdict){str_z("file.too_large"),
-            "The host sent the file compressed, so its size is not known; use a URL that sends it as it is"};
+            "The host sent the file compressed, so its size is not known; "
+            "use a URL that sends it as it is"};
     case NET_SINK:
         return (struct fetch_verdict){
             str_z("overloaded"), "The server has no room for this file at the moment; try again"};
@@ -53,8 +57,8 @@ struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, 
     return unreachable(a, family);
 }
 
-struct fetch_verdict fetch_verdict(
-    struct arena *a, const struct net_transfer *t, const char *family, bool any_status, bool any_body)
+struct fetch_verdict fetch_verdict(struct arena *a, const struct net_transfer *t,
+    const char *family, bool any_status, bool any_body)
 {
     if (net_outcome(t) != NET_DONE || any_status)
         return fetch_outcome_verdict(a, net_outcome(t), family);

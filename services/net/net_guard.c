@@ -15,9 +15,9 @@ struct network {
 };
 
 /* IPv4 that is not public; lengths count from the start of the mapped form, hence 96 more. */
-#define V4(a, b, c, d, bits)                                                                                           \
-    {                                                                                                                  \
-        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, (a), (b), (c), (d)}, 96 + (bits)                                    \
+#define V4(a, b, c, d, bits)                                                                       \
+    {                                                                                              \
+        {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, (a), (b), (c), (d)}, 96 + (bits)                \
     }
 static const struct network refused_v4[] = {
     V4(0, 0, 0, 0, 8),
@@ -37,7 +37,8 @@ static const struct network refused_v4[] = {
     V4(224, 0, 0, 0, 3),
 };
 
-/* IPv6 inside 2000::/3, the only range that is given out; everything outside it is refused, but for translations. */
+/* IPv6 inside 2000::/3, the only range that is given out; everything outside it is refused, but
+ * for translations. */
 static const struct network refused_v6[] = {
     {{0x20, 0x01}, 23},
     {{0x20, 0x01, 0x0d, 0xb8}, 32},
@@ -260,7 +261,8 @@ struct guard *guard_new(const struct config_list *allow, struct arena *err, whar
     for (size_t i = 0; i < allow->count; i++) {
         if (!read_entry(allow->items[i], &g->entries[g->count++])) {
             *ret_problem = arena_printf(err,
-                "net.allow: \"%s\" is neither an address, a network like 10.0.0.0/8, a host nor host:port",
+                "net.allow: \"%s\" is neither an address, a network like 10.0.0.0/8, a host nor "
+                "host:port",
                 allow->items[i]);
             guard_free(g);
             return NULL;
@@ -326,12 +328,15 @@ bool guard_host(const struct guard *g, const char *host, uint16_t port, bool *re
 
 bool host_name_refused(const char *host)
 {
-    /* metadata.google.internal, metadata.azure.internal and instance-data.ec2.internal are inside .internal */
-    static const char *const zones[] = {".localhost", ".localdomain", ".local", ".internal", ".arpa"};
+    /* metadata.google.internal, metadata.azure.internal and instance-data.ec2.internal are
+     * inside .internal */
+    static const char *const zones[] = {
+        ".localhost", ".localdomain", ".local", ".internal", ".arpa"};
     wharf_str name = str_z(host);
 
     if (!strchr(host, '.'))
-        return true; /* localhost, metadata, instance-data, ip6-localhost, names of the local network */
+        /* localhost, metadata, instance-data, ip6-localhost, names of the local network */
+        return true;
     for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
         if (str_ends(name, zones[i]))
             return true;

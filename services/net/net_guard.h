@@ -1,10 +1,11 @@
 /* net_guard.h - which addresses and hosts outgoing requests may reach.
  *
- * The rules: docs/spec/06-inference.md section 10 and docs/spec/07-events-and-webhooks.md section 9, the union of both lists. Addresses
- * that are not public are refused; IPv6 addresses that carry an IPv4 address (mapped, translated, 6to4, ISATAP) are judged by it.
- * The operator opens exceptions with net.allow: networks, hosts, each with a port or for all ports (docs/net.md).
- * Leaves to others: URLs (url.h), and asking at each connect (transfer.c).
- */
+ * The rules: docs/spec/06-inference.md section 10 and docs/spec/07-events-and-webhooks.md
+ * section 9, the union of both lists. Addresses that are not public are refused; IPv6 addresses
+ * that carry an IPv4 address (mapped, translated, 6to4, ISATAP) are judged by it. The operator
+ * opens exceptions with net.allow: networks, hosts, each with a port or for all ports
+ * (docs/net.md).
+ * Leaves to others: URLs (url.h), and asking at each connect (transfer.c). */
 #ifndef WHARF_NET_NET_GUARD_H
 #define WHARF_NET_NET_GUARD_H
 
@@ -14,7 +15,8 @@
 
 struct guard;
 
-/* Reads net.allow. Entries that are neither network nor host nor host:port are told in *ret_problem (allocated in err): then NULL. */
+/* Reads net.allow. Entries that are neither network nor host nor host:port are told in
+ * *ret_problem (allocated in err): then NULL. */
 struct guard *guard_new(const struct config_list *allow, struct arena *err, wharf_str *ret_problem);
 void guard_free(struct guard *g); /* NULL is accepted */
 
@@ -36,7 +38,8 @@ bool host_name_refused(const char *host);
 /* Reads "127.0.0.1" or "::1" (no brackets, no zone) and a port. Returns false when the text is
  * neither. */
 bool address_parse(const char *text, uint16_t port, struct sockaddr_storage *ret);
-bool address_same(const struct sockaddr *a, const struct sockaddr *b); /* without regard to the port */
+/* Compares two addresses without regard to the port. */
+bool address_same(const struct sockaddr *a, const struct sockaddr *b);
 uint16_t address_port(const struct sockaddr *sa);
 
 #endif

@@ -1,9 +1,10 @@
-/* net_pool.c - kept connections, per owner: a libcurl multi handle for each organization that has transfers. See transfer.h.
+/* net_pool.c - kept connections, per owner: a libcurl multi handle for each organization that
+ * has transfers. See transfer.h.
  *
- * Two organizations never share a connection. Whatever one of them or its receiver does to the bytes of a connection, the other one's
- * requests and answers travel elsewhere. docs/spec/07-events-and-webhooks.md section 9. Leaves to others: the transfers (transfer.c),
- * how many a host has at once (hosts.c). Everything here runs on the loop's thread.
- */
+ * Two organizations never share a connection. Whatever one of them or its receiver does to the
+ * bytes of a connection, the other one's requests and answers travel elsewhere.
+ * docs/spec/07-events-and-webhooks.md section 9. Leaves to others: the transfers (transfer.c),
+ * how many a host has at once (hosts.c). Everything here runs on the loop's thread. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,10 +49,12 @@ static int pool_watch_socket(CURL *easy, curl_socket_t fd, int what, void *arg, 
 static bool pool_open(struct net_client *c, struct net_pool *p)
 {
     p->multi = curl_multi_init();
-    /* else libcurl keeps four for each request that runs, and closes what it will need when more do */
+    /* else libcurl keeps four for each request that runs, and closes what it will need when more
+     * do */
     if (p->multi)
         curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)c->max_active);
-    return p->multi && curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, pool_watch_socket) == CURLM_OK &&
+    return p->multi &&
+           curl_multi_setopt(p->multi, CURLMOPT_SOCKETFUNCTION, pool_watch_socket) == CURLM_OK &&
            curl_multi_setopt(p->multi, CURLMOPT_SOCKETDATA, p) == CURLM_OK &&
            curl_multi_setopt(p->multi, CURLMOPT_TIMERFUNCTION, pool_set_timer) == CURLM_OK &&
            curl_multi_setopt(p->multi, CURLMOPT_TIMERDATA, p) == CURLM_OK;
@@ -82,7 +85,8 @@ static struct net_pool *pool_new(struct net_client *c, size_t slot, wharf_str ow
     return NULL;
 }
 
-/* Finds a slot without a pool; when all are taken, the one whose pool has been idle longest, which ends. NET_POOLS_MAX: all are busy. */
+/* Finds a slot without a pool; when all are taken, the one whose pool has been idle longest,
+ * which ends. NET_POOLS_MAX: all are busy. */
 static size_t pool_free_slot(struct net_client *c)
 {
     size_t oldest = NET_POOLS_MAX;
@@ -92,7 +96,8 @@ static size_t pool_free_slot(struct net_client *c)
 
         if (!p)
             return i;
-        if (!p->active && (oldest == NET_POOLS_MAX || p->idle_since_us < c->pools[oldest]->idle_since_us))
+        if (!p->active &&
+            (oldest == NET_POOLS_MAX || p->idle_since_us < c->pools[oldest]->idle_since_us))
             oldest = i;
     }
     if (oldest < NET_POOLS_MAX)

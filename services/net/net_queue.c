@@ -49,7 +49,8 @@ struct net_transfer *net_queue_take(struct net_queue *q, int64_t wait_us)
 
     pthread_mutex_lock(&w->lock);
     while (!q->first && wait_us && r != ETIMEDOUT)
-        r = wait_us < 0 ? pthread_cond_wait(&w->more, &w->lock) : pthread_cond_timedwait(&w->more, &w->lock, &end);
+        r = wait_us < 0 ? pthread_cond_wait(&w->more, &w->lock)
+                        : pthread_cond_timedwait(&w->more, &w->lock, &end);
     t = q->first;
     if (t) {
         q->first = t->next;

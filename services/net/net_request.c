@@ -1,4 +1,5 @@
-/* net_request.c - a transfer before it starts and after it is over: copies of what was asked, what came back. See client.h. */
+/* net_request.c - a transfer before it starts and after it is over: copies of what was asked,
+ * what came back. See client.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -17,8 +18,8 @@ static char *copy(const char *p, size_t n)
     return to;
 }
 
-/* Returns the longer list; NULL when the line may not be sent, or without memory. A line without a value is written "Name;" for
- * libcurl, which drops "Name:". */
+/* Returns the longer list; NULL when the line may not be sent, or without memory. A line without
+ * a value is written "Name;" for libcurl, which drops "Name:". */
 static struct curl_slist *append_header(struct curl_slist *list, const char *line)
 {
     const char *colon = strchr(line, ':');
@@ -54,7 +55,8 @@ static bool method_shape(const char *method)
     return n && n <= 16 && !method[n];
 }
 
-struct net_transfer *transfer_new(struct net_client *c, struct net_queue *q, const struct net_request *r)
+struct net_transfer *transfer_new(
+    struct net_client *c, struct net_queue *q, const struct net_request *r)
 {
     struct net_transfer *t = calloc(1, sizeof(*t));
     const char *method = r->method ? r->method : "GET";
@@ -71,8 +73,9 @@ struct net_transfer *transfer_new(struct net_client *c, struct net_queue *q, con
     t->r.aws_sigv4 = r->aws_sigv4 ? copy(r->aws_sigv4, strlen(r->aws_sigv4)) : NULL;
     t->r.credentials = r->credentials ? copy(r->credentials, strlen(r->credentials)) : NULL;
     buf_init(&t->head, HEADERS_MAX_BYTES);
-    buf_init(&t->body,
-        r->limits.bytes && r->limits.bytes < MEMORY_BODY_MAX ? (size_t)r->limits.bytes + 1 : (size_t)MEMORY_BODY_MAX);
+    buf_init(&t->body, r->limits.bytes && r->limits.bytes < MEMORY_BODY_MAX
+                           ? (size_t)r->limits.bytes + 1
+                           : (size_t)MEMORY_BODY_MAX);
     if (!method_shape(method))
         t->outcome = NET_BROKEN;
     copy_headers(t, r);
@@ -114,7 +117,8 @@ const char *net_header(struct net_transfer *t, const char *name)
 {
     size_t n = strlen(name), size;
 
-    for (const char *line = buf_str(&t->head).p; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    for (const char *line = buf_str(&t->head).p; *line;
+         line += strcspn(line, "\n"), line += *line == '\n') {
         if (strncasecmp(line, name, n) != 0 || line[n] != ':')
             continue;
         line += n + 1;

@@ -1,8 +1,9 @@
-/* net_resolve.c - from a host name to checked addresses, without waiting: c-ares on the loop's epoll. See transfer.h.
+/* net_resolve.c - from a host name to checked addresses, without waiting: c-ares on the loop's
+ * epoll. See transfer.h.
  *
- * The hosts file is read first, then the name servers of /etc/resolv.conf or net.dns; no search domains, so that a name means the
- * same everywhere. One refused address among the answers refuses the name.
- */
+ * The hosts file is read first, then the name servers of /etc/resolv.conf or net.dns; no search
+ * domains, so that a name means the same everywhere. One refused address among the answers
+ * refuses the name. */
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -24,12 +25,13 @@ struct query {
 static void socket_state(void *arg, ares_socket_t fd, int readable, int writable)
 {
     struct net_client *c = arg;
-    struct epoll_event e = {
-        .events = (readable ? EPOLLIN : 0u) | (writable ? EPOLLOUT : 0u), .data.u64 = (uint64_t)fd | (uint64_t)1 << 32};
+    struct epoll_event e = {.events = (readable ? EPOLLIN : 0u) | (writable ? EPOLLOUT : 0u),
+        .data.u64 = (uint64_t)fd | (uint64_t)1 << 32};
 
     if (!readable && !writable)
         epoll_ctl(c->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-    else if (epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, fd, &e) != 0 && epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &e) != 0)
+    else if (epoll_ctl(c->epoll_fd, EPOLL_CTL_MOD, fd, &e) != 0 &&
+             epoll_ctl(c->epoll_fd, EPOLL_CTL_ADD, fd, &e) != 0)
         log_warn("net.resolve", "a socket to a name server can't be watched");
 }
 
@@ -77,8 +79,8 @@ static bool read_mappings(struct net_client *c, struct arena *err, wharf_str *re
         abort();
     for (size_t i = 0; i < list->count; i++) {
         if (!read_mapping(list->items[i], &c->mappings[c->n_mappings++])) {
-            *ret_problem = arena_printf(
-                err, "net.resolve: \"%s\" is not host=address or host=address:port", list->items[i]);
+            *ret_problem = arena_printf(err,
+                "net.resolve: \"%s\" is not host=address or host=address:port", list->items[i]);
             return false;
         }
     }
@@ -102,15 +104,18 @@ bool resolve_setup(struct net_client *c, struct arena *err, wharf_str *ret_probl
         *ret_problem = arena_printf(err, "the resolver did not start: %s", ares_strerror(r));
         return false;
     }
-    if (c->config->net_dns[0] && ares_set_servers_ports_csv(c->ares, c->config->net_dns) != ARES_SUCCESS) {
-        *ret_problem = arena_printf(err, "net.dns: \"%s\" is no list of address or address:port", c->config->net_dns);
+    if (c->config->net_dns[0] &&
+        ares_set_servers_ports_csv(c->ares, c->config->net_dns) != ARES_SUCCESS) {
+        *ret_problem = arena_printf(
+            err, "net.dns: \"%s\" is no list of address or address:port", c->config->net_dns);
         return false;
     }
     return true;
 }
 
 /* Takes the addresses. All answers are judged, also those beyond the ones that are kept. */
-static enum net_outcome take_addresses(struct net_client *c, struct net_transfer *t, const struct ares_addrinfo *found)
+static enum net_outcome take_addresses(
+    struct net_client *c, struct net_transfer *t, const struct ares_addrinfo *found)
 {
     for (const struct ares_addrinfo_node *n = found->nodes; n; n = n->ai_next) {
         struct sockaddr_storage *to = &t->addresses[t->n_addresses];
@@ -178,7 +183,8 @@ static void use_mapping(struct net_transfer *t, const struct mapping *m)
 
 void resolve_start(struct net_client *c, struct net_transfer *t)
 {
-    static const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_flags = ARES_AI_NOSORT};
+    static const struct ares_addrinfo_hints hints = {
+        .ai_family = AF_UNSPEC, .ai_flags = ARES_AI_NOSORT};
     const struct mapping *m = mapping_of(c, t->url.host);
 
     t->outcome = NET_DONE;

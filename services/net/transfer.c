@@ -1,8 +1,8 @@
-/* transfer.c - one hop of a transfer with libcurl: options, callbacks, limits, what its end means. See transfer.h.
+/* transfer.c - one hop of a transfer with libcurl: options, callbacks, limits, what its end
+ * means. See transfer.h.
  *
- * The wall is open_socket(): whatever libcurl, its caches or a name server think, a socket is only made for an address of this
- * transfer that was checked.
- */
+ * The wall is open_socket(): whatever libcurl, its caches or a name server think, a socket is
+ * only made for an address of this transfer that was checked. */
 #include "net/transfer.h"
 
 #include <arpa/inet.h>
@@ -18,7 +18,8 @@
 #include "util/time.h"
 #include "wharf_version.h"
 
-enum { ONE_PIECE_MAX = 16384 }; /* bytes of a body that goes out with its headers, in one system call */
+/* bytes of a body that goes out with its headers, in one system call */
+enum { ONE_PIECE_MAX = 16384 };
 
 /* ---- callbacks, all on the loop's thread ---- */
 
@@ -58,11 +59,14 @@ static enum net_outcome judge_header(const struct net_transfer *t, wharf_str lin
         return NET_DONE;
     value += 1 + strspn(value + 1, " \t");
     n = strcspn(value, " \t\r\n");
-    if (strncasecmp(line.p, length, sizeof(length) - 1) == 0 && t->r.limits.bytes && strcmp(t->r.method, "HEAD") != 0)
+    if (strncasecmp(line.p, length, sizeof(length) - 1) == 0 && t->r.limits.bytes &&
+        strcmp(t->r.method, "HEAD") != 0)
         return strtoull(value, NULL, 10) > t->r.limits.bytes ? NET_TOO_LARGE : NET_DONE;
-    if (strncasecmp(line.p, coding, sizeof(coding) - 1) != 0 || (n == 8 && strncasecmp(value, "identity", n) == 0))
+    if (strncasecmp(line.p, coding, sizeof(coding) - 1) != 0 ||
+        (n == 8 && strncasecmp(value, "identity", n) == 0))
         return NET_DONE;
-    return (t->r.flags & NET_GZIP) && n == 4 && strncasecmp(value, "gzip", n) == 0 ? NET_DONE : NET_ENCODED;
+    return (t->r.flags & NET_GZIP) && n == 4 && strncasecmp(value, "gzip", n) == 0 ? NET_DONE
+                                                                                   : NET_ENCODED;
 }
 
 static bool followed(const struct net_transfer *t, long status)
@@ -188,7 +192,8 @@ static bool pin(struct net_transfer *t)
     }
     t->pins = curl_slist_append(NULL, b.p);
     buf_done(&b);
-    return t->pins && curl_easy_setopt(t->easy, t->mapped ? CURLOPT_CONNECT_TO : CURLOPT_RESOLVE, t->pins) == CURLE_OK;
+    return t->pins && curl_easy_setopt(t->easy, t->mapped ? CURLOPT_CONNECT_TO : CURLOPT_RESOLVE,
+                          t->pins) == CURLE_OK;
 }
 
 static bool set_connection(struct net_client *c, struct net_transfer *t)
@@ -270,8 +275,9 @@ bool transfer_run(struct net_client *c, struct net_transfer *t)
     t->share = curl_share_init();
     t->pool = pool_enter(c, t->r.owner);
     if (t->easy && t->share && t->pool &&
-        curl_share_setopt(t->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) == CURLSHE_OK && set_connection(c, t) &&
-        set_body(t) && pin(t) && curl_multi_add_handle(t->pool->multi, t->easy) == CURLM_OK) {
+        curl_share_setopt(t->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS) == CURLSHE_OK &&
+        set_connection(c, t) && set_body(t) && pin(t) &&
+        curl_multi_add_handle(t->pool->multi, t->easy) == CURLM_OK) {
         t->state = T_RUNNING;
         return true;
     }
@@ -313,7 +319,8 @@ static bool connected(struct net_transfer *t)
 
     if (t->connected_us)
         return true;
-    if (t->state != T_RUNNING || curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &at) != CURLE_OK || at <= 0)
+    if (t->state != T_RUNNING ||
+        curl_easy_getinfo(t->easy, CURLINFO_PRETRANSFER_TIME_T, &at) != CURLE_OK || at <= 0)
         return false;
     t->connected_us = t->window_us = clock_monotonic_us();
     return true;

@@ -53,7 +53,8 @@ struct net_transfer {
     struct host *host;
     unsigned hops;
     struct query *query;
-    struct sockaddr_storage addresses[ADDRESSES_MAX]; /* checked: the only ones that may be connected to */
+    /* checked: the only ones that may be connected to */
+    struct sockaddr_storage addresses[ADDRESSES_MAX];
     unsigned n_addresses;
     bool mapped; /* by net.resolve: not judged */
     char mapped_to[64]; /* "127.0.0.1:8443" */
@@ -120,7 +121,8 @@ void resolve_start(struct net_client *c, struct net_transfer *t);
 void resolve_forget(struct net_transfer *t);
 
 /* Begins this hop on the libcurl side (transfer.c). */
-bool transfer_run(struct net_client *c, struct net_transfer *t); /* this hop begins; false: outcome is set */
+/* Begins this hop; false: outcome is set. */
+bool transfer_run(struct net_client *c, struct net_transfer *t);
 void transfer_hop_over(struct net_transfer *t);
 /* Ends a hop after libcurl finished. Returns true when another hop follows (t->url is its URL),
  * else the outcome is set. */
@@ -129,14 +131,17 @@ bool transfer_finish(struct net_client *c, struct net_transfer *t, CURLcode code
 enum net_outcome transfer_overdue(struct net_transfer *t, int64_t now_us);
 
 /* net_pool.c: connections by owner */
-/* Returns the owner's pool, counted as in use until pool_leave(); NULL when there is no room or no memory for one. */
+/* Returns the owner's pool, counted as in use until pool_leave(); NULL when there is no room or
+ * no memory for one. */
 struct net_pool *pool_enter(struct net_client *c, wharf_str owner);
 void pool_leave(struct net_pool *p);
-/* Passes an epoll event on to libcurl; false when the tag is not of a pool. mask: CURL_CSELECT_*. */
+/* Passes an epoll event on to libcurl; false when the tag is not of a pool. mask:
+ * CURL_CSELECT_*. */
 bool pool_serve(struct net_client *c, uint64_t tag, int fd, int mask);
 /* Gives each pool that wants it a turn, and ends those that have been idle for a minute. */
 void pools_run_due(struct net_client *c, int64_t now_us);
-int64_t pools_due_us(const struct net_client *c); /* when the next one wants a turn; -1: none does */
+/* Returns when the next pool wants a turn; -1: none does. */
+int64_t pools_due_us(const struct net_client *c);
 void pools_free(struct net_client *c);
 
 /* Takes a turn at the host (hosts.c). */
@@ -146,7 +151,8 @@ struct net_transfer *host_leave(struct net_client *c, struct net_transfer *t);
 void host_unwait(struct net_client *c, struct net_transfer *t);
 
 /* Makes a transfer (net_request.c). */
-struct net_transfer *transfer_new(struct net_client *c, struct net_queue *q, const struct net_request *r);
+struct net_transfer *transfer_new(
+    struct net_client *c, struct net_queue *q, const struct net_request *r);
 
 /* Puts a finished transfer into its queue (net_queue.c). */
 void queue_put(struct net_queue *q, struct net_transfer *t);

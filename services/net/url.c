@@ -115,21 +115,24 @@ static bool number_form(const char *host)
     return strspn(last, "0123456789") == strlen(last) || (last[0] == '0' && last[1] == 'x');
 }
 
-static enum net_outcome judge_literal(const struct guard *g, unsigned flags, struct net_url *url, bool *ret_port_named)
+static enum net_outcome judge_literal(
+    const struct guard *g, unsigned flags, struct net_url *url, bool *ret_port_named)
 {
     if (!address_parse(url->host, url->port, &url->address))
         return NET_BAD_URL;
     url->literal = true;
     if (flags & NET_TRUSTED)
         return NET_DONE;
-    return guard_literal(g, (struct sockaddr *)&url->address, ret_port_named) ? NET_DONE : NET_BAD_URL;
+    return guard_literal(g, (struct sockaddr *)&url->address, ret_port_named) ? NET_DONE
+                                                                              : NET_BAD_URL;
 }
 
 static enum net_outcome judge_host(const struct guard *g, unsigned flags, struct net_url *url)
 {
     bool port_named = false;
     enum net_outcome o = NET_DONE;
-    bool port_ok = url->port == 443 || url->port >= 1024 || (url->port == 80 && (flags & (NET_HTTP | NET_PORT_80)));
+    bool port_ok = url->port == 443 || url->port >= 1024 ||
+                   (url->port == 80 && (flags & (NET_HTTP | NET_PORT_80)));
 
     if (url->literal || (name_shape(url->host) && number_form(url->host)))
         o = judge_literal(g, flags, url, &port_named);
@@ -164,16 +167,19 @@ static bool curl_agrees(wharf_str text, struct net_url *url)
     snprintf(port, sizeof(port), "%u", url->port);
     snprintf(host, sizeof(host), strchr(url->host, ':') ? "[%s]" : "%s", url->host);
     url->handle = curl_url();
-    if (url->handle && curl_url_set(url->handle, CURLUPART_URL, text.p, CURLU_URLENCODE) == CURLUE_OK &&
+    if (url->handle &&
+        curl_url_set(url->handle, CURLUPART_URL, text.p, CURLU_URLENCODE) == CURLUE_OK &&
         curl_url_set(url->handle, CURLUPART_FRAGMENT, NULL, 0) == CURLUE_OK &&
         part_is(url->handle, CURLUPART_SCHEME, url->https ? "https" : "http", 0) &&
-        part_is(url->handle, CURLUPART_PORT, port, CURLU_DEFAULT_PORT) && part_is(url->handle, CURLUPART_HOST, host, 0))
+        part_is(url->handle, CURLUPART_PORT, port, CURLU_DEFAULT_PORT) &&
+        part_is(url->handle, CURLUPART_HOST, host, 0))
         return true;
     net_url_done(url);
     return false;
 }
 
-enum net_outcome net_url_parse(const struct guard *g, wharf_str text, unsigned flags, struct net_url *url)
+enum net_outcome net_url_parse(
+    const struct guard *g, wharf_str text, unsigned flags, struct net_url *url)
 {
     size_t scheme = scheme_length(text), n;
     wharf_str authority;

@@ -1,8 +1,9 @@
-/* url.h - a URL that somebody gave us, read strictly: two parsers must agree on its host, and its host must be a public name.
+/* url.h - a URL that somebody gave us, read strictly: two parsers must agree on its host, and
+ * its host must be a public name.
  *
- * The rules: docs/spec/06-inference.md section 10 (first four rows) and docs/spec/07-events-and-webhooks.md section 9 'Static'. Nothing
- * is asked over the network here. Leaves to others: addresses (net_guard.h).
- */
+ * The rules: docs/spec/06-inference.md section 10 (first four rows) and
+ * docs/spec/07-events-and-webhooks.md section 9 'Static'. Nothing is asked over the network
+ * here. Leaves to others: addresses (net_guard.h). */
 #ifndef WHARF_NET_URL_H
 #define WHARF_NET_URL_H
 
@@ -26,7 +27,8 @@ struct net_url {
 /* Parses a URL. flags: NET_HTTP, NET_PORT_80, NET_NO_FRAGMENT, NET_TRUSTED (own settings: form and
  * host are not judged). Returns NET_DONE, NET_BAD_PROTOCOL, NET_BAD_URL or NET_BAD_HOST; url is
  * filled only with NET_DONE and then ended with net_url_done(). */
-enum net_outcome net_url_parse(const struct guard *g, wharf_str text, unsigned flags, struct net_url *url);
+enum net_outcome net_url_parse(
+    const struct guard *g, wharf_str text, unsigned flags, struct net_url *url);
 void net_url_done(struct net_url *url);
 
 #endif

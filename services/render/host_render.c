@@ -1,6 +1,6 @@
-/* host_render.c - the service wharf.render (plugin-api/wharf/service/render.h): the server's side of a `render` cell. Nothing that the
- * cell sends is believed: sizes and numbers are checked here.
- */
+/* host_render.c - the service wharf.render (plugin-api/wharf/service/render.h): the server's
+ * side of a `render` cell. Nothing that the cell sends is believed: sizes and numbers are
+ * checked here. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -87,9 +87,9 @@ static uint32_t type_of(wharf_str type)
     static const struct {
         const char *name;
         uint32_t type;
-    } known[] = {{"application/pdf", RENDER_PDF}, {"image/png", RENDER_PNG}, {"image/jpeg", RENDER_JPEG},
-        {"text/plain", RENDER_TEXT}, {"image/webp", RENDER_WEBP}, {"image/gif", RENDER_GIF},
-        {"image/tiff", RENDER_TIFF}};
+    } known[] = {{"application/pdf", RENDER_PDF}, {"image/png", RENDER_PNG},
+        {"image/jpeg", RENDER_JPEG}, {"text/plain", RENDER_TEXT}, {"image/webp", RENDER_WEBP},
+        {"image/gif", RENDER_GIF}, {"image/tiff", RENDER_TIFF}};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (str_eqz(type, known[i].name))
@@ -157,8 +157,8 @@ static wharf_status astray(wharf_render *r)
 
 static bool told_well(const struct render_told *t)
 {
-    return t->pages <= RENDER_PAGES_MAX && isfinite(t->width) && isfinite(t->height) && t->width >= 0 &&
-           t->height >= 0 && t->width < 1e6 && t->height < 1e6;
+    return t->pages <= RENDER_PAGES_MAX && isfinite(t->width) && isfinite(t->height) &&
+           t->width >= 0 && t->height >= 0 && t->width < 1e6 && t->height < 1e6;
 }
 
 static wharf_status r_open(wharf_req *req, int fd, wharf_str type, wharf_render **ret_render)
@@ -177,10 +177,11 @@ static wharf_status r_open(wharf_req *req, int fd, wharf_str type, wharf_render 
     *ret_render = r;
     r->reason = str_z("");
     if (!what.type)
-        return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("documents of this type can't be printed; send a PDF"));
+        return refuse(r, WHARF_RENDER_DOCUMENT,
+            WHARF_S("documents of this type can't be printed; send a PDF"));
     if (!pool)
-        return req_fail(
-            req, "overloaded", NULL, "documents can't be prepared here: the program wharf-cell-render is missing");
+        return req_fail(req, "overloaded", NULL,
+            "documents can't be prepared here: the program wharf-cell-render is missing");
     r->run = cell_run_start(pool, &call);
     arena_on_release(req->arena, release, r);
     e = cell_run_next(r->run, true, &said);
@@ -226,15 +227,16 @@ static wharf_str wish_text(struct arena *a, const wharf_render_plan *plan)
         .landscape = plan->landscape != 0,
         .n_ranges = n};
 
-    _Static_assert(sizeof(wharf_render_range) == sizeof(struct render_range), "ranges travel as they are");
+    _Static_assert(
+        sizeof(wharf_render_range) == sizeof(struct render_range), "ranges travel as they are");
     memcpy(p, &wish, sizeof(wish));
     if (n)
         memcpy(p + sizeof(wish), plan->ranges, n * sizeof(struct render_range));
     return (wharf_str){p, size};
 }
 
-static wharf_status r_make(
-    wharf_req *req, wharf_render *r, const wharf_render_plan *plan, wharf_blob_writer *to, uint32_t *ret_pages)
+static wharf_status r_make(wharf_req *req, wharf_render *r, const wharf_render_plan *plan,
+    wharf_blob_writer *to, uint32_t *ret_pages)
 {
     struct render_made made;
     enum cell_event e;
@@ -242,7 +244,8 @@ static wharf_status r_make(
     size_t total = 0;
 
     if (!r->run)
-        return r->verdict ? WHARF_OK : req_fail(req, "internal", NULL, "the render is over already");
+        return r->verdict ? WHARF_OK
+                          : req_fail(req, "internal", NULL, "the render is over already");
     cell_run_answer(r->run, false, wish_text(req->arena, plan));
     while ((e = cell_run_next(r->run, true, &said)) == CELL_EVENT_DATA) {
         wharf_status s;

@@ -1,17 +1,31 @@
-/* render_wire.h - what travels between the server and a `render` cell, in the machine's byte order. Used by both sides.
+/* render_wire.h - what travels between the server and a `render` cell, in the machine's byte
+ * order. Used by both sides.
  *
- * CALL: render_call and the document as a descriptor. The cell reads it and asks with render_told; the answer is a render_wish with its
- * ranges behind it. Then the finished PDF comes in blocks, and the result is a render_made. Failures begin with a word and ": ": `invalid`
- * (the document), `pages` (no page is left of it).
- */
+ * CALL: render_call and the document as a descriptor. The cell reads it and asks with
+ * render_told; the answer is a render_wish with its ranges behind it. Then the finished PDF
+ * comes in blocks, and the result is a render_made. Failures begin with a word and ": ":
+ * `invalid` (the document), `pages` (no page is left of it). */
 #ifndef WHARF_RENDER_RENDER_WIRE_H
 #define WHARF_RENDER_RENDER_WIRE_H
 
 #include <stdint.h>
 
-enum render_type { RENDER_PDF = 1, RENDER_PNG, RENDER_JPEG, RENDER_TEXT, RENDER_WEBP, RENDER_GIF, RENDER_TIFF };
+enum render_type {
+    RENDER_PDF = 1,
+    RENDER_PNG,
+    RENDER_JPEG,
+    RENDER_TEXT,
+    RENDER_WEBP,
+    RENDER_GIF,
+    RENDER_TIFF
+};
 enum render_fit { RENDER_FIT_NONE, RENDER_FIT_SHRINK, RENDER_FIT_FIT, RENDER_FIT_FILL };
-enum { RENDER_PAGES_MAX = 2000, RENDER_RANGES_MAX = 1000, RENDER_BLOCK = 256 * 1024, RENDER_BYTES_MAX = 64 << 20 };
+enum {
+    RENDER_PAGES_MAX = 2000,
+    RENDER_RANGES_MAX = 1000,
+    RENDER_BLOCK = 256 * 1024,
+    RENDER_BYTES_MAX = 64 << 20
+};
 
 struct render_call {
     uint32_t type; /* enum render_type */
@@ -20,7 +34,8 @@ struct render_call {
 struct render_told {
     uint32_t pages; /* 0: only known once it is laid out (text) */
     uint32_t mixed; /* its pages have different sizes */
-    double width, height; /* of the first page as it is shown, in points; 0: the document does not say */
+    /* of the first page as it is shown, in points; 0: the document does not say */
+    double width, height;
 };
 
 struct render_range {

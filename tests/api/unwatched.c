@@ -1,4 +1,5 @@
-/* unwatched.c - for LD_PRELOAD: a user without a watcher left (fs.inotify.max_user_instances), as test_hook_watch.py needs one. */
+/* unwatched.c - for LD_PRELOAD: a user without a watcher left (fs.inotify.max_user_instances),
+ * as test_hook_watch.py needs one. */
 #include <errno.h>
 #include <sys/inotify.h>
 

@@ -1,7 +1,7 @@
-/* detect.c - numbers per second of one core: every shape and check of schemas/carriers.json on a mix of numbers, without the server.
+/* detect.c - numbers per second of one core: every shape and check of schemas/carriers.json on a
+ * mix of numbers, without the server.
  *
- * Prints one JSON line. Run: build/tests/bench/detect schemas/carriers.json
- */
+ * Prints one JSON line. Run: build/tests/bench/detect schemas/carriers.json */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,10 @@
 const wharf_host *W;
 const wharf_org_directory_api *carriers_org;
 
-static const char *const kinds[] = {"1Z58F2A70378657975", "371755712374", "RR733191240GB", "9400112704534577691524",
-    "420100019400112704534577691524", "61296502014620168493", "70196204207858270842",
-    "9622042935575918362361078852611491", "TBA123456789012", "not a number", "12345678901234", "JD1234567890123456"};
+static const char *const kinds[] = {"1Z58F2A70378657975", "371755712374", "RR733191240GB",
+    "9400112704534577691524", "420100019400112704534577691524", "61296502014620168493",
+    "70196204207858270842", "9622042935575918362361078852611491", "TBA123456789012", "not a number",
+    "12345678901234", "JD1234567890123456"};
 
 static double now(void)
 {
@@ -41,7 +42,9 @@ int main(int argc, char **argv)
     FILE *f = fopen(argc > 1 ? argv[1] : "schemas/carriers.json", "re");
 
     W = &host;
-    if (!f || host_json.parse(&req, (wharf_str){text, fread(text, 1, sizeof(text) - 1, f)}, &json) != WHARF_OK ||
+    if (!f ||
+        host_json.parse(&req, (wharf_str){text, fread(text, 1, sizeof(text) - 1, f)}, &json) !=
+            WHARF_OK ||
         !table_read(&m, json, NULL, &carriers_table, &path, &problem)) {
         fprintf(stderr, "%s %s\n", path, problem);
         return 1;
@@ -53,6 +56,7 @@ int main(int argc, char **argv)
             candidates += d.n_candidates;
         }
     }
-    printf("{\"numbers_per_second\": %.0f, \"candidates\": %zu}\n", (double)n / (now() - start), candidates);
+    printf("{\"numbers_per_second\": %.0f, \"candidates\": %zu}\n", (double)n / (now() - start),
+        candidates);
     return 0;
 }

@@ -1,5 +1,6 @@
-/* hook_calls.c - what operators' hooks cost inside of a worker, without HTTP and database: asking whether there are any, calling one with three
- * comparisons on a change of usual size, and loading a folder of fifty files. Prints figures; asserts nothing. */
+/* hook_calls.c - what operators' hooks cost inside of a worker, without HTTP and database:
+ * asking whether there are any, calling one with three comparisons on a change of usual size,
+ * and loading a folder of fifty files. Prints figures; asserts nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -12,18 +13,22 @@
 
 enum { LOOKS = 5000000, CALLS = 20000, LOADS = 50, FILES = 50, STATES = 4 /* as database.pool */ };
 
-static const char rule[] = "wharf.hook.before('thing', 'update', function(change, ctx)\n"
-                           "  if change.input.name == '' or change.new.name == 'nobody' or change.old.version == 0 "
-                           "then wharf.reject('no') end\n"
-                           "end)\n";
-static const char change[] =
-    "{\"resource\":\"thing\",\"action\":\"update\",\"id\":\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"old\":{\"id\":"
-    "\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"A\",\"email\":\"a@example.com\",\"phone\":null,"
-    "\"tags\":["
-    "\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3},\"input\":{\"name\":\"B\"},\"new\":{\"id\":"
-    "\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"B\",\"email\":\"a@example.com\",\"phone\":null,"
-    "\"tags\":["
-    "\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3}}";
+static const char rule[] =
+    "wharf.hook.before('thing', 'update', function(change, ctx)\n"
+    "  if change.input.name == '' or change.new.name == 'nobody' or change.old.version == 0 "
+    "then wharf.reject('no') end\n"
+    "end)\n";
+static const char change[] = "{\"resource\":\"thing\",\"action\":\"update\",\"id\":\"thing_"
+                             "0351uLlGgB1Xw9pRMk4Vts\",\"old\":{\"id\":"
+                             "\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"A\","
+                             "\"email\":\"a@example.com\",\"phone\":null,"
+                             "\"tags\":["
+                             "\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3},\"input\":{"
+                             "\"name\":\"B\"},\"new\":{\"id\":"
+                             "\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"B\","
+                             "\"email\":\"a@example.com\",\"phone\":null,"
+                             "\"tags\":["
+                             "\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3}}";
 
 static int by_size(const void *a, const void *b)
 {
@@ -49,7 +54,8 @@ static void calls(const struct engine *e, struct wharf_req *req)
     struct lua_generation *g = operator_hold(req);
     struct hook_call call = {.hook = g->hooks[0],
         .arg = {change, sizeof(change) - 1},
-        .context = WHARF_S("{\"run\":{\"id\":\"req_1\"},\"organization_id\":\"org_1\",\"actor\":{\"type\":\"user\"}}"),
+        .context = WHARF_S("{\"run\":{\"id\":\"req_1\"},\"organization_id\":\"org_1\",\"actor\":{"
+                           "\"type\":\"user\"}}"),
         .keep = "input"};
     size_t wrong = 0;
 
@@ -64,8 +70,8 @@ static void calls(const struct engine *e, struct wharf_req *req)
         took[i] = clock_monotonic_us() - begun;
     }
     qsort(took, CALLS, sizeof(took[0]), by_size);
-    printf("a before hook of three comparisons: p50 %lld us, p99 %lld us (%zu failed)\n", (long long)took[CALLS / 2],
-        (long long)took[CALLS * 99 / 100], wrong);
+    printf("a before hook of three comparisons: p50 %lld us, p99 %lld us (%zu failed)\n",
+        (long long)took[CALLS / 2], (long long)took[CALLS * 99 / 100], wrong);
     operator_release(req);
     (void)e;
 }
@@ -84,16 +90,16 @@ static void loads(const struct engine *e)
         struct lua_generation *g;
 
         for (int k = 0; k < FILES; k++)
-            folder.files[k] = (struct hook_file){
-                .name = arena_printf(a, "%02d-part", k).p, .text = arena_printf(a, "-- %d\n%s", i, rule)};
+            folder.files[k] = (struct hook_file){.name = arena_printf(a, "%02d-part", k).p,
+                .text = arena_printf(a, "-- %d\n%s", i, rule)};
         g = generation_load(e, a, &folder, STATES, &problem);
         took[i] = clock_monotonic_us() - begun;
         wrong += !g;
         generation_unref(g);
     }
     qsort(took, LOADS, sizeof(took[0]), by_size);
-    printf("loading a folder of %d files for %d threads: p50 %.1f ms, most %.1f ms (%zu failed)\n", FILES, STATES,
-        (double)took[LOADS / 2] / 1000, (double)took[LOADS - 1] / 1000, wrong);
+    printf("loading a folder of %d files for %d threads: p50 %.1f ms, most %.1f ms (%zu failed)\n",
+        FILES, STATES, (double)took[LOADS / 2] / 1000, (double)took[LOADS - 1] / 1000, wrong);
 }
 
 int main(void)

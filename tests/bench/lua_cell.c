@@ -1,5 +1,7 @@
-/* lua_cell.c - what a run of a workflow costs between the server and its cell, without HTTP and database: from the call to the end of it, a fresh state
- * and the answer included, in a process that waits; and what of it is the cell's own time; and how long after their limit runs of hostile scripts are over. Prints figures; asserts nothing. */
+/* lua_cell.c - what a run of a workflow costs between the server and its cell, without HTTP and
+ * database: from the call to the end of it, a fresh state
+ * and the answer included, in a process that waits; and what of it is the cell's own time; and
+ * how long after their limit runs of hostile scripts are over. Prints figures; asserts nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +24,24 @@ enum {
 };
 
 static const char trivial[] = "return {on_event = function(ev, ctx) return 1 end}";
-static const char rule[] = "return {before = function(change)\n"
-                           "  if change.input.name == '' or change.new.name == 'nobody' or change.old.version == 0 "
-                           "then wharf.reject('no') end\n"
-                           "end}";
+static const char rule[] =
+    "return {before = function(change)\n"
+    "  if change.input.name == '' or change.new.name == 'nobody' or change.old.version == 0 "
+    "then wharf.reject('no') end\n"
+    "end}";
 static const char row[] =
-    "{\"id\":\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"A\",\"email\":\"a@example.com\","
+    "{\"id\":\"thing_0351uLlGgB1Xw9pRMk4Vts\",\"object\":\"thing\",\"name\":\"A\",\"email\":\"a@"
+    "example.com\","
     "\"phone\":null,\"tags\":[\"x\",\"y\"],\"metadata\":{\"k\":\"v\"},\"version\":3}";
 static const char context[] =
-    "{\"run\":{\"id\":\"wkf_run_0351uLlGgB1Xw9pRMk4Vts\",\"key\":\"wkf_run_0351uLlGgB1Xw9pRMk4Vts\",\"attempt\":1,"
-    "\"depth\":0,\"seed\":77,\"trigger\":{\"type\":\"hook\"}},\"workflow\":{\"id\":\"wkf_1\",\"name\":\"W\","
+    "{\"run\":{\"id\":\"wkf_run_0351uLlGgB1Xw9pRMk4Vts\",\"key\":\"wkf_run_"
+    "0351uLlGgB1Xw9pRMk4Vts\",\"attempt\":1,"
+    "\"depth\":0,\"seed\":77,\"trigger\":{\"type\":\"hook\"}},\"workflow\":{\"id\":\"wkf_1\","
+    "\"name\":\"W\","
     "\"version\":1},\"organization_id\":\"org_1\",\"location_id\":null,\"actor\":\"user_1\"}";
 
-static uint32_t nothing(wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
+static uint32_t nothing(
+    wharf_req *req, void *arg, wharf_str op, const wharf_json *args, wharf_str *ret_text)
 {
     return WHARF_LUA_GIVEN;
 }
@@ -57,10 +64,12 @@ static int64_t own_cpu_us(void)
 static void print(const char *what, int64_t *v, int n)
 {
     qsort(v, (size_t)n, sizeof(*v), by_size);
-    printf("  %s: p50 %lld us, p99 %lld us\n", what, (long long)v[n / 2], (long long)v[n * 99 / 100]);
+    printf(
+        "  %s: p50 %lld us, p99 %lld us\n", what, (long long)v[n / 2], (long long)v[n * 99 / 100]);
 }
 
-static void runs(struct wharf_req *req, const char *title, wharf_lua_spec *spec, int n, useconds_t pause_us)
+static void runs(
+    struct wharf_req *req, const char *title, wharf_lua_spec *spec, int n, useconds_t pause_us)
 {
     static int64_t whole[RUNS], inside[RUNS], here[RUNS];
     size_t wrong = 0;
@@ -92,13 +101,14 @@ static void runs(struct wharf_req *req, const char *title, wharf_lua_spec *spec,
 enum { LIMIT_US = 100000 };
 
 /* One behind the other, each as a body of on_event; the limit is that of a before hook. */
-static int64_t latest(struct wharf_req *req, wharf_lua_spec *spec, const char *const *bodies, size_t n)
+static int64_t latest(
+    struct wharf_req *req, wharf_lua_spec *spec, const char *const *bodies, size_t n)
 {
     int64_t most = 0;
 
     for (size_t i = 0; i < n; i++) {
-        wharf_lua_file file = {
-            WHARF_S("main"), arena_printf(req->arena, "return {on_event = function() %s end}", bodies[i])};
+        wharf_lua_file file = {WHARF_S("main"),
+            arena_printf(req->arena, "return {on_event = function() %s end}", bodies[i])};
         wharf_lua_outcome o = {.head = WHARF_HEAD(wharf_lua_outcome)};
 
         spec->files = &file;
@@ -125,8 +135,8 @@ static void hostile(struct wharf_req *req, wharf_lua_spec *spec)
     spec->memory = 64 << 20;
     a = latest(req, spec, endless, n);
     b = latest(req, spec, bounded, k);
-    printf("%zu hostile scripts with a limit of %d ms: the last one was over %.1f ms after it\n", n + k,
-        LIMIT_US / 1000, (double)(a > b ? a : b) / 1000);
+    printf("%zu hostile scripts with a limit of %d ms: the last one was over %.1f ms after it\n",
+        n + k, LIMIT_US / 1000, (double)(a > b ? a : b) / 1000);
 }
 
 int main(void)
@@ -159,7 +169,9 @@ int main(void)
     spec.keep = WHARF_S("input");
     spec.share = WHARF_S("rule 1");
     spec.arg = arena_printf(req.arena,
-        "{\"resource\":\"thing\",\"action\":\"update\",\"old\":%s,\"input\":{\"name\":\"B\"},\"new\":%s}", row, row);
+        "{\"resource\":\"thing\",\"action\":\"update\",\"old\":%s,\"input\":{\"name\":\"B\"},"
+        "\"new\":%s}",
+        row, row);
     runs(&req, "a before hook of three comparisons", &spec, RUNS, 0);
     runs(&req, "the same, 3 ms after the one before", &spec, RARE, PAUSE_US);
     hostile(&req, &spec);

@@ -1,8 +1,9 @@
 /* int80.h - how a process ends here that asks by the 32-bit table of system calls.
  *
- * Where kernel and machine have that table the walls of a cell end it (SIGSYS). Others end whoever tries, with walls or without, before a filter sees
- * the call; and where a sanitizer's own handler takes that signal, the walls end the handler. So both count, and nothing else does.
- */
+ * Where kernel and machine have that table the walls of a cell end it (SIGSYS). Others end
+ * whoever tries, with walls or without, before a filter sees the call; and where a sanitizer's
+ * own handler takes that signal, the walls end the handler. So both count, and nothing else
+ * does. */
 #ifndef WHARF_TEST_INT80_H
 #define WHARF_TEST_INT80_H
 
@@ -25,7 +26,8 @@ static inline bool int80_may_end_with(int signal_of_cell)
         __asm__ volatile("int $0x80" : "=a"(value) : "a"(20) : "memory", "r8", "r9", "r10", "r11");
         _exit(0);
     }
-    if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == signal_of_cell)
+    if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
+        WTERMSIG(status) == signal_of_cell)
         return true;
 #endif
     return signal_of_cell == SIGSYS;

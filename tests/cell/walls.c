@@ -1,11 +1,12 @@
-/* walls.c - lets the probe cell try everything, many times, and looks at what became of it and of us.
+/* walls.c - lets the probe cell try everything, many times, and looks at what became of it and
+ * of us.
  *
  *   cell-walls [--rounds N] [--only NAME] FOLDER-OF-CELLS
  *
- * A round is every probe once. Each must end as the table says; a run must return soon after its limit; afterwards there are no
- * processes and descriptors more than before. Times are told, not judged, except that a limit must hold at all: docs/cells.md
- * has the figures. Prints one line per failure and "N passed, N failed" at the end.
- */
+ * A round is every probe once. Each must end as the table says; a run must return soon after its
+ * limit; afterwards there are no processes and descriptors more than before. Times are told, not
+ * judged, except that a limit must hold at all: docs/cells.md has the figures. Prints one line
+ * per failure and "N passed, N failed" at the end. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -128,18 +129,21 @@ static void judge(const struct expect *e, const struct cell_result *got, const s
                 (!e->result || str_starts(buf_str(text), e->result));
 
     good = good || (e->or_protocol && got->status == CELL_PROTOCOL);
-    good = good || (strcmp(e->probe, "int80") == 0 && got->status == CELL_CRASHED && int80_may_end_with(got->signal));
+    good = good || (strcmp(e->probe, "int80") == 0 && got->status == CELL_CRASHED &&
+                       int80_may_end_with(got->signal));
 
     all.passed += good;
     all.failed += !good;
     if (!good)
-        printf("%s: %s %s (signal %d) \"%.100s\", expected %s %s\n", e->probe, status_names[got->status], got->reason,
-            got->signal, text->p ? text->p : "", status_names[e->status], e->result ? e->result : "");
+        printf("%s: %s %s (signal %d) \"%.100s\", expected %s %s\n", e->probe,
+            status_names[got->status], got->reason, got->signal, text->p ? text->p : "",
+            status_names[e->status], e->result ? e->result : "");
 }
 
 static void run(const struct expect *e)
 {
-    int64_t begun = clock_monotonic_us(), limit = e->status == CELL_DEADLINE ? LIMIT_US : 10 * SECOND, over;
+    int64_t begun = clock_monotonic_us(),
+            limit = e->status == CELL_DEADLINE ? LIMIT_US : 10 * SECOND, over;
     struct cell_call call = {.payload = str_z(e->probe),
         .fds = &all.file,
         .n_fds = e->fd,
@@ -155,7 +159,8 @@ static void run(const struct expect *e)
     buf_done(&text);
     if (e->status == CELL_DEADLINE && all.n_overshoots < OVERSHOOTS_MAX)
         all.overshoots[all.n_overshoots++] = over;
-    /* "within 50 ms of its limit" holds on an idle machine; a loaded one may be late, but not by seconds */
+    /* "within 50 ms of its limit" holds on an idle machine; a loaded one may be late, but not by
+     * seconds */
     if (e->status == CELL_DEADLINE && (over < 0 || over > 5 * SECOND)) {
         printf("%s: returned %lld us after its limit\n", e->probe, (long long)over);
         all.failed++;
@@ -192,7 +197,8 @@ static void overhead(void)
     buf_init(&text, 1 << 20);
     for (int i = 0; i < CALLS; i++) {
         int64_t begun = clock_monotonic_us();
-        struct cell_call call = {.payload = WHARF_S("echo x"), .deadline_us = begun + SECOND, .wait_us = SECOND};
+        struct cell_call call = {
+            .payload = WHARF_S("echo x"), .deadline_us = begun + SECOND, .wait_us = SECOND};
 
         buf_clear(&text);
         all.failed += cell_call(all.pool, &call, &text).status != CELL_OK;
@@ -200,16 +206,18 @@ static void overhead(void)
     }
     buf_done(&text);
     qsort(took, CALLS, sizeof(took[0]), by_size);
-    printf("call of a warm cell: p50 %lld us, p99 %lld us, max %lld us\n", (long long)took[CALLS / 2],
-        (long long)took[CALLS * 99 / 100], (long long)took[CALLS - 1]);
+    printf("call of a warm cell: p50 %lld us, p99 %lld us, max %lld us\n",
+        (long long)took[CALLS / 2], (long long)took[CALLS * 99 / 100], (long long)took[CALLS - 1]);
 }
 
 static void look_back(unsigned fds, unsigned processes, const struct cell_counts *counts)
 {
     unsigned fds_now = entries("/proc/self/fd"), processes_now = children();
 
-    printf("%llu processes started, %llu calls; descriptors %u before, %u after; processes %u before, %u after\n",
-        (unsigned long long)counts->started, (unsigned long long)counts->calls, fds, fds_now, processes, processes_now);
+    printf("%llu processes started, %llu calls; descriptors %u before, %u after; processes %u "
+           "before, %u after\n",
+        (unsigned long long)counts->started, (unsigned long long)counts->calls, fds, fds_now,
+        processes, processes_now);
     if (fds_now != fds || processes_now != processes || waitpid(-1, NULL, WNOHANG) >= 0) {
         printf("something was left behind\n");
         all.failed++;
@@ -218,8 +226,10 @@ static void look_back(unsigned fds, unsigned processes, const struct cell_counts
     }
     if (all.n_overshoots) {
         qsort(all.overshoots, all.n_overshoots, sizeof(int64_t), by_size);
-        printf("returned after the limit of %d ms: p50 %lld us, p99 %lld us, max %lld us (%zu runs)\n", LIMIT_US / 1000,
-            (long long)all.overshoots[all.n_overshoots / 2], (long long)all.overshoots[all.n_overshoots * 99 / 100],
+        printf(
+            "returned after the limit of %d ms: p50 %lld us, p99 %lld us, max %lld us (%zu runs)\n",
+            LIMIT_US / 1000, (long long)all.overshoots[all.n_overshoots / 2],
+            (long long)all.overshoots[all.n_overshoots * 99 / 100],
             (long long)all.overshoots[all.n_overshoots - 1], all.n_overshoots);
     }
 }

@@ -1,4 +1,5 @@
-/* fuzz_address.c - URLs and lists of outgoing requests: no crash, and whatever is let through is a public name or was opened. */
+/* fuzz_address.c - URLs and lists of outgoing requests: no crash, and whatever is let through is
+ * a public name or was opened. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ static void judge(const struct guard *g, wharf_str text, unsigned flags)
     must(url.port == 443 || url.port >= 1024 || (url.port == 80 && (flags & NET_HTTP)), "ports");
     must(curl_url_get(url.handle, CURLUPART_URL, &again, 0) == CURLUE_OK, "what passed has a text");
     if (strlen(again) <= URL_TEXT_MAX) {
-        must(net_url_parse(g, str_z(again), flags, &second) == NET_DONE, "the normalised URL passes");
+        must(net_url_parse(g, str_z(again), flags, &second) == NET_DONE,
+            "the normalised URL passes");
         must(!strcmp(second.host, url.host) && second.port == url.port, "and means the same host");
         net_url_done(&second);
     }

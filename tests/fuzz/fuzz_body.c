@@ -1,6 +1,5 @@
-/* fuzz_body.c - request bodies against the station of tests/unit/fixtures: checking never crashes, and what was accepted is what
- * its column takes.
- */
+/* fuzz_body.c - request bodies against the station of tests/unit/fixtures: checking never
+ * crashes, and what was accepted is what its column takes. */
 #include "../unit/unit.h"
 
 #include "resource/body.h"
@@ -18,7 +17,8 @@ static void must(bool ok, const char *what)
 
 static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
-    must(message.n > path.n && *rule && utf8_valid(message.p, message.n) && utf8_valid(path.p, path.n),
+    must(message.n > path.n && *rule && utf8_valid(message.p, message.n) &&
+             utf8_valid(path.p, path.n),
         "problems are sentences");
     ++*(size_t *)arg;
 }
@@ -62,7 +62,8 @@ static void check_value(struct arena *a, const struct field *f, const struct val
     switch (f->store) {
     case STORE_TEXT:
     case STORE_SECRET:
-        must(utf8_valid(v->text.p, v->text.n) && !memchr(v->text.p, 0, v->text.n), "texts can be stored");
+        must(utf8_valid(v->text.p, v->text.n) && !memchr(v->text.p, 0, v->text.n),
+            "texts can be stored");
         sent_again(a, f, v->text);
         break;
     case STORE_INT:
@@ -73,12 +74,14 @@ static void check_value(struct arena *a, const struct field *f, const struct val
         must(str_eqz(v->text, "true") || str_eqz(v->text, "false"), "booleans are true or false");
         break;
     case STORE_TIME:
-        must(v->text.n == ISO_MS_LEN && time_parse_iso(v->text, false, &us), "dates are in ISO form");
+        must(v->text.n == ISO_MS_LEN && time_parse_iso(v->text, false, &us),
+            "dates are in ISO form");
         break;
     case STORE_JSON:
     case STORE_METADATA:
         must(json_parse(a, v->text, &error) != NULL, "values are JSON");
-        if (v->patch && value_merge(a, f, WHARF_S("{\"a\": 1}"), v, WHARF_S("x"), &merged, tell, &told))
+        if (v->patch &&
+            value_merge(a, f, WHARF_S("{\"a\": 1}"), v, WHARF_S("x"), &merged, tell, &told))
             must(json_parse(a, merged.text, &error) != NULL, "merged values are JSON");
         break;
     case STORE_ARRAY:
@@ -101,7 +104,8 @@ static const struct definition *station(void)
     if (!d) {
         struct arena *a = arena_new(0);
 
-        d = definition_compile(a, "stations", unit_file(a, "tests/unit/fixtures/station.json"), tell, &told);
+        d = definition_compile(
+            a, "stations", unit_file(a, "tests/unit/fixtures/station.json"), tell, &told);
         must(d != NULL, "the station compiles");
     }
     return d;

@@ -1,8 +1,9 @@
-/* fuzz_carriers.c - "pattern NEWLINE number": patterns of carriers and check digits never crash, and matching agrees with regexec; or a
- * JSON object: a table of carriers is read or refused with a reason, and detection by what was read never crashes.
+/* fuzz_carriers.c - "pattern NEWLINE number": patterns of carriers and check digits never crash,
+ * and matching agrees with regexec; or a JSON object: a table of carriers is read or refused
+ * with a reason, and detection by what was read never crashes.
  *
- * Only patterns that mean the same to POSIX are compared. Whatever a check makes of a serial is stable and printable.
- */
+ * Only patterns that mean the same to POSIX are compared. Whatever a check makes of a serial is
+ * stable and printable. */
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,8 @@ static void *take(void *arena, size_t bytes)
     return arena_alloc(arena, bytes ? bytes : 1);
 }
 
-/* '.' and [^x] take printable characters only here; '\' is left out because its meaning in [ ] differs. */
+/* '.' and [^x] take printable characters only here; '\' is left out because its meaning in [ ]
+ * differs. */
 static bool comparable(const char *pattern, const char *subject)
 {
     for (const char *p = subject; *p; p++) {
@@ -51,9 +53,9 @@ static void compare(const char *pattern, const char *subject, bool got)
 
 static void check_all(const char *serial, size_t n)
 {
-    static const struct check checks[] = {{CHECK_MOD10, {3, 1}, 2}, {CHECK_LUHN, {0}, 0}, {CHECK_MOD7, {0}, 0},
-        {CHECK_W11, {3, 1, 7, 3, 1, 7, 3, 1, 7, 3, 1}, 11}, {CHECK_S10, {8, 6, 4, 2, 3, 5, 9, 7}, 8},
-        {CHECK_MOD37_36, {0}, 0}};
+    static const struct check checks[] = {{CHECK_MOD10, {3, 1}, 2}, {CHECK_LUHN, {0}, 0},
+        {CHECK_MOD7, {0}, 0}, {CHECK_W11, {3, 1, 7, 3, 1, 7, 3, 1, 7, 3, 1}, 11},
+        {CHECK_S10, {8, 6, 4, 2, 3, 5, 9, 7}, 8}, {CHECK_MOD37_36, {0}, 0}};
 
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         char c = check_character(&checks[i], serial, n);

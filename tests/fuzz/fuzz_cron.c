@@ -1,4 +1,5 @@
-/* fuzz_cron.c - schedules: parsing never crashes; what is due next is what a walk over all minutes finds. The first byte chooses zone and moment. */
+/* fuzz_cron.c - schedules: parsing never crashes; what is due next is what a walk over all
+ * minutes finds. The first byte chooses zone and moment. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,7 +18,8 @@ static void must(bool ok, const char *what)
 
 static char zone[ZONE_BYTES_MAX];
 
-/* Is this the first moment at which the clock shows a minute that matches? Clocks that skip are left to the unit test. */
+/* Is this the first moment at which the clock shows a minute that matches? Clocks that skip are
+ * left to the unit test. */
 static bool due(const struct cron *c, size_t n, int64_t s)
 {
     struct zone_offset o = {0};
@@ -30,15 +32,18 @@ static bool due(const struct cron *c, size_t n, int64_t s)
     must(!n || zone_moment(zone, n, s + o.east, &first, &skipped), "a zone is one");
     day = c->days >> d.day & 1;
     weekday = c->weekdays >> d.weekday & 1;
-    return first == s && c->minutes >> d.minute & 1 && c->hours >> d.hour & 1 && c->months >> d.month & 1 &&
+    return first == s && c->minutes >> d.minute & 1 && c->hours >> d.hour & 1 &&
+           c->months >> d.month & 1 &&
            (c->any_day || c->any_weekday ? day && weekday : day || weekday);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {NULL, "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"};
+    static const char *const names[] = {
+        NULL, "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"};
     /* the days before clocks change there, and others */
-    static const int64_t moments[] = {1774648800, 1792879200, 1772928000, 1793491200, 1790985600, 1767225600};
+    static const int64_t moments[] = {
+        1774648800, 1792879200, 1772928000, 1793491200, 1790985600, 1767225600};
     const char *problem = NULL, *name;
     struct cron c;
     char *text;

@@ -1,5 +1,6 @@
-/* fuzz_csv.c - CSV text of any encoding. Invariant: each cell lies in memory of its own, ends with NUL and has none before; the
- * JSON of a row can be read; a problem has a code and a message. */
+/* fuzz_csv.c - CSV text of any encoding. Invariant: each cell lies in memory of its own, ends
+ * with NUL and has none before; the JSON of a row can be read; a problem has a code and a
+ * message. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@ static void check_row(struct import *in, const struct import_row *row, struct ar
     wharf_str json = import_json(in, row);
 
     for (size_t i = 0; i < row->n_cells; i++)
-        if (strlen(row->cells[i].p) != row->cells[i].n || !utf8_valid(row->cells[i].p, row->cells[i].n))
+        if (strlen(row->cells[i].p) != row->cells[i].n ||
+            !utf8_valid(row->cells[i].p, row->cells[i].n))
             abort();
     /* the same key may not come twice, depths are those of the header */
     if (!json_parse(a, json, &e))
@@ -36,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_row(in, &row, a);
         arena_reset(a);
     }
-    if (event == IMPORT_FAILED && (!import_problem(in) || !import_problem(in)->code || !import_problem(in)->message[0]))
+    if (event == IMPORT_FAILED &&
+        (!import_problem(in) || !import_problem(in)->code || !import_problem(in)->message[0]))
         abort();
     import_close(in);
     arena_free(a);

@@ -26,13 +26,15 @@ static void check_field(const struct definition *d, const struct field *f)
 {
     must(definition_field(d, f->name) == f, "fields are found by name");
     must((f->kind == FIELD_COLUMN) == (f->column != NULL), "columns have a name");
-    must(f->kind != FIELD_COLUMN ||
-             (f->select >= 0 && (size_t)f->select < d->n_columns && d->columns[f->select].field == f),
+    must(f->kind != FIELD_COLUMN || (f->select >= 0 && (size_t)f->select < d->n_columns &&
+                                        d->columns[f->select].field == f),
         "columns are read");
     must(f->schema != NULL && f->json != NULL, "fields have a schema");
-    must(f->kind != FIELD_CHILDREN || (f->children && f->children->n_fields && f->children->n_match),
+    must(
+        f->kind != FIELD_CHILDREN || (f->children && f->children->n_fields && f->children->n_match),
         "child rows have fields");
-    must(f->kind != FIELD_EMBED || (f->embed_from && f->n_embed_fields), "embedded rows have a reference");
+    must(f->kind != FIELD_EMBED || (f->embed_from && f->n_embed_fields),
+        "embedded rows have a reference");
     must(!f->required || f->write & OP_CREATE, "what is required can be sent");
 }
 
@@ -46,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must((d == NULL) == (told > 0), "refused definitions have problems, others none");
     if (d) {
         must(d->hash == definition_hash(text), "the hash is that of the text");
-        must(d->n_columns >= COL_SYSTEM_COUNT && d->list.order && d->n_sorts > 0, "lists have an order");
+        must(d->n_columns >= COL_SYSTEM_COUNT && d->list.order && d->n_sorts > 0,
+            "lists have an order");
         must(d->list.limit >= 1 && d->list.limit <= d->list.max, "pages have a size");
         for (size_t i = 0; i < d->n_fields; i++)
             check_field(d, &d->fields[i]);

@@ -1,4 +1,5 @@
-/* fuzz_frame.c - what a cell may send: cut into frames, in pieces of any size. Each frame lies within what came. */
+/* fuzz_frame.c - what a cell may send: cut into frames, in pieces of any size. Each frame lies
+ * within what came. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* fuzz_head.c - heads of requests: however the bytes are cut, the same goes through and the same is refused; what goes through is judged
- * good again and stays as it is; what is left over stays small. The first byte says how they are cut. */
+/* fuzz_head.c - heads of requests: however the bytes are cut, the same goes through and the same
+ * is refused; what goes through is judged good again and stays as it is; what is left over stays
+ * small. The first byte says how they are cut. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +66,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     whole = run_pieces(p, size - 1, 0);
     cut = run_pieces(p, size - 1, data[0] | 256u);
-    must(whole.n == cut.n && !memcmp(whole.text, cut.text, whole.n), "the same goes through in pieces");
+    must(whole.n == cut.n && !memcmp(whole.text, cut.text, whole.n),
+        "the same goes through in pieces");
     must(whole.verdict == cut.verdict && whole.given == cut.given, "the same is refused in pieces");
     /* the marks of queries (head_show_query) and cookies are ours */
     if (!memchr(whole.text, '#', whole.n) && !memchr(whole.text, HEAD_COOKIE, whole.n)) {

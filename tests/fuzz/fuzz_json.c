@@ -1,8 +1,8 @@
-/* fuzz_json.c - JSON texts: reading never crashes; what was read is written and read again as the same value.
+/* fuzz_json.c - JSON texts: reading never crashes; what was read is written and read again as
+ * the same value.
  *
- * Also checked: the place of an error lies in the text, numbers keep their value in canonical form, hashes of equal values are
- * equal, every member is found.
- */
+ * Also checked: the place of an error lies in the text, numbers keep their value in canonical
+ * form, hashes of equal values are equal, every member is found. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,7 +58,8 @@ static void check_value(struct arena *a, const struct wharf_json *v)
         check_number(v->text);
     for (const struct wharf_json *m = v->child; m; m = m->next, n++) {
         if (v->type == JSON_OBJECT)
-            must(json_get_n(v, m->key) == m && json_index_get(&index, m->key) == m, "members are found");
+            must(json_get_n(v, m->key) == m && json_index_get(&index, m->key) == m,
+                "members are found");
         check_value(a, m);
     }
     must(n == v->count, "children are counted");
@@ -94,8 +95,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         jw_init(&w, &out);
         jw_value(&w, NULL, v);
         again = json_parse(a, buf_str(&out), &error);
-        must(again != NULL || has_nul(v), "what was written is JSON"); /* keys may have become equal */
-        must(has_nul(v) || (json_equal(v, again) && json_equal(again, v)), "written and read is equal");
+        /* keys may have become equal */
+        must(again != NULL || has_nul(v), "what was written is JSON");
+        must(has_nul(v) || (json_equal(v, again) && json_equal(again, v)),
+            "written and read is equal");
         must(has_nul(v) || json_hash(v, seed) == json_hash(again, seed), "equal values hash alike");
         buf_done(&out);
     } else if (!v) {

@@ -1,4 +1,5 @@
-/* fuzz_jsonrows.c - JSON files: every row that comes out is an object that the strict reader takes. */
+/* fuzz_jsonrows.c - JSON files: every row that comes out is an object that the strict reader
+ * takes. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -17,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t last = 0;
 
     while ((event = import_next(in, &row)) == IMPORT_ROW) {
-        if (!json_is(json_parse(a, import_json(in, &row), &e), JSON_OBJECT) || row.row < last || row.row == 0)
+        if (!json_is(json_parse(a, import_json(in, &row), &e), JSON_OBJECT) || row.row < last ||
+            row.row == 0)
             abort();
         last = row.row;
         arena_reset(a);

@@ -1,6 +1,5 @@
-/* fuzz_luajson.c - JSON that authors of Lua decode: what is read is JSON for the strict reader too, and is written and read again
- * as the same value; everything else is refused with a place.
- */
+/* fuzz_luajson.c - JSON that authors of Lua decode: what is read is JSON for the strict reader
+ * too, and is written and read again as the same value; everything else is refused with a place. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,8 +33,8 @@ static bool no_zone(void *arg, const char *name, wharf_str *ret_bytes)
 static const struct sandbox_host host = {NULL, no_call, no_time, no_chance, no_zone};
 static const char code[] =
     "return {f = function(text) local v, e = wharf.json.decode(text) if e then return e end "
-    "local once = wharf.json.encode(v, {sort_keys = true}) "
-    "return {text = once, same = once == wharf.json.encode(wharf.json.decode(once), {sort_keys = true})} end}";
+    "local once = wharf.json.encode(v, {sort_keys = true}) return {text = once, same = once == "
+    "wharf.json.encode(wharf.json.decode(once), {sort_keys = true})} end}";
 static const struct sandbox_file files[] = {{.name = "main", .text = {code, sizeof(code) - 1}}};
 
 static void must(bool ok, const char *what)
@@ -63,9 +62,11 @@ static void check(struct sandbox *sb, struct arena *a, wharf_str text)
         must(v != NULL, "results are JSON");
         if (json_get(v, "text")) {
             must(json_bool_or(v, "same", false), "written and read is equal");
-            must(memmem(text.p, text.n, "\\u0000", 6) || json_parse(a, text, &error), "what is read is strict JSON");
+            must(memmem(text.p, text.n, "\\u0000", 6) || json_parse(a, text, &error),
+                "what is read is strict JSON");
         } else {
-            must(json_int_or(v, "offset", -1) >= 0 && json_int_or(v, "offset", -1) <= (int64_t)text.n,
+            must(json_int_or(v, "offset", -1) >= 0 &&
+                     json_int_or(v, "offset", -1) <= (int64_t)text.n,
                 "errors have a place");
         }
     } else {

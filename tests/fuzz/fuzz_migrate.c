@@ -1,4 +1,5 @@
-/* fuzz_migrate.c - migration files as text: the splitter ends, its statements lie inside the text and in order. */
+/* fuzz_migrate.c - migration files as text: the splitter ends, its statements lie inside the
+ * text and in order. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -10,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new(0);
-    wharf_str sql = arena_dup(a, (const char *)data, size), rest = sql, statement, error = {NULL, 0};
+    wharf_str sql = arena_dup(a, (const char *)data, size), rest = sql, statement,
+              error = {NULL, 0};
     const char *last = sql.p;
     struct migrate_header header;
 

@@ -1,7 +1,8 @@
-/* fuzz_pattern.c - "pattern NEWLINE text": compiling and matching never crashes and takes linear time.
+/* fuzz_pattern.c - "pattern NEWLINE text": compiling and matching never crashes and takes linear
+ * time.
  *
- * Checked: a group around a pattern, a choice of it with itself, and a prefix of anything behind ^ change nothing.
- */
+ * Checked: a group around a pattern, a choice of it with itself, and a prefix of anything behind
+ * ^ change nothing. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,7 +22,8 @@ static bool matches(struct arena *a, wharf_str source, wharf_str text, bool *ret
     return p && pattern_match(p, text);
 }
 
-static void same(struct arena *a, const char *before, wharf_str source, const char *after, wharf_str text, bool want)
+static void same(struct arena *a, const char *before, wharf_str source, const char *after,
+    wharf_str text, bool want)
 {
     wharf_str other = arena_printf(a, "%s%.*s%s", before, STR_ARG(source), after);
     bool compiled;

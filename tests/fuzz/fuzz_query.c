@@ -1,8 +1,9 @@
-/* fuzz_query.c - query strings of lists: parsing never crashes, and no byte of them enters SQL text.
+/* fuzz_query.c - query strings of lists: parsing never crashes, and no byte of them enters SQL
+ * text.
  *
- * The input is a raw query string, or a JSON object of filters. When it parses, the page and the count are built and each word of their text must be
- * one that we wrote: a keyword, a function, a name of the definition, a parameter number.
- */
+ * The input is a raw query string, or a JSON object of filters. When it parses, the page and the
+ * count are built and each word of their text must be one that we wrote: a keyword, a function,
+ * a name of the definition, a parameter number. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,14 +13,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char words[] =
     " SELECT FROM WHERE AND OR NOT NULL IS TRUE ANY ARRAY EXISTS COLLATE C ORDER BY DESC NULLS "
-    "LAST LIMIT OFFSET JOIN ON AS LIKE CASE WHEN"
-    " THEN ELSE END UNION ALL count lower unnest coalesce greatest similarity round numeric "
-    "bigint boolean timestamptz text jsonb false"
-    " jsonb_agg jsonb_build_object wharf fold t c p m u f v score 0 1 2 4 field value organization_id "
-    "deleted_at bench row leg row_id"
-    " id created_at completed_at qty status location_id name is_active errors tags metadata "
-    "note rank is_parent label sizes legs"
-    " device_id users open_to_all starts_with true ";
+    "LAST LIMIT OFFSET JOIN ON AS LIKE CASE WHEN THEN ELSE END UNION ALL count lower unnest "
+    "coalesce greatest similarity round numeric bigint boolean timestamptz text jsonb false"
+    " jsonb_agg jsonb_build_object wharf fold t c p m u f v score 0 1 2 4 field value "
+    "organization_id deleted_at bench row leg row_id id created_at completed_at qty status "
+    "location_id name is_active errors tags metadata note rank is_parent label sizes legs "
+    "device_id users open_to_all starts_with true ";
 
 static bool is_word(char c)
 {
@@ -90,7 +89,8 @@ static void build(struct arena *a, const struct definition *d, const struct list
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct query_options o = {.organization = {"org", 3}, .parent = {"", 0}, .cursor_key = bench_key};
+    static const struct query_options o = {
+        .organization = {"org", 3}, .parent = {"", 0}, .cursor_key = bench_key};
     struct arena *a = arena_new(0);
     struct definition d = bench_definition();
     const struct query_pair *pairs;

@@ -1,4 +1,5 @@
-/* fuzz_redact.c - the beginning of any text through the request log's removal: bounded, whole characters, and the token is gone. */
+/* fuzz_redact.c - the beginning of any text through the request log's removal: bounded, whole
+ * characters, and the token is gone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* fuzz_render.c - documents for printers, read in this process instead of a cell. The first byte chooses the type. */
+/* fuzz_render.c - documents for printers, read in this process instead of a cell. The first byte
+ * chooses the type. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const enum render_type types[] = {
-        RENDER_PDF, RENDER_PNG, RENDER_JPEG, RENDER_TEXT, RENDER_WEBP, RENDER_GIF, RENDER_TIFF, RENDER_TEXT};
+    static const enum render_type types[] = {RENDER_PDF, RENDER_PNG, RENDER_JPEG, RENDER_TEXT,
+        RENDER_WEBP, RENDER_GIF, RENDER_TIFF, RENDER_TEXT};
     struct render_wish wish = {.width = 288, .height = 432, .scale = 1};
     const unsigned char *out;
     struct source s;

@@ -1,4 +1,5 @@
-/* fuzz_reply.c - headers of receivers' answers: reading them never crashes, and pauses stay within their limits. */
+/* fuzz_reply.c - headers of receivers' answers: reading them never crashes, and pauses stay
+ * within their limits. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     text[size] = 0;
     if (reply_pause(head, now, &ms))
-        must(ms >= REPLY_PAUSE_MIN_MS && ms <= REPLY_PAUSE_MAX_MS, "a pause is one second to a day");
+        must(
+            ms >= REPLY_PAUSE_MIN_MS && ms <= REPLY_PAUSE_MAX_MS, "a pause is one second to a day");
     if (reply_later(head, now, &ms))
         must(ms >= 0 && ms <= REPLY_LATER_MAX_MS, "a wait is at most an hour");
     reply_directives(head, &abort_message, &disable);

@@ -1,8 +1,8 @@
-/* fuzz_schema.c - [schema, value, value...]: compiling and applying schemas never crashes, and every problem can be told.
+/* fuzz_schema.c - [schema, value, value...]: compiling and applying schemas never crashes, and
+ * every problem can be told.
  *
- * Checked: the verdict is the same with and without telling, problems are told exactly for refused values, strict handling only
- * adds problems, a patch of a valid value is valid.
- */
+ * Checked: the verdict is the same with and without telling, problems are told exactly for
+ * refused values, strict handling only adds problems, a patch of a valid value is valid. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -32,7 +32,8 @@ static void apply(struct arena *a, const struct schema *s, const struct wharf_js
     bool ok = schema_validate(s, v, WHARF_S("body"), 0, a, tell, &told);
 
     must(ok == (told == 0), "refused values have problems, others none");
-    must(ok == schema_validate(s, v, WHARF_S(""), 0, a, NULL, NULL), "telling does not change the verdict");
+    must(ok == schema_validate(s, v, WHARF_S(""), 0, a, NULL, NULL),
+        "telling does not change the verdict");
     schema_validate(s, v, WHARF_S(""), SCHEMA_STRICT, a, tell, &strict);
     must(strict > 0 || ok, "strict handling accepts no more");
     schema_validate(s, v, WHARF_S(""), SCHEMA_PATCH, a, tell, &strict);

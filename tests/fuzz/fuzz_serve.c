@@ -1,4 +1,5 @@
-/* fuzz_serve.c - Range headers, names and types of files: what is answered lies inside the file, and no header has a line end. */
+/* fuzz_serve.c - Range headers, names and types of files: what is answered lies inside the file,
+ * and no header has a line end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < 4; i++) {
         enum range_kind kind = range_read(text.p, sizes[i], &first, &length);
 
-        must(kind != RANGE_PART || (length > 0 && first < sizes[i] && length <= sizes[i] - first), "parts lie inside");
+        must(kind != RANGE_PART || (length > 0 && first < sizes[i] && length <= sizes[i] - first),
+            "parts lie inside");
         must(kind != RANGE_ALL || (first == 0 && length == sizes[i]), "the whole is the whole");
     }
     must(printable(content_disposition(a, text, true)), "names stay in their header");

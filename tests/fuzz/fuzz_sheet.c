@@ -1,6 +1,7 @@
-/* fuzz_sheet.c - spreadsheets, read in this process instead of a cell. Besides the bytes of an archive, input that does not begin
- * like one is taken for the XML of a sheet and packed into a workbook, so that mutations get behind the checksums. Rows read without
- * the XML parser must be those that the parser gives. */
+/* fuzz_sheet.c - spreadsheets, read in this process instead of a cell. Besides the bytes of an
+ * archive, input that does not begin like one is taken for the XML of a sheet and packed into a
+ * workbook, so that mutations get behind the checksums. Rows read without the XML parser must be
+ * those that the parser gives. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,11 +61,13 @@ static void pack(const uint8_t *sheet, size_t n)
     uint32_t begin, bytes;
 
     n_directory = n_entries = at = 0;
-    ADD("_rels/.rels", "<R><Relationship Id='a' Type='" REL "/officeDocument' Target='xl/w.xml'/></R>");
+    ADD("_rels/.rels",
+        "<R><Relationship Id='a' Type='" REL "/officeDocument' Target='xl/w.xml'/></R>");
     ADD("xl/w.xml", "<workbook><sheets><sheet name='S' id='b'/></sheets></workbook>");
-    ADD("xl/_rels/w.xml.rels",
-        "<R><Relationship Id='b' Type='" REL "/worksheet' Target='s.xml'/><Relationship Id='c' Type='" REL
-        "/sharedStrings' Target='t.xml'/><Relationship Id='d' Type='" REL "/styles' Target='y.xml'/></R>");
+    ADD("xl/_rels/w.xml.rels", "<R><Relationship Id='b' Type='" REL
+                               "/worksheet' Target='s.xml'/><Relationship Id='c' Type='" REL
+                               "/sharedStrings' Target='t.xml'/><Relationship Id='d' Type='" REL
+                               "/styles' Target='y.xml'/></R>");
     ADD("xl/t.xml", "<sst><si><t>x</t></si><si><r><t>y_x0041_</t></r></si></sst>");
     ADD("xl/y.xml", "<s><cellXfs><xf numFmtId='0'/><xf numFmtId='14'/></cellXfs></s>");
     add_entry("xl/s.xml", sheet, n);

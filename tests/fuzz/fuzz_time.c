@@ -1,4 +1,5 @@
-/* fuzz_time.c - date values: parsing never crashes; what was read is written and read again as the same instant. */
+/* fuzz_time.c - date values: parsing never crashes; what was read is written and read again as
+ * the same instant. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -46,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_instant(us);
     if (time_parse(s, true, &plain)) {
         check_instant(plain);
-        must(
-            memchr(text, ' ', size) || (time_parse(s, false, &us) && us == plain), "a space makes the only difference");
+        must(memchr(text, ' ', size) || (time_parse(s, false, &us) && us == plain),
+            "a space makes the only difference");
     }
     if (time_parse_iso(s, false, &us))
         must(time_parse(s, false, &plain) && plain == us, "the ISO part is part of the grammar");

@@ -1,7 +1,8 @@
-/* replay.c - runs a fuzz target without libFuzzer: each file of the folders named, then mutations of them.
+/* replay.c - runs a fuzz target without libFuzzer: each file of the folders named, then
+ * mutations of them.
  *
- * The mutations come from a fixed seed, so that a failure comes again. Usage: fuzz_x ROUNDS FOLDER...
- */
+ * The mutations come from a fixed seed, so that a failure comes again. Usage: fuzz_x ROUNDS
+ * FOLDER... */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -61,15 +62,17 @@ static size_t mutate(uint8_t *out)
 
     memcpy(out, s->data, n);
     if (t->size && next_random() % 2) {
-        size_t from = next_random() % t->size, k = next_random() % (t->size - from) + 1, at = n ? next_random() % n : 0;
+        size_t from = next_random() % t->size, k = next_random() % (t->size - from) + 1,
+               at = n ? next_random() % n : 0;
 
         memmove(out + at + k, out + at, n - at);
         memcpy(out + at, t->data + from, k);
         n += k;
     }
     for (uint64_t i = next_random() % 8; n && i > 0; i--)
-        out[next_random() % n] = next_random() % 3 ? (uint8_t) "&=[],.:!%+null\\\"'{}01"[next_random() % 21]
-                                                   : (uint8_t)next_random();
+        out[next_random() % n] = next_random() % 3
+                                     ? (uint8_t) "&=[],.:!%+null\\\"'{}01"[next_random() % 21]
+                                     : (uint8_t)next_random();
     cut = next_random() % 4 ? 0 : next_random() % (n + 1);
     return n - cut;
 }

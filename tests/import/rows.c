@@ -1,14 +1,18 @@
-/* rows.c - reads a file as an import does and prints what comes of it, one JSON line per row: for tests and measuring.
+/* rows.c - reads a file as an import does and prints what comes of it, one JSON line per row:
+ * for tests and measuring.
  *
  *   import-rows [options] FILE
- *     --field PATH[:text|bool|number|list|json]   may occur often; none: any header is a field of text
+ *     --field PATH[:text|bool|number|list|json]   may occur often; none: any header is a field
+ *                                                 of text
  *     --resource NAME --definition FILE           fields of a definition and aliases of a resource
- *     --map PATH=HEADER, --delimiter C, --encoding NAME, --sheet NAME, --header-row N, --strict, --format csv|json|xlsx
+ *     --map PATH=HEADER, --delimiter C, --encoding NAME, --sheet NAME, --header-row N, --strict,
+ *     --format csv|json|xlsx
  *     --cells FOLDER                              where wharf-cell-sheet is
- *     --quiet                                     only the last line: rows, cells, seconds, CPU seconds of this process and of its
- *                                                 cells, the most memory that this process and a cell held (KiB)
- *     --raw                                       with --quiet: rows are not made into JSON
- */
+ *     --quiet                                     only the last line: rows, cells, seconds, CPU
+ *                                                 seconds of this process and of its
+ *                                                 cells, the most memory that this process and a
+ *                                                 cell held (KiB)
+ *     --raw                                       with --quiet: rows are not made into JSON */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,9 +218,9 @@ static void print_figures(uint64_t rows, uint64_t n_cells, int64_t took_us)
 
     getrusage(RUSAGE_SELF, &own);
     getrusage(RUSAGE_CHILDREN, &cell);
-    printf("rows %llu cells %llu seconds %.3f cpu %.3f %.3f memory %ld %ld\n", (unsigned long long)rows,
-        (unsigned long long)n_cells, (double)took_us / 1e6, cpu_seconds(&own), cpu_seconds(&cell), most_memory_kib(),
-        cell.ru_maxrss);
+    printf("rows %llu cells %llu seconds %.3f cpu %.3f %.3f memory %ld %ld\n",
+        (unsigned long long)rows, (unsigned long long)n_cells, (double)took_us / 1e6,
+        cpu_seconds(&own), cpu_seconds(&cell), most_memory_kib(), cell.ru_maxrss);
 }
 
 static uint64_t read_all(struct import *in, uint64_t *ret_cells)

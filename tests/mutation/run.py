@@ -25,10 +25,20 @@ def run(tree, *command, quiet=True):
     return out.returncode, out.stdout
 
 
+BREAK = r'(?:\s|"\s*\n\s*")*'  # a line may be broken anywhere, a literal too
+
+
+def pattern(text):
+    """Finds the text however its lines are broken."""
+    parts = re.findall(r"\w+|\s+|[^\w\s]", text)
+    return re.compile("".join(BREAK if p.isspace() and i in (0, len(parts) - 1) else r'(?:\s|"\s*\n\s*")+' if p.isspace() else re.escape(p) + BREAK
+                              for i, p in enumerate(parts)).removesuffix(BREAK))
+
+
 def found(tree, file, text):
     """The files that are meant and have the text."""
     named = [tree / file] if "/" in file else [p for folder in FOLDERS for p in (tree / folder).rglob(file)]
-    return [p for p in named if text in p.read_text()]
+    return [p for p in named if pattern(text).search(p.read_text())]
 
 
 def targets(tree, build):
@@ -44,7 +54,7 @@ def broken(tree, build, rule):
         return f"text is in {len(paths)} files {file}, not in one"
     path = paths[0]
     whole = path.read_text()
-    path.write_text(whole.replace(text, other, 1))
+    path.write_text(pattern(text).sub(lambda _: other, whole, 1))
     try:
         code, out = run(tree, "ninja", "-C", build, *targets(tree, build))
         if code:

@@ -1,4 +1,5 @@
-/* Keys of a batch that must differ (modules/batches/batch_keys.c): many of them, of several kinds, and whose hash decides where they stand. */
+/* Keys of a batch that must differ (modules/batches/batch_keys.c): many of them, of several
+ * kinds, and whose hash decides where they stand. */
 /* cmocka needs these four before it. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,7 +56,8 @@ static void first_ones_are_found(void **state)
     keys_free(k);
 }
 
-/* Where a key stands is said by the server's keyed hash, and by no other: who sends keys can not make them meet. */
+/* Where a key stands is said by the server's keyed hash, and by no other: who sends keys can not
+ * make them meet. */
 static void the_hash_is_the_servers(void **state)
 {
     struct keys *k = keys_new();

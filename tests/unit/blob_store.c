@@ -1,8 +1,8 @@
-/* blob_store.c - one suite for both drivers of the blob store: bytes and ranges, limits, a process killed at each step of a put, a full
- * disk, collection.
+/* blob_store.c - one suite for both drivers of the blob store: bytes and ranges, limits, a
+ * process killed at each step of a put, a full disk, collection.
  *
- * Alone it tests the directory. tests/api/test_blobs.py runs it again with WHARF_S3 set to "endpoint bucket key secret".
- */
+ * Alone it tests the directory. tests/api/test_blobs.py runs it again with WHARF_S3 set to
+ * "endpoint bucket key secret". */
 #include "unit.h"
 
 #include <errno.h>
@@ -68,7 +68,8 @@ static void close_world(struct world *w)
     arena_free(w->a);
 }
 
-static enum blob_status put(struct blob_store *s, const char *bytes, size_t n, uint64_t max, struct blob_id *id)
+static enum blob_status put(
+    struct blob_store *s, const char *bytes, size_t n, uint64_t max, struct blob_id *id)
 {
     enum blob_status status;
     struct blob_put *p;
@@ -139,7 +140,8 @@ static void known_hash(void **state)
 
     open_store(&w);
     assert_int_equal(put(w.store, "abc", 3, 0, &id), BLOB_OK);
-    assert_string_equal(id.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_string_equal(
+        id.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     close_world(&w);
 }
 
@@ -243,7 +245,8 @@ static void walk_and_erase(void **state)
 
 /* ---- kill -9 ---- */
 
-/* Puts objects one after the other until the named point kills it; each acknowledged one is told through the pipe. */
+/* Puts objects one after the other until the named point kills it; each acknowledged one is told
+ * through the pipe. */
 static void put_until_killed(const char *point, unsigned round, size_t size, int to)
 {
     struct world w = open_world(folder);
@@ -302,7 +305,8 @@ static void kill_at(const char *point, unsigned round, size_t size, bool must_di
 
 static void killed_at_each_step(void **state)
 {
-    static const char *const points[] = {"blob.begun", "blob.written", "blob.synced", "blob.placed"};
+    static const char *const points[] = {
+        "blob.begun", "blob.written", "blob.synced", "blob.placed"};
     static const char *const of_dir[] = {"blob.part_made", "blob.renamed"};
     unsigned round = 0;
 
@@ -334,7 +338,8 @@ static void killed_at_any_time(void **state)
             w = open_world(folder);
             open_store(&w);
             for (unsigned i = 0; i < 5000; i++) {
-                if (put(w.store, bytes_of(w.a, round * 5000 + i + 100000, 20000), 20000, 0, &id) != BLOB_OK ||
+                if (put(w.store, bytes_of(w.a, round * 5000 + i + 100000, 20000), 20000, 0, &id) !=
+                        BLOB_OK ||
                     write(ends[1], &id, sizeof(id)) != sizeof(id))
                     _exit(3);
             }
@@ -389,7 +394,8 @@ static void fill(const char *dir, size_t keep)
     close(fd);
 }
 
-/* A put with room for 0, 1, 2 ... pages: it is stored completely, or refused and nothing is left of it. */
+/* A put with room for 0, 1, 2 ... pages: it is stored completely, or refused and nothing is left
+ * of it. */
 static void full_disk(void **state)
 {
     char dir[96];
@@ -400,7 +406,8 @@ static void full_disk(void **state)
     assert_int_equal(mkdir(dir, 0700), 0);
     if (mount("tmpfs", dir, "tmpfs", 0, "size=2m,mode=700") != 0) {
         rmdir(dir);
-        print_message("no right to mount: a limit of file size stands for the full disk (full_disk_by_limit)\n");
+        print_message("no right to mount: a limit of file size stands for the full disk "
+                      "(full_disk_by_limit)\n");
         skip();
     }
     w = open_world(dir);
@@ -423,7 +430,8 @@ static void full_disk(void **state)
         blob_put_write(p, bytes, 100000);
         assert_int_equal(blob_put_hash(p, &id), BLOB_OK);
         blob_put_abort(p);
-        /* With S3 only the temporary file is here: what was refused may still have been complete there. */
+        /* With S3 only the temporary file is here: what was refused may still have been complete
+         * there. */
         assert_int_equal(blob_verify(w.store, id.hash), status == BLOB_OK ? BLOB_OK : BLOB_ABSENT);
         assert_int_equal(temporary_files(&w), 0);
         blob_erase(w.store, id.hash);
@@ -530,11 +538,14 @@ static int erase_one(const char *path, const struct stat *st, int kind, struct F
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_come_back), cmocka_unit_test(known_hash),
-        cmocka_unit_test(ranges), cmocka_unit_test(absent_and_strange), cmocka_unit_test(limits_and_aborts),
-        cmocka_unit_test(walk_and_erase), cmocka_unit_test(killed_at_each_step), cmocka_unit_test(killed_at_any_time),
-        cmocka_unit_test(full_disk), cmocka_unit_test(full_disk_by_limit), cmocka_unit_test(damage_is_found_and_mended),
-        cmocka_unit_test(large_object), cmocka_unit_test(wrong_secret), cmocka_unit_test(nothing_half_is_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_come_back),
+        cmocka_unit_test(known_hash), cmocka_unit_test(ranges),
+        cmocka_unit_test(absent_and_strange), cmocka_unit_test(limits_and_aborts),
+        cmocka_unit_test(walk_and_erase), cmocka_unit_test(killed_at_each_step),
+        cmocka_unit_test(killed_at_any_time), cmocka_unit_test(full_disk),
+        cmocka_unit_test(full_disk_by_limit), cmocka_unit_test(damage_is_found_and_mended),
+        cmocka_unit_test(large_object), cmocka_unit_test(wrong_secret),
+        cmocka_unit_test(nothing_half_is_left)};
     const char *given = getenv("WHARF_S3");
     int failed;
 

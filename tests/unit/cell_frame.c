@@ -87,7 +87,8 @@ static void refused(void **state)
     assert_int_equal(first(4, FRAME_AHEAD + 1), -1);
 }
 
-/* What a frame announces takes no memory before it comes, and what a large one took is given back. */
+/* What a frame announces takes no memory before it comes, and what a large one took is given
+ * back. */
 static void memory(void **state)
 {
     struct frame_reader r;

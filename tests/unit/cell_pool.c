@@ -1,4 +1,5 @@
-/* cell_pool.c - a pool of probes: questions, blocks, descriptors, cancelling, replacing, and what is told when nothing can be had. */
+/* cell_pool.c - a pool of probes: questions, blocks, descriptors, cancelling, replacing, and
+ * what is told when nothing can be had. */
 #include "unit.h"
 
 #include <dirent.h>
@@ -32,8 +33,9 @@ static const char *folder(void)
 
 static struct cell_call call_of(const char *payload)
 {
-    return (struct cell_call){
-        .payload = str_z(payload), .deadline_us = clock_monotonic_us() + LONG_US, .wait_us = LONG_US};
+    return (struct cell_call){.payload = str_z(payload),
+        .deadline_us = clock_monotonic_us() + LONG_US,
+        .wait_us = LONG_US};
 }
 
 static void expect(struct cell_pool *p, const char *payload, const char *result)
@@ -102,7 +104,8 @@ static void blocks(void **state)
     cell_pool_free(p);
 }
 
-/* Who takes long over a block is not the cell's fault: only the wait for the next one is limited. */
+/* Who takes long over a block is not the cell's fault: only the wait for the next one is
+ * limited. */
 static void slow_reader(void **state)
 {
     struct cell_pool *p = cell_pool_new(&kind, folder());
@@ -142,8 +145,10 @@ static void shrunk(void **state)
     b = cell_run_start(p, &slow);
     cell_run_end(a);
     cell_run_end(b);
-    a = cell_run_start(p, &(struct cell_call){.payload = WHARF_S("echo x"), .quiet_us = LONG_US, .wait_us = LONG_US});
-    b = cell_run_start(p, &(struct cell_call){.payload = WHARF_S("echo x"), .quiet_us = LONG_US, .wait_us = LONG_US});
+    a = cell_run_start(p,
+        &(struct cell_call){.payload = WHARF_S("echo x"), .quiet_us = LONG_US, .wait_us = LONG_US});
+    b = cell_run_start(p,
+        &(struct cell_call){.payload = WHARF_S("echo x"), .quiet_us = LONG_US, .wait_us = LONG_US});
     cell_run_next(a, true, &slow.payload);
     cell_run_next(b, true, &slow.payload);
     cell_run_end(a);
@@ -279,7 +284,8 @@ static void replaced(void **state)
 
 /* ---- owners ---- */
 
-/* A process that remembers tells what it remembers: nothing, or what the same owner said. Answers whether it was kept. */
+/* A process that remembers tells what it remembers: nothing, or what the same owner said.
+ * Answers whether it was kept. */
 static bool marked(struct cell_pool *p, const char *owner, bool spoil)
 {
     char text[64];
@@ -352,7 +358,8 @@ static void expect_told(struct cell_run *r, const char *text)
     cell_run_end(r);
 }
 
-/* Only an idle process of the owner's is told, once; its call finds it, and others leave it alone while there is another. */
+/* Only an idle process of the owner's is told, once; its call finds it, and others leave it
+ * alone while there is another. */
 static void ahead_of_a_call(void **state)
 {
     struct cell_pool *p = cell_pool_new(owned(2), folder());
@@ -463,7 +470,8 @@ static pid_t child_of(pid_t parent)
 
         snprintf(path, sizeof(path), "/proc/%.20s/stat", e->d_name);
         f = fopen(path, "r");
-        if (f && fgets(line, sizeof(line), f) && sscanf(line, "%d %*s %*c %d", &pid, &above) == 2 && above == parent)
+        if (f && fgets(line, sizeof(line), f) && sscanf(line, "%d %*s %*c %d", &pid, &above) == 2 &&
+            above == parent)
             found = pid;
         if (f)
             fclose(f);
@@ -490,7 +498,8 @@ static void killed_from_outside(void **state)
     cell_pool_free(p);
 }
 
-/* A process that takes nothing any more is replaced, not waited for, and none gets half of what was said. */
+/* A process that takes nothing any more is replaced, not waited for, and none gets half of what
+ * was said. */
 static void ahead_of_one_that_stands_still(void **state)
 {
     static char much[CELL_AHEAD_MAX];
@@ -508,7 +517,8 @@ static void ahead_of_one_that_stands_still(void **state)
     cell_pool_free(p);
 }
 
-/* A server that is killed leaves no cell behind, not even one that hears nothing because it is busy. */
+/* A server that is killed leaves no cell behind, not even one that hears nothing because it is
+ * busy. */
 static void parent_killed(void **state)
 {
     int told[2];
@@ -576,10 +586,11 @@ static void many_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(questions), UNIT(blocks), UNIT(slow_reader), UNIT(shrunk),
-        UNIT(without_waiting), UNIT(canceled), UNIT(descriptors), UNIT(busy), UNIT(replaced), UNIT(not_there),
-        UNIT(owners_never_meet), UNIT(ahead_of_a_call), UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call),
-        UNIT(owners_take_turns), UNIT(killed_from_outside), UNIT(ahead_of_one_that_stands_still), UNIT(parent_killed),
+    const struct CMUnitTest tests[] = {UNIT(questions), UNIT(blocks), UNIT(slow_reader),
+        UNIT(shrunk), UNIT(without_waiting), UNIT(canceled), UNIT(descriptors), UNIT(busy),
+        UNIT(replaced), UNIT(not_there), UNIT(owners_never_meet), UNIT(ahead_of_a_call),
+        UNIT(owned_ends_in_time), UNIT(owned_is_killed_with_its_call), UNIT(owners_take_turns),
+        UNIT(killed_from_outside), UNIT(ahead_of_one_that_stands_still), UNIT(parent_killed),
         UNIT(many_threads)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* contacts_score.c - names.h, score.h and the search form: the worked examples of docs/spec/06-inference.md section 9.4 as they stand there, and
- * the rules around them. */
+/* contacts_score.c - names.h, score.h and the search form: the worked examples of
+ * docs/spec/06-inference.md section 9.4 as they stand there, and the rules around them. */
 #include "unit.h"
 
 #include <math.h>
@@ -47,9 +47,10 @@ static void worked_examples(void **state)
             double fuzzy = score(*state, cells[i], cells[i + 1], FUZZY_AUTO);
             double exact = score(*state, cells[i], cells[i + 1], FUZZY_NONE);
 
-            if (fabs(fuzzy - strtod(cells[i + 2], NULL)) > 1e-9 || fabs(exact - strtod(cells[i + 3], NULL)) > 1e-9)
-                fail_msg("%s and %s: %.4f and %.4f, not %s and %s", cells[i], cells[i + 1], fuzzy, exact, cells[i + 2],
-                    cells[i + 3]);
+            if (fabs(fuzzy - strtod(cells[i + 2], NULL)) > 1e-9 ||
+                fabs(exact - strtod(cells[i + 3], NULL)) > 1e-9)
+                fail_msg("%s and %s: %.4f and %.4f, not %s and %s", cells[i], cells[i + 1], fuzzy,
+                    exact, cells[i + 2], cells[i + 3]);
             seen++;
         }
     }
@@ -58,19 +59,21 @@ static void worked_examples(void **state)
 
 static void search_forms(void **state)
 {
-    static const char *const rows[][3] = {{"  O'Brien-Smith ", "", "obrien smith"}, {"Ærøskøbing", "", "aeroskobing"},
-        {"Łódź", "", "lodz"}, {"Straße", "", "strasse"}, {"Ｊｏｈｎ　ＳＭＩＴＨ", "", "john smith"},
-        {"José\u0301 Ñandú", "", "jose nandu"}, {"ﬁne №5", "", "fine no5"},
-        {"Smith, John #4", ",#", "smith , john # 4"}, {"c/o Ann", "/", "c / o ann"}, {"", "", ""}, {"!?", "", ""},
-        {"Мария Иванова", "", "мария иванова"}, {"山田 太郎", "", "山田 太郎"}, {"Þór Ðæ ıI", "", "thor dae ii"},
-        {"İstanbul", "", "istanbul"}, {"D’Arcy", "", "darcy"}};
+    static const char *const rows[][3] = {{"  O'Brien-Smith ", "", "obrien smith"},
+        {"Ærøskøbing", "", "aeroskobing"}, {"Łódź", "", "lodz"}, {"Straße", "", "strasse"},
+        {"Ｊｏｈｎ　ＳＭＩＴＨ", "", "john smith"}, {"José\u0301 Ñandú", "", "jose nandu"},
+        {"ﬁne №5", "", "fine no5"}, {"Smith, John #4", ",#", "smith , john # 4"},
+        {"c/o Ann", "/", "c / o ann"}, {"", "", ""}, {"!?", "", ""},
+        {"Мария Иванова", "", "мария иванова"}, {"山田 太郎", "", "山田 太郎"},
+        {"Þór Ðæ ıI", "", "thor dae ii"}, {"İstanbul", "", "istanbul"}, {"D’Arcy", "", "darcy"}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_string_equal(search_form(*state, str_z(rows[i][0]), rows[i][1]).p, rows[i][2]);
     assert_string_equal(search_form(*state, WHARF_S("ab\xC3(cd"), "").p, "");
 }
 
-static void says(struct arena *a, const char *text, const char *name, const char *business, const char *unit)
+static void says(
+    struct arena *a, const char *text, const char *name, const char *business, const char *unit)
 {
     struct cleaned c;
     struct buf b;
@@ -143,7 +146,8 @@ static void edits(void **state)
     assert_int_equal(distance("jon", "john"), 1);
     assert_int_equal(distance("montgomry", "montgomery"), 1);
     assert_int_equal(distance("abcdefgh", "abcdefxy"), 2);
-    assert_int_equal(distance("ca", "abc"), 3); /* optimal string alignment: no edit between swapped letters */
+    /* optimal string alignment: no edit between swapped letters */
+    assert_int_equal(distance("ca", "abc"), 3);
     assert_int_equal(distance("", "abc"), 3);
     assert_int_equal(edits_allowed(3, FUZZY_AUTO), 0);
     assert_int_equal(edits_allowed(4, FUZZY_AUTO), 1);
@@ -158,10 +162,12 @@ static void kinds(void **state)
     static const struct {
         const char *label, *contact;
         enum match_kind kind;
-    } rows[] = {{"John Smith", "John Smith", MATCH_EXACT}, {"Smith John", "John Smith", MATCH_SWAPPED},
+    } rows[] = {{"John Smith", "John Smith", MATCH_EXACT},
+        {"Smith John", "John Smith", MATCH_SWAPPED},
         {"Bill Smith", "William Smith", MATCH_NICKNAME}, {"Jhon Smith", "John Smith", MATCH_FUZZY},
         {"John Smit", "John Smithson", MATCH_TRUNCATED}, {"J Smith", "John Smith", MATCH_INITIAL},
-        {"John Smith", "John Michael Smith", MATCH_PARTIAL}, {"John Smith", "Zoe Quist", MATCH_NONE}};
+        {"John Smith", "John Michael Smith", MATCH_PARTIAL},
+        {"John Smith", "Zoe Quist", MATCH_NONE}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct cleaned l, c;
@@ -198,8 +204,8 @@ static int load(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(worked_examples), UNIT(search_forms), UNIT(cleaning), UNIT(ignored_phrases),
-        UNIT(edits), UNIT(kinds), UNIT(businesses)};
+    const struct CMUnitTest tests[] = {UNIT(worked_examples), UNIT(search_forms), UNIT(cleaning),
+        UNIT(ignored_phrases), UNIT(edits), UNIT(kinds), UNIT(businesses)};
 
     return cmocka_run_group_tests(tests, load, NULL);
 }

@@ -1,4 +1,5 @@
-/* core_definition.c - definition.h: what is derived from a definition, and each thing it refuses. */
+/* core_definition.c - definition.h: what is derived from a definition, and each thing it
+ * refuses. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -37,7 +38,8 @@ static const struct field *field(const struct definition *d, const char *name)
 
 static void resource(void **state)
 {
-    const struct definition *d = compiled(*state, unit_file(*state, "tests/unit/fixtures/station.json"));
+    const struct definition *d = compiled(
+        *state, unit_file(*state, "tests/unit/fixtures/station.json"));
 
     assert_string_equal(d->name, "print_station");
     assert_string_equal(d->title, "Print station");
@@ -67,16 +69,18 @@ static void resource(void **state)
 
 static void columns(void **state)
 {
-    static const char *const names[] = {"id", "created_at", "updated_at", "created_by", "updated_by", "version",
-        "deleted_at", "name", "location_id", "device_token", "status", "allow_all_users", "allowed_users",
-        "configuration", "device_id", "weight_limit", "slots", "code", "notes", "nickname", "installed_at", "tags",
-        "metadata"};
-    const struct definition *d = compiled(*state, unit_file(*state, "tests/unit/fixtures/station.json"));
+    static const char *const names[] = {"id", "created_at", "updated_at", "created_by",
+        "updated_by", "version", "deleted_at", "name", "location_id", "device_token", "status",
+        "allow_all_users", "allowed_users", "configuration", "device_id", "weight_limit", "slots",
+        "code", "notes", "nickname", "installed_at", "tags", "metadata"};
+    const struct definition *d = compiled(
+        *state, unit_file(*state, "tests/unit/fixtures/station.json"));
 
     assert_int_equal(d->n_columns, sizeof(names) / sizeof(*names));
     for (size_t i = 0; i < d->n_columns; i++) {
-        assert_string_equal(
-            d->columns[i].field && i >= COL_SYSTEM_COUNT ? d->columns[i].field->column_name : d->columns[i].name,
+        assert_string_equal(d->columns[i].field && i >= COL_SYSTEM_COUNT
+                                ? d->columns[i].field->column_name
+                                : d->columns[i].name,
             names[i]);
         if (d->columns[i].field)
             assert_int_equal(d->columns[i].field->select, i);
@@ -92,18 +96,20 @@ static void columns(void **state)
 /* One line per field: what was derived. */
 static void describe(struct buf *out, const struct field *f)
 {
-    static const char *const stores[] = {"none", "text", "int", "dec", "bool", "time", "json", "array", "metadata"};
+    static const char *const stores[] = {
+        "none", "text", "int", "dec", "bool", "time", "json", "array", "metadata"};
     static const char *const kinds[] = {"column", "computed", "embed", "children"};
     static const char *const blanks[] = {"clear", "ignore", "reject", "keep"};
     const struct {
         bool on;
         const char *name;
-    } flags[] = {{f->required, "required"}, {f->nullable, "nullable"}, {f->trim, "trim"}, {f->fold, "fold"},
-        {f->secret, "secret"}, {f->merge, "merge"}, {f->set_input, "set"}, {f->sort, "sort"}, {f->search, "search"},
-        {!f->log, "unlogged"}, {f->default_value != NULL, "default"}};
+    } flags[] = {{f->required, "required"}, {f->nullable, "nullable"}, {f->trim, "trim"},
+        {f->fold, "fold"}, {f->secret, "secret"}, {f->merge, "merge"}, {f->set_input, "set"},
+        {f->sort, "sort"}, {f->search, "search"}, {!f->log, "unlogged"},
+        {f->default_value != NULL, "default"}};
 
-    buf_addf(out, "%s: %s %s write %u in %u filter %d null %s empty %s", f->name, kinds[f->kind], stores[f->store],
-        f->write, f->in, (int)f->filter, blanks[f->on_null], blanks[f->on_empty]);
+    buf_addf(out, "%s: %s %s write %u in %u filter %d null %s empty %s", f->name, kinds[f->kind],
+        stores[f->store], f->write, f->in, (int)f->filter, blanks[f->on_null], blanks[f->on_empty]);
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (flags[i].on)
             buf_addf(out, " %s", flags[i].name);
@@ -113,7 +119,8 @@ static void fields(void **state)
 {
     static const char *const want[] = {
         "id: column text write 0 in 3 filter 4 null reject empty reject trim",
-        "name: column text write 3 in 3 filter 5 null reject empty reject required trim sort search",
+        "name: column text write 3 in 3 filter 5 null reject empty reject required trim sort "
+        "search",
         "location_id: column text write 3 in 3 filter 4 null reject empty reject required trim",
         "location: embed none write 0 in 2 filter 0 null clear empty clear nullable",
         "device_token: column text write 3 in 2 filter 0 null reject empty reject required secret",
@@ -135,7 +142,8 @@ static void fields(void **state)
         "created_at: column time write 0 in 3 filter 1 null reject empty reject",
         "updated_at: column time write 0 in 3 filter 1 null reject empty reject sort",
     };
-    const struct definition *d = compiled(*state, unit_file(*state, "tests/unit/fixtures/station.json"));
+    const struct definition *d = compiled(
+        *state, unit_file(*state, "tests/unit/fixtures/station.json"));
     struct buf line;
 
     assert_int_equal(d->n_fields, sizeof(want) / sizeof(*want));
@@ -159,7 +167,8 @@ static void fields(void **state)
 
 static void children(void **state)
 {
-    const struct definition *d = compiled(*state, unit_file(*state, "tests/unit/fixtures/station.json"));
+    const struct definition *d = compiled(
+        *state, unit_file(*state, "tests/unit/fixtures/station.json"));
     const struct field *f = field(d, "printers");
     const struct child_set *set = f->children;
 
@@ -172,12 +181,15 @@ static void children(void **state)
     assert_int_equal(set->fields[0].write, 0);
     assert_int_equal(set->fields[9].write, 0);
     assert_true(set->fields[1].required && !set->fields[3].required && set->fields[1].search);
-    assert_true(set->fields[7].store == STORE_DEC && set->fields[7].precision == 10 && set->fields[7].scale == 3);
+    assert_true(set->fields[7].store == STORE_DEC && set->fields[7].precision == 10 &&
+                set->fields[7].scale == 3);
     for (size_t i = 0; i < set->n_fields; i++)
         assert_int_equal(set->fields[i].select, i);
     /* The array's own schema; the rows are checked field by field. */
-    assert_false(schema_validate(f->schema, unit_json(*state, "[]"), WHARF_S(""), 0, *state, NULL, NULL));
-    assert_true(schema_validate(f->schema, unit_json(*state, "[1]"), WHARF_S(""), 0, *state, NULL, NULL));
+    assert_false(
+        schema_validate(f->schema, unit_json(*state, "[]"), WHARF_S(""), 0, *state, NULL, NULL));
+    assert_true(
+        schema_validate(f->schema, unit_json(*state, "[1]"), WHARF_S(""), 0, *state, NULL, NULL));
 }
 
 static const struct filter *filter(const struct definition *d, const char *name)
@@ -191,11 +203,14 @@ static const struct filter *filter(const struct definition *d, const char *name)
 
 static void lists(void **state)
 {
-    static const char *const sorts[] = {"name", "slots", "installed_at", "created_at", "updated_at"};
-    const struct definition *d = compiled(*state, unit_file(*state, "tests/unit/fixtures/station.json"));
+    static const char *const sorts[] = {
+        "name", "slots", "installed_at", "created_at", "updated_at"};
+    const struct definition *d = compiled(
+        *state, unit_file(*state, "tests/unit/fixtures/station.json"));
     const struct filter *f;
 
-    assert_true(d->list.limit == 20 && d->list.max == 100 && d->list.descending && !d->list.similar);
+    assert_true(
+        d->list.limit == 20 && d->list.max == 100 && d->list.descending && !d->list.similar);
     assert_ptr_equal(d->list.order, field(d, "created_at"));
     assert_int_equal(d->n_sorts, sizeof(sorts) / sizeof(*sorts));
     for (size_t i = 0; i < d->n_sorts; i++)
@@ -209,7 +224,8 @@ static void lists(void **state)
     assert_true(f->type == FILTER_ID && f->nullable && f->field->select == COL_CREATED_BY);
     assert_string_equal(f->field->column, "created_by");
     f = filter(d, "state");
-    assert_true(f->type == FILTER_ENUM && f->n_members == 2 && f->field == field(d, "status") && !f->child);
+    assert_true(
+        f->type == FILTER_ENUM && f->n_members == 2 && f->field == field(d, "status") && !f->child);
     f = filter(d, "printer_status");
     assert_true(f->type == FILTER_ENUM && f->n_members == 4 && f->child == field(d, "printers"));
     f = filter(d, "page_size");
@@ -227,19 +243,22 @@ static void hash(void **state)
     const struct definition *d = compiled(*state, text);
 
     assert_true(d->hash != 0 && d->hash == definition_hash(text));
-    assert_true(definition_hash(WHARF_S(" { \"a\" : [ 1 ] } ")) == definition_hash(WHARF_S("{\"a\":[1]}")));
+    assert_true(
+        definition_hash(WHARF_S(" { \"a\" : [ 1 ] } ")) == definition_hash(WHARF_S("{\"a\":[1]}")));
     assert_true(definition_hash(WHARF_S("{\"a\":[1]}")) != definition_hash(WHARF_S("{\"a\":[2]}")));
     assert_true(definition_hash(WHARF_S("{")) == 0);
 }
 
 /* A small definition that compiles; tests change one piece of it. */
-static const char BASE[] =
-    "{\"$id\":\"door\",\"title\":\"Dock door\",\"type\":\"object\",\"required\":[\"name\"],\"properties\":{"
-    "\"id\":{\"type\":\"string\"},\"name\":{\"type\":\"string\",\"x-wharf\":{}},\"loc\":{\"type\":\"string\",\"x-"
-    "wharf\":{\"ref\":\"location\"}},"
-    "\"n\":{\"type\":\"integer\"}},"
-    "\"x-wharf\":{\"dialect\":1,\"collection\":\"/v1/"
-    "doors\",\"prefix\":\"door\",\"table\":\"docks.door\",\"scope\":\"docks\",\"location\":\"none\"}}";
+static const char BASE[] = "{\"$id\":\"door\",\"title\":\"Dock "
+                           "door\",\"type\":\"object\",\"required\":[\"name\"],\"properties\":{"
+                           "\"id\":{\"type\":\"string\"},\"name\":{\"type\":\"string\",\"x-wharf\":"
+                           "{}},\"loc\":{\"type\":\"string\",\"x-"
+                           "wharf\":{\"ref\":\"location\"}},"
+                           "\"n\":{\"type\":\"integer\"}},"
+                           "\"x-wharf\":{\"dialect\":1,\"collection\":\"/v1/"
+                           "doors\",\"prefix\":\"door\",\"table\":\"docks.door\",\"scope\":"
+                           "\"docks\",\"location\":\"none\"}}";
 
 static wharf_str changed(struct arena *a, const char *from, const char *to)
 {
@@ -289,7 +308,8 @@ static void refuses_documents(void **state)
     refused(a, "\"title\"", "\"oneOf\":[],\"title\"", "/oneOf|unknown keyword");
     refused(a, "\"dialect\":1,", "", "/x-wharf/dialect|");
     refused(a, "\"dialect\":1", "\"dialect\":2", "/x-wharf/dialect|");
-    refused(a, "\"prefix\"", "\"prefxi\"", "/x-wharf/prefxi|unknown keyword; did you mean \"prefix\"?");
+    refused(
+        a, "\"prefix\"", "\"prefxi\"", "/x-wharf/prefxi|unknown keyword; did you mean \"prefix\"?");
     refused(a, "\"prefix\"", "\"prefxi\"", "/x-wharf/prefix|this is needed");
     refused(a, "/v1/doors", "/doors", "/x-wharf/collection|");
     refused(a, "/v1/doors", "/v1/locations/:location/doors",
@@ -298,10 +318,13 @@ static void refuses_documents(void **state)
     refused(a, "docks.door", "other.door", "/x-wharf/table|a plugin keeps its tables");
     refused(a, "\"docks\",\"location\":\"none\"", "\"docks\"", "/x-wharf/location|this is needed");
     refused(a, "\"location\":\"none\"", "\"location\":\"name\"", "/x-wharf/location|");
-    refused(a, "\"location\":\"none\"", "\"location\":\"nam\"", "/x-wharf/location|there is no property");
+    refused(a, "\"location\":\"none\"", "\"location\":\"nam\"",
+        "/x-wharf/location|there is no property");
     refused(a, "\"scope\":\"docks\"", "\"scope\":\"Docks\"", "/x-wharf/scope|");
-    refused(a, "\"required\":[\"name\"]", "\"required\":[\"nme\"]", "/required|there is no property \"nme\"");
-    refused(a, "\"required\":[\"name\"]", "\"required\":[\"id\"]", "/required|\"id\" can't be sent on create");
+    refused(a, "\"required\":[\"name\"]", "\"required\":[\"nme\"]",
+        "/required|there is no property \"nme\"");
+    refused(a, "\"required\":[\"name\"]", "\"required\":[\"id\"]",
+        "/required|\"id\" can't be sent on create");
     buf_init(&told, 1000);
     assert_null(definition_compile(a, "docks", WHARF_S("[]"), tell, &told));
     assert_string_equal(told.p, "|a definition is an object\n");
@@ -310,13 +333,16 @@ static void refuses_documents(void **state)
 
 static void refuses_resource_options(void **state)
 {
-    static const char *const cases[][2] = {{"\"ops\":[\"read\"]", "/x-wharf/ops|\"read\" is none of"},
+    static const char *const cases[][2] = {
+        {"\"ops\":[\"read\"]", "/x-wharf/ops|\"read\" is none of"},
         {"\"id_pattern\":\"(\"", "/x-wharf/id_pattern|a ( has no )"},
-        {"\"soft_delete\":1", "/x-wharf/soft_delete|this is true or false"}, {"\"unique\":{}", "/x-wharf/unique|"},
-        {"\"unique\":[1]", "/x-wharf/unique/0|"}, {"\"unique\":[{\"index\":\"a\"}]", "/x-wharf/unique/0/error|"},
+        {"\"soft_delete\":1", "/x-wharf/soft_delete|this is true or false"},
+        {"\"unique\":{}", "/x-wharf/unique|"}, {"\"unique\":[1]", "/x-wharf/unique/0|"},
+        {"\"unique\":[{\"index\":\"a\"}]", "/x-wharf/unique/0/error|"},
         {"\"unique\":[{\"index\":\"a\",\"error\":\"a.b\",\"report\":[\"x\"]}]",
             "/x-wharf/unique/0/report|there is no property \"x\""},
-        {"\"parent\":{\"field\":\"name\",\"param\":\"p\"}", "/x-wharf/parent/field|the parent's field needs ref"},
+        {"\"parent\":{\"field\":\"name\",\"param\":\"p\"}",
+            "/x-wharf/parent/field|the parent's field needs ref"},
         {"\"parent\":{}", "/x-wharf/parent/field|this is needed"},
         {"\"parent\":1", "/x-wharf/parent|this is an object"},
         {"\"audience\":{\"all\":\"name\"}", "/x-wharf/audience/all|this names a boolean"},
@@ -332,72 +358,92 @@ static void refuses_resource_options(void **state)
         {"\"list\":{\"assume\":{\"id\":1}}", "/x-wharf/list/assume/id|this is a text"},
         {"\"list\":{\"direction\":\"up\"}", "/x-wharf/list/direction|"},
         {"\"list\":{\"search\":[\"n\"]}", "/x-wharf/list/search|\"n\" is no text"},
-        {"\"list\":{\"search\":[\"n.x\"]}", "/x-wharf/list/search|there is no field \"n.x\" in child rows"},
+        {"\"list\":{\"search\":[\"n.x\"]}",
+            "/x-wharf/list/search|there is no field \"n.x\" in child rows"},
         {"\"list\":{\"filters\":{\"id\":{\"alias\":\"name\"}}}",
             "/x-wharf/list/filters/id|there is a filter of this name"},
-        {"\"list\":{\"filters\":{\"x\":{\"alias\":\"y\"}}}", "/x-wharf/list/filters/x/alias|there is no filter"},
-        {"\"list\":{\"filters\":{\"x\":{\"field\":\"y\"}}}", "/x-wharf/list/filters/x/field|there is no column"},
-        {"\"list\":{\"filters\":{\"x\":{\"child\":\"n\",\"field\":\"y\"}}}", "/x-wharf/list/filters/x/child|"},
+        {"\"list\":{\"filters\":{\"x\":{\"alias\":\"y\"}}}",
+            "/x-wharf/list/filters/x/alias|there is no filter"},
+        {"\"list\":{\"filters\":{\"x\":{\"field\":\"y\"}}}",
+            "/x-wharf/list/filters/x/field|there is no column"},
+        {"\"list\":{\"filters\":{\"x\":{\"child\":\"n\",\"field\":\"y\"}}}",
+            "/x-wharf/list/filters/x/child|"},
         {"\"list\":{\"filters\":{\"x\":{\"field\":\"n\",\"type\":\"flags\"}}}",
             "/x-wharf/list/filters/x|flags are for"}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        refused(*state, "\"dialect\":1", arena_printf(*state, "\"dialect\":1,%s", cases[i][0]).p, cases[i][1]);
+        refused(*state, "\"dialect\":1", arena_printf(*state, "\"dialect\":1,%s", cases[i][0]).p,
+            cases[i][1]);
 }
+
+static const char *const bad_properties[][2] = {
+    {"{\"typ\":\"string\"}", "/properties/x/typ|unknown keyword; did you mean \"type\"?"},
+    {"{\"x-wharf\":{}}", "/properties/x/type|this is needed"},
+    {"{\"type\":[\"string\",\"integer\"]}", "/properties/x/type|one type"},
+    {"{\"type\":\"string\",\"oneOf\":[{}]}", "/properties/x/oneOf|definitions are plain"},
+    {"{\"type\":\"array\",\"items\":{\"properties\":{\"a\":{\"$ref\":\"#\"}}}}",
+        "/properties/x/items/properties/a/$ref|definitions are plain"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"stor\":1}}",
+        "/properties/x/x-wharf/stor|unknown keyword; did you mean \"store\"?"},
+    {"{\"type\":\"string\",\"x-wharf\":1}", "/properties/x/x-wharf|this is an object"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"varchar\"}}",
+        "/properties/x/x-wharf/store|this is one of"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"int\"}}",
+        "/properties/x/x-wharf/store|int needs \"type\": \"integer\""},
+    {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"dec(5,2)\"}}",
+        "/properties/x/x-wharf/store|a decimal needs"},
+    {"{\"type\":\"number\",\"x-wharf\":{\"store\":\"dec(2,5)\"}}",
+        "/properties/x/x-wharf/store|this is one of"},
+    {"{\"type\":\"number\",\"x-wharf\":{\"store\":\"dec(99,1)\"}}",
+        "/properties/x/x-wharf/store|this is one of"},
+    {"{\"type\":\"array\",\"x-wharf\":{\"store\":\"array\"}}",
+        "/properties/x/x-wharf/store|array is for items"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"column\":\"a b\"}}", "/properties/x/x-wharf/column|"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"column\":\"name\"}}",
+        "/properties/x|the column name belongs to \"name\""},
+    {"{\"type\":\"string\",\"x-wharf\":{\"column\":\"created_at\"}}",
+        "/properties/x|the system column created_at holds another type"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"write\":\"both\"}}",
+        "/properties/x/x-wharf/write|"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"null\":\"clear\"}}",
+        "/properties/x/x-wharf/null|clear needs"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"null\":\"drop\"}}",
+        "/properties/x/x-wharf/null|this is one of: clear, ignore, reject, keep"},
+    {"{\"type\":\"integer\",\"x-wharf\":{\"fold\":true}}", "/properties/x/x-wharf/fold|only texts"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"merge\":true}}",
+        "/properties/x/x-wharf/merge|only objects"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"set\":true}}", "/properties/x/x-wharf/set|only arrays"},
+    {"{\"type\":\"object\",\"x-wharf\":{\"filter\":true}}",
+        "/properties/x/x-wharf/filter|there is no filter"},
+    {"{\"type\":\"integer\",\"x-wharf\":{\"filter\":\"id\"}}",
+        "/properties/x/x-wharf/filter|only a text can hold an id"},
+    {"{\"type\":\"object\",\"x-wharf\":{\"sort\":true}}",
+        "/properties/x/x-wharf/sort|only columns of single values"},
+    {"{\"type\":\"integer\",\"x-wharf\":{\"ref\":\"door\"}}",
+        "/properties/x/x-wharf/ref|only texts"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"in\":[\"detail\"]}}", "/properties/x/x-wharf/in|"},
+    {"{\"type\":\"string\",\"maxLength\":2,\"default\":\"abc\"}",
+        "/properties/x/default|the field would not take this: x must have at most 2"},
+    {"{\"type\":\"number\",\"default\":1.23456}",
+        "/properties/x/default|this has more than 4 places"},
+    {"{\"type\":\"object\",\"x-wharf\":{\"store\":\"embed\"}}",
+        "/properties/x/x-wharf/embed|this is needed"},
+    {"{\"type\":\"object\",\"x-wharf\":{\"store\":\"embed\",\"embed\":{\"from\":\"name\","
+     "\"fields\":[\"id\"]}}}",
+        "/properties/x/x-wharf/embed/from|"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"embed\":{}}}",
+        "/properties/x/x-wharf/embed|this belongs to"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"children\":{}}}",
+        "/properties/x/x-wharf/children|this belongs to"},
+    {"{\"type\":\"string\",\"maxLength\":-1}", "/properties/x/maxLength|"},
+    {"true", "/properties/x|a property is an object"}};
 
 static void refuses_properties(void **state)
 {
-    static const char *const cases[][2] = {
-        {"{\"typ\":\"string\"}", "/properties/x/typ|unknown keyword; did you mean \"type\"?"},
-        {"{\"x-wharf\":{}}", "/properties/x/type|this is needed"},
-        {"{\"type\":[\"string\",\"integer\"]}", "/properties/x/type|one type"},
-        {"{\"type\":\"string\",\"oneOf\":[{}]}", "/properties/x/oneOf|definitions are plain"},
-        {"{\"type\":\"array\",\"items\":{\"properties\":{\"a\":{\"$ref\":\"#\"}}}}",
-            "/properties/x/items/properties/a/$ref|definitions are plain"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"stor\":1}}",
-            "/properties/x/x-wharf/stor|unknown keyword; did you mean \"store\"?"},
-        {"{\"type\":\"string\",\"x-wharf\":1}", "/properties/x/x-wharf|this is an object"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"varchar\"}}", "/properties/x/x-wharf/store|this is one of"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"int\"}}",
-            "/properties/x/x-wharf/store|int needs \"type\": \"integer\""},
-        {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"dec(5,2)\"}}", "/properties/x/x-wharf/store|a decimal needs"},
-        {"{\"type\":\"number\",\"x-wharf\":{\"store\":\"dec(2,5)\"}}", "/properties/x/x-wharf/store|this is one of"},
-        {"{\"type\":\"number\",\"x-wharf\":{\"store\":\"dec(99,1)\"}}", "/properties/x/x-wharf/store|this is one of"},
-        {"{\"type\":\"array\",\"x-wharf\":{\"store\":\"array\"}}", "/properties/x/x-wharf/store|array is for items"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"column\":\"a b\"}}", "/properties/x/x-wharf/column|"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"column\":\"name\"}}",
-            "/properties/x|the column name belongs to \"name\""},
-        {"{\"type\":\"string\",\"x-wharf\":{\"column\":\"created_at\"}}",
-            "/properties/x|the system column created_at holds another type"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"write\":\"both\"}}",
-            "/properties/x/x-wharf/write|"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"null\":\"clear\"}}", "/properties/x/x-wharf/null|clear needs"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"null\":\"drop\"}}",
-            "/properties/x/x-wharf/null|this is one of: clear, ignore, reject, keep"},
-        {"{\"type\":\"integer\",\"x-wharf\":{\"fold\":true}}", "/properties/x/x-wharf/fold|only texts"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"merge\":true}}", "/properties/x/x-wharf/merge|only objects"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"set\":true}}", "/properties/x/x-wharf/set|only arrays"},
-        {"{\"type\":\"object\",\"x-wharf\":{\"filter\":true}}", "/properties/x/x-wharf/filter|there is no filter"},
-        {"{\"type\":\"integer\",\"x-wharf\":{\"filter\":\"id\"}}",
-            "/properties/x/x-wharf/filter|only a text can hold an id"},
-        {"{\"type\":\"object\",\"x-wharf\":{\"sort\":true}}",
-            "/properties/x/x-wharf/sort|only columns of single values"},
-        {"{\"type\":\"integer\",\"x-wharf\":{\"ref\":\"door\"}}", "/properties/x/x-wharf/ref|only texts"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"in\":[\"detail\"]}}", "/properties/x/x-wharf/in|"},
-        {"{\"type\":\"string\",\"maxLength\":2,\"default\":\"abc\"}",
-            "/properties/x/default|the field would not take this: x must have at most 2"},
-        {"{\"type\":\"number\",\"default\":1.23456}", "/properties/x/default|this has more than 4 places"},
-        {"{\"type\":\"object\",\"x-wharf\":{\"store\":\"embed\"}}", "/properties/x/x-wharf/embed|this is needed"},
-        {"{\"type\":\"object\",\"x-wharf\":{\"store\":\"embed\",\"embed\":{\"from\":\"name\",\"fields\":[\"id\"]}}}",
-            "/properties/x/x-wharf/embed/from|"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"embed\":{}}}", "/properties/x/x-wharf/embed|this belongs to"},
-        {"{\"type\":\"string\",\"x-wharf\":{\"children\":{}}}", "/properties/x/x-wharf/children|this belongs to"},
-        {"{\"type\":\"string\",\"maxLength\":-1}", "/properties/x/maxLength|"},
-        {"true", "/properties/x|a property is an object"}};
-
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+    for (size_t i = 0; i < sizeof(bad_properties) / sizeof(*bad_properties); i++)
         refused(*state, "\"n\":{\"type\":\"integer\"}",
-            arena_printf(*state, "\"n\":{\"type\":\"integer\"},\"x\":%s", cases[i][0]).p, cases[i][1]);
+            arena_printf(*state, "\"n\":{\"type\":\"integer\"},\"x\":%s", bad_properties[i][0]).p,
+            bad_properties[i][1]);
     refused(*state, "\"name\":{", "\"Name\":{", "/properties/Name|");
 }
 
@@ -405,16 +451,20 @@ static void refuses_children(void **state)
 {
     static const char *const cases[][3] = {/* items' properties, children, problem */
         {"\"id\":{\"type\":\"string\"}", "", "/properties/x/x-wharf/children|this is needed"},
-        {"\"id\":{\"type\":\"string\"}", "\"id\":\"uuid\",\"match\":[\"id\"],\"parent_column\":\"p\"",
+        {"\"id\":{\"type\":\"string\"}",
+            "\"id\":\"uuid\",\"match\":[\"id\"],\"parent_column\":\"p\"",
             "/properties/x/x-wharf/children/table|this is needed"},
         {"\"id\":{\"type\":\"string\"}",
             "\"id\":\"uuid\",\"match\":[\"name\"],\"parent_column\":\"p\",\"table\":\"docks.x\"",
             "/properties/x/x-wharf/children/match|there is no text field \"name\""},
-        {"\"id\":{\"type\":\"string\"}", "\"id\":\"uuid\",\"match\":[],\"parent_column\":\"p\",\"table\":\"docks.x\"",
+        {"\"id\":{\"type\":\"string\"}",
+            "\"id\":\"uuid\",\"match\":[],\"parent_column\":\"p\",\"table\":\"docks.x\"",
             "/properties/x/x-wharf/children/match|"},
         {"\"a\":{\"type\":\"string\"}",
-            "\"id\":\"uuid\",\"match\":[\"a\"],\"parent_column\":\"p\",\"table\":\"docks.x\"", "the id of child rows"},
-        {"\"id\":{\"type\":\"string\"},\"a\":{\"type\":\"object\",\"x-wharf\":{\"store\":\"computed\"}}",
+            "\"id\":\"uuid\",\"match\":[\"a\"],\"parent_column\":\"p\",\"table\":\"docks.x\"",
+            "the id of child rows"},
+        {"\"id\":{\"type\":\"string\"},\"a\":{\"type\":\"object\",\"x-wharf\":{\"store\":"
+         "\"computed\"}}",
             "\"id\":\"uuid\",\"match\":[\"id\"],\"parent_column\":\"p\",\"table\":\"docks.x\"",
             "/properties/x/items/properties/a/x-wharf/store|"},
         {"\"id\":{\"type\":\"string\"},\"a\":{\"type\":\"string\",\"x-wharf\":{\"filter\":true}}",
@@ -422,11 +472,14 @@ static void refuses_children(void **state)
             "/properties/x/items/properties/a/x-wharf|child rows are filtered"}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const char *children = *cases[i][1] ? arena_printf(*state, ",\"children\":{%s}", cases[i][1]).p : "";
+        const char *children = *cases[i][1]
+                                   ? arena_printf(*state, ",\"children\":{%s}", cases[i][1]).p
+                                   : "";
 
         refused(*state, "\"n\":{\"type\":\"integer\"}",
             arena_printf(*state,
-                "\"n\":{\"type\":\"integer\"},\"x\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
+                "\"n\":{\"type\":\"integer\"},\"x\":{\"type\":\"array\",\"items\":{\"type\":"
+                "\"object\",\"properties\":{"
                 "%s}},\"x-wharf\":{\"store\":\"children\"%s}}",
                 cases[i][0], children)
                 .p,
@@ -440,12 +493,14 @@ static void tells_all_problems(void **state)
 
     buf_init(&told, 1 << 20);
     assert_null(definition_compile(*state, "docks",
-        changed(*state, "\"dialect\":1,\"collection\":\"/v1/doors\"", "\"list\":{\"limit\":\"x\"},\"x\":1"), tell,
-        &told));
-    assert_string_equal(told.p, "/x-wharf/x|unknown keyword; docs/definitions.md lists the ones there are\n"
-                                "/x-wharf/dialect|this server knows dialect 1, and it is needed\n"
-                                "/x-wharf/collection|this is needed\n"
-                                "/x-wharf/list/limit|this is a whole number from 1 to 1000\n");
+        changed(*state, "\"dialect\":1,\"collection\":\"/v1/doors\"",
+            "\"list\":{\"limit\":\"x\"},\"x\":1"),
+        tell, &told));
+    assert_string_equal(told.p,
+        "/x-wharf/x|unknown keyword; docs/definitions.md lists the ones there are\n"
+        "/x-wharf/dialect|this server knows dialect 1, and it is needed\n"
+        "/x-wharf/collection|this is needed\n"
+        "/x-wharf/list/limit|this is a whole number from 1 to 1000\n");
     buf_done(&told);
 }
 
@@ -453,8 +508,10 @@ static void variants(void **state)
 {
     const struct definition *d = accepted(*state, "\"collection\":\"/v1/doors\"",
         "\"collection\":\"/v1/locations/:location/"
-        "doors\",\"parent\":{\"field\":\"loc\",\"param\":\"location\"},\"ops\":[\"create\",\"list\"],"
-        "\"events\":{\"updated\":false,\"deleted\":\"door.gone\",\"without\":[\"n\"]},\"id_pattern\":\"^d[0-9]+$\","
+        "doors\",\"parent\":{\"field\":\"loc\",\"param\":\"location\"},\"ops\":[\"create\","
+        "\"list\"],"
+        "\"events\":{\"updated\":false,\"deleted\":\"door.gone\",\"without\":[\"n\"]},\"id_"
+        "pattern\":\"^d[0-9]+$\","
         "\"title_plural\":\"doors of docks\"");
 
     assert_ptr_equal(d->parent, field(d, "loc"));
@@ -468,7 +525,8 @@ static void variants(void **state)
     assert_true(pattern_match(d->id_pattern, WHARF_S("d12")));
     assert_null(filter(d, "id")->id_prefix);
     assert_string_equal(d->title_plural, "doors of docks");
-    assert_string_equal(d->list.order->column, "created_at"); /* a system column that is not shown */
+    /* a system column that is not shown */
+    assert_string_equal(d->list.order->column, "created_at");
     assert_int_equal(d->n_sorts, 1);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":\"null\"}}");
     assert_int_equal(d->n_assumed, 1);
@@ -484,9 +542,9 @@ static void variants(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(resource), UNIT(columns), UNIT(fields), UNIT(children), UNIT(lists),
-        UNIT(hash), UNIT(refuses_documents), UNIT(refuses_resource_options), UNIT(refuses_properties),
-        UNIT(refuses_children), UNIT(tells_all_problems), UNIT(variants)};
+    const struct CMUnitTest tests[] = {UNIT(resource), UNIT(columns), UNIT(fields), UNIT(children),
+        UNIT(lists), UNIT(hash), UNIT(refuses_documents), UNIT(refuses_resource_options),
+        UNIT(refuses_properties), UNIT(refuses_children), UNIT(tells_all_problems), UNIT(variants)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

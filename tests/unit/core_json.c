@@ -1,4 +1,5 @@
-/* core_json.c - json.h, reading: each rule of docs/spec/01-platform.md section 2.3 'Strict JSON', exact numbers. */
+/* core_json.c - json.h, reading: each rule of docs/spec/01-platform.md section 2.3 'Strict
+ * JSON', exact numbers. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -41,10 +42,11 @@ static void decodes_strings(void **state)
     const struct wharf_json *v;
 
     assert_string_equal(unit_json(a, "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"")->text.p, "\"\\/\b\f\n\r\t");
+    assert_string_equal(unit_json(a, "\"\\u0041\\u00e9\\u20AC\\uD83D\\uDE00\"")->text.p,
+        "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
     assert_string_equal(
-        unit_json(a, "\"\\u0041\\u00e9\\u20AC\\uD83D\\uDE00\"")->text.p, "A\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80");
-    assert_string_equal(
-        unit_json(a, "\"plain text longer than eight bytes, \xC3\xA9t\xC3\xA9\xF0\x9F\x98\x80!\"")->text.p,
+        unit_json(a, "\"plain text longer than eight bytes, \xC3\xA9t\xC3\xA9\xF0\x9F\x98\x80!\"")
+            ->text.p,
         "plain text longer than eight bytes, \xC3\xA9t\xC3\xA9\xF0\x9F\x98\x80!");
     v = unit_json(a, "{\"k\\u0000\":\"a\\u0000b\"}");
     assert_true(v->child->has_nul);
@@ -108,8 +110,8 @@ static void refuses_bad_structure(void **state)
 
 static void numbers(void **state)
 {
-    static const char *const good[] = {"0", "-0", "0.0", "1", "-12.3400", "1e5", "1E+05", "1.5e-3", "1e-9999", "1e308",
-        "123456789012345678901234567890"};
+    static const char *const good[] = {"0", "-0", "0.0", "1", "-12.3400", "1e5", "1E+05", "1.5e-3",
+        "1e-9999", "1e308", "123456789012345678901234567890"};
     struct arena *a = *state;
     struct buf text;
 
@@ -209,9 +211,10 @@ static void whole_numbers(void **state)
         const char *text;
         bool ok;
         int64_t value;
-    } cases[] = {{"0", true, 0}, {"-0", true, 0}, {"0.000", true, 0}, {"0e99999999999", true, 0}, {"1.0", true, 1},
-        {"1e2", true, 100}, {"1200e-2", true, 12}, {"0.5e1", true, 5}, {"-12.50e1", true, -125}, {"1.5", false, 0},
-        {"1e-1", false, 0}, {"1e-99999999999", false, 0}, {"9223372036854775807", true, INT64_MAX},
+    } cases[] = {{"0", true, 0}, {"-0", true, 0}, {"0.000", true, 0}, {"0e99999999999", true, 0},
+        {"1.0", true, 1}, {"1e2", true, 100}, {"1200e-2", true, 12}, {"0.5e1", true, 5},
+        {"-12.50e1", true, -125}, {"1.5", false, 0}, {"1e-1", false, 0},
+        {"1e-99999999999", false, 0}, {"9223372036854775807", true, INT64_MAX},
         {"-9223372036854775808", true, INT64_MIN}, {"9223372036854775808", false, 0},
         {"-9223372036854775809", false, 0}, {"1e18", true, 1000000000000000000}, {"1e19", false, 0},
         {"1e300", false, 0}, {"0.001e3", true, 1}, {"100.0100e4", true, 1000100}};
@@ -251,10 +254,10 @@ static void decimals(void **state)
 
 static void canonical(void **state)
 {
-    static const char *const cases[][2] = {{"1", "1"}, {"-1.0", "-1"}, {"2.50", "2.5"}, {"1e3", "1000"},
-        {"1.5e1", "15"}, {"-0", "0"}, {"0.0", "0"}, {"12e-3", "0.012"}, {"0.5", "0.5"}, {"100", "100"},
-        {"100.010", "100.01"}, {"1.25e-1", "0.125"}, {"0.05e2", "5"},
-        {"123456789012345678901234567890.5", "123456789012345678901234567890.5"}};
+    static const char *const cases[][2] = {{"1", "1"}, {"-1.0", "-1"}, {"2.50", "2.5"},
+        {"1e3", "1000"}, {"1.5e1", "15"}, {"-0", "0"}, {"0.0", "0"}, {"12e-3", "0.012"},
+        {"0.5", "0.5"}, {"100", "100"}, {"100.010", "100.01"}, {"1.25e-1", "0.125"},
+        {"0.05e2", "5"}, {"123456789012345678901234567890.5", "123456789012345678901234567890.5"}};
     struct buf out;
 
     buf_init(&out, 1000);
@@ -273,8 +276,9 @@ static void canonical(void **state)
 
 static void compares_numbers(void **state)
 {
-    static const char *const ascending[] = {"-1e300", "-10", "-9.5", "-1", "-0.01", "-1e-300", "0", "1e-300", "0.01",
-        "0.012", "0.1", "1", "1.0000000000000000000001", "9", "9.5", "10", "1e2", "101", "1e300"};
+    static const char *const ascending[] = {"-1e300", "-10", "-9.5", "-1", "-0.01", "-1e-300", "0",
+        "1e-300", "0.01", "0.012", "0.1", "1", "1.0000000000000000000001", "9", "9.5", "10", "1e2",
+        "101", "1e300"};
     size_t n = sizeof(ascending) / sizeof(*ascending);
 
     for (size_t i = 0; i < n; i++)
@@ -293,15 +297,18 @@ static void equality(void **state)
     static const struct {
         const char *a, *b;
         bool equal;
-    } cases[] = {{"1", "1.0", true}, {"1", "\"1\"", false}, {"[1,2]", "[1,2.0]", true}, {"[1,2]", "[2,1]", false},
-        {"[1]", "[1,1]", false}, {"{\"a\":1,\"b\":[{}]}", "{\"b\":[{}],\"a\":1e0}", true},
-        {"{\"a\":1}", "{\"b\":1}", false}, {"{\"a\":1}", "{\"a\":1,\"b\":1}", false},
-        {"{\"a\":1,\"b\":2}", "{\"a\":2,\"b\":1}", false}, {"true", "false", false}, {"null", "null", true},
-        {"\"a\"", "\"a\"", true}, {"\"a\\u0000\"", "\"a\\uFFFD\"", false}, {"[[1],[]]", "[[],[1]]", false}};
+    } cases[] = {{"1", "1.0", true}, {"1", "\"1\"", false}, {"[1,2]", "[1,2.0]", true},
+        {"[1,2]", "[2,1]", false}, {"[1]", "[1,1]", false},
+        {"{\"a\":1,\"b\":[{}]}", "{\"b\":[{}],\"a\":1e0}", true}, {"{\"a\":1}", "{\"b\":1}", false},
+        {"{\"a\":1}", "{\"a\":1,\"b\":1}", false},
+        {"{\"a\":1,\"b\":2}", "{\"a\":2,\"b\":1}", false}, {"true", "false", false},
+        {"null", "null", true}, {"\"a\"", "\"a\"", true}, {"\"a\\u0000\"", "\"a\\uFFFD\"", false},
+        {"[[1],[]]", "[[],[1]]", false}};
     const unsigned char seed[16] = {7};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        const struct wharf_json *a = unit_json(*state, cases[i].a), *b = unit_json(*state, cases[i].b);
+        const struct wharf_json *a = unit_json(*state, cases[i].a),
+                                *b = unit_json(*state, cases[i].b);
 
         if (json_equal(a, b) != cases[i].equal || json_equal(b, a) != cases[i].equal)
             fail_msg("%s and %s", cases[i].a, cases[i].b);
@@ -333,7 +340,8 @@ static void equality_of_big_objects(void **state)
 
 static void member_helpers(void **state)
 {
-    const struct wharf_json *v = unit_json(*state, "{\"t\":\"x\",\"b\":true,\"i\":7,\"n\":null,\"d\":2.5}");
+    const struct wharf_json *v = unit_json(
+        *state, "{\"t\":\"x\",\"b\":true,\"i\":7,\"n\":null,\"d\":2.5}");
 
     assert_string_equal(json_text_or(v, "t", "y").p, "x");
     assert_string_equal(json_text_or(v, "i", "y").p, "y");
@@ -370,10 +378,11 @@ static void index_of_members(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(accepts_all_types), UNIT(decodes_strings), UNIT(refuses_bad_strings),
-        UNIT(refuses_bad_structure), UNIT(numbers), UNIT(depth), UNIT(duplicate_keys), UNIT(out_of_budget),
-        UNIT(whole_numbers), UNIT(decimals), UNIT(canonical), UNIT(compares_numbers), UNIT(equality),
-        UNIT(equality_of_big_objects), UNIT(member_helpers), UNIT(index_of_members)};
+    const struct CMUnitTest tests[] = {UNIT(accepts_all_types), UNIT(decodes_strings),
+        UNIT(refuses_bad_strings), UNIT(refuses_bad_structure), UNIT(numbers), UNIT(depth),
+        UNIT(duplicate_keys), UNIT(out_of_budget), UNIT(whole_numbers), UNIT(decimals),
+        UNIT(canonical), UNIT(compares_numbers), UNIT(equality), UNIT(equality_of_big_objects),
+        UNIT(member_helpers), UNIT(index_of_members)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

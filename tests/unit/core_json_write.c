@@ -1,11 +1,13 @@
-/* core_json_write.c - json.h, writing: escapes, commas, and that what is written is read back equal. */
+/* core_json_write.c - json.h, writing: escapes, commas, and that what is written is read back
+ * equal. */
 #include "unit.h"
 
 #include <stdio.h>
 
 static void quotes(void **state)
 {
-    static const char *const cases[][2] = {{"", "\"\""}, {"plain", "\"plain\""}, {"a\"b\\c/d", "\"a\\\"b\\\\c/d\""},
+    static const char *const cases[][2] = {{"", "\"\""}, {"plain", "\"plain\""},
+        {"a\"b\\c/d", "\"a\\\"b\\\\c/d\""},
         {"\b\f\n\r\t\x01\x1F\x7F", "\"\\b\\f\\n\\r\\t\\u0001\\u001f\x7F\""},
         {"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\""},
         {"12345678\n", "\"12345678\\n\""}, {"1234567\n90123456", "\"1234567\\n90123456\""}};
@@ -87,9 +89,9 @@ static void structure(void **state)
     jw_close(&w, '}');
     jw_null(&w, "last");
     jw_close(&w, '}');
-    assert_string_equal(out.p,
-        "{\"s\":\"x\",\"z\":null,\"i\":-9223372036854775808,\"t\":true,\"f\":false,\"n\":null,\"r\":[1],\"a\":[],"
-        "\"b\":[1,{},\"q\"],\"k\\\"ey\":2,\"o\":{\"x\":0},\"last\":null}");
+    assert_string_equal(out.p, "{\"s\":\"x\",\"z\":null,\"i\":-9223372036854775808,\"t\":true,"
+                               "\"f\":false,\"n\":null,\"r\":[1],\"a\":[],"
+                               "\"b\":[1,{},\"q\"],\"k\\\"ey\":2,\"o\":{\"x\":0},\"last\":null}");
     buf_done(&out);
 }
 
@@ -113,8 +115,8 @@ static void deep_structure(void **state)
 
 static void values_as_read(void **state)
 {
-    static const char text[] =
-        "{\"a\":[1.50,-0,1e5,\"\\u0001\\\"\",{\"\":null}],\"b\":{\"c\":[true,false,[]],\"d\":\"\xC3\xA9\"}}";
+    static const char text[] = "{\"a\":[1.50,-0,1e5,\"\\u0001\\\"\",{\"\":null}],\"b\":{\"c\":["
+                               "true,false,[]],\"d\":\"\xC3\xA9\"}}";
     struct buf out;
     struct jw w;
 
@@ -141,8 +143,8 @@ static void too_long(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(quotes), UNIT(quotes_every_byte_everywhere), UNIT(structure),
-        UNIT(deep_structure), UNIT(values_as_read), UNIT(too_long)};
+    const struct CMUnitTest tests[] = {UNIT(quotes), UNIT(quotes_every_byte_everywhere),
+        UNIT(structure), UNIT(deep_structure), UNIT(values_as_read), UNIT(too_long)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

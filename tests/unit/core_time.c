@@ -1,4 +1,5 @@
-/* core_time.c - time.h: the date values of docs/spec/01-platform.md section 11.2, form by form; the clock. */
+/* core_time.c - time.h: the date values of docs/spec/01-platform.md section 11.2, form by form;
+ * the clock. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -68,16 +69,18 @@ static void iso(void **state)
 static void not_iso(void **state)
 {
     static const char *const cases[] = {"2024-01-02", "2024-01-02T03:04:05", "2024-01-02T03:04Z",
-        "2024-01-02T03:04:05+0200", "2024-01-02T03:04:05+02", "2024-01-02T24:00:00Z", "2024-01-02T03:60:05Z",
-        "2024-01-02T03:04:61Z", "2024-01-02T03:04:05+24:00", "2024-01-02T03:04:05+02:60", "2024-01-02T03:04:05.6Z",
-        "2024-01-02T03:04:05.67Z", "2024-01-02T03:04:05.6789Z", "2024-01-02T03:04:05.Z", "2024-01-02T03:04:05,678Z",
+        "2024-01-02T03:04:05+0200", "2024-01-02T03:04:05+02", "2024-01-02T24:00:00Z",
+        "2024-01-02T03:60:05Z", "2024-01-02T03:04:61Z", "2024-01-02T03:04:05+24:00",
+        "2024-01-02T03:04:05+02:60", "2024-01-02T03:04:05.6Z", "2024-01-02T03:04:05.67Z",
+        "2024-01-02T03:04:05.6789Z", "2024-01-02T03:04:05.Z", "2024-01-02T03:04:05,678Z",
         "2024-01-02 03:04:05Z", "2024-W01-2T03:04:05Z", "2024-002T03:04:05Z", "20240102T030405Z",
-        "2024-13-02T03:04:05Z", "2024-00-02T03:04:05Z", "2024-01-00T03:04:05Z", "2024-01-32T03:04:05Z",
-        "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z", "2024-04-31T00:00:00Z", "0000-01-01T00:00:00Z",
-        "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z", "2016-12-31T23:58:60Z",
-        "2016-12-31T23:59:60+01:00", "2024-01-02T03:04:05Zx", "2024-01-02T03:04:05 02:00", " 2024-01-02T03:04:05Z",
-        "2024-01-02T03:04:05.678", "12024-01-02T03:04:05Z", "2024-1-2T03:04:05Z", "-2024-01-02T03:04:05Z",
-        "2024-01-02T0\xD9\xA1:04:05Z"};
+        "2024-13-02T03:04:05Z", "2024-00-02T03:04:05Z", "2024-01-00T03:04:05Z",
+        "2024-01-32T03:04:05Z", "2023-02-29T00:00:00Z", "1900-02-29T00:00:00Z",
+        "2024-04-31T00:00:00Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00+00:01",
+        "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:60Z", "2016-12-31T23:58:60Z",
+        "2016-12-31T23:59:60+01:00", "2024-01-02T03:04:05Zx", "2024-01-02T03:04:05 02:00",
+        " 2024-01-02T03:04:05Z", "2024-01-02T03:04:05.678", "12024-01-02T03:04:05Z",
+        "2024-1-2T03:04:05Z", "-2024-01-02T03:04:05Z", "2024-01-02T0\xD9\xA1:04:05Z"};
     int64_t us;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
@@ -98,8 +101,8 @@ static void every_day(void **state)
 
         time_format_iso(seconds * 1000000 + 999, text);
         gmtime_r(&t, &tm);
-        snprintf(want, sizeof(want), "%04d-%02d-%02dT%02d:%02d:%02d.000Z", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
-            tm.tm_hour, tm.tm_min, tm.tm_sec);
+        snprintf(want, sizeof(want), "%04d-%02d-%02dT%02d:%02d:%02d.000Z", tm.tm_year + 1900,
+            tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
         if (strcmp(text, want) != 0)
             fail_msg("%s is not %s", text, want);
         if (!time_parse_iso(str_z(text), false, &us) || us != seconds * 1000000)
@@ -130,8 +133,9 @@ static void http_dates(void **state)
     static const struct {
         int64_t us;
         const char *text;
-    } rows[] = {{INT64_C(784111777000000), "Sun, 06 Nov 1994 08:49:37 GMT"}, {0, "Thu, 01 Jan 1970 00:00:00 GMT"},
-        {-1, "Wed, 31 Dec 1969 23:59:59 GMT"}, {-86400000000, "Wed, 31 Dec 1969 00:00:00 GMT"},
+    } rows[] = {{INT64_C(784111777000000), "Sun, 06 Nov 1994 08:49:37 GMT"},
+        {0, "Thu, 01 Jan 1970 00:00:00 GMT"}, {-1, "Wed, 31 Dec 1969 23:59:59 GMT"},
+        {-86400000000, "Wed, 31 Dec 1969 00:00:00 GMT"},
         {INT64_C(1709251199999999), "Thu, 29 Feb 2024 23:59:59 GMT"}};
     char text[HTTP_DATE_LEN + 1];
 
@@ -143,7 +147,8 @@ static void http_dates(void **state)
 
 static void kernel_clock(void **state)
 {
-    int64_t real = (int64_t)time(NULL) * 1000000, now = clock_now_us(), before = clock_monotonic_us();
+    int64_t real = (int64_t)time(NULL) * 1000000, now = clock_now_us(),
+            before = clock_monotonic_us();
 
     assert_true(now - real > -2000000 && now - real < 2000000);
     clock_sync(1704164645000000, 3600);
@@ -161,8 +166,8 @@ static void kernel_clock(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        UNIT(epochs), UNIT(iso), UNIT(not_iso), UNIT(every_day), UNIT(postgres), UNIT(http_dates), UNIT(kernel_clock)};
+    const struct CMUnitTest tests[] = {UNIT(epochs), UNIT(iso), UNIT(not_iso), UNIT(every_day),
+        UNIT(postgres), UNIT(http_dates), UNIT(kernel_clock)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,8 +18,9 @@ static void utf8(void **state)
     assert_true(utf8_valid("", 0));
     assert_true(utf8_valid("plain ASCII of some length", 26));
     assert_true(utf8_valid("\0", 1));
-    assert_true(utf8_valid(
-        "\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF\xF0\x90\x80\x80\xF4\x8F\xBF\xBF", 25));
+    assert_true(utf8_valid("\x7F\xC2\x80\xDF\xBF\xE0\xA0\x80\xED\x9F\xBF\xEE\x80\x80\xEF\xBF\xBF"
+                           "\xF0\x90\x80\x80\xF4\x8F\xBF\xBF",
+        25));
     assert_false(utf8_valid("12345678\x80", 9));
     assert_false(utf8_valid("\xC1\xBF", 2));
     assert_false(utf8_valid("\xE0\x9F\xBF", 3));
@@ -62,7 +63,8 @@ static void trims(void **state)
     assert_true(str_eqz(trim("\xC2\xA0\xE2\x80\x83x\xE3\x80\x80\xE2\x80\xA9\xC2\x85"), "x"));
     assert_true(str_eqz(trim("   "), ""));
     assert_true(str_eqz(trim(""), ""));
-    assert_true(str_eqz(trim("\xE2\x80\x8Bx"), "\xE2\x80\x8Bx")); /* zero width space is not White_Space */
+    /* zero width space is not White_Space */
+    assert_true(str_eqz(trim("\xE2\x80\x8Bx"), "\xE2\x80\x8Bx"));
     assert_true(str_eqz(trim(" \xC3\xA9 "), "\xC3\xA9"));
 }
 
@@ -159,8 +161,8 @@ static void random_text(void **state)
     assert_int_equal(kinds, 62);
     uuid_v4(uuid);
     assert_int_equal(strlen(uuid), 36);
-    assert_true(uuid[8] == '-' && uuid[13] == '-' && uuid[14] == '4' && uuid[18] == '-' && strchr("89ab", uuid[19]) &&
-                uuid[23] == '-');
+    assert_true(uuid[8] == '-' && uuid[13] == '-' && uuid[14] == '4' && uuid[18] == '-' &&
+                strchr("89ab", uuid[19]) && uuid[23] == '-');
 }
 
 static void a_child_does_not_repeat(void **state)
@@ -204,12 +206,14 @@ static void scopes_leave_nothing(void **state)
     arena_free(req.arena);
 }
 
-/* What an answer is made of, and what its log lines say, is read when the handler and its scopes are over: each of these texts stays whole. */
+/* What an answer is made of, and what its log lines say, is read when the handler and its scopes
+ * are over: each of these texts stays whole. */
 static void scopes_keep_the_answer(void **state)
 {
     for (int field = 0; field < 5; field++) {
         struct wharf_req req = {.arena = arena_new(1 << 20)};
-        wharf_str *kept[] = {&req.message, &req.answered_id, &req.location_header, &req.pagination, &req.batch_id};
+        wharf_str *kept[] = {
+            &req.message, &req.answered_id, &req.location_header, &req.pagination, &req.batch_id};
         wharf_scope *scope = host_mem.scope_begin(&req);
 
         *kept[field] = arena_dupz(req.arena, "what the handler said");
@@ -239,11 +243,13 @@ static int step_back(void)
             pause();
     }
     close(ready[1]);
-    if (piped != 0 || read(ready[0], text, 1) != 0) /* its group is there when setsid has returned */
+    if (piped != 0 ||
+        read(ready[0], text, 1) != 0) /* its group is there when setsid has returned */
         result = 4;
     close(ready[0]);
     if (!turns_step_back(child, STEP_BACK_NICE, &session) ||
-        getpriority(PRIO_PROCESS, (id_t)child) != (own + STEP_BACK_NICE < 19 ? own + STEP_BACK_NICE : 19))
+        getpriority(PRIO_PROCESS, (id_t)child) !=
+            (own + STEP_BACK_NICE < 19 ? own + STEP_BACK_NICE : 19))
         result = 1;
     for (int i = 0; i < 500 && !turns_session_nice(&session, STEP_BACK_NICE); i++)
         usleep(10000);
@@ -266,8 +272,8 @@ static void count_call(void *arg)
     ++*(int *)arg;
 }
 
-/* What may use the request is called by arena_end(), what only gives memory back by arena_free(), each once; what was registered
- * with arena_on_end() inside of a mark outlives it. */
+/* What may use the request is called by arena_end(), what only gives memory back by
+ * arena_free(), each once; what was registered with arena_on_end() inside of a mark outlives it. */
 static void arena_ends(void **state)
 {
     int released = 0, freed = 0, ended = 0, inside = 0;
@@ -319,11 +325,11 @@ static void who_steps_back(void **state)
 /* Of FIPS 180-2: one part, several, none. */
 static void digests(void **state)
 {
-    static const unsigned char abc[DIGEST_BYTES] = "\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23"
-                                                   "\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad",
-                               nothing[DIGEST_BYTES] =
-                                   "\xe3\xb0\xc4\x42\x98\xfc\x1c\x14\x9a\xfb\xf4\xc8\x99\x6f\xb9\x24"
-                                   "\x27\xae\x41\xe4\x64\x9b\x93\x4c\xa4\x95\x99\x1b\x78\x52\xb8\x55";
+    static const unsigned char
+        abc[DIGEST_BYTES] = "\xba\x78\x16\xbf\x8f\x01\xcf\xea\x41\x41\x40\xde\x5d\xae\x22\x23"
+                            "\xb0\x03\x61\xa3\x96\x17\x7a\x9c\xb4\x10\xff\x61\xf2\x00\x15\xad",
+        nothing[DIGEST_BYTES] = "\xe3\xb0\xc4\x42\x98\xfc\x1c\x14\x9a\xfb\xf4\xc8\x99\x6f\xb9\x24"
+                                "\x27\xae\x41\xe4\x64\x9b\x93\x4c\xa4\x95\x99\x1b\x78\x52\xb8\x55";
     const wharf_str parts[] = {WHARF_S("abc"), WHARF_S("a"), WHARF_S(""), WHARF_S("bc")};
     unsigned char got[DIGEST_BYTES];
 
@@ -337,10 +343,10 @@ static void digests(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims), UNIT(distance),
-        UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text), UNIT(a_child_does_not_repeat),
-        UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer), UNIT(arena_ends), UNIT(who_steps_back),
-        UNIT(digests)};
+    const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims),
+        UNIT(distance), UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text),
+        UNIT(a_child_does_not_repeat), UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer),
+        UNIT(arena_ends), UNIT(who_steps_back), UNIT(digests)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

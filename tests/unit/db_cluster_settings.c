@@ -1,4 +1,5 @@
-/* db_cluster_settings.c - cluster_settings.h: how much of a machine's memory the embedded PostgreSQL takes. */
+/* db_cluster_settings.c - cluster_settings.h: how much of a machine's memory the embedded
+ * PostgreSQL takes. */
 #include "unit.h"
 
 #include <string.h>

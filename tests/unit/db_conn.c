@@ -1,4 +1,5 @@
-/* db_conn.c - statements that wait for the next one (db/ahead.h), against a real PostgreSQL: what they make of a transaction, and who is told of their errors. */
+/* db_conn.c - statements that wait for the next one (db/ahead.h), against a real PostgreSQL:
+ * what they make of a transaction, and who is told of their errors. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -25,7 +26,8 @@ static const char *stored(struct arena *a)
 {
     struct db_conn *c = open_one(false);
     struct db_error e;
-    PGresult *r = db_run(c, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM conn_test", NULL, 0, &e);
+    PGresult *r = db_run(
+        c, "SELECT coalesce(string_agg(name, ' ' ORDER BY name), '') FROM conn_test", NULL, 0, &e);
     const char *names = r ? arena_dup_str(a, str_z(PQgetvalue(r, 0, 0))).p : "?";
 
     PQclear(r);
@@ -46,7 +48,9 @@ static void end_session(struct db_conn *c)
 {
     struct db_error e;
 
-    assert_int_equal(db_do(c, "DO $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$", &e), DB_LOST);
+    assert_int_equal(
+        db_do(c, "DO $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$", &e),
+        DB_LOST);
 }
 
 /* Ends it while nobody asks it anything. */
@@ -61,7 +65,8 @@ static void end_idle(struct db_conn *c)
     pid = (struct sql_arg){PQgetvalue(r, 0, 0), strlen(PQgetvalue(r, 0, 0))};
     PQclear(db_run(other, "SELECT pg_terminate_backend($1::integer)", &pid, 1, &e));
     for (int i = 0; i < 500; i++) {
-        PGresult *gone = db_run(other, "SELECT FROM pg_stat_activity WHERE pid = $1::integer", &pid, 1, &e);
+        PGresult *gone = db_run(
+            other, "SELECT FROM pg_stat_activity WHERE pid = $1::integer", &pid, 1, &e);
         bool over = PQntuples(gone) == 0;
 
         PQclear(gone);
@@ -113,7 +118,8 @@ static void mode_is(struct db_conn *c, const char *wanted, bool one_plan)
     PQclear(r);
 }
 
-/* Each of them from the beginning, prepared already, when its session was ended, and when that does not know it any more. */
+/* Each of them from the beginning, prepared already, when its session was ended, and when that
+ * does not know it any more. */
 static void one_plan_is_of_one_statement(void **state)
 {
     struct db_conn *c = open_one(true), *plain = open_one(false);
@@ -182,7 +188,8 @@ static void who_comes_next_is_told(void **state)
             assert_false(db_copy(c, "COPY conn_test FROM STDIN", buf_str(&rows), &e));
             buf_done(&rows);
         } else if (how == 2) {
-            assert_int_equal(db_do(c, "SET LOCAL lock_timeout = 1; SET LOCAL lock_timeout = 2", &e), DB_UNIQUE);
+            assert_int_equal(
+                db_do(c, "SET LOCAL lock_timeout = 1; SET LOCAL lock_timeout = 2", &e), DB_UNIQUE);
         } else {
             sql_init(&s, *state);
             sql_add(&s, "INSERT INTO conn_test VALUES ('two')");
@@ -199,7 +206,8 @@ static void who_comes_next_is_told(void **state)
     assert_true(insert(c, &two, &e));
     db_ahead(c, INSERT, &one, 1);
     assert_int_equal(
-        db_do(c, "COMMIT", &e), DB_UNIQUE); /* so is who commits, and the session is out of the transaction */
+        /* so is who commits, and the session is out of the transaction */
+        db_do(c, "COMMIT", &e), DB_UNIQUE);
     assert_true(insert(c, &three, &e));
     assert_string_equal(stored(*state), "one three");
     db_close(c);
@@ -218,7 +226,8 @@ static void savepoints(void **state)
     db_ahead(c, "SAVEPOINT s1", NULL, 0);
     assert_true(insert(c, &two, &e));
     db_ahead(c, INSERT, &one, 1);
-    assert_int_equal(db_do(c, back, &e), DB_OK); /* a failure among what waits goes with the savepoint */
+    /* a failure among what waits goes with the savepoint */
+    assert_int_equal(db_do(c, back, &e), DB_OK);
     db_ahead(c, "SAVEPOINT s1", NULL, 0);
     db_ahead(c, INSERT, &two, 1);
     assert_int_equal(db_do(c, back, &e), DB_OK);
@@ -253,7 +262,8 @@ static void begins_on_another_connection(void **state)
     end_idle(c);
     db_ahead(c, "BEGIN", NULL, 0);
     db_ahead(c, INSERT, &two, 1);
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST); /* nobody knows what becomes of a commit that is not answered */
+    /* nobody knows what becomes of a commit that is not answered */
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST);
     assert_false(db_in_transaction(c));
     assert_string_equal(stored(*state), "one");
     db_close(c);
@@ -343,7 +353,8 @@ static void nothing_begins_late(void **state)
     before = db_deadline(c, in_ms(-1));
     assert_false(insert(c, &two, &e));
     assert_int_equal(e.status, DB_TIMEOUT);
-    assert_int_equal(db_deadline(c, in_ms(10000)), db_deadline(c, in_ms(20000))); /* the earlier one stays */
+    /* the earlier one stays */
+    assert_int_equal(db_deadline(c, in_ms(10000)), db_deadline(c, in_ms(20000)));
     assert_false(insert(c, &two, &e));
     assert_int_equal(db_do(c, "COMMIT", &e), DB_OK); /* what was done stays */
     db_deadline_end(c, before);
@@ -404,13 +415,15 @@ static void begins_again_when_statements_are_unknown(void **state)
     assert_true(insert(c, &three, &e));
     assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
     memcpy(forget, "DEALLOCATE ", 11);
-    db_statement_name(statement_hash(INSERT), forget + 11); /* BEGIN it knows, and then it is in a transaction */
+    /* BEGIN it knows, and then it is in a transaction */
+    db_statement_name(statement_hash(INSERT), forget + 11);
     assert_int_equal(db_do(c, forget, &e), DB_OK);
     db_ahead(c, "BEGIN", NULL, 0);
     assert_true(insert(c, &three, &e));
     assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
     db_ahead(c, "SAVEPOINT s1", NULL, 0);
-    assert_false(insert(c, &three, &e)); /* in the middle only the transaction as a whole can be tried again */
+    /* in the middle only the transaction as a whole can be tried again */
+    assert_false(insert(c, &three, &e));
     assert_int_equal(e.status, DB_CONFLICT);
     assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
     assert_string_equal(stored(*state), "one two");
@@ -423,7 +436,9 @@ static void prepared_by_who_asks(void **state)
     struct db_conn *c = open_one(true);
     struct db_error e;
 
-    assert_int_equal(db_do(c, "CREATE ROLE conn_guest; CREATE SCHEMA closed CREATE TABLE kept (n integer)", &e), DB_OK);
+    assert_int_equal(
+        db_do(c, "CREATE ROLE conn_guest; CREATE SCHEMA closed CREATE TABLE kept (n integer)", &e),
+        DB_OK);
     db_ahead(c, "BEGIN", NULL, 0);
     db_ahead(c, "SELECT set_config('role', 'conn_guest', true)", NULL, 0);
     assert_null(db_run(c, "SELECT * FROM closed.kept", NULL, 0, &e));
@@ -488,11 +503,10 @@ static void copies_in_binary(void **state)
     PGresult *r;
 
     assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
-    assert_int_equal(
-        db_do(c,
-            "CREATE TEMP TABLE t (t text, j json, b jsonb, m timestamptz(3), i integer, y boolean, n boolean, l bigint,"
-            " h bytea) ON COMMIT DROP",
-            &e),
+    assert_int_equal(db_do(c,
+                         "CREATE TEMP TABLE t (t text, j json, b jsonb, m timestamptz(3), i "
+                         "integer, y boolean, n boolean, l bigint, h bytea) ON COMMIT DROP",
+                         &e),
         DB_OK);
     buf_init(&b, 1 << 20);
     binary_begin(&b);
@@ -509,10 +523,9 @@ static void copies_in_binary(void **state)
     binary_end(&b);
     assert_true(copy_in(c, "COPY t FROM STDIN (FORMAT binary)", &b));
     r = db_run(c,
-        "SELECT t.t = E'a\\tb\\\\c\\nd\\x7f \xC3\xA9' AND j::text = E'{\"a\": \"\\\\n\"}' AND b::text = '{\"a\": [], "
-        "\"b\": 1}' AND"
-        " m = '1999-12-31 23:59:59.999+00' AND i = -2147483648 AND l = 9223372036854775807 AND y AND NOT n AND h = "
-        "'\\x00ffab',"
+        "SELECT t.t = E'a\\tb\\\\c\\nd\\x7f \xC3\xA9' AND j::text = E'{\"a\": \"\\\\n\"}' AND "
+        "b::text = '{\"a\": [], \"b\": 1}' AND m = '1999-12-31 23:59:59.999+00' AND i = "
+        "-2147483648 AND l = 9223372036854775807 AND y AND NOT n AND h = '\\x00ffab',"
         " num_nulls(t.t, j, b, m, i, y, n), length(h), l FROM t ORDER BY 2",
         NULL, 0, &e);
     assert_non_null(r);
@@ -531,8 +544,9 @@ static void copies_no_nonsense(void **state)
     static const struct {
         enum binary_type type;
         const char *cell;
-    } bad[] = {{BINARY_MOMENT, "yesterday"}, {BINARY_MOMENT, ""}, {BINARY_INT4, "2147483648"}, {BINARY_INT4, "1x"},
-        {BINARY_INT4, ""}, {BINARY_INT4, "99999999999999999999"}, {BINARY_BOOL, "tomato"}, {BINARY_BOOL, ""}};
+    } bad[] = {{BINARY_MOMENT, "yesterday"}, {BINARY_MOMENT, ""}, {BINARY_INT4, "2147483648"},
+        {BINARY_INT4, "1x"}, {BINARY_INT4, ""}, {BINARY_INT4, "99999999999999999999"},
+        {BINARY_BOOL, "tomato"}, {BINARY_BOOL, ""}};
     struct db_conn *c = open_one(false);
     struct db_error e;
     struct buf b;
@@ -566,9 +580,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
         UNIT(what_is_empty_is_not_sent), UNIT(who_comes_next_is_told), UNIT(savepoints),
-        UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks),
-        UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late), UNIT(what_follows_has_its_time),
-        UNIT(copies_in_binary), UNIT(copies_no_nonsense)};
+        UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown),
+        UNIT(prepared_by_who_asks), UNIT(ends_in_time), UNIT(ends_in_time_together),
+        UNIT(nothing_begins_late), UNIT(what_follows_has_its_time), UNIT(copies_in_binary),
+        UNIT(copies_no_nonsense)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }

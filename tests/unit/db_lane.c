@@ -1,4 +1,5 @@
-/* db_lane.c - lanes against a real PostgreSQL: groups that fail, and what is prepared afterwards. */
+/* db_lane.c - lanes against a real PostgreSQL: groups that fail, and what is prepared
+ * afterwards. */
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -60,7 +61,8 @@ static void run(struct lane *l)
 
         lane_turn(l, ready, clock_monotonic_us());
         fd.fd = lane_fd(l);
-        fd.events = (short)((lane_events(l) & EPOLLIN ? POLLIN : 0) | (lane_events(l) & EPOLLOUT ? POLLOUT : 0));
+        fd.events = (short)((lane_events(l) & EPOLLIN ? POLLIN : 0) |
+                            (lane_events(l) & EPOLLOUT ? POLLOUT : 0));
         ready = poll(&fd, 1, 10) > 0;
     }
     assert_int_equal(lane_load(l), 0);
@@ -171,7 +173,8 @@ static void a_slow_one_is_planned_for_its_values(void **state)
     lane_free(l);
 }
 
-/* Of the group those behind it are asked again, one by one, and each says again how it is planned. */
+/* Of the group those behind it are asked again, one by one, and each says again how it is
+ * planned. */
 static void a_failure_does_not_mix_them_up(void **state)
 {
     struct lane *l = lane_new(LANE_READ, cluster_conninfo(cluster), true, 15000, changed, NULL);
@@ -205,8 +208,9 @@ static void a_failure_does_not_mix_them_up(void **state)
 
 /* The single one answers with a name, the one for many with 1: so it is seen who ran. */
 #define ONE "INSERT INTO lane_test (name) SELECT $1 WHERE $1 <> 'refused' RETURNING 'alone'"
-#define MANY                                                                                                           \
-    "WITH u AS MATERIALIZED (SELECT * FROM unnest($1::text[]) WITH ORDINALITY AS u(p1, place) WHERE p1 <> 'refused')," \
+#define MANY                                                                                       \
+    "WITH u AS MATERIALIZED (SELECT * FROM unnest($1::text[]) WITH ORDINALITY AS u(p1, place) "    \
+    "WHERE p1 <> 'refused'),"                                                                      \
     " r AS (INSERT INTO lane_test (name) SELECT p1 FROM u) SELECT place FROM u"
 enum { ASKS = 6 };
 
@@ -233,10 +237,12 @@ static int stored(const char *name)
 
 static void writes_that_wait_together_are_one_statement(void **state)
 {
-    static const char *const names[ASKS] = {"p1", "", "refused", "{\"a\": \"b\\\\\"}", "NULL", "p6"};
+    static const char *const names[ASKS] = {
+        "p1", "", "refused", "{\"a\": \"b\\\\\"}", "NULL", "p6"};
 
     for (int prepared = 0; prepared < 2; prepared++) {
-        struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), prepared, 15000, changed, NULL);
+        struct lane *l = lane_new(
+            LANE_WRITE, cluster_conninfo(cluster), prepared, 15000, changed, NULL);
         struct ask asks[ASKS], first, clear;
 
         queue_all(l, asks, names, ASKS);
@@ -332,7 +338,8 @@ static void statements_in_one_piece_are_one_transaction(void **state)
 {
     struct db_conn *c = db_open(cluster_conninfo(cluster), true, 15000);
     struct sql_arg w1 = {"w1", 2}, w2 = {"w2", 2}, one = {"1", 1};
-    const struct db_statement two[] = {{INSERT, &w1, 1}, {INSERT, &w2, 1}}, again[] = {{INSERT, &w2, 1}},
+    const struct db_statement two[] = {{INSERT, &w1, 1}, {INSERT, &w2, 1}},
+                              again[] = {{INSERT, &w2, 1}},
                               late[] = {{"INSERT INTO lane_late SELECT $1::integer", &one, 1}},
                               local[] = {{"SELECT set_config('wharf.it', 'x', true)", NULL, 0},
                                   {"SELECT current_setting('wharf.it')", NULL, 0}};
@@ -352,12 +359,15 @@ static void statements_in_one_piece_are_one_transaction(void **state)
     assert_null(db_run_whole(c, again, 1, &e));
     assert_int_equal(e.status, DB_UNIQUE);
 
-    assert_int_equal(db_do(c, "CREATE TABLE lane_late (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED)", &e), DB_OK);
+    assert_int_equal(
+        db_do(c, "CREATE TABLE lane_late (n integer UNIQUE DEFERRABLE INITIALLY DEFERRED)", &e),
+        DB_OK);
     PQclear(db_run_whole(c, late, 1, &e));
     assert_null(db_run_whole(c, late, 1, &e)); /* refused by the commit alone */
     assert_int_equal(e.status, DB_UNIQUE);
 
-    r = db_run_whole(c, local, 2, &e); /* the transaction begins with the first one, and ends with the last */
+    /* the transaction begins with the first one, and ends with the last */
+    r = db_run_whole(c, local, 2, &e);
     assert_non_null(r);
     assert_string_equal(PQgetvalue(r, 0, 0), "x");
     PQclear(r);
@@ -370,7 +380,9 @@ static void statements_in_one_piece_are_one_transaction(void **state)
     PQclear(r);
 
     w1.p = "w4", w2.p = "w5";
-    assert_int_equal(db_do(c, "DO $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$", &e), DB_LOST);
+    assert_int_equal(
+        db_do(c, "DO $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); END $$", &e),
+        DB_LOST);
     r = db_run_whole(c, two, 2, &e); /* the connection is known to be gone: another one */
     assert_non_null(r);
     PQclear(r);
@@ -379,8 +391,9 @@ static void statements_in_one_piece_are_one_transaction(void **state)
 
 static void copied_cells_come_back_as_they_were(void **state)
 {
-    static const char *const cells[] = {"", "\\N", "a\tb\nc\r\\", "1234567\\89012345\t67890123456\n",
-        "\001\x1f\x7f\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", "{\"k\": \"\\\\u00e4\"}", "\\.", NULL};
+    static const char *const cells[] = {"", "\\N", "a\tb\nc\r\\",
+        "1234567\\89012345\t67890123456\n", "\001\x1f\x7f\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4",
+        "{\"k\": \"\\\\u00e4\"}", "\\.", NULL};
     struct db_conn *c = db_open(cluster_conninfo(cluster), true, 15000);
     struct db_error e;
     struct buf rows;
@@ -392,7 +405,8 @@ static void copied_cells_come_back_as_they_were(void **state)
         copy_cell(&rows, (wharf_str){cells[i], cells[i] ? strlen(cells[i]) : 0});
         copy_row_end(&rows);
     }
-    assert_false(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e)); /* outside a transaction */
+    /* outside a transaction */
+    assert_false(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e));
     assert_int_equal(db_do(c, "BEGIN; CREATE TEMP TABLE copied (n bigint, t text)", &e), DB_OK);
     assert_true(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e));
     r = db_run(c, "SELECT t FROM copied ORDER BY n", NULL, 0, &e);
@@ -462,10 +476,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(failed_group_keeps_what_is_prepared),
         UNIT(lost_statements_are_prepared_again), UNIT(too_many_parameters_fail_alone),
-        UNIT(only_what_says_so_is_planned_for_its_values), UNIT(a_slow_one_is_planned_for_its_values),
-        UNIT(a_failure_does_not_mix_them_up), UNIT(writes_that_wait_together_are_one_statement),
-        UNIT(one_that_fails_does_not_fail_the_others), UNIT(all_of_a_statement_are_told_that_it_was_lost),
-        UNIT(conn_mends_its_statements), UNIT(statements_in_one_piece_are_one_transaction),
+        UNIT(only_what_says_so_is_planned_for_its_values),
+        UNIT(a_slow_one_is_planned_for_its_values), UNIT(a_failure_does_not_mix_them_up),
+        UNIT(writes_that_wait_together_are_one_statement),
+        UNIT(one_that_fails_does_not_fail_the_others),
+        UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements),
+        UNIT(statements_in_one_piece_are_one_transaction),
         UNIT(copied_cells_come_back_as_they_were), UNIT(set_forgets_one)};
 
     return cmocka_run_group_tests_name("db_lane", tests, start, stop);

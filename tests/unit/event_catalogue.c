@@ -1,4 +1,5 @@
-/* event_catalogue.c - types of events: what manifests may declare, what patterns take, what a schema says. */
+/* event_catalogue.c - types of events: what manifests may declare, what patterns take, what a
+ * schema says. */
 #include "unit.h"
 
 #include "event/event_catalogue.h"
@@ -12,7 +13,8 @@ struct fixture {
 };
 
 /* Links a plugin of this name with these "events". */
-static struct fixture *link_events(struct arena *a, const char *plugin, bool third_party, const char *events)
+static struct fixture *link_events(
+    struct arena *a, const char *plugin, bool third_party, const char *events)
 {
     struct fixture *f = ARENA_NEW(a, struct fixture);
     struct json_error e;
@@ -32,14 +34,17 @@ static void refused(void **state)
     static const struct {
         const char *events, *says;
     } bad[] = {
-        {"{\"door.opened\": {\"description\": \"x\"}}", "must begin with the plugin's name: \"doors.door.opened\""},
+        {"{\"door.opened\": {\"description\": \"x\"}}",
+            "must begin with the plugin's name: \"doors.door.opened\""},
         {"{\"doorsopened\": {\"description\": \"x\"}}", "not words"},
         {"{\"doors.\": {\"description\": \"x\"}}", "not words"},
         {"{\"doors..opened\": {\"description\": \"x\"}}", "not words"},
         {"{\"doors.Opened\": {\"description\": \"x\"}}", "not words"},
         {"{\"doors.opened\": {}}", "needs a \"description\""},
-        {"{\"doors.opened\": {\"description\": \"x\", \"loud\": true}}", "events.doors.opened.loud is not known"},
-        {"{\"doors.opened\": {\"description\": \"x\", \"members\": []}}", "members must be an object"},
+        {"{\"doors.opened\": {\"description\": \"x\", \"loud\": true}}",
+            "events.doors.opened.loud is not known"},
+        {"{\"doors.opened\": {\"description\": \"x\", \"members\": []}}",
+            "members must be an object"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -51,12 +56,12 @@ static void refused(void **state)
     }
 }
 
-static const char good[] = "{\"doors.opened\": {\"description\": \"A door was opened\", \"members\": {\"by\": "
-                           "{\"type\": \"string\", \"x-wharf\": {}}}},"
-                           " \"doors.updated\": {\"description\": \"x\"}, \"doors.alarm\": {\"description\": \"x\", "
-                           "\"system\": true, \"deprecated\": true},"
-                           " \"doors.level_updated\": {\"description\": \"x\"}, \"doors.a.status_changed\": "
-                           "{\"description\": \"x\", \"resource\": \"door\"}}";
+static const char good[] =
+    "{\"doors.opened\": {\"description\": \"A door was opened\", \"members\": {\"by\": "
+    "{\"type\": \"string\", \"x-wharf\": {}}}}, \"doors.updated\": {\"description\": \"x\"}, "
+    "\"doors.alarm\": {\"description\": \"x\", \"system\": true, \"deprecated\": true},"
+    " \"doors.level_updated\": {\"description\": \"x\"}, \"doors.a.status_changed\": "
+    "{\"description\": \"x\", \"resource\": \"door\"}}";
 
 static void found(void **state)
 {
@@ -105,9 +110,11 @@ static void patterns(void **state)
     /* a system type must be named */
     assert_true(!takes(alarm, "*") && !takes(alarm, "doors.*"));
     assert_true(takes(alarm, "doors.alarm"));
-    assert_true(event_pattern_known(&f->engine, WHARF_S("*")) && event_pattern_known(&f->engine, WHARF_S("doors.*")));
+    assert_true(event_pattern_known(&f->engine, WHARF_S("*")) &&
+                event_pattern_known(&f->engine, WHARF_S("doors.*")));
     assert_true(event_pattern_known(&f->engine, WHARF_S("doors.alarm")));
-    assert_true(!event_pattern_known(&f->engine, WHARF_S("")) && !event_pattern_known(&f->engine, WHARF_S("door.*")));
+    assert_true(!event_pattern_known(&f->engine, WHARF_S("")) &&
+                !event_pattern_known(&f->engine, WHARF_S("door.*")));
     assert_true(!event_pattern_known(&f->engine, WHARF_S("doors")) &&
                 !event_pattern_known(&f->engine, WHARF_S("doors.unheard")));
     buf_done(&f->problems);
@@ -116,8 +123,8 @@ static void patterns(void **state)
 /* Types of workflows are declared by nobody. */
 static void custom(void **state)
 {
-    static const char *const none[] = {
-        "custom", "custom.", "custom..a", "custom.A", "custom.a.", "customs.a", "custom.a b", "custom.a*"};
+    static const char *const none[] = {"custom", "custom.", "custom..a", "custom.A", "custom.a.",
+        "customs.a", "custom.a b", "custom.a*"};
     struct fixture *f = link_events(*state, "doors", true, good);
     const struct event_type *t = event_type_find(&f->engine, WHARF_S("custom.order.packed"));
     const struct wharf_json *s;
@@ -131,9 +138,10 @@ static void custom(void **state)
     assert_true(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order.packed")));
     assert_false(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order")));
     assert_false(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.orders.*")));
-    assert_false(event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order.packed.*")));
-    assert_true(
-        event_pattern_known(&f->engine, WHARF_S("custom.*")) && event_pattern_known(&f->engine, WHARF_S("custom.a.*")));
+    assert_false(
+        event_matches(t, WHARF_S("custom.order.packed"), WHARF_S("custom.order.packed.*")));
+    assert_true(event_pattern_known(&f->engine, WHARF_S("custom.*")) &&
+                event_pattern_known(&f->engine, WHARF_S("custom.a.*")));
     assert_true(event_pattern_known(&f->engine, WHARF_S("custom.a")));
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         assert_null(event_type_find(&f->engine, str_z(none[i])));
@@ -160,10 +168,12 @@ static void schema(void **state)
     const struct wharf_json *s = json_parse(*state, text, &e);
 
     assert_non_null(s);
-    assert_true(str_eqz(json_text_or(json_get(json_get(s, "properties"), "by"), "type", ""), "string"));
+    assert_true(
+        str_eqz(json_text_or(json_get(json_get(s, "properties"), "by"), "type", ""), "string"));
     assert_null(strstr(text.p, "x-wharf"));
     assert_false(json_bool_or(s, "additionalProperties", true));
-    assert_int_equal(json_get(s, "required")->count, 1); /* what is too large has three members only */
+    /* what is too large has three members only */
+    assert_int_equal(json_get(s, "required")->count, 1);
     buf_done(&f->problems);
 }
 

@@ -1,5 +1,5 @@
-/* http_head.c - head.h: what goes through, in which form, and what is refused; each case cut at every place. The table over real sockets is
- * tests/api/heads.py. */
+/* http_head.c - head.h: what goes through, in which form, and what is refused; each case cut at
+ * every place. The table over real sockets is tests/api/heads.py. */
 #include "unit.h"
 
 #include "http/head.h"
@@ -14,7 +14,8 @@ struct told {
     bool in_body;
 };
 
-/* Sends the pieces of `text` that end at the first cut and at each `step` behind it, as head_tap.c does. */
+/* Sends the pieces of `text` that end at the first cut and at each `step` behind it, as
+ * head_tap.c does. */
 static void run_cut(struct told *t, const char *text, size_t n, size_t cut, size_t step)
 {
     static char kept[BYTES];
@@ -75,14 +76,20 @@ static void canonical_forms(void **state)
             "GET /a HTTP/1.1\r\nHost: x\r\nA:\r\nB: \r\nC: 1 2\r\n\r\n"},
         {"GET http://h.example:8?q HTTP/1.1\r\nA: 1\r\nHost:\r\n\r\n",
             "GET /#q HTTP/1.1\r\nA: 1\r\nHost: h.example:8\r\n\r\n"},
-        {"GET http://h/a?b HTTP/1.1\r\nHost: other.example\r\n\r\n", "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n"},
+        {"GET http://h/a?b HTTP/1.1\r\nHost: other.example\r\n\r\n",
+            "GET /a#b HTTP/1.1\r\nHost: h\r\n\r\n"},
         {"OPTIONS https://h HTTP/1.1\r\nHost: h\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n"},
-        {"GET /a HTTP/1.1\r\nCookie: a=b\r\nHost: x\r\n\r\n", "GET /a HTTP/1.1\r\n\001ookie: a=b\r\nHost: x\r\n\r\n"},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nHost: x\r\n\r\n", NULL},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: , Chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\nT: 1\r\n\r\nGET "
+        {"GET /a HTTP/1.1\r\nCookie: a=b\r\nHost: x\r\n\r\n",
+            "GET /a HTTP/1.1\r\n\001ookie: a=b\r\nHost: x\r\n\r\n"},
+        {"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /b HTTP/1.1\r\nHost: "
+         "x\r\n\r\n",
+            NULL},
+        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: , "
+         "Chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n0\r\nT: 1\r\n\r\nGET "
          "/b "
          "HTTP/1.1\r\nHost: x\r\n\r\n",
-            "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /b "
+            "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+            "Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nGET /b "
             "HTTP/1.1\r\nHost: x\r\n\r\n"},
         {"GET /a HTTP/1.0\r\n\r\nGET /b HTTP/1.0\r\n\r\n", "GET /a HTTP/1.0\r\n\r\n"},
         {"GET /a HTTP/1.1\r\nHost: x\r\nConnection: a, close\r\n\r\nrubbish\n",
@@ -117,12 +124,17 @@ static void refusals(void **state)
         {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", HEAD_VERSION, 1, false},
         {"CONNECT x:1 HTTP/1.1\r\n", HEAD_METHOD, 1, false},
         {"GET /a HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n", HEAD_EXPECTATION, 1, false},
-        {"GET /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip,chunked\r\n\r\n", HEAD_CODING, 1, false},
-        {"GET /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999999999999\r\n\r\n", HEAD_BODY_LARGE, 1, false},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", HEAD_MALFORMED, 1, true},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nx\r\n\r\n", HEAD_MALFORMED, 1,
-            true},
-        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n", HEAD_MALFORMED, 1, true},
+        {"GET /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip,chunked\r\n\r\n", HEAD_CODING, 1,
+            false},
+        {"GET /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9999999999999999999\r\n\r\n",
+            HEAD_BODY_LARGE, 1, false},
+        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", HEAD_MALFORMED,
+            1, true},
+        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+         "chunked\r\n\r\n1\r\na\r\n0\r\nx\r\n\r\n",
+            HEAD_MALFORMED, 1, true},
+        {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
+            HEAD_MALFORMED, 1, true},
     };
     static struct told t;
 

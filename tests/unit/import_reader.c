@@ -1,5 +1,6 @@
-/* import_reader.c - the parts of the readers that files do not show well: UTF-8 at block ends, header keys, fields of a definition,
- * options that die before the import, memory as input. tests/import has the files. */
+/* import_reader.c - the parts of the readers that files do not show well: UTF-8 at block ends,
+ * header keys, fields of a definition, options that die before the import, memory as input.
+ * tests/import has the files. */
 #include "unit.h"
 
 #include "import/import.h"
@@ -31,7 +32,8 @@ static void header_keys(void **state)
 
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         assert_string_equal(import_header_key(a, str_z(same[i])).p, "tracking number");
-    assert_string_equal(import_header_key(a, str_z("Address . Formatted-Address")).p, "address.formatted address");
+    assert_string_equal(
+        import_header_key(a, str_z("Address . Formatted-Address")).p, "address.formatted address");
     assert_string_equal(import_header_key(a, str_z("ÄRGER")).p, "ärger");
     assert_string_equal(import_header_key(a, str_z(" _-")).p, "");
 }
@@ -86,7 +88,8 @@ static void children_and_arrays(void **state)
 static void copies_of_options(void **state)
 {
     char path[] = "name", header[] = "Label", alias[] = "titel", encoding[] = "utf-8";
-    struct import_field field = {path, IMPORT_T_TEXT, IMPORT_T_TEXT}, other = {"code", IMPORT_T_TEXT, IMPORT_T_TEXT};
+    struct import_field field = {path, IMPORT_T_TEXT, IMPORT_T_TEXT},
+                        other = {"code", IMPORT_T_TEXT, IMPORT_T_TEXT};
     struct import_field fields[] = {field, other};
     struct import_mapping mapping = {{path, 4}, {header, 5}};
     struct import_alias aliases = {alias, "code"};
@@ -115,7 +118,8 @@ static void copies_of_options(void **state)
     import_close(in);
 }
 
-/* Each record in turn is cut by the end of a block: 256 KiB and more, with lengths that shift against it. */
+/* Each record in turn is cut by the end of a block: 256 KiB and more, with lengths that shift
+ * against it. */
 static void records_over_block_ends(void **state)
 {
     static const char filler[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
@@ -130,8 +134,8 @@ static void records_over_block_ends(void **state)
     buf_init(&text, 8 << 20);
     BUF_LIT(&text, "a,b,c\n");
     for (unsigned i = 0; i < 40000; i++)
-        buf_addf(&text, "%u,\"q\"\"%.*s\n,y\"\"\r\n%.*s\"%s,pla\"in%.*s\r\n", i, (int)(i % 23), filler, (int)(i % 61),
-            filler, i % 3 ? "" : "  ", (int)(i % 17), filler);
+        buf_addf(&text, "%u,\"q\"\"%.*s\n,y\"\"\r\n%.*s\"%s,pla\"in%.*s\r\n", i, (int)(i % 23),
+            filler, (int)(i % 61), filler, i % 3 ? "" : "  ", (int)(i % 17), filler);
     o.fields = &any;
     o.n_fields = 1;
     in = import_open(-1, text.p, text.n, &o);
@@ -140,7 +144,8 @@ static void records_over_block_ends(void **state)
 
         if (event != IMPORT_ROW)
             break;
-        snprintf(want, sizeof(want), "q\"%.*s\n,y\"\r\n%.*s", (int)(seen % 23), filler, (int)(seen % 61), filler);
+        snprintf(want, sizeof(want), "q\"%.*s\n,y\"\r\n%.*s", (int)(seen % 23), filler,
+            (int)(seen % 61), filler);
         assert_int_equal(row.n_cells, 3);
         assert_int_equal(strtoul(row.cells[0].p, NULL, 10), seen);
         if (seen % 61)
@@ -156,8 +161,9 @@ static void records_over_block_ends(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(utf8_at_block_ends), UNIT(header_keys), UNIT(fields_of_a_definition),
-        UNIT(children_and_arrays), UNIT(copies_of_options), UNIT(records_over_block_ends)};
+    const struct CMUnitTest tests[] = {UNIT(utf8_at_block_ends), UNIT(header_keys),
+        UNIT(fields_of_a_definition), UNIT(children_and_arrays), UNIT(copies_of_options),
+        UNIT(records_over_block_ends)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

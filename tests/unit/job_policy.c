@@ -1,4 +1,5 @@
-/* job_policy.c - policies of jobs: what is accepted, what is refused and with which words; waits between tries; names. */
+/* job_policy.c - policies of jobs: what is accepted, what is refused and with which words; waits
+ * between tries; names. */
 #include "worker/kernel_part.h"
 #include "unit.h"
 
@@ -49,11 +50,11 @@ static void every_member(void **state)
     struct told t;
 
     assert_true(read_policy(*state,
-        "{\"retries\": 0, \"backoff\": {\"first\": \"500ms\", \"factor\": 1.5, \"max\": \"2m\", \"jitter\": false},"
-        " \"timeout\": \"6h\", \"at\": \"23:59\", \"for\": \"organizations\", \"lane\": \"web.hooks_1\", "
-        "\"concurrency\": 2,"
-        " \"crashes\": 9, \"priority\": -100, \"keep\": \"7d\", \"keep_parked\": \"1h\", \"transaction\": \"own\", "
-        "\"background\": true}",
+        "{\"retries\": 0, \"backoff\": {\"first\": \"500ms\", \"factor\": 1.5, \"max\": \"2m\", "
+        "\"jitter\": false}, \"timeout\": \"6h\", \"at\": \"23:59\", \"for\": \"organizations\", "
+        "\"lane\": \"web.hooks_1\", \"concurrency\": 2, \"crashes\": 9, \"priority\": -100, "
+        "\"keep\": \"7d\", \"keep_parked\": \"1h\", \"transaction\": \"own\", \"background\": "
+        "true}",
         &p, &t));
     assert_int_equal(p.retries, 0);
     assert_int_equal(p.first_us, 500000);
@@ -77,7 +78,8 @@ static void refusals(void **state)
     static const struct {
         const char *policy, *says;
     } cases[] = {
-        {"{\"retires\": 3}", "job mail: \"retires\" is not known; a policy has retries, backoff, timeout, every"},
+        {"{\"retires\": 3}",
+            "job mail: \"retires\" is not known; a policy has retries, backoff, timeout, every"},
         {"{\"retries\": -1}", "job mail: \"retries\" needs a whole number from 0 to 1000"},
         {"{\"retries\": \"3\"}", "\"retries\" needs a whole number"},
         {"{\"retries\": 1.5}", "\"retries\" needs a whole number"},
@@ -97,9 +99,12 @@ static void refusals(void **state)
         {"{\"at\": \"03:60\"}", "\"at\" needs a time of day in UTC"},
         {"{\"at\": \"0x:00\"}", "\"at\" needs a time of day in UTC"},
         {"{\"at\": 3}", "\"at\" needs a time of day in UTC"},
-        {"{\"every\": \"1h\", \"at\": \"03:00\"}", "\"every\" and \"at\" are two ways to say when; use one"},
-        {"{\"for\": \"everybody\", \"every\": \"1h\"}", "\"for\" needs \"installation\" or \"organizations\""},
-        {"{\"for\": \"organizations\"}", "\"for\" says for whom a period is; it needs \"every\" or \"at\""},
+        {"{\"every\": \"1h\", \"at\": \"03:00\"}",
+            "\"every\" and \"at\" are two ways to say when; use one"},
+        {"{\"for\": \"everybody\", \"every\": \"1h\"}",
+            "\"for\" needs \"installation\" or \"organizations\""},
+        {"{\"for\": \"organizations\"}",
+            "\"for\" says for whom a period is; it needs \"every\" or \"at\""},
         {"{\"lane\": \"A\"}", "\"lane\" needs a name of a-z"},
         {"{\"lane\": \"\"}", "\"lane\" needs a name of a-z"},
         {"{\"concurrency\": 0}", "\"concurrency\" needs a whole number from 1 to 1000"},
@@ -108,7 +113,8 @@ static void refusals(void **state)
         {"{\"keep\": \"0s\"}", "\"keep\" needs a duration such as"},
         {"{\"transaction\": true}", "\"transaction\" needs \"job\" or \"own\""},
         {"{\"background\": 1}", "\"background\" needs true or false"},
-        {"{\"background\": true, \"resident\": true}", "\"background\" is for jobs that nobody waits for"},
+        {"{\"background\": true, \"resident\": true}",
+            "\"background\" is for jobs that nobody waits for"},
         {"[]", "job mail: its policy is not a JSON object"},
         {"{", "job mail: its policy is not JSON: "},
     };
@@ -129,8 +135,9 @@ static void waits(void **state)
     struct job_policy p;
     struct told t;
 
-    assert_true(read_policy(
-        *state, "{\"backoff\": {\"first\": \"1s\", \"factor\": 3, \"max\": \"10s\", \"jitter\": false}}", &p, &t));
+    assert_true(read_policy(*state,
+        "{\"backoff\": {\"first\": \"1s\", \"factor\": 3, \"max\": \"10s\", \"jitter\": false}}",
+        &p, &t));
     assert_int_equal(job_backoff_us(&p, 1, 0.9), 1000000);
     assert_int_equal(job_backoff_us(&p, 2, 0.9), 3000000);
     assert_int_equal(job_backoff_us(&p, 3, 0.9), 9000000);
@@ -174,8 +181,8 @@ static void declared(void **state)
     assert_string_equal(problems.p, "mailer: job send is declared twice\n");
     buf_clear(&problems);
     job_declare(&d, "Send it", nothing, NULL, str_z(""));
-    assert_non_null(
-        strstr(problems.p, "mailer: job Send it needs a name of 1 to 30 characters a-z, 0-9, _, and a handler"));
+    assert_non_null(strstr(problems.p,
+        "mailer: job Send it needs a name of 1 to 30 characters a-z, 0-9, _, and a handler"));
     buf_clear(&problems);
     job_declare(&d, "other", nothing, NULL, str_z("{\"retires\": 1}"));
     assert_non_null(strstr(problems.p, "mailer: job other: \"retires\" is not known"));

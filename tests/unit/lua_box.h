@@ -1,4 +1,5 @@
-/* lua_box.h - a sandbox for tests: a host that answers a few ops, and one call that runs a text and gives its result as JSON. */
+/* lua_box.h - a sandbox for tests: a host that answers a few ops, and one call that runs a text
+ * and gives its result as JSON. */
 #ifndef WHARF_TESTS_LUA_BOX_H
 #define WHARF_TESTS_LUA_BOX_H
 
@@ -25,7 +26,8 @@ struct box {
     char result[65536];
 };
 
-static inline enum sandbox_answer box_call(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
+static inline enum sandbox_answer box_call(
+    void *arg, const char *op, wharf_str args, wharf_str *ret_text)
 {
     struct box *b = arg;
 
@@ -82,7 +84,8 @@ static inline int box_open(void **state)
     buf_init(&b->zone, 64 << 10);
     b->now_us = 1735689600000000 + 123456; /* 2025-01-01T00:00:00.123 */
     b->host = (struct sandbox_host){b, box_call, box_now, box_random, box_zone};
-    b->config = (struct sandbox_config){.memory = 16 << 20, .limits = {.instructions = 2000000}, .seed = 1, .host = &b->host};
+    b->config = (struct sandbox_config){
+        .memory = 16 << 20, .limits = {.instructions = 2000000}, .seed = 1, .host = &b->host};
     b->files[0].name = "main";
     b->n_files = 1;
     *state = b;
@@ -106,11 +109,14 @@ static inline void box_file(struct box *b, const char *name, const char *text)
     b->files[b->n_files++] = (struct sandbox_file){.name = name, .text = {text, strlen(text)}};
 }
 
-/* Runs the text as the body of a handler with (arg, ctx) in a fresh sandbox. False: b->error tells. */
+/* Runs the text as the body of a handler with (arg, ctx) in a fresh sandbox. False: b->error
+ * tells. */
 static inline bool box_try(struct box *b, const char *body)
 {
-    static const char ctx[] = "{\"run\":{\"id\":\"wkf_run_1\",\"seed\":1},\"settings\":{\"a\":1},\"organization_id\":\"org_1\"}";
-    struct sandbox_call call = {.handler = "f", .arg = WHARF_S("{\"n\":1}"), .context = {ctx, sizeof(ctx) - 1}};
+    static const char ctx[] = "{\"run\":{\"id\":\"wkf_run_1\",\"seed\":1},\"settings\":{\"a\":1},"
+                              "\"organization_id\":\"org_1\"}";
+    struct sandbox_call call = {
+        .handler = "f", .arg = WHARF_S("{\"n\":1}"), .context = {ctx, sizeof(ctx) - 1}};
     struct buf text, out;
     bool good;
 
@@ -122,7 +128,8 @@ static inline bool box_try(struct box *b, const char *body)
     b->sb = sandbox_new(&b->config);
     assert_non_null(b->sb);
     sandbox_files(b->sb, b->files, b->n_files);
-    good = sandbox_load(b->sb, "main", &b->error) && sandbox_call(b->sb, &call, &out, NULL, &b->error);
+    good = sandbox_load(b->sb, "main", &b->error) &&
+           sandbox_call(b->sb, &call, &out, NULL, &b->error);
     sandbox_usage(b->sb, &b->usage);
     memcpy(b->result, buf_str(&out).p, out.n);
     b->result[out.n] = 0;
@@ -135,7 +142,8 @@ static inline bool box_try(struct box *b, const char *body)
 static inline void box_is(struct box *b, const char *body, const char *json)
 {
     if (!box_try(b, body))
-        fail_msg("%s\n%s: %s:%d: %s", body, b->error.code, b->error.file, b->error.line, b->error.message);
+        fail_msg("%s\n%s: %s:%d: %s", body, b->error.code, b->error.file, b->error.line,
+            b->error.message);
     if (strcmp(b->result, json) != 0)
         fail_msg("%s\ngave %s instead of %s", body, b->result, json);
 }
@@ -154,8 +162,10 @@ static inline void box_ends(struct box *b, const char *body, enum sandbox_end en
 {
     if (box_try(b, body))
         fail_msg("%s\ngave %s instead of an error", body, b->result);
-    if (b->error.end != end || (!strstr(b->error.message, part) && strcmp(b->error.code, part) != 0))
-        fail_msg("%s\nended with %d %s: %s instead of %d %s", body, b->error.end, b->error.code, b->error.message, end, part);
+    if (b->error.end != end ||
+        (!strstr(b->error.message, part) && strcmp(b->error.code, part) != 0))
+        fail_msg("%s\nended with %d %s: %s instead of %d %s", body, b->error.end, b->error.code,
+            b->error.message, end, part);
 }
 
 #endif

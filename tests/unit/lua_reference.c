@@ -1,4 +1,5 @@
-/* lua_reference.c - the reference of `wharf lua doc` and the sandbox tell of the same functions: each that is there has a line, each line is there. */
+/* lua_reference.c - the reference of `wharf lua doc` and the sandbox tell of the same functions:
+ * each that is there has a line, each line is there. */
 #include "lua_box.h"
 
 #include "tool/lua/author.h"
@@ -8,10 +9,10 @@
 /* Every name that authors can reach, as JSON: an array of "wharf.kv.get" and its like. */
 static const char walk[] =
     "local out = wharf.json.array {} local function add(path, v, depth) "
-    "if type(v) == 'table' and depth < 3 then for k, e in pairs(v) do add(path .. '.' .. k, e, depth + 1) end "
-    "else out[#out + 1] = path end end "
-    "for k, v in pairs(_G) do if k ~= '_G' and k ~= '_VERSION' and k ~= 'wharf' then add(k, v, 1) end end "
-    "for _, k in ipairs(names) do add('wharf.' .. k, wharf[k], 1) end return out";
+    "if type(v) == 'table' and depth < 3 then for k, e in pairs(v) do add(path .. '.' .. k, e, "
+    "depth + 1) end else out[#out + 1] = path end end for k, v in pairs(_G) do if k ~= '_G' and k "
+    "~= '_VERSION' and k ~= 'wharf' then add(k, v, 1) end end for _, k in ipairs(names) do "
+    "add('wharf.' .. k, wharf[k], 1) end return out";
 
 static void add_names(struct buf *out)
 {
@@ -73,12 +74,14 @@ static void test_everybody(void **state)
     buf_done(&text);
 }
 
-/* The table of tests needs its engine (services/lua/testing/testing.c): its names are read from its text. */
+/* The table of tests needs its engine (services/lua/testing/testing.c): its names are read from
+ * its text. */
 static void test_of_tests(void **state)
 {
     struct box *b = *state;
     struct arena *a = arena_new(0);
-    const char *path = arena_printf(a, "%s/services/lua/sandbox/lib/test.lua", getenv("WHARF_SOURCE")).p;
+    const char *path =
+        arena_printf(a, "%s/services/lua/sandbox/lib/test.lua", getenv("WHARF_SOURCE")).p;
     wharf_str source = file_read(path, 1 << 20, a);
     struct buf names;
 

@@ -1,4 +1,5 @@
-/* lua_region.c - memory that is forgotten whole (services/lua/sandbox/region.h): blocks keep what is in them, and two never share a byte. */
+/* lua_region.c - memory that is forgotten whole (services/lua/sandbox/region.h): blocks keep
+ * what is in them, and two never share a byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,8 @@ static uint64_t next_random(uint64_t *seed)
     return *seed >> 33;
 }
 
-/* Most are small, as Lua's are; each size is met at the borders of those that are cut from chunks. */
+/* Most are small, as Lua's are; each size is met at the borders of those that are cut from
+ * chunks. */
 static size_t some_size(uint64_t *seed)
 {
     uint64_t kind = next_random(seed) % 20;
@@ -89,7 +91,8 @@ static void test_the_next_life_has_the_same_memory(void **state)
     region_forget(g);
     second = region_allocate(g, NULL, 0, 100);
     assert_ptr_equal(first, second);
-    assert_null(region_allocate(g, second, 100, SIZE_MAX - 8)); /* there is no such memory, and the block stays */
+    /* there is no such memory, and the block stays */
+    assert_null(region_allocate(g, second, 100, SIZE_MAX - 8));
     memset(second, 1, 100);
     region_free(g);
 }

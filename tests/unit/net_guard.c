@@ -1,4 +1,5 @@
-/* net_guard.c - addresses, allow-lists, URLs: tables of what is refused and what is not (spec 06 section 10, spec 07 section 9). */
+/* net_guard.c - addresses, allow-lists, URLs: tables of what is refused and what is not (spec 06
+ * section 10, spec 07 section 9). */
 #include "unit.h"
 
 #include <netinet/in.h>
@@ -206,8 +207,8 @@ static bool literal_open(const struct guard *g, const char *text, uint16_t port)
 
 static void allow_list(void **state)
 {
-    static const char *const items[] = {"10.1.0.0/16", "127.0.0.1:8443", "[::1]:9443", "fd00:1::/32", "192.168.7.7",
-        "Printer.Local", "*.corp.example", "crm:8080"};
+    static const char *const items[] = {"10.1.0.0/16", "127.0.0.1:8443", "[::1]:9443",
+        "fd00:1::/32", "192.168.7.7", "Printer.Local", "*.corp.example", "crm:8080"};
     struct guard *g = guard_of(*state, items, 8);
     bool named;
 
@@ -237,8 +238,9 @@ static void allow_list(void **state)
 
 static void allow_list_refused(void **state)
 {
-    static const char *const bad[] = {"", "10.0.0.0/33", "::1/129", "host/8", "a b", "host:", "host:0", "host:65536",
-        "10.0.0.0/", "10.0.0.0/x", "*", "*.", ".a", "a.", "[::1", "[::1]x", "http://a.example"};
+    static const char *const bad[] = {"", "10.0.0.0/33", "::1/129", "host/8", "a b",
+        "host:", "host:0", "host:65536", "10.0.0.0/", "10.0.0.0/x", "*", "*.", ".a", "a.", "[::1",
+        "[::1]x", "http://a.example"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct config_list list = {&bad[i], 1};
@@ -397,14 +399,17 @@ static void url_table(void **state)
         enum net_outcome got = net_url_parse(g, str_z(urls[i].text), 0, &url);
 
         if (got != urls[i].want)
-            fail_msg("%s: %s, not %s", urls[i].text, net_outcome_name(got), net_outcome_name(urls[i].want));
+            fail_msg("%s: %s, not %s", urls[i].text, net_outcome_name(got),
+                net_outcome_name(urls[i].want));
         if (got == NET_DONE)
             net_url_done(&url);
     }
     memset(label, 'a', 64);
     memcpy(label + 64, ".example", 9);
-    assert_int_equal(net_url_parse(g, arena_printf(*state, "https://%s/", label), 0, &url), NET_BAD_URL);
-    assert_int_equal(net_url_parse(g, arena_printf(*state, "https://%s/", label + 1), 0, &url), NET_DONE);
+    assert_int_equal(
+        net_url_parse(g, arena_printf(*state, "https://%s/", label), 0, &url), NET_BAD_URL);
+    assert_int_equal(
+        net_url_parse(g, arena_printf(*state, "https://%s/", label + 1), 0, &url), NET_DONE);
     net_url_done(&url);
     snprintf(longest, sizeof(longest), "https://files.example.com/%2100d", 7);
     for (char *p = longest; *p; p++)
@@ -418,7 +423,8 @@ static void url_table(void **state)
 
 static void url_flags(void **state)
 {
-    static const char *const items[] = {"127.0.0.1:443", "127.0.0.2", "[::1]:22", "crm:8080", "nas.local"};
+    static const char *const items[] = {
+        "127.0.0.1:443", "127.0.0.2", "[::1]:22", "crm:8080", "nas.local"};
     struct guard *g = guard_of(*state, items, 5);
     static const struct {
         const char *text;
@@ -436,7 +442,8 @@ static void url_flags(void **state)
         {"https://127.1/", 0, NET_BAD_URL},
         {"https://2130706433/", 0, NET_BAD_URL},
         {"https://127.0.0.2/", 0, NET_DONE},
-        {"https://127.0.0.2:22/", 0, NET_BAD_URL}, /* the port is opened only by an entry that names it */
+        /* the port is opened only by an entry that names it */
+        {"https://127.0.0.2:22/", 0, NET_BAD_URL},
         {"https://[::1]:22/", 0, NET_DONE},
         {"https://crm:8080/", 0, NET_DONE},
         {"https://crm/", 0, NET_BAD_HOST},
@@ -451,7 +458,8 @@ static void url_flags(void **state)
         enum net_outcome got = net_url_parse(g, str_z(cases[i].text), cases[i].flags, &url);
 
         if (got != cases[i].want)
-            fail_msg("%s: %s, not %s", cases[i].text, net_outcome_name(got), net_outcome_name(cases[i].want));
+            fail_msg("%s: %s, not %s", cases[i].text, net_outcome_name(got),
+                net_outcome_name(cases[i].want));
         if (got == NET_DONE)
             net_url_done(&url);
     }
@@ -465,8 +473,11 @@ static void url_parts(void **state)
     struct net_url url;
     char *text = NULL;
 
-    assert_int_equal(net_url_parse(g, WHARF_S("HTTPS://Files.Example.COM:8443/a b"), 0, &url), NET_BAD_URL);
-    assert_int_equal(net_url_parse(g, WHARF_S("HTTPS://Files.Example.COM:8443/\xc3\xa4?q#frag"), 0, &url), NET_DONE);
+    assert_int_equal(
+        net_url_parse(g, WHARF_S("HTTPS://Files.Example.COM:8443/a b"), 0, &url), NET_BAD_URL);
+    assert_int_equal(
+        net_url_parse(g, WHARF_S("HTTPS://Files.Example.COM:8443/\xc3\xa4?q#frag"), 0, &url),
+        NET_DONE);
     assert_string_equal(url.host, "files.example.com");
     assert_int_equal(url.port, 8443);
     assert_true(url.https);

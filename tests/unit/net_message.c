@@ -1,4 +1,5 @@
-/* net_message.c - mail addresses and messages. That other programs read them the same is tests/api/test_mail.py's. */
+/* net_message.c - mail addresses and messages. That other programs read them the same is
+ * tests/api/test_mail.py's. */
 #include "unit.h"
 
 #include "mail/message.h"
@@ -7,9 +8,10 @@ static void addresses(void **state)
 {
     static const char *const good[] = {
         "a@b", "a.b+c@example.com", "o'neil@example.co.uk", "x_y-z@1.example", "a/b=c@d.e"};
-    static const char *const bad[] = {"", "a", "@b", "a@", "a@b@c", "a b@c", "a@b c", "a@b\r\nBcc: x@y", "a\n@b",
-        "<a@b>", "a@b>", "a,b@c", "a@b,c@d", "\"a\"@b", "a@[1.2.3.4]", ".a@b", "a.@b", "a..b@c", "a@.b", "a@b.",
-        "a@b..c", "\xc3\xa4@b", "a@b\xc3\xa4", "a(b)@c", "a:b@c", "a;b@c", "a@b_c"};
+    static const char *const bad[] = {"", "a", "@b", "a@", "a@b@c", "a b@c", "a@b c",
+        "a@b\r\nBcc: x@y", "a\n@b", "<a@b>", "a@b>", "a,b@c", "a@b,c@d", "\"a\"@b", "a@[1.2.3.4]",
+        ".a@b", "a.@b", "a..b@c", "a@.b", "a@b.", "a@b..c", "\xc3\xa4@b", "a@b\xc3\xa4", "a(b)@c",
+        "a:b@c", "a;b@c", "a@b_c"};
     char longest[300];
 
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -55,21 +57,26 @@ static void whole(void **state)
         .message_id = WHARF_S("id@example.com")};
 
     assert_string_equal(build(*state, &m).p,
-        "Date: Mon, 05 Jan 2026 09:30:00 +0000\r\nFrom: \"The \\\"Wharf\\\"\"\r\n <wharf@example.com>\r\n"
+        "Date: Mon, 05 Jan 2026 09:30:00 +0000\r\nFrom: \"The \\\"Wharf\\\"\"\r\n "
+        "<wharf@example.com>\r\n"
         "To: a@example.com,\r\n b@example.com\r\nSubject: Hello\r\nMessage-ID: <id@example.com>\r\n"
-        "MIME-Version: 1.0\r\nAuto-Submitted: auto-generated\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        "MIME-Version: 1.0\r\nAuto-Submitted: auto-generated\r\nContent-Type: text/plain; "
+        "charset=utf-8\r\n"
         "Content-Transfer-Encoding: quoted-printable\r\n\r\none\r\ntwo=3D\r\n.three=20\r\n\r\n");
 }
 
-/* Whatever the texts are: no line but those we write begins a header, no line is longer than 78 characters, all ends are CRLF. */
+/* Whatever the texts are: no line but those we write begins a header, no line is longer than 78
+ * characters, all ends are CRLF. */
 static void no_way_out_of_a_header(void **state)
 {
-    static const char *const evil[] = {"x\r\nBcc: victim@example.com", "x\nBcc: victim@example.com", "x\rBcc: v@e",
-        "x\r\n\r\nbody", "x\v\f\x1f y\x7f", "\r\n", "=?UTF-8?B?eA==?=", "\xc3\xa4\r\nBcc: v@e",
-        "x\xe2\x80\xa8y \xc2\x85 z", "a \"quoted\\ name\" b",
-        "a-word-without-any-space-that-is-far-longer-than-what-a-line-of-a-message-should-hold-in-one-piece-or-two",
-        "many words in a row that need more than one line because they are so many that no line takes them all, "
-        "and even then there are some left for one more line"};
+    static const char *const evil[] = {"x\r\nBcc: victim@example.com", "x\nBcc: victim@example.com",
+        "x\rBcc: v@e", "x\r\n\r\nbody", "x\v\f\x1f y\x7f", "\r\n",
+        "=?UTF-8?B?eA==?=", "\xc3\xa4\r\nBcc: v@e", "x\xe2\x80\xa8y \xc2\x85 z",
+        "a \"quoted\\ name\" b",
+        "a-word-without-any-space-that-is-far-longer-than-what-a-line-of-a-message-should-hold-in-"
+        "one-piece-or-two",
+        "many words in a row that need more than one line because they are so many that no line "
+        "takes them all, and even then there are some left for one more line"};
     wharf_str to[1] = {WHARF_S("a@example.com")};
 
     for (size_t i = 0; i < sizeof(evil) / sizeof(evil[0]); i++) {
@@ -144,7 +151,8 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(addresses), UNIT(whole), UNIT(no_way_out_of_a_header), UNIT(refused)};
+    const struct CMUnitTest tests[] = {
+        UNIT(addresses), UNIT(whole), UNIT(no_way_out_of_a_header), UNIT(refused)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

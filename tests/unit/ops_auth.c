@@ -56,7 +56,8 @@ static void key_vector(void **state)
 static void key_hash(void **state)
 {
     static const unsigned char abc[4] = {0xba, 0x78, 0x16, 0xbf}; /* SHA-256("abc") */
-    static const unsigned char hmac[4] = {0x9c, 0x19, 0x6e, 0x32}; /* HMAC-SHA-256(key "key", "abc") */
+    /* HMAC-SHA-256(key "key", "abc") */
+    static const unsigned char hmac[4] = {0x9c, 0x19, 0x6e, 0x32};
     unsigned char hash[KEYTEXT_HASH];
 
     keytext_hash(str_z("abc"), "", hash);
@@ -97,7 +98,8 @@ static void roles(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         if (role_level(cases[i].role, cases[i].area) != cases[i].level)
-            fail_msg("%s in %s: %d", cases[i].role, cases[i].area, role_level(cases[i].role, cases[i].area));
+            fail_msg("%s in %s: %d", cases[i].role, cases[i].area,
+                role_level(cases[i].role, cases[i].area));
     assert_true(role_is_builtin("user") && !role_is_builtin("Users"));
     assert_true(role_has_all_locations("developer") && !role_has_all_locations("admin"));
     roles_areas(&n);

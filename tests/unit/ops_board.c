@@ -16,7 +16,8 @@ static void crumbs(void **state)
     assert_non_null(b);
     other = board_map(fd);
     seen = &other->workers[3].crumbs[1];
-    crumb_enter(c, "stations", "create print_station with a name that is longer than the place for it", "req_1", 99);
+    crumb_enter(c, "stations",
+        "create print_station with a name that is longer than the place for it", "req_1", 99);
     assert_true(atomic_load(&seen->since_us) > 0);
     assert_int_equal(atomic_load(&seen->deadline_us), 99);
     assert_string_equal(seen->plugin, "stations");
@@ -85,16 +86,16 @@ static void metrics(void **state)
     atomic_fetch_add(&b->auth_failures[1], 3);
     buf_init(&out, 1 << 20);
     board_metrics(b, &out);
-    assert_non_null(strstr(
-        out.p, "\nhttp_requests_total{route=\"/v1/items/:item\",method=\"GET\",status=\"2xx\",module=\"items\"} 2\n"));
+    assert_non_null(strstr(out.p, "\nhttp_requests_total{route=\"/v1/items/"
+                                  ":item\",method=\"GET\",status=\"2xx\",module=\"items\"} 2\n"));
     assert_non_null(strstr(out.p, "status=\"4xx\",module=\"items\"} 1\n"));
-    assert_non_null(strstr(
-        out.p, "http_request_duration_seconds_bucket{route=\"/v1/items/:item\",method=\"GET\",le=\"0.001\"} 1\n"));
+    assert_non_null(strstr(out.p, "http_request_duration_seconds_bucket{route=\"/v1/items/"
+                                  ":item\",method=\"GET\",le=\"0.001\"} 1\n"));
     assert_non_null(strstr(out.p, "method=\"GET\",le=\"0.002\"} 2\n"));
     assert_non_null(strstr(out.p, "method=\"GET\",le=\"5\"} 2\n"));
     assert_non_null(strstr(out.p, "method=\"GET\",le=\"+Inf\"} 3\n"));
-    assert_non_null(
-        strstr(out.p, "http_request_duration_seconds_sum{route=\"/v1/items/:item\",method=\"GET\"} 99.002001\n"));
+    assert_non_null(strstr(out.p,
+        "http_request_duration_seconds_sum{route=\"/v1/items/:item\",method=\"GET\"} 99.002001\n"));
     assert_non_null(strstr(out.p, "db_query_duration_seconds_count 1\n"));
     assert_non_null(strstr(out.p, "auth_failures_total{code=\"api_key.invalid\"} 3\n"));
     assert_non_null(strstr(out.p, "build_info{version=\""));
@@ -104,7 +105,8 @@ static void metrics(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(crumbs), UNIT(routes), UNIT(two_processes), UNIT(metrics)};
+    const struct CMUnitTest tests[] = {
+        UNIT(crumbs), UNIT(routes), UNIT(two_processes), UNIT(metrics)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,8 +19,8 @@ static void write_file(const char *text)
 }
 
 /* Loads the text; when it is refused, the message must contain `refusal`. */
-static struct config *load(
-    struct arena *a, const char *text, const struct config_override *sets, size_t n, const char *refusal)
+static struct config *load(struct arena *a, const char *text, const struct config_override *sets,
+    size_t n, const char *refusal)
 {
     wharf_str error = {"", 0};
     struct config *c;
@@ -87,7 +87,8 @@ static void file_values(void **state)
 
 static void precedence(void **state)
 {
-    const struct config_override sets[] = {{"listen", "set:1"}, {"net.allow", "10.0.0.1, 10.0.0.2,"}};
+    const struct config_override sets[] = {
+        {"listen", "set:1"}, {"net.allow", "10.0.0.1, 10.0.0.2,"}};
     struct config *c;
 
     setenv("WHARF_LISTEN", "env:1", 1);
@@ -109,14 +110,16 @@ static void unknown_keys(void **state)
 {
     char where[128];
 
-    snprintf(where, sizeof(where), "%s:3: there is no setting \"http.body_limt\"; did you mean http.body_limit?", path);
+    snprintf(where, sizeof(where),
+        "%s:3: there is no setting \"http.body_limt\"; did you mean http.body_limit?", path);
     refused(*state, "\nhttp = {\n  body_limt = 1,\n}\n", where);
     refused(*state, "lisen = 'x'", "did you mean listen?");
     refused(*state, "body_limit = 1", "did you mean http.body_limit?");
     refused(*state, "something_else = 1", "`wharf help settings`");
     refused(*state, "http = 5", "http must be a table");
     refused(*state, "stations = 5", "stations must be a table");
-    load(*state, "", (struct config_override[]){{"lisen", "x"}}, 1, "--set lisen: there is no setting");
+    load(*state, "", (struct config_override[]){{"lisen", "x"}}, 1,
+        "--set lisen: there is no setting");
     setenv("WHARF_DATABASE_LANE", "1", 1);
     refused(*state, "", "WHARF_DATABASE_LANE: is no setting; did you mean WHARF_DATABASE_LANES?");
     unsetenv("WHARF_DATABASE_LANE");
@@ -124,10 +127,12 @@ static void unknown_keys(void **state)
 
 static void wrong_values(void **state)
 {
-    refused(*state, "database = { lanes = 'four' }", "database.lanes must be a whole number, not a string");
+    refused(*state, "database = { lanes = 'four' }",
+        "database.lanes must be a whole number, not a string");
     refused(*state, "database = { lanes = 1.5 }", "database.lanes must be a whole number");
     refused(*state, "database = { lanes = 0 }", "database.lanes must be between 1 and 64");
-    refused(*state, "database = { prepared = 'yes' }", "database.prepared must be true or false, not a string");
+    refused(*state, "database = { prepared = 'yes' }",
+        "database.prepared must be true or false, not a string");
     refused(*state, "migrate = 'sometimes'", "migrate must be one of: auto manual");
     refused(*state, "migrate = 'man'", "migrate must be one of");
     refused(*state, "log = { level = 'loud' }", "log.level must be one of");
@@ -135,7 +140,8 @@ static void wrong_values(void **state)
     refused(*state, "modules = { 'org', 5 }", "modules must be a list of texts");
     refused(*state, "modules = { 'org', more = 'x' }", "modules must be a list of texts");
     refused(*state, "listen = { 'x' }", "listen must be a text in quotes, not a table");
-    load(*state, "", (struct config_override[]){{"database.lanes", "4x"}}, 1, "must be a whole number, not \"4x\"");
+    load(*state, "", (struct config_override[]){{"database.lanes", "4x"}}, 1,
+        "must be a whole number, not \"4x\"");
     /* all problems at once */
     refused(*state, "database = { lanes = 0 }\nmigrate = 'x'", "migrate must be one of");
     refused(*state, "database = { lanes = 0 }\nmigrate = 'x'", "database.lanes must be between");
@@ -161,8 +167,9 @@ static void module_tables(void **state)
 
     setenv("WHARF_STATIONS_MAX_JOBS", "12", 1);
     c = load(*state,
-        "modules = { 'stations', '/opt/x/dock_doors.so' }\nstations = { names = { 'a', 'b' }, ratio = 0.5 }", sets, 3,
-        NULL);
+        "modules = { 'stations', '/opt/x/dock_doors.so' }\nstations = { names = { 'a', 'b' }, "
+        "ratio = 0.5 }",
+        sets, 3, NULL);
     stations = json_get(c->module_settings, "stations");
     doors = json_get(c->module_settings, "dock_doors");
     assert_int_equal(json_get(stations, "names")->count, 2);

@@ -96,12 +96,15 @@ static void networks(void **state)
     static const struct {
         const char *network, *ip;
         int inside; /* -1: no network */
-    } cases[] = {{"10.0.0.0/8", "10.255.0.1", 1}, {"10.0.0.0/8", "11.0.0.1", 0}, {"0.0.0.0/0", "203.0.113.9", 1},
-        {"0.0.0.0/0", "2001:db8::1", 0}, {"192.0.2.7", "192.0.2.7", 1}, {"192.0.2.7", "192.0.2.6", 0},
-        {"192.0.2.128/25", "192.0.2.127", 0}, {"192.0.2.128/25", "192.0.2.200", 1}, {"::1", "::1", 1},
-        {"2001:db8::/33", "2001:db8:8000::", 0}, {"2001:db8::/33", "2001:db8:7fff::", 1},
-        {"::ffff:10.0.0.0/104", "10.9.9.9", 1}, {"10.0.0.0/33", "10.0.0.1", -1}, {"10.0.0.0/", "10.0.0.1", -1},
-        {"10.0.0/8", "10.0.0.1", -1}, {"::/129", "::", -1}, {"", "::", -1}, {"10.0.0.0/+8", "::", -1}, {"a", "::", -1}};
+    } cases[] = {{"10.0.0.0/8", "10.255.0.1", 1}, {"10.0.0.0/8", "11.0.0.1", 0},
+        {"0.0.0.0/0", "203.0.113.9", 1}, {"0.0.0.0/0", "2001:db8::1", 0},
+        {"192.0.2.7", "192.0.2.7", 1}, {"192.0.2.7", "192.0.2.6", 0},
+        {"192.0.2.128/25", "192.0.2.127", 0}, {"192.0.2.128/25", "192.0.2.200", 1},
+        {"::1", "::1", 1}, {"2001:db8::/33", "2001:db8:8000::", 0},
+        {"2001:db8::/33", "2001:db8:7fff::", 1}, {"::ffff:10.0.0.0/104", "10.9.9.9", 1},
+        {"10.0.0.0/33", "10.0.0.1", -1}, {"10.0.0.0/", "10.0.0.1", -1},
+        {"10.0.0/8", "10.0.0.1", -1}, {"::/129", "::", -1}, {"", "::", -1},
+        {"10.0.0.0/+8", "::", -1}, {"a", "::", -1}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct network n;
@@ -116,8 +119,8 @@ static void networks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(buckets_are_exact), cmocka_unit_test(many_owners),
-        cmocka_unit_test(flights), cmocka_unit_test(networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(buckets_are_exact),
+        cmocka_unit_test(many_owners), cmocka_unit_test(flights), cmocka_unit_test(networks)};
 
     limits = calloc(1, sizeof(*limits));
     return limits ? cmocka_run_group_tests(tests, NULL, NULL) : 1;

@@ -97,8 +97,8 @@ static void note_damaged(void **state)
     assert_non_null(strstr(note_error(&m, IMAGE), "no WHARF note"));
 }
 
-/* Every image that differs in one byte, and every cut, is read without touching a byte outside. The copy ends at the end of an
- * allocation, where the address sanitizer watches. */
+/* Every image that differs in one byte, and every cut, is read without touching a byte outside.
+ * The copy ends at the end of an allocation, where the address sanitizer watches. */
 static void note_every_byte(void **state)
 {
     struct image m;
@@ -122,8 +122,8 @@ static void note_every_byte(void **state)
             memcpy(copy, m.bytes, used);
             copy[i] ^= (unsigned char)(1 << bit);
             if (manifest_note(copy, used, &text, &error))
-                assert_true(
-                    (const unsigned char *)text.p >= copy && (const unsigned char *)text.p + text.n <= copy + used);
+                assert_true((const unsigned char *)text.p >= copy &&
+                            (const unsigned char *)text.p + text.n <= copy + used);
             free(copy);
         }
     }
@@ -139,11 +139,13 @@ static const char *refusal(struct arena *a, const char *json)
 
 static void full_manifest(void **state)
 {
-    static const char text[] =
-        "{\"name\":\"dock_doors\",\"version\":\"1.2.3-rc.1+b5\",\"abi\":\"1.4\",\"license\":\"MIT\","
-        "\"needs\":{\"locations.directory\":\"1.0\",\"wharf.blob\":\"2.7\"},\"wants\":{\"x.y\":\"1.0\"},"
-        "\"provides\":{\"dock_doors.state\":\"1.1\"},\"scopes\":[\"dock_doors\",\"dock_doors:open\"],"
-        "\"config\":{\"type\":\"object\"},\"x-own\":5}";
+    static const char text[] = "{\"name\":\"dock_doors\",\"version\":\"1.2.3-rc.1+b5\",\"abi\":\"1."
+                               "4\",\"license\":\"MIT\","
+                               "\"needs\":{\"locations.directory\":\"1.0\",\"wharf.blob\":\"2.7\"},"
+                               "\"wants\":{\"x.y\":\"1.0\"},"
+                               "\"provides\":{\"dock_doors.state\":\"1.1\"},\"scopes\":[\"dock_"
+                               "doors\",\"dock_doors:open\"],"
+                               "\"config\":{\"type\":\"object\"},\"x-own\":5}";
     wharf_str error = {"", 0};
     const struct manifest *m = manifest_parse(*state, "/lib/dock_doors.so", str_z(text), &error);
 
@@ -159,8 +161,8 @@ static void full_manifest(void **state)
     assert_int_equal(m->n_scopes, 2);
     assert_non_null(m->config);
     assert_true(m->third_party);
-    m = manifest_parse(
-        *state, "stations.so", str_z("{\"name\":\"stations\",\"version\":\"1.0.0\",\"abi\":\"1.0\"}"), &error);
+    m = manifest_parse(*state, "stations.so",
+        str_z("{\"name\":\"stations\",\"version\":\"1.0.0\",\"abi\":\"1.0\"}"), &error);
     assert_false(m->third_party);
 }
 
@@ -199,7 +201,8 @@ static void refused_manifests(void **state)
         const char *said = refusal(*state, cases[i].json);
 
         if (!said || !strstr(said, cases[i].word))
-            fail_msg("%s: expected \"%s\", got \"%s\"", cases[i].json, cases[i].word, said ? said : "nothing");
+            fail_msg("%s: expected \"%s\", got \"%s\"", cases[i].json, cases[i].word,
+                said ? said : "nothing");
         assert_non_null(strstr(said, "dock_doors.so"));
     }
 }

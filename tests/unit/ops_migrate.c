@@ -1,4 +1,5 @@
-/* ops_migrate.c - migration files as text: headers and statements. Running them needs a database: tests/supervisor. */
+/* ops_migrate.c - migration files as text: headers and statements. Running them needs a
+ * database: tests/supervisor. */
 #include "unit.h"
 
 #include "db/migrate.h"
@@ -12,8 +13,8 @@ static void headers(void **state)
     assert_true(migrate_header(str_z("CREATE TABLE x ();"), &h, *state, &error));
     assert_int_equal(h.phase, PHASE_EXPAND);
     assert_true(h.tx);
-    assert_true(
-        migrate_header(str_z("-- wharf: phase=contract\n\n-- a word\n-- wharf: tx=no\nDROP"), &h, *state, &error));
+    assert_true(migrate_header(
+        str_z("-- wharf: phase=contract\n\n-- a word\n-- wharf: tx=no\nDROP"), &h, *state, &error));
     assert_int_equal(h.phase, PHASE_CONTRACT);
     assert_false(h.tx);
     assert_true(migrate_header(str_z("-- wharf: phase=backfill tx=no"), &h, *state, &error));
@@ -33,11 +34,13 @@ static void headers(void **state)
 
 static void statements(void **state)
 {
-    static const char sql[] =
-        "-- first; no\n ; CREATE INDEX a ON t (x) ; /* ; /* ; */ ; */ SELECT 'a;''b', \"c;d\", E'\\';', $1;\n"
-        "DO $f$ BEGIN; $$ ; $$ END; $f$;SELECT a$b;c$d; SELECT e'x\\\\'; SELECT type'\\'; -- end;\n SELECT 2 -- tail";
-    static const char *const expected[] = {"CREATE INDEX a ON t (x)", "SELECT 'a;''b', \"c;d\", E'\\';', $1",
-        "DO $f$ BEGIN; $$ ; $$ END; $f$", "SELECT a$b", "c$d", "SELECT e'x\\\\'", "SELECT type'\\'", "SELECT 2"};
+    static const char sql[] = "-- first; no\n ; CREATE INDEX a ON t (x) ; /* ; /* ; */ ; */ SELECT "
+                              "'a;''b', \"c;d\", E'\\';', $1;\n"
+                              "DO $f$ BEGIN; $$ ; $$ END; $f$;SELECT a$b;c$d; SELECT e'x\\\\'; "
+                              "SELECT type'\\'; -- end;\n SELECT 2 -- tail";
+    static const char *const expected[] = {"CREATE INDEX a ON t (x)",
+        "SELECT 'a;''b', \"c;d\", E'\\';', $1", "DO $f$ BEGIN; $$ ; $$ END; $f$", "SELECT a$b",
+        "c$d", "SELECT e'x\\\\'", "SELECT type'\\'", "SELECT 2"};
     wharf_str rest = str_z(sql), s;
 
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
@@ -69,7 +72,8 @@ static void kernel_files(void **state)
         if (i < numbered)
             assert_true(i == 0 ? list[i].number == 1 : list[i].number > list[i - 1].number);
         else
-            assert_true(!list[i].number && (i == numbered || strcmp(list[i].name, list[i - 1].name) > 0));
+            assert_true(
+                !list[i].number && (i == numbered || strcmp(list[i].name, list[i - 1].name) > 0));
     }
     assert_string_equal(list[0].name, "kernel");
 }

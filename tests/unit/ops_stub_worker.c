@@ -1,7 +1,8 @@
-/* ops_stub_worker.c - a worker and a plugin registry without a server: the supervisor and the commands are tested with it.
+/* ops_stub_worker.c - a worker and a plugin registry without a server: the supervisor and the
+ * commands are tested with it.
  *
- * Answers every HTTP request with its pid. Its path makes it misbehave: /crash, /hang, /exit, /refuse.
- */
+ * Answers every HTTP request with its pid. Its path makes it misbehave: /crash, /hang, /exit,
+ * /refuse. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -44,7 +45,8 @@ static void answer(int fd, struct crumb *crumb, const char *request, int index)
     if (strncmp(request, "GET /refuse", 11) == 0)
         _exit(WORKER_REFUSED);
     n = snprintf(body, sizeof(body), "{\"pid\":%d,\"index\":%d}", (int)getpid(), index);
-    n = snprintf(text, sizeof(text), "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", n, body);
+    n = snprintf(text, sizeof(text),
+        "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", n, body);
     if (write(fd, text, (size_t)n) != n)
         return;
 }
@@ -66,7 +68,8 @@ static void serve_one(int listen_fd, struct crumb *crumb, int index)
 int worker_main(const struct config *config, const struct worker_boot *boot)
 {
     struct board_worker *me = &boot->board->workers[boot->slot];
-    struct sigaction term = {.sa_handler = on_term, .sa_flags = SA_RESTART}; /* an accepted request is answered */
+    /* an accepted request is answered */
+    struct sigaction term = {.sa_handler = on_term, .sa_flags = SA_RESTART};
     const char *fail = getenv("STUB_FAIL_FILE");
 
     if (fail && access(fail, F_OK) == 0) {
@@ -93,14 +96,14 @@ struct registry {
     int unused;
 };
 
-struct registry *registry_load(const struct config *config, const char *quarantined, enum registry_mode mode,
-    struct arena *a, wharf_str *ret_problems)
+struct registry *registry_load(const struct config *config, const char *quarantined,
+    enum registry_mode mode, struct arena *a, wharf_str *ret_problems)
 {
     return ARENA_NEW(a, struct registry);
 }
 
-const struct manifest *const *registry_resolve(
-    const struct config *config, const char *quarantined, struct arena *a, size_t *ret_count, wharf_str *ret_problems)
+const struct manifest *const *registry_resolve(const struct config *config, const char *quarantined,
+    struct arena *a, size_t *ret_count, wharf_str *ret_problems)
 {
     *ret_count = 0;
     return ARENA_ARRAY(a, const struct manifest *, 1);

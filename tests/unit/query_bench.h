@@ -1,5 +1,6 @@
-/* query_bench.h - the resource of the worked examples (docs/spec/01-platform.md section 11.4), compiled by hand: one
- * field of each filter type and a child table. Its tables and rows are in query_database.c. */
+/* query_bench.h - the resource of the worked examples (docs/spec/01-platform.md section 11.4),
+ * compiled by hand: one field of each filter type and a child table. Its tables and rows are in
+ * query_database.c. */
 #ifndef WHARF_TESTS_QUERY_BENCH_H
 #define WHARF_TESTS_QUERY_BENCH_H
 
@@ -33,7 +34,11 @@ static const char *const bench_flags[] = {"a4", "letter"};
 
 static const struct field bench_leg[] = {
     {.kind = FIELD_COLUMN, .store = STORE_BOOL, .name = "is_parent", .column = "is_parent"},
-    {.kind = FIELD_COLUMN, .store = STORE_TEXT, .name = "label", .column = "label", .nullable = true},
+    {.kind = FIELD_COLUMN,
+        .store = STORE_TEXT,
+        .name = "label",
+        .column = "label",
+        .nullable = true},
     {.kind = FIELD_COLUMN, .store = STORE_JSON, .name = "sizes", .column = "sizes"},
 };
 static const struct child_set bench_legs = {.table = "bench.leg",
@@ -43,21 +48,23 @@ static const struct child_set bench_legs = {.table = "bench.leg",
     .fields = bench_leg,
     .n_fields = 3};
 
-#define BENCH(i, n, s, ...)                                                                                            \
-    [i] = {.index = i,                                                                                                 \
-        .kind = FIELD_COLUMN,                                                                                          \
-        .store = s,                                                                                                    \
-        .name = n,                                                                                                     \
-        .column = n,                                                                                                   \
-        .in = IN_LIST | IN_RETRIEVE,                                                                                   \
+#define BENCH(i, n, s, ...)                                                                        \
+    [i] = {.index = i,                                                                             \
+        .kind = FIELD_COLUMN,                                                                      \
+        .store = s,                                                                                \
+        .name = n,                                                                                 \
+        .column = n,                                                                               \
+        .in = IN_LIST | IN_RETRIEVE,                                                               \
         __VA_ARGS__}
 static const struct field bench_fields[B_COUNT] = {
     BENCH(B_ID, "id", STORE_TEXT, .filter = FILTER_ID),
     BENCH(B_CREATED, "created_at", STORE_TIME, .filter = FILTER_DATE, .sort = true),
-    BENCH(B_COMPLETED, "completed_at", STORE_TIME, .filter = FILTER_DATE, .nullable = true, .sort = true),
+    BENCH(B_COMPLETED, "completed_at", STORE_TIME, .filter = FILTER_DATE, .nullable = true,
+        .sort = true),
     BENCH(B_QTY, "qty", STORE_DEC, .filter = FILTER_NUMBER, .nullable = true, .sort = true),
     BENCH(B_STATUS, "status", STORE_TEXT, .filter = FILTER_ENUM),
-    BENCH(B_LOCATION, "location_id", STORE_TEXT, .filter = FILTER_ID, .nullable = true, .ref = "location"),
+    BENCH(B_LOCATION, "location_id", STORE_TEXT, .filter = FILTER_ID, .nullable = true,
+        .ref = "location"),
     BENCH(B_NAME, "name", STORE_TEXT, .filter = FILTER_TEXT, .nullable = true, .sort = true),
     BENCH(B_ACTIVE, "is_active", STORE_BOOL, .filter = FILTER_BOOL, .sort = true),
     [B_LEGS] = {.index = B_LEGS,
@@ -86,14 +93,17 @@ static const struct filter bench_filters[] = {
     {"completed_at", FILTER_DATE, true, &bench_fields[B_COMPLETED]},
     {"qty", FILTER_NUMBER, true, &bench_fields[B_QTY]},
     {"rank", FILTER_NUMBER, false, &bench_fields[B_RANK]},
-    {"status", FILTER_ENUM, false, &bench_fields[B_STATUS], .members = bench_status, .n_members = 3},
+    {"status", FILTER_ENUM, false, &bench_fields[B_STATUS], .members = bench_status,
+        .n_members = 3},
     {"location_id", FILTER_ID, true, &bench_fields[B_LOCATION], .id_prefix = "loc"},
     {"name", FILTER_TEXT, true, &bench_fields[B_NAME]},
     {"is_active", FILTER_BOOL, false, &bench_fields[B_ACTIVE]},
     {"shipment_is_parent", FILTER_MANY_BOOL, false, &bench_leg[0], &bench_fields[B_LEGS]},
     {"label", FILTER_TEXT, true, &bench_leg[1], &bench_fields[B_LEGS]},
-    {"page_size", FILTER_FLAGS, false, &bench_leg[2], &bench_fields[B_LEGS], bench_flags, 2, "page_size_"},
-    {"errors", FILTER_ARRAY, false, &bench_fields[B_ERRORS], .members = bench_errors, .n_members = 3},
+    {"page_size", FILTER_FLAGS, false, &bench_leg[2], &bench_fields[B_LEGS], bench_flags, 2,
+        "page_size_"},
+    {"errors", FILTER_ARRAY, false, &bench_fields[B_ERRORS], .members = bench_errors,
+        .n_members = 3},
     {"tags", FILTER_ARRAY, false, &bench_fields[B_TAGS]},
     {"metadata", FILTER_METADATA, false, &bench_fields[B_METADATA]},
     {"reference", FILTER_ID, true, &bench_fields[B_NOTE]},
@@ -101,12 +111,17 @@ static const struct filter bench_filters[] = {
 };
 
 static const struct column bench_columns[] = {{"id", "t.id", STORE_TEXT, &bench_fields[B_ID]},
-    {"created_at", "t.created_at", STORE_TIME, &bench_fields[B_CREATED]}, {"completed_at", "t.completed_at", STORE_TIME, &bench_fields[B_COMPLETED]},
-    {"qty", "t.qty", STORE_DEC, &bench_fields[B_QTY]}, {"name", "t.name", STORE_TEXT, &bench_fields[B_NAME]},
-    {"is_active", "t.is_active", STORE_BOOL, &bench_fields[B_ACTIVE]}, {"rank", "t.rank", STORE_INT, &bench_fields[B_RANK]}};
-static const struct field *const bench_sorts[] = {&bench_fields[B_CREATED], &bench_fields[B_COMPLETED],
-    &bench_fields[B_QTY], &bench_fields[B_NAME], &bench_fields[B_ACTIVE], &bench_fields[B_RANK]};
-static const struct field *const bench_searches[] = {&bench_fields[B_NAME], &bench_fields[B_NOTE], &bench_leg[1]};
+    {"created_at", "t.created_at", STORE_TIME, &bench_fields[B_CREATED]},
+    {"completed_at", "t.completed_at", STORE_TIME, &bench_fields[B_COMPLETED]},
+    {"qty", "t.qty", STORE_DEC, &bench_fields[B_QTY]},
+    {"name", "t.name", STORE_TEXT, &bench_fields[B_NAME]},
+    {"is_active", "t.is_active", STORE_BOOL, &bench_fields[B_ACTIVE]},
+    {"rank", "t.rank", STORE_INT, &bench_fields[B_RANK]}};
+static const struct field *const bench_sorts[] = {&bench_fields[B_CREATED],
+    &bench_fields[B_COMPLETED], &bench_fields[B_QTY], &bench_fields[B_NAME],
+    &bench_fields[B_ACTIVE], &bench_fields[B_RANK]};
+static const struct field *const bench_searches[] = {
+    &bench_fields[B_NAME], &bench_fields[B_NOTE], &bench_leg[1]};
 
 static inline struct definition bench_definition(void)
 {
@@ -157,8 +172,8 @@ static inline void told_done(struct told *t)
     buf_done(&t->params);
 }
 
-static inline const struct list_query *bench_parse(
-    struct arena *a, const struct definition *d, const char *query, const struct query_options *options, struct told *t)
+static inline const struct list_query *bench_parse(struct arena *a, const struct definition *d,
+    const char *query, const struct query_options *options, struct told *t)
 {
     static const struct query_options plain = {
         .organization = {"org_a", 5}, .parent = {"", 0}, .cursor_key = bench_key};

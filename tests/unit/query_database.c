@@ -1,8 +1,9 @@
-/* query_database.c - lists against a real PostgreSQL: every worked example of docs/spec/01-platform.md section 11.4,
- * read from the document itself; pages, cursors, visibility, search, counts. The judge of kernel/query/.
+/* query_database.c - lists against a real PostgreSQL: every worked example of
+ * docs/spec/01-platform.md section 11.4, read from the document itself; pages, cursors,
+ * visibility, search, counts. The judge of kernel/query/.
  *
- * WHARF_SOURCE names the source folder. A private cluster is started in a temporary folder and stopped at the end.
- */
+ * WHARF_SOURCE names the source folder. A private cluster is started in a temporary folder and
+ * stopped at the end. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,61 +11,14 @@
 #include "db/cluster_place.h"
 #include "db/conn.h"
 #include "query_bench.h"
+#include "query_rows.h"
 
-#define LOC_A "loc_AAAAAAAAAAAAAAAAAAAAAA"
-#define LOC_B "loc_BBBBBBBBBBBBBBBBBBBBBB"
-#define USER  "user_AAAAAAAAAAAAAAAAAAAAAA"
+#define USER "user_AAAAAAAAAAAAAAAAAAAAAA"
 
 static struct cluster *cluster;
 static struct db_conn *conn;
 static struct arena *lasting;
 static char folder[] = "/tmp/wharf-query-XXXXXX";
-
-static const char setup_sql[] =
-    "CREATE EXTENSION IF NOT EXISTS pg_trgm; CREATE SCHEMA bench;"
-    "CREATE TABLE bench.row (organization_id text COLLATE \"C\", id text COLLATE \"C\", created_at timestamptz(3) NOT "
-    "NULL,"
-    " deleted_at timestamptz(3), completed_at timestamptz(3), qty numeric(15,4), status text, location_id text COLLATE "
-    "\"C\","
-    " name text, is_active boolean NOT NULL, errors jsonb NOT NULL DEFAULT '[]', tags jsonb NOT NULL DEFAULT '[]',"
-    " metadata jsonb NOT NULL DEFAULT '{}', note text, rank bigint NOT NULL DEFAULT 0, users jsonb NOT NULL DEFAULT "
-    "'[]',"
-    " device_id text COLLATE \"C\", open_to_all boolean NOT NULL DEFAULT true, PRIMARY KEY (organization_id, id));"
-    "CREATE TABLE bench.leg (organization_id text COLLATE \"C\", id text COLLATE \"C\", row_id text COLLATE \"C\" NOT "
-    "NULL,"
-    " deleted_at timestamptz(3), is_parent boolean, label text, sizes jsonb NOT NULL DEFAULT '{}',"
-    " PRIMARY KEY (organization_id, id));"
-    "INSERT INTO bench.row (organization_id, id, created_at, completed_at, qty, status, location_id, name, is_active, "
-    "errors, tags,"
-    " metadata) VALUES"
-    " ('org_a','row_1','2024-01-01T00:00:00.000Z',NULL,10,'open','" LOC_A "','Dock 1',true,'[]','[\"a\"]',"
-    "  '{\"color\":\"red\",\"t\":\"12:30\",\"n\":10}'),"
-    " ('org_a','row_2','2024-01-02T00:00:00.000Z','2024-01-05T00:00:00.000Z',2.5,'closed','" LOC_B "','dock 1',false,"
-    "  '[\"duplicate\"]','[\"a,b\"]','{\"color\":\"blue\",\"n\":9}'),"
-    " ('org_a','row_3','2024-01-02T00:00:00.001Z',NULL,NULL,'open',NULL,'Smith, "
-    "J',true,'[\"duplicate\",\"no_matches\"]',"
-    "  '[\"!x\",\"b\"]','{}'),"
-    " ('org_a','row_4','2024-01-03T12:00:00.000Z','2024-01-04T00:00:00.000Z',-1,'failed','" LOC_A "',NULL,true,"
-    "  '[\"no_matches\"]','[\"b\"]','{\"color\":\"red\",\"a.b\":\"x\",\"flag\":true,\"u\":\"https://h:8/p\"}'),"
-    " ('org_x','row_1','2024-01-01T00:00:00.000Z',NULL,10,'open','" LOC_A "','Dock 1',true,'[]','[\"a\"]','{}');"
-    "INSERT INTO bench.row (organization_id, id, created_at, deleted_at, status, name, is_active) VALUES"
-    " ('org_a','row_5','2024-01-01','2024-02-01','open','Dock 1',true);"
-    "INSERT INTO bench.leg (organization_id, id, row_id, deleted_at, is_parent, label, sizes) VALUES"
-    " ('org_a','leg_1','row_1',NULL,true,'Zebra "
-    "1','{\"a4\":true,\"letter\":false}'),('org_a','leg_2','row_2',NULL,false,'x','{}'),"
-    " ('org_a','leg_3','row_4',NULL,true,NULL,'{\"letter\":true}'),('org_a','leg_4','row_4',NULL,false,'x','{}'),"
-    " ('org_a','leg_5','row_3',now(),true,'Zebra "
-    "1','{\"a4\":true}'),('org_x','leg_6','row_3',NULL,true,NULL,'{\"a4\":true}');"
-    /* 300 rows with many ties and nulls, for walks. */
-    "INSERT INTO bench.row (organization_id, id, created_at, completed_at, qty, status, name, is_active, rank, "
-    "location_id)"
-    " SELECT 'org_w', 'row_' || lpad((i * 7919 % 1000)::text, 4, '0'), timestamptz '2024-01-01Z' + i / 10 * interval "
-    "'1 hour',"
-    "  CASE WHEN i % 3 = 0 THEN timestamptz '2024-01-01Z' + i / 20 * interval '1 ms' END,"
-    "  CASE WHEN i % 4 > 0 THEN (i % 17) - 8.25 END, 'open', CASE WHEN i % 5 > 0 THEN chr(65 + i % 7) || chr(97 + i % "
-    "2 - i % 3 * 32) END,"
-    "  i % 2 = 0, i % 11 - 5, CASE WHEN i % 3 = 1 THEN '" LOC_A "' WHEN i % 3 = 2 THEN '" LOC_B
-    "' END FROM generate_series(0, 299) i";
 
 static PGresult *run(struct sql *s)
 {
@@ -77,7 +31,8 @@ static PGresult *run(struct sql *s)
 }
 
 /* Ids of the page as "R1 R3", and its rows. */
-static PGresult *page(struct arena *a, const struct list_query *q, const struct access *who, struct buf *ids)
+static PGresult *page(
+    struct arena *a, const struct list_query *q, const struct access *who, struct buf *ids)
 {
     struct definition d = bench_definition();
     struct sql s;
@@ -192,8 +147,8 @@ static void worked_examples(void **state)
         const char *query, *rows;
 
         assert_non_null(end);
-        query = arena_printf(
-            *state, "%s&order_by=created_at&direction=asc", lengthen(*state, p + 3, (size_t)(end - p - 3)))
+        query = arena_printf(*state, "%s&order_by=created_at&direction=asc",
+            lengthen(*state, p + 3, (size_t)(end - p - 3)))
                     .p;
         stop = strstr(end + 4, " |");
         assert_non_null(stop);
@@ -214,7 +169,9 @@ static void worked_refusals(void **state)
         const char *end = strchr(p + 1, '`');
         const char *query = lengthen(*state, p + 1, (size_t)(end - p - 1));
 
-        expect(query, arena_printf(*state, "400 %.*s", STR_ARG(query_base((wharf_str){query, strcspn(query, "=")}))).p);
+        expect(query, arena_printf(*state, "400 %.*s",
+                          STR_ARG(query_base((wharf_str){query, strcspn(query, "=")})))
+                          .p);
         count++;
         p = end + 1;
     }
@@ -336,8 +293,10 @@ static void more_filters(void **state)
     for (size_t i = 0; i < sizeof(more_cases) / sizeof(more_cases[0]); i++) {
         bool ordered = strstr(more_cases[i][0], "search=") != NULL;
 
-        expect(ordered ? more_cases[i][0]
-                       : arena_printf(*state, "%s&order_by=created_at&direction=asc", more_cases[i][0]).p,
+        expect(
+            ordered
+                ? more_cases[i][0]
+                : arena_printf(*state, "%s&order_by=created_at&direction=asc", more_cases[i][0]).p,
             more_cases[i][1]);
     }
 }
@@ -346,12 +305,15 @@ static void metadata_number_text(void **state)
 {
     struct db_error e;
 
-    assert_int_equal(db_do(conn,
-                         "INSERT INTO bench.row (organization_id, id, created_at, is_active, metadata) VALUES"
-                         " ('org_m','row_1',now(),true,'{\"n\":1.0}'),('org_m','row_2',now(),true,'{\"n\":1}'),"
-                         " ('org_m','row_3',now(),true,'{\"n\":\"1\"}'),('org_m','row_4',now(),true,'{\"n\":\"1e1\"}'),"
-                         " ('org_m','row_5',now(),true,'{\"n\":\"true\"}'),('org_m','row_6',now(),true,'{\"n\":true}')",
-                         &e),
+    assert_int_equal(
+        db_do(conn,
+            "INSERT INTO bench.row (organization_id, id, created_at, is_active, metadata) VALUES"
+            " ('org_m','row_1',now(),true,'{\"n\":1.0}'),('org_m','row_2',now(),true,'{\"n\":1}'),"
+            " ('org_m','row_3',now(),true,'{\"n\":\"1\"}'),('org_m','row_4',now(),true,'{\"n\":"
+            "\"1e1\"}'),"
+            " ('org_m','row_5',now(),true,'{\"n\":\"true\"}'),('org_m','row_6',now(),true,'{\"n\":"
+            "true}')",
+            &e),
         DB_OK);
     struct access m = everything;
 
@@ -387,8 +349,9 @@ static const char *walk(struct arena *a, const char *order, int limit, bool curs
     buf_init(&all, 1 << 20);
     buf_init(&ids, 1 << 20);
     for (int n = 1; cursor; n++) {
-        const char *query = cursors ? arena_printf(a, "%s&limit=%d&cursor=%s", order, limit, cursor).p
-                                    : arena_printf(a, "%s&limit=%d&page=%d", order, limit, n).p;
+        const char *query = cursors
+                                ? arena_printf(a, "%s&limit=%d&cursor=%s", order, limit, cursor).p
+                                : arena_printf(a, "%s&limit=%d&page=%d", order, limit, n).p;
         struct told t;
         const struct list_query *q = parse(a, query, &t);
         PGresult *r;
@@ -402,8 +365,8 @@ static const char *walk(struct arena *a, const char *order, int limit, bool curs
             cursor = NULL;
         else if (cursors) {
             int column = sort_column(q->order), row = limit - 1;
-            struct sql_arg value = {
-                PQgetisnull(r, row, column) ? NULL : PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+            struct sql_arg value = {PQgetisnull(r, row, column) ? NULL : PQgetvalue(r, row, column),
+                (size_t)PQgetlength(r, row, column)};
 
             cursor = query_cursor(a, q, value, str_z(PQgetvalue(r, row, 0)), bench_key).p;
         }
@@ -417,10 +380,13 @@ static const char *walk(struct arena *a, const char *order, int limit, bool curs
 
 static void walks_agree(void **state)
 {
-    static const char *const sorts[] = {"created_at", "completed_at", "qty", "name", "is_active", "rank"};
+    static const char *const sorts[] = {
+        "created_at", "completed_at", "qty", "name", "is_active", "rank"};
 
     for (size_t i = 0; i < 12; i++) {
-        const char *order = arena_printf(*state, "order_by=%s&direction=%s", sorts[i / 2], i % 2 ? "asc" : "desc").p;
+        const char *order = arena_printf(
+            *state, "order_by=%s&direction=%s", sorts[i / 2], i % 2 ? "asc" : "desc")
+                                .p;
         const char *whole = walk(*state, order, 1000, false);
 
         assert_int_equal(strlen(whole), 300 * strlen("row_0000 "));
@@ -446,7 +412,8 @@ static void orders(void **state)
         PGresult *r;
 
         sql_init(&s, *state);
-        sql_addf(&s, "SELECT id FROM bench.row WHERE organization_id = 'org_w' ORDER BY %s", by[i][1]);
+        sql_addf(
+            &s, "SELECT id FROM bench.row WHERE organization_id = 'org_w' ORDER BY %s", by[i][1]);
         r = run(&s);
         buf_init(&want, 65536);
         for (int k = 0; k < PQntuples(r); k++)
@@ -483,8 +450,9 @@ static void audience_limits_rows(void **state)
 
     assert_int_equal(
         db_do(conn,
-            "INSERT INTO bench.row (organization_id, id, created_at, is_active, open_to_all, users, location_id,"
-            " device_id) VALUES ('org_u','row_1','2024-01-01',true,true,'[]',NULL,NULL),"
+            "INSERT INTO bench.row (organization_id, id, created_at, is_active, open_to_all, "
+            "users, location_id, device_id) VALUES "
+            "('org_u','row_1','2024-01-01',true,true,'[]',NULL,NULL),"
             " ('org_u','row_2','2024-01-02',true,false,'[\"" USER "\"]',NULL,NULL),"
             " ('org_u','row_3','2024-01-03',true,false,'[\"user_B\"]',NULL,NULL),"
             " ('org_u','row_4','2024-01-04',true,false,'[\"user_B\"]','" LOC_B "','dev_1')",
@@ -513,13 +481,15 @@ static void search_ranks(void **state)
     struct buf ids;
     PGresult *r;
 
-    assert_int_equal(db_do(conn,
-                         "INSERT INTO bench.row (organization_id, id, created_at, is_active, name, note) VALUES"
-                         " ('org_s','row_1',now(),true,'Packing table at the far "
-                         "end',NULL),('org_s','row_2',now(),true,'Table',NULL),"
-                         " ('org_s','row_3',now(),true,'Packing','table'),('org_s','row_4',now(),true,'Chair',NULL),"
-                         " ('org_s','row_6',now(),true,'Table',NULL)",
-                         &e),
+    assert_int_equal(
+        db_do(conn,
+            "INSERT INTO bench.row (organization_id, id, created_at, is_active, name, note) VALUES"
+            " ('org_s','row_1',now(),true,'Packing table at the far "
+            "end',NULL),('org_s','row_2',now(),true,'Table',NULL),"
+            " ('org_s','row_3',now(),true,'Packing','table'),('org_s','row_4',now(),true,'Chair',"
+            "NULL),"
+            " ('org_s','row_6',now(),true,'Table',NULL)",
+            &e),
         DB_OK);
     who.organization = str_z("org_s");
     expect_of("search=table", "R2 R3 R6 R1", &who);
@@ -531,8 +501,8 @@ static void search_ranks(void **state)
     buf_init(&ids, 4096);
     r = page(*state, &q, &who, &ids);
     assert_int_equal(PQnfields(r), 9);
-    assert_string_equal(PQgetvalue(r, 0, 8),
-        "[{\"field\": \"name\", \"value\": \"Packing\"}, {\"field\": \"note\", \"value\": \"table\"}]");
+    assert_string_equal(PQgetvalue(r, 0, 8), "[{\"field\": \"name\", \"value\": \"Packing\"}, "
+                                             "{\"field\": \"note\", \"value\": \"table\"}]");
     assert_true(strtod(PQgetvalue(r, 0, 7), NULL) > strtod(PQgetvalue(r, 2, 7), NULL) &&
                 strtod(PQgetvalue(r, 0, 7), NULL) <= 1);
     PQclear(r);
@@ -566,7 +536,8 @@ static int64_t counted(struct arena *a, const char *query, bool estimate)
     else
         query_count_sql(&s, &d, q, &walkers, NULL, NULL);
     r = run(&s);
-    n = estimate ? query_estimate(a, str_z(PQgetvalue(r, 0, 0))) : strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    n = estimate ? query_estimate(a, str_z(PQgetvalue(r, 0, 0)))
+                 : strtoll(PQgetvalue(r, 0, 0), NULL, 10);
     PQclear(r);
     return n;
 }
@@ -575,7 +546,8 @@ static void counts(void **state)
 {
     assert_int_equal(counted(*state, "include_total_count=true", false), 300);
     assert_int_equal(counted(*state, "include_total_count=estimated", false), 300);
-    assert_int_equal(counted(*state, "include_total_count=true&is_active=true&limit=1", false), 150);
+    assert_int_equal(
+        counted(*state, "include_total_count=true&is_active=true&limit=1", false), 150);
     assert_true(counted(*state, "include_total_count=estimated&is_active=true", true) > 0);
     assert_int_equal(query_estimate(*state, str_z("nonsense")), -1);
 }
@@ -621,17 +593,16 @@ static void plans(void **state)
 
     assert_int_equal(
         db_do(conn,
-            "CREATE INDEX row_created ON bench.row (organization_id, created_at, id) WHERE deleted_at IS NULL;"
-            "CREATE INDEX row_location ON bench.row (organization_id, location_id, created_at, id) WHERE deleted_at IS "
-            "NULL;"
-            "CREATE INDEX row_metadata ON bench.row USING gin (metadata jsonb_path_ops);"
-            "CREATE INDEX row_tags ON bench.row USING gin (tags jsonb_path_ops);"
-            "CREATE INDEX row_name ON bench.row USING gin (lower(name) gin_trgm_ops);"
+            "CREATE INDEX row_created ON bench.row (organization_id, created_at, id) WHERE "
+            "deleted_at IS NULL;CREATE INDEX row_location ON bench.row (organization_id, "
+            "location_id, created_at, id) WHERE deleted_at IS NULL;CREATE INDEX row_metadata ON "
+            "bench.row USING gin (metadata jsonb_path_ops);CREATE INDEX row_tags ON bench.row "
+            "USING gin (tags jsonb_path_ops);CREATE INDEX row_name ON bench.row USING gin "
+            "(lower(name) gin_trgm_ops);"
             "CREATE INDEX row_note ON bench.row USING gin (lower(note) gin_trgm_ops);"
-            "INSERT INTO bench.row (organization_id, id, created_at, is_active, name, location_id) SELECT 'org_w', "
-            "'row_x' || i, "
-            " timestamptz '2024-01-01Z' + i * interval '1 s', true, md5(i::text), '" LOC_B
-            "' FROM generate_series(1, 20000) i;"
+            "INSERT INTO bench.row (organization_id, id, created_at, is_active, name, location_id) "
+            "SELECT 'org_w', 'row_x' || i,  timestamptz '2024-01-01Z' + i * interval '1 s', true, "
+            "md5(i::text), '" LOC_B "' FROM generate_series(1, 20000) i;"
             "ANALYZE bench.row; SET enable_seqscan = off",
             &e),
         DB_OK);
@@ -639,7 +610,8 @@ static void plans(void **state)
     must_show(plan, "row_created", true);
     must_show(plan, "Sort", false);
     plan = plan_of(*state, "cursor=start&limit=20", &who);
-    must_show(plan, "Index Cond: ((organization_id = 'org_w'::text) AND (ROW(created_at, id) < ROW(", true);
+    must_show(plan,
+        "Index Cond: ((organization_id = 'org_w'::text) AND (ROW(created_at, id) < ROW(", true);
     must_show(plan, "Sort", false);
     plan = plan_of(*state, "location_id=" LOC_A "&limit=20", &who);
     must_show(plan, "row_location", true);
@@ -688,9 +660,10 @@ static int stop(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(worked_examples), UNIT(worked_refusals), UNIT(more_filters),
-        UNIT(metadata_number_text), UNIT(walks_agree), UNIT(orders), UNIT(locations_limit_rows),
-        UNIT(audience_limits_rows), UNIT(search_ranks), UNIT(counts), UNIT(plans)};
+    const struct CMUnitTest tests[] = {UNIT(worked_examples), UNIT(worked_refusals),
+        UNIT(more_filters), UNIT(metadata_number_text), UNIT(walks_agree), UNIT(orders),
+        UNIT(locations_limit_rows), UNIT(audience_limits_rows), UNIT(search_ranks), UNIT(counts),
+        UNIT(plans)};
 
     return cmocka_run_group_tests_name("query_database", tests, start, stop);
 }

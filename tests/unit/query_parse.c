@@ -1,4 +1,5 @@
-/* query_parse.c - the parameters of a list as they are checked, without a database (01 sections 10 and 11). */
+/* query_parse.c - the parameters of a list as they are checked, without a database (01 sections
+ * 10 and 11). */
 #include "query_bench.h"
 
 /* Problems of a query, as "code param code param" is too long: the parameters, or "ok". */
@@ -82,7 +83,9 @@ static void controls_are_checked(void **state)
     check("page=100001&limit=1", "", "");
     check("page=101&limit=1000", "", "");
     check("cursor=start&order_by=name&search=dock", "", "");
-    check("fields=id,object,name&unknown=1&&x&=&=y&search=&include_legs=NO&include_total_count=estimated", "", "");
+    check("fields=id,object,name&unknown=1&&x&=&=y&search=&include_legs=NO&include_total_count="
+          "estimated",
+        "", "");
 }
 
 static void one(struct arena *a, const char *query, struct list_query *out)
@@ -158,7 +161,10 @@ static void asked_locations(void **state)
 {
     struct list_query q;
 
-    one(*state, "location_id=" LOC_A "," LOC_B ",null&location_id=!eq:" LOC_B "&id=row_AAAAAAAAAAAAAAAAAAAAAA", &q);
+    one(*state,
+        "location_id=" LOC_A "," LOC_B ",null&location_id=!eq:" LOC_B
+        "&id=row_AAAAAAAAAAAAAAAAAAAAAA",
+        &q);
     assert_int_equal(q.n_locations_asked, 3);
     assert_string_equal(q.locations_asked[0].p, LOC_A);
     assert_string_equal(q.locations_asked[2].p, LOC_B);
@@ -261,11 +267,13 @@ static void splitting(void **state)
 /* The signature covers everything a cursor is bound to, and nothing else. */
 static void cursors_are_bound(void **state)
 {
-    static const char *const same = "status=open&name=x&order_by=name",
-                             *const as[] = {"name=x&order_by=name&limit=3&status=open",
-                                 "status=open&name=x&order_by=name&fields=id&include_total_count=1"};
-    static const char *const other[] = {"status=open&order_by=name", "status=failed&name=x&order_by=name",
-        "status=open&name=x", "status=open&name=x&order_by=name&direction=asc",
+    static const char
+        *const same = "status=open&name=x&order_by=name",
+               *const as[] = {"name=x&order_by=name&limit=3&status=open",
+                   "status=open&name=x&order_by=name&fields=id&include_total_count=1"};
+    static const char *const other[] = {"status=open&order_by=name",
+        "status=failed&name=x&order_by=name", "status=open&name=x",
+        "status=open&name=x&order_by=name&direction=asc",
         "status=open&name=x&order_by=name&search=dock"};
     struct list_query q;
     struct buf b;
@@ -304,7 +312,8 @@ static void cursors_are_bound(void **state)
     buf_done(&b);
 }
 
-/* The pairs of a JSON body, as a query string that was never escaped: "a=1&b=2"; broken ones as "a!". */
+/* The pairs of a JSON body, as a query string that was never escaped: "a=1&b=2"; broken ones as
+ * "a!". */
 static void json_pairs(struct arena *a, const char *json, const char *want)
 {
     struct definition d = bench_definition();
@@ -333,16 +342,21 @@ static void filters_of_json_bodies(void **state)
         {"{\"created_at[gte]\":\"2024-01-01T00:00:00Z\"}", "created_at[gte]=2024-01-01T00:00:00Z"},
         {"{\"created_at\":{\"gte\":\"2024-01-01T00:00:00Z\",\"lt\":1704153600}}",
             "created_at[gte]=2024-01-01T00:00:00Z&created_at[lt]=1704153600"},
-        {"{\"created_at\":{\"bwi\":[1,2]},\"qty\":{\"in\":[1,2.50,-3e0]}}", "created_at[bwi]=1,2&qty[in]=1,2.5,-3"},
+        {"{\"created_at\":{\"bwi\":[1,2]},\"qty\":{\"in\":[1,2.50,-3e0]}}",
+            "created_at[bwi]=1,2&qty[in]=1,2.5,-3"},
         {"{\"qty\":[1,2],\"name\":[\"a,b\",\"c\"]}", "qty[in]=1,2&name[in]=a\\,b,c"},
-        {"{\"status\":[\"open\",\"failed\"],\"location_id\":null}", "status=open,failed&location_id=null"},
-        {"{\"is_active\":true,\"shipment_is_parent\":\"none:true\"}", "is_active=true&shipment_is_parent=none:true"},
+        {"{\"status\":[\"open\",\"failed\"],\"location_id\":null}",
+            "status=open,failed&location_id=null"},
+        {"{\"is_active\":true,\"shipment_is_parent\":\"none:true\"}",
+            "is_active=true&shipment_is_parent=none:true"},
         {"{\"tags\":[\"a,b\",\"!c\",\"d\\\\,e\"]}", "tags=a\\,b,!c,d\\,e"},
         {"{\"metadata\":{\"color\":\"red\",\"n\":10,\"f\":true,\"op\":\"gt:5\"}}",
-            "metadata[color]=equals:red&metadata[n]=equals:10&metadata[f]=equals:true&metadata[op]=equals:gt:5"},
+            "metadata[color]=equals:red&metadata[n]=equals:10&metadata[f]=equals:true&metadata[op]="
+            "equals:gt:5"},
         {"{\"metadata\":\"color:gt:a\",\"metadata.x\":\"y\"}", "metadata=color:gt:a&metadata.x=y"},
         {"{\"status\":[],\"qty\":{},\"name\":{\"eq\":{}}}", "status!&qty!&name[eq]!"},
-        {"{\"status\":[\"a,b\"],\"metadata\":{\"k\":null},\"name\":\"a\\u0000\"}", "status!&metadata[k]!&name!"},
+        {"{\"status\":[\"a,b\"],\"metadata\":{\"k\":null},\"name\":\"a\\u0000\"}",
+            "status!&metadata[k]!&name!"},
         {"{}", ""},
     };
 
@@ -352,10 +366,11 @@ static void filters_of_json_bodies(void **state)
 
 static void names_are_checked(void **state)
 {
-    static const char *const bad[] = {"kind=", "kind=,", "kind=a.b,", "kind=*", "kind=.*", "kind=!", "kind=!*",
-        "kind=A.b", "kind=a.b*", "kind=a.*.*", "kind=a b", "kind[in]=a.b", "kind[]=a.b", "kind=a.b;drop", "kind=%27"};
-    static const char *const good[] = {
-        "kind=a.b", "kind=a", "kind=a.*", "kind=!a.b", "kind=!a.*,b.c", "kind=a.b,a.b", "kind=a.b&kind=!c.d"};
+    static const char *const bad[] = {"kind=", "kind=,", "kind=a.b,", "kind=*", "kind=.*", "kind=!",
+        "kind=!*", "kind=A.b", "kind=a.b*", "kind=a.*.*", "kind=a b", "kind[in]=a.b", "kind[]=a.b",
+        "kind=a.b;drop", "kind=%27"};
+    static const char *const good[] = {"kind=a.b", "kind=a", "kind=a.*", "kind=!a.b",
+        "kind=!a.*,b.c", "kind=a.b,a.b", "kind=a.b&kind=!c.d"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         check(bad[i], "kind", "param.invalid");
@@ -365,9 +380,10 @@ static void names_are_checked(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(controls_are_checked), UNIT(controls_have_effect), UNIT(search_length),
-        UNIT(asked_locations), UNIT(limits), UNIT(strict_and_view), UNIT(splitting), UNIT(cursors_are_bound),
-        UNIT(filters_of_json_bodies), UNIT(names_are_checked)};
+    const struct CMUnitTest tests[] = {UNIT(controls_are_checked), UNIT(controls_have_effect),
+        UNIT(search_length), UNIT(asked_locations), UNIT(limits), UNIT(strict_and_view),
+        UNIT(splitting), UNIT(cursors_are_bound), UNIT(filters_of_json_bodies),
+        UNIT(names_are_checked)};
 
     return cmocka_run_group_tests_name("query_parse", tests, NULL, NULL);
 }

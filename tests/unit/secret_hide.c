@@ -1,4 +1,5 @@
-/* secret_hide.c - values that are known again in every form that gives them away (secret/hide.h). */
+/* secret_hide.c - values that are known again in every form that gives them away
+ * (secret/hide.h). */
 #include "unit.h"
 
 #include <sodium.h>
@@ -36,13 +37,15 @@ static void dressed(struct buf *out, char c, enum dress how)
         buf_addc(out, c);
 }
 
-/* One secret between random neighbours, encoded together: of the answer nothing is left that holds a bit of the secret, and all else is. */
+/* One secret between random neighbours, encoded together: of the answer nothing is left that
+ * holds a bit of the secret, and all else is. */
 static void one_round(struct arena *a, int variant, enum dress how)
 {
     wharf_str secret = some_bytes(a, 6 + randombytes_uniform(SECRET_MAX - 5));
     wharf_str before = some_bytes(a, randombytes_uniform(BESIDE_MAX));
     wharf_str after = some_bytes(a, randombytes_uniform(BESIDE_MAX));
-    size_t n = before.n + secret.n + after.n, first = before.n * 8 / 6, end = ((before.n + secret.n) * 8 + 5) / 6;
+    size_t n = before.n + secret.n + after.n, first = before.n * 8 / 6,
+           end = ((before.n + secret.n) * 8 + 5) / 6;
     unsigned char *whole = arena_alloc(a, n + 1);
     char *encoded = arena_alloc(a, sodium_base64_encoded_len(n, variant));
     struct buf text, expected;
@@ -65,16 +68,18 @@ static void one_round(struct arena *a, int variant, enum dress how)
     buf_addz(&text, "> end");
     buf_addz(&expected, "> end");
     if (!str_eq(hidden(a, secret, buf_str(&text)), buf_str(&expected)))
-        fail_msg("%zu bytes behind %zu and before %zu: %.*s\nbecame   %.*s\nexpected %.*s", secret.n, before.n, after.n,
-            (int)text.n, text.p, STR_ARG(hidden(a, secret, buf_str(&text))), (int)expected.n, expected.p);
+        fail_msg("%zu bytes behind %zu and before %zu: %.*s\nbecame   %.*s\nexpected %.*s",
+            secret.n, before.n, after.n, (int)text.n, text.p,
+            STR_ARG(hidden(a, secret, buf_str(&text))), (int)expected.n, expected.p);
     buf_done(&text);
     buf_done(&expected);
 }
 
 static void base64_leaves_no_bit(void **state)
 {
-    static const int variants[] = {sodium_base64_VARIANT_ORIGINAL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING,
-        sodium_base64_VARIANT_URLSAFE, sodium_base64_VARIANT_URLSAFE_NO_PADDING};
+    static const int variants[] = {sodium_base64_VARIANT_ORIGINAL,
+        sodium_base64_VARIANT_ORIGINAL_NO_PADDING, sodium_base64_VARIANT_URLSAFE,
+        sodium_base64_VARIANT_URLSAFE_NO_PADDING};
 
     (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
@@ -85,7 +90,8 @@ static void base64_leaves_no_bit(void **state)
     }
 }
 
-/* What stands beside the characters of the secret's own and has none of its bits is not taken with them. */
+/* What stands beside the characters of the secret's own and has none of its bits is not taken
+ * with them. */
 static void neighbours_that_are_others(void **state)
 {
     struct arena *a = *state;
@@ -117,7 +123,8 @@ static void cut_texts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(base64_leaves_no_bit), UNIT(neighbours_that_are_others), UNIT(cut_texts)};
+    const struct CMUnitTest tests[] = {
+        UNIT(base64_leaves_no_bit), UNIT(neighbours_that_are_others), UNIT(cut_texts)};
 
     if (sodium_init() < 0)
         return 1;

@@ -1,4 +1,5 @@
-/* webhook_parts.c - the pure parts of the module webhooks: what answers say, retry schedules, filters; and signatures. */
+/* webhook_parts.c - the pure parts of the module webhooks: what answers say, retry schedules,
+ * filters; and signatures. */
 #include "webhook_match.h"
 #include "host/host.h"
 #include "reply.h"
@@ -80,7 +81,8 @@ static void test_later_and_directives(void **state)
     assert_true(abort && !disable);
     reply_directives(str_z("webhook-delivery: disable"), &abort, &disable);
     assert_true(!abort && disable);
-    reply_directives(str_z("webhook-delivery: disabled\nx-webhook-delivery: disable"), &abort, &disable);
+    reply_directives(
+        str_z("webhook-delivery: disabled\nx-webhook-delivery: disable"), &abort, &disable);
     assert_true(!abort && !disable);
 }
 
@@ -89,12 +91,16 @@ static void test_dates(void **state)
     int64_t us;
 
     (void)state;
-    assert_true(reply_date(str_z("Sunday, 06-Nov-94 08:49:37 GMT"), NOW, false, &us) && us == 784111777000000);
+    assert_true(reply_date(str_z("Sunday, 06-Nov-94 08:49:37 GMT"), NOW, false, &us) &&
+                us == 784111777000000);
     assert_true(reply_date(str_z("Sunday, 06-Nov-73 08:49:37 GMT"), NOW, false, &us) &&
                 us == 3277183777000000); /* 2073: 50 years ahead */
     assert_true(
-        reply_date(str_z("Sunday, 06-Nov-74 08:49:37 GMT"), NOW, false, &us) && us == 152959777000000); /* 1974 */
-    assert_true(reply_date(str_z("2024-02-29T00:00:00Z"), NOW, true, &us) && us == 1709164800000000);
+        /* 1974 */
+        reply_date(str_z("Sunday, 06-Nov-74 08:49:37 GMT"), NOW, false, &us) &&
+        us == 152959777000000);
+    assert_true(
+        reply_date(str_z("2024-02-29T00:00:00Z"), NOW, true, &us) && us == 1709164800000000);
     assert_false(reply_date(str_z("2024-13-01T00:00:00Z"), NOW, true, &us));
     assert_false(reply_date(str_z("2024-02-29 00:00:00Z"), NOW, true, &us));
     assert_false(reply_date(str_z(""), NOW, true, &us));
@@ -124,10 +130,11 @@ static void test_schedules(void **state)
     }
 }
 
-static const char body_text[] = "{\"type\": \"t.updated\", \"data\": {\"name\": \"Ann\", \"n\": 5, \"price\": 2.50, "
-                                "\"ok\": true, \"none\": null, \"at\": \"2024-05-01T00:00:00.000Z\","
-                                " \"list\": [{\"id\": \"a\"}, {\"id\": \"b\"}], \"in\": {\"deep\": 1}}, "
-                                "\"previous_attributes\": {\"name\": \"Bob\"}}";
+static const char body_text[] =
+    "{\"type\": \"t.updated\", \"data\": {\"name\": \"Ann\", \"n\": 5, \"price\": 2.50, "
+    "\"ok\": true, \"none\": null, \"at\": \"2024-05-01T00:00:00.000Z\","
+    " \"list\": [{\"id\": \"a\"}, {\"id\": \"b\"}], \"in\": {\"deep\": 1}}, "
+    "\"previous_attributes\": {\"name\": \"Bob\"}}";
 
 static void test_filters(void **state)
 {
@@ -169,7 +176,8 @@ static void test_filters(void **state)
     const struct wharf_json *body = unit_json(*state, body_text);
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct wharf_json *one = unit_json(*state, arena_printf(*state, "[%s]", cases[i].condition).p);
+        const struct wharf_json *one = unit_json(
+            *state, arena_printf(*state, "[%s]", cases[i].condition).p);
 
         assert_null(match_condition_problem(&host_json, json_at(one, 0)));
         if (match_filter(&host_json, one, body) != cases[i].holds)
@@ -177,7 +185,8 @@ static void test_filters(void **state)
     }
     assert_true(match_filter(&host_json, NULL, body));
     assert_false(match_filter(&host_json,
-        unit_json(*state, "[{\"path\": \"data.ok\", \"op\": \"exists\"}, {\"path\": \"data.no\", \"op\": \"exists\"}]"),
+        unit_json(*state, "[{\"path\": \"data.ok\", \"op\": \"exists\"}, {\"path\": \"data.no\", "
+                          "\"op\": \"exists\"}]"),
         body));
 }
 
@@ -193,8 +202,10 @@ static void test_locations(void **state)
 
 static void test_signature(void **state)
 {
-    static const char secret[] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", id[] = "msg_p5jXN8AQM9LWM0D4loKWxJek";
-    static const char body[] = "{\"test\": 2432232314}", want[] = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
+    static const char secret[] = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+                      id[] = "msg_p5jXN8AQM9LWM0D4loKWxJek";
+    static const char body[] = "{\"test\": 2432232314}",
+                      want[] = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
     wharf_str secrets[2] = {str_z(secret), str_z(secret)};
     char out[200], fresh[SIGNATURE_SECRET_TEXT];
     size_t n = signature_make(secrets, 1, str_z(id), 1614265330, str_z(body), out, sizeof(out));
@@ -205,33 +216,35 @@ static void test_signature(void **state)
     n = signature_make(secrets, 2, str_z(id), 1614265330, str_z(body), out, sizeof(out));
     assert_int_equal(n, 2 * strlen(want) + 1);
     assert_int_equal(signature_make(secrets, 2, str_z(id), 1, str_z(body), out, 50), 0);
-    assert_int_equal(
-        signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 + 300, 300),
+    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want),
+                         str_z(body), 1614265330 + 300, 300),
         SIGNATURE_GOOD);
-    assert_int_equal(
-        signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 + 301, 300),
+    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want),
+                         str_z(body), 1614265330 + 301, 300),
         SIGNATURE_LATE);
-    assert_int_equal(
-        signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want), str_z(body), 1614265330 - 301, 300),
+    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"), str_z(want),
+                         str_z(body), 1614265330 - 301, 300),
         SIGNATURE_LATE);
-    assert_int_equal(
-        signature_check(secrets[0], str_z(id), str_z("1614265331"), str_z(want), str_z(body), 1614265330, 300),
+    assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265331"), str_z(want),
+                         str_z(body), 1614265330, 300),
         SIGNATURE_WRONG);
     assert_int_equal(
-        signature_check(secrets[0], str_z(id), str_z("x"), str_z(want), str_z(body), 0, 0), SIGNATURE_MALFORMED);
+        signature_check(secrets[0], str_z(id), str_z("x"), str_z(want), str_z(body), 0, 0),
+        SIGNATURE_MALFORMED);
     assert_int_equal(signature_check(secrets[0], str_z(id), str_z("1614265330"),
                          arena_printf(*state, "v1a,zzz v1,short %s", want), str_z(body), 0, 0),
         SIGNATURE_GOOD);
     signature_secret(fresh);
     assert_true(signature_secret_valid(str_z(fresh)) && strlen(fresh) == 6 + 44);
-    assert_false(signature_secret_valid(str_z("whsec_")) || signature_secret_valid(str_z("whsec_AAAA")) ||
-                 signature_secret_valid(str_z("")));
+    assert_false(signature_secret_valid(str_z("whsec_")) ||
+                 signature_secret_valid(str_z("whsec_AAAA")) || signature_secret_valid(str_z("")));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {UNIT(test_pauses), UNIT(test_later_and_directives), UNIT(test_dates),
-        UNIT(test_schedules), UNIT(test_filters), UNIT(test_locations), UNIT(test_signature)};
+    const struct CMUnitTest tests[] = {UNIT(test_pauses), UNIT(test_later_and_directives),
+        UNIT(test_dates), UNIT(test_schedules), UNIT(test_filters), UNIT(test_locations),
+        UNIT(test_signature)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

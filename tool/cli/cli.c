@@ -39,12 +39,14 @@ bool cli_is_set(const struct cli *c, const char *key)
         if (strcmp(c->sets[i].key, key) == 0)
             return true;
     for (; *key && n < sizeof(name) - 1; key++)
-        name[n++] = *key == '.' ? '_' : (char)(*key >= 'a' && *key <= 'z' ? *key - 'a' + 'A' : *key);
+        name[n++] = *key == '.' ? '_'
+                                : (char)(*key >= 'a' && *key <= 'z' ? *key - 'a' + 'A' : *key);
     name[n] = 0;
     return getenv(name) != NULL;
 }
 
-/* Keeps a copy of the value and blanks it in the arguments, which everybody on the machine can read (/proc/PID/cmdline). */
+/* Keeps a copy of the value and blanks it in the arguments, which everybody on the machine can
+ * read (/proc/PID/cmdline). */
 static bool parse_set(struct cli *c, char *text)
 {
     char *equals = strchr(text, '=');
@@ -108,7 +110,8 @@ static int common_option(struct cli *c, const char *name, char *value, bool *ret
     return 1;
 }
 
-static const struct cli_option *find_option(const struct cli_option *opts, size_t n, const char *name)
+static const struct cli_option *find_option(
+    const struct cli_option *opts, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(opts[i].name, name) == 0)
@@ -117,7 +120,8 @@ static const struct cli_option *find_option(const struct cli_option *opts, size_
 }
 
 /* Takes one argument, maybe with its value. Returns false after a message. */
-static bool take(struct cli *c, char **arg, char *value, const struct cli_option *opts, size_t n_opts, int *ret_used)
+static bool take(struct cli *c, char **arg, char *value, const struct cli_option *opts,
+    size_t n_opts, int *ret_used)
 {
     char *equals = strncmp(*arg, "--", 2) == 0 ? strchr(*arg, '=') : NULL;
     const char *name = equals ? arena_dup(c->a, *arg, (size_t)(equals - *arg)).p : *arg;
@@ -173,19 +177,20 @@ bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *op
 struct config *cli_config(struct cli *c)
 {
     wharf_str error;
-    struct config *config = config_load_kept(c->config_fd, c->config_file, c->sets, c->n_sets, c->a, &error);
+    struct config *config = config_load_kept(
+        c->config_fd, c->config_file, c->sets, c->n_sets, c->a, &error);
 
     if (!config)
         cli_fail("the settings have problems:\n%s", error.p);
     else if (c->config_fd < 0 && config_exposed(config))
         fprintf(stderr,
-            "wharf: everybody on this machine can read %s, which has a secret (\"%s\"): chmod 640 it, and give it to "
-            "the server's group\n",
+            "wharf: everybody on this machine can read %s, which has a secret (\"%s\"): chmod 640 "
+            "it, and give it to the server's group\n",
             config->file, config_exposed(config));
     return config;
 }
 
-/* ---- database -------------------------------------------------------------------------------------------------------- */
+/* ---- database ---- */
 
 static void no_notice(void *arg, const PGresult *result)
 {
@@ -204,7 +209,8 @@ PGconn *cli_connect(const char *conninfo, struct arena *a)
     return conn;
 }
 
-static bool start_cluster(struct cli_db *db, const struct config *config, struct arena *a, wharf_str *ret_error)
+static bool start_cluster(
+    struct cli_db *db, const struct config *config, struct arena *a, wharf_str *ret_error)
 {
     wharf_str note;
 

@@ -1,4 +1,5 @@
-/* cli.h - what the sub-commands of `wharf` share: arguments, settings, a database connection. Private to tool/. */
+/* cli.h - what the sub-commands of `wharf` share: arguments, settings, a database connection.
+ * Private to tool/. */
 #ifndef WHARF_TOOL_CLI_CLI_H
 #define WHARF_TOOL_CLI_CLI_H
 
@@ -10,7 +11,8 @@
 enum { SETS_MAX = 128, WORDS_MAX = 16 };
 enum { EXIT_FINE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* One option of a command. Exactly one target: with text it takes a value, with flag it does not. */
+/* One option of a command. Exactly one target: with text it takes a value, with flag it does
+ * not. */
 struct cli_option {
     const char *name; /* "--ready" */
     const char **text;
@@ -21,15 +23,16 @@ struct cli {
     struct arena *a;
     const char *config_file; /* -c FILE, or /etc/wharf/wharf.lua when it is there, or NULL */
     bool config_given;
-    int config_fd; /* what the server that started this process kept of the file (config_keep()), or -1 */
+    /* what the server that started this process kept of the file (config_keep()), or -1 */
+    int config_fd;
     struct config_override sets[SETS_MAX]; /* --set and the options that mean one, in order */
     size_t n_sets;
     const char *words[WORDS_MAX]; /* arguments that are no options */
     size_t n_words;
 };
 
-/* Reads the arguments behind the command's name. Every command knows -c FILE, --set k=v, --data DIR, --safe-mode; opts are its
- * own. False: a message was printed. */
+/* Reads the arguments behind the command's name. Every command knows -c FILE, --set k=v, --data
+ * DIR, --safe-mode; opts are its own. False: a message was printed. */
 bool cli_parse(struct cli *c, int argc, char **argv, const struct cli_option *opts, size_t n_opts);
 void cli_set(struct cli *c, const char *key, const char *value);
 bool cli_is_set(const struct cli *c, const char *key); /* by --set, an option, or the environment */
@@ -38,7 +41,8 @@ struct config *cli_config(struct cli *c);
 /* Prints "wharf: <message>" on standard error. Returns EXIT_FAILED. */
 int cli_fail(const char *fmt, ...) WHARF_PRINTF(1, 2);
 
-/* A connection for a command: to the running embedded database, to one started for the command, or to the configured one. */
+/* A connection for a command: to the running embedded database, to one started for the command,
+ * or to the configured one. */
 struct cli_db {
     PGconn *conn;
     struct cluster *cluster;

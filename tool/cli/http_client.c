@@ -22,8 +22,8 @@ static struct curl_slist *headers_of(struct arena *a, const char *key)
     return curl_slist_append(list, "Content-Type: application/json");
 }
 
-static struct http_reply ask(struct arena *a, const char *base_url, const char *key, const char *method,
-    const char *path, wharf_str body, bool far)
+static struct http_reply ask(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body, bool far)
 {
     struct http_reply reply = {.body = {"", 0}};
     struct curl_slist *headers = headers_of(a, key);
@@ -39,7 +39,8 @@ static struct http_reply ask(struct arena *a, const char *base_url, const char *
         curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)(far ? FAR_WAIT_S : WAIT_S));
         if (!far) {
             curl_easy_setopt(curl, CURLOPT_PROXY, "");
-            /* our own listener on this machine, asked by address: its certificate bears the name that clients use */
+            /* our own listener on this machine, asked by address: its certificate bears the name
+             * that clients use */
             curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
             curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
         }
@@ -61,14 +62,14 @@ static struct http_reply ask(struct arena *a, const char *base_url, const char *
     return reply;
 }
 
-struct http_reply http_call(
-    struct arena *a, const char *base_url, const char *key, const char *method, const char *path, wharf_str body)
+struct http_reply http_call(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body)
 {
     return ask(a, base_url, key, method, path, body, false);
 }
 
-struct http_reply http_call_far(
-    struct arena *a, const char *base_url, const char *key, const char *method, const char *path, wharf_str body)
+struct http_reply http_call_far(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body)
 {
     return ask(a, base_url, key, method, path, body, true);
 }

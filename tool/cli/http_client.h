@@ -1,4 +1,5 @@
-/* http_client.h - just enough HTTP to talk to our own server on this machine (the demonstration data goes the public way), or to one elsewhere. */
+/* http_client.h - just enough HTTP to talk to our own server on this machine (the demonstration
+ * data goes the public way), or to one elsewhere. */
 #ifndef WHARF_TOOL_CLI_HTTP_CLIENT_H
 #define WHARF_TOOL_CLI_HTTP_CLIENT_H
 
@@ -11,11 +12,11 @@ struct http_reply {
 
 /* Makes one request on a connection of its own. base_url: "http://127.0.0.1:8080", or https of our
  * own listener. body "" for none. Waits at most 10 s. */
-struct http_reply http_call(
-    struct arena *a, const char *base_url, const char *key, const char *method, const char *path, wharf_str body);
+struct http_reply http_call(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body);
 /* Makes a request to a server that may be anywhere: its certificate is checked, the environment's
  * proxies are used, and it waits for at most 60 s. */
-struct http_reply http_call_far(
-    struct arena *a, const char *base_url, const char *key, const char *method, const char *path, wharf_str body);
+struct http_reply http_call_far(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body);
 
 #endif

@@ -1,4 +1,5 @@
-/* author.h - what the commands of `wharf lua` share: folders of files, samples, the server. Private to tool/lua/. Guide: docs/lua-tools.md. */
+/* author.h - what the commands of `wharf lua` share: folders of files, samples, the server.
+ * Private to tool/lua/. Guide: docs/lua-tools.md. */
 #ifndef WHARF_TOOL_LUA_AUTHOR_H
 #define WHARF_TOOL_LUA_AUTHOR_H
 
@@ -31,8 +32,10 @@ struct lua_folders {
 
 /* Reads what the path names: a folder; a folder of such folders; a file of one, then *ret_file is
  * its name ("lib.address_test"), else NULL. Returns false after a message. */
-bool folders_read(struct arena *a, const char *path, struct lua_folders *ret, const char **ret_file);
-struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f); /* as many as f->n, in its order */
+bool folders_read(
+    struct arena *a, const char *path, struct lua_folders *ret, const char **ret_file);
+/* Returns the files of a folder: f->n of them, in its order. */
+struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f);
 /* Returns the path of an error's file ("lib.address.lua"), or the text itself. */
 const char *folder_path(struct arena *a, const struct lua_folder *f, const char *file);
 
@@ -43,12 +46,14 @@ struct cover *cover_new(struct arena *a);
 void cover_line(void *cover, const char *file, int line); /* fits struct testing's */
 /* Writes {"main.lua": [times of line 1, …]}. */
 void cover_write(const struct cover *c, struct jw *w);
-void cover_add(struct cover *c, const struct wharf_json *lines); /* what cover_write wrote, with paths as names */
+/* Adds what cover_write wrote, with paths as names. */
+void cover_add(struct cover *c, const struct wharf_json *lines);
 /* Finds the lines of a text that have code, a byte for each: lines[1] … lines[n - 1]. Returns NULL
  * when it is no Lua. */
 const char *cover_code(struct arena *a, wharf_str text, size_t *ret_n);
 /* Writes lcov's format, of all files of the folders but tests. Returns false after a message. */
-bool cover_report(const struct cover *c, const struct lua_folders *folders, const char *file, struct arena *a);
+bool cover_report(
+    const struct cover *c, const struct lua_folders *folders, const char *file, struct arena *a);
 
 /* ---- report.c ---- */
 
@@ -59,7 +64,8 @@ struct lua_report {
 };
 /* Writes a report in one format. report_format() finds the writer; NULL: there is no such
  * format. */
-typedef void lua_report_fn(const struct lua_report *list, size_t n, struct arena *a, struct buf *out);
+typedef void lua_report_fn(
+    const struct lua_report *list, size_t n, struct arena *a, struct buf *out);
 lua_report_fn *report_format(const char *name);
 /* Returns LUA_FINE, LUA_FAILED or LUA_BROKEN. */
 int report_code(const struct lua_report *list, size_t n);
@@ -68,7 +74,8 @@ int report_code(const struct lua_report *list, size_t n);
 
 struct lua_entry {
     wharf_str name; /* "wharf.api.get" */
-    wharf_str call, returns, text; /* "wharf.api.get(path, query?)", "data, err, meta", what it does */
+    /* "wharf.api.get(path, query?)", "data, err, meta", what it does */
+    wharf_str call, returns, text;
     char who; /* 'a' everybody, 'w' workflows, 'h' operators' hooks, 't' tests */
 };
 const char *lua_text(const char *name); /* a text that the program carries; "" none */
@@ -85,7 +92,8 @@ struct lua_test_options {
 };
 int lua_test_command(struct cli *c, const struct lua_test_options *o);
 
-/* ---- tracked.c: files of a folder that were pulled or pushed, and whether they are as they were then ---- */
+/* ---- tracked.c: files of a folder that were pulled or pushed, and whether they are as they
+ * were then ---- */
 
 struct lua_text {
     const char *path; /* in the folder: "lib/names.lua" */
@@ -97,7 +105,8 @@ struct lua_texts {
 };
 /* Counts the files that have what was not pushed and would be lost when these are written; each is
  * told. */
-size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
+size_t tracked_conflicts(
+    struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
 /* Removes the files that were pulled or pushed and are not among these. False after a message. */
 bool tracked_remove(struct arena *a, const char *dir, const char *id, const struct lua_texts *list);
 /* Notes these files as known from now on; puts them in order. Returns false after a message. */
@@ -111,8 +120,8 @@ struct lua_server {
 /* Finds the server and the key of the API. Returns false after a message. */
 bool server_find(struct lua_server *s);
 /* Returns the answer's data, an object; NULL after telling what the server said. */
-const struct wharf_json *server_ask(
-    struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body);
+const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s, const char *method,
+    const char *path, wharf_str body);
 int lua_pull_command(struct cli *c, struct lua_server *s, bool force);
 int lua_push_command(struct cli *c, struct lua_server *s, bool force);
 int lua_publish_command(struct cli *c, struct lua_server *s, const char *note);
@@ -124,7 +133,8 @@ struct lua_run_options {
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s);
 
 struct lua_replay_options {
-    const char *dir, *secrets; /* the code, instead of the recorded one; a file of the secrets' values; or NULL */
+    /* the code, instead of the recorded one; a file of the secrets' values; or NULL */
+    const char *dir, *secrets;
 };
 int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct lua_server *s);
 

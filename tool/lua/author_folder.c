@@ -44,12 +44,14 @@ static bool take(struct arena *a, struct lua_folder *f, const char *path, const 
     for (char *c = name; *c; c++)
         *c = *c == '/' ? '.' : *c;
     if (f->n == FILES_MAX || n > SANDBOX_NAME_MAX) {
-        cli_fail(
-            "%s: %s", path, f->n == FILES_MAX ? "there are more than 500 files" : "its name has more than 50 bytes");
+        cli_fail("%s: %s", path,
+            f->n == FILES_MAX ? "there are more than 500 files"
+                              : "its name has more than 50 bytes");
         return false;
     }
     *file = (struct lua_file){name, path, file_read(path, FILE_BYTES, a)};
-    if (!file->text.p || !utf8_valid(file->text.p, file->text.n) || memchr(file->text.p, 0, file->text.n)) {
+    if (!file->text.p || !utf8_valid(file->text.p, file->text.n) ||
+        memchr(file->text.p, 0, file->text.n)) {
         cli_fail("%s: can't be read, has more than 512 KiB, or is not a text in UTF-8", path);
         return false;
     }
@@ -57,7 +59,8 @@ static bool take(struct arena *a, struct lua_folder *f, const char *path, const 
     return true;
 }
 
-static bool walk(struct arena *a, struct lua_folder *f, const char *dir, const char *inside, int depth)
+static bool walk(
+    struct arena *a, struct lua_folder *f, const char *dir, const char *inside, int depth)
 {
     struct dirent **entries;
     int n = scandir(dir, &entries, no_dots, by_name);
@@ -86,8 +89,9 @@ static bool read_one(struct arena *a, const char *dir, struct lua_folder *f)
     wharf_str text = file_read(path, FILE_BYTES, a);
     struct json_error bad;
 
-    *f = (struct lua_folder){
-        .dir = dir, .hooks = !has_file(a, dir, "main.lua"), .files = ARENA_ARRAY(a, struct lua_file, FILES_MAX)};
+    *f = (struct lua_folder){.dir = dir,
+        .hooks = !has_file(a, dir, "main.lua"),
+        .files = ARENA_ARRAY(a, struct lua_file, FILES_MAX)};
     if (text.p) {
         f->workflow = json_parse(a, text, &bad);
         if (!json_is(f->workflow, JSON_OBJECT)) {
@@ -143,8 +147,8 @@ static bool read_below(struct arena *a, const char *dir, struct lua_folders *ret
 /* Finds the folder of a file: the nearest one above with a main file, or the one that it is in. */
 static const char *root_of(struct arena *a, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *own = slash ? arena_dup(a, path, (size_t)(slash - path)).p : ".",
-               *dir = own;
+    const char *slash = strrchr(path, '/'),
+               *own = slash ? arena_dup(a, path, (size_t)(slash - path)).p : ".", *dir = own;
 
     for (int i = 0; i < DEPTH_MAX && *dir; i++) {
         if (has_file(a, dir, "main.lua"))

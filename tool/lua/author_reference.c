@@ -1,4 +1,5 @@
-/* author_reference.c - the reference of Lua's functions (reference.txt, a line for each), and `wharf lua doc`. */
+/* author_reference.c - the reference of Lua's functions (reference.txt, a line for each), and
+ * `wharf lua doc`. */
 #include <stdio.h>
 
 #include "tool/lua/author.h"

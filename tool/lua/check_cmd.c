@@ -1,4 +1,5 @@
-/* check_cmd.c - `wharf lua check`: compiles, loads, looks for the handlers of triggers, and reads the texts for what compilers do not tell (check.lua). */
+/* check_cmd.c - `wharf lua check`: compiles, loads, looks for the handlers of triggers, and
+ * reads the texts for what compilers do not tell (check.lua). */
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ struct checking {
     bool broken; /* a text of the folder is no Lua: it can't be loaded */
 };
 
-static void finding(struct checking *k, const char *path, long line, long column, const char *message)
+static void finding(
+    struct checking *k, const char *path, long line, long column, const char *message)
 {
     printf("%s:%ld:%ld: %s\n", path, line, column, message);
     k->findings++;
@@ -96,7 +98,8 @@ static void read_text(struct checking *k, const struct lua_file *f)
         lua_rawgeti(lua, 4, 1);
         lua_rawgeti(lua, 4, 2);
         lua_rawgeti(lua, 4, 3);
-        finding(k, f->path, (long)lua_tointeger(lua, 5), (long)lua_tointeger(lua, 6), lua_tostring(lua, 7));
+        finding(k, f->path, (long)lua_tointeger(lua, 5), (long)lua_tointeger(lua, 6),
+            lua_tostring(lua, 7));
         lua_settop(lua, 3);
     }
     lua_settop(lua, 2);
@@ -106,8 +109,8 @@ static void read_text(struct checking *k, const struct lua_file *f)
 
 static enum sandbox_answer nothing(void *arg, const char *op, wharf_str args, wharf_str *ret_text)
 {
-    *ret_text = WHARF_S(
-        "{\"code\":\"op.unknown\",\"message\":\"this is not available while the main file is loaded\"}");
+    *ret_text = WHARF_S("{\"code\":\"op.unknown\",\"message\":\"this is not available while the "
+                        "main file is loaded\"}");
     return strcmp(op, "log") ? SANDBOX_MISTAKE : SANDBOX_GIVEN;
 }
 
@@ -133,7 +136,8 @@ static const char *handler_of(wharf_str type)
 {
     static const struct {
         const char *type, *handler;
-    } all[] = {{"event", "on_event"}, {"http", "on_http"}, {"schedule", "on_schedule"}, {"manual", "on_run"}};
+    } all[] = {{"event", "on_event"}, {"http", "on_http"}, {"schedule", "on_schedule"},
+        {"manual", "on_run"}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (str_eqz(type, all[i].type))
@@ -147,7 +151,8 @@ static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_s
     struct checking *k = arg;
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
 
-    finding(k, path, 1, 1, arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
+    finding(k, path, 1, 1,
+        arena_printf(k->c->a, "input_schema%s: %.*s", pointer.p, STR_ARG(message)).p);
 }
 
 /* Tells a wrong value in workflow.json, at the first place where the text stands as a value;
@@ -157,7 +162,8 @@ static void wrong_value(struct checking *k, wharf_str wrong, const char *message
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
     wharf_str text = file_read(path, WORKFLOW_BYTES, k->c->a);
     const char *begin = text.p ? text.p : "",
-               *at = wrong.n ? strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p) : NULL;
+               *at = wrong.n ? strstr(begin, arena_printf(k->c->a, "\"%.*s\"", STR_ARG(wrong)).p)
+                             : NULL;
     long line = 1, column = 1;
 
     for (const char *p = begin; at && p < at; p++) {
@@ -170,8 +176,8 @@ static void wrong_value(struct checking *k, wharf_str wrong, const char *message
 static void wrong_name(struct checking *k, const char *what, wharf_str wrong, const char *near)
 {
     wrong_value(k, wrong,
-        arena_printf(k->c->a, "there is no %s \"%.*s\"%s%s%s", what, STR_ARG(wrong), near ? "; did you mean \"" : "",
-            near ? near : "", near ? "\"?" : "")
+        arena_printf(k->c->a, "there is no %s \"%.*s\"%s%s%s", what, STR_ARG(wrong),
+            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "")
             .p);
 }
 
@@ -199,7 +205,8 @@ static void check_events(struct checking *k, const struct wharf_json *t)
 
     if (!json_is(list, JSON_ARRAY) || !list->child)
         missing(k, "a trigger of type event has events, an array of types");
-    for (const struct wharf_json *e = engine && json_is(list, JSON_ARRAY) ? list->child : NULL; e; e = e->next) {
+    for (const struct wharf_json *e = engine && json_is(list, JSON_ARRAY) ? list->child : NULL; e;
+         e = e->next) {
         if (json_is(e, JSON_STRING) && !event_pattern_known(engine, e->text))
             wrong_name(k, "event type", e->text, named_near_event(k->c->a, engine, e->text.p));
     }
@@ -233,7 +240,8 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
     const struct wharf_json *list = json_get(k->folder->workflow, "triggers");
     const char *path = arena_printf(k->c->a, "%s/workflow.json", k->folder->dir).p;
 
-    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t; t = t->next) {
+    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t;
+         t = t->next) {
         wharf_str type = json_text_or(t, "type", "");
         bool hook = str_eqz(type, "hook");
         const char *handler = hook ? json_text_or(t, "phase", "before").p : handler_of(type);
@@ -249,19 +257,25 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
         else if (hook)
             check_hook(k, t);
         if (!handler)
-            finding(k, path, 1, 1, arena_printf(k->c->a, "there are no triggers of type \"%s\"", type.p).p);
+            finding(k, path, 1, 1,
+                arena_printf(k->c->a, "there are no triggers of type \"%s\"", type.p).p);
         else if (!sandbox_has(sb, handler))
             finding(k, folder_path(k->c->a, k->folder, "main.lua"), 1, 1,
-                arena_printf(k->c->a, "a trigger needs the function %s in the table that main.lua returns", handler).p);
+                arena_printf(k->c->a,
+                    "a trigger needs the function %s in the table that main.lua returns", handler)
+                    .p);
     }
 }
 
 /* Loads the main file as publishing does it, with nothing outside. */
 static void load_main(struct checking *k)
 {
-    struct sandbox_host host = {.call = nothing, .now_us = now_us, .random = no_random, .zone = zone};
-    struct sandbox_config config = {
-        .memory = LOAD_MEMORY, .limits = {.instructions = LOAD_INSTRUCTIONS}, .seed = 1, .host = &host};
+    struct sandbox_host host = {
+        .call = nothing, .now_us = now_us, .random = no_random, .zone = zone};
+    struct sandbox_config config = {.memory = LOAD_MEMORY,
+        .limits = {.instructions = LOAD_INSTRUCTIONS},
+        .seed = 1,
+        .host = &host};
     struct sandbox *sb = sandbox_prepare() ? sandbox_new(&config) : NULL;
     struct sandbox_error e;
 
@@ -271,7 +285,8 @@ static void load_main(struct checking *k)
     if (sandbox_load(sb, "main", &e))
         check_triggers(k, sb);
     else
-        finding(k, folder_path(k->c->a, k->folder, e.file[0] ? e.file : "main.lua"), e.line ? e.line : 1, 1, e.message);
+        finding(k, folder_path(k->c->a, k->folder, e.file[0] ? e.file : "main.lua"),
+            e.line ? e.line : 1, 1, e.message);
     sandbox_free(sb);
 }
 

@@ -1,6 +1,6 @@
-/* cover.c - coverage: how often each line ran, against the lines that have code. Those are read from what Lua's own compiler made of the text, in
- * the form of lua_dump (Lua 5.4, ldump.c): the only place where it says them of functions that were never called.
- */
+/* cover.c - coverage: how often each line ran, against the lines that have code. Those are read
+ * from what Lua's own compiler made of the text, in the form of lua_dump (Lua 5.4, ldump.c): the
+ * only place where it says them of functions that were never called. */
 #include <lauxlib.h>
 #include <stdio.h>
 
@@ -39,7 +39,8 @@ static struct covered *of_file(struct cover *c, const char *file)
     }
     if (c->n == COVERED_MAX)
         return NULL;
-    c->files[c->n] = (struct covered){arena_dupz(c->arena, file).p, ARENA_ARRAY(c->arena, uint32_t, LINES_MAX), 0};
+    c->files[c->n] = (struct covered){
+        arena_dupz(c->arena, file).p, ARENA_ARRAY(c->arena, uint32_t, LINES_MAX), 0};
     return &c->files[c->n++];
 }
 
@@ -209,7 +210,8 @@ const char *cover_code(struct arena *a, wharf_str text, size_t *ret_n)
         d.n += text.p[i] == '\n';
     d.lines = arena_alloc(a, d.n + 1);
     buf_init(&code, CODE_MAX);
-    good = lua && luaL_loadbufferx(lua, text.p, text.n, "=x", "t") == LUA_OK && lua_dump(lua, keep, &code, 0) == 0;
+    good = lua && luaL_loadbufferx(lua, text.p, text.n, "=x", "t") == LUA_OK &&
+           lua_dump(lua, keep, &code, 0) == 0;
     if (lua)
         lua_close(lua);
     if (good && code.n > HEADER + UPVALUES) {
@@ -225,7 +227,8 @@ const char *cover_code(struct arena *a, wharf_str text, size_t *ret_n)
 
 /* ---- lcov ---- */
 
-static void report_file(const struct cover *c, const struct lua_file *f, struct arena *a, struct buf *out)
+static void report_file(
+    const struct cover *c, const struct lua_file *f, struct arena *a, struct buf *out)
 {
     const struct covered *ran = NULL;
     size_t n, found = 0, hit = 0;
@@ -246,7 +249,8 @@ static void report_file(const struct cover *c, const struct lua_file *f, struct 
     buf_addf(out, "LF:%zu\nLH:%zu\nend_of_record\n", found, hit);
 }
 
-bool cover_report(const struct cover *c, const struct lua_folders *folders, const char *file, struct arena *a)
+bool cover_report(
+    const struct cover *c, const struct lua_folders *folders, const char *file, struct arena *a)
 {
     struct buf out;
     wharf_str error;

@@ -25,10 +25,10 @@ int command_lua(int argc, char **argv)
     struct lua_server server = {.url = NULL};
     const struct cli_option opts[] = {{"--filter", &t.filter, NULL}, {"--seed", &t.seed, NULL},
         {"--format", &t.format, NULL}, {"--coverage", &t.coverage, NULL}, {"--jobs", &t.jobs, NULL},
-        {"--timeout", &t.timeout, NULL}, {"--update", NULL, &t.update}, {"--trigger", &r.trigger, NULL},
-        {"--input", &r.input, NULL}, {"--stubs", &r.stubs, NULL}, {"--live", NULL, &r.live},
-        {"--server", &server.url, NULL}, {"--note", &note, NULL}, {"--force", NULL, &force}, {"--dir", &p.dir, NULL},
-        {"--secrets", &p.secrets, NULL}};
+        {"--timeout", &t.timeout, NULL}, {"--update", NULL, &t.update},
+        {"--trigger", &r.trigger, NULL}, {"--input", &r.input, NULL}, {"--stubs", &r.stubs, NULL},
+        {"--live", NULL, &r.live}, {"--server", &server.url, NULL}, {"--note", &note, NULL},
+        {"--force", NULL, &force}, {"--dir", &p.dir, NULL}, {"--secrets", &p.secrets, NULL}};
     struct cli c;
 
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
@@ -50,5 +50,6 @@ int command_lua(int argc, char **argv)
         return lua_push_command(&c, &server, force);
     if (!strcmp(name, "publish"))
         return lua_publish_command(&c, &server, note);
-    return lua_usage("wharf lua check|test|run|replay|pull|push|publish|doc …; `wharf help` tells more");
+    return lua_usage(
+        "wharf lua check|test|run|replay|pull|push|publish|doc …; `wharf help` tells more");
 }

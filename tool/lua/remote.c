@@ -1,9 +1,10 @@
-/* remote.c - `wharf lua pull`, `push` and `publish`: a folder and the draft of a workflow on a server, over its public API.
+/* remote.c - `wharf lua pull`, `push` and `publish`: a folder and the draft of a workflow on a
+ * server, over its public API.
  *
- * workflow.json has the draft's fields but source and files, and what says which draft it was: id and draft_revision. Names of files come from
- * a server: they are looked at before they become paths. What was pulled or pushed is noted (tracked.c): pull takes away what the draft has lost, and nothing
- * that was not pushed.
- */
+ * workflow.json has the draft's fields but source and files, and what says which draft it was:
+ * id and draft_revision. Names of files come from
+ * a server: they are looked at before they become paths. What was pulled or pushed is noted
+ * (tracked.c): pull takes away what the draft has lost, and nothing that was not pushed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +18,9 @@
 enum { TEXT_MAX = 8 << 20 };
 
 /* What workflow.json keeps of a draft. The first two are not sent back as fields. */
-static const char *const kept[] = {"id", "draft_revision", "name", "description", "enabled", "allowed_locations",
-    "triggers", "scopes", "http_hosts", "settings", "priority", "on_error", "retry", "concurrency", "record", "budget"};
+static const char *const kept[] = {"id", "draft_revision", "name", "description", "enabled",
+    "allowed_locations", "triggers", "scopes", "http_hosts", "settings", "priority", "on_error",
+    "retry", "concurrency", "record", "budget"};
 enum { NOT_SENT = 2, KEPT = sizeof(kept) / sizeof(kept[0]) };
 
 bool server_find(struct lua_server *s)
@@ -75,12 +77,13 @@ wharf_str json_pretty(struct arena *a, const struct wharf_json *v)
 
 /* ---- the server ---- */
 
-const struct wharf_json *server_ask(
-    struct arena *a, const struct lua_server *s, const char *method, const char *path, wharf_str body)
+const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s, const char *method,
+    const char *path, wharf_str body)
 {
     struct http_reply r = http_call_far(a, s->url, s->key, method, path, body);
     struct json_error bad;
-    const struct wharf_json *answer = json_parse(a, r.body, &bad), *errors = json_get(answer, "errors");
+    const struct wharf_json *answer = json_parse(a, r.body, &bad),
+                            *errors = json_get(answer, "errors");
 
     if (r.status >= 200 && r.status < 300 && json_is(json_get(answer, "data"), JSON_OBJECT))
         return json_get(answer, "data");
@@ -89,7 +92,8 @@ const struct wharf_json *server_ask(
     else
         cli_fail("%s (%s, %d)", json_text_or(answer, "message", "the server refused it").p,
             json_text_or(answer, "code", "no code").p, r.status);
-    for (const struct wharf_json *e = json_is(errors, JSON_ARRAY) ? errors->child : NULL; e; e = e->next)
+    for (const struct wharf_json *e = json_is(errors, JSON_ARRAY) ? errors->child : NULL; e;
+         e = e->next)
         fprintf(stderr, "  %s\n", e->text.p);
     return NULL;
 }
@@ -174,13 +178,15 @@ static bool texts_of(struct arena *a, const struct wharf_json *draft, struct lua
     const struct wharf_json *files = json_get(draft, "files");
     size_t n = 2;
 
-    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f; f = f->next)
+    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f;
+         f = f->next)
         n++;
     ret->items = ARENA_ARRAY(a, struct lua_text, n);
     ret->items[0] = (struct lua_text){"main.lua", json_get(draft, "source")->text};
     ret->items[1] = (struct lua_text){"workflow.json", manifest_text(a, draft)};
     ret->n = 2;
-    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f; f = f->next) {
+    for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f;
+         f = f->next) {
         if (!good_module(f))
             return false;
         ret->items[ret->n++] = (struct lua_text){file_of(a, f->key.p), f->text};
@@ -256,18 +262,22 @@ static void tell_others(struct cli *c, const char *dir, const struct lua_texts *
 }
 
 /* Writes the draft; nothing is written while something would be lost. */
-static bool put_draft(struct cli *c, const struct named *n, const struct wharf_json *draft, bool force)
+static bool put_draft(
+    struct cli *c, const struct named *n, const struct wharf_json *draft, bool force)
 {
     struct lua_texts list;
     bool good = texts_of(c->a, draft, &list);
 
     if (good && !force && tracked_conflicts(c->a, n->dir, n->id, &list)) {
-        cli_fail("nothing was pulled: push these first, move them away, or pull with --force to lose the changes");
+        cli_fail("nothing was pulled: push these first, move them away, or pull with --force to "
+                 "lose the changes");
         return false;
     }
     for (size_t i = 0; i < list.n && good; i++)
-        good = put_file(c->a, arena_printf(c->a, "%s/%s", n->dir, list.items[i].path).p, list.items[i].text);
-    good = good && tracked_remove(c->a, n->dir, n->id, &list) && tracked_write(c->a, n->dir, n->id, &list);
+        good = put_file(
+            c->a, arena_printf(c->a, "%s/%s", n->dir, list.items[i].path).p, list.items[i].text);
+    good = good && tracked_remove(c->a, n->dir, n->id, &list) &&
+           tracked_write(c->a, n->dir, n->id, &list);
     if (good)
         tell_others(c, n->dir, &list);
     return good;
@@ -292,7 +302,8 @@ int lua_pull_command(struct cli *c, struct lua_server *s, bool force)
     n.dir = n.dir ? n.dir : n.id;
     if (!put_draft(c, &n, draft, force))
         return LUA_FAILED;
-    printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0), n.id);
+    printf(
+        "%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0), n.id);
     return LUA_FINE;
 }
 
@@ -333,7 +344,8 @@ static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_
 }
 
 /* Writes the draft's workflow.json; the code is what was sent, and is known from now on. */
-static bool put_pushed(struct cli *c, const char *dir, const struct wharf_json *draft, const struct lua_folder *f)
+static bool put_pushed(
+    struct cli *c, const char *dir, const struct wharf_json *draft, const struct lua_folder *f)
 {
     struct lua_texts list = {ARENA_ARRAY(c->a, struct lua_text, f->n + 1), 0};
 
@@ -341,7 +353,8 @@ static bool put_pushed(struct cli *c, const char *dir, const struct wharf_json *
         list.items[list.n++] = (struct lua_text){file_of(c->a, f->files[i].name), f->files[i].text};
     }
     list.items[list.n++] = (struct lua_text){"workflow.json", manifest_text(c->a, draft)};
-    return put_file(c->a, arena_printf(c->a, "%s/workflow.json", dir).p, list.items[list.n - 1].text) &&
+    return put_file(
+               c->a, arena_printf(c->a, "%s/workflow.json", dir).p, list.items[list.n - 1].text) &&
            tracked_write(c->a, dir, json_text_or(draft, "id", "").p, &list);
 }
 
@@ -359,8 +372,11 @@ int lua_push_command(struct cli *c, struct lua_server *s, bool force)
         return LUA_USAGE;
     id = id_of(&n, &f);
     if (!id && !json_get(f.workflow, "name"))
-        return lua_usage("%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}", n.dir);
-    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows", body_of(c->a, &f, id && !force));
+        return lua_usage(
+            "%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}",
+            n.dir);
+    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows",
+        body_of(c->a, &f, id && !force));
     if (!draft || !put_pushed(c, n.dir, draft, &f))
         return LUA_FAILED;
     printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0),
@@ -382,7 +398,8 @@ int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
         return LUA_USAGE;
     n.id = n.id ? n.id : id_of(&n, &f);
     if (!n.id)
-        return lua_usage("%s/workflow.json has no id yet: wharf lua push makes the workflow", f.dir);
+        return lua_usage(
+            "%s/workflow.json has no id yet: wharf lua push makes the workflow", f.dir);
     buf_init(&body, TEXT_MAX);
     jw_init(&w, &body);
     jw_open(&w, NULL, '{');

@@ -1,6 +1,6 @@
-/* replay.c - `wharf lua replay`: a recorded run once more, without a server: whatever it asks for is answered from the recording (modules/workflows/recording.c
- * writes it), and the first question or end that is another one is told with file and line.
- */
+/* replay.c - `wharf lua replay`: a recorded run once more, without a server: whatever it asks
+ * for is answered from the recording (modules/workflows/recording.c writes it), and the first
+ * question or end that is another one is told with file and line. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,9 @@ static const char *place(struct replay *r)
 {
     if (!r->file[0])
         return "";
-    return arena_printf(r->a, "%s:%d: ", r->folder ? folder_path(r->a, r->folder, r->file) : r->file, r->line).p;
+    return arena_printf(
+        r->a, "%s:%d: ", r->folder ? folder_path(r->a, r->folder, r->file) : r->file, r->line)
+        .p;
 }
 
 static const char *shown(struct replay *r, const struct wharf_json *v)
@@ -47,7 +49,8 @@ static const char *shown(struct replay *r, const struct wharf_json *v)
     buf_init(&b, RECORDING_MAX);
     jw_init(&w, &b);
     jw_value(&w, NULL, v);
-    text = b.n > SHOWN_MAX ? arena_printf(r->a, "%.*s…", SHOWN_MAX, b.p).p : arena_dup_str(r->a, buf_str(&b)).p;
+    text = b.n > SHOWN_MAX ? arena_printf(r->a, "%.*s…", SHOWN_MAX, b.p).p
+                           : arena_dup_str(r->a, buf_str(&b)).p;
     buf_done(&b);
     return text;
 }
@@ -66,7 +69,9 @@ static const char *recorded(struct replay *r)
     if (!r->next)
         return "nothing more";
     if (note.n)
-        return arena_printf(r->a, "it looked at %s", str_eqz(note, "random") ? "randomness" : "the clock").p;
+        return arena_printf(
+            r->a, "it looked at %s", str_eqz(note, "random") ? "randomness" : "the clock")
+            .p;
     return arena_printf(r->a, "%s %s", op.p, shown(r, json_get(r->next, "args"))).p;
 }
 
@@ -93,11 +98,13 @@ static wharf_str hide_one(struct replay *r, wharf_str s, wharf_str key)
 {
     wharf_str value = value_of(r, key), mark = arena_printf(r->a, "[secret:%.*s]", STR_ARG(key));
 
-    /* Where there is no value its mark stands for it, whose base64 ends within a character: that one goes too. */
+    /* Where there is no value its mark stands for it, whose base64 ends within a character: that
+     * one goes too. */
     s = str_replaced(r->a, s, encoded(r, value, sodium_base64_VARIANT_ORIGINAL_NO_PADDING), mark);
     s = str_replaced(r->a, s, encoded(r, value, sodium_base64_VARIANT_URLSAFE_NO_PADDING), mark);
     s = hide_text(r->a, hide_prepare(r->a, &key, &value, 1), s, false);
-    for (size_t i = 2; i > 0; i--) /* padding of base64 tells the length of the value, which a mark does not have */
+    for (size_t i = 2; i > 0;
+         i--) /* padding of base64 tells the length of the value, which a mark does not have */
         s = str_replaced(r->a, s, arena_printf(r->a, "%s%s", mark.p, i == 2 ? "==" : "="), mark);
     return s;
 }
@@ -112,7 +119,8 @@ static wharf_str through_secrets(struct replay *r, wharf_str s, bool show)
 
         if (!str_eqz(json_text_or(e, "op", ""), "secret") || !key.n)
             continue;
-        s = show ? str_replaced(r->a, s, arena_printf(r->a, "[secret:%.*s]", STR_ARG(key)), value_of(r, key))
+        s = show ? str_replaced(
+                       r->a, s, arena_printf(r->a, "[secret:%.*s]", STR_ARG(key)), value_of(r, key))
                  : hide_one(r, s, key);
     }
     return s;
@@ -180,7 +188,8 @@ static void put_answer(struct replay *r, struct jw *w, const struct wharf_json *
         jw_open(w, NULL, '{');
         for (const struct wharf_json *m = v->child; m; m = m->next) {
             if (http && str_eqz(m->key, "text") && m->type == JSON_STRING) {
-                jw_str(w, "body", encoded(r, through_secrets(r, m->text, true), sodium_base64_VARIANT_ORIGINAL));
+                jw_str(w, "body",
+                    encoded(r, through_secrets(r, m->text, true), sodium_base64_VARIANT_ORIGINAL));
                 continue;
             }
             jw_key(w, m->key);
@@ -220,7 +229,8 @@ static wharf_str written(struct replay *r, const struct wharf_json *v, bool http
 
 static enum sandbox_answer stopped(wharf_str *ret_text)
 {
-    *ret_text = str_z("{\"code\":\"replay.differs\",\"message\":\"the run goes another way than the recorded one\"}");
+    *ret_text = str_z("{\"code\":\"replay.differs\",\"message\":\"the run goes another way than "
+                      "the recorded one\"}");
     return SANDBOX_ENDED;
 }
 
@@ -234,8 +244,9 @@ static wharf_str budget(struct replay *r, const struct wharf_json *answer)
         left = json_int_or(r->next, "value", 0);
         r->next = r->next->next;
     }
-    return arena_printf(r->a, "{\"deadline_ms\":%lld,\"api_calls\":%lld,\"http_calls\":%lld}", (long long)left,
-        (long long)json_int_or(answer, "api_calls", 0), (long long)json_int_or(answer, "http_calls", 0));
+    return arena_printf(r->a, "{\"deadline_ms\":%lld,\"api_calls\":%lld,\"http_calls\":%lld}",
+        (long long)left, (long long)json_int_or(answer, "api_calls", 0),
+        (long long)json_int_or(answer, "http_calls", 0));
 }
 
 static wharf_str secret(struct replay *r, wharf_str key)
@@ -254,7 +265,8 @@ static wharf_str secret(struct replay *r, wharf_str key)
     return text;
 }
 
-static enum sandbox_answer answered(struct replay *r, const char *op, bool http, wharf_str *ret_text)
+static enum sandbox_answer answered(
+    struct replay *r, const char *op, bool http, wharf_str *ret_text)
 {
     static const char *const ends[] = {"given", "refused", "mistake"};
     const struct wharf_json *e = r->next, *answer = json_get(e, "answer");
@@ -271,7 +283,10 @@ static enum sandbox_answer answered(struct replay *r, const char *op, bool http,
         *ret_text = answer ? written(r, answer, http, true) : str_z("");
     while (i < 3 && !str_eqz(how, ends[i]))
         i++;
-    return i == 0 ? SANDBOX_GIVEN : i == 1 ? SANDBOX_REFUSED : i == 2 ? SANDBOX_MISTAKE : SANDBOX_ENDED;
+    return i == 0   ? SANDBOX_GIVEN
+           : i == 1 ? SANDBOX_REFUSED
+           : i == 2 ? SANDBOX_MISTAKE
+                    : SANDBOX_ENDED;
 }
 
 static enum sandbox_answer call(void *arg, const char *op, wharf_str text, wharf_str *ret_text)
@@ -344,7 +359,8 @@ static const char *status_of(const struct sandbox_error *e)
     return e->end == SANDBOX_OK ? "succeeded" : e->end == SANDBOX_REJECTED ? "rejected" : "failed";
 }
 
-static void compare_value(struct replay *r, const char *what, const struct buf *now, const struct wharf_json *then)
+static void compare_value(
+    struct replay *r, const char *what, const struct buf *now, const struct wharf_json *then)
 {
     const struct wharf_json *v = now->n ? hidden(r, buf_str(now)) : NULL;
 
@@ -352,8 +368,8 @@ static void compare_value(struct replay *r, const char *what, const struct buf *
         differs(r, arena_printf(r->a, "the run %s %s", what, shown(r, v)).p, shown(r, then));
 }
 
-static void compare_end(
-    struct replay *r, const struct sandbox_error *e, const struct buf *result, const struct buf *kept)
+static void compare_end(struct replay *r, const struct sandbox_error *e, const struct buf *result,
+    const struct buf *kept)
 {
     const struct wharf_json *then = json_get(r->doc, "outcome");
     wharf_str message = through_secrets(r, arena_dupz(r->a, e->message), false);
@@ -361,13 +377,20 @@ static void compare_end(
     if (e->end != SANDBOX_OK && e->file[0])
         line_reached(r, e->file, e->line);
     if (e->end == SANDBOX_OK ? r->next != NULL : !r->difference && r->next != NULL)
-        differs(r, arena_printf(r->a, "the run %s%s%s", status_of(e), e->end ? ": " : "", e->end ? message.p : "").p,
+        differs(r,
+            arena_printf(
+                r->a, "the run %s%s%s", status_of(e), e->end ? ": " : "", e->end ? message.p : "")
+                .p,
             recorded(r));
     if (!str_eqz(json_text_or(then, "status", ""), status_of(e)) ||
         (e->end != SANDBOX_OK && !str_eq(json_text_or(then, "message", ""), message)))
-        differs(r, arena_printf(r->a, "the run %s%s%s", status_of(e), e->end ? ": " : "", e->end ? message.p : "").p,
+        differs(r,
+            arena_printf(
+                r->a, "the run %s%s%s", status_of(e), e->end ? ": " : "", e->end ? message.p : "")
+                .p,
             arena_printf(r->a, "%s%s%s", json_text_or(then, "status", "").p,
-                json_text_or(then, "message", "").n ? ": " : "", json_text_or(then, "message", "").p)
+                json_text_or(then, "message", "").n ? ": " : "",
+                json_text_or(then, "message", "").p)
                 .p);
     if (e->end != SANDBOX_OK)
         return;
@@ -389,9 +412,10 @@ static size_t read_files(struct replay *r, struct sandbox_file *files)
         return n;
     }
     if (json_is(json_get(r->doc, "source"), JSON_STRING))
-        files[n++] = (struct sandbox_file){.name = "main", .text = json_get(r->doc, "source")->text};
-    for (const struct wharf_json *f = json_is(more, JSON_OBJECT) && n ? more->child : NULL; f && n < FILES_MAX;
-         f = f->next)
+        files[n++] = (struct sandbox_file){
+            .name = "main", .text = json_get(r->doc, "source")->text};
+    for (const struct wharf_json *f = json_is(more, JSON_OBJECT) && n ? more->child : NULL;
+         f && n < FILES_MAX; f = f->next)
         files[n++] = (struct sandbox_file){.name = f->key.p, .text = f->text};
     return n;
 }
@@ -406,7 +430,8 @@ static void run(struct replay *r, const struct sandbox_file *files, size_t n)
         .host = &host,
         .line = line_reached,
         .line_arg = r};
-    const struct wharf_json *input = json_get(r->doc, "input"), *context = json_get(r->doc, "context");
+    const struct wharf_json *input = json_get(r->doc, "input"),
+                            *context = json_get(r->doc, "context");
     struct sandbox *sb = sandbox_prepare() ? sandbox_new(&config) : NULL;
     struct sandbox_error e = {.end = SANDBOX_FAILED, .message = "there is not enough memory"};
     struct buf result, kept;
@@ -436,7 +461,8 @@ static const struct wharf_json *object_of(struct replay *r, wharf_str text, cons
     struct json_error bad;
     const struct wharf_json *v = text.p ? json_parse(r->a, text, &bad) : NULL;
 
-    if (json_is(json_get(v, "data"), JSON_OBJECT) && json_get(v, "status")) /* the answer of the API, as it came */
+    if (json_is(json_get(v, "data"), JSON_OBJECT) &&
+        json_get(v, "status")) /* the answer of the API, as it came */
         v = json_get(v, "data");
     if (!json_is(v, JSON_OBJECT))
         cli_fail("%s: there is no such file, or it is no JSON object", name);
@@ -448,7 +474,8 @@ static bool read_recording(struct replay *r, const char *word, struct lua_server
     if (strncmp(word, "wkf_run_", 8) != 0)
         r->doc = object_of(r, file_read(word, RECORDING_MAX, r->a), word);
     else if (server_find(s))
-        r->doc = server_ask(r->a, s, "GET", arena_printf(r->a, "/v1/workflows/runs/%s/recording", word).p, str_z(""));
+        r->doc = server_ask(r->a, s, "GET",
+            arena_printf(r->a, "/v1/workflows/runs/%s/recording", word).p, str_z(""));
     if (!r->doc)
         return false;
     if (json_is(json_get(r->doc, "exchanges"), JSON_ARRAY) && json_get(r->doc, "handler"))
@@ -466,12 +493,14 @@ int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct
     size_t n;
 
     if (c->n_words != 2)
-        return lua_usage("wharf lua replay RUN|FILE [--dir FOLDER] [--secrets FILE]: RUN begins with wkf_run_");
+        return lua_usage(
+            "wharf lua replay RUN|FILE [--dir FOLDER] [--secrets FILE]: RUN begins with wkf_run_");
     if (o->dir && !folders_read(c->a, o->dir, &folders, &only))
         return LUA_USAGE;
     if (!read_recording(&r, c->words[1], s))
         return LUA_USAGE;
-    if (o->secrets && !(r.secrets = object_of(&r, file_read(o->secrets, RECORDING_MAX, c->a), o->secrets)))
+    if (o->secrets &&
+        !(r.secrets = object_of(&r, file_read(o->secrets, RECORDING_MAX, c->a), o->secrets)))
         return LUA_USAGE;
     r.folder = o->dir ? &folders.items[0] : NULL;
     r.next = json_get(r.doc, "exchanges")->child;
@@ -483,7 +512,7 @@ int lua_replay_command(struct cli *c, const struct lua_replay_options *o, struct
         fprintf(stderr, "wharf: %s\n", r.difference);
         return LUA_FAILED;
     }
-    printf("%s: the same (%zu answered, %s)\n", json_text_or(r.doc, "run_id", c->words[1]).p, r.done,
-        json_text_or(json_get(r.doc, "outcome"), "status", "").p);
+    printf("%s: the same (%zu answered, %s)\n", json_text_or(r.doc, "run_id", c->words[1]).p,
+        r.done, json_text_or(json_get(r.doc, "outcome"), "status", "").p);
     return LUA_FINE;
 }

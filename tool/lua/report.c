@@ -1,4 +1,5 @@
-/* report.c - results of tests as TAP, JUnit and JSON. Nothing of when or how fast: the same tests give the same bytes. */
+/* report.c - results of tests as TAP, JUnit and JSON. Nothing of when or how fast: the same
+ * tests give the same bytes. */
 #include <stdio.h>
 
 #include "tool/lua/author.h"
@@ -35,7 +36,9 @@ static wharf_str problem_of(const struct lua_report *r, struct arena *a)
         return str_z(r->problem);
     if (!e)
         return (wharf_str){NULL, 0};
-    return file.n ? arena_printf(a, "%s:%lld: %s", file.p, (long long)json_int_or(e, "line", 0), message.p) : message;
+    return file.n ? arena_printf(
+                        a, "%s:%lld: %s", file.p, (long long)json_int_or(e, "line", 0), message.p)
+                  : message;
 }
 
 int report_code(const struct lua_report *list, size_t n)
@@ -106,7 +109,8 @@ static void tap(const struct lua_report *list, size_t n, struct arena *a, struct
             continue;
         }
         for (const struct wharf_json *c = first_case(&list[i]); c; c = c->next) {
-            buf_addf(out, "%s %zu - %s: ", status_is(c, "failed") ? "not ok" : "ok", ++at, list[i].path);
+            buf_addf(
+                out, "%s %zu - %s: ", status_is(c, "failed") ? "not ok" : "ok", ++at, list[i].path);
             add_tap(out, json_text_or(c, "name", ""));
             buf_addz(out, status_is(c, "skipped") ? " # SKIP\n" : "\n");
             if (status_is(c, "failed"))
@@ -175,8 +179,8 @@ static void junit(const struct lua_report *list, size_t n, struct arena *a, stru
         buf_addz(out, "  <testsuite name=\"");
         add_xml(out, str_z(list[i].path));
         buf_addf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\">\n",
-            problem.p ? 1 : cases_with(&list[i], NULL), cases_with(&list[i], "failed"), problem.p != NULL,
-            cases_with(&list[i], "skipped"));
+            problem.p ? 1 : cases_with(&list[i], NULL), cases_with(&list[i], "failed"),
+            problem.p != NULL, cases_with(&list[i], "skipped"));
         if (problem.p) {
             buf_addz(out, "    <testcase classname=\"");
             add_xml(out, str_z(list[i].path));

@@ -1,4 +1,5 @@
-/* run_cmd.c - `wharf lua run`: one run of a folder's code, as a case of a test makes it (services/lua/testing/testing.h). */
+/* run_cmd.c - `wharf lua run`: one run of a folder's code, as a case of a test makes it
+ * (services/lua/testing/testing.h). */
 #include <stdio.h>
 #include <string.h>
 
@@ -26,10 +27,12 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     return ret_bytes->n > 0;
 }
 
-static int live(void *arg, const char *method, const char *path, wharf_str body, wharf_str *ret_text)
+static int live(
+    void *arg, const char *method, const char *path, wharf_str body, wharf_str *ret_text)
 {
     struct running *r = arg;
-    struct http_reply reply = http_call_far(r->a, r->server->url, r->server->key, method, path, body);
+    struct http_reply reply = http_call_far(
+        r->a, r->server->url, r->server->key, method, path, body);
 
     *ret_text = reply.body;
     return reply.status;
@@ -39,8 +42,8 @@ static const char *handler_of(const char *trigger)
 {
     static const struct {
         const char *trigger, *handler;
-    } all[] = {{"event", "on_event"}, {"http", "on_http"}, {"schedule", "on_schedule"}, {"manual", "on_run"},
-        {"before", "before"}, {"after", "after"}};
+    } all[] = {{"event", "on_event"}, {"http", "on_http"}, {"schedule", "on_schedule"},
+        {"manual", "on_run"}, {"before", "before"}, {"after", "after"}};
 
     for (size_t i = 0; trigger && i < sizeof(all) / sizeof(all[0]); i++) {
         if (!strcmp(all[i].trigger, trigger))
@@ -69,7 +72,8 @@ static int tell(struct arena *a, const struct lua_folder *f, const struct wharf_
 
 /* Adds the stubs: a file of the folder, or one elsewhere that stands beside it as "stubs". Returns
  * false after a message. */
-static bool add_stubs(struct arena *a, const char *path, struct sandbox_file *files, size_t *n, struct testing *t)
+static bool add_stubs(
+    struct arena *a, const char *path, struct sandbox_file *files, size_t *n, struct testing *t)
 {
     wharf_str text = file_read(path, INPUT_MAX, a);
 
@@ -90,20 +94,23 @@ static void wrong_input(void *arg, wharf_str path, const char *rule, wharf_str m
 
 /* Tells whether the input fits, as the server does before a run by hand. Returns false after what
  * is wrong was told. */
-static bool input_fits(struct arena *a, const struct wharf_json *workflow, const struct wharf_json *input)
+static bool input_fits(
+    struct arena *a, const struct wharf_json *workflow, const struct wharf_json *input)
 {
     const struct wharf_json *list = json_get(workflow, "triggers"), *json = NULL;
     const struct schema *schema;
     int64_t left = TENANT_SCHEMA_STEPS;
 
-    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t; t = t->next) {
+    for (const struct wharf_json *t = json_is(list, JSON_ARRAY) ? list->child : NULL; t;
+         t = t->next) {
         if (str_eqz(json_text_or(t, "type", ""), "manual"))
             json = json_get(t, "input_schema");
     }
     if (!json || json->type == JSON_NULL)
         return true;
     schema = tenant_schema(a, json, wrong_input, NULL);
-    if (!schema || schema_validate_within(schema, input, str_z("input"), &left, a, wrong_input, NULL))
+    if (!schema ||
+        schema_validate_within(schema, input, str_z("input"), &left, a, wrong_input, NULL))
         return schema != NULL;
     if (!left)
         cli_fail("input: %s", TENANT_SCHEMA_WORK);
@@ -126,7 +133,8 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     int code;
 
     if (c->n_words != 2 || !handler)
-        return lua_usage("wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE]");
+        return lua_usage(
+            "wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE]");
     if (o->live && !server_find(s))
         return LUA_USAGE;
     if (!folders_read(c->a, c->words[1], &folders, &only))

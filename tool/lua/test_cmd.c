@@ -1,6 +1,6 @@
-/* test_cmd.c - `wharf lua test`: finds test files, runs each in a process of its own, tells what they said (docs/spec/08-workflows-and-lua.md section 8).
- * The engine of the tests is services/lua/testing/testing.h.
- */
+/* test_cmd.c - `wharf lua test`: finds test files, runs each in a process of its own, tells what
+ * they said (docs/spec/08-workflows-and-lua.md section 8). The engine of the tests is
+ * services/lua/testing/testing.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -186,10 +186,11 @@ static struct lua_report report_of(struct session *s, struct job *job, struct co
     if (json_is(said, JSON_ARRAY))
         r.result = json_at(said, 0);
     else
-        r.problem = job->late ? arena_printf(s->a, "it did not end within %llu s (--timeout allows more)",
-                                    (unsigned long long)s->seconds)
-                                    .p
-                              : "its process ended unexpectedly";
+        r.problem = job->late
+                        ? arena_printf(s->a, "it did not end within %llu s (--timeout allows more)",
+                              (unsigned long long)s->seconds)
+                              .p
+                        : "its process ended unexpectedly";
     if (cover && lines) {
         struct wharf_json *named = ARENA_NEW(s->a, struct wharf_json), **last = &named->child;
 
@@ -208,7 +209,8 @@ static struct lua_report report_of(struct session *s, struct job *job, struct co
     return r;
 }
 
-static bool keep_snapshots(struct session *s, const struct job *job, const struct wharf_json *result)
+static bool keep_snapshots(
+    struct session *s, const struct job *job, const struct wharf_json *result)
 {
     wharf_str text = json_text_or(result, "snapshots", ""), error;
     const char *dir = arena_printf(s->a, "%s/__snapshots__", job->folder->dir).p;
@@ -233,7 +235,8 @@ static bool add_job(struct session *s, const struct lua_folder *folder, const st
             return true;
     }
     if (s->n == TESTS_MAX)
-        return cli_fail("there are more than %d test files; name some of the folders", TESTS_MAX), false;
+        return cli_fail("there are more than %d test files; name some of the folders", TESTS_MAX),
+               false;
     s->jobs[s->n++] = (struct job){.folder = folder, .file = file};
     return true;
 }
@@ -258,7 +261,8 @@ static bool find_tests(struct session *s, const char *path, struct lua_folders *
     return true;
 }
 
-static int tell(struct session *s, const struct lua_folders *folders, lua_report_fn *format, const char *coverage)
+static int tell(struct session *s, const struct lua_folders *folders, lua_report_fn *format,
+    const char *coverage)
 {
     struct lua_report *list = ARENA_ARRAY(s->a, struct lua_report, s->n);
     struct cover *cover = coverage ? cover_new(s->a) : NULL;
@@ -297,8 +301,8 @@ static int read_numbers(const struct lua_test_options *o, struct session *s, uin
     if (o->timeout && (!number(o->timeout, FILE_MOST_S, &s->seconds) || !s->seconds))
         return lua_usage("--timeout is a number of seconds from 1 to 3600, for each file");
     if (o->update && o->filter)
-        return lua_usage(
-            "--update writes the snapshots of whole files; those of cases that --filter leaves out would be lost");
+        return lua_usage("--update writes the snapshots of whole files; those of cases that "
+                         "--filter leaves out would be lost");
     return 0;
 }
 
@@ -306,8 +310,10 @@ int lua_test_command(struct cli *c, const struct lua_test_options *o)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t jobs = cores > 0 && cores < JOBS_MAX ? (uint64_t)cores : 1;
-    struct session s = {
-        .a = c->a, .t = {.filter = o->filter, .update = o->update, .seed = 1}, .cover = o->coverage, .seconds = FILE_S};
+    struct session s = {.a = c->a,
+        .t = {.filter = o->filter, .update = o->update, .seed = 1},
+        .cover = o->coverage,
+        .seconds = FILE_S};
     struct lua_folders folders = {.items = ARENA_ARRAY(c->a, struct lua_folder, 500 * WORDS_MAX)};
     lua_report_fn *format = report_format(o->format ? o->format : "tap");
     const struct engine *engine;

@@ -1,6 +1,6 @@
-/* tracked.c - which files of a folder came from a server or went there, and as what: so that pull overwrites and removes nothing that somebody did not push.
- * They are kept beside them, in .wharf-draft.json: {"id", "files": {"lib/names.lua": SHA-256}}. Other commands do not see it.
- */
+/* tracked.c - which files of a folder came from a server or went there, and as what: so that
+ * pull overwrites and removes nothing that somebody did not push. They are kept beside them, in
+ * .wharf-draft.json: {"id", "files": {"lib/names.lua": SHA-256}}. Other commands do not see it. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,21 +28,24 @@ static wharf_str hash_of(struct arena *a, wharf_str text)
 /* Tells whether pull writes this file: what else stands in a record is none of its own. */
 static bool own_path(wharf_str path)
 {
-    return str_eqz(path, "workflow.json") || (str_ends(path, ".lua") && path.p[0] != '/' && !strstr(path.p, "..") &&
-                                                 strspn(path.p, "abcdefghijklmnopqrstuvwxyz0123456789_/.") == path.n);
+    return str_eqz(path, "workflow.json") ||
+           (str_ends(path, ".lua") && path.p[0] != '/' && !strstr(path.p, "..") &&
+               strspn(path.p, "abcdefghijklmnopqrstuvwxyz0123456789_/.") == path.n);
 }
 
 static const struct wharf_json *record_of(struct arena *a, const char *dir, const char *id)
 {
     wharf_str text = file_read(arena_printf(a, "%s/%s", dir, record_name).p, RECORD_MAX, a);
     struct json_error bad;
-    const struct wharf_json *v = text.p ? json_parse(a, text, &bad) : NULL, *files = json_get(v, "files");
+    const struct wharf_json *v = text.p ? json_parse(a, text, &bad) : NULL,
+                            *files = json_get(v, "files");
 
     return str_eqz(json_text_or(v, "id", ""), id) && json_is(files, JSON_OBJECT) ? files : NULL;
 }
 
 /* Tells whether the file has what somebody wrote since. One that can't be read counts as such. */
-static bool is_changed(struct arena *a, const struct wharf_json *record, const char *path, const char *file)
+static bool is_changed(
+    struct arena *a, const struct wharf_json *record, const char *path, const char *file)
 {
     wharf_str text = file_read(file, TEXT_MAX, a), known = json_text_or(record, path, "");
 
@@ -65,7 +68,8 @@ static bool is_same(struct arena *a, const char *file, wharf_str text)
     return old.p && str_eq(old, text);
 }
 
-size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const struct lua_texts *list)
+size_t tracked_conflicts(
+    struct arena *a, const char *dir, const char *id, const struct lua_texts *list)
 {
     const struct wharf_json *record = record_of(a, dir, id);
     size_t n = 0;
@@ -73,7 +77,8 @@ size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const
     for (size_t i = 0; i < list->n; i++) {
         const char *file = arena_printf(a, "%s/%s", dir, list->items[i].path).p;
 
-        if (!is_changed(a, record, list->items[i].path, file) || is_same(a, file, list->items[i].text))
+        if (!is_changed(a, record, list->items[i].path, file) ||
+            is_same(a, file, list->items[i].text))
             continue;
         cli_fail("%s: has changes that were not pushed", file);
         n++;
@@ -83,7 +88,8 @@ size_t tracked_conflicts(struct arena *a, const char *dir, const char *id, const
 
         if (!own_path(m->key) || find(list, m->key) || !is_changed(a, record, m->key.p, file))
             continue;
-        cli_fail("%s: has changes that were not pushed, and the draft has no such file any more", file);
+        cli_fail(
+            "%s: has changes that were not pushed, and the draft has no such file any more", file);
         n++;
     }
     return n;
@@ -101,7 +107,8 @@ static bool remove_file(struct arena *a, const char *dir, const char *path)
         return false;
     }
     printf("%s: removed, the draft has no such file any more\n", file);
-    for (char *slash = strrchr(file, '/'); slash && (size_t)(slash - file) > strlen(dir); slash = strrchr(file, '/')) {
+    for (char *slash = strrchr(file, '/'); slash && (size_t)(slash - file) > strlen(dir);
+         slash = strrchr(file, '/')) {
         *slash = 0;
         if (rmdir(file) != 0)
             break;
@@ -145,7 +152,8 @@ bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_
     jw_close(&w, '}');
     text = json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad));
     buf_done(&out);
-    if (file_replace(arena_printf(a, "%s/%s", dir, record_name).p, arena_printf(a, "%s\n", text.p), 0644, a, &error))
+    if (file_replace(arena_printf(a, "%s/%s", dir, record_name).p, arena_printf(a, "%s\n", text.p),
+            0644, a, &error))
         return true;
     cli_fail("%s", error.p);
     return false;

@@ -1,5 +1,6 @@
-/* lua_probe.c - what a script could do in a `lua` cell if it got out of Lua: wharf.probe(name) makes a system call of cells/probe/calls.c from inside of a
- * run, with nothing else changed. For tests/unit/lua_cell.c. */
+/* lua_probe.c - what a script could do in a `lua` cell if it got out of Lua: wharf.probe(name)
+ * makes a system call of cells/probe/calls.c from inside of a run, with nothing else changed.
+ * For tests/unit/lua_cell.c. */
 #include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>

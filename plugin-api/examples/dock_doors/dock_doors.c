@@ -1,7 +1,7 @@
 /* dock_doors.c - the whole code of a resource with one rule. Everything else is schemas/door.json.
  *
- * Built outside the server's tree: only wharf/plugin.h, found by pkg-config (wharf-plugin), and what wharf-gen made.
- */
+ * Built outside the server's tree: only wharf/plugin.h, found by pkg-config (wharf-plugin), and
+ * what wharf-gen made. */
 #include <string.h>
 
 #include "wharf/plugin.h"
@@ -11,7 +11,8 @@
 static const wharf_host *W;
 
 /* A door with open appointments stays open. */
-static wharf_status door_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status door_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_val status, open;
 
@@ -40,7 +41,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &door);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {

@@ -1,7 +1,8 @@
-/* wharf/ext/carriers.h - services of the module carriers: whose tracking number is this, and where is it followed.
+/* wharf/ext/carriers.h - services of the module carriers: whose tracking number is this, and
+ * where is it followed.
  *
- * Same rules as wharf/plugin.h. Calls run in the caller's request. Source: docs/spec/03-shipments-and-trackers.md sections 8 and 9.
- */
+ * Same rules as wharf/plugin.h. Calls run in the caller's request. Source:
+ * docs/spec/03-shipments-and-trackers.md sections 8 and 9. */
 #ifndef WHARF_EXT_CARRIERS_H
 #define WHARF_EXT_CARRIERS_H
 
@@ -18,19 +19,26 @@ typedef struct wharf_detection {
     wharf_str provider_id; /* of the best candidate; "unknown" when there is none */
     bool ambiguous; /* candidates name two or more providers */
     const wharf_json
-        *candidates; /* as in the answer of POST /v1/utils/providers/detect; an empty array when there are none */
+        /* as in the answer of POST /v1/utils/providers/detect; an empty array when there are
+         * none */
+        *candidates;
 } wharf_detection;
 
 /* Service "carriers.detect", version 1.0. */
 typedef struct wharf_carriers_detect_api {
     wharf_head head;
     wharf_status (*detect)(wharf_req *req, wharf_str number, wharf_detection *ret);
-    /* {id, name, support_url, support_phone, support_email, logo_url, marketplace} of a provider, the organization's own ones included.
-     * NULL in *ret_provider: there is no such provider. "unknown" is {"id": "unknown"} with nulls. */
-    wharf_status (*provider)(wharf_req *req, wharf_str provider_id, const wharf_json **ret_provider);
-    /* Where the number of a provider is followed; empty: nowhere (no number, unknown provider, internal numbers). */
-    wharf_status (*tracking_url)(wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret_url);
-    /* A new internal number: prefix, dash, seven characters, dash, seven characters. Random; the caller keeps it unique. */
+    /* {id, name, support_url, support_phone, support_email, logo_url, marketplace} of a
+     * provider, the organization's own ones included. NULL in *ret_provider: there is no such
+     * provider. "unknown" is {"id": "unknown"} with nulls. */
+    wharf_status (*provider)(
+        wharf_req *req, wharf_str provider_id, const wharf_json **ret_provider);
+    /* Where the number of a provider is followed; empty: nowhere (no number, unknown provider,
+     * internal numbers). */
+    wharf_status (*tracking_url)(
+        wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret_url);
+    /* A new internal number: prefix, dash, seven characters, dash, seven characters. Random; the
+     * caller keeps it unique. */
     wharf_str (*internal_number)(wharf_req *req);
     /* For internal numbers: *ret_code is their first group of seven. False: it is none. */
     bool (*is_internal)(wharf_str normalized, wharf_str *ret_code);

@@ -1,8 +1,8 @@
-/* wharf/ext/contacts.h - services of the module contacts: the groups that rows of other modules are in, contacts that become one, and whom a label
- * means.
+/* wharf/ext/contacts.h - services of the module contacts: the groups that rows of other modules
+ * are in, contacts that become one, and whom a label means.
  *
- * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source: docs/spec/02-places-and-people.md section 6.
- */
+ * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source:
+ * docs/spec/02-places-and-people.md section 6. */
 #ifndef WHARF_EXT_CONTACTS_H
 #define WHARF_EXT_CONTACTS_H
 
@@ -12,22 +12,28 @@
 extern "C" {
 #endif
 
-/* Service "contacts.groups", version 1.0. Groups of kind "location": their children are the rows; the group knows them, the rows do not. */
+/* Service "contacts.groups", version 1.0. Groups of kind "location": their children are the
+ * rows; the group knows them, the rows do not. */
 typedef struct wharf_contacts_groups_api {
     wharf_head head;
-    /* outs[i] gets the groups of ids[i] as [{id, name}], by name; those at locations that the caller does not reach are left out. */
-    wharf_status (*show)(wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs);
+    /* outs[i] gets the groups of ids[i] as [{id, name}], by name; those at locations that the
+     * caller does not reach are left out. */
+    wharf_status (*show)(
+        wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs);
     /* The rows of a group; none when there is no such group of this kind. */
-    wharf_status (*children)(
-        wharf_req *req, const char *kind, wharf_str group_id, const wharf_str **ret_ids, size_t *ret_n);
-    /* What a request sends as the groups of a row: {add, remove}, {set} or the whole array. Each group that changes tells of it by
-     * group.updated; problems are told at path ("groups.add.0"). *ret_changed: one did. */
-    wharf_status (*join)(
-        wharf_req *req, const char *kind, wharf_str id, const wharf_json *input, const char *path, bool *ret_changed);
+    wharf_status (*children)(wharf_req *req, const char *kind, wharf_str group_id,
+        const wharf_str **ret_ids, size_t *ret_n);
+    /* What a request sends as the groups of a row: {add, remove}, {set} or the whole array. Each
+     * group that changes tells of it by group.updated; problems are told at path
+     * ("groups.add.0"). *ret_changed: one did. */
+    wharf_status (*join)(wharf_req *req, const char *kind, wharf_str id, const wharf_json *input,
+        const char *path, bool *ret_changed);
 } wharf_contacts_groups_api;
 
-/* References move: whatever of the organization points to one of these contacts points to `to` from now on. In the merge's transaction. */
-typedef wharf_status wharf_contacts_move_fn(wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
+/* References move: whatever of the organization points to one of these contacts points to `to`
+ * from now on. In the merge's transaction. */
+typedef wharf_status wharf_contacts_move_fn(
+    wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 
 /* Service "contacts.merge", version 1.0: for modules whose rows name contacts. */
 typedef struct wharf_contacts_merge_api {
@@ -36,7 +42,11 @@ typedef struct wharf_contacts_merge_api {
 } wharf_contacts_merge_api;
 
 /* Scores are whole ten-thousandths in what callers give: 8000 is 0.8. */
-enum wharf_match_default { WHARF_MATCH_THRESHOLD = 8000, WHARF_MATCH_TOLERANCE = 200, WHARF_MATCH_LIMIT = 5 };
+enum wharf_match_default {
+    WHARF_MATCH_THRESHOLD = 8000,
+    WHARF_MATCH_TOLERANCE = 200,
+    WHARF_MATCH_LIMIT = 5
+};
 enum wharf_match_flag {
     WHARF_MATCH_EXACT = 1 /* search_fuzziness "0": exact tokens only */
 };
@@ -48,7 +58,8 @@ typedef struct wharf_match_label {
     wharf_str name, business, email, phone;
     const wharf_json *address; /* a value object of locations.directory */
     const wharf_json
-        *own_address; /* of the location where it lies: shared by everybody there, so it tells nobody apart */
+        /* of the location where it lies: shared by everybody there, so it tells nobody apart */
+        *own_address;
     wharf_str location_id; /* contacts that belong to it have a marker */
     const wharf_str *ignore; /* name_ignore_terms, as sent */
     size_t n_ignore;
@@ -59,16 +70,19 @@ typedef struct wharf_match_label {
     uint32_t threshold, tolerance;
 } wharf_match_label;
 
-/* Service "contacts.match", version 1.0: whom a label means (docs/spec/06-inference.md section 9). The same label and contact always have the same
- * score; only contacts at locations that the caller reaches are looked at. */
+/* Service "contacts.match", version 1.0: whom a label means (docs/spec/06-inference.md section
+ * 9). The same label and contact always have the same score; only contacts at locations that the
+ * caller reaches are looked at. */
 typedef struct wharf_contacts_match_api {
     wharf_head head;
-    /* {"searched_name", "searched_business": text or null, "matches": [candidates as of section 9.5, the best `limit` of them in the order asked
-     * for], "decision": {"matches": how many candidates reach the threshold, "best_score": section 9.6, "error": text or null, "contact_id":
-     * id or null}}. Problems: none of its own. */
+    /* {"searched_name", "searched_business": text or null, "matches": [candidates as of section
+     * 9.5, the best `limit` of them in the order asked for], "decision": {"matches": how many
+     * candidates reach the threshold, "best_score": section 9.6, "error": text or null,
+     * "contact_id": id or null}}. Problems: none of its own. */
     wharf_status (*find)(wharf_req *req, const wharf_match_label *label, const wharf_json **ret);
-    /* {"name", "email", "phone", "business", "address"} of a contact, each may be null; business is what its metadata says (business, company).
-     * NULL in *ret: there is no such contact within the caller's reach. Tells no problem. */
+    /* {"name", "email", "phone", "business", "address"} of a contact, each may be null; business
+     * is what its metadata says (business, company). NULL in *ret: there is no such contact
+     * within the caller's reach. Tells no problem. */
     wharf_status (*who)(wharf_req *req, wharf_str contact_id, const wharf_json **ret);
 } wharf_contacts_match_api;
 

@@ -1,7 +1,8 @@
-/* wharf/ext/shipments.h - services of the module shipments: the statuses of everything that moves, and tracking updates.
+/* wharf/ext/shipments.h - services of the module shipments: the statuses of everything that
+ * moves, and tracking updates.
  *
- * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source: docs/spec/03-shipments-and-trackers.md sections 2 to 4.
- */
+ * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source:
+ * docs/spec/03-shipments-and-trackers.md sections 2 to 4. */
 #ifndef WHARF_EXT_SHIPMENTS_H
 #define WHARF_EXT_SHIPMENTS_H
 
@@ -34,7 +35,8 @@ typedef struct wharf_tracking_update {
 } wharf_tracking_update;
 
 /* One with nothing but this, undated; moments are milliseconds. */
-static inline wharf_tracking_update wharf_update_of(wharf_str status, wharf_str comment, int64_t now_us)
+static inline wharf_tracking_update wharf_update_of(
+    wharf_str status, wharf_str comment, int64_t now_us)
 {
     const wharf_str none = {"", 0};
     wharf_tracking_update u;
@@ -57,40 +59,52 @@ typedef struct wharf_shipment_write {
     bool set_container;
     wharf_str container_id; /* with set_container; empty: out of it */
     bool skip_completed; /* a completed shipment is left as it is instead of 409 */
-    bool place; /* location_id and layout_id are the shipment's from now on, also when they are empty */
+    /* location_id and layout_id are the shipment's from now on, also when they are empty */
+    bool place;
     wharf_str location_id, layout_id;
 } wharf_shipment_write;
 
-/* Contacts $2 (text[]) of the organization $1 were merged into $3: the statement for a table whose rows name a sender and a recipient. */
-#define WHARF_PARTIES_MERGED(table) \
-    "UPDATE " table " SET version = version + 1," \
-    " sender_contact_id = CASE WHEN sender_contact_id = ANY ($2::text[]) THEN $3::text ELSE sender_contact_id END," \
-    " sender = CASE WHEN sender ->> 'contact_id' = ANY ($2::text[])" \
-    " THEN jsonb_set(sender, '{contact_id}', to_jsonb($3::text)) ELSE sender END," \
-    " recipient_contact_id = CASE WHEN recipient_contact_id = ANY ($2::text[]) THEN $3::text ELSE recipient_contact_id END," \
-    " recipient = CASE WHEN recipient ->> 'contact_id' = ANY ($2::text[])" \
-    " THEN jsonb_set(recipient, '{contact_id}', to_jsonb($3::text)) ELSE recipient END" \
-    " WHERE organization_id = $1::text AND (sender_contact_id = ANY ($2::text[]) OR recipient_contact_id = ANY ($2::text[]))"
+/* Contacts $2 (text[]) of the organization $1 were merged into $3: the statement for a table
+ * whose rows name a sender and a recipient. */
+#define WHARF_PARTIES_MERGED(table)                                                                \
+    "UPDATE " table " SET version = version + 1,"                                                  \
+    " sender_contact_id = CASE WHEN sender_contact_id = ANY ($2::text[]) THEN $3::text ELSE "      \
+    "sender_contact_id END,"                                                                       \
+    " sender = CASE WHEN sender ->> 'contact_id' = ANY ($2::text[])"                               \
+    " THEN jsonb_set(sender, '{contact_id}', to_jsonb($3::text)) ELSE sender END,"                 \
+    " recipient_contact_id = CASE WHEN recipient_contact_id = ANY ($2::text[]) THEN $3::text "     \
+    "ELSE recipient_contact_id END,"                                                               \
+    " recipient = CASE WHEN recipient ->> 'contact_id' = ANY ($2::text[])"                         \
+    " THEN jsonb_set(recipient, '{contact_id}', to_jsonb($3::text)) ELSE recipient END"            \
+    " WHERE organization_id = $1::text AND (sender_contact_id = ANY ($2::text[]) OR "              \
+    "recipient_contact_id = ANY ($2::text[]))"
 
 /* Service "shipments.ops", version 1.0. */
 typedef struct wharf_shipments_ops_api {
     wharf_head head;
-    /* The status under its own name (input aliases are known); empty: there is no such one. Static text. */
+    /* The status under its own name (input aliases are known); empty: there is no such one.
+     * Static text. */
     wharf_str (*canonical)(wharf_str status);
     uint32_t (*group)(wharf_str status); /* WHARF_GROUP_* */
     /* ["outstanding", "exception"] of a status. */
     wharf_status (*filters)(wharf_req *req, wharf_str status, const wharf_json **ret_filters);
     /* Reads one update; problems are told below path ("tracking_update."). */
-    wharf_status (*read)(wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
-    /* An update of a shipment by the rules of section 4, with its events. update may be NULL: only what w says. */
-    wharf_status (*update)(
-        wharf_req *req, wharf_str shipment_id, const wharf_json *update, const wharf_shipment_write *w);
+    wharf_status (*read)(
+        wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *ret);
+    /* An update of a shipment by the rules of section 4, with its events. update may be NULL:
+     * only what w says. */
+    wharf_status (*update)(wharf_req *req, wharf_str shipment_id, const wharf_json *update,
+        const wharf_shipment_write *w);
     /* The shipment's place in a tracker; tracker empty: in none. No event: the caller's. */
-    wharf_status (*set_tracker)(wharf_req *req, wharf_str shipment_id, wharf_str tracker_id, int64_t leg);
+    wharf_status (*set_tracker)(
+        wharf_req *req, wharf_str shipment_id, wharf_str tracker_id, int64_t leg);
     /* The newest lines of these shipments together, oldest first, as a JSON array. */
-    wharf_status (*history)(wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret_lines);
-    /* POST /v1/shipments for another module: the body's row, or the one that is there already (*ret_known). */
-    wharf_status (*create)(wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
+    wharf_status (*history)(
+        wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret_lines);
+    /* POST /v1/shipments for another module: the body's row, or the one that is there already
+     * (*ret_known). */
+    wharf_status (*create)(
+        wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
 } wharf_shipments_ops_api;
 
 #ifdef __cplusplus

@@ -1,10 +1,11 @@
-/* wharf/service/blob.h - files: big bytes with a name and a type, kept outside the database: service "wharf.blob", version 1.1.
+/* wharf/service/blob.h - files: big bytes with a name and a type, kept outside the database:
+ * service "wharf.blob", version 1.1.
  *
- * A file belongs to the request's organization. Its row is part of the request's transaction; the bytes are safe before the row is. When a
- * file is removed or expires its bytes are erased later, unless another file has the same. Codes of problems: storage.unavailable (503),
- * file.too_large, file.upload_invalid, file.already_uploaded, not_found (docs/files.md). Rules of this header: wharf/plugin.h. All
- * functions are [worker].
- */
+ * A file belongs to the request's organization. Its row is part of the request's transaction;
+ * the bytes are safe before the row is. When a file is removed or expires its bytes are erased
+ * later, unless another file has the same. Codes of problems: storage.unavailable (503),
+ * file.too_large, file.upload_invalid, file.already_uploaded, not_found (docs/files.md). Rules
+ * of this header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_BLOB_H
 #define WHARF_SERVICE_BLOB_H
 
@@ -14,11 +15,13 @@
 extern "C" {
 #endif
 
-typedef struct wharf_blob_writer wharf_blob_writer; /* bytes on their way; ends with the request at the latest */
+/* bytes on their way; ends with the request at the latest */
+typedef struct wharf_blob_writer wharf_blob_writer;
 
 enum wharf_blob_link { WHARF_BLOB_GET = 1, WHARF_BLOB_PUT = 2 };
 
-/* What is known of a file. The caller sets head; members that its size does not reach are left out. */
+/* What is known of a file. The caller sets head; members that its size does not reach are left
+ * out. */
 typedef struct wharf_blob_info {
     wharf_head head;
     wharf_str id, name, type;
@@ -29,27 +32,36 @@ typedef struct wharf_blob_info {
 
 typedef struct wharf_blob_api {
     wharf_head head;
-    /* In pieces; max_bytes 0: none. finish() makes the file and answers its id; the writer is gone then, also after a problem. */
+    /* In pieces; max_bytes 0: none. finish() makes the file and answers its id; the writer is
+     * gone then, also after a problem. */
     wharf_status (*begin)(wharf_req *req, int64_t max_bytes, wharf_blob_writer **ret_writer);
     wharf_status (*write)(wharf_req *req, wharf_blob_writer *w, const void *bytes, size_t n);
-    int (*written)(const wharf_blob_writer *w);  /* a descriptor on what was written, for pread(); borrowed */
-    wharf_status (*finish)(wharf_req *req, wharf_blob_writer *w, wharf_str name, wharf_str type /* or empty */,
-        int64_t expires_us /* 0: never */, wharf_str *ret_id);
+    /* a descriptor on what was written, for pread(); borrowed */
+    int (*written)(const wharf_blob_writer *w);
+    wharf_status (*finish)(wharf_req *req, wharf_blob_writer *w, wharf_str name,
+        wharf_str type /* or empty */, int64_t expires_us /* 0: never */, wharf_str *ret_id);
     void (*abort)(wharf_req *req, wharf_blob_writer *w);
 
-    /* A file that somebody will bring through a link of kind WHARF_BLOB_PUT: once, of exactly that type (empty: of any), and of that size (-1: any up
-     * to max_bytes; -1: up to blob.upload_limit). Nothing has come by expires_us: it is gone. */
-    wharf_status (*await)(wharf_req *req, wharf_str name, wharf_str type, int64_t size, int64_t max_bytes, int64_t expires_us,
-        wharf_str *ret_id);
+    /* A file that somebody will bring through a link of kind WHARF_BLOB_PUT: once, of exactly
+     * that type (empty: of any), and of that size (-1: any up to max_bytes; -1: up to
+     * blob.upload_limit). Nothing has come by expires_us: it is gone. */
+    wharf_status (*await)(wharf_req *req, wharf_str name, wharf_str type, int64_t size,
+        int64_t max_bytes, int64_t expires_us, wharf_str *ret_id);
     wharf_status (*info)(wharf_req *req, wharf_str id, wharf_blob_info *info);
-    /* A descriptor for pread() of length bytes (-1: to the end) from *ret_at on; the caller closes it. */
-    wharf_status (*open)(wharf_req *req, wharf_str id, int64_t offset, int64_t length, int *ret_fd, int64_t *ret_at, int64_t *ret_length);
-    wharf_status (*remove)(wharf_req *req, wharf_str id);  /* WHARF_NOT_FOUND without a problem when there is none */
+    /* A descriptor for pread() of length bytes (-1: to the end) from *ret_at on; the caller
+     * closes it. */
+    wharf_status (*open)(wharf_req *req, wharf_str id, int64_t offset, int64_t length, int *ret_fd,
+        int64_t *ret_at, int64_t *ret_length);
+    /* WHARF_NOT_FOUND without a problem when there is none */
+    wharf_status (*remove)(wharf_req *req, wharf_str id);
     /* A URL that needs no key. seconds: 900 where nothing else is said. */
-    wharf_status (*link)(wharf_req *req, wharf_str id, uint32_t kind, int64_t seconds, wharf_str *ret_url);
-    /* The file is the answer of this request: ranges, conditions, safe headers. cache: of Cache-Control, or empty: private, no-cache. */
+    wharf_status (*link)(
+        wharf_req *req, wharf_str id, uint32_t kind, int64_t seconds, wharf_str *ret_url);
+    /* The file is the answer of this request: ranges, conditions, safe headers. cache: of
+     * Cache-Control, or empty: private, no-cache. */
     wharf_status (*respond)(wharf_req *req, wharf_str id, wharf_str cache, bool attachment);
-    /* When the bytes of an awaited file have come, this plugin's job runs: arguments {"file": id}. Since 1.1. */
+    /* When the bytes of an awaited file have come, this plugin's job runs: arguments {"file":
+     * id}. Since 1.1. */
     wharf_status (*announce)(wharf_req *req, wharf_str id, const char *job);
 } wharf_blob_api;
 

@@ -1,8 +1,9 @@
-/* wharf/service/config.h - the module's own table of the configuration: service "wharf.config", version 1.1.
+/* wharf/service/config.h - the module's own table of the configuration: service "wharf.config",
+ * version 1.1.
  *
- * What stands in `support = { email_to = "..." }` of the file, or came by --set support.email_to=..., WHARF_SUPPORT_EMAIL_TO. Rules of this
- * header: wharf/plugin.h. Functions are [any] unless it says otherwise.
- */
+ * What stands in `support = { email_to = "..." }` of the file, or came by --set
+ * support.email_to=..., WHARF_SUPPORT_EMAIL_TO. Rules of this header: wharf/plugin.h. Functions
+ * are [any] unless it says otherwise. */
 #ifndef WHARF_SERVICE_CONFIG_H
 #define WHARF_SERVICE_CONFIG_H
 
@@ -14,13 +15,16 @@ extern "C" {
 
 typedef struct wharf_config_api {
     wharf_head head;
-    /* A member of the table as text, a number as it is written, a boolean as "true" or "false"; false: it is not there, or is something else.
-     * Since 1.1 a name with dots is that of a member of a member ("push.driver"), and a number or boolean is taken. */
+    /* A member of the table as text, a number as it is written, a boolean as "true" or "false";
+     * false: it is not there, or is something else. Since 1.1 a name with dots is that of a
+     * member of a member ("push.driver"), and a number or boolean is taken. */
     bool (*text)(wharf_plugin *self, const char *name, wharf_str *ret_text);
-    /* A link for clients: setting base_url and the path ("/v1/..."); only the path when it is not set. Lives as long as req. [worker] */
+    /* A link for clients: setting base_url and the path ("/v1/..."); only the path when it is
+     * not set. Lives as long as req. [worker] */
     wharf_str (*url)(wharf_req *req, wharf_str path);
-    /* 1.1: element i of a list, which is written as a table of texts, or as one text with commas (--set stations.push.drivers=fcm,webhook).
-     * False: there are no more. The text need not end with a NUL. */
+    /* 1.1: element i of a list, which is written as a table of texts, or as one text with commas
+     * (--set stations.push.drivers=fcm,webhook). False: there are no more. The text need not end
+     * with a NUL. */
     bool (*item)(wharf_plugin *self, const char *name, size_t i, wharf_str *ret_text);
 } wharf_config_api;
 

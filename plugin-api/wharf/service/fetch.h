@@ -1,10 +1,10 @@
 /* wharf/service/fetch.h - outgoing HTTP with the address guard: service "wharf.fetch", version 1.2.
  *
- * Requests reach public addresses only, and what the operator opened with net.allow: every name, every address and every redirect is
- * checked before anything is sent (docs/net.md). A fetch belongs to the request that started it and ends with it at the latest. Nothing
- * here may be called on the event loop; start() returns at once, wait(), next() and get() block until the request's deadline.
- * Rules of this header: wharf/plugin.h. All functions are [worker].
- */
+ * Requests reach public addresses only, and what the operator opened with net.allow: every name,
+ * every address and every redirect is checked before anything is sent (docs/net.md). A fetch
+ * belongs to the request that started it and ends with it at the latest. Nothing here may be
+ * called on the event loop; start() returns at once, wait(), next() and get() block until the
+ * request's deadline. Rules of this header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_FETCH_H
 #define WHARF_SERVICE_FETCH_H
 
@@ -20,12 +20,17 @@ enum wharf_fetch_option {
     WHARF_FETCH_HTTP = 1, /* http:// as well as https:// */
     WHARF_FETCH_PORT_80 = 2, /* port 80 beside 443 and those from 1024 on */
     WHARF_FETCH_NO_FRAGMENT = 4, /* a URL with '#' is refused; else the fragment is dropped */
-    WHARF_FETCH_GZIP = 8, /* Content-Encoding: gzip is taken and decoded; otherwise any coding is refused */
-    WHARF_FETCH_REUSE = 16, /* keep the connection for the next fetch of this host: many small requests */
-    WHARF_FETCH_TO_FILE = 32, /* the body goes to a file without a name, see file(); else to memory, see text() */
-    WHARF_FETCH_ANY_STATUS = 64, /* an answer is an answer: code() is empty whatever its status, redirect or body */
+    /* Content-Encoding: gzip is taken and decoded; otherwise any coding is refused */
+    WHARF_FETCH_GZIP = 8,
+    /* keep the connection for the next fetch of this host: many small requests */
+    WHARF_FETCH_REUSE = 16,
+    /* the body goes to a file without a name, see file(); else to memory, see text() */
+    WHARF_FETCH_TO_FILE = 32,
+    /* an answer is an answer: code() is empty whatever its status, redirect or body */
+    WHARF_FETCH_ANY_STATUS = 64,
     WHARF_FETCH_ANY_BODY = 128, /* an empty body is no failure */
-    WHARF_FETCH_HTTP_IF_SET = 256 /* http:// when the operator has said so: net.allow_http. Since 1.1 */
+    /* http:// when the operator has said so: net.allow_http. Since 1.1 */
+    WHARF_FETCH_HTTP_IF_SET = 256
 };
 
 /* Zero and NULL mean the value in parentheses. Times are milliseconds. */
@@ -34,9 +39,13 @@ typedef struct wharf_fetch_request {
     const char *method; /* (GET) */
     wharf_str url;
     const char *
-        family; /* ("file") first part of the codes url, protocol, hostname and unreachable, which must be declared; of "file" the last is not_available */
+        /* ("file") first part of the codes url, protocol, hostname and unreachable, which must
+         * be declared; of "file" the last is not_available */
+        family;
     const char *const
-        *headers; /* "Name: value"; names for which header_reserved() is true end the fetch before it is sent */
+        /* "Name: value"; names for which header_reserved() is true end the fetch before it is
+         * sent */
+        *headers;
     size_t n_headers;
     wharf_str body; /* must live until the fetch is over */
     uint32_t flags; /* WHARF_FETCH_* */
@@ -50,51 +59,65 @@ typedef struct wharf_fetch_request {
     uint32_t reserved;
     void *tag; /* the caller's own, see tag(); since 1.1 */
     wharf_str
-        organization; /* (the request's) whose fetch it is; since 1.2. A kept connection serves fetches of one organization only, and none is kept without one */
+        /* (the request's) whose fetch it is; since 1.2. A kept connection serves fetches of one
+         * organization only, and none is kept without one */
+        organization;
 } wharf_fetch_request;
 
 typedef struct wharf_fetch_api {
     wharf_head head;
     /* Begins. Whatever is wrong with the URL shows when it is over. */
     wharf_status (*start)(wharf_req *req, const wharf_fetch_request *r, wharf_fetch **ret_fetch);
-    /* Waits until it is over; at the request's deadline it is given up with the code of timeouts. */
+    /* Waits until it is over; at the request's deadline it is given up with the code of
+     * timeouts. */
     wharf_status (*wait)(wharf_req *req, wharf_fetch *f);
-    /* The next one of this request's fetches that is over and that neither wait() nor next() has returned; NULL when none is over within
-     * wait_ms or none is under way. */
+    /* The next one of this request's fetches that is over and that neither wait() nor next() has
+     * returned; NULL when none is over within wait_ms or none is under way. */
     wharf_fetch *(*next)(wharf_req *req, int64_t wait_ms);
     void (*cancel)(wharf_req *req, wharf_fetch *f);
     /* Frees it and its body before the request ends; f is gone. */
     void (*done)(wharf_req *req, wharf_fetch *f);
 
     /* Of a fetch that is over: */
-    wharf_str (*code)(const wharf_fetch *f); /* "" or what went wrong: "file.too_large", "inference.hostname" */
+    /* "" or what went wrong: "file.too_large", "inference.hostname" */
+    wharf_str (*code)(const wharf_fetch *f);
     wharf_str (*outcome)(
-        const wharf_fetch *f); /* for delivery records: done, blocked_address, no_such_name, timeout, tls, ... */
+        /* for delivery records: done, blocked_address, no_such_name, timeout, tls, ... */
+        const wharf_fetch *f);
     uint32_t (*status)(const wharf_fetch *f); /* of the last answer; 0: none */
-    wharf_str (*header)(wharf_req *req, const wharf_fetch *f, const char *name); /* "" when the answer has none */
+    /* "" when the answer has none */
+    wharf_str (*header)(wharf_req *req, const wharf_fetch *f, const char *name);
     wharf_str (*text)(const wharf_fetch *f); /* the body in memory; until done() */
     int (*file)(const wharf_fetch
-            *f); /* the body's descriptor, at its beginning; until done(). -1 without WHARF_FETCH_TO_FILE */
+            /* the body's descriptor, at its beginning; until done(). -1 without
+             * WHARF_FETCH_TO_FILE */
+            *f);
     int64_t (*size)(const wharf_fetch *f); /* of the body */
     int64_t (*elapsed_us)(const wharf_fetch *f);
-    /* Adds the problem with its code and the path of the field that held the URL; WHARF_OK when there is none. */
+    /* Adds the problem with its code and the path of the field that held the URL; WHARF_OK when
+     * there is none. */
     wharf_status (*fail)(wharf_req *req, const wharf_fetch *f, const char *path);
 
     /* start, wait and fail in one. */
-    wharf_status (*get)(wharf_req *req, const wharf_fetch_request *r, const char *path, wharf_fetch **ret_fetch);
-    /* Only what can be said about the URL without asking anybody: scheme, form, name. Adds the problem. */
+    wharf_status (*get)(
+        wharf_req *req, const wharf_fetch_request *r, const char *path, wharf_fetch **ret_fetch);
+    /* Only what can be said about the URL without asking anybody: scheme, form, name. Adds the
+     * problem. */
     wharf_status (*check)(wharf_req *req, const wharf_fetch_request *r, const char *path);
 
     /* Since 1.1: */
     void *(*tag)(const wharf_fetch *f);
-    /* Status line and headers of the last answer as they came, with CRLF; empty without an answer. Until done(). */
+    /* Status line and headers of the last answer as they came, with CRLF; empty without an
+     * answer. Until done(). */
     wharf_str (*answer_head)(const wharf_fetch *f);
-    /* How many of the request's fetches were started and are not yet done(). Fetches outlive the memory scope that they were started in. */
+    /* How many of the request's fetches were started and are not yet done(). Fetches outlive the
+     * memory scope that they were started in. */
     size_t (*under_way)(wharf_req *req);
 
     /* Since 1.2: */
-    /* [any] Tells whether no caller may send this header: Host, Connection, Content-Length, Transfer-Encoding and what else says where a
-     * request ends, whom it is for or what becomes of the connection. */
+    /* [any] Tells whether no caller may send this header: Host, Connection, Content-Length,
+     * Transfer-Encoding and what else says where a request ends, whom it is for or what becomes
+     * of the connection. */
     bool (*header_reserved)(wharf_str name);
 } wharf_fetch_api;
 

@@ -1,8 +1,8 @@
 /* wharf/service/http.h - a request as it came: service "wharf.http", version 1.1.
  *
- * For routes declared with WHARF_R_RAW_BODY, which judge bytes and headers themselves (signatures, other formats than JSON). Of other requests
- * there is nothing to see here. Rules of this header: wharf/plugin.h. All functions are [worker]; texts live as long as the request.
- */
+ * For routes declared with WHARF_R_RAW_BODY, which judge bytes and headers themselves
+ * (signatures, other formats than JSON). Of other requests there is nothing to see here. Rules
+ * of this header: wharf/plugin.h. All functions are [worker]; texts live as long as the request. */
 #ifndef WHARF_SERVICE_HTTP_H
 #define WHARF_SERVICE_HTTP_H
 
@@ -14,22 +14,29 @@ extern "C" {
 
 typedef struct wharf_http_api {
     wharf_head head;
-    wharf_str (*body)(wharf_req *req);                                     /* decompressed; unlike other texts it may hold zeros */
-    wharf_str (*header)(wharf_req *req, const char *name);                 /* of several lines the first; "" when there is none */
-    /* The i-th line, from 0 on, in the order in which they came; false: there are no more. Bytes that are not UTF-8 are shown as '?'. */
+    wharf_str (*body)(wharf_req *req); /* decompressed; unlike other texts it may hold zeros */
+    /* of several lines the first; "" when there is none */
+    wharf_str (*header)(wharf_req *req, const char *name);
+    /* The i-th line, from 0 on, in the order in which they came; false: there are no more. Bytes
+     * that are not UTF-8 are shown as '?'. */
     bool (*header_at)(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value);
     /* ---- 1.1 ---- */
-    wharf_str (*address)(wharf_req *req);                                  /* of the client, as text; "" when it is not known */
-    bool (*query_at)(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value);   /* decoded; as header_at */
-    /* On public routes with "key": "optional" in their definition, behind wharf.token's enter(): from here on the request is one of the key
-     * that came with it. Problems: those of a missing or refused key; not_found when the key is of another organization. */
+    wharf_str (*address)(wharf_req *req); /* of the client, as text; "" when it is not known */
+    /* decoded; as header_at */
+    bool (*query_at)(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value);
+    /* On public routes with "key": "optional" in their definition, behind wharf.token's enter():
+     * from here on the request is one of the key that came with it. Problems: those of a missing
+     * or refused key; not_found when the key is of another organization. */
     wharf_status (*use_key)(wharf_req *req);
-    /* Takes one of per_minute tokens of the client's address for this purpose, at most 60 bytes. Problem: rate_limited. */
+    /* Takes one of per_minute tokens of the client's address for this purpose, at most 60 bytes.
+     * Problem: rate_limited. */
     wharf_status (*limit)(wharf_req *req, wharf_str purpose, uint32_t per_minute);
-    /* The answer is this, as it is, instead of an envelope; status 200 to 599. Somebody else wrote it: it is sent with a
-     * Content-Security-Policy that lets it run nothing in this server's name. */
+    /* The answer is this, as it is, instead of an envelope; status 200 to 599. Somebody else
+     * wrote it: it is sent with a Content-Security-Policy that lets it run nothing in this
+     * server's name. */
     void (*answer)(wharf_req *req, uint32_t status, wharf_str type, wharf_str body);
-    /* A header of the answer, whatever it is. Nothing is checked: name a token, value without control characters. */
+    /* A header of the answer, whatever it is. Nothing is checked: name a token, value without
+     * control characters. */
     void (*answer_header)(wharf_req *req, wharf_str name, wharf_str value);
 } wharf_http_api;
 

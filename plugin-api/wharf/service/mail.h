@@ -1,8 +1,7 @@
 /* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.1.
  *
- * What is in a text can't become a header; the message carries Date, Message-ID and From by itself (docs/net.md). Rules of this header:
- * wharf/plugin.h. All functions are [worker].
- */
+ * What is in a text can't become a header; the message carries Date, Message-ID and From by
+ * itself (docs/net.md). Rules of this header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_MAIL_H
 #define WHARF_SERVICE_MAIL_H
 
@@ -14,15 +13,17 @@ extern "C" {
 
 typedef struct wharf_mail_message {
     wharf_head head;
-    const wharf_str *to;                 /* 1 to 100 addresses, "a@b.example"; all of them see each other */
+    const wharf_str *to; /* 1 to 100 addresses, "a@b.example"; all of them see each other */
     size_t n_to;
     wharf_str reply_to;                  /* address, or empty */
     wharf_str subject;                   /* one line; line ends in it become spaces */
     wharf_str text, html;                /* UTF-8; with both, readers choose. Not both empty */
-    const wharf_str *file_names, *file_types, *file_data; /* n_files each; an empty type is application/octet-stream */
+    /* n_files each; an empty type is application/octet-stream */
+    const wharf_str *file_names, *file_types, *file_data;
     size_t n_files;
-    wharf_str message_id;                /* "x@y", for mails that must not come twice; empty: a new one */
-    wharf_str unsubscribe;               /* 1.1: URL that ends such mails when it is posted to (RFC 8058); or empty */
+    wharf_str message_id; /* "x@y", for mails that must not come twice; empty: a new one */
+    /* 1.1: URL that ends such mails when it is posted to (RFC 8058); or empty */
+    wharf_str unsubscribe;
 } wharf_mail_message;
 
 typedef struct wharf_mail_api {
@@ -30,11 +31,12 @@ typedef struct wharf_mail_api {
     /* Is a mail server configured? [any] */
     bool (*enabled)(wharf_plugin *self);
     /* Of a test organization's request: kept for GET /v1/test/outbox instead, server or not. Else:
-     * sends now and waits, at most until the request's deadline. mail.refused (400): an address or the message itself;
-     * mail.unavailable (503): no server is configured, or it can't be reached or says later. path: of the field with the address. */
+     * sends now and waits, at most until the request's deadline. mail.refused (400): an address
+     * or the message itself; mail.unavailable (503): no server is configured, or it can't be
+     * reached or says later. path: of the field with the address. */
     wharf_status (*send)(wharf_req *req, const wharf_mail_message *m, const char *path);
-    /* Sends after the request's transaction has committed, by a job that tries for about a day (docs/net.md). Here only what is wrong with
-     * the message itself is a problem: mail.refused. */
+    /* Sends after the request's transaction has committed, by a job that tries for about a day
+     * (docs/net.md). Here only what is wrong with the message itself is a problem: mail.refused. */
     wharf_status (*queue)(wharf_req *req, const wharf_mail_message *m, const char *path);
 } wharf_mail_api;
 

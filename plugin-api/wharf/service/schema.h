@@ -1,8 +1,8 @@
 /* wharf/service/schema.h - JSON Schemas that tenants write: service "wharf.schema", version 1.0.
  *
- * The subset of JSON Schema 2020-12 of docs/plugin-abi.md section 6. Nobody vouches for these schemas: whatever they say, comparing ends within some
- * hundredths of a second. Rules of this header: wharf/plugin.h. All functions are [worker].
- */
+ * The subset of JSON Schema 2020-12 of docs/plugin-abi.md section 6. Nobody vouches for these
+ * schemas: whatever they say, comparing ends within some hundredths of a second. Rules of this
+ * header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_SCHEMA_H
 #define WHARF_SERVICE_SCHEMA_H
 
@@ -14,11 +14,15 @@ extern "C" {
 
 typedef struct wharf_schema_api {
     wharf_head head;
-    /* Is it one, of at most 16 KiB and 20 patterns? What is wrong is told with this code at this path. */
-    wharf_status (*check)(wharf_req *req, const wharf_json *schema, const char *code, const char *path);
-    /* What the schema, which was checked, refuses of the value is told as validation.failed with paths that begin with path ("input" gives
-     * "input.name"): the first 50 places. A value that takes too long to be compared is refused. */
-    wharf_status (*validate)(wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path);
+    /* Is it one, of at most 16 KiB and 20 patterns? What is wrong is told with this code at this
+     * path. */
+    wharf_status (*check)(
+        wharf_req *req, const wharf_json *schema, const char *code, const char *path);
+    /* What the schema, which was checked, refuses of the value is told as validation.failed with
+     * paths that begin with path ("input" gives "input.name"): the first 50 places. A value that
+     * takes too long to be compared is refused. */
+    wharf_status (*validate)(
+        wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path);
 } wharf_schema_api;
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* after.c - after and event hooks: jobs, asked for in the transaction of their cause, one per hook, in order per row; and the job, of schedules too. */
+/* after.c - after and event hooks: jobs, asked for in the transaction of their cause, one per
+ * hook, in order per row; and the job, of schedules too. */
 #include "lua/operator/operator_inside.h"
 
 #include <string.h>
@@ -14,9 +15,9 @@
 
 enum { DEPTH_MAX = 5 };
 
-const char operator_job_policy[] =
-    "{\"retries\": 3, \"backoff\": {\"first\": \"10s\", \"factor\": 6, \"max\": \"5m\"}, \"timeout\": \"90s\","
-    " \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
+const char operator_job_policy[] = "{\"retries\": 3, \"backoff\": {\"first\": \"10s\", \"factor\": "
+                                   "6, \"max\": \"5m\"}, \"timeout\": \"90s\","
+                                   " \"keep_parked\": \"30d\", \"transaction\": \"own\"}";
 
 /* ---- asking ---- */
 
@@ -25,7 +26,8 @@ static bool too_deep(const struct wharf_req *req, const struct lua_hook *hook, i
     if (depth < DEPTH_MAX)
         return false;
     log_write(WHARF_LOG_WARN, "lua-hooks", req->request_id, "workflow.depth_exceeded",
-        "%s:%d is not called: its cause was caused by hooks %d times over", hook->file, hook->line, DEPTH_MAX);
+        "%s:%d is not called: its cause was caused by hooks %d times over", hook->file, hook->line,
+        DEPTH_MAX);
     return true;
 }
 
@@ -38,7 +40,8 @@ void operator_job_args(struct jw *w, const struct lua_hook *hook)
     jw_str(w, "mark", hook->mark);
 }
 
-static wharf_str order_args(struct wharf_req *req, const struct lua_hook *hook, wharf_str change, wharf_str location)
+static wharf_str order_args(
+    struct wharf_req *req, const struct lua_hook *hook, wharf_str change, wharf_str location)
 {
     struct buf out;
     struct jw w;
@@ -75,15 +78,15 @@ wharf_status operator_after(struct wharf_req *req, const struct write *w)
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; list && i < list->n && s == WHARF_OK; i++) {
-        struct job_order order = {
-            .job = "wharf.lua_hook", .key = w->id.n > JOB_KEY_MAX ? (wharf_str){w->id.p, JOB_KEY_MAX} : w->id};
+        struct job_order order = {.job = "wharf.lua_hook",
+            .key = w->id.n > JOB_KEY_MAX ? (wharf_str){w->id.p, JOB_KEY_MAX} : w->id};
 
         if (too_deep(req, list->items[i], req->depth))
             continue;
         location = record_location(w->new_rec && w->op != OP_DELETE ? w->new_rec : w->old_rec);
         if (!change.n)
-            change = write_change_text(
-                req, w, w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
+            change = write_change_text(req, w,
+                w->op == OP_DELETE ? str_z("") : record_json(req->arena, w->new_rec, &view));
         order.args = order_args(req, list->items[i], change, location);
         if (!order.args.n)
             order.args = order_args(req, list->items[i], short_change(req, w), location);
@@ -103,12 +106,14 @@ static unsigned lane_of(wharf_str s, int lanes)
  * keys as calls it may have at a time has never more. */
 static wharf_str event_key(struct wharf_req *req, const struct lua_hook *h, const wharf_event *e)
 {
-    wharf_str row = e->resource_id.n > JOB_KEY_MAX ? (wharf_str){e->resource_id.p, JOB_KEY_MAX} : e->resource_id;
+    wharf_str row = e->resource_id.n > JOB_KEY_MAX ? (wharf_str){e->resource_id.p, JOB_KEY_MAX}
+                                                   : e->resource_id;
 
     if (h->order == ORDER_HOOK)
         return str_z(h->name);
     if (h->at_once)
-        return arena_printf(req->arena, "%s/%u", h->name, lane_of(h->order == ORDER_ROW ? row : e->id, h->at_once));
+        return arena_printf(
+            req->arena, "%s/%u", h->name, lane_of(h->order == ORDER_ROW ? row : e->id, h->at_once));
     return h->order == ORDER_ROW ? row : str_z("");
 }
 
@@ -130,7 +135,9 @@ static wharf_str event_args(struct wharf_req *req, const struct lua_hook *h, con
 
 bool operator_events(struct wharf_req *req, struct event *const *events, size_t n)
 {
-    struct lua_generation *g = req->engine->operator_lua ? operator_current(req->engine->operator_lua) : NULL;
+    struct lua_generation *g = req->engine->operator_lua
+                                   ? operator_current(req->engine->operator_lua)
+                                   : NULL;
     struct job_order *orders;
     struct db_error error = {.status = DB_OK};
     size_t n_orders = 0;
@@ -158,7 +165,8 @@ bool operator_events(struct wharf_req *req, struct event *const *events, size_t 
     if (!n_orders)
         return true;
     req_leave_organization(req);
-    if (job_enqueue_many(req->engine, req->thread->db, orders, n_orders, req->now_us, &error) != DB_OK) {
+    if (job_enqueue_many(req->engine, req->thread->db, orders, n_orders, req->now_us, &error) !=
+        DB_OK) {
         req_database_problem(req, &error);
         return false;
     }
@@ -183,7 +191,8 @@ static wharf_str text_of(struct wharf_req *req, const struct wharf_json *v)
 }
 
 /* Reads the event. Returns false when it is not there any more. */
-static bool event_input(struct wharf_req *req, const struct lua_hook *hook, wharf_str id, struct hook_call *call)
+static bool event_input(
+    struct wharf_req *req, const struct lua_hook *hook, wharf_str id, struct hook_call *call)
 {
     const struct wharf_json *body;
     struct event *e;
@@ -213,8 +222,8 @@ static bool tried_again(const struct sandbox_error *e)
     }
 }
 
-static wharf_status run(
-    struct wharf_req *req, struct lua_generation *g, const struct lua_hook *hook, struct hook_call *call)
+static wharf_status run(struct wharf_req *req, struct lua_generation *g,
+    const struct lua_hook *hook, struct hook_call *call)
 {
     struct sandbox_error e;
 
@@ -250,15 +259,17 @@ static void tell_gone(const struct wharf_req *req)
 {
     wharf_str name = json_text_or(req->body, "hook", "");
 
-    log_write(json_get(req->body, "due_us") ? WHARF_LOG_WARN : WHARF_LOG_ERROR, "lua-hooks", req->request_id,
-        "lua.hook_gone",
-        "the hook %s that was to be called is not in its file any more as it was (%s); this call of it is dropped",
+    log_write(json_get(req->body, "due_us") ? WHARF_LOG_WARN : WHARF_LOG_ERROR, "lua-hooks",
+        req->request_id, "lua.hook_gone",
+        "the hook %s that was to be called is not in its file any more as it was (%s); this call "
+        "of it is dropped",
         name.p, json_text_or(req->body, "mark", name.p).p);
 }
 
 wharf_status operator_job(struct wharf_req *req, void *arg)
 {
-    struct lua_generation *g = operator_hold(req); /* what it writes has the hooks of this one too */
+    /* what it writes has the hooks of this one too */
+    struct lua_generation *g = operator_hold(req);
     wharf_str event = json_text_or(req->body, "event", "");
     const struct lua_hook *hook = g ? hook_of(g, req->body) : NULL;
     struct hook_call call = {.hook = hook};

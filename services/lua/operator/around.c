@@ -1,8 +1,9 @@
-/* around.c - request and response hooks: before a request is routed, and before its answer is sent (docs/spec/08-workflows-and-lua.md section 9).
+/* around.c - request and response hooks: before a request is routed, and before its answer is
+ * sent (docs/spec/08-workflows-and-lua.md section 9).
  *
- * They have five milliseconds of the processor, and nothing that waits: no API, no database, no HTTP (operator_host.c). What is asked over HTTP only has
- * them, and not probes, metrics and answers that are written while a body is still coming.
- */
+ * They have five milliseconds of the processor, and nothing that waits: no API, no database, no
+ * HTTP (operator_host.c). What is asked over HTTP only has them, and not probes, metrics and
+ * answers that are written while a body is still coming. */
 #include "lua/operator/operator_inside.h"
 
 #include <ctype.h>
@@ -19,7 +20,8 @@ enum { HEADERS_MAX = 20, HEADERS_BYTES = 4096, RESULT_BYTES = 64 << 10 };
 
 static bool is_secret(wharf_str name)
 {
-    static const char *const names[] = {"svc-api-key", "x-api-key", "authorization", "cookie", "proxy-authorization"};
+    static const char *const names[] = {
+        "svc-api-key", "x-api-key", "authorization", "cookie", "proxy-authorization"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         if (name.n == strlen(names[i]) && !strncasecmp(name.p, names[i], name.n))
@@ -92,8 +94,9 @@ static wharf_str request_text(struct wharf_req *req, int status)
             jw_z(&w, "code", req->problems[0].code);
         if (req->route)
             jw_z(&w, "route", req->route->pattern);
-        jw_raw(
-            &w, "duration_ms", arena_printf(req->arena, "%.3f", (double)(clock_monotonic_us() - req->start_us) / 1000));
+        jw_raw(&w, "duration_ms",
+            arena_printf(
+                req->arena, "%.3f", (double)(clock_monotonic_us() - req->start_us) / 1000));
     }
     jw_close(&w, '}');
     text = arena_dup_str(req->arena, buf_str(&out));
@@ -107,11 +110,13 @@ static wharf_str request_text(struct wharf_req *req, int status)
  * connection. */
 static bool is_ours(wharf_str name)
 {
-    static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate", "te", "trailer",
-        "transfer-encoding", "upgrade", "content-length", "content-type", "content-encoding", "set-cookie", "date",
-        "server", "allow", "etag", "vary", "cache-control", "location", "retry-after", "www-authenticate", "request-id",
-        "x-request-id", "x-content-type-options", "x-accel-buffering", "idempotent-replayed", "preference-applied",
-        "deprecation", "sunset", "link", "content-security-policy", "referrer-policy"};
+    static const char *const names[] = {"connection", "keep-alive", "proxy-authenticate", "te",
+        "trailer", "transfer-encoding", "upgrade", "content-length", "content-type",
+        "content-encoding", "set-cookie", "date", "server", "allow", "etag", "vary",
+        "cache-control", "location", "retry-after", "www-authenticate", "request-id",
+        "x-request-id", "x-content-type-options", "x-accel-buffering", "idempotent-replayed",
+        "preference-applied", "deprecation", "sunset", "link", "content-security-policy",
+        "referrer-policy"};
     static const char *const beginnings[] = {"svc-", "ratelimit", "access-control-"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -151,7 +156,8 @@ static void add_header(struct wharf_req *req, wharf_str name, wharf_str value)
     more = ARENA_ARRAY(req->arena, struct header_line, req->n_added + 1);
     if (req->n_added)
         memcpy(more, req->added, req->n_added * sizeof(*more));
-    more[req->n_added++] = (struct header_line){arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
+    more[req->n_added++] = (struct header_line){
+        arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
     req->added = more;
 }
 
@@ -172,7 +178,8 @@ const char *operator_headers(struct wharf_req *req, const struct wharf_json *hea
                 STR_ARG(h->key))
                 .p;
         if (is_ours(h->key))
-            return arena_printf(req->arena, "the header %.*s is the server's own", STR_ARG(h->key)).p;
+            return arena_printf(req->arena, "the header %.*s is the server's own", STR_ARG(h->key))
+                .p;
     }
     if (req->n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
         return "hooks add at most 20 headers, of 4 KiB together";
@@ -192,7 +199,8 @@ static bool is_probe(wharf_str path)
 static const struct hook_list *hooks_of(struct wharf_req *req, bool response)
 {
     static const struct hook_list none;
-    const struct lua_generation *g = req->engine->admin || is_probe(req->path) ? NULL : operator_hold(req);
+    const struct lua_generation *g = req->engine->admin || is_probe(req->path) ? NULL
+                                                                               : operator_hold(req);
 
     return !g ? &none : response ? &g->responses : &g->requests;
 }
@@ -222,10 +230,12 @@ static const char *take_result(struct wharf_req *req, wharf_str text)
     return headers->type == JSON_OBJECT ? operator_headers(req, headers) : NULL;
 }
 
-static bool call(struct wharf_req *req, const struct lua_hook *hook, int status, struct sandbox_error *e)
+static bool call(
+    struct wharf_req *req, const struct lua_hook *hook, int status, struct sandbox_error *e)
 {
-    struct hook_call call = {
-        .hook = hook, .arg = request_text(req, status), .context = operator_context(req, hook, str_z(""), str_z(""))};
+    struct hook_call call = {.hook = hook,
+        .arg = request_text(req, status),
+        .context = operator_context(req, hook, str_z(""), str_z(""))};
     struct buf result;
     const char *problem;
     bool good;
@@ -237,7 +247,8 @@ static bool call(struct wharf_req *req, const struct lua_hook *hook, int status,
     buf_done(&result);
     if (problem) {
         *e = (struct sandbox_error){.end = SANDBOX_RAISED};
-        memcpy(e->message, problem, strlen(problem) < sizeof(e->message) ? strlen(problem) : sizeof(e->message) - 1);
+        memcpy(e->message, problem,
+            strlen(problem) < sizeof(e->message) ? strlen(problem) : sizeof(e->message) - 1);
     }
     return good && !problem;
 }
@@ -246,7 +257,8 @@ static void failed(struct wharf_req *req, const struct lua_hook *hook)
 {
     if (!hook->ignore)
         req_fail(req, "workflow.hook_failed", NULL,
-            "A rule of this server failed; its operator finds the reason in the log, by %s", req->request_id);
+            "A rule of this server failed; its operator finds the reason in the log, by %s",
+            req->request_id);
 }
 
 void operator_request(struct wharf_req *req)

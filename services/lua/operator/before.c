@@ -14,7 +14,8 @@ static void text_if_any(struct jw *w, const char *key, wharf_str text)
         jw_str(w, key, text);
 }
 
-wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event)
+wharf_str operator_context(
+    struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event)
 {
     const struct principal *who = req->who;
     struct buf out;
@@ -52,13 +53,15 @@ wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e)
     return hook_message(req->engine->config, req->arena, e);
 }
 
-void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
+void operator_failed(
+    struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
     wharf_str message = operator_message(req, e);
 
-    log_write(WHARF_LOG_ERROR, "lua-hooks", req->request_id, "lua.hook_failed", "%s:%d: %s%s%s (hook of line %d)",
-        e->file[0] ? e->file : hook->file, e->file[0] ? e->line : hook->line, message.p,
-        e->end == SANDBOX_OVER ? ": " : "", e->end == SANDBOX_OVER ? e->code : "", hook->line);
+    log_write(WHARF_LOG_ERROR, "lua-hooks", req->request_id, "lua.hook_failed",
+        "%s:%d: %s%s%s (hook of line %d)", e->file[0] ? e->file : hook->file,
+        e->file[0] ? e->line : hook->line, message.p, e->end == SANDBOX_OVER ? ": " : "",
+        e->end == SANDBOX_OVER ? e->code : "", hook->line);
 }
 
 wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e)
@@ -67,13 +70,15 @@ wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error
     wharf_str message = arena_dupz(req->arena, e->message);
 
     if (e->field[0])
-        req_problem(req, "workflow.rejected", arena_dupz(req->arena, e->field), "rejected", message);
+        req_problem(
+            req, "workflow.rejected", arena_dupz(req->arena, e->field), "rejected", message);
     return req_problem(req, "workflow.rejected", custom, "rejected", message);
 }
 
 /* Handles a hook that failed or refused. Returns WHARF_OK when the write goes on as if it had not
  * been called. */
-static wharf_status not_good(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
+static wharf_status not_good(
+    struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e)
 {
     if (e->end == SANDBOX_REJECTED)
         return operator_rejected(req, e);
@@ -81,14 +86,16 @@ static wharf_status not_good(struct wharf_req *req, const struct lua_hook *hook,
     if (hook->ignore)
         return WHARF_OK;
     return req_fail(req, "workflow.hook_failed", NULL,
-        "A rule of this server failed, so nothing was written; its operator finds the reason in the log, by %s",
+        "A rule of this server failed, so nothing was written; its operator finds the reason in "
+        "the log, by %s",
         req->request_id);
 }
 
-static wharf_status run_one(
-    struct wharf_req *req, struct lua_generation *g, struct write *w, const struct lua_hook *hook, bool *ret_changed)
+static wharf_status run_one(struct wharf_req *req, struct lua_generation *g, struct write *w,
+    const struct lua_hook *hook, bool *ret_changed)
 {
-    wharf_str location = write_location(w), row = w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w);
+    wharf_str location = write_location(w),
+              row = w->op == OP_DELETE ? str_z("") : write_row_to_be(req, w);
     struct hook_call call = {.hook = hook,
         .arg = write_change_text(req, w, row),
         .context = operator_context(req, hook, location, str_z("")),
@@ -102,14 +109,17 @@ static wharf_status run_one(
 
     buf_init(&kept, INPUT_BYTES);
     good = generation_call(g, req, &call, &kept, &e);
-    input = good && call.keep ? json_parse(req->arena, arena_dup_str(req->arena, buf_str(&kept)), &bad) : NULL;
+    input = good && call.keep
+                ? json_parse(req->arena, arena_dup_str(req->arena, buf_str(&kept)), &bad)
+                : NULL;
     buf_done(&kept);
     if (!good)
         return not_good(req, hook, &e);
     if (!input || json_equal(input, w->body))
         return WHARF_OK;
     if (!json_is(input, JSON_OBJECT)) {
-        e = (struct sandbox_error){.end = SANDBOX_RAISED, .message = "change.input must stay a table of fields"};
+        e = (struct sandbox_error){
+            .end = SANDBOX_RAISED, .message = "change.input must stay a table of fields"};
         return not_good(req, hook, &e);
     }
     w->body = input;

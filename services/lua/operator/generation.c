@@ -50,7 +50,8 @@ static bool load_files(struct hook_state *st, struct hook_problem *ret_problem)
     for (size_t i = 0; i < g->folder.n; i++) {
         const struct hook_file *f = &g->folder.files[i];
 
-        /* modules are compiled too: a fault in one is found now, not by the first call that requires it */
+        /* modules are compiled too: a fault in one is found now, not by the first call that
+         * requires it */
         if (f->module ? sandbox_compile(st->sb, f->name, &e) : sandbox_load(st->sb, f->name, &e))
             continue;
         tell(st, ret_problem, &e);
@@ -65,7 +66,8 @@ static bool load_files(struct hook_state *st, struct hook_problem *ret_problem)
     return false;
 }
 
-static struct hook_state *state_new(struct lua_generation *g, bool first, struct hook_problem *ret_problem)
+static struct hook_state *state_new(
+    struct lua_generation *g, bool first, struct hook_problem *ret_problem)
 {
     struct hook_state *st = calloc(1, sizeof(*st));
     struct sandbox_host host = hook_host;
@@ -191,7 +193,8 @@ static void sort_hooks(struct lua_generation *g)
 
 const char *hook_phase_name(enum hook_phase phase)
 {
-    static const char *const names[] = {"before", "after", "event", "schedule", "route", "request", "response"};
+    static const char *const names[] = {
+        "before", "after", "event", "schedule", "route", "request", "response"};
 
     return names[phase];
 }
@@ -216,8 +219,8 @@ const struct lua_hook *generation_find_named(const struct lua_generation *g, wha
 
 /* ---- life ---- */
 
-struct lua_generation *generation_load(const struct engine *e, struct arena *a, const struct hook_folder *folder,
-    size_t states, struct hook_problem *ret_problem)
+struct lua_generation *generation_load(const struct engine *e, struct arena *a,
+    const struct hook_folder *folder, size_t states, struct hook_problem *ret_problem)
 {
     struct lua_generation *g = ARENA_NEW(a, struct lua_generation);
     struct hook_state *st;
@@ -231,7 +234,8 @@ struct lua_generation *generation_load(const struct engine *e, struct arena *a, 
     g->files = ARENA_ARRAY(a, struct sandbox_file, folder->n + 1);
     g->codes = ARENA_ARRAY(a, struct sandbox_code, folder->n + 1);
     for (size_t i = 0; i < folder->n; i++)
-        g->files[i] = (struct sandbox_file){folder->files[i].name, folder->files[i].text, &g->codes[i]};
+        g->files[i] = (struct sandbox_file){
+            folder->files[i].name, folder->files[i].text, &g->codes[i]};
     for (size_t i = 0; folder->n && i < states; i++) {
         st = state_new(g, i == 0, ret_problem);
         if (!st) {
@@ -278,7 +282,8 @@ wharf_str hook_problem_text(struct arena *a, const struct hook_problem *p)
 /* Returns how many instructions a call may have; 0: any number. */
 static uint64_t call_instructions(const struct lua_generation *g)
 {
-    return g->engine->config ? (uint64_t)g->engine->config->lua_hooks_instructions : CALL_INSTRUCTIONS;
+    return g->engine->config ? (uint64_t)g->engine->config->lua_hooks_instructions
+                             : CALL_INSTRUCTIONS;
 }
 
 bool generation_call(struct lua_generation *g, struct wharf_req *req, const struct hook_call *call,
@@ -290,7 +295,8 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     bool good;
 
     if (!st) {
-        *ret_error = (struct sandbox_error){.end = SANDBOX_RAISED, .retry = -1, .after_ms = -1, .line = problem.line};
+        *ret_error = (struct sandbox_error){
+            .end = SANDBOX_RAISED, .retry = -1, .after_ms = -1, .line = problem.line};
         memcpy(ret_error->file, problem.file, sizeof(problem.file));
         memcpy(ret_error->message, problem.message, sizeof(problem.message));
         return false;
@@ -302,22 +308,26 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     st->location = call->location.p ? call->location : str_z("");
     st->locks = st->locks_given = 0;
     st->deadline_us = started_us + call->hook->timeout_us;
-    sandbox_begin(st->sb,
-        &(struct sandbox_limits){
-            .instructions = call_instructions(g), .deadline_us = st->deadline_us, .cpu_us = call->hook->cpu_us});
+    sandbox_begin(st->sb, &(struct sandbox_limits){.instructions = call_instructions(g),
+                              .deadline_us = st->deadline_us,
+                              .cpu_us = call->hook->cpu_us});
     good = sandbox_call(st->sb,
-        &(struct sandbox_call){
-            .ref = st->functions[call->hook->index], .arg = call->arg, .context = call->context, .keep = call->keep},
+        &(struct sandbox_call){.ref = st->functions[call->hook->index],
+            .arg = call->arg,
+            .context = call->context,
+            .keep = call->keep},
         call->result, ret_kept, ret_error);
     asked_locks_end(st);
     buf_done(&st->answer);
     if (!good && !strcmp(ret_error->code, "workflow.budget_memory"))
         state_free(
-            st); /* what it left would fail the next call, whose fault it is not; another one is made when it is needed */
+            /* what it left would fail the next call, whose fault it is not; another one is made
+             * when it is needed */
+            st);
     else
         give_back(g, st);
     if (call->hook->stats)
-        board_hook_count(
-            call->hook->stats, good || ret_error->end == SANDBOX_REJECTED, clock_monotonic_us() - started_us);
+        board_hook_count(call->hook->stats, good || ret_error->end == SANDBOX_REJECTED,
+            clock_monotonic_us() - started_us);
     return good;
 }

@@ -1,9 +1,11 @@
-/* generation.h - the files of a folder of operator hooks, loaded: the hooks that they registered, and the Lua states that run them.
+/* generation.h - the files of a folder of operator hooks, loaded: the hooks that they
+ * registered, and the Lua states that run them.
  *
- * A generation never changes. Its states are alike: each has run all files; a call takes one that is free, or has one more made. It is
- * counted: who runs a request keeps the generation that it began with, and the last one to give it back frees it.
- * Leaves to others: which generation is the active one (operator.h), what hooks are called for (before.c, after.c).
- */
+ * A generation never changes. Its states are alike: each has run all files; a call takes one
+ * that is free, or has one more made. It is counted: who runs a request keeps the generation
+ * that it began with, and the last one to give it back frees it.
+ * Leaves to others: which generation is the active one (operator.h), what hooks are called for
+ * (before.c, after.c). */
 #ifndef WHARF_LUA_OPERATOR_GENERATION_H
 #define WHARF_LUA_OPERATOR_GENERATION_H
 
@@ -17,7 +19,15 @@
 #include "util/id.h"
 
 enum { HOOKS_MAX = 1000, HOOK_OPS = 3 };
-enum hook_phase { PHASE_BEFORE, PHASE_AFTER, PHASE_EVENT, PHASE_SCHEDULE, PHASE_ROUTE, PHASE_REQUEST, PHASE_RESPONSE };
+enum hook_phase {
+    PHASE_BEFORE,
+    PHASE_AFTER,
+    PHASE_EVENT,
+    PHASE_SCHEDULE,
+    PHASE_ROUTE,
+    PHASE_REQUEST,
+    PHASE_RESPONSE
+};
 
 struct hook_route; /* of a route: route.c */
 
@@ -26,9 +36,12 @@ struct lua_hook {
     const struct resource *res; /* before, after */
     uint32_t op; /* the same: OP_CREATE … */
     wharf_str
-        pattern; /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields; of a route: "GET /v1/x/…" */
+        /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields; of
+         * a route: "GET /v1/x/…" */
+        pattern;
     wharf_str zone; /* of a schedule; empty: UTC */
-    enum hook_order { ORDER_ROW, ORDER_HOOK, ORDER_NONE } order; /* of events: what comes one after the other */
+    /* of events: what comes one after the other */
+    enum hook_order { ORDER_ROW, ORDER_HOOK, ORDER_NONE } order;
     int at_once; /* of events: calls at a time for an organization; 0: any number */
     int priority;
     bool ignore; /* before: a failure is logged, and the write goes on */
@@ -38,7 +51,9 @@ struct lua_hook {
     char file[64]; /* "10-codes.lua" */
     int line;
     char name[80]; /* "10-codes.lua#1": its first one. What people and metrics know it by */
-    wharf_str mark; /* "10-codes.lua after parcel create#1": its first one of these. What jobs know it by, whatever else the file registers */
+    /* "10-codes.lua after parcel create#1": its first one of these. What jobs know it by,
+     * whatever else the file registers */
+    wharf_str mark;
     size_t index; /* in hooks, and in the functions of a state */
     struct board_hook *stats; /* or NULL */
 };
@@ -52,7 +67,8 @@ struct hook_state {
     struct hook_state *below; /* in the pile of those that are free */
     struct lua_generation *gen;
     struct sandbox *sb;
-    struct arena *arena; /* of what is done while files are loaded: several states may be made at once */
+    /* of what is done while files are loaded: several states may be made at once */
+    struct arena *arena;
     bool first; /* its hooks are the generation's */
     struct wharf_req *req; /* whose call runs; NULL while files are loaded */
     const struct lua_hook *hook; /* that runs */
@@ -61,7 +77,9 @@ struct hook_state {
     unsigned locks, locks_given; /* the same */
     char lock_id[ID_MAX]; /* what tokens of its locks begin with */
     int64_t slept_ms;
-    struct buf answer; /* to the last op, or of wharf.db: outside of the request's arena, whose budget many of them would use up */
+    /* to the last op, or of wharf.db: outside of the request's arena, whose budget many of them
+     * would use up */
+    struct buf answer;
     wharf_str location; /* the same: of hook_call */
     int *functions; /* by index of the hook */
     size_t n_functions;
@@ -91,9 +109,10 @@ struct lua_generation {
     struct hook_state *free;
 };
 
-/* Takes over the arena, in which the folder lies, also when it fails (NULL and a problem). states: how many are made at once. */
-struct lua_generation *generation_load(const struct engine *e, struct arena *a, const struct hook_folder *folder,
-    size_t states, struct hook_problem *ret_problem);
+/* Takes over the arena, in which the folder lies, also when it fails (NULL and a problem).
+ * states: how many are made at once. */
+struct lua_generation *generation_load(const struct engine *e, struct arena *a,
+    const struct hook_folder *folder, size_t states, struct hook_problem *ret_problem);
 void generation_ref(struct lua_generation *g);
 void generation_unref(struct lua_generation *g); /* NULL is accepted */
 
@@ -102,7 +121,9 @@ wharf_str hook_problem_text(struct arena *a, const struct hook_problem *p);
 
 static inline size_t hook_place(const struct engine *e, const struct resource *res, uint32_t op)
 {
-    return (size_t)(res - e->resources) * HOOK_OPS + (op == OP_CREATE ? 0 : op == OP_UPDATE ? 1 : 2);
+    return (size_t)(res - e->resources) * HOOK_OPS + (op == OP_CREATE      ? 0
+                                                         : op == OP_UPDATE ? 1
+                                                                           : 2);
 }
 const char *hook_phase_name(enum hook_phase phase);
 /* Finds a hook by its mark, or by the name alone that jobs of older servers have. Returns NULL
@@ -117,7 +138,8 @@ struct hook_call {
     struct buf *result; /* JSON of what it returned, empty for nil; or NULL */
     const char *keep; /* see sandbox_call */
 };
-/* Runs a hook for a request. ret_kept may be NULL. False: ret_error tells; a state that could not be made is told there too. */
+/* Runs a hook for a request. ret_kept may be NULL. False: ret_error tells; a state that could
+ * not be made is told there too. */
 bool generation_call(struct lua_generation *g, struct wharf_req *req, const struct hook_call *call,
     struct buf *ret_kept, struct sandbox_error *ret_error);
 

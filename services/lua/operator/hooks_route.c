@@ -1,4 +1,5 @@
-/* hooks_route.c - the operator's hooks as they run: GET /v1/system/lua-hooks and POST …/reload (docs/spec/08-workflows-and-lua.md section 9). */
+/* hooks_route.c - the operator's hooks as they run: GET /v1/system/lua-hooks and POST …/reload
+ * (docs/spec/08-workflows-and-lua.md section 9). */
 #include "lua/operator/hooks_route.h"
 
 #include "lua/operator/generation.h"
@@ -9,20 +10,29 @@
 
 enum { RELOAD_WAIT_US = 8000000 };
 
-#define RESPONSE                                                                                                       \
-    "\"response\": {\"type\": \"object\", \"required\": [\"object\", \"generation\", \"loaded_at\", \"files\", "       \
-    "\"hooks\", \"last_error\"], \"properties\": {\"object\": {\"const\": \"lua_hooks\"}, \"generation\": {\"type\": " \
-    "\"integer\"}, \"loaded_at\": {\"type\": \"string\", \"format\": \"date-time\"}, \"files\": {\"type\": "           \
-    "\"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", \"sha256\", \"hooks\", \"errors\"]}}, "     \
-    "\"hooks\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", \"line\", "           \
-    "\"phase\", \"resource\", \"action\", \"pattern\", \"calls\", \"errors\", \"p50_ms\", \"p99_ms\"]}}, "             \
-    "\"last_error\": {\"type\": [\"object\", \"null\"], \"properties\": {\"file\": {\"type\": [\"string\", "           \
-    "\"null\"]}, \"line\": {\"type\": [\"integer\", \"null\"]}, \"message\": {\"type\": \"string\"}}}}}"
+#define RESPONSE                                                                                   \
+    "\"response\": {\"type\": \"object\", \"required\": [\"object\", \"generation\", "             \
+    "\"loaded_at\", \"files\", "                                                                   \
+    "\"hooks\", \"last_error\"], \"properties\": {\"object\": {\"const\": \"lua_hooks\"}, "        \
+    "\"generation\": {\"type\": "                                                                  \
+    "\"integer\"}, \"loaded_at\": {\"type\": \"string\", \"format\": \"date-time\"}, \"files\": "  \
+    "{\"type\": "                                                                                  \
+    "\"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", \"sha256\", "           \
+    "\"hooks\", \"errors\"]}}, "                                                                   \
+    "\"hooks\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", " \
+    "\"line\", "                                                                                   \
+    "\"phase\", \"resource\", \"action\", \"pattern\", \"calls\", \"errors\", \"p50_ms\", "        \
+    "\"p99_ms\"]}}, "                                                                              \
+    "\"last_error\": {\"type\": [\"object\", \"null\"], \"properties\": {\"file\": {\"type\": "    \
+    "[\"string\", "                                                                                \
+    "\"null\"]}, \"line\": {\"type\": [\"integer\", \"null\"]}, \"message\": {\"type\": "          \
+    "\"string\"}}}}}"
 
-static const char get_doc[] =
-    "{\"summary\": \"The operator's Lua hooks\", \"tag\": \"System\", \"location\": \"none\", " RESPONSE "}";
-static const char reload_doc[] = "{\"summary\": \"Load the operator's Lua hooks anew\", \"tag\": \"System\", "
-                                 "\"location\": \"none\", " RESPONSE "}";
+static const char get_doc[] = "{\"summary\": \"The operator's Lua hooks\", \"tag\": \"System\", "
+                              "\"location\": \"none\", " RESPONSE "}";
+static const char reload_doc[] =
+    "{\"summary\": \"Load the operator's Lua hooks anew\", \"tag\": \"System\", "
+    "\"location\": \"none\", " RESPONSE "}";
 
 static int64_t errors_of(const struct lua_hook *h)
 {
@@ -68,7 +78,11 @@ static void write_hook(struct wharf_req *req, const struct lua_hook *h)
     jw_int(w, "line", h->line);
     jw_z(w, "phase", hook_phase_name(h->phase));
     jw_z(w, "resource", h->res ? h->res->def->name : NULL);
-    jw_z(w, "action", !h->res ? NULL : h->op == OP_CREATE ? "create" : h->op == OP_UPDATE ? "update" : "delete");
+    jw_z(w, "action",
+        !h->res              ? NULL
+        : h->op == OP_CREATE ? "create"
+        : h->op == OP_UPDATE ? "update"
+                             : "delete");
     jw_z(w, "pattern", h->pattern.n ? h->pattern.p : NULL);
     jw_int(w, "calls", h->stats ? (int64_t)atomic_load(&h->stats->calls) : 0);
     jw_int(w, "errors", errors_of(h));

@@ -1,4 +1,5 @@
-/* operator.c - the active generation of a worker, and who holds it. See operator.h; watching the folder is operator_watch.c. */
+/* operator.c - the active generation of a worker, and who holds it. See operator.h; watching the
+ * folder is operator_watch.c. */
 #include "lua/operator/operator_inside.h"
 
 #include <stdlib.h>
@@ -84,7 +85,8 @@ static bool load_folder(struct operator_lua *o, bool kept, struct arena *a, stru
 
     if (kept) {
         text = file_read(o->kept_file, KEPT_MAX, a);
-        return text.p && folder_unpack(a, text, ret) && ret->print == atomic_load(&o->board->hooks_active);
+        return text.p && folder_unpack(a, text, ret) &&
+               ret->print == atomic_load(&o->board->hooks_active);
     }
     o->trouble = (struct hook_problem){.line = 0};
     if (folder_read(a, &o->places, ret, &problem))
@@ -129,7 +131,8 @@ static void announce(struct operator_lua *o)
     wharf_str problem;
 
     if (atomic_load(&o->board->hooks_active) == 0 && o->active->folder.n &&
-        !file_replace(o->kept_file, folder_pack(o->arena, &o->active->folder), 0600, o->arena, &problem))
+        !file_replace(
+            o->kept_file, folder_pack(o->arena, &o->active->folder), 0600, o->arena, &problem))
         log_warn("lua.not_kept", "%s", problem.p);
     if (atomic_compare_exchange_strong(&o->board->hooks_active, &nothing, print)) {
         atomic_store(&o->board->hooks_generation, 1);
@@ -139,8 +142,8 @@ static void announce(struct operator_lua *o)
     atomic_store(&slot->hooks_loaded, print);
 }
 
-struct operator_lua *operator_start(
-    const struct engine *e, const struct config *config, const struct worker_boot *boot, wharf_str *ret_error)
+struct operator_lua *operator_start(const struct engine *e, const struct config *config,
+    const struct worker_boot *boot, wharf_str *ret_error)
 {
     struct arena *a = arena_new(0);
     struct operator_lua *o = ARENA_NEW(a, struct operator_lua);
@@ -167,10 +170,11 @@ struct operator_lua *operator_start(
     if (boot->proves && !operator_check(e, config, &n_hooks, a, ret_error))
         return NULL; /* who asked for a reload is told, and nothing changes */
     /* beside others that run: what they run; the watcher brings what changed since */
-    good = atomic_load(&o->board->hooks_active) ? load_first(o, true) || load_first(o, false) : load_first(o, false);
+    good = atomic_load(&o->board->hooks_active) ? load_first(o, true) || load_first(o, false)
+                                                : load_first(o, false);
     if (!good) {
-        *ret_error = arena_printf(
-            a, "the hooks of %s can't be loaded: %s", o->dir, hook_problem_text(o->arena, &o->trouble).p);
+        *ret_error = arena_printf(a, "the hooks of %s can't be loaded: %s", o->dir,
+            hook_problem_text(o->arena, &o->trouble).p);
         if (o->strict)
             return NULL;
         log_error("lua.not_loaded", "%s; the server runs without them", ret_error->p);
@@ -180,8 +184,8 @@ struct operator_lua *operator_start(
     return o;
 }
 
-bool operator_check(
-    const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a, wharf_str *ret_error)
+bool operator_check(const struct engine *e, const struct config *config, size_t *ret_hooks,
+    struct arena *a, wharf_str *ret_error)
 {
     struct arena *own = arena_new(0);
     const char *dir = folder_of(config);
@@ -199,7 +203,8 @@ bool operator_check(
     }
     g = generation_load(e, own, &folder, 1, &problem);
     if (!g)
-        *ret_error = arena_printf(a, "the hooks of %s can't be loaded: %s", dir, hook_problem_text(a, &problem).p);
+        *ret_error = arena_printf(
+            a, "the hooks of %s can't be loaded: %s", dir, hook_problem_text(a, &problem).p);
     good = g != NULL;
     *ret_hooks = good ? g->n_hooks : 0;
     generation_unref(g);

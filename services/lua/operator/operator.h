@@ -1,10 +1,12 @@
-/* operator.h - operators' hooks in a worker: the rules of the folder `lua_hooks.dir` around writes and after events.
+/* operator.h - operators' hooks in a worker: the rules of the folder `lua_hooks.dir` around
+ * writes and after events.
  *
- * Guide: docs/lua-hooks.md. Contract: docs/spec/08-workflows-and-lua.md section 9. A worker has one active generation. When files change it
- * loads the next one beside it, says so on the board, and all workers of the machine take the new one with the same store: operator_hold()
- * compares the active print with its own. So no request sees two generations, and a folder that one worker can't load changes nothing.
- * A worker that starts while the folder is not the active one loads what the server kept (DATA/lua-hooks.json).
- */
+ * Guide: docs/lua-hooks.md. Contract: docs/spec/08-workflows-and-lua.md section 9. A worker has
+ * one active generation. When files change it loads the next one beside it, says so on the
+ * board, and all workers of the machine take the new one with the same store: operator_hold()
+ * compares the active print with its own. So no request sees two generations, and a folder that
+ * one worker can't load changes nothing. A worker that starts while the folder is not the active
+ * one loads what the server kept (DATA/lua-hooks.json). */
 #ifndef WHARF_LUA_OPERATOR_OPERATOR_H
 #define WHARF_LUA_OPERATOR_OPERATOR_H
 
@@ -15,17 +17,18 @@
 struct operator_lua; /* of the process: engine.operator_lua; NULL in processes that run no hooks */
 struct lua_generation;
 
-/* Loads the folder. NULL and the problem: "10-codes.lua:3: ..." (with lua_hooks.strict = false the problem is logged, and nothing is loaded).
- * The watching begins with operator_watch(), after the worker is ready. */
-struct operator_lua *operator_start(
-    const struct engine *e, const struct config *config, const struct worker_boot *boot, wharf_str *ret_error);
+/* Loads the folder. NULL and the problem: "10-codes.lua:3: ..." (with lua_hooks.strict = false
+ * the problem is logged, and nothing is loaded). The watching begins with operator_watch(),
+ * after the worker is ready. */
+struct operator_lua *operator_start(const struct engine *e, const struct config *config,
+    const struct worker_boot *boot, wharf_str *ret_error);
 void operator_watch(struct operator_lua *o);
 void operator_stop(struct operator_lua *o); /* NULL is accepted */
 
 /* Loads the hooks and no more, as `wharf check` wants, and tells how many there are. Returns false
  * and the problem on failure. */
-bool operator_check(
-    const struct engine *e, const struct config *config, size_t *ret_hooks, struct arena *a, wharf_str *ret_error);
+bool operator_check(const struct engine *e, const struct config *config, size_t *ret_hooks,
+    struct arena *a, wharf_str *ret_error);
 
 /* Returns the generation of this request: the active one when it is asked for the first time.
  * NULL: no hooks. It is given back by operator_release(), which whoever ends a request calls. */
@@ -69,7 +72,8 @@ extern const char operator_plan_policy[];
 wharf_status operator_job(struct wharf_req *req, void *arg);
 extern const char operator_job_policy[];
 
-/* What was wrong when the folder was looked at last; its message is empty when nothing was (services/lua/operator/generation.h). */
+/* What was wrong when the folder was looked at last; its message is empty when nothing was
+ * (services/lua/operator/generation.h). */
 struct hook_problem;
 void operator_trouble(struct operator_lua *o, struct hook_problem *ret);
 /* Makes all workers look at the folder now, and waits until they agree or one refuses: at most

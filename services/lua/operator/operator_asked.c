@@ -1,5 +1,6 @@
-/* operator_asked.c - ops of hooks that are asked of the API, the configuration and the metrics, and what they tell others: api.*, config, secret, metric, emit,
- * mail.send, sleep (sandbox/ops.md). */
+/* operator_asked.c - ops of hooks that are asked of the API, the configuration and the metrics,
+ * and what they tell others: api.*, config, secret, metric, emit, mail.send, sleep
+ * (sandbox/ops.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,9 @@ enum {
  * is none of this id, or it was ended. */
 static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT COALESCE(o.live_organization_id, o.id) FROM wharf.organization o WHERE "
-                              "o.organization_id = $1::text AND o.id = $1::text AND " ORGANIZATION_THERE;
+    static const char sql[] =
+        "SELECT COALESCE(o.live_organization_id, o.id) FROM wharf.organization o WHERE "
+        "o.organization_id = $1::text AND o.id = $1::text AND " ORGANIZATION_THERE;
     struct sql_arg arg = {id.p, id.n};
     size_t problems = req->n_problems;
     PGresult *r = id.n ? req_query(req, sql, &arg, 1) : NULL;
@@ -50,11 +52,11 @@ static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 static const char *api_problem(const struct hook_state *st, wharf_str organization)
 {
     if (st->req->tx_depth)
-        return "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API can't be called; use "
-               "wharf.db.query\"}";
+        return "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
+               "can't be called; use wharf.db.query\"}";
     if (!st->req->who && !organization.n)
-        return "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization whose API could be "
-               "called; use wharf.api.as\"}";
+        return "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization "
+               "whose API could be called; use wharf.api.as\"}";
     return NULL;
 }
 
@@ -72,7 +74,8 @@ unsigned asked_api_left(const struct hook_state *st)
     return API_CALLS_MAX - st->api_calls;
 }
 
-enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_api(
+    struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     wharf_str organization = json_text_or(args, "organization", "");
     const char *problem = api_problem(st, organization);
@@ -88,15 +91,16 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
     if (organization.n)
         call.who = other_organization(st->req, organization);
     if (!call.who)
-        return host_mistake(ret_text, "{\"code\":\"not_found\",\"message\":\"there is no organization of this id\"}");
+        return host_mistake(ret_text,
+            "{\"code\":\"not_found\",\"message\":\"there is no organization of this id\"}");
     if (str_eqz(op, "api.as"))
         return SANDBOX_GIVEN;
     if (!str_starts(call.path, "/v1/"))
-        return host_mistake(
-            ret_text, "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
+        return host_mistake(ret_text,
+            "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
     if (!asked_api_left(st)) {
-        *ret_text = WHARF_S(
-            "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook calls the API 1,000 times at most\"}");
+        *ret_text = WHARF_S("{\"code\":\"workflow.budget_calls\",\"message\":\"a hook calls the "
+                            "API 1,000 times at most\"}");
         return SANDBOX_ENDED;
     }
     if (!str_eqz(op, "api.get")) {
@@ -116,7 +120,8 @@ enum sandbox_answer asked_api(struct hook_state *st, wharf_str op, const struct 
 
 /* Sends an event or mail of whoever the request is, about the organization and at the call's
  * location unless the hook says otherwise. */
-enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_tell(
+    struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     struct wharf_req *req = st->req;
     bool mail = str_eqz(op, "mail.send");
@@ -124,12 +129,14 @@ enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct
         .resource_type = str_z("organization"),
         .resource_id = req->who->organization,
         .location_id = st->location,
-        .key = req->job ? arena_printf(req->arena, "%s.%u", req->request_id, st->mails + 1) : str_z("")};
+        .key = req->job ? arena_printf(req->arena, "%s.%u", req->request_id, st->mails + 1)
+                        : str_z("")};
 
     if (mail ? st->mails++ == MAILS_MAX : st->emits++ == EMITS_MAX) {
-        *ret_text = mail ? WHARF_S("{\"code\":\"workflow.budget_calls\",\"message\":\"a hook sends 10 mails at most\"}")
-                         : WHARF_S(
-                               "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook emits 100 events at most\"}");
+        *ret_text = mail ? WHARF_S("{\"code\":\"workflow.budget_calls\",\"message\":\"a hook sends "
+                                   "10 mails at most\"}")
+                         : WHARF_S("{\"code\":\"workflow.budget_calls\",\"message\":\"a hook emits "
+                                   "100 events at most\"}");
         return SANDBOX_ENDED;
     }
     return mail ? lua_mail(req, &sender, args, ret_text) : lua_emit(req, &sender, args, ret_text);
@@ -137,7 +144,8 @@ enum sandbox_answer asked_tell(struct hook_state *st, wharf_str op, const struct
 
 /* ---- configuration ---- */
 
-static enum sandbox_answer give_value(struct arena *a, const struct wharf_json *v, wharf_str *ret_text)
+static enum sandbox_answer give_value(
+    struct arena *a, const struct wharf_json *v, wharf_str *ret_text)
 {
     struct buf out;
     struct jw w;
@@ -159,8 +167,8 @@ static const struct wharf_json *table_of(const struct config *c, const char *nam
     return c ? json_get(c->module_settings, name) : NULL;
 }
 
-enum sandbox_answer asked_config(
-    const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_config(const struct hook_state *st, struct arena *a,
+    const struct wharf_json *args, wharf_str *ret_text)
 {
     const struct wharf_json *v = table_of(st->gen->engine->config, "hook_settings");
     wharf_str path = json_text_or(args, "key", "");
@@ -177,8 +185,8 @@ enum sandbox_answer asked_config(
 
 /* Answers the op secret. Names are compared without regard to case: the environment has them in
  * capitals, the file as one likes. */
-enum sandbox_answer asked_secret(
-    const struct hook_state *st, struct arena *a, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_secret(const struct hook_state *st, struct arena *a,
+    const struct wharf_json *args, wharf_str *ret_text)
 {
     const struct wharf_json *all = table_of(st->gen->engine->config, "hook_secrets");
     wharf_str key = json_text_or(args, "key", "");
@@ -187,8 +195,8 @@ enum sandbox_answer asked_secret(
         if (s->key.n == key.n && !strncasecmp(s->key.p, key.p, key.n) && s->type == JSON_STRING)
             return give_value(a, s, ret_text);
     }
-    return host_mistake(
-        ret_text, "{\"code\":\"secret.missing\",\"message\":\"there is no such secret in hook_secrets\"}");
+    return host_mistake(ret_text,
+        "{\"code\":\"secret.missing\",\"message\":\"there is no such secret in hook_secrets\"}");
 }
 
 /* Returns the values of hook_secrets, prepared. */
@@ -261,7 +269,8 @@ static void add_labels(struct buf *b, const struct wharf_json *labels)
     do {
         next = NULL;
         for (const struct wharf_json *l = labels ? labels->child : NULL; l; l = l->next) {
-            if ((!last || strcmp(l->key.p, last->key.p) > 0) && (!next || strcmp(l->key.p, next->key.p) < 0))
+            if ((!last || strcmp(l->key.p, last->key.p) > 0) &&
+                (!next || strcmp(l->key.p, next->key.p) < 0))
                 next = l;
         }
         if (next)
@@ -270,7 +279,8 @@ static void add_labels(struct buf *b, const struct wharf_json *labels)
     } while (next);
 }
 
-enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_metric(
+    const struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text)
 {
     struct board *b = st->gen->engine->board;
     bool observed = str_eqz(json_text_or(args, "kind", ""), "observe"), good;
@@ -288,22 +298,24 @@ enum sandbox_answer asked_metric(const struct hook_state *st, const struct wharf
     buf_done(&labels);
     return good ? SANDBOX_GIVEN
                 : host_mistake(ret_text,
-                      "{\"code\":\"metric.refused\",\"message\":\"a metric is counted or observed, its "
-                      "labels have 150 letters at most, and there are 512 series in all\"}");
+                      "{\"code\":\"metric.refused\",\"message\":\"a metric is counted or observed, "
+                      "its labels have 150 letters at most, and there are 512 series in all\"}");
 }
 
 /* ---- time ---- */
 
-enum sandbox_answer asked_sleep(struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_sleep(
+    struct hook_state *st, const struct wharf_json *args, wharf_str *ret_text)
 {
-    int64_t ms = json_int_or(args, "ms", 0), left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
+    int64_t ms = json_int_or(args, "ms", 0),
+            left_ms = (st->deadline_us - clock_monotonic_us()) / 1000;
 
     if (!st->req->job)
-        return host_mistake(
-            ret_text, "{\"code\":\"op.unknown\",\"message\":\"only after, event and schedule hooks can sleep\"}");
+        return host_mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"only after, event "
+                                      "and schedule hooks can sleep\"}");
     if (ms < 0 || ms > SLEEP_MAX_MS - st->slept_ms)
-        return host_mistake(
-            ret_text, "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook sleeps 10 s in all at most\"}");
+        return host_mistake(ret_text, "{\"code\":\"workflow.budget_calls\",\"message\":\"a hook "
+                                      "sleeps 10 s in all at most\"}");
     st->slept_ms += ms;
     if (ms > left_ms)
         ms = left_ms > 0 ? left_ms : 0; /* its time is over then */

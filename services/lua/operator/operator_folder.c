@@ -62,7 +62,8 @@ static void digest(struct hook_file *file)
     sodium_bin2hex(file->sha256, sizeof(file->sha256), sum, sizeof(sum));
 }
 
-static bool add_file(struct reading *r, const char *path, const char *shown, const char *name, bool module)
+static bool add_file(
+    struct reading *r, const char *path, const char *shown, const char *name, bool module)
 {
     struct hook_file *file = &r->f->files[r->f->n];
     struct stat st;
@@ -72,12 +73,15 @@ static bool add_file(struct reading *r, const char *path, const char *shown, con
     if (strlen(name) > SANDBOX_NAME_MAX)
         return refuse(r, shown, "has a name longer than 50 bytes");
     if (stat(path, &st) != 0)
-        return errno == ENOENT ? true : refuse(r, shown, "can't be read; give the server's user the right to");
+        return errno == ENOENT
+                   ? true
+                   : refuse(r, shown, "can't be read; give the server's user the right to");
     if (!S_ISREG(st.st_mode))
         return true;
     if (st.st_mode & S_IWOTH)
         return refuse(r, shown, "may be written by everybody; chmod o-w it");
-    *file = (struct hook_file){.name = name, .module = module, .text = file_read(path, HOOK_FILE_BYTES, r->a)};
+    *file = (struct hook_file){
+        .name = name, .module = module, .text = file_read(path, HOOK_FILE_BYTES, r->a)};
     if (!file->text.p)
         return refuse(r, shown, "can't be read, or is larger than 256 KiB");
     if (!utf8_valid(file->text.p, file->text.n) || memchr(file->text.p, 0, file->text.n))
@@ -96,7 +100,8 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 
 static bool read_dir(struct reading *r, const char *dir, const char *prefix, int depth);
 
-static bool read_entry(struct reading *r, const char *dir, const char *prefix, const char *name, int depth)
+static bool read_entry(
+    struct reading *r, const char *dir, const char *prefix, const char *name, int depth)
 {
     size_t n = stem(name);
     const char *path = arena_printf(r->a, "%s/%s", dir, name).p;
@@ -126,7 +131,8 @@ static bool read_dir(struct reading *r, const char *dir, const char *prefix, int
     bool good = true;
 
     if (n < 0)
-        return errno == ENOENT || errno == ENOTDIR ? true : refuse(r, dir, "the folder can't be read");
+        return errno == ENOENT || errno == ENOTDIR ? true
+                                                   : refuse(r, dir, "the folder can't be read");
     for (int files = 1; files >= 0; files--) {
         for (int i = 0; good && i < n; i++) {
             if ((stem(entries[i]->d_name) != 0) == (files == 1))
@@ -156,8 +162,10 @@ static void print_of(struct hook_folder *f)
 
     crypto_hash_sha256_init(&all);
     for (size_t i = 0; i < f->n; i++) {
-        crypto_hash_sha256_update(&all, (const unsigned char *)f->files[i].name, strlen(f->files[i].name) + 1);
-        crypto_hash_sha256_update(&all, (const unsigned char *)f->files[i].sha256, sizeof(f->files[i].sha256));
+        crypto_hash_sha256_update(
+            &all, (const unsigned char *)f->files[i].name, strlen(f->files[i].name) + 1);
+        crypto_hash_sha256_update(
+            &all, (const unsigned char *)f->files[i].sha256, sizeof(f->files[i].sha256));
     }
     crypto_hash_sha256_final(&all, sum);
     memcpy(&f->print, sum, sizeof(f->print));
@@ -188,13 +196,15 @@ static bool names_once(struct reading *r)
     for (size_t i = 0; i < r->f->n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (!strcmp(r->f->files[i].name, r->f->files[k].name))
-                return refuse(r, r->f->files[i].name, "is there twice, from a plugin and from the operator");
+                return refuse(
+                    r, r->f->files[i].name, "is there twice, from a plugin and from the operator");
         }
     }
     return true;
 }
 
-bool folder_read(struct arena *a, const struct hook_places *places, struct hook_folder *ret, wharf_str *ret_problem)
+bool folder_read(struct arena *a, const struct hook_places *places, struct hook_folder *ret,
+    wharf_str *ret_problem)
 {
     struct reading r = {a, ret, {"", 0}};
     bool good = true;

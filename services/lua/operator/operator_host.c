@@ -1,7 +1,8 @@
-/* operator_host.c - what operators' hooks may ask for: the log, the API, rows of the organization (docs/spec/08-workflows-and-lua.md section 9).
+/* operator_host.c - what operators' hooks may ask for: the log, the API, rows of the
+ * organization (docs/spec/08-workflows-and-lua.md section 9).
  *
- * Ops that need what is not there are mistakes: the API inside of a transaction, anything while files are loaded.
- */
+ * Ops that need what is not there are mistakes: the API inside of a transaction, anything while
+ * files are loaded. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,8 @@ enum sandbox_answer host_mistake(wharf_str *ret_text, const char *text)
 }
 
 /* Hides secrets in fields. What log.lua cut ends anywhere, maybe inside of a secret. */
-static wharf_str hidden_fields(const struct hook_state *st, struct arena *a, const struct wharf_json *fields)
+static wharf_str hidden_fields(
+    const struct hook_state *st, struct arena *a, const struct wharf_json *fields)
 {
     const struct config *c = st->gen->engine->config;
     wharf_str cut = json_is(fields, JSON_OBJECT) && fields->child && !fields->child->next
@@ -68,22 +70,28 @@ static wharf_str hidden_fields(const struct hook_state *st, struct arena *a, con
 static void log_op(const struct hook_state *st, struct arena *a, const struct wharf_json *args)
 {
     static const char *const names[] = {"error", "warn", "info", "debug"};
-    static const uint32_t levels[] = {WHARF_LOG_ERROR, WHARF_LOG_WARN, WHARF_LOG_INFO, WHARF_LOG_DEBUG};
+    static const uint32_t levels[] = {
+        WHARF_LOG_ERROR, WHARF_LOG_WARN, WHARF_LOG_INFO, WHARF_LOG_DEBUG};
     wharf_str level = json_text_or(args, "level", "info"), file = json_text_or(args, "file", "");
-    wharf_str message = json_text_or(args, "message", ""), more = hidden_fields(st, a, json_get(args, "fields"));
+    wharf_str message = json_text_or(args, "message", ""),
+              more = hidden_fields(st, a, json_get(args, "fields"));
     const struct config *c = st->gen->engine->config;
 
-    message = json_bool_or(args, "cut", false) ? asked_hidden_cut(c, a, message) : asked_hidden(c, a, message);
+    message = json_bool_or(args, "cut", false) ? asked_hidden_cut(c, a, message)
+                                               : asked_hidden(c, a, message);
     for (size_t i = 0; i < 4; i++) {
         if (str_eqz(level, names[i]))
-            log_write(levels[i], "lua-hooks", st->req ? st->req->request_id : NULL, "lua.log", "%s:%d: %s%s%s", file.p,
-                (int)json_int_or(args, "line", 0), message.p, more.n ? " " : "", more.p);
+            log_write(levels[i], "lua-hooks", st->req ? st->req->request_id : NULL, "lua.log",
+                "%s:%d: %s%s%s", file.p, (int)json_int_or(args, "line", 0), message.p,
+                more.n ? " " : "", more.p);
     }
 }
 
-static enum sandbox_answer http_op(struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
+static enum sandbox_answer http_op(
+    struct hook_state *st, bool all, const struct wharf_json *args, wharf_str *ret_text)
 {
-    struct lua_http limits = {.deadline_us = st->deadline_us, .left = HTTP_CALLS_MAX - st->http_calls};
+    struct lua_http limits = {
+        .deadline_us = st->deadline_us, .left = HTTP_CALLS_MAX - st->http_calls};
     enum sandbox_answer answer = lua_http(st->req, &limits, all, args, ret_text);
 
     st->http_calls = HTTP_CALLS_MAX - limits.left;
@@ -101,8 +109,8 @@ static const char *outside_problem(const struct hook_state *st)
 }
 
 /* Answers what waits for nothing: any hook, and files while they are loaded, may ask it. */
-static bool at_once(struct hook_state *st, struct arena *a, const char *op, const struct wharf_json *args,
-    wharf_str *ret_text, enum sandbox_answer *ret_answer)
+static bool at_once(struct hook_state *st, struct arena *a, const char *op,
+    const struct wharf_json *args, wharf_str *ret_text, enum sandbox_answer *ret_answer)
 {
     if (!strcmp(op, "log"))
         log_op(st, a, args);
@@ -131,21 +139,22 @@ static enum sandbox_answer outside(
     if (!problem && (store || tells) && !st->req->who)
         problem = "a request without a key has no organization, and so no store, events or mail";
     if (problem)
-        return host_mistake(ret_text,
-            arena_printf(st->req ? st->req->arena : st->arena, "{\"code\":\"op.unknown\",\"message\":\"%s\"}", problem)
-                .p);
+        return host_mistake(ret_text, arena_printf(st->req ? st->req->arena : st->arena,
+                                          "{\"code\":\"op.unknown\",\"message\":\"%s\"}", problem)
+                                          .p);
     if (!strcmp(op, "http.request") || !strcmp(op, "http.all"))
         return http_op(st, !strcmp(op, "http.all"), args, ret_text);
     if (!strncmp(op, "api.", 4))
         return asked_api(st, str_z(op), args, ret_text);
     if (store)
-        return *op == 'k' ? asked_kv(st, str_z(op), args, ret_text) : asked_lock(st, str_z(op), args, ret_text);
+        return *op == 'k' ? asked_kv(st, str_z(op), args, ret_text)
+                          : asked_lock(st, str_z(op), args, ret_text);
     if (tells)
         return asked_tell(st, str_z(op), args, ret_text);
     if (!strcmp(op, "sleep"))
         return asked_sleep(st, args, ret_text);
-    return host_mistake(
-        ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not there for hooks of the server\"}");
+    return host_mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"this function is not "
+                                  "there for hooks of the server\"}");
 }
 
 /* Sets the deadline: what a hook waits for in the database ends with the hook's time. Those
@@ -170,7 +179,8 @@ static enum sandbox_answer answer_op(
     int64_t before_us;
 
     if (!args)
-        return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
+        return host_mistake(
+            ret_text, "{\"code\":\"param.invalid\",\"message\":\"the arguments are no JSON\"}");
     if (at_once(st, a, name, args, ret_text, &answer))
         return answer;
     before_us = begin_in_time(st);
@@ -223,7 +233,8 @@ static bool zone(void *arg, const char *name, wharf_str *ret_bytes)
     return ret_bytes->n > 0;
 }
 
-const struct sandbox_host hook_host = {.call = call, .now_us = now_us, .random = random_of, .zone = zone};
+const struct sandbox_host hook_host = {
+    .call = call, .now_us = now_us, .random = random_of, .zone = zone};
 
 /* ---- wharf.db ---- */
 
@@ -302,11 +313,12 @@ static void first_line(const struct db_error *e, char ret[PROBLEM_BYTES])
 
 /* Asks for rows in a savepoint, with its own time limit, as the role that sees the request's
  * organization only. Read-only and taken back, but for exec. */
-static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec, const struct sql_arg *args, size_t n,
-    char ret_problem[PROBLEM_BYTES])
+static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec,
+    const struct sql_arg *args, size_t n, char ret_problem[PROBLEM_BYTES])
 {
     struct wharf_req *req = st->req;
-    int64_t before_us, until_us = clock_monotonic_us() + st->gen->engine->config->lua_hooks_query_ms * 1000;
+    int64_t before_us,
+        until_us = clock_monotonic_us() + st->gen->engine->config->lua_hooks_query_ms * 1000;
     wharf_str rows = {NULL, 0};
     size_t problems = req->n_problems;
     struct db_error e = {.status = DB_OK};
@@ -328,8 +340,8 @@ static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec, con
     else if (e.status != DB_OK)
         first_line(&e, ret_problem);
     if (r && !rows.p && PQntuples(r) <= ROWS_MAX)
-        snprintf(
-            ret_problem, PROBLEM_BYTES, "the rows are larger than 64 MiB; ask for fewer of them, or for fewer columns");
+        snprintf(ret_problem, PROBLEM_BYTES,
+            "the rows are larger than 64 MiB; ask for fewer of them, or for fewer columns");
     PQclear(r);
     if (!exec || !rows.p)
         req_rollback(req);
@@ -376,7 +388,8 @@ static void statement(lua_State *lua, const char *name, bool exec)
 
     if (!problem && !st->req->who)
         problem = "a request without a key has no organization whose rows could be read";
-    if (!problem && exec && !(st->gen->engine->config && st->gen->engine->config->lua_hooks_allow_write))
+    if (!problem && exec &&
+        !(st->gen->engine->config && st->gen->engine->config->lua_hooks_allow_write))
         problem = "the server's configuration has to say lua_hooks.allow_write = true";
     if (problem)
         sandbox_raise(lua, "wharf.%s: %s", name, problem);
@@ -414,5 +427,6 @@ static int db_exec(lua_State *lua)
 
 bool host_define(struct hook_state *st)
 {
-    return sandbox_define(st->sb, "db.query", db_query) && sandbox_define(st->sb, "db.exec", db_exec);
+    return sandbox_define(st->sb, "db.query", db_query) &&
+           sandbox_define(st->sb, "db.exec", db_exec);
 }

@@ -6,9 +6,11 @@
 #include "lua/operator/operator.h"
 
 /* Of wharf.organization o: neither it nor the live one whose test twin it is was ended. */
-#define ORGANIZATION_THERE                                                                                             \
-    "o.active AND o.deleted_at IS NULL AND (o.live_organization_id IS NULL OR EXISTS (SELECT FROM wharf.organization l " \
-    "WHERE l.organization_id = o.live_organization_id AND l.id = o.live_organization_id AND l.active AND "            \
+#define ORGANIZATION_THERE                                                                         \
+    "o.active AND o.deleted_at IS NULL AND (o.live_organization_id IS NULL OR EXISTS (SELECT "     \
+    "FROM wharf.organization l "                                                                   \
+    "WHERE l.organization_id = o.live_organization_id AND l.id = o.live_organization_id AND "      \
+    "l.active AND "                                                                                \
     "l.deleted_at IS NULL))"
 
 struct operator_lua {
@@ -16,7 +18,8 @@ struct operator_lua {
     struct board *board;
     unsigned slot;
     struct hook_places places; /* the first is dir */
-    const char *dir, *kept_file, *poke_file; /* lua_hooks.dir; DATA/lua-hooks.json, DATA/lua-hooks.reload */
+    /* lua_hooks.dir; DATA/lua-hooks.json, DATA/lua-hooks.reload */
+    const char *dir, *kept_file, *poke_file;
     bool strict, off; /* off: safe mode, nothing is ever loaded */
     size_t states; /* of a generation that is loaded: as many as there are threads */
     pthread_mutex_t lock;
@@ -31,17 +34,20 @@ struct operator_lua {
 /* Returns a reference to the active generation. */
 struct lua_generation *operator_current(struct operator_lua *o);
 /* Returns {"organization_id", "location_id", "actor", "run"}: what hooks get as ctx. */
-wharf_str operator_context(struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
+wharf_str operator_context(
+    struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event);
 /* Returns what an error says, without secrets. */
 wharf_str operator_message(struct wharf_req *req, const struct sandbox_error *e);
 /* Writes a failure into the log of the operator: "10-codes.lua:3: message". */
-void operator_failed(struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
+void operator_failed(
+    struct wharf_req *req, const struct lua_hook *hook, const struct sandbox_error *e);
 /* Writes {"hook", "mark"}, the beginning of the arguments of a job that calls the hook; the object
  * stays open. */
 void operator_job_args(struct jw *w, const struct lua_hook *hook);
 /* Tells whether the hook is still due at this moment (microseconds). Then *ret_arg is the tick, as
  * its argument. */
-bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
+bool schedule_tick(
+    struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg);
 /* Refuses a request as the hook's author wants: 400 workflow.rejected. */
 wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error *e);
 /* Returns the text with the values of hook_secrets taken out, for the log (operator_asked.c). */
@@ -73,8 +79,10 @@ struct route_wish {
     bool left_out; /* its module is not there */
 };
 extern const char *const route_options[];
-/* Checks; in the first state the route is made in the generation's arena. NULL, or what is wrong. */
-const char *route_read(struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route);
+/* Checks; in the first state the route is made in the generation's arena. NULL, or what is
+ * wrong. */
+const char *route_read(
+    struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route);
 /* Links the routes of the generation: they can be found, and are in its document. */
 void routes_link(struct lua_generation *g);
 

@@ -5,11 +5,13 @@
 #include "lua/operator/hooks_route.h"
 #include "lua/operator/operator.h"
 
-static const struct part_job jobs[] = {
-    {"lua_hook", operator_job, operator_job_policy}, {"lua_schedules", operator_plan, operator_plan_policy}};
+static const struct part_job jobs[] = {{"lua_hook", operator_job, operator_job_policy},
+    {"lua_schedules", operator_plan, operator_plan_policy}};
 
-static const struct write_observer operator_observer = {
-    .name = "hooks of the operator", .wants = operator_wants, .before = operator_before, .after = operator_after};
+static const struct write_observer operator_observer = {.name = "hooks of the operator",
+    .wants = operator_wants,
+    .before = operator_before,
+    .after = operator_after};
 
 static wharf_str operator_openapi(struct wharf_req *req)
 {

@@ -1,7 +1,8 @@
-/* operator_schedule.c - wharf.hook.schedule: what is due soon becomes jobs that wait until then, one for each organization.
+/* operator_schedule.c - wharf.hook.schedule: what is due soon becomes jobs that wait until then,
+ * one for each organization.
  *
- * A row per hook says up to when that was done; it is locked, so each due time is done once in the cluster, in the transaction of the planning job.
- */
+ * A row per hook says up to when that was done; it is locked, so each due time is done once in
+ * the cluster, in the transaction of the planning job. */
 #include "lua/operator/operator_inside.h"
 
 #include <stdlib.h>
@@ -18,13 +19,15 @@ enum { AHEAD_US = 150000000, LATE_US = 60000000 /* missed, and not made up for *
 
 const char operator_plan_policy[] = "{\"every\": \"1m\", \"retries\": 0}";
 
-bool schedule_tick(struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg)
+bool schedule_tick(
+    struct wharf_req *req, const struct lua_hook *hook, int64_t due_us, wharf_str *ret_arg)
 {
     int64_t at;
 
     if (!host_cron.next(hook->pattern, hook->zone, due_us - 1000000, &at) || at != due_us)
         return false; /* the schedule was changed since */
-    *ret_arg = arena_printf(req->arena, "{\"scheduled_at\":\"%s\",\"actual_at\":\"%s\",\"local_time\":\"%s\"}",
+    *ret_arg = arena_printf(req->arena,
+        "{\"scheduled_at\":\"%s\",\"actual_at\":\"%s\",\"local_time\":\"%s\"}",
         time_iso(req->arena, due_us).p, time_iso(req->arena, req->now_us).p,
         host_cron.local(req, hook->zone, due_us).p);
     return true;
@@ -42,9 +45,10 @@ static struct sql_arg time_arg(struct wharf_req *req, int64_t us)
 static bool planned_until(struct wharf_req *req, const struct lua_hook *hook, int64_t *ret_us)
 {
     static const char sql[] =
-        "INSERT INTO wharf.hook_plan AS p (hook, until_at) SELECT $1::text, COALESCE((SELECT greatest(o.until_at, "
-        "$2::timestamptz) FROM wharf.hook_plan o WHERE o.hook = $3::text), $2::timestamptz) ON CONFLICT (hook) DO "
-        "UPDATE SET hook = p.hook RETURNING (extract(epoch FROM p.until_at) * 1000000)::bigint";
+        "INSERT INTO wharf.hook_plan AS p (hook, until_at) SELECT $1::text, COALESCE((SELECT "
+        "greatest(o.until_at, $2::timestamptz) FROM wharf.hook_plan o WHERE o.hook = $3::text), "
+        "$2::timestamptz) ON CONFLICT (hook) DO UPDATE SET hook = p.hook RETURNING (extract(epoch "
+        "FROM p.until_at) * 1000000)::bigint";
     struct sql_arg args[] = {
         {hook->mark.p, hook->mark.n}, time_arg(req, req->now_us), {hook->name, strlen(hook->name)}};
     PGresult *r = req_query(req, sql, args, 3);
@@ -70,10 +74,11 @@ static wharf_str due_args(struct wharf_req *req, const struct lua_hook *hook, in
     return text;
 }
 
-static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const int64_t *due, size_t n_due)
+static bool enqueue(
+    struct wharf_req *req, const struct lua_hook *hook, const int64_t *due, size_t n_due)
 {
-    PGresult *r = req_query(
-        req, "SELECT o.organization_id FROM wharf.organization o WHERE " ORGANIZATION_THERE, NULL, 0);
+    PGresult *r = req_query(req,
+        "SELECT o.organization_id FROM wharf.organization o WHERE " ORGANIZATION_THERE, NULL, 0);
     size_t n = r ? (size_t)PQntuples(r) : 0, k = 0;
     struct job_order *orders = ARENA_ARRAY(req->arena, struct job_order, n * n_due + 1);
     struct db_error error = {.status = DB_OK};
@@ -90,7 +95,8 @@ static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const in
                 .run_at_us = due[d]};
         }
     }
-    if (k && job_enqueue_many(req->engine, req->thread->db, orders, k, req->now_us, &error) != DB_OK) {
+    if (k &&
+        job_enqueue_many(req->engine, req->thread->db, orders, k, req->now_us, &error) != DB_OK) {
         req_database_problem(req, &error);
         return false;
     }
@@ -101,7 +107,8 @@ static bool enqueue(struct wharf_req *req, const struct lua_hook *hook, const in
 
 static bool plan(struct wharf_req *req, const struct lua_hook *hook)
 {
-    static const char sql[] = "UPDATE wharf.hook_plan SET until_at = $2::timestamptz WHERE hook = $1";
+    static const char sql[] =
+        "UPDATE wharf.hook_plan SET until_at = $2::timestamptz WHERE hook = $1";
     int64_t until = req->now_us + AHEAD_US, from = 0, due[DUE_MAX];
     size_t n = 0;
     struct sql_arg args[] = {{hook->mark.p, hook->mark.n}, time_arg(req, until)};
@@ -112,7 +119,8 @@ static bool plan(struct wharf_req *req, const struct lua_hook *hook)
         from = req->now_us - LATE_US;
     if (from > until + 60 * (int64_t)LATE_US)
         from = req->now_us; /* the clock was set back */
-    while (n < DUE_MAX && host_cron.next(hook->pattern, hook->zone, from, &due[n]) && due[n] <= until)
+    while (
+        n < DUE_MAX && host_cron.next(hook->pattern, hook->zone, from, &due[n]) && due[n] <= until)
         from = due[n++];
     if (n && !enqueue(req, hook, due, n))
         return false;
@@ -121,14 +129,17 @@ static bool plan(struct wharf_req *req, const struct lua_hook *hook)
 
 wharf_status operator_plan(struct wharf_req *req, void *arg)
 {
-    struct lua_generation *g = req->engine->operator_lua ? operator_current(req->engine->operator_lua) : NULL;
+    struct lua_generation *g = req->engine->operator_lua
+                                   ? operator_current(req->engine->operator_lua)
+                                   : NULL;
     bool good = true;
 
     for (size_t i = 0; g && good && i < g->schedules.n; i++)
         good = plan(req, g->schedules.items[i]);
     generation_unref(g);
     if (good)
-        good = req_query(req, "DELETE FROM wharf.hook_plan WHERE until_at < wharf.now() - interval '1 day'", NULL, 0);
+        good = req_query(req,
+            "DELETE FROM wharf.hook_plan WHERE until_at < wharf.now() - interval '1 day'", NULL, 0);
     good = good && store_expire(req);
     return good ? WHARF_OK : WHARF_UNAVAILABLE;
 }

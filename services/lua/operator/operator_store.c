@@ -1,5 +1,6 @@
-/* operator_store.c - ops kv.* and lock.* of hooks: rows of the organization (tables wharf.hook_kv and wharf.hook_lock). Values are written in the open
- * transaction, if there is one; locks are for who has none. */
+/* operator_store.c - ops kv.* and lock.* of hooks: rows of the organization (tables
+ * wharf.hook_kv and wharf.hook_lock). Values are written in the open transaction, if there is
+ * one; locks are for who has none. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,30 +30,36 @@ static const double ttl_max_s = 100.0 * 366 * 86400;
 /* $1 organization, $2 key, $3 now, then: */
 static const char get_sql[] = "SELECT k.value FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE;
 static const char set_sql[] = /* $4 value, $5 milliseconds or null, $6 only when absent */
-    "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES ($1::text, $2::text, $4::jsonb, "
-    "$3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT (organization_id, key) DO UPDATE SET value = "
-    "EXCLUDED.value, expires_at = EXCLUDED.expires_at WHERE NOT $6::boolean OR NOT " ALIVE " RETURNING true";
+    "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES ($1::text, "
+    "$2::text, $4::jsonb, $3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT "
+    "(organization_id, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at "
+    "WHERE NOT $6::boolean OR NOT " ALIVE " RETURNING true";
 static const char
-    incr_sql[] = /* $4 by, $5 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
-    "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES ($1::text, $2::text, "
-    "to_jsonb($4::bigint), $3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT (organization_id, key) "
-    "DO "
-    "UPDATE SET value = CASE WHEN " ALIVE
-    " THEN to_jsonb((k.value #>> '{}')::numeric + $4::bigint) ELSE EXCLUDED.value END, "
-    "expires_at = CASE WHEN " ALIVE
-    " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
-    " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
-    "9223372036854775807 END RETURNING value";
-static const char whole_sql[] = "SELECT FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE " AND " WHOLE;
-static const char size_sql[] = "SELECT COALESCE(sum(k.bytes), 0)::bigint FROM wharf.hook_kv k WHERE k.organization_id "
-                               "= $1::text AND k.key <> $2::text AND " ALIVE;
+    /* $4 by, $5 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
+    incr_sql[] =
+        "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES "
+        "($1::text, $2::text, to_jsonb($4::bigint), $3::timestamptz + $5::bigint * interval '1 "
+        "millisecond') ON CONFLICT (organization_id, key) DO UPDATE SET value = CASE WHEN " ALIVE
+        " THEN to_jsonb((k.value #>> '{}')::numeric + $4::bigint) ELSE EXCLUDED.value END, "
+        "expires_at = CASE WHEN " ALIVE
+        " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE
+        " OR CASE WHEN " WHOLE
+        " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
+        "9223372036854775807 END RETURNING value";
+static const char whole_sql[] = "SELECT FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE
+                                " AND " WHOLE;
+static const char size_sql[] =
+    "SELECT COALESCE(sum(k.bytes), 0)::bigint FROM wharf.hook_kv k WHERE k.organization_id "
+    "= $1::text AND k.key <> $2::text AND " ALIVE;
 static const char cas_sql[] = /* $4 new, $5 old */
-    "UPDATE wharf.hook_kv k SET value = $4::jsonb WHERE " MINE " AND k.value = $5::jsonb AND " ALIVE " RETURNING true";
+    "UPDATE wharf.hook_kv k SET value = $4::jsonb WHERE " MINE " AND k.value = $5::jsonb AND " ALIVE
+    " RETURNING true";
 static const char delete_sql[] = "DELETE FROM wharf.hook_kv k WHERE " MINE " RETURNING " ALIVE;
 static const char list_sql[] = /* $2 prefix, $4 how many */
-    "SELECT json_build_object('items', COALESCE(json_agg(json_build_object('key', q.key, 'value', q.value) ORDER BY "
-    "q.key), '[]')) FROM (SELECT k.key, k.value FROM wharf.hook_kv k WHERE k.organization_id = $1::text AND "
-    "starts_with(k.key, $2::text) AND " ALIVE " ORDER BY k.key LIMIT $4::bigint) q";
+    "SELECT json_build_object('items', COALESCE(json_agg(json_build_object('key', q.key, 'value', "
+    "q.value) ORDER BY q.key), '[]')) FROM (SELECT k.key, k.value FROM wharf.hook_kv k WHERE "
+    "k.organization_id = $1::text AND starts_with(k.key, $2::text) AND " ALIVE
+    " ORDER BY k.key LIMIT $4::bigint) q";
 
 /* ---- values ---- */
 
@@ -62,7 +69,8 @@ static struct sql_arg arg_of(wharf_str s)
 }
 
 /* Returns the JSON of a member; p NULL: absent. */
-static struct sql_arg json_arg(struct wharf_req *req, const struct wharf_json *args, const char *name)
+static struct sql_arg json_arg(
+    struct wharf_req *req, const struct wharf_json *args, const char *name)
 {
     const struct wharf_json *v = json_get(args, name);
     struct buf out;
@@ -79,7 +87,8 @@ static struct sql_arg json_arg(struct wharf_req *req, const struct wharf_json *a
     return arg;
 }
 
-static struct sql_arg int_arg(struct wharf_req *req, const struct wharf_json *args, const char *name)
+static struct sql_arg int_arg(
+    struct wharf_req *req, const struct wharf_json *args, const char *name)
 {
     int64_t i;
 
@@ -97,11 +106,12 @@ struct asking {
 
 /* Asks with the first three and up to three more. Returns false when the database can't be asked,
  * or refused the value. */
-static bool ask(struct asking *k, const char *sql, wharf_str key, const struct sql_arg *more, size_t n_more)
+static bool ask(
+    struct asking *k, const char *sql, wharf_str key, const struct sql_arg *more, size_t n_more)
 {
     struct wharf_req *req = k->req;
-    struct sql_arg args[6] = {
-        arg_of(req->who->access.organization), arg_of(key), arg_of(time_iso(req->arena, req->now_us))};
+    struct sql_arg args[6] = {arg_of(req->who->access.organization), arg_of(key),
+        arg_of(time_iso(req->arena, req->now_us))};
     size_t problems = req->n_problems;
 
     for (size_t i = 0; i < n_more; i++)
@@ -113,7 +123,8 @@ static bool ask(struct asking *k, const char *sql, wharf_str key, const struct s
 
 static enum sandbox_answer away(const struct asking *k)
 {
-    *k->ret_text = WHARF_S("{\"code\":\"overloaded\",\"message\":\"the store can't be reached at the moment\"}");
+    *k->ret_text = WHARF_S(
+        "{\"code\":\"overloaded\",\"message\":\"the store can't be reached at the moment\"}");
     return SANDBOX_ENDED;
 }
 
@@ -125,7 +136,8 @@ static enum sandbox_answer give(const struct asking *k, const char *member, cons
 
 static enum sandbox_answer done(const struct asking *k)
 {
-    return give(k, "done", PQntuples(k->rows) && PQgetvalue(k->rows, 0, 0)[0] == 't' ? "true" : "false");
+    return give(
+        k, "done", PQntuples(k->rows) && PQgetvalue(k->rows, 0, 0)[0] == 't' ? "true" : "false");
 }
 
 static enum sandbox_answer list(struct asking *k)
@@ -134,7 +146,8 @@ static enum sandbox_answer list(struct asking *k)
     struct sql_arg more = int_arg(k->req, k->args, "limit");
 
     if (limit < 1 || limit > LIST_MAX)
-        return host_mistake(k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"limit is 1 to 1000\"}");
+        return host_mistake(
+            k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"limit is 1 to 1000\"}");
     if (!ask(k, list_sql, json_text_or(k->args, "prefix", ""), &more, 1))
         return away(k);
     *k->ret_text = arena_dupz(k->req->arena, PQgetvalue(k->rows, 0, 0));
@@ -153,7 +166,8 @@ static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_
         return true;
     if (!(s >= -ttl_max_s && s <= ttl_max_s)) {
         *ret_answer = host_mistake(k->ret_text,
-            "{\"code\":\"param.invalid\",\"message\":\"ttl is a number of seconds, at most those of 100 years\"}");
+            "{\"code\":\"param.invalid\",\"message\":\"ttl is a number of seconds, at "
+            "most those of 100 years\"}");
         return false;
     }
     *ret_ms = arg_of(arena_printf(k->req->arena, "%lld", (long long)(s * 1000)));
@@ -162,17 +176,18 @@ static bool ttl_of(const struct asking *k, struct sql_arg *ret_ms, enum sandbox_
 
 /* Tells whether what is written fits; else a problem is told. Two calls at once may pass by one
  * value. */
-static bool fits(struct asking *k, wharf_str key, struct sql_arg value, enum sandbox_answer *ret_answer)
+static bool fits(
+    struct asking *k, wharf_str key, struct sql_arg value, enum sandbox_answer *ret_answer)
 {
     if (!value.p || value.n > VALUE_MAX)
-        *ret_answer = host_mistake(
-            k->ret_text, "{\"code\":\"kv.too_large\",\"message\":\"a value has at most 64 KiB as JSON\"}");
+        *ret_answer = host_mistake(k->ret_text,
+            "{\"code\":\"kv.too_large\",\"message\":\"a value has at most 64 KiB as JSON\"}");
     else if (!ask(k, size_sql, key, NULL, 0))
         *ret_answer = away(k);
     else if (strtoll(PQgetvalue(k->rows, 0, 0), NULL, 10) + (int64_t)(key.n + value.n) > STORE_MAX)
         *ret_answer = host_mistake(k->ret_text,
-            "{\"code\":\"kv.full\",\"message\":\"the store of hooks holds at most 10 MiB for an organization; delete "
-            "keys, or give them a ttl\"}");
+            "{\"code\":\"kv.full\",\"message\":\"the store of hooks holds at most 10 MiB for an "
+            "organization; delete keys, or give them a ttl\"}");
     else
         return true;
     return false;
@@ -184,8 +199,9 @@ static enum sandbox_answer not_added(struct asking *k, wharf_str key)
     if (!ask(k, whole_sql, key, NULL, 0))
         return away(k);
     return host_mistake(k->ret_text,
-        PQntuples(k->rows) ? "{\"code\":\"param.invalid\",\"message\":\"the sum would be no number of 64 bits\"}"
-                           : "{\"code\":\"kv.not_a_number\",\"message\":\"the value is no whole number\"}");
+        PQntuples(k->rows)
+            ? "{\"code\":\"param.invalid\",\"message\":\"the sum would be no number of 64 bits\"}"
+            : "{\"code\":\"kv.not_a_number\",\"message\":\"the value is no whole number\"}");
 }
 
 static enum sandbox_answer incr(struct asking *k, wharf_str key)
@@ -194,8 +210,8 @@ static enum sandbox_answer incr(struct asking *k, wharf_str key)
     enum sandbox_answer answer;
 
     if (!more[0].p)
-        return host_mistake(
-            k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"what is added is a whole number of 64 bits\"}");
+        return host_mistake(k->ret_text, "{\"code\":\"param.invalid\",\"message\":\"what is added "
+                                         "is a whole number of 64 bits\"}");
     if (!ttl_of(k, &more[1], &answer) || !fits(k, key, more[0], &answer))
         return answer;
     if (!ask(k, incr_sql, key, more, 2))
@@ -212,7 +228,9 @@ static enum sandbox_answer cas(struct asking *k, wharf_str key, struct sql_arg v
     struct sql_arg made[] = {value, {NULL, 0}, {"true", 4}};
     struct sql_arg changed[] = {value, json_arg(k->req, k->args, "old")};
 
-    return ask(k, absent ? set_sql : cas_sql, key, absent ? made : changed, absent ? 3 : 2) ? done(k) : away(k);
+    return ask(k, absent ? set_sql : cas_sql, key, absent ? made : changed, absent ? 3 : 2)
+               ? done(k)
+               : away(k);
 }
 
 static enum sandbox_answer write_value(struct asking *k, wharf_str op, wharf_str key)
@@ -229,7 +247,8 @@ static enum sandbox_answer write_value(struct asking *k, wharf_str op, wharf_str
     return ask(k, set_sql, key, more, 3) ? done(k) : away(k);
 }
 
-enum sandbox_answer asked_kv(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_kv(
+    struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     struct asking k = {.req = st->req, .args = args, .ret_text = ret_text};
     wharf_str key = json_text_or(args, "key", "");
@@ -237,7 +256,8 @@ enum sandbox_answer asked_kv(struct hook_state *st, wharf_str op, const struct w
     if (str_eqz(op, "kv.list"))
         return list(&k);
     if (!key.n || key.n > KEY_MAX)
-        return host_mistake(ret_text, "{\"code\":\"param.invalid\",\"message\":\"a key is a text of 1 to 200 bytes\"}");
+        return host_mistake(ret_text,
+            "{\"code\":\"param.invalid\",\"message\":\"a key is a text of 1 to 200 bytes\"}");
     if (str_eqz(op, "kv.set") || str_eqz(op, "kv.cas"))
         return write_value(&k, op, key);
     if (str_eqz(op, "kv.incr"))
@@ -252,20 +272,22 @@ enum sandbox_answer asked_kv(struct hook_state *st, wharf_str op, const struct w
 /* ---- locks ---- */
 
 static const char take_sql[] = /* $4 token, $5 ms; wharf.now() moves while a hook waits */
-    "INSERT INTO wharf.hook_lock AS l (organization_id, name, token, expires_at) SELECT $1::text, $2::text, $4::text, "
-    "wharf.now() + make_interval(secs => $5::bigint / 1000.0) WHERE $3::text <> '' ON CONFLICT (organization_id, name) "
-    "DO UPDATE SET token = EXCLUDED.token, expires_at = EXCLUDED.expires_at WHERE l.expires_at <= wharf.now() "
-    "RETURNING "
-    "true";
-static const char give_sql[] = "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND token = $2::text AND "
-                               "$3::text <> ''";
-static const char end_sql[] = "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND starts_with(token, "
-                              "$2::text || '.') AND $3::text <> ''";
+    "INSERT INTO wharf.hook_lock AS l (organization_id, name, token, expires_at) SELECT $1::text, "
+    "$2::text, $4::text, wharf.now() + make_interval(secs => $5::bigint / 1000.0) WHERE $3::text "
+    "<> '' ON CONFLICT (organization_id, name) DO UPDATE SET token = EXCLUDED.token, expires_at = "
+    "EXCLUDED.expires_at WHERE l.expires_at <= wharf.now() RETURNING true";
+static const char give_sql[] =
+    "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND token = $2::text AND "
+    "$3::text <> ''";
+static const char end_sql[] =
+    "DELETE FROM wharf.hook_lock WHERE organization_id = $1::text AND starts_with(token, "
+    "$2::text || '.') AND $3::text <> ''";
 
 static enum sandbox_answer take(struct hook_state *st, struct asking *k)
 {
     wharf_str name = json_text_or(k->args, "name", ""), token;
-    int64_t ttl = json_int_or(k->args, "ttl_ms", TTL_MS), wait = json_int_or(k->args, "wait_ms", 0), until;
+    int64_t ttl = json_int_or(k->args, "ttl_ms", TTL_MS), wait = json_int_or(k->args, "wait_ms", 0),
+            until;
     struct sql_arg more[2];
 
     if (!name.n || name.n > KEY_MAX || ttl < 1 || ttl > TTL_MAX_MS || wait < 0)
@@ -295,13 +317,15 @@ static enum sandbox_answer take(struct hook_state *st, struct asking *k)
     return SANDBOX_REFUSED;
 }
 
-enum sandbox_answer asked_lock(struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
+enum sandbox_answer asked_lock(
+    struct hook_state *st, wharf_str op, const struct wharf_json *args, wharf_str *ret_text)
 {
     struct asking k = {.req = st->req, .args = args, .ret_text = ret_text};
 
     if (st->req->tx_depth)
-        return host_mistake(ret_text, "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction "
-                                      "nothing can be locked for others\"}");
+        return host_mistake(ret_text,
+            "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction "
+            "nothing can be locked for others\"}");
     if (str_eqz(op, "lock.take"))
         return take(st, &k);
     if (!ask(&k, give_sql, json_text_or(args, "token", ""), NULL, 0))
@@ -320,11 +344,12 @@ void asked_locks_end(struct hook_state *st)
 
 bool store_expire(struct wharf_req *req)
 {
-    static const char *const sql[] = {"DELETE FROM wharf.hook_kv WHERE ctid = ANY (ARRAY(SELECT ctid FROM "
-                                      "wharf.hook_kv WHERE expires_at < wharf.now() "
-                                      "LIMIT 10000))",
-        "DELETE FROM wharf.hook_lock WHERE ctid = ANY (ARRAY(SELECT ctid FROM wharf.hook_lock WHERE expires_at < "
-        "wharf.now() - interval '1 hour' LIMIT 10000))"};
+    static const char *const sql[] = {
+        "DELETE FROM wharf.hook_kv WHERE ctid = ANY (ARRAY(SELECT ctid FROM "
+        "wharf.hook_kv WHERE expires_at < wharf.now() "
+        "LIMIT 10000))",
+        "DELETE FROM wharf.hook_lock WHERE ctid = ANY (ARRAY(SELECT ctid FROM wharf.hook_lock "
+        "WHERE expires_at < wharf.now() - interval '1 hour' LIMIT 10000))"};
 
     return req_query(req, sql[0], NULL, 0) && req_query(req, sql[1], NULL, 0);
 }

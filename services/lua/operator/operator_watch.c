@@ -1,9 +1,9 @@
-/* operator_watch.c - changes of the folder: noticed by inotify (and by looking every two seconds), loaded beside what runs, and taken by all workers of the
- * machine at the same moment.
+/* operator_watch.c - changes of the folder: noticed by inotify (and by looking every two
+ * seconds), loaded beside what runs, and taken by all workers of the machine at the same moment.
  *
- * Each worker has a watcher. It loads what it finds and writes its print to its place on the board; who sees that all workers have the same one makes
- * it the active one. A worker that can't load it says so instead, and everybody stays.
- */
+ * Each worker has a watcher. It loads what it finds and writes its print to its place on the
+ * board; who sees that all workers have the same one makes it the active one. A worker that
+ * can't load it says so instead, and everybody stays. */
 #include "lua/operator/operator_inside.h"
 
 #include <dirent.h>
@@ -22,7 +22,10 @@
 #include "util/time.h"
 
 enum { QUIET_MS = 300, LOOK_MS = 2000, AGREE_US = 5000000, HANGS_US = 4000000, STEP_MS = 5 };
-enum { CHANGES = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ATTRIB | IN_DELETE_SELF };
+enum {
+    CHANGES = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_ATTRIB |
+              IN_DELETE_SELF
+};
 
 /* ---- agreeing ---- */
 
@@ -33,7 +36,8 @@ static enum agreement all_have(const struct board *b, uint64_t print)
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
-        if (atomic_load(&w->state) != BOARD_READY || clock_monotonic_us() - atomic_load(&w->beat_us) > HANGS_US)
+        if (atomic_load(&w->state) != BOARD_READY ||
+            clock_monotonic_us() - atomic_load(&w->beat_us) > HANGS_US)
             continue; /* who hangs does not keep the others from the new rules */
         if (atomic_load(&w->hooks_refused) == print)
             return REFUSED;
@@ -50,14 +54,16 @@ static void activate(struct operator_lua *o, const struct lua_generation *g)
     wharf_str problem;
 
     /* kept before it is active: a worker that starts a moment later finds it */
-    if (before != print && !file_replace(o->kept_file, folder_pack(a, &g->folder), 0600, a, &problem))
+    if (before != print &&
+        !file_replace(o->kept_file, folder_pack(a, &g->folder), 0600, a, &problem))
         log_warn("lua.not_kept", "%s", problem.p);
     arena_free(a);
     if (before == print || !atomic_compare_exchange_strong(&o->board->hooks_active, &before, print))
         return;
     atomic_store(&o->board->hooks_loaded_us, g->loaded_us);
     log_info("lua.reloaded", "generation %llu of the hooks in %s: %zu hooks of %zu files",
-        (unsigned long long)(atomic_fetch_add(&o->board->hooks_generation, 1) + 1), o->dir, g->n_hooks, g->folder.n);
+        (unsigned long long)(atomic_fetch_add(&o->board->hooks_generation, 1) + 1), o->dir,
+        g->n_hooks, g->folder.n);
 }
 
 /* Waits until all workers agree. Returns false when somebody has other files by now, and so will
@@ -93,7 +99,8 @@ static void refuse(struct operator_lua *o, uint64_t print, const struct hook_pro
     pthread_mutex_unlock(&o->lock);
     atomic_store(&slot->hooks_refused, print);
     if (fresh)
-        log_error("lua.not_loaded", "%s; the hooks that were loaded before go on", hook_problem_text(a, p).p);
+        log_error("lua.not_loaded", "%s; the hooks that were loaded before go on",
+            hook_problem_text(a, p).p);
     arena_free(a);
 }
 
@@ -151,7 +158,8 @@ static void look(struct operator_lua *o, uint64_t *last, int fd)
         *last = folder.print;
     } else if (folder.print != *last) {
         *last = folder.print;
-        if (folder.print == atomic_load(&o->board->hooks_active) && folder.print == active_print(o)) {
+        if (folder.print == atomic_load(&o->board->hooks_active) &&
+            folder.print == active_print(o)) {
             as_before(o, folder.print);
         } else {
             g = generation_load(o->engine, a, &folder, o->states, &problem);
@@ -182,7 +190,8 @@ static void watch_tree(int fd, const char *dir, int depth, struct arena *a)
     while ((e = readdir(d))) {
         const char *path = arena_printf(a, "%s/%s", dir, e->d_name).p;
 
-        if (e->d_name[0] != '.' && e->d_name[0] != '_' && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        if (e->d_name[0] != '.' && e->d_name[0] != '_' && stat(path, &st) == 0 &&
+            S_ISDIR(st.st_mode))
             watch_tree(fd, path, depth + 1, a);
     }
     closedir(d);

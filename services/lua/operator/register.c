@@ -1,4 +1,5 @@
-/* register.c - wharf.hook.*: what the files of a folder register while they are loaded, checked. See generation.h. */
+/* register.c - wharf.hook.*: what the files of a folder register while they are loaded, checked.
+ * See generation.h. */
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,8 @@ static struct hook_state *loading(lua_State *lua)
     return st;
 }
 
-static int64_t option_int(lua_State *lua, int at, const char *name, int64_t fallback, int64_t least, int64_t most)
+static int64_t option_int(
+    lua_State *lua, int at, const char *name, int64_t fallback, int64_t least, int64_t most)
 {
     int64_t v = fallback;
     int whole = 1;
@@ -45,7 +47,8 @@ static int64_t option_int(lua_State *lua, int at, const char *name, int64_t fall
         v = lua_tointegerx(lua, -1, &whole);
     lua_pop(lua, 1);
     if (!whole || v < least || v > most)
-        sandbox_raise(lua, "%s is a whole number from %lld to %lld", name, (long long)least, (long long)most);
+        sandbox_raise(
+            lua, "%s is a whole number from %lld to %lld", name, (long long)least, (long long)most);
     return v;
 }
 
@@ -97,9 +100,9 @@ static const char *action_of(const struct lua_hook *hook)
  * hooks are before it. */
 static wharf_str mark_of(const struct hook_state *st, const struct lua_hook *hook, size_t i)
 {
-    wharf_str what = arena_printf(st->arena, "%s %s %s%s%s%s%s#", hook->file, hook_phase_name(hook->phase),
-        hook->res ? hook->res->def->name : "", action_of(hook), hook->pattern.p, hook->zone.n ? " " : "",
-        hook->zone.n ? hook->zone.p : "");
+    wharf_str what = arena_printf(st->arena, "%s %s %s%s%s%s%s#", hook->file,
+        hook_phase_name(hook->phase), hook->res ? hook->res->def->name : "", action_of(hook),
+        hook->pattern.p, hook->zone.n ? " " : "", hook->zone.n ? hook->zone.p : "");
     size_t nth = 1;
 
     for (size_t k = 0; k < i; k++)
@@ -128,7 +131,8 @@ static void note(lua_State *lua, struct hook_state *st, struct lua_hook *hook, i
         if (hook->route)
             hook->route->hook = g->hooks[i];
         g->n_hooks++;
-    } else if (i >= g->n_hooks || !str_eq(g->hooks[i]->mark, hook->mark) || g->hooks[i]->line != hook->line) {
+    } else if (i >= g->n_hooks || !str_eq(g->hooks[i]->mark, hook->mark) ||
+               g->hooks[i]->line != hook->line) {
         sandbox_raise(lua, "a file must register the same hooks each time it is loaded");
     }
     lua_pushvalue(lua, function);
@@ -145,15 +149,17 @@ static void unknown_resource(lua_State *lua, const struct hook_state *st, const 
 
 /* Tells that a hook sleeps, as the routes of a module that is left out: the hook is there again
  * when the module is. */
-static void tell_sleeping(lua_State *lua, enum hook_phase phase, const char *resource, const struct absent *m)
+static void tell_sleeping(
+    lua_State *lua, enum hook_phase phase, const char *resource, const struct absent *m)
 {
     char file[64] = "";
     int line = 0;
 
     sandbox_where(lua, file, &line);
     log_write(WHARF_LOG_WARN, m->manifest->name, NULL, "lua.hook_sleeps",
-        "%s:%d: the %s hook on '%s' sleeps: the module %s is %s", file, line, hook_phase_name(phase), resource,
-        m->manifest->name, m->quarantined ? "quarantined" : "left out, as it needs one that is quarantined");
+        "%s:%d: the %s hook on '%s' sleeps: the module %s is %s", file, line,
+        hook_phase_name(phase), resource, m->manifest->name,
+        m->quarantined ? "quarantined" : "left out, as it needs one that is quarantined");
 }
 
 static int register_write(lua_State *lua, enum hook_phase phase)
@@ -161,7 +167,8 @@ static int register_write(lua_State *lua, enum hook_phase phase)
     static const char *const options[] = {"priority", "timeout_ms", "on_error", NULL};
     struct hook_state *st = loading(lua);
     const char *resource = luaL_checkstring(lua, 1), *action = luaL_checkstring(lua, 2);
-    struct lua_hook hook = {.phase = phase, .res = engine_resource(st->gen->engine, resource), .pattern = {"", 0}};
+    struct lua_hook hook = {
+        .phase = phase, .res = engine_resource(st->gen->engine, resource), .pattern = {"", 0}};
     const struct absent *absent = hook.res ? NULL : absent_owner(st->gen->engine, resource);
     int64_t longest = phase == PHASE_BEFORE ? BEFORE_US : LONG_US;
 
@@ -204,10 +211,12 @@ static const char *filter_fault(const struct wharf_json *filter)
         "eq", "!eq", "in", "!in", "gt", "gte", "lt", "lte", "exists", "!exists", "changed"};
 
     if (!json_is(filter, JSON_ARRAY) || filter->count > CONDITIONS_MAX)
-        return "filter is an array of up to 10 conditions: {{path = 'data.status', op = 'eq', value = 'delivered'}}";
+        return "filter is an array of up to 10 conditions: {{path = 'data.status', op = 'eq', "
+               "value = 'delivered'}}";
     for (const struct wharf_json *c = filter->child; c; c = c->next) {
         wharf_str op = json_text_or(c, "op", "");
-        bool list = str_eqz(op, "in") || str_eqz(op, "!in"), bare = str_ends(op, "exists") || str_eqz(op, "changed");
+        bool list = str_eqz(op, "in") || str_eqz(op, "!in"),
+             bare = str_ends(op, "exists") || str_eqz(op, "changed");
         size_t i = 0;
 
         while (i < sizeof(ops) / sizeof(ops[0]) && !str_eqz(op, ops[i]))
@@ -218,7 +227,8 @@ static const char *filter_fault(const struct wharf_json *filter)
             return "a condition has a path, such as 'data.status'";
         if (bare ? json_get(c, "value") != NULL
                  : !json_get(c, "value") || list != json_is(json_get(c, "value"), JSON_ARRAY))
-            return "in and !in have an array as value, exists, !exists and changed none, the others one value";
+            return "in and !in have an array as value, exists, !exists and changed none, the "
+                   "others one value";
     }
     return NULL;
 }
@@ -305,8 +315,10 @@ static int register_event(lua_State *lua)
     struct lua_hook hook = {.phase = PHASE_EVENT, .pattern = arena_dupz(st->arena, pattern)};
     size_t n = strspn(pattern, "abcdefghijklmnopqrstuvwxyz0123456789_.");
 
-    if (!pattern[0] || (pattern[n] && (strcmp(pattern + n, "*") != 0 || (n && pattern[n - 1] != '.'))))
-        sandbox_raise(lua, "the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'");
+    if (!pattern[0] ||
+        (pattern[n] && (strcmp(pattern + n, "*") != 0 || (n && pattern[n - 1] != '.'))))
+        sandbox_raise(
+            lua, "the first argument is the type of an event: 'parcel.created', 'parcel.*' or '*'");
     if (hook.pattern.n > PATTERN_MAX)
         sandbox_raise(lua, "the type of an event has at most %d bytes", PATTERN_MAX);
     if (!lua_isfunction(lua, 2))
@@ -324,7 +336,8 @@ static int register_schedule(lua_State *lua)
 {
     static const char *const options[] = {"timezone", "timeout_ms", NULL};
     struct hook_state *st = loading(lua);
-    struct lua_hook hook = {.phase = PHASE_SCHEDULE, .pattern = arena_dupz(st->arena, luaL_checkstring(lua, 1))};
+    struct lua_hook hook = {
+        .phase = PHASE_SCHEDULE, .pattern = arena_dupz(st->arena, luaL_checkstring(lua, 1))};
     const char *problem;
 
     if (!lua_isfunction(lua, 2))
@@ -351,11 +364,13 @@ static int register_route(lua_State *lua)
     const char *problem;
 
     if (!lua_istable(lua, 3))
-        sandbox_raise(lua, "the third argument is a table of options; scope and location are needed");
+        sandbox_raise(
+            lua, "the third argument is a table of options; scope and location are needed");
     if (!lua_isfunction(lua, 4))
         sandbox_raise(lua, "the fourth argument is the function that is called");
     check_options(lua, 3, route_options);
-    hook.timeout_us = option_int(lua, 3, "timeout_ms", ROUTE_US / 1000, 1, ROUTE_MAX_US / 1000) * 1000;
+    hook.timeout_us = option_int(lua, 3, "timeout_ms", ROUTE_US / 1000, 1, ROUTE_MAX_US / 1000) *
+                      1000;
     lua_pushvalue(lua, 3);
     sandbox_to_json(lua);
     wish.options.p = lua_tolstring(lua, -1, &wish.options.n);
@@ -401,8 +416,9 @@ bool register_define(struct hook_state *st)
         const char *path;
         lua_CFunction fn;
     } functions[] = {{"hook.before", register_before}, {"hook.after", register_after},
-        {"hook.on_event", register_event}, {"hook.schedule", register_schedule}, {"hook.route", register_route},
-        {"hook.request", register_request}, {"hook.response", register_response}};
+        {"hook.on_event", register_event}, {"hook.schedule", register_schedule},
+        {"hook.route", register_route}, {"hook.request", register_request},
+        {"hook.response", register_response}};
 
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (!sandbox_define(st->sb, functions[i].path, functions[i].fn))

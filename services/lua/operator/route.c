@@ -1,7 +1,7 @@
-/* route.c - wharf.hook.route: what a route's options say, and how it is found (docs/spec/08-workflows-and-lua.md section 9).
+/* route.c - wharf.hook.route: what a route's options say, and how it is found
+ * (docs/spec/08-workflows-and-lua.md section 9).
  *
- * Leaves to others: registering (register.c), calling and answering (route_call.c).
- */
+ * Leaves to others: registering (register.c), calling and answering (route_call.c). */
 #include "lua/operator/operator_inside.h"
 
 #include <string.h>
@@ -17,8 +17,9 @@ enum {
     FILTERS_MAX = 50
 };
 
-const char *const route_options[] = {"scope", "location", "module", "summary", "description", "query", "body",
-    "response", "statuses", "list", "filters", "raw", "content_type", "timeout_ms", "per_minute", "max_body", NULL};
+const char *const route_options[] = {"scope", "location", "module", "summary", "description",
+    "query", "body", "response", "statuses", "list", "filters", "raw", "content_type", "timeout_ms",
+    "per_minute", "max_body", NULL};
 static const struct plugin owner = {.name = "lua-hooks"};
 
 /* ---- what the options say ---- */
@@ -26,7 +27,8 @@ static const struct plugin owner = {.name = "lua-hooks"};
 static bool segment_ok(wharf_str s, size_t *params)
 {
     bool param = s.n && s.p[0] == ':';
-    const char *letters = param ? "abcdefghijklmnopqrstuvwxyz0123456789_" : "abcdefghijklmnopqrstuvwxyz0123456789_-.";
+    const char *letters = param ? "abcdefghijklmnopqrstuvwxyz0123456789_"
+                                : "abcdefghijklmnopqrstuvwxyz0123456789_-.";
 
     *params += param;
     return s.n > (size_t)param && strspn(s.p + param, letters) >= s.n - param;
@@ -42,7 +44,8 @@ static const char *path_problem(const char *path)
         size_t length = strcspn(p + 1, "/");
 
         if (!segment_ok((wharf_str){p + 1, length}, &params) || params > ROUTE_PARAMS)
-            return "a route's path has segments of a-z, 0-9, '_', '-' and '.', and at most four of the form :name";
+            return "a route's path has segments of a-z, 0-9, '_', '-' and '.', and at most four of "
+                   "the form :name";
         p += 1 + length;
     }
     return NULL;
@@ -69,8 +72,11 @@ static const char *location_problem(wharf_str policy, struct hook_route *hr)
     hr->rows = str_eqz(policy, "row");
     hr->named = str_eqz(policy, "body");
     if (hr->rows || hr->named || str_eqz(policy, "none"))
-        return hr->route.public_route && !str_eqz(policy, "none") ? "a public route's location is 'none'" : NULL;
-    return "location is 'none', 'row' (what is returned has a location_id) or 'body' (the request names one)";
+        return hr->route.public_route && !str_eqz(policy, "none")
+                   ? "a public route's location is 'none'"
+                   : NULL;
+    return "location is 'none', 'row' (what is returned has a location_id) or 'body' (the request "
+           "names one)";
 }
 
 static const char *filters_problem(const struct wharf_json *filters)
@@ -78,8 +84,8 @@ static const char *filters_problem(const struct wharf_json *filters)
     for (const struct wharf_json *f = filters ? filters->child : NULL; f; f = f->next) {
         if (!f->key.n || strspn(f->key.p, "abcdefghijklmnopqrstuvwxyz0123456789_.") < f->key.n ||
             f->type != JSON_STRING ||
-            (!str_eqz(f->text, "string") && !str_eqz(f->text, "number") && !str_eqz(f->text, "boolean") &&
-                !str_eqz(f->text, "date")))
+            (!str_eqz(f->text, "string") && !str_eqz(f->text, "number") &&
+                !str_eqz(f->text, "boolean") && !str_eqz(f->text, "date")))
             return "filters are names with their types: 'string', 'number', 'boolean' or 'date'";
     }
     return filters && filters->count > FILTERS_MAX ? "a route has at most 50 filters" : NULL;
@@ -134,11 +140,13 @@ static const struct wharf_json *definition_of(
         jw_value(&w, q->key.p, q);
     if (hr->list) {
         query_member(&w, "page", "{\"type\":\"integer\",\"minimum\":1}");
-        query_member(&w, "limit", "{\"type\":[\"integer\",\"string\"],\"minimum\":1,\"maximum\":1000}");
+        query_member(
+            &w, "limit", "{\"type\":[\"integer\",\"string\"],\"minimum\":1,\"maximum\":1000}");
     }
     for (const struct wharf_json *f = hr->filters ? hr->filters->child : NULL; f; f = f->next)
         query_member(&w, f->key.p,
-            "{\"type\":\"string\",\"description\":\"A value, or several with commas; name[op]=value with eq, !eq, in, "
+            "{\"type\":\"string\",\"description\":\"A value, or several with commas; "
+            "name[op]=value with eq, !eq, in, "
             "!in, gt, gte, lt, lte\"}");
     jw_close(&w, '}');
     jw_close(&w, '}');
@@ -165,7 +173,8 @@ static wharf_str shape_of(struct arena *a, const char *method, const char *path)
 static const char *taken(struct hook_state *st, const struct route_wish *wish)
 {
     const struct engine *e = st->gen->engine;
-    wharf_str params[ROUTE_PARAMS] = {{0}}, allow, mine = shape_of(st->arena, wish->method, wish->path);
+    wharf_str params[ROUTE_PARAMS] = {{0}}, allow,
+              mine = shape_of(st->arena, wish->method, wish->path);
     const struct route *found;
 
     for (size_t i = 0; i < st->n_functions; i++) {
@@ -173,9 +182,11 @@ static const char *taken(struct hook_state *st, const struct route_wish *wish)
 
         if (h->phase == PHASE_ROUTE &&
             str_eq(shape_of(st->arena, h->route->route.method, h->route->route.pattern), mine))
-            return arena_printf(st->arena, "%s:%d registers this route already", h->file, h->line).p;
+            return arena_printf(st->arena, "%s:%d registers this route already", h->file, h->line)
+                .p;
     }
-    if (e->tree && engine_route(e, wish->method, str_z(wish->path), st->arena, &found, params, &allow) == ROUTE_FOUND)
+    if (e->tree && engine_route(e, wish->method, str_z(wish->path), st->arena, &found, params,
+                       &allow) == ROUTE_FOUND)
         return "a module has this route already";
     return NULL;
 }
@@ -200,33 +211,38 @@ static const char *method_of(const char *method)
     return NULL;
 }
 
-static const char *body_read(struct arena *a, const struct wharf_json *options, struct hook_route *hr)
+static const char *body_read(
+    struct arena *a, const struct wharf_json *options, struct hook_route *hr)
 {
     const struct wharf_json *body = object_of(options, "body");
     struct body_trouble trouble = {.a = a};
     struct json_error bad;
 
     if (!strcmp(hr->route.method, "GET") || !strcmp(hr->route.method, "DELETE"))
-        return json_get(options, "body") || json_bool_or(options, "raw", false) ? "a route of GET or DELETE has no body"
-                                                                                : NULL;
+        return json_get(options, "body") || json_bool_or(options, "raw", false)
+                   ? "a route of GET or DELETE has no body"
+                   : NULL;
     if (json_get(options, "body") && !body)
         return "body is a JSON Schema, a table";
     if (body && json_bool_or(options, "raw", false))
         return "a route has a body schema, or takes the body raw";
-    hr->route.body_schema = schema_compile(
-        a, body ? body : json_parse(a, WHARF_S("{\"type\":\"object\"}"), &bad), body_schema_problem, &trouble);
+    hr->route.body_schema = schema_compile(a,
+        body ? body : json_parse(a, WHARF_S("{\"type\":\"object\"}"), &bad), body_schema_problem,
+        &trouble);
     return trouble.text;
 }
 
-static const char *fill(
-    struct arena *a, const struct wharf_json *options, struct hook_route *hr, const struct engine *e)
+static const char *fill(struct arena *a, const struct wharf_json *options, struct hook_route *hr,
+    const struct engine *e)
 {
     struct route *r = &hr->route;
     const char *problem = scope_problem(e, json_text_or(options, "scope", ""), r);
 
     hr->list = json_bool_or(options, "list", false);
     hr->filters = object_of(options, "filters");
-    hr->content_type = json_text_or(options, "content_type", "").n ? json_text_or(options, "content_type", "").p : NULL;
+    hr->content_type = json_text_or(options, "content_type", "").n
+                           ? json_text_or(options, "content_type", "").p
+                           : NULL;
     r->per_minute = json_int_or(options, "per_minute", 0);
     r->max_body = json_int_or(options, "max_body", 0);
     if (!problem)
@@ -240,7 +256,8 @@ static const char *fill(
     return problem;
 }
 
-const char *route_read(struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route)
+const char *route_read(
+    struct hook_state *st, struct route_wish *wish, struct hook_route **ret_route)
 {
     struct arena *a = st->first ? st->gen->arena : st->arena;
     struct json_error bad;
@@ -314,7 +331,8 @@ enum route_result operator_find_route(struct wharf_req *req, wharf_str *ret_allo
     if (!g || !g->view.tree)
         return found;
     memset(req->params, 0, sizeof(req->params));
-    return engine_route(&g->view, req->method, req->path, req->arena, &req->route, req->params, ret_allow);
+    return engine_route(
+        &g->view, req->method, req->path, req->arena, &req->route, req->params, ret_allow);
 }
 
 bool operator_route_is(const struct route *r)

@@ -1,7 +1,8 @@
-/* route_call.c - a call of a hook's route: what its function is shown, the locations that it may tell of, and the answer.
+/* route_call.c - a call of a hook's route: what its function is shown, the locations that it may
+ * tell of, and the answer.
  *
- * Leaves to others: all that HTTP checks before (http/http_check.c); what the options say (route.c).
- */
+ * Leaves to others: all that HTTP checks before (http/http_check.c); what the options say
+ * (route.c). */
 #include "lua/operator/operator_inside.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ static bool operator_word(wharf_str op)
     return false;
 }
 
-static bool filter_value(struct wharf_req *req, struct jw *w, const char *key, wharf_str type, wharf_str v)
+static bool filter_value(
+    struct wharf_req *req, struct jw *w, const char *key, wharf_str type, wharf_str v)
 {
     struct json_error bad;
     const struct wharf_json *number;
@@ -54,8 +56,8 @@ static bool filter_value(struct wharf_req *req, struct jw *w, const char *key, w
 }
 
 /* Writes name=a,b and name[op]=value as a condition of wharf.filter. */
-static bool filter_pair(
-    struct wharf_req *req, struct jw *w, const struct wharf_json *f, wharf_str op, const struct query_pair *pair)
+static bool filter_pair(struct wharf_req *req, struct jw *w, const struct wharf_json *f,
+    wharf_str op, const struct query_pair *pair)
 {
     bool many = memchr(pair->value.p, ',', pair->value.n) != NULL, good = true;
     wharf_str rest = pair->value;
@@ -99,7 +101,8 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
         for (const struct wharf_json *f = hr->filters->child; f; f = f->next) {
             if (str_eq(f->key, key) && !filter_pair(req, w, f, op, &req->pairs[i])) {
                 req_problem(req, "param.invalid", f->key, NULL,
-                    arena_printf(req->arena, "%.*s is compared with a %.*s, by eq, !eq, in, !in, gt, gte, lt or lte",
+                    arena_printf(req->arena,
+                        "%.*s is compared with a %.*s, by eq, !eq, in, !in, gt, gte, lt or lte",
                         STR_ARG(f->key), STR_ARG(f->text)));
                 return false;
             }
@@ -126,8 +129,8 @@ struct shown_page {
 
 /* Makes the ctx of other hooks, with what routes have more. Returns false when a problem is on the
  * request. */
-static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf_str location, struct shown_page *page,
-    wharf_str *ret_context)
+static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf_str location,
+    struct shown_page *page, wharf_str *ret_context)
 {
     wharf_str base = operator_context(req, hr->hook, location, str_z(""));
     struct buf out;
@@ -151,9 +154,9 @@ static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf
         good = filters(req, &w, hr);
     if (good) {
         jw_close(&w, '}');
-        *ret_context = out.n > 2
-                           ? arena_printf(req->arena, "%.*s,%.*s", (int)base.n - 1, base.p, (int)out.n - 1, out.p + 1)
-                           : base;
+        *ret_context = out.n > 2 ? arena_printf(req->arena, "%.*s,%.*s", (int)base.n - 1, base.p,
+                                       (int)out.n - 1, out.p + 1)
+                                 : base;
     }
     buf_done(&out);
     return good;
@@ -205,8 +208,8 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
     if (!ret->n)
         req_param(req, "location_id", ret);
     if (!ret->n) {
-        req_problem(
-            req, "validation.failed", str_z("location_id"), "required", str_z("location_id says which location"));
+        req_problem(req, "validation.failed", str_z("location_id"), "required",
+            str_z("location_id says which location"));
         return false;
     }
     if (!principal_may_see(req->who, *ret)) {
@@ -215,7 +218,8 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
     }
     r = res ? retrieve_row(req, res, *ret) : NULL;
     if (res && r && !PQntuples(r))
-        req_problem(req, "validation.failed", str_z("location_id"), "reference", str_z("There is no such location"));
+        req_problem(req, "validation.failed", str_z("location_id"), "reference",
+            str_z("There is no such location"));
     return !req->n_problems;
 }
 
@@ -270,7 +274,8 @@ static wharf_status wrong(struct wharf_req *req, const struct hook_route *hr, co
     return req_fail(req, "internal", NULL, NULL);
 }
 
-static wharf_status respond_as(struct wharf_req *req, const struct hook_route *hr, const struct wharf_json *v)
+static wharf_status respond_as(
+    struct wharf_req *req, const struct hook_route *hr, const struct wharf_json *v)
 {
     const struct wharf_json *body = json_get(v, "body"), *headers = json_get(v, "headers");
     bool text = json_is(body, JSON_STRING);
@@ -299,8 +304,8 @@ static wharf_status respond_as(struct wharf_req *req, const struct hook_route *h
     return WHARF_OK;
 }
 
-static wharf_status respond_list(
-    struct wharf_req *req, const struct hook_route *hr, struct wharf_json *v, const struct shown_page *page)
+static wharf_status respond_list(struct wharf_req *req, const struct hook_route *hr,
+    struct wharf_json *v, const struct shown_page *page)
 {
     bool more = v->count > page->limit;
     struct wharf_json *last = v->child;
@@ -321,8 +326,8 @@ static wharf_status respond_list(
     return WHARF_OK;
 }
 
-static wharf_status answer(
-    struct wharf_req *req, const struct hook_route *hr, wharf_str text, const struct shown_page *page)
+static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, wharf_str text,
+    const struct shown_page *page)
 {
     struct json_error bad;
     struct wharf_json *v = text.n ? (struct wharf_json *)json_parse(req->arena, text, &bad) : NULL;
@@ -344,7 +349,8 @@ static wharf_status answer(
 
 /* ---- a call ---- */
 
-static wharf_status not_good(struct wharf_req *req, const struct hook_route *hr, const struct sandbox_error *e)
+static wharf_status not_good(
+    struct wharf_req *req, const struct hook_route *hr, const struct sandbox_error *e)
 {
     if (e->end == SANDBOX_REJECTED || (e->end == SANDBOX_RAISED && e->code[0]))
         return operator_rejected(req, e);
@@ -352,7 +358,8 @@ static wharf_status not_good(struct wharf_req *req, const struct hook_route *hr,
     if (e->end == SANDBOX_OVER && !strcmp(e->code, "workflow.budget_time"))
         return req_fail(req, "timeout", NULL, NULL);
     return req_fail(req, "internal", NULL,
-        "A rule of this server failed; its operator finds the reason in the log, by %s", req->request_id);
+        "A rule of this server failed; its operator finds the reason in the log, by %s",
+        req->request_id);
 }
 
 wharf_status route_run(wharf_req *req, void *arg)
@@ -365,7 +372,8 @@ wharf_status route_run(wharf_req *req, void *arg)
     struct buf result;
     wharf_status s;
 
-    if ((hr->named && !named_location(req, &location)) || !context_of(req, hr, location, &page, &call.context))
+    if ((hr->named && !named_location(req, &location)) ||
+        !context_of(req, hr, location, &page, &call.context))
         return WHARF_INVALID;
     call.arg = request_of(req);
     call.location = location;

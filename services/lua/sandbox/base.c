@@ -1,4 +1,5 @@
-/* base.c - the globals of authors: Lua's own without what loads code, reads files or looks inside, and a few that are stricter. */
+/* base.c - the globals of authors: Lua's own without what loads code, reads files or looks
+ * inside, and a few that are stricter. */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -24,7 +25,8 @@ static int safe_pcall(lua_State *lua)
     luaL_checkany(lua, 1);
     lua_pushboolean(lua, 1);
     lua_insert(lua, 1);
-    return after_pcall(lua, lua_pcallk(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0, 0, after_pcall), 0);
+    return after_pcall(
+        lua, lua_pcallk(lua, lua_gettop(lua) - 2, LUA_MULTRET, 0, 0, after_pcall), 0);
 }
 
 /* Calls the author's handler, but not for the end of a run: that is raised in a hook, where no
@@ -129,7 +131,8 @@ static int os_difftime(lua_State *lua)
 
 static int no_randomseed(lua_State *lua)
 {
-    sandbox_raise(lua, "math.randomseed is not available: each run has its own seed (ctx.run.seed)");
+    sandbox_raise(
+        lua, "math.randomseed is not available: each run has its own seed (ctx.run.seed)");
 }
 
 /* Opens math: math.random begins where the seed says, and its sequence is Lua's own. */
@@ -167,9 +170,11 @@ static int open_clocks(lua_State *lua)
 
 void base_open(lua_State *lua)
 {
-    static const char *const absent[] = {"collectgarbage", "dofile", "load", "loadfile", "loadstring", "warn", NULL};
-    static const luaL_Reg own[] = {{"pcall", safe_pcall}, {"xpcall", safe_xpcall}, {"setmetatable", safe_setmetatable},
-        {"rawset", safe_rawset}, {"print", print_line}, {"require", require_call}, {NULL, NULL}};
+    static const char *const absent[] = {
+        "collectgarbage", "dofile", "load", "loadfile", "loadstring", "warn", NULL};
+    static const luaL_Reg own[] = {{"pcall", safe_pcall}, {"xpcall", safe_xpcall},
+        {"setmetatable", safe_setmetatable}, {"rawset", safe_rawset}, {"print", print_line},
+        {"require", require_call}, {NULL, NULL}};
 
     luaL_requiref(lua, LUA_GNAME, luaopen_base, 1);
     for (size_t i = 0; absent[i]; i++) {
@@ -192,6 +197,7 @@ void base_open(lua_State *lua)
         lua_pop(lua, 3);
         return;
     }
-    luaL_requiref(lua, LUA_OSLIBNAME, open_clocks, 1); /* as a library: errors tell its functions by name */
+    /* as a library: errors tell its functions by name */
+    luaL_requiref(lua, LUA_OSLIBNAME, open_clocks, 1);
     lua_pop(lua, 1);
 }

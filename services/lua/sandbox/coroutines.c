@@ -1,4 +1,5 @@
-/* coroutines.c - `coroutine` of authors: as Lua's own, with a price, at most 64 alive, and no way to outlive the run's end. */
+/* coroutines.c - `coroutine` of authors: as Lua's own, with a price, at most 64 alive, and no
+ * way to outlive the run's end. */
 #include "lua/sandbox/sandbox_inside.h"
 
 enum { PRICE = 1000, PRICE_OF_SEARCH = 10000 };
@@ -155,8 +156,8 @@ static int close_thread(lua_State *lua)
 
 void coroutines_open(lua_State *lua)
 {
-    static const luaL_Reg own[] = {
-        {"create", create}, {"resume", resume}, {"wrap", wrap}, {"close", close_thread}, {NULL, NULL}};
+    static const luaL_Reg own[] = {{"create", create}, {"resume", resume}, {"wrap", wrap},
+        {"close", close_thread}, {NULL, NULL}};
 
     luaL_requiref(lua, LUA_COLIBNAME, luaopen_coroutine, 1);
     luaL_setfuncs(lua, own, 0);

@@ -1,4 +1,5 @@
-/* errors.c - what went wrong, where, and how it is told. Nothing of the author's runs here: __tostring is not asked. */
+/* errors.c - what went wrong, where, and how it is told. Nothing of the author's runs here:
+ * __tostring is not asked. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,8 @@ void errors_frames(lua_State *lua, struct sandbox_error *e)
     lua_Debug ar;
 
     e->n_frames = 0;
-    for (int level = 0; e->n_frames < SANDBOX_FRAMES && level < 1000 && lua_getstack(lua, level, &ar); level++) {
+    for (int level = 0;
+         e->n_frames < SANDBOX_FRAMES && level < 1000 && lua_getstack(lua, level, &ar); level++) {
         struct sandbox_frame *f = &e->frames[e->n_frames];
         const char *name;
 
@@ -164,14 +166,15 @@ void errors_value(lua_State *lua, struct sandbox_error *e)
             snprintf(e->message, sizeof(e->message), "an error object without message was raised");
         text_member(lua, "code", e->code, sizeof(e->code));
         lua_pushliteral(lua, "status");
-        if (lua_rawget(lua, -2) == LUA_TNUMBER && lua_isinteger(lua, -1) && lua_tointeger(lua, -1) >= 400 &&
-            lua_tointeger(lua, -1) < 500)
+        if (lua_rawget(lua, -2) == LUA_TNUMBER && lua_isinteger(lua, -1) &&
+            lua_tointeger(lua, -1) >= 400 && lua_tointeger(lua, -1) < 500)
             e->status = (int)lua_tointeger(lua, -1);
         lua_pop(lua, 1);
         return;
     }
     if (lua_type(lua, -1) != LUA_TSTRING && lua_type(lua, -1) != LUA_TNUMBER) {
-        snprintf(e->message, sizeof(e->message), "an error object (%s) was raised", luaL_typename(lua, -1));
+        snprintf(e->message, sizeof(e->message), "an error object (%s) was raised",
+            luaL_typename(lua, -1));
         return;
     }
     p = lua_tolstring(lua, -1, &n);
@@ -222,8 +225,8 @@ static void write_usage(const struct sandbox *sb, int64_t cpu_us, struct jw *w)
     jw_close(w, '}');
 }
 
-void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e, const struct buf *result,
-    const struct buf *kept, int64_t cpu_us, struct buf *out)
+void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e,
+    const struct buf *result, const struct buf *kept, int64_t cpu_us, struct buf *out)
 {
     struct buf error;
     struct jw w;
@@ -249,7 +252,8 @@ void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *
     buf_done(&error);
 }
 
-void sandbox_error_json(const struct sandbox *sb, const struct sandbox_error *e, const char *code, struct buf *out)
+void sandbox_error_json(
+    const struct sandbox *sb, const struct sandbox_error *e, const char *code, struct buf *out)
 {
     struct jw w;
 

@@ -1,4 +1,5 @@
-/* frozen.c - tables that can be read and not be written: the library and the globals of a sandbox that serves many calls. */
+/* frozen.c - tables that can be read and not be written: the library and the globals of a
+ * sandbox that serves many calls. */
 #include "lua/sandbox/sandbox_inside.h"
 
 static int refuse(lua_State *lua)
@@ -26,7 +27,8 @@ static int pairs_of(lua_State *lua)
 static int set_global(lua_State *lua)
 {
     if (sandbox_of(lua)->frozen)
-        sandbox_raise(lua, "globals are frozen after loading; make '%s' local", luaL_tolstring(lua, 2, NULL));
+        sandbox_raise(
+            lua, "globals are frozen after loading; make '%s' local", luaL_tolstring(lua, 2, NULL));
     lua_settop(lua, 3);
     lua_rawset(lua, lua_upvalueindex(1));
     return 0;
@@ -116,8 +118,8 @@ static int length(lua_State *lua)
 
 void frozen_named(lua_State *lua)
 {
-    static const luaL_Reg methods[] = {{"__index", member}, {"__newindex", refuse_by_name}, {"__pairs", pairs_of_named},
-        {"__len", length}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {{"__index", member}, {"__newindex", refuse_by_name},
+        {"__pairs", pairs_of_named}, {"__len", length}, {NULL, NULL}};
     int table = lua_gettop(lua) - 1;
 
     lua_newtable(lua);
@@ -166,8 +168,8 @@ bool frozen_is(lua_State *lua, int at)
 
 void frozen_globals(lua_State *lua)
 {
-    static const char *const libraries[] = {
-        LUA_STRLIBNAME, LUA_TABLIBNAME, LUA_MATHLIBNAME, LUA_UTF8LIBNAME, LUA_COLIBNAME, LUA_OSLIBNAME, NULL};
+    static const char *const libraries[] = {LUA_STRLIBNAME, LUA_TABLIBNAME, LUA_MATHLIBNAME,
+        LUA_UTF8LIBNAME, LUA_COLIBNAME, LUA_OSLIBNAME, NULL};
 
     lua_pushglobaltable(lua);
     for (size_t i = 0; libraries[i]; i++) {

@@ -1,7 +1,8 @@
-/* json_in.c - JSON text to Lua values: strict (RFC 8259, no duplicate keys, depth 64), all of it in the state's own memory.
+/* json_in.c - JSON text to Lua values: strict (RFC 8259, no duplicate keys, depth 64), all of it
+ * in the state's own memory.
  *
- * null becomes wharf.null, integers keep 64 bits, arrays are marked so that an empty one stays an array.
- */
+ * null becomes wharf.null, integers keep 64 bits, arrays are marked so that an empty one stays
+ * an array. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +57,9 @@ static bool hex4(struct reader *r, uint32_t *ret_unit)
         return wrong(r, "an escape is cut off");
     for (int i = 0; i < 4; i++, r->p++) {
         char c = *r->p;
-        int digit = c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+        int digit = c >= '0' && c <= '9'                 ? c - '0'
+                    : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                         : -1;
 
         if (digit < 0)
             return wrong(r, "an escape has four hexadecimal digits");
@@ -267,7 +270,8 @@ static bool value(struct reader *r, int depth)
     }
 }
 
-bool json_push(lua_State *lua, const char *p, size_t n, const char **ret_problem, size_t *ret_offset)
+bool json_push(
+    lua_State *lua, const char *p, size_t n, const char **ret_problem, size_t *ret_offset)
 {
     struct reader r = {.lua = lua, .p = p, .end = p + n};
     int top = lua_gettop(lua);

@@ -1,4 +1,5 @@
-/* json_out.c - Lua values to JSON text, and `wharf.json`. The text grows in the state's own memory. */
+/* json_out.c - Lua values to JSON text, and `wharf.json`. The text grows in the state's own
+ * memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static void quote(struct writer *w, const char *p, size_t n)
     char *to;
 
     if (!utf8_valid(p, n))
-        sandbox_raise(w->lua, "a string that is not UTF-8 can't be written as JSON; use wharf.base64.encode");
+        sandbox_raise(
+            w->lua, "a string that is not UTF-8 can't be written as JSON; use wharf.base64.encode");
     to = room(w, n * 6 + 2);
     *to++ = '"';
     for (size_t i = 0; i < n; i++) {
@@ -93,7 +95,8 @@ static void number(struct writer *w, int at)
     d = lua_tonumber(w->lua, at);
     if (!isfinite(d))
         sandbox_raise(w->lua, "NaN and infinite numbers can't be written as JSON");
-    n = d == 0 && signbit(d) ? snprintf(text, sizeof(text), "-0.0") : 0; /* "-0" would be read as an integer */
+    /* "-0" would be read as an integer */
+    n = d == 0 && signbit(d) ? snprintf(text, sizeof(text), "-0.0") : 0;
     for (int precision = 15; precision <= 17 && !n; precision++) {
         n = snprintf(text, sizeof(text), "%.*g", precision, d);
         if (precision < 17 && strtod(text, NULL) != d)
@@ -141,7 +144,9 @@ static void member(struct writer *w, int key, int at, bool first)
 static void need_text_key(struct writer *w, int at)
 {
     if (lua_type(w->lua, at) != LUA_TSTRING)
-        sandbox_raise(w->lua, "a table with a key of type %s can't be written as JSON; keys are strings, or 1, 2, 3 …",
+        sandbox_raise(w->lua,
+            "a table with a key of type %s can't be written as JSON; keys are strings, or 1, 2, 3 "
+            "…",
             luaL_typename(w->lua, at));
 }
 
@@ -228,7 +233,8 @@ static void value(struct writer *w, int at)
     const char *p;
 
     if (w->depth > JSON_DEPTH)
-        sandbox_raise(w->lua, "nested deeper than 64 levels, or in a circle: it can't be written as JSON");
+        sandbox_raise(
+            w->lua, "nested deeper than 64 levels, or in a circle: it can't be written as JSON");
     luaL_checkstack(w->lua, 8, "JSON");
     switch (lua_type(w->lua, at)) {
     case LUA_TNIL:
@@ -302,7 +308,8 @@ static bool option(lua_State *lua, int at, const char *name)
 
 static int encode(lua_State *lua)
 {
-    struct json_style style = {.pretty = option(lua, 2, "pretty"), .sorted = option(lua, 2, "sort_keys")};
+    struct json_style style = {
+        .pretty = option(lua, 2, "pretty"), .sorted = option(lua, 2, "sort_keys")};
 
     luaL_checkany(lua, 1);
     json_text(lua, 1, &style);
@@ -357,8 +364,8 @@ static int is_array(lua_State *lua)
 
 void json_open(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {
-        {"encode", encode}, {"decode", decode}, {"array", make_array}, {"is_array", is_array}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"encode", encode}, {"decode", decode},
+        {"array", make_array}, {"is_array", is_array}, {NULL, NULL}};
 
     lua_createtable(lua, 0, 1);
     lua_pushliteral(lua, "array");

@@ -1,6 +1,6 @@
-/* lib.c - the table `wharf`: its parts are loaded when they are asked for the first time. Parts in Lua (lib/NAME.lua) are compiled once per
- * process and kept as code, so that a fresh state costs little.
- */
+/* lib.c - the table `wharf`: its parts are loaded when they are asked for the first time. Parts
+ * in Lua (lib/NAME.lua) are compiled once per process and kept as code, so that a fresh state
+ * costs little. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,11 @@ static const struct {
     enum sandbox_role role; /* not 0: only in sandboxes of this role */
 } names[] = {{"api", "api", true}, {"http", "http", true}, {"kv", "kv", true}, {"log", "log", true},
     {"mail", "mail", true}, {"csv", "csv", true}, {"text", "text", true}, {"url", "url", true},
-    {"crypto", "crypto", true}, {"table", "table", true}, {"filter", "filter", true}, {"secret", "run", false},
-    {"lock", "run", false}, {"emit", "run", false}, {"reject", "run", false}, {"fail", "run", false},
-    {"sleep", "run", false}, {"config", "run", false}, {"metrics", "metrics", true},
-    {"test", "test", true, SANDBOX_TESTS}, {"hook", "test_hooks", true, SANDBOX_HOOK_TESTS},
-    {"db", "test_db", true, SANDBOX_HOOK_TESTS}};
+    {"crypto", "crypto", true}, {"table", "table", true}, {"filter", "filter", true},
+    {"secret", "run", false}, {"lock", "run", false}, {"emit", "run", false},
+    {"reject", "run", false}, {"fail", "run", false}, {"sleep", "run", false},
+    {"config", "run", false}, {"metrics", "metrics", true}, {"test", "test", true, SANDBOX_TESTS},
+    {"hook", "test_hooks", true, SANDBOX_HOOK_TESTS}, {"db", "test_db", true, SANDBOX_HOOK_TESTS}};
 
 static struct buf compiled[lib_files_count]; /* written once, by sandbox_prepare */
 static bool prepared;
@@ -38,7 +38,8 @@ static void prepare(void)
     prepared = lua != NULL;
     for (size_t i = 0; i < lib_files_count && prepared; i++) {
         buf_init(&compiled[i], 1 << 20);
-        prepared = luaL_loadbufferx(lua, lib_files[i].text, lib_files[i].size, "=[wharf]", "t") == LUA_OK &&
+        prepared = luaL_loadbufferx(lua, lib_files[i].text, lib_files[i].size, "=[wharf]", "t") ==
+                       LUA_OK &&
                    lua_dump(lua, keep, &compiled[i], 0) == 0;
         lua_settop(lua, 0);
     }
@@ -93,7 +94,8 @@ static void load_name(lua_State *lua, const char *name)
     if (part_in_c(lua, name))
         return;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(names[i].name, name) != 0 || (names[i].role && names[i].role != sandbox_of(lua)->role))
+        if (strcmp(names[i].name, name) != 0 ||
+            (names[i].role && names[i].role != sandbox_of(lua)->role))
             continue;
         run_part(lua, names[i].part);
         if (names[i].whole)
@@ -112,7 +114,8 @@ const char *sandbox_name(size_t i)
 
     if (i < n)
         return in_c[i];
-    return i - n < sizeof(names) / sizeof(names[0]) && !names[i - n].role ? names[i - n].name : NULL;
+    return i - n < sizeof(names) / sizeof(names[0]) && !names[i - n].role ? names[i - n].name
+                                                                          : NULL;
 }
 
 static int missing(lua_State *lua)

@@ -39,7 +39,8 @@ static int hex_decode(lua_State *lua)
     luaL_Buffer out;
     char *to = luaL_buffinitsize(lua, &out, n / 2 + 1);
 
-    if (sodium_hex2bin((unsigned char *)to, n / 2 + 1, p, n, NULL, &made, NULL) != 0 || made * 2 != n)
+    if (sodium_hex2bin((unsigned char *)to, n / 2 + 1, p, n, NULL, &made, NULL) != 0 ||
+        made * 2 != n)
         return refused(lua, "hex.syntax", "the text is not hexadecimal");
     luaL_pushresultsize(&out, made);
     return 1;
@@ -59,7 +60,8 @@ static bool url_form(lua_State *lua)
 
 static int base64_encode(lua_State *lua)
 {
-    int variant = url_form(lua) ? sodium_base64_VARIANT_URLSAFE_NO_PADDING : sodium_base64_VARIANT_ORIGINAL;
+    int variant = url_form(lua) ? sodium_base64_VARIANT_URLSAFE_NO_PADDING
+                                : sodium_base64_VARIANT_ORIGINAL;
     size_t n, size;
     const char *p = luaL_checklstring(lua, 1, &n);
     luaL_Buffer out;
@@ -84,7 +86,8 @@ static int base64_decode(lua_State *lua)
     for (int padding = 0; padding < 2 && n > 0 && p[n - 1] == '='; padding++)
         n--;
     if (sodium_base642bin((unsigned char *)to, n + 1, p, n, NULL, &made, &end,
-            url ? sodium_base64_VARIANT_URLSAFE_NO_PADDING : sodium_base64_VARIANT_ORIGINAL_NO_PADDING) != 0 ||
+            url ? sodium_base64_VARIANT_URLSAFE_NO_PADDING
+                : sodium_base64_VARIANT_ORIGINAL_NO_PADDING) != 0 ||
         end != p + n)
         return refused(lua, "base64.syntax", "the text is not base64");
     luaL_pushresultsize(&out, made);
@@ -141,9 +144,10 @@ static int random_bytes(lua_State *lua)
 void lib_bytes(lua_State *lua)
 {
     static const luaL_Reg hex[] = {{"encode", hex_encode}, {"decode", hex_decode}, {NULL, NULL}};
-    static const luaL_Reg base64[] = {{"encode", base64_encode}, {"decode", base64_decode}, {NULL, NULL}};
-    static const luaL_Reg crypto[] = {{"sha256", sha256}, {"hmac_sha256", hmac_sha256}, {"equal", equal},
-        {"random_bytes", random_bytes}, {NULL, NULL}};
+    static const luaL_Reg base64[] = {
+        {"encode", base64_encode}, {"decode", base64_decode}, {NULL, NULL}};
+    static const luaL_Reg crypto[] = {{"sha256", sha256}, {"hmac_sha256", hmac_sha256},
+        {"equal", equal}, {"random_bytes", random_bytes}, {NULL, NULL}};
 
     luaL_newlib(lua, crypto);
     luaL_newlib(lua, hex);

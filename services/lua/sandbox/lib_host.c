@@ -1,4 +1,5 @@
-/* lib_host.c - what the parts in Lua are made of: the call of the host, the ends of a run, and small things that are too slow in Lua. */
+/* lib_host.c - what the parts in Lua are made of: the call of the host, the ends of a run, and
+ * small things that are too slow in Lua. */
 #include <string.h>
 
 #include "lua/sandbox/sandbox_inside.h"
@@ -77,7 +78,8 @@ static int call(lua_State *lua)
     if (!lua_istable(lua, -1))
         sandbox_raise(lua, "%s failed", op);
     if (answer == SANDBOX_ENDED)
-        budget_end(lua, SANDBOX_OVER, told(lua, "code", "workflow.failed"), told(lua, "message", ""));
+        budget_end(
+            lua, SANDBOX_OVER, told(lua, "code", "workflow.failed"), told(lua, "message", ""));
     sandbox_raise(lua, "%s (%s)", told(lua, "message", op), told(lua, "code", "workflow.failed"));
 }
 
@@ -118,7 +120,8 @@ static int finish(lua_State *lua)
         errors_text(sb->over.message, sizeof(sb->over.message), p, n);
         p = luaL_optlstring(lua, 3, "", &n);
         errors_text(sb->over.code, sizeof(sb->over.code), p, n);
-        errors_text(sb->over.field, sizeof(sb->over.field), field ? field : "", field ? strlen(field) : 0);
+        errors_text(
+            sb->over.field, sizeof(sb->over.field), field ? field : "", field ? strlen(field) : 0);
         errors_frames(lua, &sb->over);
         sb->dead = true;
     }
@@ -161,8 +164,8 @@ static int read_only(lua_State *lua)
 
 void lib_host(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {{"call", call}, {"raise", raise_here}, {"where", where}, {"finish", finish},
-        {"left", left}, {"nth", nth}, {"read_only", read_only}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"call", call}, {"raise", raise_here}, {"where", where},
+        {"finish", finish}, {"left", left}, {"nth", nth}, {"read_only", read_only}, {NULL, NULL}};
 
     luaL_newlib(lua, functions);
     lib_text(lua);

@@ -26,9 +26,11 @@ static int slug(lua_State *lua)
 
         at += utf8_step(p + at, n - at, &cp);
         k = utf8proc_decompose_char((utf8proc_int32_t)cp, parts, 32,
-            UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_STRIPMARK, &boundary);
+            UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT | UTF8PROC_CASEFOLD | UTF8PROC_STRIPMARK,
+            &boundary);
         for (utf8proc_ssize_t i = 0; i < k && i < 32; i++) {
-            bool good = (parts[i] >= 'a' && parts[i] <= 'z') || (parts[i] >= '0' && parts[i] <= '9');
+            bool good = (parts[i] >= 'a' && parts[i] <= 'z') ||
+                        (parts[i] >= '0' && parts[i] <= '9');
 
             if (good && gap && any)
                 luaL_addchar(&out, '-');
@@ -47,7 +49,8 @@ static size_t points(lua_State *lua, int at, uint32_t *out)
     size_t n, i = 0, k = 0;
     const char *p = luaL_checklstring(lua, at, &n);
 
-    luaL_argcheck(lua, utf8_valid(p, n) && utf8_length(p, n) <= SIMILAR_MAX, at, "at most 1000 letters of UTF-8");
+    luaL_argcheck(lua, utf8_valid(p, n) && utf8_length(p, n) <= SIMILAR_MAX, at,
+        "at most 1000 letters of UTF-8");
     while (i < n)
         i += utf8_step(p + i, n - i, &out[k++]);
     return k;
@@ -56,8 +59,8 @@ static size_t points(lua_State *lua, int at, uint32_t *out)
 /* Implements similarity(a, b): 1 - Levenshtein distance / length of the longer. */
 static int similarity(lua_State *lua)
 {
-    uint32_t *a = lua_newuserdatauv(lua, SIMILAR_MAX * 3 * sizeof(uint32_t), 0), *b = a + SIMILAR_MAX,
-             *row = b + SIMILAR_MAX;
+    uint32_t *a = lua_newuserdatauv(lua, SIMILAR_MAX * 3 * sizeof(uint32_t), 0),
+             *b = a + SIMILAR_MAX, *row = b + SIMILAR_MAX;
     size_t n = points(lua, 1, a), m = points(lua, 2, b), longer = n > m ? n : m;
     uint32_t last = 0;
 
@@ -99,7 +102,8 @@ static int trim(lua_State *lua)
 
 void lib_text(lua_State *lua)
 {
-    static const luaL_Reg functions[] = {{"slug", slug}, {"similarity", similarity}, {"trim", trim}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"slug", slug}, {"similarity", similarity}, {"trim", trim}, {NULL, NULL}};
 
     luaL_newlib(lua, functions);
 }

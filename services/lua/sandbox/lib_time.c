@@ -1,7 +1,7 @@
-/* lib_time.c - `wharf.time`, os.time and os.date. Moments are seconds since 1970 as floats with milliseconds; without a zone all is UTC.
+/* lib_time.c - `wharf.time`, os.time and os.date. Moments are seconds since 1970 as floats with
+ * milliseconds; without a zone all is UTC.
  *
- * Zones come from the host as the bytes of the system's files and stay in the state.
- */
+ * Zones come from the host as the bytes of the system's files and stay in the state. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ static struct moment split(lua_State *lua, int at, double t)
 {
     struct moment m;
 
-    luaL_argcheck(lua, t > -62135596801.0 && t <= MOST, at, "a moment of the years 1 to 9999, in seconds since 1970");
+    luaL_argcheck(lua, t > -62135596801.0 && t <= MOST, at,
+        "a moment of the years 1 to 9999, in seconds since 1970");
     m.s = (int64_t)floor(t);
     m.ms = (int64_t)llround((t - floor(t)) * 1000);
     m.s += m.ms / 1000;
@@ -58,7 +59,8 @@ static wharf_str zone_bytes(lua_State *lua, int at)
     if (lua_getfield(lua, -1, name) != LUA_TSTRING) {
         struct zone_offset o;
 
-        if (!zone_name_good(name) || !sb->host.zone(sb->host.arg, name, &bytes) || !zone_at(bytes.p, bytes.n, 0, &o))
+        if (!zone_name_good(name) || !sb->host.zone(sb->host.arg, name, &bytes) ||
+            !zone_at(bytes.p, bytes.n, 0, &o))
             sandbox_raise(lua, "there is no time zone '%s'", name);
         lua_pop(lua, 1);
         lua_pushlstring(lua, bytes.p, bytes.n);
@@ -96,9 +98,10 @@ static void push_moment(lua_State *lua, int64_t s, int64_t ms)
 
 /* ---- texts ---- */
 
-static const char *const days[] = {"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
-static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July", "August",
-    "September", "October", "November", "December"};
+static const char *const days[] = {
+    "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"};
+static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July",
+    "August", "September", "October", "November", "December"};
 
 /* Computes week and year of ISO 8601. */
 static int iso_week(const struct civil *c, int64_t *ret_year)
@@ -135,8 +138,9 @@ static bool composed(luaL_Buffer *out, const struct shown *t, char c)
     static const struct {
         char c;
         const char *as;
-    } all[] = {{'c', "%a %b %e %H:%M:%S %Y"}, {'D', "%m/%d/%y"}, {'x', "%m/%d/%y"}, {'F', "%Y-%m-%d"}, {'R', "%H:%M"},
-        {'r', "%I:%M:%S %p"}, {'T', "%H:%M:%S"}, {'X', "%H:%M:%S"}};
+    } all[] = {{'c', "%a %b %e %H:%M:%S %Y"}, {'D', "%m/%d/%y"}, {'x', "%m/%d/%y"},
+        {'F', "%Y-%m-%d"}, {'R', "%H:%M"}, {'r', "%I:%M:%S %p"}, {'T', "%H:%M:%S"},
+        {'X', "%H:%M:%S"}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i].c == c) {
@@ -157,13 +161,14 @@ static bool counted(luaL_Buffer *out, const struct shown *t, char c)
         int64_t v;
         int width;
         char fill;
-    } all[] = {{'C', d->year / 100, 2, '0'}, {'d', d->day, 2, '0'}, {'e', d->day, 2, ' '}, {'g', year % 100, 2, '0'},
-        {'G', year, 4, '0'}, {'H', d->hour, 2, '0'}, {'I', (d->hour + 11) % 12 + 1, 2, '0'},
-        {'j', d->yearday + 1, 3, '0'}, {'L', t->ms, 3, '0'}, {'m', d->month, 2, '0'}, {'M', d->minute, 2, '0'},
-        {'s', t->s, 1, '0'}, {'S', d->second, 2, '0'}, {'u', (d->weekday + 6) % 7 + 1, 1, '0'},
-        {'U', (d->yearday + 7 - d->weekday) / 7, 2, '0'}, {'V', week, 2, '0'}, {'w', d->weekday, 1, '0'},
-        {'W', (d->yearday + 7 - (d->weekday + 6) % 7) / 7, 2, '0'}, {'y', d->year % 100, 2, '0'},
-        {'Y', d->year, 4, '0'}};
+    } all[] = {{'C', d->year / 100, 2, '0'}, {'d', d->day, 2, '0'}, {'e', d->day, 2, ' '},
+        {'g', year % 100, 2, '0'}, {'G', year, 4, '0'}, {'H', d->hour, 2, '0'},
+        {'I', (d->hour + 11) % 12 + 1, 2, '0'}, {'j', d->yearday + 1, 3, '0'}, {'L', t->ms, 3, '0'},
+        {'m', d->month, 2, '0'}, {'M', d->minute, 2, '0'}, {'s', t->s, 1, '0'},
+        {'S', d->second, 2, '0'}, {'u', (d->weekday + 6) % 7 + 1, 1, '0'},
+        {'U', (d->yearday + 7 - d->weekday) / 7, 2, '0'}, {'V', week, 2, '0'},
+        {'w', d->weekday, 1, '0'}, {'W', (d->yearday + 7 - (d->weekday + 6) % 7) / 7, 2, '0'},
+        {'y', d->year % 100, 2, '0'}, {'Y', d->year, 4, '0'}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i].c == c) {
@@ -232,7 +237,8 @@ static void text_of(luaL_Buffer *out, const struct shown *t, const char *format,
     }
 }
 
-void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char *zone, const char *format, size_t n)
+void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char *zone,
+    const char *format, size_t n)
 {
     struct shown t = {.c = civil_of(s + offset), .s = s, .ms = ms, .east = offset, .zone = zone};
     luaL_Buffer out;
@@ -272,8 +278,8 @@ static void set_date(lua_State *lua, const struct civil *c)
     const struct {
         const char *name;
         lua_Integer v;
-    } all[] = {{"year", c->year}, {"month", c->month}, {"day", c->day}, {"hour", c->hour}, {"min", c->minute},
-        {"sec", c->second}, {"wday", c->weekday + 1}, {"yday", c->yearday + 1}};
+    } all[] = {{"year", c->year}, {"month", c->month}, {"day", c->day}, {"hour", c->hour},
+        {"min", c->minute}, {"sec", c->second}, {"wday", c->weekday + 1}, {"yday", c->yearday + 1}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         lua_pushinteger(lua, all[i].v);
@@ -305,14 +311,15 @@ static int os_time(lua_State *lua)
     c = civil_of(s);
     lua_settop(lua, 1);
     if (c.year < (int64_t)INT32_MIN + 1900 || c.year > (int64_t)INT32_MAX + 1900 || s == -1)
-        return luaL_error(lua, "time result cannot be represented in this installation"); /* -1: as mktime says it */
+        /* -1: as mktime says it */
+        return luaL_error(lua, "time result cannot be represented in this installation");
     set_date(lua, &c); /* 32 January is told as 1 February */
     lua_pushinteger(lua, s);
     return 1;
 }
 
-/* Raises unless all conversions are Lua's or wharf.time's. Of those with E and O the plain ones are meant, as everywhere
- * without a language. */
+/* Raises unless all conversions are Lua's or wharf.time's. Of those with E and O the plain ones
+ * are meant, as everywhere without a language. */
 static void check_conversions(lua_State *lua, const char *p, const char *end)
 {
     while (p < end) {
@@ -325,7 +332,8 @@ static void check_conversions(lua_State *lua, const char *p, const char *end)
         if (p < end && (*p == 'E' || *p == 'O'))
             known = *p++ == 'E' ? "cCxXyY" : "deHImMSuUVwWy";
         if (p == end || !*p || !strchr(known, *p))
-            luaL_argerror(lua, 1, lua_pushfstring(lua, "there is no conversion '%%%s'", conversion));
+            luaL_argerror(
+                lua, 1, lua_pushfstring(lua, "there is no conversion '%%%s'", conversion));
         p++;
     }
 }
@@ -430,8 +438,9 @@ static void known_parts(lua_State *lua)
         const char *at = strstr(known, name);
 
         if (!at || at == known || at[-1] != ' ' || at[strlen(name)] != ' ')
-            sandbox_raise(
-                lua, "years, months, weeks, days, hours, minutes, seconds and ms can be added; not '%s'", name);
+            sandbox_raise(lua,
+                "years, months, weeks, days, hours, minutes, seconds and ms can be added; not '%s'",
+                name);
     }
 }
 
@@ -448,7 +457,8 @@ static int time_add(lua_State *lua)
     known_parts(lua);
     months_more = part(lua, "years") * 12 + part(lua, "months");
     days_more = part(lua, "weeks") * 7 + part(lua, "days");
-    luaL_argcheck(lua, llabs(months_more) < 120000 && llabs(days_more) < 4000000, 2, "too far away");
+    luaL_argcheck(
+        lua, llabs(months_more) < 120000 && llabs(days_more) < 4000000, 2, "too far away");
     if (months_more || days_more) {
         int64_t n;
         int last;
@@ -462,8 +472,8 @@ static int time_add(lua_State *lua)
         c.day = c.day > last ? last : c.day;
         m.s = to_utc(zone, civil_seconds(&c) + days_more * 86400);
     }
-    ms = part(lua, "hours") * 3600000 + part(lua, "minutes") * 60000 + part(lua, "seconds") * 1000 + part(lua, "ms") +
-         m.ms;
+    ms = part(lua, "hours") * 3600000 + part(lua, "minutes") * 60000 + part(lua, "seconds") * 1000 +
+         part(lua, "ms") + m.ms;
     push_moment(lua, m.s, ms);
     split(lua, 2, lua_tonumber(lua, -1));
     return 1;
@@ -479,13 +489,15 @@ static int time_diff(lua_State *lua)
 
 static int time_start_of(lua_State *lua)
 {
-    static const char *const units[] = {"minute", "hour", "day", "week", "month", "quarter", "year", NULL};
+    static const char *const units[] = {
+        "minute", "hour", "day", "week", "month", "quarter", "year", NULL};
     struct moment m = moment_at(lua, 1);
     int unit = luaL_checkoption(lua, 2, NULL, units);
     wharf_str zone = zone_bytes(lua, 3);
     struct civil c = civil_of(m.s + offset_at(zone, m.s).east);
 
-    if (unit < 2) { /* minutes and hours are counted from the moment: a repeated hour stays its own */
+    /* minutes and hours are counted from the moment: a repeated hour stays its own */
+    if (unit < 2) {
         push_moment(lua, m.s - c.second - (unit == 1 ? c.minute * 60 : 0), 0);
         return 1;
     }
@@ -505,9 +517,9 @@ static int time_start_of(lua_State *lua)
 void lib_time(lua_State *lua)
 {
     static const luaL_Reg of_os[] = {{"time", os_time}, {"date", os_date}, {NULL, NULL}};
-    static const luaL_Reg functions[] = {{"now", time_now}, {"now_ms", time_now_ms}, {"iso", time_iso_text},
-        {"parse", time_parse_text}, {"format", time_format}, {"add", time_add}, {"diff", time_diff},
-        {"start_of", time_start_of}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"now", time_now}, {"now_ms", time_now_ms},
+        {"iso", time_iso_text}, {"parse", time_parse_text}, {"format", time_format},
+        {"add", time_add}, {"diff", time_diff}, {"start_of", time_start_of}, {NULL, NULL}};
 
     lua_getglobal(lua, LUA_OSLIBNAME);
     luaL_setfuncs(lua, of_os, 0);

@@ -1,5 +1,5 @@
-/* region.c - see region.h. Blocks up to SMALL bytes are cut from chunks, and kept by size when they are freed; larger ones are malloc's,
- * in a list, so that they can be forgotten too. */
+/* region.c - see region.h. Blocks up to SMALL bytes are cut from chunks, and kept by size when
+ * they are freed; larger ones are malloc's, in a list, so that they can be forgotten too. */
 #include "lua/sandbox/region.h"
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
-/* region.h - memory of states that come one after the other in one thread: each is forgotten whole, without a walk over what it made.
- * A cell makes and throws away a state for each run; freeing its thousand small blocks one by one takes as long as the run.
- * Limits of memory are not its business (seed.c counts). */
+/* region.h - memory of states that come one after the other in one thread: each is forgotten
+ * whole, without a walk over what it made. A cell makes and throws away a state for each run;
+ * freeing its thousand small blocks one by one takes as long as the run. Limits of memory are
+ * not its business (seed.c counts). */
 #ifndef WHARF_LUA_SANDBOX_REGION_H
 #define WHARF_LUA_SANDBOX_REGION_H
 

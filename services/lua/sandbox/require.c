@@ -1,10 +1,12 @@
-/* require.c - compiling files, and require(): the author's own files and the parts of `wharf`, nothing else. */
+/* require.c - compiling files, and require(): the author's own files and the parts of `wharf`,
+ * nothing else. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lua/sandbox/sandbox_inside.h"
 
-static const char LOADING[] = "wharf.loading"; /* the metatable of what stands in SLOT_LOADED while a file runs */
+/* the metatable of what stands in SLOT_LOADED while a file runs */
+static const char LOADING[] = "wharf.loading";
 
 const struct sandbox_file *require_find(const struct sandbox *sb, const char *name)
 {
@@ -47,8 +49,9 @@ static bool compile_text(lua_State *lua, const struct sandbox_file *file, const 
 bool require_compile(lua_State *lua, const struct sandbox_file *file)
 {
     const char *chunk = lua_pushfstring(lua, "=%s.lua", file->name);
-    bool good = file->code && file->code->p ? luaL_loadbufferx(lua, file->code->p, file->code->n, chunk, "b") == LUA_OK
-                                            : compile_text(lua, file, chunk);
+    bool good = file->code && file->code->p
+                    ? luaL_loadbufferx(lua, file->code->p, file->code->n, chunk, "b") == LUA_OK
+                    : compile_text(lua, file, chunk);
 
     lua_remove(lua, -2);
     if (!good)
@@ -84,7 +87,8 @@ static int loading_ends(lua_State *lua)
     return 0;
 }
 
-/* Says that the file of this name is being loaded by this thread until the caller returns or raises. One more on the stack. */
+/* Says that the file of this name is being loaded by this thread until the caller returns or
+ * raises. One more on the stack. */
 static void loading_begins(lua_State *lua, const char *name)
 {
     lua_newuserdatauv(lua, 0, 2);
@@ -136,7 +140,8 @@ int require_call(lua_State *lua)
         return 1;
     file = require_find(sandbox_of(lua), name);
     if (!file)
-        sandbox_raise(lua, "there is no file '%s.lua'; require takes the workflow's own files and wharf.*", name);
+        sandbox_raise(lua,
+            "there is no file '%s.lua'; require takes the workflow's own files and wharf.*", name);
     loading_begins(lua, name);
     if (!require_compile(lua, file))
         return lua_error(lua);

@@ -1,4 +1,5 @@
-/* sandbox.c - the life of a sandbox: making it, loading files, calling handlers. Everything that may raise runs below protect(). */
+/* sandbox.c - the life of a sandbox: making it, loading files, calling handlers. Everything that
+ * may raise runs below protect(). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,8 @@ void sandbox_free(struct sandbox *sb)
 {
     if (!sb)
         return;
-    /* closing the state runs __close of what is still open in the main thread: there is nothing, calls are over; nor is there a __gc */
+    /* closing the state runs __close of what is still open in the main thread: there is nothing,
+     * calls are over; nor is there a __gc */
     lua_sethook(sb->lua, NULL, 0, 0);
     if (sb->region)
         region_forget(sb->region);
@@ -134,7 +136,8 @@ void sandbox_usage(const struct sandbox *sb, struct sandbox_usage *ret_usage)
 /* ---- the border ---- */
 
 /* Calls fn(arg) with errors kept; the stack is as before. */
-static bool protect(struct sandbox *sb, lua_CFunction fn, void *arg, struct sandbox_error *ret_error)
+static bool protect(
+    struct sandbox *sb, lua_CFunction fn, void *arg, struct sandbox_error *ret_error)
 {
     lua_State *lua = sb->lua;
     int status;
@@ -185,7 +188,8 @@ static int load_file(lua_State *lua)
     lua_pushstring(lua, l->name);
     lua_call(lua, 1, 1);
     if (!l->sb->frozen_kind && !lua_istable(lua, -1))
-        return luaL_error(lua, "%s.lua returns no table of handlers; end it with 'return M'", l->name);
+        return luaL_error(
+            lua, "%s.lua returns no table of handlers; end it with 'return M'", l->name);
     slot_set(lua, SLOT_MODULE);
     return 0;
 }
@@ -261,7 +265,8 @@ static void push_handler(lua_State *lua, const struct sandbox_call *call)
     }
     slot_get(lua, SLOT_MODULE);
     if (!lua_istable(lua, -1) || lua_getfield(lua, -1, call->handler) != LUA_TFUNCTION)
-        luaL_error(lua, "there is no function '%s' in the table that the main file returns", call->handler);
+        luaL_error(lua, "there is no function '%s' in the table that the main file returns",
+            call->handler);
     lua_remove(lua, -2);
 }
 
@@ -295,8 +300,8 @@ static int run_call(lua_State *lua)
     return 0;
 }
 
-bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct buf *ret_result, struct buf *ret_kept,
-    struct sandbox_error *ret_error)
+bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct buf *ret_result,
+    struct buf *ret_kept, struct sandbox_error *ret_error)
 {
     struct running r = {.call = call, .result = ret_result, .kept = ret_kept};
 

@@ -1,21 +1,28 @@
-/* sandbox.h - one Lua 5.4 state that runs code of others within limits: the engine of tenants' workflows (in a cell, docs/cells.md)
- * and of operators' hooks (in the server). What authors see is docs/spec/08-workflows-and-lua.md section 5, and nothing else.
+/* sandbox.h - one Lua 5.4 state that runs code of others within limits: the engine of tenants'
+ * workflows (in a cell, docs/cells.md) and of operators' hooks (in the server). What authors see
+ * is docs/spec/08-workflows-and-lua.md section 5, and nothing else.
  *
- * The engine does no I/O. Whatever is outside of the state (the API, HTTP, keys, mail, the clock, randomness, zones) it asks its host
- * for, a table of functions given at birth. It knows nothing of workflows, hooks or the database either.
+ * The engine does no I/O. Whatever is outside of the state (the API, HTTP, keys, mail, the
+ * clock, randomness, zones) it asks its host for, a table of functions given at birth. It knows
+ * nothing of workflows, hooks or the database either.
  *
  * Two kinds of users:
- *   - A cell makes a sandbox for one run: sandbox_new, sandbox_load, sandbox_call, sandbox_free. Memory, instructions, coroutines
- *     and calls are limited here. Time is kept by the parent, with SIGKILL: C functions of Lua that never return (string.find) can't be
+ *   - A cell makes a sandbox for one run: sandbox_new, sandbox_load, sandbox_call, sandbox_free.
+ *     Memory, instructions, coroutines
+ *     and calls are limited here. Time is kept by the parent, with SIGKILL: C functions of Lua
+ *     that never return (string.find) can't be
  *     ended from inside.
- *   - The server keeps one sandbox per worker thread for hooks, with `frozen`: sandbox_new, sandbox_define for functions of its own
- *     (wharf.hook.before …), sandbox_load for each file, sandbox_freeze, then any number of sandbox_call, each between sandbox_begin with
- *     the limits of that call. Its code is trusted: `deadline_us` ends what runs in Lua, not what runs in one C function.
+ *   - The server keeps one sandbox per worker thread for hooks, with `frozen`: sandbox_new,
+ *     sandbox_define for functions of its own
+ *     (wharf.hook.before …), sandbox_load for each file, sandbox_freeze, then any number of
+ *     sandbox_call, each between sandbox_begin with
+ *     the limits of that call. Its code is trusted: `deadline_us` ends what runs in Lua, not
+ *     what runs in one C function.
  *
- * A sandbox is used by one thread at a time and runs on the thread's own stack (8 MiB are enough for Lua's C recursion).
- * No function throws or longjmps to its caller; what goes wrong is a struct sandbox_error. All texts are UTF-8 unless told; JSON
- * texts are complete values.
- */
+ * A sandbox is used by one thread at a time and runs on the thread's own stack (8 MiB are enough
+ * for Lua's C recursion).
+ * No function throws or longjmps to its caller; what goes wrong is a struct sandbox_error. All
+ * texts are UTF-8 unless told; JSON texts are complete values. */
 #ifndef WHARF_LUA_SANDBOX_SANDBOX_H
 #define WHARF_LUA_SANDBOX_SANDBOX_H
 
@@ -27,34 +34,47 @@
 struct sandbox;
 struct region;
 
-/* ---- the host ------------------------------------------------------------------------------------------------------ */
+/* ---- the host ---- */
 
 enum sandbox_answer {
     SANDBOX_GIVEN, /* the text is the JSON of the result */
-    SANDBOX_REFUSED, /* an expected failure: the text is {"code","message","status"?,"errors"?}; the author gets nil, err */
-    SANDBOX_MISTAKE, /* the author's mistake: the text is {"code","message"}; raised as an error with file and line */
-    SANDBOX_ENDED, /* the run is over (a budget of the host's, a cancel): the text is {"code","message"}; nothing catches it */
+    /* an expected failure: the text is {"code","message","status"?,"errors"?}; the author gets
+     * nil, err */
+    SANDBOX_REFUSED,
+    /* the author's mistake: the text is {"code","message"}; raised as an error with file and
+     * line */
+    SANDBOX_MISTAKE,
+    /* the run is over (a budget of the host's, a cancel): the text is {"code","message"};
+     * nothing catches it */
+    SANDBOX_ENDED,
 };
 
-/* All members are needed. Functions are called on the sandbox's thread; texts are good until the next call of the host. */
+/* All members are needed. Functions are called on the sandbox's thread; texts are good until the
+ * next call of the host. */
 struct sandbox_host {
     void *arg;
-    /* Everything that has a name in `wharf`: op is "api.get", "kv.set", "log", "secret" …; args is a JSON object. The ops and their
-     * arguments are listed in ops.md next to this file. An op that the host does not offer is a SANDBOX_MISTAKE. */
+    /* Everything that has a name in `wharf`: op is "api.get", "kv.set", "log", "secret" …; args
+     * is a JSON object. The ops and their arguments are listed in ops.md next to this file. An
+     * op that the host does not offer is a SANDBOX_MISTAKE. */
     enum sandbox_answer (*call)(void *arg, const char *op, wharf_str args, wharf_str *ret_text);
     int64_t (*now_us)(void *arg); /* since 1970 */
     void (*random)(void *arg, void *p, size_t n);
-    /* The bytes of a zone's file of the system's database (TZif); the name has only letters of such names. False: no such zone. */
+    /* The bytes of a zone's file of the system's database (TZif); the name has only letters of
+     * such names. False: no such zone. */
     bool (*zone)(void *arg, const char *name, wharf_str *ret_bytes);
 };
 
-/* ---- life ---------------------------------------------------------------------------------------------------------- */
+/* ---- life ---- */
 
 struct sandbox_limits {
     uint64_t instructions; /* counted by the thousand; 0: any number */
     int64_t
-        deadline_us; /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the host; 0: none */
-    int64_t cpu_us; /* of the processor, looked at in the same places: what a busy machine can't take away; 0: any */
+        /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the
+         * host; 0: none */
+        deadline_us;
+    /* of the processor, looked at in the same places: what a busy machine can't take away; 0:
+     * any */
+    int64_t cpu_us;
 };
 
 /* What stands in `wharf` beside the library of section 5. */
@@ -62,21 +82,28 @@ enum sandbox_role {
     SANDBOX_RUN, /* nothing */
     SANDBOX_TESTED, /* nothing: a run of a test */
     SANDBOX_TESTS, /* wharf.test: the state of a case (services/lua/testing/testing.h) */
-    SANDBOX_HOOK_TESTS, /* wharf.hook and wharf.db, which note and ask the host: hook files as tests run them */
+    /* wharf.hook and wharf.db, which note and ask the host: hook files as tests run them */
+    SANDBOX_HOOK_TESTS,
 };
 
 struct sandbox_config {
     size_t memory; /* bytes the state may hold, all of it counted; 0: any number */
     struct sandbox_limits limits; /* until the first sandbox_begin */
-    uint64_t seed; /* of math.random and of the hashes of strings: the same seed gives the same order of pairs() */
+    /* of math.random and of the hashes of strings: the same seed gives the same order of pairs() */
+    uint64_t seed;
     bool unsafe; /* the author is the operator: io, debug and all of os are there */
-    bool repeatable; /* os.clock tells instructions: the same run says the same. So it is for tests, too */
-    bool frozen; /* globals and library tables can't be written; globals may be set until sandbox_freeze */
+    /* os.clock tells instructions: the same run says the same. So it is for tests, too */
+    bool repeatable;
+    /* globals and library tables can't be written; globals may be set until sandbox_freeze */
+    bool frozen;
     const struct sandbox_host *host; /* must outlive the sandbox */
-    struct region *region; /* services/lua/sandbox/region.h; NULL: the process's heap. One state at a time, and forgotten with it */
+    /* services/lua/sandbox/region.h; NULL: the process's heap. One state at a time, and
+     * forgotten with it */
+    struct region *region;
     void *user; /* whatever the functions of sandbox_define need: sandbox_user */
     enum sandbox_role role;
-    /* NULL, or told of each line of the author's that is reached ("main.lua"), on the sandbox's thread. */
+    /* NULL, or told of each line of the author's that is reached ("main.lua"), on the sandbox's
+     * thread. */
     void (*line)(void *arg, const char *file, int line);
     void *line_arg;
 };
@@ -95,8 +122,8 @@ struct sandbox *sandbox_of(lua_State *lua);
  * shape; then pairs() has any order. */
 bool sandbox_deterministic(const struct sandbox *sb);
 
-/* Compiled code of one text, kept by the caller between sandboxes of one process; made here and never taken from
- * elsewhere. Begins as {0}; ended by free(p). */
+/* Compiled code of one text, kept by the caller between sandboxes of one process; made here and
+ * never taken from elsewhere. Begins as {0}; ended by free(p). */
 struct sandbox_code {
     void *p;
     size_t n;
@@ -113,7 +140,7 @@ enum { SANDBOX_NAME_MAX = 50 /* of a file's name */ };
  * sandbox. */
 void sandbox_files(struct sandbox *sb, const struct sandbox_file *files, size_t n);
 
-/* ---- errors -------------------------------------------------------------------------------------------------------- */
+/* ---- errors ---- */
 
 enum sandbox_end {
     SANDBOX_OK = 0,
@@ -124,7 +151,8 @@ enum sandbox_end {
     SANDBOX_OVER, /* a limit of this file or SANDBOX_ENDED: code tells which */
 };
 
-/* The longest wait that wharf.fail can ask for, a week: well before the end of what is kept, and a time that any unit and the database can tell. */
+/* The longest wait that wharf.fail can ask for, a week: well before the end of what is kept, and
+ * a time that any unit and the database can tell. */
 enum { SANDBOX_AFTER_MAX_MS = 7 * 86400000 };
 static inline int64_t sandbox_after_ms(int64_t ms)
 {
@@ -139,8 +167,9 @@ enum { SANDBOX_FRAMES = 16 };
 
 struct sandbox_error {
     enum sandbox_end end;
-    /* SANDBOX_OVER: "workflow.budget_instructions", "workflow.budget_memory", "workflow.budget_time" or the host's.
-     * SANDBOX_REJECTED and error{code = …}: the author's own word. Else empty. */
+    /* SANDBOX_OVER: "workflow.budget_instructions", "workflow.budget_memory",
+     * "workflow.budget_time" or the host's. SANDBOX_REJECTED and error{code = …}: the author's
+     * own word. Else empty. */
     char code[WHARF_LUA_WORD_MAX];
     char message[WHARF_LUA_MESSAGE_MAX]; /* without file and line; cut at a code point */
     char field[WHARF_LUA_WORD_MAX]; /* wharf.reject */
@@ -156,15 +185,17 @@ struct sandbox_error {
 /* Writes
  * {"code","message","file","line","function","traceback":[{"file","line","function"}],
  * "snippet":[{"line","text"}]} as section 7 shows it. code: what the caller made of it. */
-void sandbox_error_json(const struct sandbox *sb, const struct sandbox_error *e, const char *code, struct buf *out);
+void sandbox_error_json(
+    const struct sandbox *sb, const struct sandbox_error *e, const char *code, struct buf *out);
 
-/* ---- running ------------------------------------------------------------------------------------------------------- */
+/* ---- running ---- */
 
 /* Sets the limits of what comes now; counts begin anew. A sandbox whose last call ended with
  * SANDBOX_OVER can be used again. */
 void sandbox_begin(struct sandbox *sb, const struct sandbox_limits *limits);
 
-/* Compiles the file of this name and runs it; the table that it returns has the handlers. Without a table: SANDBOX_RAISED. */
+/* Compiles the file of this name and runs it; the table that it returns has the handlers.
+ * Without a table: SANDBOX_RAISED. */
 bool sandbox_load(struct sandbox *sb, const char *name, struct sandbox_error *ret_error);
 /* Compiles a file and does no more. */
 bool sandbox_compile(struct sandbox *sb, const char *name, struct sandbox_error *ret_error);
@@ -179,17 +210,18 @@ struct sandbox_call {
     int ref; /* a function kept by luaL_ref in LUA_REGISTRYINDEX, by a function of sandbox_define */
     wharf_str arg; /* JSON: the first argument */
     wharf_str context; /* JSON object: ctx, read-only; with deadline_ms() and budget() added */
-    const char *keep; /* member of the first argument that is given back as it is after the call; NULL: none */
+    /* member of the first argument that is given back as it is after the call; NULL: none */
+    const char *keep;
 };
 
 /* Calls a handler. ret_result: JSON of what the handler returned (no value and nil: empty).
  * ret_kept: JSON of the kept member. Both may be NULL; what does not fit the buffer's maximum or
  * can't be JSON is SANDBOX_RAISED. */
-bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct buf *ret_result, struct buf *ret_kept,
-    struct sandbox_error *ret_error);
+bool sandbox_call(struct sandbox *sb, const struct sandbox_call *call, struct buf *ret_result,
+    struct buf *ret_kept, struct sandbox_error *ret_error);
 
-/* Puts a C function into `wharf`, at "hook.before" or "config": before any file is loaded. It may raise (lua_error) and
- * must then hold nothing of its own. False: not enough memory. */
+/* Puts a C function into `wharf`, at "hook.before" or "config": before any file is loaded. It
+ * may raise (lua_error) and must then hold nothing of its own. False: not enough memory. */
 bool sandbox_define(struct sandbox *sb, const char *path, lua_CFunction fn);
 
 /* Returns the thread of the state that the host is being called from: for hosts that are Lua
@@ -209,10 +241,10 @@ void sandbox_usage(const struct sandbox *sb, struct sandbox_usage *ret_usage);
  * {"end","code","message","field","status","retry","after_ms","error","usage","result"?,"kept"?};
  * end is a number of enum sandbox_end, usage has "instructions", "memory_peak" and "cpu_us".
  * result and kept: of sandbox_call. */
-void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e, const struct buf *result,
-    const struct buf *kept, int64_t cpu_us, struct buf *out);
+void sandbox_outcome_json(const struct sandbox *sb, const struct sandbox_error *e,
+    const struct buf *result, const struct buf *kept, int64_t cpu_us, struct buf *out);
 
-/* ---- for functions of sandbox_define ------------------------------------------------------------------------------- */
+/* ---- for functions of sandbox_define ---- */
 
 /* Raises {file}:{line}: {message} of the author's line that called. */
 _Noreturn void sandbox_raise(lua_State *lua, const char *fmt, ...) WHARF_PRINTF(2, 3);

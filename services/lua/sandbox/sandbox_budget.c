@@ -1,8 +1,8 @@
 /* sandbox_budget.c - instructions, time, and the end that nobody catches.
  *
- * A hook runs every 1,000 instructions of each thread of the state. Once the run is over (dead), hooks come with every instruction, and
- * pcall, xpcall and the functions of coroutine raise again after they return: so neither handlers nor __close methods go on.
- */
+ * A hook runs every 1,000 instructions of each thread of the state. Once the run is over (dead),
+ * hooks come with every instruction, and pcall, xpcall and the functions of coroutine raise
+ * again after they return: so neither handlers nor __close methods go on. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -20,7 +20,8 @@ _Noreturn void budget_raise(lua_State *lua)
     __builtin_unreachable();
 }
 
-_Noreturn void budget_end(lua_State *lua, enum sandbox_end end, const char *code, const char *message)
+_Noreturn void budget_end(
+    lua_State *lua, enum sandbox_end end, const char *code, const char *message)
 {
     struct sandbox *sb = sandbox_of(lua);
 
@@ -84,7 +85,8 @@ void budget_hook(lua_State *lua, lua_Debug *ar)
 
 void budget_watch(lua_State *thread)
 {
-    lua_sethook(thread, budget_hook, LUA_MASKCOUNT | (sandbox_of(thread)->line ? LUA_MASKLINE : 0), HOOK_COUNT);
+    lua_sethook(thread, budget_hook, LUA_MASKCOUNT | (sandbox_of(thread)->line ? LUA_MASKLINE : 0),
+        HOOK_COUNT);
 }
 
 void budget_memory(struct sandbox_error *e)

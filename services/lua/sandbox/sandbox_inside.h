@@ -72,13 +72,15 @@ void budget_check(lua_State *lua, int status);
 /* Makes of a place the end of a run that had no memory. */
 void budget_memory(struct sandbox_error *e);
 /* Ends the run: notes why and where, and raises. */
-_Noreturn void budget_end(lua_State *lua, enum sandbox_end end, const char *code, const char *message);
+_Noreturn void budget_end(
+    lua_State *lua, enum sandbox_end end, const char *code, const char *message);
 _Noreturn void budget_raise(lua_State *lua);
 
 /* ---- base.c, coroutines.c, frozen.c, require.c ---- */
 void base_open(lua_State *lua);
 void coroutines_open(lua_State *lua);
-void frozen_table(lua_State *lua); /* replaces the table on top by one that reads it and can't be written */
+/* Replaces the table on top by one that reads it and can't be written. */
+void frozen_table(lua_State *lua);
 void frozen_globals(lua_State *lua); /* pushes the environment of a frozen sandbox */
 /* Freezes the table under its name on top: both become a table that reads it and that nobody
  * writes, nor what is in it ("NAME is read-only; …"). It is written as JSON, and its length is, as
@@ -102,7 +104,8 @@ void errors_text(char *to, size_t size, const char *p, size_t n); /* cut at a co
 
 /* ---- json_in.c, json_out.c ---- */
 /* Pushes the value and returns true; or pushes nothing, and tells why. */
-bool json_push(lua_State *lua, const char *p, size_t n, const char **ret_problem, size_t *ret_offset);
+bool json_push(
+    lua_State *lua, const char *p, size_t n, const char **ret_problem, size_t *ret_offset);
 struct json_style {
     bool pretty, sorted;
 };
@@ -119,6 +122,7 @@ void lib_bytes(lua_State *lua); /* hex, base64, crypto: functions of one table *
 void lib_text(lua_State *lua); /* C functions of text */
 void lib_host(lua_State *lua); /* host.call and its like */
 /* Pushes the text that os.date makes of a moment and an offset. */
-void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char *zone, const char *format, size_t n);
+void time_text(lua_State *lua, int64_t s, int64_t ms, int32_t offset, const char *zone,
+    const char *format, size_t n);
 
 #endif

@@ -1,10 +1,12 @@
 /* seed.c - the memory of a sandbox: a hard limit, and a seed of strings' hashes that is ours.
  *
- * Lua makes the seed of its string hashes from addresses and the time, and the order of pairs() follows from it. A run must be
- * repeatable, so the seed is set by us. The library offers no way to, but calls the allocator for the second time when its global state is
- * filled in and no string was made yet. Everything that is known of the state at that moment is compared with its layout
- * (unchanged through all of Lua 5.4); only when all of it is as expected the four bytes are written.
- */
+ * Lua makes the seed of its string hashes from addresses and the time, and the order of pairs()
+ * follows from it. A run must be repeatable, so the seed is set by us. The library offers no way
+ * to, but calls the allocator for the second time when its global state is filled in and no
+ * string was made yet. Everything that is known of the state at that moment is compared with its
+ * layout
+ * (unchanged through all of Lua 5.4); only when all of it is as expected the four bytes are
+ * written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,8 +37,8 @@ static void set_seed(struct sandbox *sb, char *block, size_t size, unsigned seed
         memcpy(&head, block + at, sizeof(head));
         if (head.allocate != sandbox_allocate || head.ud != sb)
             continue;
-        if (head.total != (ptrdiff_t)size || head.debt || head.last_atomic || head.strings || head.strings_used ||
-            head.strings_size)
+        if (head.total != (ptrdiff_t)size || head.debt || head.last_atomic || head.strings ||
+            head.strings_used || head.strings_size)
             return;
         memcpy(block + at + offsetof(struct state_head, seed), &seed, sizeof(seed));
         sb->seeded = true;

@@ -1,6 +1,6 @@
-/* testing.c - see testing.h. The world of a case is Lua (lua/sandbox/lib/test.lua); here are its states, its clock, and the way from a run's
- * questions to the functions of the case that answer them.
- */
+/* testing.c - see testing.h. The world of a case is Lua (lua/sandbox/lib/test.lua); here are its
+ * states, its clock, and the way from a run's questions to the functions of the case that answer
+ * them. */
 #include "lua/testing/testing.h"
 
 #include <lauxlib.h>
@@ -79,7 +79,8 @@ struct question {
 
 static enum sandbox_answer kind_of(const char *name)
 {
-    static const char *const names[] = {"given", "refused", "mistake", "ended"}; /* enum sandbox_answer */
+    /* enum sandbox_answer */
+    static const char *const names[] = {"given", "refused", "mistake", "ended"};
 
     for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
         if (!strcmp(names[i], name))
@@ -149,7 +150,8 @@ static enum sandbox_answer case_asks(void *arg, const char *op, wharf_str args, 
     jw_init(&j, &w->answer);
     jw_open(&j, NULL, '{');
     jw_z(&j, "code", "test.failed");
-    jw_z(&j, "message", lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "the test failed");
+    jw_z(&j, "message",
+        lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "the test failed");
     jw_close(&j, '}');
     lua_pop(lua, 1);
     *ret_text = buf_str(&w->answer);
@@ -183,8 +185,8 @@ static size_t files_of_run(struct world *w, const struct wharf_json *replaced)
             w->run_files[n].text = other->text;
         n++;
     }
-    for (const struct wharf_json *m = json_is(replaced, JSON_OBJECT) ? replaced->child : NULL; m && n < FILES_MAX;
-         m = m->next) {
+    for (const struct wharf_json *m = json_is(replaced, JSON_OBJECT) ? replaced->child : NULL;
+         m && n < FILES_MAX; m = m->next) {
         if (!is_file(t, m->key.p, m->key.n) && json_is(m, JSON_STRING))
             w->run_files[n++] = (struct sandbox_file){.name = m->key.p, .text = m->text};
     }
@@ -210,12 +212,14 @@ static void add_hooks(struct world *w, size_t *n)
             buf_addf(&text, "require(\"%s\") ", name);
     }
     buf_addz(&text, "return wharf.hook.handlers");
-    w->run_files[*n] = (struct sandbox_file){.name = runner, .text = arena_dup_str(w->arena, buf_str(&text))};
+    w->run_files[*n] = (struct sandbox_file){
+        .name = runner, .text = arena_dup_str(w->arena, buf_str(&text))};
     ++*n;
     buf_done(&text);
 }
 
-static bool call_run(struct world *w, struct sandbox *sb, const struct wharf_json *spec, struct sandbox_error *e)
+static bool call_run(
+    struct world *w, struct sandbox *sb, const struct wharf_json *spec, struct sandbox_error *e)
 {
     struct buf result, kept;
     struct sandbox_call call = {.handler = json_text_or(spec, "handler", "").p, .keep = "input"};
@@ -234,8 +238,8 @@ static bool call_run(struct world *w, struct sandbox *sb, const struct wharf_jso
     }
     call.arg = texts[0];
     call.context = texts[1];
-    good = sandbox_load(sb, w->t->hooks ? runner : "main", e) && (!w->t->hooks || sandbox_freeze(sb)) &&
-           sandbox_call(sb, &call, &result, &kept, e);
+    good = sandbox_load(sb, w->t->hooks ? runner : "main", e) &&
+           (!w->t->hooks || sandbox_freeze(sb)) && sandbox_call(sb, &call, &result, &kept, e);
     sandbox_outcome_json(sb, e, &result, &kept, 0, &w->out);
     buf_done(&result);
     buf_done(&kept);
@@ -364,7 +368,8 @@ static int live(lua_State *lua)
     if (!t->live)
         return 0;
     body.p = luaL_optlstring(lua, 3, "", &body.n);
-    lua_pushinteger(lua, t->live(t->arg, luaL_checkstring(lua, 1), luaL_checkstring(lua, 2), body, &text));
+    lua_pushinteger(
+        lua, t->live(t->arg, luaL_checkstring(lua, 1), luaL_checkstring(lua, 2), body, &text));
     lua_pushlstring(lua, text.p, text.n);
     return 2;
 }
@@ -383,9 +388,9 @@ static bool world_begin(struct world *w)
     static const struct {
         const char *path;
         lua_CFunction fn;
-    } functions[] = {{"testing.run", run}, {"testing.serve", set_serve}, {"testing.clock", set_clock},
-        {"testing.sample", sample}, {"testing.hooks", is_hooks}, {"testing.update", is_update},
-        {"testing.snapshots", snapshots}, {"testing.live", live}};
+    } functions[] = {{"testing.run", run}, {"testing.serve", set_serve},
+        {"testing.clock", set_clock}, {"testing.sample", sample}, {"testing.hooks", is_hooks},
+        {"testing.update", is_update}, {"testing.snapshots", snapshots}, {"testing.live", live}};
     struct sandbox_config config = {.memory = CASE_MEMORY,
         .limits = {.instructions = CASE_INSTRUCTIONS},
         .seed = w->t->seed,
@@ -410,12 +415,13 @@ static bool world_begin(struct world *w)
 }
 
 /* Loads the test file and calls a function of wharf.test.runner. */
-static bool ask_runner(
-    struct world *w, const char *function, wharf_str arg, struct buf *ret_result, struct sandbox_error *ret_error)
+static bool ask_runner(struct world *w, const char *function, wharf_str arg, struct buf *ret_result,
+    struct sandbox_error *ret_error)
 {
     struct sandbox_call call = {.handler = function, .arg = arg, .context = WHARF_S("{}")};
 
-    return sandbox_load(w->sb, runner, ret_error) && sandbox_call(w->sb, &call, ret_result, NULL, ret_error);
+    return sandbox_load(w->sb, runner, ret_error) &&
+           sandbox_call(w->sb, &call, ret_result, NULL, ret_error);
 }
 
 static void write_error(const struct world *w, const struct sandbox_error *e, struct jw *j)
@@ -429,7 +435,8 @@ static void write_error(const struct world *w, const struct sandbox_error *e, st
 }
 
 /* Runs one case. The text of the snapshots that it took is added to `shots`. */
-static bool one_case(struct world *w, size_t i, const struct wharf_json *c, struct jw *j, struct buf *shots)
+static bool one_case(
+    struct world *w, size_t i, const struct wharf_json *c, struct jw *j, struct buf *shots)
 {
     struct sandbox_error e = {.end = SANDBOX_OK};
     bool skip = json_bool_or(c, "skip", false), passed = false;

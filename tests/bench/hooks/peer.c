@@ -1,7 +1,7 @@
-/* peer.c - the bare loop that deliveries are compared with: libcurl multi, the same signed bodies, nothing else.
+/* peer.c - the bare loop that deliveries are compared with: libcurl multi, the same signed
+ * bodies, nothing else.
  *
- *   peer URL REQUESTS CONCURRENCY BODY_BYTES    prints requests per second
- */
+ *   peer URL REQUESTS CONCURRENCY BODY_BYTES    prints requests per second */
 #include <curl/curl.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -102,6 +102,7 @@ int main(int argc, char **argv)
         curl_multi_poll(multi, NULL, 0, 100, NULL);
     }
     clock_gettime(CLOCK_MONOTONIC, &b);
-    printf("%.0f\n", (double)done / ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9));
+    printf("%.0f\n",
+        (double)done / ((double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9));
     return 0;
 }

@@ -1,7 +1,8 @@
-/* receiver.c - answers every POST with 200, on keep-alive connections, and counts them: what deliveries are measured against.
+/* receiver.c - answers every POST with 200, on keep-alive connections, and counts them: what
+ * deliveries are measured against.
  *
- *   receiver [DELAY_MS]    prints its port; for each line on standard input prints how many requests it has answered
- */
+ *   receiver [DELAY_MS]    prints its port; for each line on standard input prints how many
+ *                          requests it has answered */
 #define _GNU_SOURCE
 #include <netinet/in.h>
 #include <netinet/tcp.h>

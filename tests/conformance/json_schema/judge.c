@@ -1,8 +1,8 @@
-/* judge.c - what the server's validator says of schemas and values given as JSON; run.py compares it with what is right.
+/* judge.c - what the server's validator says of schemas and values given as JSON; run.py
+ * compares it with what is right.
  *
- * Standard input: [{"schema": ..., "values": [...]}, ...]. Standard output, one line each: {"problems": ["..."]} when the schema
- * is refused, else {"verdicts": [true, ...]}.
- */
+ * Standard input: [{"schema": ..., "values": [...]}, ...]. Standard output, one line each:
+ * {"problems": ["..."]} when the schema is refused, else {"verdicts": [true, ...]}. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
-/* batchbench.c - a resource whose rule ends the process when a row is named so: tests/chaos/test_batch_kills.py. */
+/* batchbench.c - a resource whose rule ends the process when a row is named so:
+ * tests/chaos/test_batch_kills.py. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +9,14 @@
 
 static const wharf_host *host;
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_val name;
 
     (void)req, (void)old_rec;
-    if (op == WHARF_CREATE && host->res->get(new_rec, CRUMB_NAME, &name) && !strcmp(name.u.s.p, "abort the worker"))
+    if (op == WHARF_CREATE && host->res->get(new_rec, CRUMB_NAME, &name) &&
+        !strcmp(name.u.s.p, "abort the worker"))
         abort();
     return WHARF_OK;
 }
@@ -34,7 +37,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &crumb);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {

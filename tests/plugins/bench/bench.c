@@ -1,4 +1,5 @@
-/* bench.c - a plugin that is all definition: no rule stands in the way of the event loop. For tests/bench. */
+/* bench.c - a plugin that is all definition: no rule stands in the way of the event loop. For
+ * tests/bench. */
 #include "wharf/plugin.h"
 
 #include "bench.gen.h"
@@ -16,7 +17,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &crate);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {

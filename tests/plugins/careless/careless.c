@@ -1,4 +1,5 @@
-/* careless.c - a plugin that makes one mistake, the one that WHARF_TEST_MISTAKE names. For tests/api/test_declarations.py. */
+/* careless.c - a plugin that makes one mistake, the one that WHARF_TEST_MISTAKE names. For
+ * tests/api/test_declarations.py. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         W->res->set(new_rec, MISTAKE_SIZE, (wharf_val){.type = WHARF_V_INT, .u.i = 10});
     else if (!strcmp(name.u.s.p, "member"))
         W->res->set(new_rec, MISTAKE_KIND, text("medium"));
-    else if (!strcmp(name.u.s.p, "items") && W->json->parse(req, WHARF_S("[\"a\",\"b\",\"c\"]"), &tags) == WHARF_OK)
+    else if (!strcmp(name.u.s.p, "items") &&
+             W->json->parse(req, WHARF_S("[\"a\",\"b\",\"c\"]"), &tags) == WHARF_OK)
         W->res->set(new_rec, MISTAKE_TAGS, (wharf_val){.type = WHARF_V_JSON, .u.j = tags});
     else if (!strcmp(name.u.s.p, "good"))
         W->res->set(new_rec, MISTAKE_SIZE, (wharf_val){.type = WHARF_V_INT, .u.i = 9});
@@ -46,15 +48,16 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 }
 
 /* The same for many rows: so they are written as a set. */
-static wharf_status check_many(
-    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
+static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         check(req, op, old_recs ? old_recs[i] : NULL, new_recs[i]);
     return WHARF_OK;
 }
 
-static const wharf_hooks hooks = {.head = WHARF_HEAD(wharf_hooks), .check = check, .check_many = check_many};
+static const wharf_hooks hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = check, .check_many = check_many};
 
 static wharf_status handler(wharf_req *req, void *arg)
 {
@@ -74,17 +77,20 @@ static wharf_status handler(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
-#define DEFINED(body)                              WHARF_S("{\"title\": \"Other\", \"type\": \"object\", " body "}")
-#define ID                                         "\"id\": {\"type\": \"string\", \"x-wharf\": {\"write\": \"never\"}}"
-#define OTHER(name, prefix, path, property, table) OTHER_IN(name, prefix, path, property, "careless." table)
-#define OTHER_IN(name, prefix, path, property, table)                                                                  \
-    DEFINED("\"$id\": \"" name "\", \"properties\": {" ID property                                                     \
-            "}, \"x-wharf\": {\"dialect\": 1, \"collection\": \"" path "\", \"prefix\": \"" prefix                     \
+#define DEFINED(body) WHARF_S("{\"title\": \"Other\", \"type\": \"object\", " body "}")
+#define ID            "\"id\": {\"type\": \"string\", \"x-wharf\": {\"write\": \"never\"}}"
+#define OTHER(name, prefix, path, property, table)                                                 \
+    OTHER_IN(name, prefix, path, property, "careless." table)
+#define OTHER_IN(name, prefix, path, property, table)                                              \
+    DEFINED("\"$id\": \"" name "\", \"properties\": {" ID property                                 \
+            "}, \"x-wharf\": {\"dialect\": 1, \"collection\": \"" path "\", \"prefix\": \"" prefix \
             "\", \"table\": \"" table "\", \"scope\": \"mistakes\", \"location\": \"none\"}")
 
-static void another(wharf_decl *d, const wharf_decl_api *api, const char *name, wharf_str definition)
+static void another(
+    wharf_decl *d, const wharf_decl_api *api, const char *name, wharf_str definition)
 {
-    const wharf_resource r = {.head = WHARF_HEAD(wharf_resource), .name = name, .definition = definition};
+    const wharf_resource r = {
+        .head = WHARF_HEAD(wharf_resource), .name = name, .definition = definition};
 
     api->resource(d, &r);
 }
@@ -94,16 +100,15 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
     if (mistake("ref"))
         another(d, api, "other",
             OTHER("other", "other", "/v1/others",
-                ", \"place\": {\"type\": [\"string\", \"null\"], \"maxLength\": 64, \"x-wharf\": {\"ref\": "
-                "\"locaton\"}}",
+                ", \"place\": {\"type\": [\"string\", \"null\"], \"maxLength\": 64, \"x-wharf\": "
+                "{\"ref\": \"locaton\"}}",
                 "other"));
     if (mistake("embed"))
         another(d, api, "other",
             OTHER("other", "other", "/v1/others",
-                ", \"station\": {\"type\": [\"string\", \"null\"], \"maxLength\": 64, \"x-wharf\": {\"ref\": "
-                "\"print_station\"}}, "
-                "\"shown\": {\"type\": [\"object\", \"null\"], \"x-wharf\": {\"store\": \"embed\", \"embed\": "
-                "{\"from\": \"station\", "
+                ", \"station\": {\"type\": [\"string\", \"null\"], \"maxLength\": 64, \"x-wharf\": "
+                "{\"ref\": \"print_station\"}}, \"shown\": {\"type\": [\"object\", \"null\"], "
+                "\"x-wharf\": {\"store\": \"embed\", \"embed\": {\"from\": \"station\", "
                 "\"fields\": [\"name\"]}}}",
                 "other"));
     if (mistake("name"))
@@ -116,15 +121,17 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
         another(d, api, "other", OTHER_IN("other", "other", "/v1/others", "", "wharf.setting"));
     if (mistake("locations"))
         another(d, api, "other",
-            DEFINED("\"$id\": \"other\", \"properties\": {" ID "}, \"x-wharf\": {\"dialect\": 1, \"collection\": "
-                    "\"/v1/others\", \"prefix\": \"other\", \"table\": \"careless.other\", \"scope\": \"mistakes\", "
-                    "\"location\": \"self\"}"));
+            DEFINED("\"$id\": \"other\", \"properties\": {" ID
+                    "}, \"x-wharf\": {\"dialect\": 1, \"collection\": "
+                    "\"/v1/others\", \"prefix\": \"other\", \"table\": \"careless.other\", "
+                    "\"scope\": \"mistakes\", \"location\": \"self\"}"));
     if (mistake("located"))
         another(d, api, "other",
-            DEFINED("\"$id\": \"other\", \"properties\": {" ID ", \"at\": {\"type\": \"string\", \"maxLength\": 64, "
-                    "\"x-wharf\": {\"ref\": \"mistake\"}}}, \"x-wharf\": {\"dialect\": 1, \"collection\": "
-                    "\"/v1/others\", \"prefix\": \"other\", \"table\": \"careless.other\", \"scope\": \"mistakes\", "
-                    "\"location\": \"at\"}"));
+            DEFINED("\"$id\": \"other\", \"properties\": {" ID
+                    ", \"at\": {\"type\": \"string\", \"maxLength\": 64, "
+                    "\"x-wharf\": {\"ref\": \"mistake\"}}}, \"x-wharf\": {\"dialect\": 1, "
+                    "\"collection\": \"/v1/others\", \"prefix\": \"other\", \"table\": "
+                    "\"careless.other\", \"scope\": \"mistakes\", \"location\": \"at\"}"));
     if (mistake("path"))
         another(d, api, "other", OTHER("other", "other", "/v1/locations", "", "other"));
     if (mistake("default"))
@@ -132,7 +139,8 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
             OTHER("other", "other", "/v1/others",
                 ", \"size\": {\"type\": \"integer\", \"maximum\": 9, \"default\": 10}", "other"));
     if (mistake("column"))
-        another(d, api, "other", OTHER("other", "other", "/v1/others", ", \"ctid\": {\"type\": \"string\"}", "other"));
+        another(d, api, "other",
+            OTHER("other", "other", "/v1/others", ", \"ctid\": {\"type\": \"string\"}", "other"));
     if (mistake("no_table"))
         another(d, api, "other", OTHER("other", "other", "/v1/others", "", "other"));
 }
@@ -140,24 +148,28 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
 static void wrong_migrations(wharf_decl *d, const wharf_decl_api *api)
 {
     static const char *const outside[][2] = {
-        {"outside_table", "-- wharf: phase=expand\nALTER TABLE locations.location ADD COLUMN careless text;"},
-        {"outside_rows", "-- wharf: phase=expand\nDELETE FROM wharf.migration WHERE plugin = 'wharf' AND number = 1;"},
-        {"outside_update",
-            "-- wharf: phase=expand\nDO $$ BEGIN EXECUTE 'UPDATE wharf.' || 'migration SET name = name'; END $$;"},
-        {"outside_function",
-            "-- wharf: phase=expand\nCREATE FUNCTION public.careless() RETURNS int LANGUAGE sql AS 'SELECT 1';"},
-        {"outside_trigger",
-            "-- wharf: phase=expand\nCREATE FUNCTION careless.t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN "
-            "NEW; END'; CREATE TRIGGER c AFTER INSERT ON locations.location FOR EACH ROW EXECUTE FUNCTION "
-            "careless.t();"},
+        {"outside_table",
+            "-- wharf: phase=expand\nALTER TABLE locations.location ADD COLUMN careless text;"},
+        {"outside_rows", "-- wharf: phase=expand\nDELETE FROM wharf.migration WHERE plugin = "
+                         "'wharf' AND number = 1;"},
+        {"outside_update", "-- wharf: phase=expand\nDO $$ BEGIN EXECUTE 'UPDATE wharf.' || "
+                           "'migration SET name = name'; END $$;"},
+        {"outside_function", "-- wharf: phase=expand\nCREATE FUNCTION public.careless() RETURNS "
+                             "int LANGUAGE sql AS 'SELECT 1';"},
+        {"outside_trigger", "-- wharf: phase=expand\nCREATE FUNCTION careless.t() RETURNS trigger "
+                            "LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER c AFTER "
+                            "INSERT ON locations.location FOR EACH ROW EXECUTE FUNCTION "
+                            "careless.t();"},
         {"outside_schema", "-- wharf: phase=expand\nCREATE SCHEMA careless_too;"},
-        {"outside_index",
-            "-- wharf: phase=expand tx=no\nCREATE INDEX CONCURRENTLY IF NOT EXISTS c ON locations.location (id);"},
-        {"outside_repeatable", "CREATE OR REPLACE FUNCTION wharf.log_days(settings jsonb, key text, otherwise integer)"
-                               " RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';"},
+        {"outside_index", "-- wharf: phase=expand tx=no\nCREATE INDEX CONCURRENTLY IF NOT EXISTS c "
+                          "ON locations.location (id);"},
+        {"outside_repeatable",
+            "CREATE OR REPLACE FUNCTION wharf.log_days(settings jsonb, key text, otherwise integer)"
+            " RETURNS integer LANGUAGE sql IMMUTABLE AS 'SELECT 1';"},
         {"repeatable_phase", "-- wharf: phase=contract\nSELECT 1;"},
         {"no_column", "-- wharf: phase=expand\nALTER TABLE careless.mistake DROP COLUMN kind;"},
-        {"wrong_type", "-- wharf: phase=expand\nALTER TABLE careless.mistake ALTER COLUMN size TYPE text;"},
+        {"wrong_type",
+            "-- wharf: phase=expand\nALTER TABLE careless.mistake ALTER COLUMN size TYPE text;"},
     };
 
     for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
@@ -185,8 +197,8 @@ static void wrong_routes(wharf_decl *d, const wharf_decl_api *api, wharf_route r
     api->route(d, &route);
 }
 
-static void add_route(
-    wharf_decl *d, const wharf_decl_api *api, const wharf_route *like, const char *path, const char *what)
+static void add_route(wharf_decl *d, const wharf_decl_api *api, const wharf_route *like,
+    const char *path, const char *what)
 {
     wharf_route route = *like;
 
@@ -246,10 +258,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     add_route(d, api, &route, "/v1/mistakes/silent", "silent");
     add_route(d, api, &route, "/v1/mistakes/commit", "commit");
     add_route(d, api, &route, "/v1/mistakes/broken", "broken");
-    add_route(d, api, &route, "/v1/locations/:location/mistakes", "nothing"); /* it does not look at the row */
+    /* it does not look at the row */
+    add_route(d, api, &route, "/v1/locations/:location/mistakes", "nothing");
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {

@@ -1,5 +1,5 @@
-/* faulty.c - a resource, and routes, rules and jobs that crash, end the process, hang or leak. For tests/api/test_operation.py, test_workers.py and
- * test_blame.py. */
+/* faulty.c - a resource, and routes, rules and jobs that crash, end the process, hang or leak.
+ * For tests/api/test_operation.py, test_workers.py and test_blame.py. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -99,7 +99,8 @@ static wharf_status ask(wharf_req *req, void *arg)
     return s;
 }
 
-/* On the rows of another module: a location of the name "Hang" is never written, one of the name "Exit" ends the process. */
+/* On the rows of another module: a location of the name "Hang" is never written, one of the name
+ * "Exit" ends the process. */
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *name = host->res->member(new_rec, "name");
@@ -131,8 +132,9 @@ static void more_routes(wharf_decl *d, const wharf_decl_api *api)
         .path = "/v1/faults/ask/now",
         .scope = "faults:write",
         .definition = WHARF_S(
-            "{\"summary\": \"Asks for a job\", \"location\": \"none\", \"body\": {\"type\": \"object\", "
-            "\"required\": [\"job\"], \"properties\": {\"job\": {\"type\": \"string\"}}}}"),
+            "{\"summary\": \"Asks for a job\", \"location\": \"none\", \"body\": {\"type\": "
+            "\"object\", \"required\": [\"job\"], \"properties\": {\"job\": {\"type\": "
+            "\"string\"}}}}"),
         .handler = ask};
 
     api->route(d, &route);
@@ -188,7 +190,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->provide(d, "faulty.answers", 1, 0, &table);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
 {

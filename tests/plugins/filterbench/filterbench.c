@@ -1,4 +1,5 @@
-/* filterbench.c - a plugin that is all definition: what the engine makes of each type of field. For tests/api, tests/conformance. */
+/* filterbench.c - a plugin that is all definition: what the engine makes of each type of field.
+ * For tests/api, tests/conformance. */
 #include "wharf/plugin.h"
 
 #include "filterbench.gen.h"
@@ -21,7 +22,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &part);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {

@@ -1,4 +1,5 @@
-/* importer.c - a plugin that reads files by the service wharf.import and answers what came of them. For tests/api. */
+/* importer.c - a plugin that reads files by the service wharf.import and answers what came of
+ * them. For tests/api. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -23,7 +24,8 @@ static wharf_status put_row(wharf_req *req, wharf_import *in, wharf_out *out)
     if (import->object(req, in, &object) != WHARF_OK)
         return host->err->fail(req, "importer.problem", NULL, "no object");
     host->json->open(out, NULL, '{');
-    host->json->put(out, "row", (wharf_val){.type = WHARF_V_INT, .u = {.i = (int64_t)import->row(in)}});
+    host->json->put(
+        out, "row", (wharf_val){.type = WHARF_V_INT, .u = {.i = (int64_t)import->row(in)}});
     host->json->put(out, "object", (wharf_val){.type = WHARF_V_JSON, .u = {.j = object}});
     put_text(out, "first", import->cell(in, 0));
     if (import->row_error(in, 0, &code, &path, &message))
@@ -107,7 +109,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     import = host->service(self, "wharf.import", 1, 0);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
 {

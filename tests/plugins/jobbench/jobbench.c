@@ -1,4 +1,5 @@
-/* jobbench.c - jobs of every sort, well and ill behaved, and a route that asks for them. For tests of kernel/job/. */
+/* jobbench.c - jobs of every sort, well and ill behaved, and a route that asks for them. For
+ * tests of kernel/job/. */
 #include "wharf/plugin.h"
 
 #include <stdlib.h>
@@ -56,11 +57,12 @@ static void rest(int64_t ms)
 /* One line in the table of effects, in the job's transaction. */
 static wharf_status effect(wharf_req *req, wharf_str what)
 {
-    wharf_val args[5] = {text(host->req->organization(req)), text(param(req, "job_id")), text(param(req, "key")),
-        text(what), integer(number(req, "value", 0))};
+    wharf_val args[5] = {text(host->req->organization(req)), text(param(req, "job_id")),
+        text(param(req, "key")), text(what), integer(number(req, "value", 0))};
 
     return host->db->exec(req,
-        "INSERT INTO jobbench.effect (organization_id, job, key, what, value) VALUES ($1, $2, $3, $4, $5::bigint)",
+        "INSERT INTO jobbench.effect (organization_id, job, key, what, value) VALUES ($1, $2, $3, "
+        "$4, $5::bigint)",
         args, 5, NULL);
 }
 
@@ -83,7 +85,8 @@ static wharf_status fail_first(wharf_req *req, void *arg)
 
     (void)arg;
     if (s == WHARF_OK && strtoll(param(req, "attempts").p, NULL, 10) < number(req, "failures", 0))
-        return host->err->fail(req, "jobbench.not_yet", NULL, "run %s fails as it was told", param(req, "attempts").p);
+        return host->err->fail(
+            req, "jobbench.not_yet", NULL, "run %s fails as it was told", param(req, "attempts").p);
     return s;
 }
 
@@ -119,8 +122,9 @@ static wharf_status hold(wharf_req *req, void *arg)
     (void)arg;
     do {
         rest(20);
-        s = host->db->query(
-            req, "SELECT 1 FROM jobbench.effect WHERE organization_id = $1 AND what = 'go'", &organization, 1, &rows);
+        s = host->db->query(req,
+            "SELECT 1 FROM jobbench.effect WHERE organization_id = $1 AND what = 'go'",
+            &organization, 1, &rows);
     } while (s == WHARF_OK && !host->db->count(rows) && !host->event->progress(req, 0, 1));
     return s == WHARF_OK ? effect(req, WHARF_S("hold")) : s;
 }
@@ -165,10 +169,12 @@ static wharf_status tally(wharf_req *req, void *arg)
     return s;
 }
 
-/* {"job", "key", "keys", "args", "times", "delay_ms", "fail"}: times jobs, their args with "value" from 1 on; key, or k0..k<keys-1>. */
+/* {"job", "key", "keys", "args", "times", "delay_ms", "fail"}: times jobs, their args with
+ * "value" from 1 on; key, or k0..k<keys-1>. */
 static wharf_status enqueue(wharf_req *req, void *arg)
 {
-    int64_t times = number(req, "times", 1), keys = number(req, "keys", 0), from = number(req, "from", 0);
+    int64_t times = number(req, "times", 1), keys = number(req, "keys", 0),
+            from = number(req, "from", 0);
     int64_t delay = number(req, "delay_ms", 0), sleep_ms = number(req, "sleep_ms", 0),
             failures = number(req, "failures", 0);
     int64_t at = delay ? host->req->now_us(req) + delay * 1000 : 0;
@@ -210,21 +216,25 @@ static void jobs(wharf_decl *d, const wharf_decl_api *api)
     api->job(d, "kept", count, (void *)"kept", WHARF_S("{\"keep\": \"1d\"}"));
     api->job(d, "trivial", trivial, NULL, WHARF_S(""));
     api->job(d, "fail_first", fail_first, NULL,
-        WHARF_S(
-            "{\"retries\": 3, \"backoff\": {\"first\": \"1h\", \"factor\": 2, \"max\": \"90m\", \"jitter\": false}}"));
+        WHARF_S("{\"retries\": 3, \"backoff\": {\"first\": \"1h\", \"factor\": 2, \"max\": "
+                "\"90m\", \"jitter\": false}}"));
     api->job(d, "fail_fast", fail_first, NULL,
-        WHARF_S("{\"retries\": 3, \"backoff\": {\"first\": \"50ms\", \"factor\": 1, \"max\": \"50ms\"}}"));
+        WHARF_S("{\"retries\": 3, \"backoff\": {\"first\": \"50ms\", \"factor\": 1, \"max\": "
+                "\"50ms\"}}"));
     api->job(d, "poison", poison, NULL, WHARF_S("{\"retries\": 5}"));
     api->job(d, "poison_thrice", poison, NULL, WHARF_S("{\"crashes\": 3}"));
     api->job(d, "steps", steps, NULL, WHARF_S("{\"timeout\": \"10s\", \"retries\": 0}"));
     api->job(d, "in_pieces", in_pieces, NULL,
-        WHARF_S("{\"concurrency\": 2, \"transaction\": \"own\", \"backoff\": {\"first\": \"100ms\"}}"));
-    api->job(d, "tally", tally, NULL, WHARF_S("{\"backoff\": {\"first\": \"50ms\", \"max\": \"50ms\"}}"));
+        WHARF_S(
+            "{\"concurrency\": 2, \"transaction\": \"own\", \"backoff\": {\"first\": \"100ms\"}}"));
+    api->job(d, "tally", tally, NULL,
+        WHARF_S("{\"backoff\": {\"first\": \"50ms\", \"max\": \"50ms\"}}"));
     api->job(d, "urgent", count, (void *)"urgent", WHARF_S("{\"priority\": 10}"));
     api->job(d, "lane_a", count, (void *)"lane_a", WHARF_S("{\"lane\": \"jobbench.shared\"}"));
     api->job(d, "lane_b", count, (void *)"lane_b", WHARF_S("{\"lane\": \"jobbench.shared\"}"));
     api->job(d, "hourly", count, (void *)"hourly", WHARF_S("{\"every\": \"1h\"}"));
-    api->job(d, "nightly", count, (void *)"nightly", WHARF_S("{\"at\": \"03:00\", \"for\": \"organizations\"}"));
+    api->job(d, "nightly", count, (void *)"nightly",
+        WHARF_S("{\"at\": \"03:00\", \"for\": \"organizations\"}"));
 }
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -237,10 +247,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .method = "POST",
         .path = "/v1/jobbench/enqueue",
         .scope = "tallies:write",
-        .definition = WHARF_S("{\"summary\": \"Ask for jobs\", \"location\": \"none\", \"body\": {\"type\": "
-                              "\"object\", \"required\": [\"job\"], "
-                              "\"properties\": {\"job\": {\"type\": \"string\"}}, \"additionalProperties\": true},"
-                              " \"response\": {\"type\": \"object\"}}"),
+        .definition = WHARF_S(
+            "{\"summary\": \"Ask for jobs\", \"location\": \"none\", \"body\": {\"type\": "
+            "\"object\", \"required\": [\"job\"], \"properties\": {\"job\": {\"type\": "
+            "\"string\"}}, \"additionalProperties\": true}, \"response\": {\"type\": \"object\"}}"),
         .handler = enqueue};
 
     (void)self;
@@ -251,7 +261,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     jobs(d, api);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
 {

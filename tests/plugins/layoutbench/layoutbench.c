@@ -1,4 +1,5 @@
-/* layoutbench.c - POST /v1/layoutbench/merge, overwrite, remove: {location_id, layouts} through the service locations.layouts. */
+/* layoutbench.c - POST /v1/layoutbench/merge, overwrite, remove: {location_id, layouts} through
+ * the service locations.layouts. */
 #include <string.h>
 
 #include "wharf/ext/locations.h"
@@ -33,9 +34,10 @@ static wharf_status run(wharf_req *req, void *mode)
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char *const paths[] = {"/v1/layoutbench/merge", "/v1/layoutbench/overwrite", "/v1/layoutbench/remove"};
-    static const char doc[] =
-        "{\"summary\": \"Write layouts\", \"location\": \"body\", \"response\": {\"type\": \"object\"}}";
+    static const char *const paths[] = {
+        "/v1/layoutbench/merge", "/v1/layoutbench/overwrite", "/v1/layoutbench/remove"};
+    static const char doc[] = "{\"summary\": \"Write layouts\", \"location\": \"body\", "
+                              "\"response\": {\"type\": \"object\"}}";
 
     for (size_t i = 0; i < 3; i++) {
         const wharf_route route = {.head = WHARF_HEAD(wharf_route),
@@ -59,8 +61,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     host = given;
     return &desc;

@@ -1,5 +1,6 @@
-/* manybench.c - POST /v1/manybench: {action, resource, bodies, ids, all} through the service wharf.many; answers what became of each row.
- * And stamps, whose rule writes again what was just written: "loud" names are upper case. */
+/* manybench.c - POST /v1/manybench: {action, resource, bodies, ids, all} through the service
+ * wharf.many; answers what became of each row. And stamps, whose rule writes again what was just
+ * written: "loud" names are upper case. */
 #include <string.h>
 
 #include "wharf/service/many.h"
@@ -28,12 +29,15 @@ static void read_asked(const wharf_json *body, struct asked *a)
 
     host->json->text(host->json->get(body, "action"), &a->action);
     host->json->text(host->json->get(body, "resource"), &a->resource);
-    for (const wharf_json *m = bodies ? host->json->at(bodies, 0) : NULL; m && a->n < MOST; m = host->json->next(m))
+    for (const wharf_json *m = bodies ? host->json->at(bodies, 0) : NULL; m && a->n < MOST;
+         m = host->json->next(m))
         a->bodies[a->n++] = m;
-    for (const wharf_json *m = ids ? host->json->at(ids, 0) : NULL; m && n_ids < MOST; m = host->json->next(m))
+    for (const wharf_json *m = ids ? host->json->at(ids, 0) : NULL; m && n_ids < MOST;
+         m = host->json->next(m))
         host->json->text(m, &a->ids[n_ids++]);
     a->n = a->n ? a->n : n_ids;
-    if (host->json->get(body, "all") && host->json->truth(host->json->get(body, "all"), &all) && all)
+    if (host->json->get(body, "all") && host->json->truth(host->json->get(body, "all"), &all) &&
+        all)
         a->flags = WHARF_MANY_ALL;
 }
 
@@ -90,32 +94,34 @@ static wharf_status run(wharf_req *req, void *arg)
 
 static wharf_status make_loud(wharf_req *req)
 {
-    static const char sql[] =
-        "UPDATE manybench.stamp SET name = upper(name) WHERE organization_id = $1 AND name LIKE 'loud %'";
+    static const char sql[] = "UPDATE manybench.stamp SET name = upper(name) WHERE organization_id "
+                              "= $1 AND name LIKE 'loud %'";
     const wharf_val organization = wharf_text(host->req->organization(req));
 
     return host->db->exec(req, sql, &organization, 1, NULL);
 }
 
-static wharf_status written(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     (void)op, (void)old_rec, (void)new_rec;
     return make_loud(req);
 }
 
-static wharf_status written_many(
-    wharf_req *req, uint32_t op, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
+static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n)
 {
     (void)op, (void)old_recs, (void)new_recs, (void)n;
     return make_loud(req);
 }
 
-static const wharf_hooks hooks = {.head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = written_many};
+static const wharf_hooks hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = written_many};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] =
-        "{\"summary\": \"Write many rows\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
+    static const char doc[] = "{\"summary\": \"Write many rows\", \"location\": \"none\", "
+                              "\"response\": {\"type\": \"object\"}}";
     const wharf_route route = {.head = WHARF_HEAD(wharf_route),
         .method = "POST",
         .path = "/v1/manybench",
@@ -145,8 +151,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     host = given;
     return &desc;

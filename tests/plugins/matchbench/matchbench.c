@@ -1,4 +1,5 @@
-/* matchbench.c - POST /v1/matchbench: a label through the service contacts.match; answers what it found. */
+/* matchbench.c - POST /v1/matchbench: a label through the service contacts.match; answers what
+ * it found. */
 #include <string.h>
 
 #include "wharf/ext/contacts.h"
@@ -29,7 +30,8 @@ static uint32_t number(const wharf_json *body, const char *key, uint32_t otherwi
     return v && host->json->integer(v, &n) ? (uint32_t)n : otherwise;
 }
 
-static const wharf_str *texts(wharf_req *req, const wharf_json *body, const char *key, size_t *ret_n)
+static const wharf_str *texts(
+    wharf_req *req, const wharf_json *body, const char *key, size_t *ret_n)
 {
     const wharf_json *list = host->json->get(body, key);
     wharf_str *p = host->mem->alloc(req, (list ? host->json->count(list) + 1 : 1) * sizeof(*p));
@@ -40,7 +42,8 @@ static const wharf_str *texts(wharf_req *req, const wharf_json *body, const char
     return p;
 }
 
-static wharf_status address(wharf_req *req, const wharf_json *body, const char *key, const wharf_json **ret)
+static wharf_status address(
+    wharf_req *req, const wharf_json *body, const char *key, const wharf_json **ret)
 {
     const wharf_json *v = host->json->get(body, key);
     wharf_str whole;
@@ -86,8 +89,8 @@ static wharf_status run(wharf_req *req, void *arg)
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] =
-        "{\"summary\": \"Whom a label means\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
+    static const char doc[] = "{\"summary\": \"Whom a label means\", \"location\": \"none\", "
+                              "\"response\": {\"type\": \"object\"}}";
     const wharf_route route = {.head = WHARF_HEAD(wharf_route),
         .method = "POST",
         .path = "/v1/matchbench",
@@ -110,8 +113,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
-    static const wharf_plugin_desc desc = {
-        .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
 
     host = given;
     return &desc;

@@ -1,4 +1,5 @@
-/* outside.c - routes that do with the services fetch, mail and blob what the body says, and tell what came back. For tests/api. */
+/* outside.c - routes that do with the services fetch, mail and blob what the body says, and tell
+ * what came back. For tests/api. */
 #include <string.h>
 #include <unistd.h>
 
@@ -52,7 +53,8 @@ static wharf_fetch_request request_of(wharf_req *req, const wharf_json *body, wh
 {
     wharf_str family = text(body, "family"), method = text(body, "method");
     const wharf_json *headers = host->json->get(body, "headers");
-    wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request), .url = url, .body = text(body, "body")};
+    wharf_fetch_request r = {
+        .head = WHARF_HEAD(wharf_fetch_request), .url = url, .body = text(body, "body")};
     size_t n = headers ? host->json->count(headers) : 0;
     const char **lines = host->mem->alloc(req, (n + 1) * sizeof(*lines));
 
@@ -229,8 +231,8 @@ static wharf_status tell_file(wharf_req *req, wharf_str id, uint32_t status)
     return WHARF_OK;
 }
 
-/* POST /v1/outside/files: {name, type, text, repeat, max, expires_in, fail} stores; {await: true, name, type, size, max, expires_in}
- * waits for an upload. */
+/* POST /v1/outside/files: {name, type, text, repeat, max, expires_in, fail} stores; {await:
+ * true, name, type, size, max, expires_in} waits for an upload. */
 static wharf_status store_file(wharf_req *req, void *arg)
 {
     wharf_blob_writer *w;
@@ -241,9 +243,12 @@ static wharf_status store_file(wharf_req *req, void *arg)
     (void)arg;
     if (host->req->body(req, &body) != WHARF_OK)
         return WHARF_INTERNAL;
-    expires_us = number(body, "expires_in") ? host->req->now_us(req) + number(body, "expires_in") * 1000000 : 0;
+    expires_us = number(body, "expires_in")
+                     ? host->req->now_us(req) + number(body, "expires_in") * 1000000
+                     : 0;
     if (truth(body, "await")) {
-        if (blob->await(req, text(body, "name"), text(body, "type"), number(body, "size") ? number(body, "size") : -1,
+        if (blob->await(req, text(body, "name"), text(body, "type"),
+                number(body, "size") ? number(body, "size") : -1,
                 number(body, "max") ? number(body, "max") : -1, expires_us, &id) != WHARF_OK)
             return host->err->current(req);
         return tell_file(req, id, 201);
@@ -275,7 +280,8 @@ static wharf_status get_content(wharf_req *req, void *arg)
     wharf_str download;
 
     (void)arg;
-    return blob->respond(req, path_id(req), WHARF_S(""), host->req->param(req, "download", &download));
+    return blob->respond(
+        req, path_id(req), WHARF_S(""), host->req->param(req, "download", &download));
 }
 
 /* POST /v1/outside/files/:id/link: {put, seconds} */
@@ -312,13 +318,13 @@ static wharf_status remove_file(wharf_req *req, void *arg)
     return s;
 }
 
-static const char doc[] = "{\"summary\": \"Use a service\", \"location\": \"none\", \"params\": {\"id\": \"none\"}, "
-                          "\"body\": {\"type\": \"object\"}, "
-                          "\"response\": {\"type\": \"object\"}, "
-                          "\"statuses\": [200, 201]}";
+static const char doc[] =
+    "{\"summary\": \"Use a service\", \"location\": \"none\", \"params\": {\"id\": \"none\"}, "
+    "\"body\": {\"type\": \"object\"}, \"response\": {\"type\": \"object\"}, "
+    "\"statuses\": [200, 201]}";
 
-static void route(
-    wharf_decl *d, const wharf_decl_api *api, const char *method, const char *path, wharf_handler *fn, uint32_t flags)
+static void route(wharf_decl *d, const wharf_decl_api *api, const char *method, const char *path,
+    wharf_handler *fn, uint32_t flags)
 {
     const wharf_route r = {.head = WHARF_HEAD(wharf_route),
         .method = method,
@@ -354,8 +360,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     return fetch && mail && blob ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
-static const wharf_plugin_desc desc = {
-    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare, .start = start};
+static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+    .manifest = MANIFEST,
+    .declare = declare,
+    .start = start};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
 {

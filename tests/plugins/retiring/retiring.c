@@ -1,4 +1,5 @@
-/* retiring.c - a resource with a field that is going away, and routes that are. For tests/api/test_deprecation.py. */
+/* retiring.c - a resource with a field that is going away, and routes that are. For
+ * tests/api/test_deprecation.py. */
 #include "wharf/plugin.h"
 
 #include "retiring.gen.h"
@@ -25,7 +26,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .scope = "relics:read",
         .definition = WHARF_S(
             "{\"summary\": \"The old way\", \"location\": \"none\", \"deprecated\": {\"since\": "
-            "\"2026-01-01\", \"sunset\": \"2031-01-01T12:30:00Z\", \"link\": \"https://example.com/old\"}}"),
+            "\"2026-01-01\", \"sunset\": \"2031-01-01T12:30:00Z\", \"link\": "
+            "\"https://example.com/old\"}}"),
         .handler = answer,
         .flags = WHARF_R_READONLY};
 
@@ -35,12 +37,13 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &relic);
     api->route(d, &route);
     route.path = "/v1/relics/no/end";
-    route.definition = WHARF_S(
-        "{\"summary\": \"No end yet\", \"location\": \"none\", \"deprecated\": {\"since\": \"2026-01-01\"}}");
+    route.definition = WHARF_S("{\"summary\": \"No end yet\", \"location\": \"none\", "
+                               "\"deprecated\": {\"since\": \"2026-01-01\"}}");
     api->route(d, &route);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
 {

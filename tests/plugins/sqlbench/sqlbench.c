@@ -1,12 +1,14 @@
-/* sqlbench.c - POST /v1/sqlbench: {steps: [["exec" or "later", n], ["query"], ["begin"], ["commit"], ["rollback"]]}, one after the other in the
- * request's transaction; answers what each said: "ok", "refused", or which n are there, in the order they came. */
+/* sqlbench.c - POST /v1/sqlbench: {steps: [["exec" or "later", n], ["query"], ["begin"],
+ * ["commit"], ["rollback"]]}, one after the other in the request's transaction; answers what
+ * each said: "ok", "refused", or which n are there, in the order they came. */
 #include "wharf/values.h"
 
 #include "sqlbench.gen.h"
 
 static const wharf_host *W;
 
-static const char add_sql[] = "INSERT INTO sqlbench.mark (organization_id, n) VALUES ($1, $2::bigint)";
+static const char add_sql[] =
+    "INSERT INTO sqlbench.mark (organization_id, n) VALUES ($1, $2::bigint)";
 
 static wharf_status add(wharf_req *req, bool later, int64_t n)
 {
@@ -26,8 +28,9 @@ static wharf_status look(wharf_req *req, wharf_out *out)
     wharf_val organization = wharf_text(W->req->organization(req)), n;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req,
-        "SELECT n FROM sqlbench.mark WHERE organization_id = $1 AND role = current_user ORDER BY place", &organization,
-        1, &rows);
+        "SELECT n FROM sqlbench.mark WHERE organization_id = $1 AND role = current_user ORDER BY "
+        "place",
+        &organization, 1, &rows);
 
     if (s != WHARF_OK)
         return s;
@@ -95,7 +98,8 @@ static wharf_status run(wharf_req *req, void *arg)
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] = "{\"summary\": \"Do SQL\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
+    static const char doc[] =
+        "{\"summary\": \"Do SQL\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
     const wharf_route route = {.head = WHARF_HEAD(wharf_route),
         .method = "POST",
         .path = "/v1/sqlbench",

@@ -1,5 +1,5 @@
-/* stepbench.c - a plugin that takes part in what becomes of events: steps, a handler, a resident that fetches. For tests of kernel/event/
- * and kernel/job/resident.c. */
+/* stepbench.c - a plugin that takes part in what becomes of events: steps, a handler, a resident
+ * that fetches. For tests of kernel/event/ and kernel/job/resident.c. */
 #include "wharf/service/events.h"
 #include "wharf/service/fetch.h"
 
@@ -34,10 +34,11 @@ static wharf_str text_of(wharf_req *req, const char *name)
 
 /* ---- steps ---- */
 
-static wharf_status note(wharf_req *req, wharf_str who, const wharf_event *e, wharf_str body, size_t chunk)
+static wharf_status note(
+    wharf_req *req, wharf_str who, const wharf_event *e, wharf_str body, size_t chunk)
 {
-    wharf_val args[7] = {text(e ? e->organization : host->req->organization(req)), text(who), text(e->id),
-        text(e->type), integer(e->sequence), text(body), integer((int64_t)chunk)};
+    wharf_val args[7] = {text(e ? e->organization : host->req->organization(req)), text(who),
+        text(e->id), text(e->type), integer(e->sequence), text(body), integer((int64_t)chunk)};
 
     return host->db->exec(req,
         "INSERT INTO stepbench.seen (organization_id, who, event_id, type, sequence, body, chunk)"
@@ -45,7 +46,8 @@ static wharf_status note(wharf_req *req, wharf_str who, const wharf_event *e, wh
         args, 7, NULL);
 }
 
-static wharf_status see(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
+static wharf_status see(
+    wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
 {
     wharf_status s = WHARF_OK;
 
@@ -59,10 +61,11 @@ static wharf_status see(wharf_req *req, const wharf_event *const *list, size_t n
 }
 
 /* Writes, and then fails as long as it was told to: nothing of what it wrote may be seen. */
-static wharf_status weak(wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
+static wharf_status weak(
+    wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
 {
-    static const char sql[] =
-        "SELECT EXISTS (SELECT FROM stepbench.fault WHERE until > (SELECT nextval('stepbench.calls')))";
+    static const char sql[] = "SELECT EXISTS (SELECT FROM stepbench.fault WHERE until > (SELECT "
+                              "nextval('stepbench.calls')))";
     const wharf_rows *rows;
     wharf_val broken;
     wharf_status s = host->db->query(req, "SELECT 1 FROM stepbench.fault", NULL, 0, &rows);
@@ -87,8 +90,9 @@ static wharf_status weak(wharf_req *req, const wharf_event *const *list, size_t 
 static wharf_status handle(wharf_req *req, void *arg)
 {
     const wharf_json *body;
-    wharf_event e = {
-        .organization = host->req->organization(req), .id = text_of(req, "id"), .type = text_of(req, "type")};
+    wharf_event e = {.organization = host->req->organization(req),
+        .id = text_of(req, "id"),
+        .type = text_of(req, "type")};
 
     (void)arg;
     if (host->req->body(req, &body) == WHARF_OK)
@@ -113,8 +117,8 @@ static void start_errands(wharf_req *req, struct errand *all)
 
     for (size_t i = 0; i < ERRANDS; i++)
         most.u.i += !all[i].fetch;
-    if (host->db->query(req, "SELECT organization_id, n, url FROM stepbench.take($1::integer)", &most, 1, &rows) !=
-        WHARF_OK)
+    if (host->db->query(req, "SELECT organization_id, n, url FROM stepbench.take($1::integer)",
+            &most, 1, &rows) != WHARF_OK)
         return;
     for (size_t row = 0; row < host->db->count(rows); row++) {
         wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
@@ -137,13 +141,13 @@ static void start_errands(wharf_req *req, struct errand *all)
 static void settle(wharf_req *req, struct errand *e)
 {
     wharf_str organization = {e->organization, __builtin_strlen(e->organization)};
-    wharf_val args[4] = {
-        integer(e->n), integer(fetch->status(e->fetch)), text(fetch->outcome(e->fetch)), text(organization)};
+    wharf_val args[4] = {integer(e->n), integer(fetch->status(e->fetch)),
+        text(fetch->outcome(e->fetch)), text(organization)};
 
     if (events->act_for(req, organization) == WHARF_OK && host->db->begin(req) == WHARF_OK) {
         host->db->exec(req,
-            "UPDATE stepbench.errand SET status = $2::integer, outcome = $3 WHERE n = $1::bigint AND organization_id = "
-            "$4",
+            "UPDATE stepbench.errand SET status = $2::integer, outcome = $3 WHERE n = $1::bigint "
+            "AND organization_id = $4",
             args, 4, NULL);
         host->db->commit(req);
     }
@@ -179,8 +183,9 @@ static wharf_status errands(wharf_req *req, void *arg)
 
 /* ---- routes ---- */
 
-/* {"type", "id", "how"}: an event of that type; then {"rename"} and {"recolor"} change the row in the same transaction; "wake" wakes residents;
- * "batch": as part of that batch, three workflows deep, without webhooks. */
+/* {"type", "id", "how"}: an event of that type; then {"rename"} and {"recolor"} change the row
+ * in the same transaction; "wake" wakes residents; "batch": as part of that batch, three
+ * workflows deep, without webhooks. */
 static wharf_status emit(wharf_req *req, void *arg)
 {
     const wharf_json *extra, *body;
@@ -196,12 +201,14 @@ static wharf_status emit(wharf_req *req, void *arg)
     if (s == WHARF_OK && type.n)
         s = host->event->emit(req, type.p, "thing", id, how.n ? extra : NULL);
     for (int i = 0; s == WHARF_OK && i < 2; i++) {
-        static const char *const fields[] = {"rename", "recolor"}, *const names[] = {"name", "color"};
+        static const char *const fields[] = {"rename", "recolor"}, *const names[] = {
+                                                                       "name", "color"};
         wharf_str value = text_of(req, fields[i]);
 
         if (!value.n)
             continue;
-        s = host->json->parse(req, host->mem->format(req, "{\"%s\":\"%s\"}", names[i], value.p), &body);
+        s = host->json->parse(
+            req, host->mem->format(req, "{\"%s\":\"%s\"}", names[i], value.p), &body);
         if (s == WHARF_OK)
             s = host->res->update(req, "thing", id, body, NULL);
     }
@@ -217,7 +224,8 @@ static wharf_status emit(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
-/* One transaction that creates a thing and changes it twice; "undo": the second change is taken back with its savepoint. */
+/* One transaction that creates a thing and changes it twice; "undo": the second change is taken
+ * back with its savepoint. */
 static wharf_status create_and_change(wharf_req *req, void *arg)
 {
     const wharf_rec *rec;
@@ -310,7 +318,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->job(d, "errands", errands, NULL, WHARF_S("{\"resident\": true}"));
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *h)
 {

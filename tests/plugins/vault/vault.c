@@ -1,4 +1,5 @@
-/* vault.c - a resource with a sealed column and a rule that reads it, and one without rules. For tests/api/test_secrets.py. */
+/* vault.c - a resource with a sealed column and a rule that reads it, and one without rules. For
+ * tests/api/test_secrets.py. */
 #include <stdlib.h>
 
 #include "wharf/plugin.h"
@@ -8,7 +9,8 @@
 static const wharf_host *W;
 
 /* hint: "<length>:<last character>" of the token, and whether the rule saw the old one. */
-static wharf_status vault_check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+static wharf_status vault_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_val token, old;
     wharf_str hint;
@@ -18,7 +20,8 @@ static wharf_status vault_check(wharf_req *req, uint32_t op, const wharf_rec *ol
     if (token.u.s.n < 4)
         return W->err->fail(req, "vault.weak", "token", NULL);
     hint = W->mem->format(req, "%zu:%c%s", token.u.s.n, token.u.s.p[token.u.s.n - 1],
-        old_rec && W->res->get(old_rec, VAULT_TOKEN, &old) && W->res->changed(old_rec, new_rec, VAULT_TOKEN)
+        old_rec && W->res->get(old_rec, VAULT_TOKEN, &old) &&
+                W->res->changed(old_rec, new_rec, VAULT_TOKEN)
             ? " was another"
             : "");
     W->res->set(new_rec, VAULT_HINT, (wharf_val){.type = WHARF_V_TEXT, .u.s = hint});
@@ -38,7 +41,8 @@ static wharf_status renew(wharf_req *req, void *arg)
 
     (void)arg;
     W->req->param(req, "vault", &id);
-    s = W->json->parse(req, W->mem->format(req, "{\"token\":\"%.*s\"}", (int)token.n, token.p), &body);
+    s = W->json->parse(
+        req, W->mem->format(req, "{\"token\":\"%.*s\"}", (int)token.n, token.p), &body);
     if (s == WHARF_OK)
         s = W->res->update(req, "vault", id, body, &rec);
     if (s != WHARF_OK)
@@ -68,8 +72,9 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .method = "POST",
         .path = "/v1/vaults/:vault/token",
         .scope = "vaults:write",
-        .definition = WHARF_S("{\"summary\": \"A new token, shown this once\", \"location\": \"none\", \"response\": "
-                              "{\"type\": \"object\"}}"),
+        .definition = WHARF_S(
+            "{\"summary\": \"A new token, shown this once\", \"location\": \"none\", \"response\": "
+            "{\"type\": \"object\"}}"),
         .handler = renew};
 
     const wharf_route careless = {
@@ -90,7 +95,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->route(d, &route);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {

@@ -1,4 +1,5 @@
-/* words.c - two resources whose names are key words of SQL or aliases of the engine. For tests/api/test_words.py. */
+/* words.c - two resources whose names are key words of SQL or aliases of the engine. For
+ * tests/api/test_words.py. */
 #include "wharf/plugin.h"
 
 #include "words.gen.h"
@@ -31,7 +32,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &phrase);
 }
 
-static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
+static const wharf_plugin_desc desc = {
+    .head = WHARF_HEAD(wharf_plugin_desc), .manifest = MANIFEST, .declare = declare};
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
