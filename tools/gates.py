@@ -174,6 +174,24 @@ def gate_includes():
     return problems
 
 
+NAMED_FILE = re.compile(r"(?<![\w./*}<-])((?:[\w-]+/)*[a-z][a-z0-9_-]*\.(?:c|h|sql|py|sh))(?![\w(*])")
+OTHERS_FILES = ("docs/style.md", "plugin-api/abi/")  # names of other projects' files; generated
+MADE_FILES = {"api_changes.h", "kernel_migrations.h", "shipped_modules.h", "static_modules.h", "sandbox_lib.h", "lua_texts.h", "wharf_version.h",
+              "paper_sizes.h", "name.sql"}  # made by the build; the last stands for any
+
+
+def gate_named_files():
+    """A file that a comment or a page names is in the tree."""
+    ends = {f for p in tracked("*") for f in [p] + [p[i + 1:] for i, c in enumerate(p) if c == "/"]}
+    problems = []
+    for f in tracked("*.c", "*.h", "*.md"):
+        said = text(f) if f.endswith(".md") else re.sub(r"(/\*.*?\*/)|[^\n]", lambda m: m.group(1) or " ", text(f), flags=re.S)
+        for n, line in enumerate(said.split("\n"), 1):
+            problems += [f"{f}:{n}: there is no file {name}" for name in NAMED_FILE.findall(line)
+                         if name not in ends and os.path.basename(name) not in MADE_FILES and not f.startswith(OTHERS_FILES)]
+    return problems
+
+
 # ---- floors -----------------------------------------------------------------------------------------------------------
 
 INTERPOSED = {"recv"}  # defined by kernel/http/head_tap.c in libc's stead, for libmicrohttpd: others that use it mean libc's

@@ -1,6 +1,6 @@
 /* channel.h - messages of channels in the database (plugin-api/wharf/service/channel.h). Leaves
  * to others: who waits for them (http/channel_wait.c), the notices between processes
- * (http/notifier.h). */
+ * (db/notifier.h). */
 #ifndef WHARF_EVENT_CHANNEL_H
 #define WHARF_EVENT_CHANNEL_H
 

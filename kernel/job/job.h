@@ -75,7 +75,7 @@ int64_t job_backoff_us(const struct job_policy *p, int attempts, double random01
  * NULL: the kernel. */
 void job_declare(
     struct wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
-/* The kernel's own jobs (kernel_jobs.c): declared before the plugins'. */
+/* The kernel's own jobs (worker/kernel_part.c): declared before the plugins'. */
 /* Finds a kind of job by its name. Returns NULL when there is none. */
 const struct job_kind *job_kind_find(const struct engine *e, wharf_str name);
 

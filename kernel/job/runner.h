@@ -14,7 +14,7 @@ struct runner;
 struct runner *runner_start(
     struct engine *e, const struct config *config, const struct worker_boot *boot);
 /* Tells the runner that there may be work, a job to cancel, or something for the residents: enum
- * notifier_news of http/notifier.h. [any] */
+ * notifier_news of db/notifier.h. [any] */
 void runner_news(void *runner, unsigned news);
 /* Stops the runner: nothing new is begun; what was leased and not begun is given back, what runs
  * is told to stop soon. [any] */

@@ -2,7 +2,7 @@
  * Built once, then read-only.
  *
  * Leaves to others: loading plugins (host/registry.c fills this), HTTP, running requests
- * (resource.h). */
+ * (request.h). */
 #ifndef WHARF_RESOURCE_ENGINE_H
 #define WHARF_RESOURCE_ENGINE_H
 

@@ -3,7 +3,7 @@
  *
  * The key is recorded in the transaction of the change: a crash leaves both or neither. While
  * the first request runs its key is held by an advisory lock of that transaction, so a crash
- * frees it. Leaves to others: forgetting old keys (http/notifier.c). */
+ * frees it. Leaves to others: forgetting old keys (worker/housekeeping.c). */
 #ifndef WHARF_RESOURCE_IDEMPOTENCY_H
 #define WHARF_RESOURCE_IDEMPOTENCY_H
 

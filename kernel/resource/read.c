@@ -1,5 +1,5 @@
 /* read.c - list and retrieve as plans: query checked, statements chosen, rows encoded. Leaves
- * writes to create.c, update.c. */
+ * writes to write.c. */
 #include <stdio.h>
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * names, particles, legal forms.
  *
  * docs/spec/06-inference.md sections 9.2 and 9.4. Words are in normal form (section 9.1), so
- * that lower-case ASCII is enough here. Data only: what follows from it is the matter of clean.h
- * and score.h. */
+ * that lower-case ASCII is enough here. Data only: what follows from it is the matter of clean.c
+ * and score.c. */
 #ifndef CONTACTS_NAMES_H
 #define CONTACTS_NAMES_H
 

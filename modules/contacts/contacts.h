@@ -34,7 +34,7 @@ wharf_status group_children(wharf_req *req, void *arg); /* GET /v1/groups/:id/ch
 
 /* Handles POST /v1/contacts: one contact, or a file of them (contact_import.c). */
 wharf_status contacts_create(wharf_req *req, void *arg);
-/* Runs the search of contacts (contact_search.c). */
+/* Runs the search of contacts (search.c). */
 wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits);
 
 /* Brings about what follows from a written contact (contact_written.c). */

@@ -42,7 +42,7 @@ extern const wharf_str *print_sizes; /* the table of paper sizes as JSON */
  * what it may be. */
 int64_t print_setting(const char *name, int64_t fallback);
 
-/* ---- sizes.c: the table of section 4 ---- */
+/* ---- paper_sizes.c: the table of section 4 ---- */
 
 struct paper {
     wharf_str name; /* "label_4x6"; "custom" */

@@ -1,4 +1,4 @@
-/* contacts_score.c - names.h, score.h and the search form: the worked examples of
+/* contacts_score.c - contact_names.h, score.h and the search form: the worked examples of
  * docs/spec/06-inference.md section 9.4 as they stand there, and the rules around them. */
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* cover.c - coverage: how often each line ran, against the lines that have code. Those are read
- * from what Lua's own compiler made of the text, in the form of lua_dump (Lua 5.4, ldump.c): the
+ * from what Lua's own compiler made of the text, in the form of lua_dump of Lua 5.4: the
  * only place where it says them of functions that were never called. */
 #include <lauxlib.h>
 #include <stdio.h>

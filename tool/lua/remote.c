@@ -100,8 +100,8 @@ const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s,
 
 /* ---- files ---- */
 
-/* Tells whether a name is good, as rules.c of the module workflows does: words of a-z, 0-9 and _
- * with dots between. */
+/* Tells whether a name is good, as workflow_rules.c of the module workflows does: words of a-z, 0-9
+ * and _ with dots between. */
 static bool good_name(wharf_str s)
 {
     bool dot = true;

@@ -15,7 +15,7 @@
 
 _Static_assert(LUA_VERSION_NUM == 504, "the layout below is that of Lua 5.4");
 
-struct state_head { /* the begin of struct global_State, lstate.h */
+struct state_head { /* the begin of struct global_State of Lua's own sources */
     lua_Alloc allocate;
     void *ud;
     ptrdiff_t total, debt;
