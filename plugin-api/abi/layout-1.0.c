@@ -42,9 +42,11 @@ _Static_assert(offsetof(wharf_req_api, deadline_us) == 64, "wharf_req_api.deadli
 _Static_assert(offsetof(wharf_req_api, cancelled) == 72, "wharf_req_api.cancelled moved");
 _Static_assert(offsetof(wharf_req_api, new_id) == 80, "wharf_req_api.new_id moved");
 _Static_assert(offsetof(wharf_req_api, respond) == 88, "wharf_req_api.respond moved");
-_Static_assert(offsetof(wharf_req_api, thread_local_state) == 96, "wharf_req_api.thread_local_state moved");
+_Static_assert(
+    offsetof(wharf_req_api, thread_local_state) == 96, "wharf_req_api.thread_local_state moved");
 _Static_assert(offsetof(wharf_req_api, created) == 104, "wharf_req_api.created moved");
-_Static_assert(offsetof(wharf_req_api, access_changed) == 112, "wharf_req_api.access_changed moved");
+_Static_assert(
+    offsetof(wharf_req_api, access_changed) == 112, "wharf_req_api.access_changed moved");
 _Static_assert(offsetof(wharf_req_api, one_time) == 120, "wharf_req_api.one_time moved");
 _Static_assert(offsetof(wharf_req_api, page) == 128, "wharf_req_api.page moved");
 _Static_assert(offsetof(wharf_req_api, paged) == 136, "wharf_req_api.paged moved");
@@ -134,7 +136,8 @@ _Static_assert(offsetof(wharf_hooks, written_many) == 80, "wharf_hooks.written_m
 _Static_assert(offsetof(wharf_resource, head) == 0, "wharf_resource.head moved");
 _Static_assert(offsetof(wharf_resource, name) == 8, "wharf_resource.name moved");
 _Static_assert(offsetof(wharf_resource, definition) == 16, "wharf_resource.definition moved");
-_Static_assert(offsetof(wharf_resource, definition_hash) == 32, "wharf_resource.definition_hash moved");
+_Static_assert(
+    offsetof(wharf_resource, definition_hash) == 32, "wharf_resource.definition_hash moved");
 _Static_assert(offsetof(wharf_resource, hooks) == 40, "wharf_resource.hooks moved");
 _Static_assert(offsetof(wharf_route, head) == 0, "wharf_route.head moved");
 _Static_assert(offsetof(wharf_route, method) == 8, "wharf_route.method moved");
@@ -160,8 +163,10 @@ _Static_assert(offsetof(wharf_plugin_desc, head) == 0, "wharf_plugin_desc.head m
 _Static_assert(offsetof(wharf_plugin_desc, manifest) == 8, "wharf_plugin_desc.manifest moved");
 _Static_assert(offsetof(wharf_plugin_desc, declare) == 24, "wharf_plugin_desc.declare moved");
 _Static_assert(offsetof(wharf_plugin_desc, start) == 32, "wharf_plugin_desc.start moved");
-_Static_assert(offsetof(wharf_plugin_desc, thread_start) == 40, "wharf_plugin_desc.thread_start moved");
-_Static_assert(offsetof(wharf_plugin_desc, thread_stop) == 48, "wharf_plugin_desc.thread_stop moved");
+_Static_assert(
+    offsetof(wharf_plugin_desc, thread_start) == 40, "wharf_plugin_desc.thread_start moved");
+_Static_assert(
+    offsetof(wharf_plugin_desc, thread_stop) == 48, "wharf_plugin_desc.thread_stop moved");
 _Static_assert(offsetof(wharf_plugin_desc, drain) == 56, "wharf_plugin_desc.drain moved");
 _Static_assert(offsetof(wharf_plugin_desc, stop) == 64, "wharf_plugin_desc.stop moved");
 _Static_assert(WHARF_OK == 0, "WHARF_OK changed");
@@ -201,77 +206,81 @@ _Static_assert(WHARF_R_LONG == 2, "WHARF_R_LONG changed");
 _Static_assert(WHARF_R_NO_TX == 4, "WHARF_R_NO_TX changed");
 _Static_assert(WHARF_R_RAW_BODY == 8, "WHARF_R_RAW_BODY changed");
 _Static_assert(WHARF_R_PUBLIC == 16, "WHARF_R_PUBLIC changed");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_head *)0)->size), uint32_t), "wharf_head.size has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_head *)0)->major), uint16_t), "wharf_head.major has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_head *)0)->minor), uint16_t), "wharf_head.minor has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_str *)0)->p), const char *), "wharf_str.p has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_str *)0)->n), size_t), "wharf_str.n has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_val *)0)->type), uint32_t), "wharf_val.type has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_val *)0)->scale), uint32_t), "wharf_val.scale has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_head *)0)->size), uint32_t),
+    "wharf_head.size has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_head *)0)->major), uint16_t),
+    "wharf_head.major has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_head *)0)->minor), uint16_t),
+    "wharf_head.minor has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_str *)0)->p), const char *),
+    "wharf_str.p has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_str *)0)->n), size_t),
+    "wharf_str.n has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_val *)0)->type), uint32_t),
+    "wharf_val.type has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_val *)0)->scale), uint32_t),
+    "wharf_val.scale has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->head), wharf_head),
     "wharf_mem_api.head has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->alloc), void *(*)(wharf_req *req, size_t bytes)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->alloc),
+                   void *(*)(wharf_req *req, size_t bytes)),
     "wharf_mem_api.alloc has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_mem_api *)0)->dup), wharf_str (*)(wharf_req *req, const char *p, size_t n)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->dup),
+                   wharf_str (*)(wharf_req *req, const char *p, size_t n)),
     "wharf_mem_api.dup has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_mem_api *)0)->format), wharf_str (*)(wharf_req *req, const char *fmt, ...)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->format),
+                   wharf_str (*)(wharf_req *req, const char *fmt, ...)),
     "wharf_mem_api.format has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->on_release),
                    void (*)(wharf_req *req, void (*fn)(void *arg), void *arg)),
     "wharf_mem_api.on_release has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->scope_begin), wharf_scope *(*)(wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_mem_api *)0)->scope_begin), wharf_scope *(*)(wharf_req *req)),
     "wharf_mem_api.scope_begin has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_mem_api *)0)->scope_end), void (*)(wharf_req *req, wharf_scope *scope)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->scope_end),
+                   void (*)(wharf_req *req, wharf_scope *scope)),
     "wharf_mem_api.scope_end has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_mem_api *)0)->plugin_alloc), void *(*)(wharf_plugin *self, size_t bytes)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->plugin_alloc),
+                   void *(*)(wharf_plugin *self, size_t bytes)),
     "wharf_mem_api.plugin_alloc has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_mem_api *)0)->slot), void *(*)(wharf_req *req, const void *kind, size_t bytes)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_mem_api *)0)->slot),
+                   void *(*)(wharf_req *req, const void *kind, size_t bytes)),
     "wharf_mem_api.slot has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->head), wharf_head),
     "wharf_err_api.head has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->fail),
-                   wharf_status (*)(wharf_req *req, const char *code, const char *path, const char *fmt, ...)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->fail),
+        wharf_status (*)(wharf_req *req, const char *code, const char *path, const char *fmt, ...)),
     "wharf_err_api.fail has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->add),
-                   wharf_status (*)(wharf_req *req, const char *code, const char *path, const char *fmt, ...)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->add),
+        wharf_status (*)(wharf_req *req, const char *code, const char *path, const char *fmt, ...)),
     "wharf_err_api.add has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->current), wharf_status (*)(const wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->current),
+                   wharf_status (*)(const wharf_req *req)),
     "wharf_err_api.current has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->clear), void (*)(wharf_req *req)),
-    "wharf_err_api.clear has another type");
 _Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->base), void (*)(wharf_req *req, const char *prefix)),
+    __builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->clear), void (*)(wharf_req *req)),
+    "wharf_err_api.clear has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_err_api *)0)->base),
+                   void (*)(wharf_req *req, const char *prefix)),
     "wharf_err_api.base has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_log_api *)0)->head), wharf_head),
     "wharf_log_api.head has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_log_api *)0)->level), uint32_t (*)(const wharf_plugin *self)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_log_api *)0)->level), uint32_t (*)(const wharf_plugin *self)),
     "wharf_log_api.level has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_log_api *)0)->write),
-        void (*)(wharf_plugin *self, wharf_req *req, uint32_t level, const char *event, const char *fmt, ...)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_log_api *)0)->write),
+                   void (*)(wharf_plugin *self, wharf_req *req, uint32_t level, const char *event,
+                       const char *fmt, ...)),
     "wharf_log_api.write has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->head), wharf_head),
     "wharf_req_api.head has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->organization), wharf_str (*)(const wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->organization),
+                   wharf_str (*)(const wharf_req *req)),
     "wharf_req_api.organization has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->actor), wharf_str (*)(const wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_req_api *)0)->actor), wharf_str (*)(const wharf_req *req)),
     "wharf_req_api.actor has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->param),
                    bool (*)(const wharf_req *req, const char *name, wharf_str *ret_value)),
@@ -279,62 +288,65 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->par
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->body),
                    wharf_status (*)(wharf_req *req, const wharf_json **ret_body)),
     "wharf_req_api.body has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_req_api *)0)->need_scope), wharf_status (*)(wharf_req *req, const char *scope)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->need_scope),
+                   wharf_status (*)(wharf_req *req, const char *scope)),
     "wharf_req_api.need_scope has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->need_location),
                    wharf_status (*)(wharf_req *req, wharf_str location_id)),
     "wharf_req_api.need_location has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->now_us), int64_t (*)(const wharf_req *req)),
-    "wharf_req_api.now_us has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->deadline_us), int64_t (*)(const wharf_req *req)),
-    "wharf_req_api.deadline_us has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->cancelled), bool (*)(const wharf_req *req)),
-    "wharf_req_api.cancelled has another type");
 _Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_req_api *)0)->new_id), wharf_str (*)(wharf_req *req, const char *prefix)),
+                   __typeof__(((wharf_req_api *)0)->now_us), int64_t (*)(const wharf_req *req)),
+    "wharf_req_api.now_us has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->deadline_us),
+                   int64_t (*)(const wharf_req *req)),
+    "wharf_req_api.deadline_us has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_req_api *)0)->cancelled), bool (*)(const wharf_req *req)),
+    "wharf_req_api.cancelled has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->new_id),
+                   wharf_str (*)(wharf_req *req, const char *prefix)),
     "wharf_req_api.new_id has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->respond),
                    wharf_out *(*)(wharf_req *req, uint32_t http_status, const char *message)),
     "wharf_req_api.respond has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->thread_local_state), void *(*)(wharf_req *req)),
-    "wharf_req_api.thread_local_state has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->created), void (*)(wharf_req *req, wharf_str path)),
-    "wharf_req_api.created has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->access_changed), void (*)(wharf_req *req)),
-    "wharf_req_api.access_changed has another type");
 _Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_req_api *)0)->one_time), void (*)(wharf_req *req, const char *field)),
+                   __typeof__(((wharf_req_api *)0)->thread_local_state), void *(*)(wharf_req *req)),
+    "wharf_req_api.thread_local_state has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->created),
+                   void (*)(wharf_req *req, wharf_str path)),
+    "wharf_req_api.created has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_req_api *)0)->access_changed), void (*)(wharf_req *req)),
+    "wharf_req_api.access_changed has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->one_time),
+                   void (*)(wharf_req *req, const char *field)),
     "wharf_req_api.one_time has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->page),
-        wharf_status (*)(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->page),
+                   wharf_status (*)(wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page,
+                       int64_t *ret_limit)),
     "wharf_req_api.page has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_req_api *)0)->paged),
                    void (*)(wharf_req *req, int64_t page, int64_t limit, bool has_more)),
     "wharf_req_api.paged has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->head), wharf_head),
     "wharf_json_api.head has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->type), uint32_t (*)(const wharf_json *v)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_json_api *)0)->type), uint32_t (*)(const wharf_json *v)),
     "wharf_json_api.type has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->get),
                    const wharf_json *(*)(const wharf_json *object, const char *key)),
     "wharf_json_api.get has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->at), const wharf_json *(*)(const wharf_json *array, size_t i)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->at),
+                   const wharf_json *(*)(const wharf_json *array, size_t i)),
     "wharf_json_api.at has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->count), size_t (*)(const wharf_json *v)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_json_api *)0)->count), size_t (*)(const wharf_json *v)),
     "wharf_json_api.count has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->text), bool (*)(const wharf_json *v, wharf_str *ret_s)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->text),
+                   bool (*)(const wharf_json *v, wharf_str *ret_s)),
     "wharf_json_api.text has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->integer), bool (*)(const wharf_json *v, int64_t *ret_i)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->integer),
+                   bool (*)(const wharf_json *v, int64_t *ret_i)),
     "wharf_json_api.integer has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->decimal),
                    bool (*)(const wharf_json *v, uint32_t scale, int64_t *ret_scaled)),
@@ -342,51 +354,58 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->de
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->parse),
                    wharf_status (*)(wharf_req *req, wharf_str text, const wharf_json **ret_v)),
     "wharf_json_api.parse has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->put), void (*)(wharf_out *out, const char *key, wharf_val value)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->put),
+                   void (*)(wharf_out *out, const char *key, wharf_val value)),
     "wharf_json_api.put has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->open), void (*)(wharf_out *out, const char *key, char bracket)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->open),
+                   void (*)(wharf_out *out, const char *key, char bracket)),
     "wharf_json_api.open has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->close), void (*)(wharf_out *out)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_json_api *)0)->close), void (*)(wharf_out *out)),
     "wharf_json_api.close has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->truth), bool (*)(const wharf_json *v, bool *ret_truth)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->truth),
+                   bool (*)(const wharf_json *v, bool *ret_truth)),
     "wharf_json_api.truth has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->key), wharf_str (*)(const wharf_json *member)),
-    "wharf_json_api.key has another type");
 _Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_json_api *)0)->next), const wharf_json *(*)(const wharf_json *element)),
+                   __typeof__(((wharf_json_api *)0)->key), wharf_str (*)(const wharf_json *member)),
+    "wharf_json_api.key has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->next),
+                   const wharf_json *(*)(const wharf_json *element)),
     "wharf_json_api.next has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->writer), wharf_out *(*)(wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_json_api *)0)->writer), wharf_out *(*)(wharf_req *req)),
     "wharf_json_api.writer has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result),
                    wharf_status (*)(wharf_req *req, wharf_out *out, const wharf_json **ret_v)),
     "wharf_json_api.result has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result_text), wharf_str (*)(const wharf_out *out)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result_text),
+                   wharf_str (*)(const wharf_out *out)),
     "wharf_json_api.result_text has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->head), wharf_head),
     "wharf_db_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->query),
-                   wharf_status (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args,
-                       const wharf_rows **ret_rows)),
+                   wharf_status (*)(wharf_req *req, const char *sql, const wharf_val *args,
+                       size_t n_args, const wharf_rows **ret_rows)),
     "wharf_db_api.query has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->exec),
-        wharf_status (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args, uint64_t *ret_n)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->exec),
+                   wharf_status (*)(wharf_req *req, const char *sql, const wharf_val *args,
+                       size_t n_args, uint64_t *ret_n)),
     "wharf_db_api.exec has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->count), size_t (*)(const wharf_rows *rows)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_db_api *)0)->count), size_t (*)(const wharf_rows *rows)),
     "wharf_db_api.count has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->value),
-                   bool (*)(const wharf_rows *rows, size_t row, size_t column, uint32_t want_type, wharf_val *ret_v)),
+                   bool (*)(const wharf_rows *rows, size_t row, size_t column, uint32_t want_type,
+                       wharf_val *ret_v)),
     "wharf_db_api.value has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->begin), wharf_status (*)(wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_db_api *)0)->begin), wharf_status (*)(wharf_req *req)),
     "wharf_db_api.begin has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->commit), wharf_status (*)(wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_db_api *)0)->commit), wharf_status (*)(wharf_req *req)),
     "wharf_db_api.commit has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->rollback), void (*)(wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_db_api *)0)->rollback), void (*)(wharf_req *req)),
     "wharf_db_api.rollback has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->lock),
                    wharf_status (*)(wharf_req *req, const char *space, wharf_str key)),
@@ -398,37 +417,39 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->head)
     "wharf_write.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->resource), const char *),
     "wharf_write.resource has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_write *)0)->op), uint32_t), "wharf_write.op has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->op), uint32_t),
+    "wharf_write.op has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->reserved), uint32_t),
     "wharf_write.reserved has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->id), wharf_str),
+    "wharf_write.id has another type");
 _Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_write *)0)->id), wharf_str), "wharf_write.id has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->body), const wharf_json *),
+    __builtin_types_compatible_p(__typeof__(((wharf_write *)0)->body), const wharf_json *),
     "wharf_write.body has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->kind), const void *),
     "wharf_write.kind has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->context), void *),
     "wharf_write.context has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->ret_rec), const wharf_rec **),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_write *)0)->ret_rec), const wharf_rec **),
     "wharf_write.ret_rec has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->head), wharf_head),
     "wharf_res_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->fetch),
-                   wharf_status (*)(
-                       wharf_req *req, const char *resource, wharf_str id, uint32_t flags, const wharf_rec **ret_rec)),
+                   wharf_status (*)(wharf_req *req, const char *resource, wharf_str id,
+                       uint32_t flags, const wharf_rec **ret_rec)),
     "wharf_res_api.fetch has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->list),
                    wharf_status (*)(wharf_req *req, const char *resource, const wharf_json *query,
                        const wharf_rec *const **ret_recs, size_t *ret_n)),
     "wharf_res_api.list has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->create),
-        wharf_status (*)(wharf_req *req, const char *resource, const wharf_json *body, const wharf_rec **ret_rec)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->create),
+                   wharf_status (*)(wharf_req *req, const char *resource, const wharf_json *body,
+                       const wharf_rec **ret_rec)),
     "wharf_res_api.create has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->update),
-                   wharf_status (*)(wharf_req *req, const char *resource, wharf_str id, const wharf_json *body,
-                       const wharf_rec **ret_rec)),
+                   wharf_status (*)(wharf_req *req, const char *resource, wharf_str id,
+                       const wharf_json *body, const wharf_rec **ret_rec)),
     "wharf_res_api.update has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->remove),
                    wharf_status (*)(wharf_req *req, const char *resource, wharf_str id)),
@@ -436,8 +457,8 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->rem
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->get),
                    bool (*)(const wharf_rec *rec, wharf_field f, wharf_val *ret_v)),
     "wharf_res_api.get has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_res_api *)0)->set), void (*)(wharf_rec *rec, wharf_field f, wharf_val v)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->set),
+                   void (*)(wharf_rec *rec, wharf_field f, wharf_val v)),
     "wharf_res_api.set has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->changed),
                    bool (*)(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_field f)),
@@ -448,28 +469,30 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->nar
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->encode),
                    void (*)(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)),
     "wharf_res_api.encode has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->sent), bool (*)(const wharf_rec *rec, wharf_field f)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->sent),
+                   bool (*)(const wharf_rec *rec, wharf_field f)),
     "wharf_res_api.sent has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->id), wharf_str (*)(const wharf_rec *rec)),
-    "wharf_res_api.id has another type");
 _Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_res_api *)0)->input), const wharf_json *(*)(const wharf_rec *rec, wharf_field f)),
+                   __typeof__(((wharf_res_api *)0)->id), wharf_str (*)(const wharf_rec *rec)),
+    "wharf_res_api.id has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->input),
+                   const wharf_json *(*)(const wharf_rec *rec, wharf_field f)),
     "wharf_res_api.input has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->member),
                    const wharf_json *(*)(const wharf_rec *rec, const char *name)),
     "wharf_res_api.member has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->drop), void (*)(wharf_rec *rec, const char *name)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->drop),
+                   void (*)(wharf_rec *rec, const char *name)),
     "wharf_res_api.drop has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->hit),
-                   void (*)(wharf_hits *hits, wharf_str id, double score, const wharf_json *members)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->hit),
+        void (*)(wharf_hits *hits, wharf_str id, double score, const wharf_json *members)),
     "wharf_res_api.hit has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_res_api *)0)->write), wharf_status (*)(wharf_req *req, const wharf_write *w)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->write),
+                   wharf_status (*)(wharf_req *req, const wharf_write *w)),
     "wharf_res_api.write has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_res_api *)0)->context), void *(*)(const wharf_rec *rec, const void *kind)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->context),
+                   void *(*)(const wharf_rec *rec, const void *kind)),
     "wharf_res_api.context has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->scratch),
                    void *(*)(const wharf_rec *rec, const void *kind, size_t size)),
@@ -477,38 +500,48 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->scr
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->head), wharf_head),
     "wharf_event_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit),
-                   wharf_status (*)(
-                       wharf_req *req, const char *type, const char *resource, wharf_str id, const wharf_json *extra)),
+                   wharf_status (*)(wharf_req *req, const char *type, const char *resource,
+                       wharf_str id, const wharf_json *extra)),
     "wharf_event_api.emit has another type");
-_Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->enqueue),
-        wharf_status (*)(wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->enqueue),
+                   wharf_status (*)(wharf_req *req, const char *job, wharf_str key,
+                       const wharf_json *args, int64_t run_at_us)),
     "wharf_event_api.enqueue has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->progress),
                    uint32_t (*)(wharf_req *req, uint32_t done, uint32_t total)),
     "wharf_event_api.progress has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->head), wharf_head),
     "wharf_host.head has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->server_version), const char *),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((struct wharf_host *)0)->server_version), const char *),
     "wharf_host.server_version has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->service),
-                   const void *(*)(const wharf_plugin *self, const char *name, uint16_t major, uint16_t min_minor)),
+                   const void *(*)(const wharf_plugin *self, const char *name, uint16_t major,
+                       uint16_t min_minor)),
     "wharf_host.service has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->mem), const wharf_mem_api *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->mem), const wharf_mem_api *),
     "wharf_host.mem has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->err), const wharf_err_api *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->err), const wharf_err_api *),
     "wharf_host.err has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->log), const wharf_log_api *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->log), const wharf_log_api *),
     "wharf_host.log has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->req), const wharf_req_api *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->req), const wharf_req_api *),
     "wharf_host.req has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->json), const wharf_json_api *),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((struct wharf_host *)0)->json), const wharf_json_api *),
     "wharf_host.json has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->db), const wharf_db_api *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->db), const wharf_db_api *),
     "wharf_host.db has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->res), const wharf_res_api *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->res), const wharf_res_api *),
     "wharf_host.res has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->event), const wharf_event_api *),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((struct wharf_host *)0)->event), const wharf_event_api *),
     "wharf_host.event has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->head), wharf_head),
     "wharf_hooks.head has another type");
@@ -516,26 +549,30 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->norma
                    wharf_status (*)(wharf_req *req, uint32_t op, wharf_rec *new_rec)),
     "wharf_hooks.normalize has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->check),
-                   wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)),
+                   wharf_status (*)(
+                       wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)),
     "wharf_hooks.check has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->written),
-                   wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)),
+                   wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
+                       const wharf_rec *new_rec)),
     "wharf_hooks.written has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->committed),
-                   void (*)(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->committed),
+        void (*)(wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)),
     "wharf_hooks.committed has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_hooks *)0)->restrict_rows), wharf_status (*)(wharf_req *req, wharf_where *where)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->restrict_rows),
+                   wharf_status (*)(wharf_req *req, wharf_where *where)),
     "wharf_hooks.restrict_rows has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->compute),
-                   wharf_status (*)(
-                       wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)),
+                   wharf_status (*)(wharf_req *req, const wharf_rec *const *recs, size_t n,
+                       wharf_field f, wharf_out *const *outs)),
     "wharf_hooks.compute has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->batch_item),
                    wharf_status (*)(wharf_req *req, const char *action, const wharf_json *item)),
     "wharf_hooks.batch_item has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->search),
-                   wharf_status (*)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->search),
+        wharf_status (*)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits)),
     "wharf_hooks.search has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->check_many),
                    wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
@@ -549,11 +586,14 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->he
     "wharf_resource.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->name), const char *),
     "wharf_resource.name has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->definition), wharf_str),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->definition), wharf_str),
     "wharf_resource.definition has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->definition_hash), uint64_t),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->definition_hash), uint64_t),
     "wharf_resource.definition_hash has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->hooks), const wharf_hooks *),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->hooks), const wharf_hooks *),
     "wharf_resource.hooks has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->head), wharf_head),
     "wharf_route.head has another type");
@@ -565,65 +605,72 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->scope
     "wharf_route.scope has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->definition), wharf_str),
     "wharf_route.definition has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->handler), wharf_handler *),
-    "wharf_route.handler has another type");
 _Static_assert(
-    __builtin_types_compatible_p(__typeof__(((wharf_route *)0)->arg), void *), "wharf_route.arg has another type");
+    __builtin_types_compatible_p(__typeof__(((wharf_route *)0)->handler), wharf_handler *),
+    "wharf_route.handler has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->arg), void *),
+    "wharf_route.arg has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->flags), uint32_t),
     "wharf_route.flags has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->reserved), uint32_t),
     "wharf_route.reserved has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->head), wharf_head),
     "wharf_decl_api.head has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_decl_api *)0)->resource), void (*)(wharf_decl *d, const wharf_resource *r)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->resource),
+                   void (*)(wharf_decl *d, const wharf_resource *r)),
     "wharf_decl_api.resource has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_decl_api *)0)->route), void (*)(wharf_decl *d, const wharf_route *r)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->route),
+                   void (*)(wharf_decl *d, const wharf_route *r)),
     "wharf_decl_api.route has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->hook),
-                   void (*)(wharf_decl *d, const char *resource, const wharf_hooks *h, int32_t order)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->hook),
+        void (*)(wharf_decl *d, const char *resource, const wharf_hooks *h, int32_t order)),
     "wharf_decl_api.hook has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->provide),
-                   void (*)(wharf_decl *d, const char *service, uint16_t major, uint16_t minor, const void *table)),
+                   void (*)(wharf_decl *d, const char *service, uint16_t major, uint16_t minor,
+                       const void *table)),
     "wharf_decl_api.provide has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->job),
-                   void (*)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->job),
+        void (*)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy)),
     "wharf_decl_api.job has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->on_event),
                    void (*)(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg)),
     "wharf_decl_api.on_event has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->embed),
                    void (*)(wharf_decl *d, const char *param, const char *key,
-                       wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
-                           wharf_out *const *outs))),
+                       wharf_status (*fn)(wharf_req *req, const char *resource,
+                           const wharf_str *ids, size_t n, wharf_out *const *outs))),
     "wharf_decl_api.embed has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_decl_api *)0)->errors), void (*)(wharf_decl *d, wharf_str errors_json)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->errors),
+                   void (*)(wharf_decl *d, wharf_str errors_json)),
     "wharf_decl_api.errors has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->migration),
                    void (*)(wharf_decl *d, uint32_t number, const char *name, wharf_str sql)),
     "wharf_decl_api.migration has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_decl_api *)0)->fail), void (*)(wharf_decl *d, const char *fmt, ...)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->fail),
+                   void (*)(wharf_decl *d, const char *fmt, ...)),
     "wharf_decl_api.fail has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->head), wharf_head),
     "wharf_plugin_desc.head has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->manifest), wharf_str),
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->manifest), wharf_str),
     "wharf_plugin_desc.manifest has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->declare),
                    void (*)(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)),
     "wharf_plugin_desc.declare has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_plugin_desc *)0)->start), wharf_status (*)(wharf_plugin *self, wharf_req *req)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->start),
+                   wharf_status (*)(wharf_plugin *self, wharf_req *req)),
     "wharf_plugin_desc.start has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->thread_start),
                    wharf_status (*)(wharf_plugin *self, void **ret_state)),
     "wharf_plugin_desc.thread_start has another type");
-_Static_assert(__builtin_types_compatible_p(
-                   __typeof__(((wharf_plugin_desc *)0)->thread_stop), void (*)(wharf_plugin *self, void *state)),
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->thread_stop),
+                   void (*)(wharf_plugin *self, void *state)),
     "wharf_plugin_desc.thread_stop has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->drain), void (*)(wharf_plugin *self)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_plugin_desc *)0)->drain), void (*)(wharf_plugin *self)),
     "wharf_plugin_desc.drain has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->stop), void (*)(wharf_plugin *self)),
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_plugin_desc *)0)->stop), void (*)(wharf_plugin *self)),
     "wharf_plugin_desc.stop has another type");
