@@ -187,10 +187,9 @@ bool jobs_release_body(struct buf *out);
 
 /* How a submission or a watch ended. */
 struct outcome {
-    const char
-        /* completed, failed, canceled, unreported; NULL: nothing was submitted, the job may be
-         * given back */
-        *status;
+    /* completed, failed, canceled, unreported; NULL: nothing was submitted, the job may be given
+     * back */
+    const char *status;
     const char *confidence; /* or NULL */
     const char *code; /* reason_code, or NULL */
     char reason[REASON_TEXT];
@@ -228,7 +227,7 @@ bool raster_make(const struct job *j, const char *pdf, const char *to, char reas
  * take no such number of copies. */
 bool document_repeat(
     const char *file, bool pdf, int times, const char *to, char reason[REASON_TEXT]);
-/* What a printer is asked by IPP, as printers.c does it; NULL: it does not answer. */
+/* Asks a printer by IPP, as printers.c does it. Returns NULL when it does not answer. */
 struct _ipp_s;
 struct _ipp_s *ipp_ask_printer(const struct printer *p);
 

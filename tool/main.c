@@ -12,7 +12,7 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
-/* What this server is made of, the lowest first. */
+/* The parts of this server, the lowest first. */
 static const struct part *const parts[] = {&kernel_part, &net_part, &blob_part, &mail_part,
     &import_part, &render_part, &batch_part, &operator_part, &lua_part};
 

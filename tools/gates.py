@@ -87,9 +87,9 @@ LINE_LENGTH = 100
 
 
 def gate_line_length():
-    """Lines of C have at most 100 characters, those of generated files apart."""
-    return [f"{f}:{n}: {len(line)} characters, at most {LINE_LENGTH}" for f in tracked("*.c", "*.h", "*.cc", "*.cpp") if not generated(f)
-            for n, line in enumerate(text(f).split("\n"), 1) if len(line) > LINE_LENGTH]
+    """Lines of C and comments of SQL have at most 100 characters, those of generated files apart."""
+    return [f"{f}:{n}: {len(line)} characters, at most {LINE_LENGTH}" for f in tracked("*.c", "*.h", "*.cc", "*.cpp", "*.sql") if not generated(f)
+            for n, line in enumerate(text(f).split("\n"), 1) if len(line) > LINE_LENGTH and (not f.endswith(".sql") or line.lstrip().startswith("--"))]
 
 
 def gate_words():
@@ -125,6 +125,15 @@ SERVER = ("kernel", "services", "tool")  # whose code a module may not use
 
 NO_VERBS = {"This", "Is", "Has", "Was", "Does", "Its", "As", "Others", "Yes", "Always", "Rows", "Names", "Jobs", "Keys", "Words", "Texts", "Ids", "Problems",
             "Hooks", "Statements", "Locations", "Bytes", "Columns", "Events", "Fields", "Values", "Members", "Files", "Lines", "Items", "Whose"}
+
+
+RIDDLE = re.compile(r"^[ \t]*(?:/\*|--)\s+(What|Who|Whose|Of)\s", re.M)
+
+
+def gate_riddles():
+    """No comment begins with What, Who, Whose or Of: its first word says what is meant."""
+    return [f"{f}:{text(f).count(chr(10), 0, m.start()) + 1}: begins with \"{m.group(1)}\"; name the thing, or begin with a verb"
+            for f in tracked("*.c", "*.h", "*.sql") for m in RIDDLE.finditer(text(f))]
 
 
 def gate_comments():
@@ -175,20 +184,19 @@ def gate_includes():
 
 
 NAMED_FILE = re.compile(r"(?<![\w./*}<-])((?:[\w-]+/)*[a-z][a-z0-9_-]*\.(?:c|h|sql|py|sh))(?![\w(*])")
-OTHERS_FILES = ("docs/style.md", "plugin-api/abi/")  # names of other projects' files; generated
-MADE_FILES = {"api_changes.h", "kernel_migrations.h", "shipped_modules.h", "static_modules.h", "sandbox_lib.h", "lua_texts.h", "wharf_version.h",
-              "paper_sizes.h", "name.sql"}  # made by the build; the last stands for any
+COMPARED = "docs/style.md"  # names files of other projects
 
 
 def gate_named_files():
-    """A file that a comment or a page names is in the tree."""
-    ends = {f for p in tracked("*") for f in [p] + [p[i + 1:] for i, c in enumerate(p) if c == "/"]}
+    """A file that a comment or a page names is in the tree, or made by the build."""
+    made = [str(p.relative_to(BUILD)) for ending in "ch" for p in BUILD.rglob(f"*.{ending}")]
+    ends = {f for p in tracked("*") + made for f in [p] + [p[i + 1:] for i, c in enumerate(p) if c == "/"]}
     problems = []
     for f in tracked("*.c", "*.h", "*.md"):
         said = text(f) if f.endswith(".md") else re.sub(r"(/\*.*?\*/)|[^\n]", lambda m: m.group(1) or " ", text(f), flags=re.S)
         for n, line in enumerate(said.split("\n"), 1):
             problems += [f"{f}:{n}: there is no file {name}" for name in NAMED_FILE.findall(line)
-                         if name not in ends and os.path.basename(name) not in MADE_FILES and not f.startswith(OTHERS_FILES)]
+                         if name not in ends and f != COMPARED]
     return problems
 
 

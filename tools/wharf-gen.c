@@ -153,7 +153,7 @@ static int is_sql(const struct dirent *d)
     return str_ends(str_z(d->d_name), ".sql");
 }
 
-/* The SQL files of a folder: numbered ones (0001_name.sql), or repeatable ones (name.sql). */
+/* The SQL files of a folder: numbered ones (0001_name.sql), or repeatable ones (NAME.sql). */
 struct sql_files {
     const char *dir, *symbol; /* the array of file i is called <symbol>_<i> */
     bool numbered;

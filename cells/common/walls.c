@@ -57,7 +57,7 @@ static const int plain[] = {
     SCMP_SYS(exit_group),
 };
 
-/* What the run-time library of the sanitizer needs; such builds are for tests. */
+/* System calls that the sanitizer's run-time library needs; such builds are for tests. */
 static const int of_sanitizer[] = {SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(sched_yield),
     SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask)};
 

@@ -17,7 +17,7 @@ static wharf_str text_of(const char *p, size_t n)
 
 enum { NOTES_MAX = 20000, RANDOM_MAX = 1024 };
 
-/* What the run gets and never asked for, for who records it. */
+/* Records something that the run got without asking for it, for a run that is recorded. */
 __attribute__((format(printf, 2, 3))) static void note(
     struct lua_clock *clock, const char *fmt, ...)
 {

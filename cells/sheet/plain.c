@@ -8,7 +8,8 @@
 
 #include "book.h"
 
-/* What may stand between tags; in a quoted value also '>', and not '"'. */
+/* Kinds of characters: between tags (TEXT); in a quoted value also '>' and not '"' (VALUE); in a
+ * name (NAME). */
 enum { TEXT = 1, VALUE = 2, NAME = 4 };
 
 static unsigned char classes[256];

@@ -60,9 +60,9 @@ enum { CELL_OWNER_MAX = 160 };
 
 struct cell_call {
     wharf_str payload;
-    /* Whose work it is. A process that served a call of an owner serves this owner alone from
-     * then on, so that who took it over sees what is the owner's and nothing else. Empty:
-     * nobody's, and only such calls meet in a process. Longer than CELL_OWNER_MAX: empty. */
+    /* The owner of the work. A process that served a call of an owner serves this owner alone
+     * from then on: somebody who takes it over sees the owner's data and nothing else. Empty, or
+     * longer than CELL_OWNER_MAX: no owner; a process without an owner takes only such calls. */
     wharf_str owner;
     uint64_t mark; /* of cell_pool_ahead: the process that was told is preferred; 0: none was */
     /* regular files and memfds, of any access mode: reopened read-only, with an offset of their

@@ -82,9 +82,8 @@ struct config {
     const char *log_file; /* log.file = "-" */
     uint32_t log_level; /* log.level = "info" */
     const char *auth_pepper; /* auth.pepper = "" */
-    struct config_list
-        /* master_key = {}: keys that seal secrets, the current one first; see secret/secret.h */
-        master_key;
+    /* master_key = {}: keys that seal secrets, the current one first; see secret/secret.h */
+    struct config_list master_key;
     /* master_key_file = "": the same, one a line; empty: DATA/master.key */
     const char *master_key_file;
     /* rate_limit.key = 100, rate_limit.key_burst = 200; the others alike (01 section 9) */

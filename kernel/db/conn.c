@@ -513,9 +513,8 @@ PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows)
     PQputCopyEnd(pg, NULL);
     r = PQgetResult(pg);
     while ((next = PQgetResult(pg)) != NULL) {
-        bool endless = PQresultStatus(next) ==
-                       /* the end could not be said: libpq asks for it again and again */
-                       PGRES_COPY_IN;
+        /* the end could not be said: libpq asks for it again and again */
+        bool endless = PQresultStatus(next) == PGRES_COPY_IN;
 
         PQclear(next);
         if (endless)

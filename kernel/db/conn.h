@@ -16,10 +16,10 @@
 #include "db/statements.h"
 #include "query/query.h"
 
-/* What the session of a connection is told whose statements look rows up by an index. Plans are
- * kept, and one that was made while a table was small reads the whole of it until autovacuum
- * comes by, minutes after it has grown. Lists that may have to read a table whole (LANE_SLOW)
- * are planned as PostgreSQL likes; without prepared statements no plan is kept. */
+/* Settings of a connection whose statements look rows up by an index. Plans are kept: a plan
+ * made while its table was small reads the whole table until autovacuum comes by, minutes after
+ * it has grown. Lists that may have to read a table whole (LANE_SLOW) are planned as PostgreSQL
+ * likes; without prepared statements no plan is kept. */
 #define DB_BY_INDEX "; SET enable_seqscan=off"
 
 /* And one that steps back: those who would work in parallel for it are processes that do not. */

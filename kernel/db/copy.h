@@ -17,7 +17,8 @@ void copy_row_end(struct buf *b);
 
 /* ---- binary: COPY ... FROM STDIN (FORMAT binary) ---- */
 
-/* What columns are; other types have a text form only. json is text. */
+/* Types of columns in COPY's binary form; other types have a text form only. json is sent as
+ * text. */
 enum binary_type { BINARY_TEXT, BINARY_JSONB, BINARY_MOMENT, BINARY_INT4, BINARY_BOOL };
 
 void binary_begin(struct buf *b);

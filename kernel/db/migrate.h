@@ -4,7 +4,7 @@
  * lock_timeout 5 s with 3 tries.
  * Numbered files (migrations/NNNN_name.sql: tables and data) run once, recorded in
  * wharf.migration with the hash of the file; an
- * applied file whose hash changed stops everything. Repeatable files (sql/name.sql: functions,
+ * applied file whose hash changed stops everything. Repeatable files (sql/NAME.sql: functions,
  * views, triggers as they are now) run
  * after the numbered ones of their plugin (with `-- wharf: order=first` before them, with
  * `order=last` after the others), and again when their hash differs from the one in

@@ -111,8 +111,8 @@ static bool connect_notifier(struct notifier *p)
     if (PQstatus(p->pg) != CONNECTION_OK)
         return false;
     ok = listen_to(p);
-    /* What was missed while the connection was away is unknown: everybody looks, everything
-     * cached is read again. */
+    /* News that came while the connection was away are lost: everybody looks, everything cached
+     * is read again. */
     pass_on(p, NEWS_JOBS | NEWS_EVENTS | NEWS_PROCESSED | NEWS_CLOCK);
     pass_names(p, "");
     p->owner.forget(p->owner.arg);

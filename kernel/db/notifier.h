@@ -13,9 +13,9 @@
 
 struct notifier;
 
-/* Lists whom the side thread calls. */
+/* Functions that the side thread calls. */
 struct notifier_owner {
-    void (*forget)(void *arg); /* What is cached of keys and rights may be stale. */
+    void (*forget)(void *arg); /* Tells that cached keys and rights may be stale. */
     void (*beat)(void *arg, PGconn *pg); /* About once a second, while the connection is up. */
     void *arg;
 };

@@ -35,7 +35,7 @@ static void add(struct collecting *c, struct event_type t)
     c->list[c->n++] = t;
 }
 
-/* What workflows emit; nobody says before what there will be. */
+/* The type of all events of workflows, whose names nobody knows before they are sent. */
 static const struct event_type custom_type = {.type = "custom.*",
     .description = "What a workflow or a hook of the operator emits",
     .resource_type = "workflow",

@@ -24,7 +24,7 @@ struct event {
     const char *const *outcomes; /* of the processor */
 };
 
-/* What event_from_row() reads, in its order, of event_tables: events that were processed. */
+/* Columns and tables of processed events, in the order in which event_from_row() reads them. */
 extern const char event_columns[], event_tables[];
 enum event_column {
     E_ORGANIZATION,

@@ -24,10 +24,9 @@ enum {
     CHUNK = 500,
     ARENA_BUDGET = 512 * 1024 * 1024,
     POLL_US = 1000000,
-    PACE_US =
-        /* between the beginnings of chunks that are not full: a chunk costs milliseconds however
-         * few it has */
-    20000,
+    /* between the beginnings of chunks that are not full: a chunk costs milliseconds however few
+     * it has */
+    PACE_US = 20000,
     /* the same where a batch leaves them: it makes full chunks of them in that time */
     BATCH_PACE_US = 50000,
     /* between two chunks that a batch left behind, which rests while clients ask */
@@ -186,7 +185,7 @@ static bool work_on(struct wharf_req *c, struct event *const *list, size_t n)
     return mark_processed(c, list, n, results) && note_failures(c, list, n, results);
 }
 
-/* What one chunk tells the next. */
+/* State that one chunk hands to the next. */
 struct state {
     char after[ID_MAX]; /* the organization that was served last */
     int64_t batch_us; /* monotonic: when a chunk was last mostly of batches */

@@ -8,10 +8,9 @@
 
 #include "util/buf.h"
 
-struct
-    /* fields that definitions declare secret, beside the names known anyway; not changed while
-     * it is used */
-    redact_names {
+/* fields that definitions declare secret, beside the names known anyway; not changed while it is
+ * used */
+struct redact_names {
     const char *const *items;
     size_t n;
 };

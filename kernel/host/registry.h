@@ -20,7 +20,7 @@ enum registry_mode { REGISTRY_PLAIN, REGISTRY_GUARDED };
 struct registry *registry_load(const struct config *config, const char *quarantined,
     enum registry_mode mode, struct arena *a, wharf_str *ret_problems);
 
-/* What a worker serves with; its board, caches and documents are filled in by the worker. */
+/* Everything that a worker serves with; the worker adds its board, caches and documents. */
 struct engine;
 struct engine *registry_engine(struct registry *r);
 

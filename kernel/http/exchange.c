@@ -215,9 +215,10 @@ static void suspend(struct exchange *x)
     MHD_suspend_connection(x->connection);
 }
 
-/* What reads is answered in a turn or two. Meanwhile libmicrohttpd may ask for the answer in
- * each turn, which costs less than to take the socket out of its epoll and to put it back. What
- * lasts longer is suspended after all, and so is what comes when many wait. */
+/* Turns of the event loop that a reading request is held, and how many may be held. Most are
+ * answered in a turn or two. Meanwhile libmicrohttpd may ask for the answer in each turn: that
+ * costs less than to take the socket out of its epoll and to put it back. A request that lasts
+ * longer, or comes when HELD_MAX wait, is suspended. */
 enum { HELD_TURNS = 4, HELD_MAX = 256 };
 
 static bool only_reads(const struct plan *p)

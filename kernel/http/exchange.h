@@ -25,10 +25,8 @@ enum {
     DRAIN_MAX = 64 * 1024,
     DROP_MAX = 1024 * 1024, /* read and dropped after an answer, before the connection is cut */
     REFUSED_WAIT_US = 1000000, /* a refused body that pauses this long is not waited for */
-    DRAIN_TOO_LARGE = 8 * 1024 *
-                      /* of a body whose key and scope were good: most clients send all of it
-                       * before they read */
-                      1024,
+    /* of a body whose key and scope were good: most clients send all of it before they read */
+    DRAIN_TOO_LARGE = 8 * 1024 * 1024,
     LARGE_BODY = 64 << 20,
     LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
     GZIP_FROM = 1024,

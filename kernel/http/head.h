@@ -28,7 +28,7 @@ enum {
      * would take the cookies apart, each in memory of the connection. No client can send such a
      * name. */
     HEAD_COOKIE = 1,
-    /* What may have to be kept until it can be judged: a head that is just short of every limit. */
+    /* Bytes kept until a head can be judged: a head just short of every limit. */
     HEAD_KEPT_MAX = HEAD_TARGET_MAX + HEAD_FIELDS_MAX + HEAD_METHOD_MAX + 64
 };
 
@@ -62,7 +62,7 @@ struct head_refusal {
     char path[HEAD_SHOWN_MAX + 1]; /* of its target, as sent; empty: it has none */
 };
 
-/* What is known of a head that is not complete. Offsets count from its first byte. */
+/* Facts about a head that is not complete. Offsets count from its first byte. */
 struct head_known {
     size_t line; /* here begins the line that is not judged yet */
     size_t looked; /* no line end before this */

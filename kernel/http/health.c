@@ -212,7 +212,7 @@ void health_look(struct health *h, PGconn *pg)
 
 /* ---- telling; on the event loop ---- */
 
-/* What keeps requests from being served, and what only makes the server poorer. */
+/* Problems that keep requests from being served, and problems that only make the server poorer. */
 struct verdict {
     struct buf against, poorer; /* sentences, one a line */
     bool database;

@@ -24,7 +24,7 @@ enum {
 #define STREAM_BEAT_US  15000000
 #define STREAM_CHECK_US 60000000
 
-/* Of a channel (plugin-api/wharf/service/channel.h). */
+/* Limit of open streams of channels (plugin-api/wharf/service/channel.h). */
 enum { CHANNEL_STREAMS = 10000 };
 #define CHANNEL_LIFE_US 3600000000LL
 #define CHANNEL_LOOK_US 5000000 /* all look, whatever was told */

@@ -20,8 +20,8 @@
 
 enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
 
-/* Of a plugin that is not shipped: its requests that are in the queue or on a thread, and those
- * that wait to get there. */
+/* The share of one third-party plugin: its requests in the queue or on a thread, and those that
+ * wait to get there. */
 struct share {
     size_t admitted, held;
     struct exchange *first, **last;
@@ -54,10 +54,8 @@ static bool is_stranger(const struct plugin *p)
  * on the route's resource. */
 static unsigned share_of(const struct exchange *x)
 {
-    const struct route *r = x->stage == STAGE_RUN ? x->req.route
-                                                  /* hooks of the operator come before and behind
-                                                   * it */
-                                                  : NULL;
+    /* hooks of the operator come before and behind it */
+    const struct route *r = x->stage == STAGE_RUN ? x->req.route : NULL;
 
     if (!r)
         return 0;

@@ -24,8 +24,8 @@ struct area_resource {
 struct areas {
     const char *names[AREAS_MAX];
     size_t count;
-    const struct area_resource
-        *resources; /* whose rows are read with which scope; set when all definitions are there */
+    /* resources and the scopes that read them; set when all definitions are there */
+    const struct area_resource *resources;
     size_t n_resources;
 };
 /* Returns the number of the area, which is added when it is new (only at start). Returns -1 when

@@ -14,7 +14,7 @@ struct seen_by {
     wharf_str locations, audience;
 };
 
-/* What was recorded with an event or a line. */
+/* Facts about a row that are recorded with its event or log line. */
 struct told_of {
     wharf_str resource; /* "shipment": its read scope is needed too */
     struct seen_by by;

@@ -11,10 +11,9 @@ enum state { ASIDE_IDLE, ASIDE_ASKED, ASIDE_OVER };
 
 struct aside {
     pthread_t id;
-    pthread_mutex_t
-        /* of state and ends; the rest belongs to the thread while state is ASIDE_ASKED, else to
-         * the caller */
-        lock;
+    /* of state and ends; the rest belongs to the thread while state is ASIDE_ASKED, else to the
+     * caller */
+    pthread_mutex_t lock;
     pthread_cond_t asked;
     enum state state;
     bool ends;

@@ -366,8 +366,8 @@ void *executor_main(void *arg)
         int64_t began_us = clock_monotonic_us();
 
         execute(x, j);
-        /* What jobs freed their threads' parts of the heap would keep. Those at work would miss
-         * it, so not each time. */
+        /* Gives memory back that the heap keeps for finished jobs' threads. Threads at work
+         * would miss it, so not each time. */
         if (hand_over(x, j, began_us))
             malloc_trim(0);
     }

@@ -74,8 +74,7 @@ struct job_list {
     size_t n;
 };
 
-/* Of a crew's jobs those of one plugin that is not shipped, or of all such plugins together.
- * Guarded by the lock. */
+/* A crew's jobs of one third-party plugin, or of all such plugins together. Guarded by the lock. */
 struct share {
     size_t most; /* threads it may hold */
     size_t busy, waiting; /* as in struct crew */

@@ -15,8 +15,8 @@
 
 const char quarantined_job_policy[] = "{\"retries\": 20, \"backoff\": {\"first\": \"5s\"}}";
 
-/* What was announced is kept beside the other facts of the installation: the same quarantine is
- * not announced again. */
+/* Records an announcement beside the other facts of the installation: the same quarantine is not
+ * announced again. */
 static const char announce_sql[] = "WITH fresh AS (INSERT INTO wharf.setting (key, value) VALUES "
                                    "($1::text, $2::text) ON CONFLICT (key) DO UPDATE"
                                    " SET value = EXCLUDED.value, updated_at = now() WHERE "

@@ -30,9 +30,8 @@ struct manifest {
     size_t n_codes;
     /* properties it adds to the settings of organizations, or NULL */
     const struct wharf_json *settings;
-    const struct wharf_json
-        /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
-        *events;
+    /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
+    const struct wharf_json *events;
     /* names of its resources that tenants' workflows may have hooks on, or NULL */
     const struct wharf_json *hookable;
     const struct wharf_json *config; /* JSON Schema of its settings, or NULL */

@@ -36,8 +36,8 @@ enum {
     BOARD_BUCKETS = 12,
 };
 
-/* What a thread is doing right now. plugin points to text that lives as long as the worker; it
- * is copied. */
+/* The last activity of a thread. plugin points to text that lives as long as the worker; it is
+ * copied. */
 struct crumb {
     _Atomic int64_t since_us; /* 0: idle */
     _Atomic int64_t deadline_us;

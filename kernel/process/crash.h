@@ -28,8 +28,8 @@ void crash_thread(struct crumb *c);
  * (exit_tap.c). */
 bool crash_by_exit(const char *call, int code);
 
-/* What a report says, read by the supervisor (crash_report.c). Texts are "" when the report does
- * not say. */
+/* Contents of a crash report, read by the supervisor (crash_report.c). Texts are "" when the
+ * report does not have them. */
 struct crash_report {
     char plugin[32], what[BOARD_TEXT], request[32];
     char jobs[1024]; /* "job_12 job_15": those to blame, as the supervisor judged */

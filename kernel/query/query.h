@@ -86,9 +86,8 @@ struct list_query { /* everything a list was asked for, checked */
     size_t n_all_found;
     const struct condition *conditions;
     size_t n_conditions;
-    const wharf_str
-        /* every id named by a filter on the location field: to be checked for access (403) */
-        *locations_asked;
+    /* every id named by a filter on the location field: to be checked for access (403) */
+    const wharf_str *locations_asked;
     size_t n_locations_asked;
     const struct field *const *only; /* fields=, or NULL */
     size_t n_only;

@@ -133,7 +133,7 @@ bool value_merge(struct arena *a, const struct field *f, wharf_str stored,
         too_many(a, path, fn, arg);
         return false;
     }
-    /* What is required of the whole can only be seen now. */
+    /* The rules of the whole object can be judged only now. */
     if (f->store != STORE_METADATA && f->schema &&
         !schema_validate(f->schema, now, path, 0, a, fn, arg))
         return false;

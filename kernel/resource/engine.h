@@ -54,10 +54,9 @@ struct resource {
     int16_t *shown_of; /* of arrays that show rows: position of the shown objects, or -1 */
     /* select lists; the shorter one has NULL for what lists do not show */
     const char *columns_list, *columns_full;
-    bool
-        /* but for the cells behind def->columns they show one row alone, which its place in the
-         * table tells from others */
-        self_contained;
+    /* but for the cells behind def->columns they show one row alone, which its place in the
+     * table tells from others */
+    bool self_contained;
     /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
     const char *retrieve_sql;
     bool names_rows; /* texts with "ids_of": ids of rows that who reads may not see */
@@ -88,10 +87,9 @@ struct route {
     int area; /* -1: public or any key */
     enum scope_level level;
     bool public_route; /* no key needed */
-    bool
-        /* public; a key that is sent is read, and the handler says whether it counts
-         * (wharf/service/http.h) */
-        optional_key;
+    /* public; a key that is sent is read, and the handler says whether it counts
+     * (wharf/service/http.h) */
+    bool optional_key;
     /* the handler answers whatever it likes: no Accept, no Idempotency-Key, no entity tags of
      * ours */
     bool any_answer;
@@ -106,9 +104,8 @@ struct route {
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
     const struct resource *resource;
-    const struct resource
-        /* ROUTE_PLUGIN, by parameter: whose row's id it is (resource/guard.h); NULL: nobody's */
-        *guards[4];
+    /* ROUTE_PLUGIN, by parameter: whose row's id it is (resource/guard.h); NULL: nobody's */
+    const struct resource *guards[4];
     const struct plugin *plugin; /* NULL: kernel */
     const struct absent *absent; /* of a module that is left out (resource/absent.h): 503 */
     const struct deprecation *deprecated, *deprecated_fields; /* http/deprecation.h; NULL: none */

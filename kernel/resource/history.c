@@ -105,7 +105,7 @@ static const struct slot event_slots[] = {
     {"audience", P_AUDIENCE, A_JSONB},
 };
 
-/* What waits for sealing and processing: ids of what the same statement writes. */
+/* Work that waits for sealing and processing: ids of rows that the same statement writes. */
 static const struct slot outbox_slots[] = {
     {"organization_id", P_ORGANIZATION, A_TEXT}, {"created_at", P_NOW, A_MOMENT},
     {"log_id", P_LOG_ID, A_TEXT}, /* only with a log line */
@@ -455,7 +455,7 @@ wharf_status history_write(struct wharf_req *req, const struct change *c)
 
 /* ---- many rows ---- */
 
-/* What differs between the rows of a set; the rest is said once. */
+/* Parameters that differ between the rows of a set; the others are sent once. */
 static const unsigned char varies[HISTORY_PARAMS] = {[P_RESOURCE_ID] = 1,
     [P_PARENT_ID] = 1,
     [P_LOCATION_ID] = 1,

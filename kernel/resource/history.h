@@ -27,10 +27,9 @@ struct change {
     wharf_str data; /* JSON snapshot */
     wharf_str previous; /* JSON object, or "" */
     bool disable_webhooks;
-    const char
-        /* type of an event of this transaction and row that says all that this one would say, or
-         * NULL */
-        *unless;
+    /* type of an event of this transaction and row that says all that this one would say, or
+     * NULL */
+    const char *unless;
 };
 
 /* Appends ", g AS (INSERT INTO wharf.change_log ... FROM r) INSERT INTO wharf.event ... FROM r":

@@ -45,8 +45,8 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
 /* Step 3: the owner's normalize hooks on the body as sent. The record they get holds raw JSON:
  * get() gives WHARF_V_JSON, set() replaces the member. Returns the body to go on with. */
 /* id: of the row that is updated, for res->id; empty on create. */
-/* What a write tells its hooks beside the body, and what these keep for each other. Of the
- * request's memory; the records of a write have it. */
+/* Memory of one write for its hooks: the facts beside the body, and the scratch memory that
+ * hooks keep for each other. Lives in the request's memory; the records of a write point to it. */
 struct write_side {
     /* whose context it is: an address that only its owner knows; NULL: nobody's */
     const void *kind;

@@ -10,8 +10,8 @@
 #include "resource/engine.h"
 #include "resource/write.h"
 
-/* Of writes. All functions run on the thread of the request; problems are on the request when
- * one does not return WHARF_OK. */
+/* Observes writes. All functions run on the thread of the request; problems are on the request
+ * when a function does not return WHARF_OK. */
 struct write_observer {
     const char *name;
     /* Returns whether a write of this kind concerns it. Asks nothing of the database. [any
@@ -29,8 +29,8 @@ struct write_observer {
     bool speculative;
 };
 
-/* Of requests: what runs around them, and routes that are not the engine's. One for each server;
- * its functions do nothing for requests that it has nothing for. */
+/* Observes requests: functions that run around them, and routes that are not the engine's. One
+ * for each server; a function does nothing for a request that is none of its business. */
 struct request_observer {
     /* Finds the route of req: the engine's or one of its own. ret_allow: methods of the path,
      * when only the method differs. */

@@ -46,10 +46,9 @@ struct thread_ctx { /* of a worker thread */
     struct crumb *crumb;
     void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;
-    struct
-        /* what the crumb tells, the outermost first: code of plugins calls the kernel, which
-         * calls that of others */
-        doing {
+    /* what the crumb tells, the outermost first: code of plugins calls the kernel, which calls
+     * that of others */
+    struct doing {
         const char *plugin, *what;
         int64_t since_us;
     } doing[DOING_MAX];
@@ -72,10 +71,9 @@ struct req_job { /* of a job's run (job/runner.h) */
     wharf_status (*guard)(struct wharf_req *req);
     uint32_t (*progress)(struct wharf_req *req, uint32_t done, uint32_t total); /* non-zero: stop */
     bool (*stop)(const struct wharf_req *req); /* cancelled, drained, or no longer ours */
-    int64_t
-        /* what a handler that fails wants to wait for its next try; negative: what the job's
-         * policy says */
-        again_us;
+    /* what a handler that fails wants to wait for its next try; negative: what the job's policy
+     * says */
+    int64_t again_us;
     /* of act_for(): memory of its own, since it outlives any scope of the arena */
     struct principal acting;
     char acting_organization[48], acting_live[48];
@@ -188,10 +186,9 @@ struct wharf_req {
     wharf_str preference_applied;
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
-    struct lua_generation
-        /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL:
-         * not asked for yet */
-        *hooks;
+    /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL: not
+     * asked for yet */
+    struct lua_generation *hooks;
     struct req_job *job; /* NULL: this is no job */
     bool met_unique; /* a row of a set met a unique rule: others may, too */
     /* it told so of rights or hooks: what it reads of them is its own until its commit */

@@ -324,8 +324,8 @@ static wharf_status insert_rows(
         if (req->n_problems)
             return req_failed(req);
         req->met_unique = e.status == DB_UNIQUE;
-        /* What COPY may not do, as where row-level security holds for the owner too, the
-         * statement may. */
+        /* The statement may write where COPY may not, as where row-level security holds for the
+         * owner too. */
         if (e.status != DB_FAILED)
             break;
     }

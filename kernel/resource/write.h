@@ -63,8 +63,8 @@ wharf_status write_settle(struct wharf_req *req, struct write *w);
 bool write_cell(
     struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
 wharf_status write_insert(struct wharf_req *req, struct write *w);
-/* What the write leaves in change log and events; computed fields of the row are filled in
- * already. */
+/* The lines that a write leaves in change log and events; computed fields of the row are filled
+ * in already. */
 struct change;
 bool write_change(struct wharf_req *req, const struct write *w, wharf_str changes,
     wharf_str previous, struct change *ret);

@@ -100,10 +100,9 @@ struct field {
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
-    const char *
-        /* rows of this resource are named: a text is null for who does not see its row, a list
-         * empty for who does not see all; or NULL */
-        ids_of;
+    /* rows of this resource are named: a text is null for who does not see its row, a list empty
+     * for who does not see all; or NULL */
+    const char *ids_of;
     /* "include_print_jobs_count": shown when the request says so; or NULL */
     const char *include_flag;
     uint32_t always; /* with include_flag: where it is shown without being asked for */
@@ -115,10 +114,9 @@ struct field {
     bool input; /* FIELD_COMPUTED: sent by requests, read by hooks, never kept or shown */
     bool set_input; /* STORE_ARRAY: accepts {add, remove, set} besides a plain array */
     bool sort, search, log;
-    bool
-        /* made for one answer (signed links): never kept in events, and made anew when an answer
-         * is given again */
-        fresh;
+    /* made for one answer (signed links): never kept in events, and made anew when an answer is
+     * given again */
+    bool fresh;
     enum blank_rule on_null, on_empty;
     const char *ref; /* resource its value (or each element) points to, or NULL */
     /* an array with ref is shown as objects of these fields of the rows; NULL: as ids */
@@ -159,10 +157,9 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct definition *names;
 };
 
-struct
-    /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it.
-     * No value: only "all" */
-    assumed {
+/* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No
+ * value: only "all" */
+struct assumed {
     const struct filter *filter;
     const char *value;
 };
@@ -220,10 +217,9 @@ struct definition {
     int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */
     bool large_body; /* create takes 64 MiB */
     const char *scope; /* area */
-    const struct field *
-        /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands
-         * for every location */
-        location;
+    /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for
+     * every location */
+    const struct field *location;
     bool is_location; /* "location": "self": each row is a location; location is NULL */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
@@ -284,10 +280,9 @@ struct definition {
         const struct field *locations, *audience;
         const struct field *resource; /* the name of the row's resource; or NULL */
         const struct field *areas; /* of requests: the areas that were needed; or NULL */
-        const struct field *
-            /* of requests: the locations of their key, all of which a reader has to reach; NULL:
-             * all that there are */
-            reach;
+        /* of requests: the locations of their key, all of which a reader has to reach; NULL: all
+         * that there are */
+        const struct field *reach;
     } recorded;
     /* of rows that hold data of rows of other resources, in the fields with held: null for who
      * may not see what they hold */

@@ -41,8 +41,8 @@ struct schema {
     const struct pattern *pattern;
     wharf_str pattern_text;
     const struct format *format;
-    const struct schema_property
-        *properties; /* in the order written, then what only required or dependentRequired name */
+    /* in the order written, then those that only required or dependentRequired name */
+    const struct schema_property *properties;
     size_t n_properties;
     const struct schema_property **by_key; /* sorted; those with a schema */
     size_t n_by_key;

@@ -15,7 +15,7 @@
 
 enum { SECRET_KEY_BYTES = 32, SECRET_KEY_ID = 8, SECRET_KEYS_MAX = 16 };
 
-/* What a sealed text belongs to. */
+/* The place that a sealed text belongs to: it opens nowhere else. */
 struct secret_place {
     const char *table, *column; /* "wharf.device", "device_token" */
     wharf_str id;

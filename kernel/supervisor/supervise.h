@@ -22,8 +22,8 @@ enum {
 
 _Static_assert((int)SEATS_MAX == (int)BOARD_SEATS, "each place is told of");
 
-/* What all workers of a generation run with, whatever the files hold by now: each worker that is
- * started for it gets the same. */
+/* Everything that all workers of a generation run with, whatever the files hold by now: each
+ * worker that is started for it gets the same. */
 struct generation {
     uint64_t number;
     struct config *config;
@@ -32,8 +32,8 @@ struct generation {
     char quarantined[QUARANTINE_MAX * (QUARANTINE_NAME + 1)]; /* comma list of plugins left out */
 };
 
-/* What a worker's threads have taken of memory, by the pages that they touched first: who is to
- * blame when the worker ends for its memory (greed.c). */
+/* Memory that a worker's threads have taken, by the pages that they touched first: it tells
+ * which thread is to blame when the worker ends for its memory (greed.c). */
 struct greed {
     int64_t used, at_us; /* bytes that the worker had at the last look */
     struct {

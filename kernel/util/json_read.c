@@ -479,7 +479,7 @@ static struct wharf_json *read_value(struct reader *r)
 
 const struct wharf_json *json_parse(struct arena *a, wharf_str text, struct json_error *ret_error)
 {
-    /* Of a short text no more than it has room for: most of those that are read again and again
+    /* A short text gets no more than it has room for: most texts that are read again and again
      * are {} or []. */
     size_t few = text.n / 2 + 1;
     struct reader r = {.arena = a,

@@ -25,7 +25,7 @@ struct link {
     size_t n_of;
 };
 
-/* What was looked up for these rows, so that a name in each of them is one question. */
+/* Answers of look-ups for these rows, so that a name that stands in each row is asked once. */
 struct known {
     const struct target *of;
     wharf_str value, id;

@@ -267,7 +267,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     }
     if (s == WHARF_OK)
         s = run_in_request(b, ret_rest);
-    /* What is mixed waits only when it is much: then nothing was done yet. */
+    /* A mixed batch waits only when it is large: then nothing was done yet. */
     return s == WHARF_OK && *ret_rest && is(b->mode, "mixed")
                ? batch_queue(b, batches_limits.queued)
                : s;

@@ -11,10 +11,8 @@
 enum {
     DIGEST_WEIGHT = 1 << 20,
     CHUNKS_COMMIT = 10, /* chunks of the background that are written together */
-    WEIGHT_AT_ONCE =
-        /* memory of the rows of a file that wait to be written, about: a record may have
-         * megabytes */
-    8 << 20,
+    /* memory of the rows of a file that wait to be written, about: a record may have megabytes */
+    WEIGHT_AT_ONCE = 8 << 20,
 };
 
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message)

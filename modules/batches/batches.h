@@ -50,8 +50,8 @@ enum {
     CHUNK_TRIES = 2, /* then its items run one by one */
 };
 
-/* What the operator may set (spec 10 section 13); plugin.json says within which bounds. Read
- * when the worker starts. */
+/* Settings of the operator (spec 10 section 13), within the bounds of plugin.json. Read when the
+ * worker starts. */
 struct limits {
     int64_t array_items, items; /* of one batch: of an array; of a file or of filters */
     int64_t sync_items, mixed_items; /* taken in a request; processed in one */
@@ -92,7 +92,7 @@ struct look {
     bool clients_ask; /* they did before it */
 };
 
-/* Of a helper: which one it is, and whether there is room for it. */
+/* A helper's number, and whether there is room for it. */
 struct help {
     int64_t nth, away_us; /* away: how long it stayed away before; 0: it did not */
     struct look look; /* the last one */

@@ -323,8 +323,8 @@ wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line,
     if (s != WHARF_OK)
         return s;
     before = W->json->result_text(in->items).n;
-    /* What is refused for its depth or size and would not be read again with the others of its
-     * chunk is not kept. */
+    /* An item that is refused for its depth or size, and would not be read again with the others
+     * of its chunk, is not kept. */
     large = item && json_weight(item) > WEIGHT_KEPT;
     W->json->put(in->items, NULL,
         item && !large && !too_deep(item, DEPTH_KEPT) ? val_json(item) : val_null());

@@ -4,8 +4,8 @@
 #include "contacts.gen.h"
 #include "contacts.h"
 
-/* Of a thread: the country of the organization that its request is about, so that a thousand
- * rows of a file ask once. A request is told by its one reading of the clock. */
+/* The country of the organization that this thread's request is about, so that a thousand rows
+ * of a file ask once. A request is known by its one reading of the clock. */
 struct asked {
     int64_t at_us;
     char organization[64], country[3];

@@ -10,7 +10,7 @@
 
 enum { ROWS_MAX = 25000, FILE_MAX = 25 * 1000 * 1000, COLUMNS_MAX = 512 };
 
-/* What a column is for. */
+/* Uses of a column. */
 enum use {
     USE_NONE,
     USE_NAME,

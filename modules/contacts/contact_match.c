@@ -156,8 +156,8 @@ enum {
     C_LOCATIONS
 };
 
-/* What nothing of the label is compared with is not read: $5 e-mails, $6 phones, $7 addresses,
- * $8 businesses. */
+/* Loads the candidates' data. Parts that the label has nothing to compare with are not read: $5
+ * e-mails, $6 phones, $7 addresses, $8 businesses. */
 static const char load_sql[] =
     "SELECT id, name, email, phone, NULLIF(alternate_names, '{}'), CASE WHEN $5::boolean THEN "
     "emails END,"

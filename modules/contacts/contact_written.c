@@ -68,7 +68,7 @@ wharf_status contact_written(
 
 /* ---- many ---- */
 
-/* Who is in which group, as two lists of the same length. */
+/* Contacts and their groups, as two lists of the same length. */
 struct pairs {
     struct ids groups, contacts;
 };

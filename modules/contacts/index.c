@@ -357,9 +357,9 @@ static void guess_forms(const struct name *name, struct guess *g)
     }
 }
 
-/* Of contacts that share as much the one with the rarer word is first: so little is taken off a
- * word for each contact that has it. Counted before the join (OFFSET 0), or it were counted for
- * each of its rows. */
+/* Finds contacts by guessed words. Among contacts that share as much, the one with the rarer
+ * word is first: each contact that has a word takes a little off it. Counted before the join
+ * (OFFSET 0), else it would be counted for each of its rows. */
 #define GUESSES  " FROM json_to_recordset($2::json) AS r(q integer, t text, w double precision)"
 #define RARENESS " n.has * 1e-12::double precision"
 #define COUNTED                                                                                    \

@@ -246,7 +246,8 @@ static wharf_status apply_sent(struct history *h)
         if (!shipments_write_of(
                 h->rec)) /* else another module wrote it, and looked at what its client said */
             s = shipments_check_update(h->req, &list[i], path);
-        /* What was just created is later than the update only by the clock. */
+        /* An update without a time of its own, on a shipment that was just created, differs by
+         * the clock only. */
         if (h->creating && !list[i].dated && list[i].occurred_us <= h->newest_us)
             list[i].occurred_us = h->newest_us;
         if (s == WHARF_OK)

@@ -187,7 +187,7 @@ static wharf_status write_data(wharf_req *req, wharf_str data, wharf_blob_writer
 
 /* ---- what it is ---- */
 
-/* Of several types of a language the first is the one that is told. */
+/* Types of documents and their languages. A language with several types shows the first. */
 static const struct {
     const char *type, *language;
 } raw_types[] = {{"application/vnd.zebra-zpl", "zpl"}, {"application/vnd.zebra-epl", "epl"},

@@ -3,8 +3,7 @@
 #include "trackers.h"
 #include "trackers.gen.h"
 
-/* What the tracker around the shipment that is being created shall have; set around that call
- * only. */
+/* Fields of the tracker around the shipment that is being created; set around that call only. */
 struct wanted {
     const wharf_json *options, *candidates;
 };

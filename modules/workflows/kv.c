@@ -20,19 +20,18 @@ static const char set_sql[] = /* $5 value, $6 milliseconds or null, $7 only when
     "millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
     "SET value = EXCLUDED.value, "
     "expires_at = EXCLUDED.expires_at WHERE NOT $7::boolean OR NOT " ALIVE " RETURNING true";
-static const char
-    /* $5 by, $6 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
-    incr_sql[] =
-        "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) "
-        "VALUES ($1::text, $2::text, $3::text, to_jsonb($5::bigint), $4::timestamptz + $6::bigint "
-        "* interval '1 millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
-        "SET value = CASE WHEN " ALIVE
-        " THEN to_jsonb((k.value #>> '{}')::numeric + $5::bigint) ELSE EXCLUDED.value END, "
-        "expires_at = CASE WHEN " ALIVE
-        " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
-        "WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
-        " THEN (k.value #>> '{}')::numeric + $5::bigint BETWEEN -9223372036854775808 AND "
-        "9223372036854775807 END RETURNING value";
+/* $5 by, $6 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
+static const char incr_sql[] =
+    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) "
+    "VALUES ($1::text, $2::text, $3::text, to_jsonb($5::bigint), $4::timestamptz + $6::bigint "
+    "* interval '1 millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
+    "SET value = CASE WHEN " ALIVE
+    " THEN to_jsonb((k.value #>> '{}')::numeric + $5::bigint) ELSE EXCLUDED.value END, "
+    "expires_at = CASE WHEN " ALIVE
+    " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
+    "WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
+    " THEN (k.value #>> '{}')::numeric + $5::bigint BETWEEN -9223372036854775808 AND "
+    "9223372036854775807 END RETURNING value";
 static const char whole_sql[] =
     "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND "
     "k.workflow_id = $2::text AND k.key = $3::text AND " ALIVE " AND " WHOLE;

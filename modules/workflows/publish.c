@@ -34,7 +34,8 @@ wharf_status check_route(wharf_req *req, void *arg)
 
 /* ---- publish ---- */
 
-/* What a version asks of who publishes it: a level for each area, in the order of keys->areas. */
+/* Rights that a version needs of its publisher: a level for each area, in the order of
+ * keys->areas. */
 struct needed {
     const wharf_str *areas;
     size_t n;

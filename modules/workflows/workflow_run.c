@@ -528,8 +528,7 @@ wharf_status run_show_route(wharf_req *req, void *arg)
         return s;
     if (!W->db->count(rows))
         return W->err->fail(req, "not_found", NULL, "There is no run %s", id.p);
-    s = W->res->fetch(
-        /* may the caller see it? */
-        req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow);
+    /* may the caller see it? */
+    s = W->res->fetch(req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow);
     return s == WHARF_OK ? show(req, id, 200, "Workflow run retrieved") : s;
 }

@@ -56,7 +56,7 @@ enum {
     STORE_MAX = 10 << 20
 };
 
-/* What is run: of a version or of a draft. All JSON members may be NULL: none. */
+/* Code to run: of a version or of a draft. All JSON members may be NULL: none. */
 struct code {
     wharf_str workflow_id, name, source;
     const wharf_json *files, *triggers, *scopes, *settings, *locations, *options;
@@ -64,7 +64,7 @@ struct code {
     wharf_str publisher_key;
 };
 
-/* What a class of triggers may use (section 6). */
+/* Limits of a class of triggers (section 6). */
 struct budget {
     uint64_t instructions, memory, result_max;
     int64_t wall_us;

@@ -123,8 +123,8 @@ typedef struct wharf_err_api {
         WHARF_PRINTF(4, 5);
     wharf_status (*current)(const wharf_req *req); /* WHARF_OK when none collected */
     void (*clear)(wharf_req *req); /* after handling one on purpose */
-    /* What stands before the paths of body problems told from now on ("layouts.2."), for routes
-     * that write many rows; "" ends it. */
+    /* Sets the text that stands before the paths of body problems told from now on
+     * ("layouts.2."), for routes that write many rows; "" ends it. */
     void (*base)(wharf_req *req, const char *prefix);
 } wharf_err_api;
 

@@ -44,9 +44,9 @@ wharf_status file_arrived(
  * "put". */
 wharf_status file_link(struct wharf_req *req, const struct file_row *row, const char *op,
     int64_t seconds, wharf_str *ret_url);
-/* Of a link: whose it is, and whether the signature is good (codes signature.invalid,
- * signature.expired, not_found). Runs on the event loop: the look-up is the caller's; sql takes
- * the id. */
+/* Look up a file link: its organization, and whether the signature is good (codes
+ * signature.invalid, signature.expired, not_found). Runs on the event loop; the caller does the
+ * look-up with this SQL, which takes the id. */
 extern const char file_lookup_sql[];
 bool file_link_check(
     struct wharf_req *req, PGresult *looked_up, const char *op, struct file_row *ret_row);

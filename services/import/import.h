@@ -63,7 +63,7 @@ struct import_options {
     struct cell_pool *sheets;
 };
 
-/* What ends a file: an error code of section 14 and a sentence. */
+/* The problem that ends a file: an error code of section 14 and a sentence. */
 struct import_problem {
     const char *code; /* NULL: none */
     uint64_t line, column, offset; /* 0: not known; offset in bytes */

@@ -10,8 +10,7 @@ const struct resource *named_hookable(const struct engine *e, wharf_str name);
 bool named_action(wharf_str action);
 /* Returns a name near the wrong one, or NULL. */
 const char *named_near_resource(const struct engine *e, const char *wrong); /* only hookable ones */
-const char *named_near_event(
-    /* a type, or an object's "parcel.*" */
-    struct arena *a, const struct engine *e, const char *wrong);
+/* Returns a type of event, or all of an object ("parcel.*"), near the wrong name, or NULL. */
+const char *named_near_event(struct arena *a, const struct engine *e, const char *wrong);
 
 #endif

@@ -66,10 +66,9 @@ struct net_request {
     wharf_str url;
     const char *const *headers; /* "Name: value" */
     size_t n_headers;
-    wharf_str
-        /* whose it is: connections are shared with the same owner's transfers only. Empty: the
-         * server itself */
-        owner;
+    /* whose it is: connections are shared with the same owner's transfers only. Empty: the
+     * server itself */
+    wharf_str owner;
     const void *body; /* must live until the transfer was taken back; NULL with body_fd */
     uint64_t body_size;
     int body_fd; /* with body NULL and body_size: read from body_offset on, by pread */

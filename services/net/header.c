@@ -4,9 +4,9 @@
 
 #include "net/client.h"
 
-/* What says where a request ends, whom it is for, and what becomes of the connection (RFC 9112,
- * RFC 9110 section 7.6.1). The client writes these lines itself. A caller that could write them
- * could make the receiver see another request than the one that was sent. */
+/* Headers that say where a request ends, whom it is for, and what becomes of the connection (RFC
+ * 9112, RFC 9110 section 7.6.1). The client writes these lines itself. A caller that could write
+ * them could make the receiver see another request than the one that was sent. */
 static const char *const reserved[] = {"connection", "content-length", "expect", "host",
     "http2-settings", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
     "te", "trailer", "transfer-encoding", "upgrade"};

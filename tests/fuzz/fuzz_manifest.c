@@ -25,9 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         if (!why)
             abort();
-        text = arena_dup(
-            /* the parser gets its share also when there is no ELF file around */
-            a, (const char *)data, size);
+        /* the parser gets its share also when there is no ELF file around */
+        text = arena_dup(a, (const char *)data, size);
     }
     if (!manifest_parse(a, "/x/dock_doors.so", text, &error) &&
         (!error.p || !strstr(error.p, "dock_doors.so")))

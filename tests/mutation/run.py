@@ -30,9 +30,7 @@ BREAK = r'(?:\s|"\s*\n\s*")*'  # a line may be broken anywhere, a literal too
 
 def pattern(text):
     """Finds the text however its lines are broken."""
-    parts = re.findall(r"\w+|\s+|[^\w\s]", text)
-    return re.compile("".join(BREAK if p.isspace() and i in (0, len(parts) - 1) else r'(?:\s|"\s*\n\s*")+' if p.isspace() else re.escape(p) + BREAK
-                              for i, p in enumerate(parts)).removesuffix(BREAK))
+    return re.compile(BREAK.join(re.escape(part) for part in re.findall(r"\w+|[^\w\s]", text)))
 
 
 def found(tree, file, text):

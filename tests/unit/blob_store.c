@@ -287,7 +287,7 @@ static void kill_at(const char *point, unsigned round, size_t size, bool must_di
     assert_int_equal(waitpid(child, &status, 0), child);
     if (must_die && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && n == 1))
         fail_msg("%s was not reached", point);
-    /* What was not acknowledged is there completely or not at all. */
+    /* A file whose write was not acknowledged is there completely or not at all. */
     lost = &unknown;
     assert_int_equal(blob_put_begin(w.store, 0, &p), BLOB_OK);
     blob_put_write(p, bytes_of(w.a, round * 7 + 1001, size), size);

@@ -87,8 +87,7 @@ static void refused(void **state)
     assert_int_equal(first(4, FRAME_AHEAD + 1), -1);
 }
 
-/* What a frame announces takes no memory before it comes, and what a large one took is given
- * back. */
+/* An announced frame takes no memory before it comes, and memory of a large frame is given back. */
 static void memory(void **state)
 {
     struct frame_reader r;

@@ -104,8 +104,8 @@ static void blocks(void **state)
     cell_pool_free(p);
 }
 
-/* Who takes long over a block is not the cell's fault: only the wait for the next one is
- * limited. */
+/* A reader that takes long over a block is not the cell's fault: only the wait for the next
+ * block is limited. */
 static void slow_reader(void **state)
 {
     struct cell_pool *p = cell_pool_new(&kind, folder());
@@ -424,7 +424,7 @@ static void *hammer(void *pool)
     return NULL;
 }
 
-/* Who gives back and takes again does not keep others out. */
+/* An owner that gives back and takes again does not keep others out. */
 static void owners_take_turns(void **state)
 {
     struct cell_pool *p = cell_pool_new(owned(2), folder());

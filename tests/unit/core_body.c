@@ -170,7 +170,7 @@ static void blanks(void **state)
     becomes(b, "metadata", "\"\"", "{}");
     assert_false(value(b, "metadata")->patch);
     refused(b, "tags", "null", "tags type");
-    /* What is ignored on create leaves the place to the default. */
+    /* A field that is ignored on create leaves the place to the default. */
     check(b, OP_CREATE, 0, "{\"nickname\":null}");
     assert_true(value(b, "nickname")->present && value(b, "nickname")->defaulted);
 }

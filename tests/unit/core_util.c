@@ -206,8 +206,8 @@ static void scopes_leave_nothing(void **state)
     arena_free(req.arena);
 }
 
-/* What an answer is made of, and what its log lines say, is read when the handler and its scopes
- * are over: each of these texts stays whole. */
+/* The texts of an answer and of its log lines are read when the handler and its scopes are over:
+ * each of them stays whole. */
 static void scopes_keep_the_answer(void **state)
 {
     for (int field = 0; field < 5; field++) {
@@ -272,8 +272,8 @@ static void count_call(void *arg)
     ++*(int *)arg;
 }
 
-/* What may use the request is called by arena_end(), what only gives memory back by
- * arena_free(), each once; what was registered with arena_on_end() inside of a mark outlives it. */
+/* Functions that may use the request are called by arena_end(), those that only give memory back
+ * by arena_free(), each once; functions registered with arena_on_end() inside a mark outlive it. */
 static void arena_ends(void **state)
 {
     int released = 0, freed = 0, ended = 0, inside = 0;
@@ -322,7 +322,7 @@ static void who_steps_back(void **state)
     }
 }
 
-/* Of FIPS 180-2: one part, several, none. */
+/* Examples of FIPS 180-2: one part, several, none. */
 static void digests(void **state)
 {
     static const unsigned char

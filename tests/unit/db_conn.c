@@ -21,7 +21,7 @@ static struct db_conn *open_one(bool prepared)
     return db_open(cluster_conninfo(cluster), prepared, 15000);
 }
 
-/* What others see: the names there are, and the table is empty again. */
+/* Returns what another connection sees: the names there are; empties the table again. */
 static const char *stored(struct arena *a)
 {
     struct db_conn *c = open_one(false);
@@ -205,9 +205,8 @@ static void who_comes_next_is_told(void **state)
     db_ahead(c, "BEGIN", NULL, 0);
     assert_true(insert(c, &two, &e));
     db_ahead(c, INSERT, &one, 1);
-    assert_int_equal(
-        /* so is who commits, and the session is out of the transaction */
-        db_do(c, "COMMIT", &e), DB_UNIQUE);
+    /* so is who commits, and the session is out of the transaction */
+    assert_int_equal(db_do(c, "COMMIT", &e), DB_UNIQUE);
     assert_true(insert(c, &three, &e));
     assert_string_equal(stored(*state), "one three");
     db_close(c);
@@ -538,7 +537,8 @@ static void copies_in_binary(void **state)
     db_close(c);
 }
 
-/* What is none of the type is told before it is sent; what PostgreSQL refuses, by it. */
+/* Values that are none of the type are refused before they are sent; PostgreSQL refuses the
+ * others. */
 static void copies_no_nonsense(void **state)
 {
     static const struct {

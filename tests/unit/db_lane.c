@@ -173,8 +173,8 @@ static void a_slow_one_is_planned_for_its_values(void **state)
     lane_free(l);
 }
 
-/* Of the group those behind it are asked again, one by one, and each says again how it is
- * planned. */
+/* Statements of the group behind a failed one are asked again, one by one, and each tells again
+ * how it is planned. */
 static void a_failure_does_not_mix_them_up(void **state)
 {
     struct lane *l = lane_new(LANE_READ, cluster_conninfo(cluster), true, 15000, changed, NULL);

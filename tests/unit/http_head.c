@@ -149,7 +149,7 @@ static void refusals(void **state)
     }
 }
 
-/* What is left over is bounded, whatever comes: head_tap.c makes room for that much. */
+/* The rest that is left over is bounded, whatever comes: head_tap.c makes room for that much. */
 static void bounds(void **state)
 {
     static const char *const begins[] = {"", "G", "GET /", "GET / HTTP/1.1\r\n",

@@ -149,7 +149,7 @@ static void test_ahead_changes_nothing(void **state)
     cell_pool_free(p);
 }
 
-/* What a compiler wrote is no text, whatever stands behind its first byte. */
+/* Compiled chunks are no text, whatever stands behind their first byte. */
 static void test_bytecode_is_refused(void **state)
 {
     static const char compiled[] =

@@ -3,7 +3,8 @@
 #ifndef WHARF_TESTS_LUA_HOSTILE_H
 #define WHARF_TESTS_LUA_HOSTILE_H
 
-/* What no hook of the engine can end: one instruction that takes for ever, or nearly so. */
+/* Programs that no hook of the engine can end: one instruction that takes for ever, or nearly
+ * so. */
 static const char *const endless[] = {
     "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')",
     "return ('a'):rep(30):find(('a?'):rep(31) .. ('.-'):rep(20) .. 'b')",
@@ -22,7 +23,7 @@ static const char *const endless[] = {
     "__newindex = rawequal}))",
     "return utf8.len(('x'):rep(1 << 24)), ('x'):rep(1 << 22):gsub('.*x.*x.*x.*y', '')",
 };
-/* What the engine ends by itself. */
+/* Programs that the engine ends by itself. */
 static const char *const bounded[] = {
     "while true do pcall(function() while true do end end) end",
     "xpcall(function() error() end, function() while true do end end)",

@@ -466,7 +466,7 @@ static void url_flags(void **state)
     guard_free(g);
 }
 
-/* What libcurl is given is what was judged. */
+/* libcurl is given the address that was judged. */
 static void url_parts(void **state)
 {
     struct guard *g = guard_of(*state, NULL, 0);

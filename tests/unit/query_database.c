@@ -64,7 +64,7 @@ static const struct list_query *parse(struct arena *a, const char *query, struct
     return bench_parse(a, d, query, NULL, t);
 }
 
-/* What a query answers: "R1 R3" in the order asked for, or "400 names". */
+/* Returns the answer of a query: "R1 R3" in the order asked for, or "400 names". */
 static const char *answer(struct arena *a, const char *query, const struct access *who)
 {
     struct told t;

@@ -90,8 +90,8 @@ static void base64_leaves_no_bit(void **state)
     }
 }
 
-/* What stands beside the characters of the secret's own and has none of its bits is not taken
- * with them. */
+/* Neighbours that stand beside the secret's own characters, and have none of its bits, are not
+ * taken with them. */
 static void neighbours_that_are_others(void **state)
 {
     struct arena *a = *state;

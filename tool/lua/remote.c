@@ -17,7 +17,7 @@
 
 enum { TEXT_MAX = 8 << 20 };
 
-/* What workflow.json keeps of a draft. The first two are not sent back as fields. */
+/* Members that workflow.json keeps of a draft. The first two are not sent back as fields. */
 static const char *const kept[] = {"id", "draft_revision", "name", "description", "enabled",
     "allowed_locations", "triggers", "scopes", "http_hosts", "settings", "priority", "on_error",
     "retry", "concurrency", "record", "budget"};

@@ -1,6 +1,7 @@
 -- wharf: phase=expand
--- The kernel's own tables. Tenant tables: organization_id first in the primary key and in every unique constraint, row-level
--- security on. Growing tables are partitioned by created_at (docs/decisions.md 5 to 8). Functions and views are in kernel/db/sql/.
+-- The kernel's own tables. Tenant tables: organization_id first in the primary key and in every
+-- unique constraint, row-level security on. Growing tables are partitioned by created_at
+-- (docs/decisions.md 5 to 8). Functions and views are in kernel/db/sql/.
 CREATE EXTENSION IF NOT EXISTS pg_trgm WITH SCHEMA public;
 CREATE EXTENSION IF NOT EXISTS unaccent WITH SCHEMA public;
 
@@ -29,14 +30,16 @@ CREATE TABLE wharf.setting (
     updated_at timestamptz(3) NOT NULL DEFAULT now()
 );
 
--- What must be found before the organization is known. The one exception to the rule of unique constraints.
+-- Tokens: they are found before the organization is known. The one exception to the rule of unique
+-- constraints.
 CREATE TABLE wharf.token (
     hash bytea PRIMARY KEY,
     organization_id text COLLATE "C" NOT NULL,
     kind text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
     created_at timestamptz(3) NOT NULL,
-    expires_at timestamptz(3) -- of links for people without a key; those of keys and files have no end of their own
+    -- of links for people without a key; those of keys and files have no end of their own
+    expires_at timestamptz(3)
 );
 CREATE INDEX token_id ON wharf.token (organization_id, kind, id) WHERE expires_at IS NOT NULL;
 CREATE INDEX token_expires ON wharf.token (expires_at) WHERE expires_at IS NOT NULL;
@@ -44,13 +47,15 @@ CREATE INDEX token_expires ON wharf.token (expires_at) WHERE expires_at IS NOT N
 -- Streams that are opened by a token look for the key that made it.
 CREATE INDEX token_key ON wharf.token (id) WHERE kind = 'api_key';
 
--- Answers of requests with an Idempotency-Key, written in the transaction of the change (spec 01 section 8).
+-- Answers of requests with an Idempotency-Key, written in the transaction of the change (spec 01
+-- section 8).
 CREATE TABLE wharf.idempotency (
     organization_id text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
     fingerprint bytea NOT NULL,
     status smallint NOT NULL,
-    body text, -- null: too large or holding a secret; resource and resource_id say what to render again
+    -- null: too large or holding a secret; resource and resource_id say what to render again
+    body text,
     resource text COLLATE "C",
     resource_id text COLLATE "C",
     created_at timestamptz(3) NOT NULL,
@@ -58,8 +63,8 @@ CREATE TABLE wharf.idempotency (
     datetime_format smallint NOT NULL DEFAULT 0, -- how its dates are written
     reach jsonb, -- the answer is given again to who reaches this (NULL: every location)
     areas jsonb, -- and reads these
-    -- Of an answer that is not one row and may show rows for some users only: the user who got it, as a JSON array; []: a key without a user;
-    -- NULL: it shows no such rows.
+    -- The user who got an answer that is not one row and may show rows for some users only, as a
+    -- JSON array; []: a key without a user; NULL: it shows no such rows.
     audience jsonb,
     PRIMARY KEY (organization_id, key)
 );
@@ -93,11 +98,13 @@ CREATE INDEX change_log_resource ON wharf.change_log (organization_id, resource_
 CREATE INDEX change_log_parent ON wharf.change_log (organization_id, parent_id, created_at DESC, id DESC)
     WHERE parent_id IS NOT NULL;
 
--- The primary key is the youngest index: while a partition is empty all of its indexes cost the same, and PostgreSQL takes the youngest for
--- looking a row up, and keeps to it for as long as a prepared plan lives.
+-- The primary key is the youngest index: while a partition is empty all of its indexes cost the
+-- same, and PostgreSQL takes the youngest for looking a row up, and keeps to it for as long as a
+-- prepared plan lives.
 ALTER TABLE wharf.change_log ADD PRIMARY KEY (organization_id, created_at, id);
 
--- Events (spec 07 section 1): the outbox and the record in one. data is json, not jsonb: it is written once and handed on as it is.
+-- Events (spec 07 section 1): the outbox and the record in one. data is json, not jsonb: it is
+-- written once and handed on as it is.
 CREATE TABLE wharf.event (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -128,25 +135,30 @@ CREATE INDEX event_type ON wharf.event (organization_id, type, created_at);
 
 -- Expired events are found by ranges of pages: they lie in the order in which they came.
 CREATE INDEX event_expires ON wharf.event USING brin (expires_at) WITH (pages_per_range = 32);
-ALTER TABLE wharf.event ADD PRIMARY KEY (organization_id, created_at, id); -- the youngest, as of change_log
+-- the youngest, as of change_log
+ALTER TABLE wharf.event ADD PRIMARY KEY (organization_id, created_at, id);
 SELECT wharf.protect_table(t::regclass)
 FROM unnest(ARRAY['wharf.token', 'wharf.idempotency', 'wharf.change_log', 'wharf.change_log_default', 'wharf.event',
     'wharf.event_default']) AS t;
 INSERT INTO wharf.setting (key, value) VALUES
     ('installation.id', gen_random_uuid()::text),
     ('clock.offset_seconds', '0'),
-    ('cursor.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')); -- 64 hex digits
--- Jobs: work that is done after, and apart from, the request that asked for it (docs/jobs.md). Waiting and running jobs stand in
--- wharf.job; those that are over and worth keeping in wharf.job_past. organization_id '' means the installation itself.
+    -- 64 hex digits
+    ('cursor.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
+-- Jobs: work that is done after, and apart from, the request that asked for it (docs/jobs.md).
+-- Waiting and running jobs stand in wharf.job; those that are over and worth keeping in
+-- wharf.job_past. organization_id '' means the installation itself.
 --
--- A job is `delayed` until run_at, then `ready`. Jobs of one (organization, lane, key) run in the order of id, one at a time: a
--- ready one that is found behind another is `blocked` until the one before it has left. A worker holds `running` jobs; its lease is
--- its row in wharf.job_worker, so that one row is written per beat and not one per job. fence grows with each lease.
+-- A job is `delayed` until run_at, then `ready`. Jobs of one (organization, lane, key) run in the
+-- order of id, one at a time: a ready one that is found behind another is `blocked` until the one
+-- before it has left. A worker holds `running` jobs; its lease is its row in wharf.job_worker, so
+-- that one row is written per beat and not one per job. fence grows with each lease.
 CREATE TABLE wharf.job (
     organization_id text COLLATE "C" NOT NULL,
     id bigint GENERATED BY DEFAULT AS IDENTITY,
     queue text COLLATE "C" NOT NULL, -- plugin.job
-    lane text COLLATE "C" NOT NULL, -- within it keys are ordered; the queue unless its policy names one
+    -- within it keys are ordered; the queue unless its policy names one
+    lane text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL, -- '': unordered
     state text COLLATE "C" NOT NULL CHECK (state IN ('delayed', 'ready', 'blocked', 'running')),
     run_at timestamptz(3) NOT NULL, -- not before
@@ -167,8 +179,9 @@ CREATE TABLE wharf.job (
     PRIMARY KEY (organization_id, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- The table fills and empties all day, and a plan made for an empty one must still be right for a million rows. So the indexes that
--- the queue stands on hold expressions: nothing else can be mistaken for them, whatever the statistics say.
+-- The table fills and empties all day, and a plan made for an empty one must still be right for a
+-- million rows. So the indexes that the queue stands on hold expressions: nothing else can be
+-- mistaken for them, whatever the statistics say.
 CREATE INDEX job_ready ON wharf.job (queue, (organization_id || ''), (id + 0)) WHERE state = 'ready';
 CREATE INDEX job_line ON wharf.job (lane, key, (organization_id || ''), (state <> 'running'), (id + 0)) WHERE key <> '';
 CREATE INDEX job_running ON wharf.job (queue, (organization_id || '')) WHERE state = 'running';
@@ -202,8 +215,9 @@ CREATE TABLE wharf.job_past (
 CREATE INDEX job_past_expires ON wharf.job_past (expires_at);
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['wharf.job', 'wharf.job_past']) AS t;
 
--- Worker processes that hold jobs. lost: given up by the others; the row stays until its crash report was looked at. A worker that stands
--- still keeps its transactions and their locks, so whoever finds that its lease is over ends its connections too.
+-- Worker processes that hold jobs. lost: given up by the others; the row stays until its crash
+-- report was looked at. A worker that stands still keeps its transactions and their locks, so
+-- whoever finds that its lease is over ends its connections too.
 CREATE TABLE wharf.job_worker (
     id text COLLATE "C" PRIMARY KEY,
     host text COLLATE "C" NOT NULL, -- boot id and process namespace: where pid means something
@@ -224,9 +238,10 @@ CREATE TABLE wharf.job_schedule (
     next_at timestamptz(3) NOT NULL
 );
 
--- A row for each change: of its log line, which is to be sealed, and of its event, which is to be processed (docs/events.md). The one queue
--- for both: written with them, taken in the order of position by one worker per organization, and gone when its work is done. The
--- position rises in commit order for each resource, whose row is locked when it is changed.
+-- A row for each change: of its log line, which is to be sealed, and of its event, which is to be
+-- processed (docs/events.md). The one queue for both: written with them, taken in the order of
+-- position by one worker per organization, and gone when its work is done. The position rises in
+-- commit order for each resource, whose row is locked when it is changed.
 CREATE TABLE wharf.outbox (
     organization_id text COLLATE "C" NOT NULL,
     position bigint GENERATED BY DEFAULT AS IDENTITY,
@@ -236,9 +251,11 @@ CREATE TABLE wharf.outbox (
     PRIMARY KEY (organization_id, position)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
--- The rows of an organization's change log form a chain in the order in which they were sealed, which is `sequence`: 1, 2, 3, without holes.
--- A row whose transaction commits late, behind others that are younger, is simply sealed later. So no row can come too late for its
--- place, and nothing waits for transactions that are still open. The seals are rows of their own: log lines are never written again.
+-- The rows of an organization's change log form a chain in the order in which they were sealed,
+-- which is `sequence`: 1, 2, 3, without holes. A row whose transaction commits late, behind others
+-- that are younger, is simply sealed later. So no row can come too late for its place, and nothing
+-- waits for transactions that are still open. The seals are rows of their own: log lines are never
+-- written again.
 CREATE TABLE wharf.log_seal (
     organization_id text COLLATE "C" NOT NULL,
     created_at timestamptz(3) NOT NULL, -- of the log line
@@ -251,7 +268,8 @@ CREATE TABLE wharf.log_seal_default PARTITION OF wharf.log_seal DEFAULT;
 CREATE INDEX log_seal_sequence ON wharf.log_seal (organization_id, sequence);
 ALTER TABLE wharf.log_seal ADD PRIMARY KEY (organization_id, created_at, log_id);
 
--- Both ends of each chain: the newest sealed row, and the last one that retention took away (0 and zeros: none yet).
+-- Both ends of each chain: the newest sealed row, and the last one that retention took away (0 and
+-- zeros: none yet).
 CREATE TABLE wharf.log_chain (
     organization_id text COLLATE "C" NOT NULL PRIMARY KEY,
     sequence bigint NOT NULL DEFAULT 0,
@@ -347,15 +365,17 @@ CREATE TABLE wharf.channel_message (
     seq bigint NOT NULL,
     created_at timestamptz(3) NOT NULL,
     type text COLLATE "C" NOT NULL,
-    ends text COLLATE "C",          -- streams with this tag end with the message, the others do not see it
+    -- streams with this tag end with the message, the others do not see it
+    ends text COLLATE "C",         
     data text NOT NULL,
     PRIMARY KEY (organization_id, channel, seq)
 );
 CREATE INDEX channel_message_created ON wharf.channel_message (created_at);
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['wharf.channel', 'wharf.channel_message']) AS t;
 
--- Tables that are only added to are analyzed again and again while they grow, beside whoever adds to them. Their rows are read by organization
--- and moment, for which a sample of 6,000 rows is as good as one of 30,000; what is no key of anything is not counted at all.
+-- Tables that are only added to are analyzed again and again while they grow, beside whoever adds
+-- to them. Their rows are read by organization and moment, for which a sample of 6,000 rows is as
+-- good as one of 30,000; what is no key of anything is not counted at all.
 DO $$
 DECLARE
     col record;
@@ -366,24 +386,29 @@ BEGIN
         FROM pg_attribute a WHERE a.attnum > 0 AND NOT a.attisdropped
             AND a.attrelid = ANY (ARRAY['wharf.change_log', 'wharf.request_log', 'wharf.event', 'wharf.event_done', 'wharf.log_seal']::regclass[])
     LOOP
-        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', col.parent, col.attname, col.target); -- and of its partitions
+        -- and of its partitions
+        EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET STATISTICS %s', col.parent, col.attname, col.target);
     END LOOP;
 END
 $$;
 
--- The deliveries of events to webhooks, as the module that delivers has them: it replaces this empty view by one of its own table, with
--- the same columns. initial: made when the event was processed; attempted: at least one request was made for it.
+-- The deliveries of events to webhooks, as the module that delivers has them: it replaces this
+-- empty view by one of its own table, with the same columns. initial: made when the event was
+-- processed; attempted: at least one request was made for it.
 CREATE VIEW wharf.event_delivery AS
     SELECT ''::text COLLATE "C" AS organization_id, ''::text COLLATE "C" AS event_id, ''::text COLLATE "C" AS webhook_id,
         ''::text COLLATE "C" AS state, false AS initial, false AS attempted
     WHERE false;
 
--- Addresses outside of an organization that have asked for its mail, and are written to: the module that has them replaces this empty view by one of its own
--- table, with the same columns. Mail of workflows and hooks goes to them and to users, to nobody else (docs/spec/08-workflows-and-lua.md section 5).
+-- Addresses outside of an organization that have asked for its mail, and are written to: the module
+-- that has them replaces this empty view by one of its own table, with the same columns. Mail of
+-- workflows and hooks goes to them and to users, to nobody else (docs/spec/08-workflows-and-lua.md
+-- section 5).
 CREATE VIEW wharf.subscriber AS
     SELECT ''::text COLLATE "C" AS organization_id, ''::text AS email
     WHERE false;
 
--- Views of the kernel that a module puts its own in place of. Migrations of plugins change nothing else outside of their schema.
+-- Views of the kernel that a module puts its own in place of. Migrations of plugins change nothing
+-- else outside of their schema.
 COMMENT ON VIEW wharf.subscriber IS 'wharf:offered';
 COMMENT ON VIEW wharf.event_delivery IS 'wharf:offered';

@@ -1,9 +1,11 @@
 -- wharf: phase=expand
--- Organizations, users, devices, roles and API keys (spec 01 sections 5, 6, 7 and 12): who asks, and what they may. The module org
--- serves them; plugins' SQL may read and write their organization's rows (kernel/db/sql/grant_identity.sql).
+-- Organizations, users, devices, roles and API keys (spec 01 sections 5, 6, 7 and 12): who asks,
+-- and what they may. The module org serves them; plugins' SQL may read and write their
+-- organization's rows (kernel/db/sql/grant_identity.sql).
 
--- An organization is a tenant; its row carries its own id as organization_id. A live one may have a test twin, whose rows are
--- all its own except users, roles, devices and settings, which are read from the live one.
+-- An organization is a tenant; its row carries its own id as organization_id. A live one may have a
+-- test twin, whose rows are all its own except users, roles, devices and settings, which are read
+-- from the live one.
 CREATE TABLE wharf.organization (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -101,8 +103,9 @@ CREATE TABLE wharf.device (
     PRIMARY KEY (organization_id, id)
 );
 
--- Keys of live and of test mode are rows of the live organization; mode says whose data a key works on. The hash of a key's text (SHA-256,
--- or HMAC with auth.pepper) is in wharf.token, the unique column that a request finds a key by.
+-- Keys of live and of test mode are rows of the live organization; mode says whose data a key works
+-- on. The hash of a key's text (SHA-256, or HMAC with auth.pepper) is in wharf.token, the unique
+-- column that a request finds a key by.
 CREATE TABLE wharf.api_key (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -132,7 +135,8 @@ CREATE TABLE wharf.api_key (
 CREATE INDEX api_key_user ON wharf.api_key (organization_id, user_id) WHERE user_id IS NOT NULL;
 CREATE INDEX api_key_device ON wharf.api_key (organization_id, device_id) WHERE device_id IS NOT NULL;
 
--- Which locations a principal without allow_all_locations reaches. principal_type: user, device, api_key.
+-- Which locations a principal without allow_all_locations reaches. principal_type: user, device,
+-- api_key.
 CREATE TABLE wharf.principal_location (
     organization_id text COLLATE "C" NOT NULL,
     principal_type text COLLATE "C" NOT NULL CHECK (principal_type IN ('user', 'device', 'api_key')),
@@ -145,7 +149,8 @@ SELECT wharf.protect_table(t::regclass)
 FROM unnest(ARRAY['wharf.organization', 'wharf.role', 'wharf.user', 'wharf.device', 'wharf.api_key', 'wharf.principal_location']) AS t;
 CREATE INDEX api_key_end ON wharf.api_key ((LEAST(expires_at, revoked_at))) WHERE LEAST(expires_at, revoked_at) IS NOT NULL;
 
--- Requests of test keys read the people of the live organization (docs/decisions.md 10): their SQL sees these rows as well.
+-- Requests of test keys read the people of the live organization (docs/decisions.md 10): their SQL
+-- sees these rows as well.
 DO $$
 DECLARE
     target regclass;

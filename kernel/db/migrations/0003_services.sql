@@ -1,8 +1,10 @@
 -- wharf: phase=expand
--- The services of the server keep files, hooks of operators and workflows, and mail of test organizations.
+-- The services of the server keep files, hooks of operators and workflows, and mail of test
+-- organizations.
 
--- Files: what an organization calls its bytes. The bytes are objects of the blob store, found by their hash; several files may mean the
--- same object. An object that no row names is erased (services/blob/blob_file.h says how that can't meet a new row).
+-- Files: what an organization calls its bytes. The bytes are objects of the blob store, found by
+-- their hash; several files may mean the same object. An object that no row names is erased
+-- (services/blob/blob_file.h says how that can't meet a new row).
 CREATE TABLE wharf.file (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -25,18 +27,21 @@ CREATE INDEX file_hash ON wharf.file (hash) WHERE hash IS NOT NULL;
 CREATE INDEX file_expires_at ON wharf.file (expires_at) WHERE expires_at IS NOT NULL;
 SELECT wharf.protect_table('wharf.file'::regclass);
 
--- Keys of signed links: the second one was the first before the last rotation, and is still accepted.
+-- Keys of signed links: the second one was the first before the last rotation, and is still
+-- accepted.
 INSERT INTO wharf.setting (key, value) VALUES
     ('file.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')),
     ('file.key.previous', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
 
--- Up to when the schedules of operators' hooks were turned into jobs (docs/lua-hooks.md): the lock of a row makes each due time one, in the whole cluster.
+-- Up to when the schedules of operators' hooks were turned into jobs (docs/lua-hooks.md): the lock
+-- of a row makes each due time one, in the whole cluster.
 CREATE TABLE wharf.hook_plan (
     hook text COLLATE "C" PRIMARY KEY,
     until_at timestamptz(3) NOT NULL
 );
 
--- Operators' hooks keep values and locks (docs/lua-hooks.md: wharf.kv, wharf.lock), of each organization.
+-- Operators' hooks keep values and locks (docs/lua-hooks.md: wharf.kv, wharf.lock), of each
+-- organization.
 CREATE TABLE wharf.hook_kv (
     organization_id text COLLATE "C",
     key text COLLATE "C",
@@ -57,8 +62,9 @@ CREATE TABLE wharf.hook_lock (
 );
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['wharf.hook_kv', 'wharf.hook_lock']) AS t;
 
--- Which writes of an organization have hooks of its own (docs/spec/08-workflows-and-lua.md section 3): read with each key, so that a write without hooks
--- asks nothing. owner: who said so, a workflow; what: "location:create".
+-- Which writes of an organization have hooks of its own (docs/spec/08-workflows-and-lua.md section
+-- 3): read with each key, so that a write without hooks asks nothing. owner: who said so, a
+-- workflow; what: "location:create".
 CREATE TABLE wharf.hook (
     organization_id text COLLATE "C" NOT NULL,
     owner text COLLATE "C" NOT NULL,
@@ -67,7 +73,8 @@ CREATE TABLE wharf.hook (
 );
 SELECT wharf.protect_table('wharf.hook');
 
--- A test organization would have sent this (spec 01 section 5 'Test mode'); it is kept for 30 days, to be looked at.
+-- A test organization would have sent this (spec 01 section 5 'Test mode'); it is kept for 30 days,
+-- to be looked at.
 CREATE TABLE wharf.mail_outbox (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

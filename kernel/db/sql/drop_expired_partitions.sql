@@ -1,5 +1,6 @@
--- Drops the partitions in which everything is over for everybody; those of events while no delivery may still be under way. They are not
--- waited for while others use the tables. Seals and what processing added follow their log lines and events.
+-- Drops the partitions in which everything is over for everybody; those of events while no delivery
+-- may still be under way. They are not waited for while others use the tables. Seals and what
+-- processing added follow their log lines and events.
 CREATE OR REPLACE FUNCTION wharf.drop_expired_partitions() RETURNS integer LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 DECLARE
     at timestamptz := wharf.now();

@@ -1,4 +1,5 @@
--- Drops the partitions of a table whose newest possible row is older than `before`. Returns how many.
+-- Drops the partitions of a table whose newest possible row is older than `before`. Returns how
+-- many.
 CREATE OR REPLACE FUNCTION wharf.drop_partitions(parent regclass, before timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     part record;

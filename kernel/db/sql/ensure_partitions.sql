@@ -1,7 +1,8 @@
 -- wharf: order=first
--- Makes the partitions of the month before `at` to two months after it, for every table of any schema that is partitioned by ranges of
--- created_at, with the statistics targets of its columns (LIKE leaves these out). Moves rows that fell into the default partition meanwhile.
--- Returns how many partitions it made.
+-- Makes the partitions of the month before `at` to two months after it, for every table of any
+-- schema that is partitioned by ranges of created_at, with the statistics targets of its columns
+-- (LIKE leaves these out). Moves rows that fell into the default partition meanwhile. Returns how
+-- many partitions it made.
 CREATE OR REPLACE FUNCTION wharf.ensure_partitions(at timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     parent record;

@@ -1,4 +1,5 @@
--- Marks a job done in the transaction of its own work. False: it is somebody else's by now, and the work must be rolled back.
+-- Marks a job done in the transaction of its own work. False: it is somebody else's by now, and the
+-- work must be rolled back.
 CREATE OR REPLACE FUNCTION wharf.job_complete(v_worker text, v_organization text, v_id bigint, v_fence bigint, v_keep bigint) RETURNS boolean
     LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE

@@ -1,5 +1,6 @@
--- Enqueues the jobs whose period has come, once for the installation by the lock on their row. Of periods that nobody saw one is
--- made up for, the others are left out. A job that still waits is not enqueued a second time.
+-- Enqueues the jobs whose period has come, once for the installation by the lock on their row. Of
+-- periods that nobody saw one is made up for, the others are left out. A job that still waits is
+-- not enqueued a second time.
 CREATE OR REPLACE FUNCTION wharf.job_fire(v_queues text[]) RETURNS integer LANGUAGE plpgsql SET enable_seqscan = off AS $$
 DECLARE
     v_now timestamptz := wharf.now();

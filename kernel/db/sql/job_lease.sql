@@ -1,11 +1,14 @@
--- Leases up to v_want jobs for a worker and returns them. One call after the other over the whole installation (an advisory lock, held for the
--- one statement), so that limits and lines are judged on the truth. Fair between organizations: they are walked in a circle from v_after on,
--- by the index and not by their jobs, and share v_want; within one, queues of the higher priority come first, equal ones share. An
--- organization that has all it may have is passed by and counts as nobody, else those behind it would wait for its end. So the walk is at
--- most as much longer as there are jobs that run.
--- v_owners says whose each queue is: 0 the server's own, else the number of a plugin that is not shipped. From jobs of such a plugin at most
--- v_rooms[number] are leased, and from those of all such plugins together at most v_strangers (job/job_share.c). A queue without room is passed by
--- as if it were empty.
+-- Leases up to v_want jobs for a worker and returns them. One call after the other over the whole
+-- installation (an advisory lock, held for the one statement), so that limits and lines are judged
+-- on the truth. Fair between organizations: they are walked in a circle from v_after on, by the
+-- index and not by their jobs, and share v_want; within one, queues of the higher priority come
+-- first, equal ones share. An organization that has all it may have is passed by and counts as
+-- nobody, else those behind it would wait for its end. So the walk is at most as much longer as
+-- there are jobs that run.
+-- v_owners says whose each queue is: 0 the server's own, else the number of a plugin that is not
+-- shipped. From jobs of such a plugin at most v_rooms[number] are leased, and from those of all
+-- such plugins together at most v_strangers (job/job_share.c). A queue without room is passed by as
+-- if it were empty.
 CREATE OR REPLACE FUNCTION wharf.job_lease(
     v_worker text, v_want integer, v_after text, v_queues text[], v_priorities integer[], v_limits integer[], v_owners integer[],
     v_rooms integer[], v_strangers integer)

@@ -1,5 +1,6 @@
--- Takes jobs out of the queue for good: [{"o": organization, "id", "f": fence, "s": state, "r": reason, "e": error, "k": seconds to
--- keep}]. With a worker: only those it still holds. Returns how many there were. (Row by row: no plan to go wrong.)
+-- Takes jobs out of the queue for good: [{"o": organization, "id", "f": fence, "s": state, "r":
+-- reason, "e": error, "k": seconds to keep}]. With a worker: only those it still holds. Returns how
+-- many there were. (Row by row: no plan to go wrong.)
 CREATE OR REPLACE FUNCTION wharf.job_leave(v_worker text, v_list json) RETURNS integer LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

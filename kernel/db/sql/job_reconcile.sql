@@ -1,7 +1,9 @@
--- Compares what a worker holds with the rows, after its connection was lost. Leases and ends are not waited for on the disk, and answers get
--- lost: so the rows may say of jobs that nobody runs that they run here, and of those that run here that they wait. v_held: [{o organization,
--- id, f fence}], all that it holds. The first are given back. The second belong to nobody here; their fence goes past this worker's, so that a
--- lease that follows is not mistaken for it. Returns the second.
+-- Compares what a worker holds with the rows, after its connection was lost. Leases and ends are
+-- not waited for on the disk, and answers get lost: so the rows may say of jobs that nobody runs
+-- that they run here, and of those that run here that they wait. v_held: [{o organization, id, f
+-- fence}], all that it holds. The first are given back. The second belong to nobody here; their
+-- fence goes past this worker's, so that a lease that follows is not mistaken for it. Returns the
+-- second.
 CREATE OR REPLACE FUNCTION wharf.job_reconcile(v_worker text, v_held json) RETURNS SETOF bigint LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

@@ -1,6 +1,7 @@
--- Takes up to v_want ready jobs of one queue and organization, oldest first. Those found behind another of their line are marked
--- blocked, so that nobody looks at them again before it is their turn; that is done only while the job in front is locked, else it
--- might leave at this moment without seeing the mark.
+-- Takes up to v_want ready jobs of one queue and organization, oldest first. Those found behind
+-- another of their line are marked blocked, so that nobody looks at them again before it is their
+-- turn; that is done only while the job in front is locked, else it might leave at this moment
+-- without seeing the mark.
 CREATE OR REPLACE FUNCTION wharf.job_take(v_worker text, v_now timestamptz, v_organization text, v_queue text, v_want integer)
     RETURNS SETOF wharf.job LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,5 +1,6 @@
--- Takes the rows at these places out of the outbox, and gives to each organization, locked by outbox_waiting, so many numbers for events and
--- for log lines. Returns the numbers before its first ones, and the hash that its chain ends with.
+-- Takes the rows at these places out of the outbox, and gives to each organization, locked by
+-- outbox_waiting, so many numbers for events and for log lines. Returns the numbers before its
+-- first ones, and the hash that its chain ends with.
 CREATE OR REPLACE FUNCTION wharf.outbox_take(v_places tid[], v_organizations text[], v_events bigint[], v_lines bigint[])
     RETURNS TABLE (event_before bigint, line_before bigint, chain_hash text) LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 BEGIN

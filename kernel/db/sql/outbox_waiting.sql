@@ -1,10 +1,13 @@
--- Returns up to v_most rows of the outbox, of one organization after the other beginning behind v_after, with their events and log lines, each
--- kind by itself for the server to put together. kind: o, all rows of the outbox of an organization (data: a line for each, of place, event,
--- log line and moment, - where there is none); behind it e, its events, and l, its lines (type: their action, data: changes,
--- previous_attributes: images). Events and lines of one moment are read from the first id to the last that waits, which is fewer looks than
--- one for each. Others of that moment may be among them, but few: ids that were made one after the other are near each other, and only those
--- that begin the same are read as one range; the rest one by one. The organizations stay locked until the end of the transaction, so that
--- numbers become visible in their order and without holes.
+-- Returns up to v_most rows of the outbox, of one organization after the other beginning behind
+-- v_after, with their events and log lines, each kind by itself for the server to put together.
+-- kind: o, all rows of the outbox of an organization (data: a line for each, of place, event, log
+-- line and moment, - where there is none); behind it e, its events, and l, its lines (type: their
+-- action, data: changes, previous_attributes: images). Events and lines of one moment are read from
+-- the first id to the last that waits, which is fewer looks than one for each. Others of that
+-- moment may be among them, but few: ids that were made one after the other are near each other,
+-- and only those that begin the same are read as one range; the rest one by one. The organizations
+-- stay locked until the end of the transaction, so that numbers become visible in their order and
+-- without holes.
 CREATE OR REPLACE FUNCTION wharf.outbox_waiting(v_after text, v_most integer) RETURNS TABLE (
     organization_id text, id text, created_at timestamptz, type text, "timestamp" timestamptz, location_id text, resource_type text,
     resource_id text, batch_id text, actor_type text, actor_id text, actor_name text, request_id text, depth integer, data text,

@@ -1,6 +1,7 @@
--- Checks the links from first to last (NULL: to the end of the chain): each row's hash, that it follows the one before it, and that
--- the rows next to both ends are there. bad_id: the first row that is not as it was sealed or is missing; the last one that is left when
--- the end was cut off. To the end also what was put in: rows that nobody sealed and that do not wait for it.
+-- Checks the links from first to last (NULL: to the end of the chain): each row's hash, that it
+-- follows the one before it, and that the rows next to both ends are there. bad_id: the first row
+-- that is not as it was sealed or is missing; the last one that is left when the end was cut off.
+-- To the end also what was put in: rows that nobody sealed and that do not wait for it.
 CREATE OR REPLACE FUNCTION wharf.verify_log(org text, first bigint, last bigint, OUT checked bigint, OUT bad boolean, OUT bad_id text)
 LANGUAGE plpgsql STABLE AS $$
 DECLARE

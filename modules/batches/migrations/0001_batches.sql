@@ -39,7 +39,8 @@ CREATE TABLE batches.batch (
     files jsonb NOT NULL DEFAULT '{}', -- links of section 10 to files of the blob store
     total bigint NOT NULL DEFAULT 0, -- items
     lease bigint NOT NULL DEFAULT 0, -- raised by whoever takes the batch over: who has an older one can't commit
-    runs bigint NOT NULL DEFAULT -1, -- failed runs of the job when it last began: more of them since, and nobody crashed
+    -- failed runs of the job when it last began: more of them since, and nobody crashed
+    runs bigint NOT NULL DEFAULT -1,
     chunk integer NOT NULL DEFAULT 0, -- the chunk that runs, and how often it was begun
     tries integer NOT NULL DEFAULT 0,
     cancel_asked boolean NOT NULL DEFAULT false,
@@ -88,7 +89,8 @@ CREATE TABLE batches.chunk (
     not_done integer NOT NULL GENERATED ALWAYS AS (batches.letters(states, 'e')) STORED,
     ignored integer NOT NULL GENERATED ALWAYS AS (batches.letters(states, 'i')) STORED,
     skipped integer NOT NULL GENERATED ALWAYS AS (batches.letters(states, 's')) STORED,
-    -- Several workers on one batch: whose a chunk is (the batch's lease under which it was taken; 0: nobody's), and how often it was begun.
+    -- Several workers on one batch: whose a chunk is (the batch's lease under which it was taken;
+    -- 0: nobody's), and how often it was begun.
     lease bigint NOT NULL DEFAULT 0,
     tries smallint NOT NULL DEFAULT 0,
     CHECK (length(states) = size),

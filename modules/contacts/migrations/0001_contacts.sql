@@ -1,7 +1,8 @@
 -- wharf: phase=expand
 
--- Contacts and groups (spec 02 sections 4 and 6). Who is in which group is told on both sides, in one transaction: contact.groups for reading
--- and filtering contacts, contact_group.members for the order of a group and its primary ones; children repeats them for its index.
+-- Contacts and groups (spec 02 sections 4 and 6). Who is in which group is told on both sides, in
+-- one transaction: contact.groups for reading and filtering contacts, contact_group.members for the
+-- order of a group and its primary ones; children repeats them for its index.
 CREATE TABLE contacts.contact (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -44,11 +45,13 @@ CREATE STATISTICS contacts.contact_phones ON lower(phone) FROM contacts.contact;
 CREATE STATISTICS contacts.contact_external_ids ON lower(external_id) FROM contacts.contact;
 CREATE INDEX contact_phone_tail ON contacts.contact (right(ltrim(phone, '+'), 9), organization_id) WHERE deleted_at IS NULL AND phone IS NOT NULL;
 CREATE INDEX contact_other_phone_tails ON contacts.contact USING gin (contacts.phone_tails(alternate_phones)) WHERE deleted_at IS NULL AND alternate_phones <> '{}';
--- A contact costs what its index entries cost. Equal names are found by the index that sorts names; what arrays and metadata contain, by one
--- index for all of them: PostgreSQL looks a condition on one of its columns up as fast as in an index of that column alone.
+-- A contact costs what its index entries cost. Equal names are found by the index that sorts names;
+-- what arrays and metadata contain, by one index for all of them: PostgreSQL looks a condition on
+-- one of its columns up as fast as in an index of that column alone.
 CREATE INDEX contact_contained ON contacts.contact USING gin (emails, address_hashes, groups, locations, metadata jsonb_path_ops);
--- What nobody looks for is neither indexed nor counted: contacts without an external id are most of them, and had an entry each; how often each
--- deletion occurs was counted at each ANALYZE, and words are found by the index of deletions whatever the answer (words_sharing).
+-- Indexes and counts only values that somebody looks for. Most contacts have no external id: they
+-- need no entry. Words are found by the index of deletions (words_sharing), so ANALYZE need not
+-- count how often each deletion occurs.
 CREATE UNIQUE INDEX contact_external_id ON contacts.contact (organization_id, lower(external_id))
     WHERE deleted_at IS NULL AND external_id IS NOT NULL;
 SELECT wharf.protect_table('contacts.contact');
@@ -84,7 +87,8 @@ CREATE STATISTICS contacts.group_names ON lower(name) FROM contacts.contact_grou
 CREATE STATISTICS contacts.group_external_ids ON lower(external_id) FROM contacts.contact_group;
 SELECT wharf.protect_table('contacts.contact_group');
 
--- Words of names, for finding who may be meant (docs/spec/06-inference.md section 9.7): token in search form; weight: what it counts in its name.
+-- Words of names, for finding who may be meant (docs/spec/06-inference.md section 9.7): token in
+-- search form; weight: what it counts in its name.
 CREATE TABLE contacts.token (
     organization_id text COLLATE "C" NOT NULL,
     contact_id text COLLATE "C" NOT NULL,
@@ -95,14 +99,16 @@ CREATE TABLE contacts.token (
 );
 SELECT wharf.protect_table('contacts.token');
 
--- Each word that ever stood in the book. deletions: hashes (32 bits, FNV-1a) of the organization, a zero, and what is left of the word without
--- one letter (of long words: without two): a word that is one edit away shares one of these with it.
+-- Each word that ever stood in the book. deletions: hashes (32 bits, FNV-1a) of the organization, a
+-- zero, and what is left of the word without one letter (of long words: without two): a word that
+-- is one edit away shares one of these with it.
 CREATE TABLE contacts.word (
     organization_id text COLLATE "C" NOT NULL,
     token text COLLATE "C" NOT NULL,
     deletions integer[] NOT NULL,
-    -- Who learns a word does not wait for others that learn it at the same moment (several workers of one batch do all the time): the word is there
-    -- twice then. twin: the database process that learned it, so that two at a time never meet.
+    -- The database process that learned the word. Two processes that learn a word at the same
+    -- moment (several workers of one batch do all the time) do not wait for each other: the word is
+    -- there twice then.
     twin integer NOT NULL DEFAULT 0,
     CONSTRAINT word_pkey PRIMARY KEY (organization_id, token, twin)
 );

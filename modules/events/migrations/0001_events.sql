@@ -35,7 +35,7 @@ CREATE TABLE events.verification (
     PRIMARY KEY (organization_id, subscriber_id, sent_at)
 );
 
--- What is to be told to whom: one row per event and address, until its mail is with the mail server.
+-- Mails to be sent: one row per event and address, until its mail is with the mail server.
 CREATE TABLE events.alert (
     organization_id text COLLATE "C" NOT NULL,
     event_id text COLLATE "C" NOT NULL,

@@ -1,6 +1,7 @@
 -- wharf: phase=expand
 
--- Integrations, their secrets, and the logs of what went out and came in (docs/spec/07-events-and-webhooks.md section 12).
+-- Integrations, their secrets, and the logs of what went out and came in
+-- (docs/spec/07-events-and-webhooks.md section 12).
 CREATE TABLE integrations.integration (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -24,7 +25,8 @@ CREATE TABLE integrations.integration (
     updated_by text COLLATE "C",
     deleted_at timestamptz(3),
     version bigint NOT NULL DEFAULT 1,
-    -- Whose rights an integration has: those of the key that chose its events and locations (spec 07 section 1.1). NULL: made before it was noted; it keeps all.
+    -- The key whose rights an integration has: it chose the events and locations (spec 07 section
+    -- 1.1). NULL: made before it was noted; it keeps all.
     owner_key text COLLATE "C",
     PRIMARY KEY (organization_id, id)
 );
@@ -48,7 +50,7 @@ CREATE TABLE integrations.secret (
 );
 CREATE UNIQUE INDEX secret_key ON integrations.secret (organization_id, integration_id, key) WHERE deleted_at IS NULL;
 
--- What went out. created_at is the time that the id carries.
+-- Outgoing requests. created_at is the time that the id carries.
 CREATE TABLE integrations.outgoing (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -77,7 +79,7 @@ CREATE INDEX outgoing_expires ON integrations.outgoing USING brin (expires_at) W
 
 CREATE TABLE integrations.outgoing_default PARTITION OF integrations.outgoing DEFAULT;
 
--- What came in.
+-- Incoming requests.
 CREATE TABLE integrations.incoming (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -106,7 +108,8 @@ CREATE INDEX incoming_expires ON integrations.incoming USING brin (expires_at) W
 
 CREATE TABLE integrations.incoming_default PARTITION OF integrations.incoming DEFAULT;
 
--- Requests that are still to be made. One that runs has a server, and is due again when its lease is over.
+-- Requests that are still to be made. One that runs has a server, and is due again when its lease
+-- is over.
 CREATE TABLE integrations.waiting (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

@@ -1,4 +1,5 @@
--- Takes what is due: of each integration that has something at most as much as brings it to `each` requests at a time, `room` in all.
+-- Takes what is due: of each integration that has something at most as much as brings it to `each`
+-- requests at a time, `room` in all.
 CREATE OR REPLACE FUNCTION integrations.claim(its_server text, room integer, each integer) RETURNS TABLE (organization_id text, id text,
     integration_id text, event_id text, attempts integer, retries integer, url text, method text, sealed_headers text, usable boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$

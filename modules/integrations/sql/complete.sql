@@ -1,5 +1,6 @@
--- Attempts that are over. given: [{o: organization, i: id, st: status, n: wait in ms when it is pending, c: counts as a retry, rq, rs, er: request,
--- response and error, ms: duration}]. What somebody else has taken since is left to him. Returns those that ended in an error.
+-- Attempts that are over. given: [{o: organization, i: id, st: status, n: wait in ms when it is
+-- pending, c: counts as a retry, rq, rs, er: request, response and error, ms: duration}]. What
+-- somebody else has taken since is left to him. Returns those that ended in an error.
 CREATE OR REPLACE FUNCTION integrations.complete(its_server text, given json) RETURNS TABLE (organization_id text, id text) LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = pg_catalog AS $$
 #variable_conflict use_column

@@ -1,4 +1,5 @@
--- Deletes up to `most` rows of each log that have expired, and what is only of use for a day; returns how many there were.
+-- Deletes up to `most` rows of each log that have expired, and what is only of use for a day;
+-- returns how many there were.
 CREATE OR REPLACE FUNCTION integrations.expire(most integer) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     over timestamptz := wharf.now();

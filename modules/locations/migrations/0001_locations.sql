@@ -1,6 +1,7 @@
 -- wharf: phase=expand
 
--- Locations, the layouts below them, and the addresses the organization knows (spec 02 sections 1 to 3).
+-- Locations, the layouts below them, and the addresses the organization knows (spec 02 sections 1
+-- to 3).
 CREATE TABLE locations.location (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -29,7 +30,8 @@ CREATE TABLE locations.location (
     updated_by text COLLATE "C",
     deleted_at timestamptz(3),
     version bigint NOT NULL DEFAULT 1,
-    -- Counts the changes of a location's groups, which the groups keep: a request that changes nothing else changes the row all the same.
+    -- Counts the changes of a location's groups, which the groups keep: a request that changes
+    -- nothing else changes the row all the same.
     groups_changes bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (organization_id, id)
 );
@@ -47,8 +49,8 @@ CREATE INDEX location_code_down ON locations.location (organization_id, lower(co
 CREATE STATISTICS locations.location_names ON lower(name) FROM locations.location;
 CREATE STATISTICS locations.location_codes ON lower(code) FROM locations.location;
 
--- path is the parent's id, null for a root; parent_id repeats it under its second name. nested_name, root_id and depth follow
--- from the ancestors and are kept up to date with them.
+-- path is the parent's id, null for a root; parent_id repeats it under its second name.
+-- nested_name, root_id and depth follow from the ancestors and are kept up to date with them.
 CREATE TABLE locations.layout (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -79,7 +81,7 @@ CREATE INDEX layout_metadata ON locations.layout USING gin (metadata jsonb_path_
 CREATE INDEX layout_search_name ON locations.layout USING gin (wharf.fold(name) public.gin_trgm_ops);
 CREATE INDEX layout_search_nested_name ON locations.layout USING gin (wharf.fold(nested_name) public.gin_trgm_ops);
 CREATE INDEX layout_search_code ON locations.layout USING gin (wharf.fold(code) public.gin_trgm_ops);
--- What lies below a layout is looked up without its location: filters by place, removed layouts.
+-- Finds layouts below a layout without their location: for filters by place, removed layouts.
 CREATE INDEX layout_path ON locations.layout (organization_id, path) WHERE path IS NOT NULL;
 
 -- Every address that a row of any module was given, by the id that follows from its parts.

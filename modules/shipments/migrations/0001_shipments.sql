@@ -103,7 +103,8 @@ CREATE INDEX shipment_metadata ON shipments.shipment USING gin (metadata jsonb_p
 -- Searches fold accents, as those of other lists.
 CREATE INDEX shipment_search_text ON shipments.shipment USING gin (wharf.fold(search_text) public.gin_trgm_ops);
 
--- One dated line of a shipment's history. position counts them as they came; hash tells a repeated one.
+-- One dated line of a shipment's history. position counts them as they came; hash tells a repeated
+-- one.
 CREATE TABLE shipments.tracking_update (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

@@ -24,7 +24,8 @@ CREATE TABLE stations.print_station (
     updated_by text COLLATE "C",
     deleted_at timestamptz(3),
     version bigint NOT NULL DEFAULT 1,
-    managed boolean NOT NULL DEFAULT false, -- a session or heartbeat was there once: the server owns the status
+    -- a session or heartbeat was there once: the server owns the status
+    managed boolean NOT NULL DEFAULT false,
     draining boolean NOT NULL DEFAULT false, -- a client said offline: claims give nothing
     PRIMARY KEY (organization_id, id)
 );
@@ -162,7 +163,7 @@ CREATE INDEX print_job_ended ON stations.print_job (ended_at) WHERE ended_at IS 
 SELECT wharf.protect_table(t::regclass)
 FROM unnest(ARRAY['stations.print_station', 'stations.printer', 'stations.print_job']) AS t;
 
--- What a job went through, oldest first.
+-- States of a job, oldest first.
 CREATE TABLE stations.print_job_history (
     organization_id text COLLATE "C" NOT NULL,
     job_id text COLLATE "C" NOT NULL,
@@ -194,7 +195,8 @@ CREATE INDEX print_session_ended ON stations.print_session (ended_at) WHERE ende
 SELECT wharf.protect_table(t::regclass)
 FROM unnest(ARRAY['stations.print_job_history', 'stations.print_session']) AS t;
 
--- Signals that go to station applications by a push service (spec 04 section 9.2): what waits, and what became of it.
+-- Signals that go to station applications by a push service (spec 04 section 9.2): what waits, and
+-- what became of it.
 CREATE TABLE stations.print_push_delivery (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -209,7 +211,8 @@ CREATE TABLE stations.print_push_delivery (
     error text,
     created_at timestamptz(3) NOT NULL,
     first_at timestamptz(3),             -- of the first attempt
-    due_at timestamptz(3),               -- the next attempt, or the end of the lease of the running one; null: over
+    -- the next attempt, or the end of the lease of the running one; null: over
+    due_at timestamptz(3),              
     server text COLLATE "C",             -- who sends it
     ended_at timestamptz(3),
     PRIMARY KEY (organization_id, id)

@@ -1,4 +1,5 @@
--- Takes what is due, of all organizations, for its_server. What nobody needs to hear any more is not pushed.
+-- Takes what is due, of all organizations, for its_server. What nobody needs to hear any more is
+-- not pushed.
 CREATE OR REPLACE FUNCTION stations.push_claim(its_server text, room integer) RETURNS TABLE (organization_id text, id text, station_id text, job_id text,
     seq bigint, type text, driver text, attempts integer, at_us bigint, first_us bigint, ttl bigint, device_token text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$

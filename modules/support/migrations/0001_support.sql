@@ -1,6 +1,7 @@
 -- wharf: phase=expand
 
--- Support requests, their messages, and what is known of their attachments; the bytes are files of the blob store (spec 01 section 16).
+-- Support requests, their messages, and what is known of their attachments; the bytes are files of
+-- the blob store (spec 01 section 16).
 CREATE TABLE support.request (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

@@ -1,6 +1,7 @@
 -- wharf: phase=expand
 
--- Trackers (spec 03 section 5). What they show of their legs is kept here, so that lists need no look at these.
+-- Trackers (spec 03 section 5). What they show of their legs is kept here, so that lists need no
+-- look at these.
 CREATE TABLE trackers.tracker (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,

@@ -1,6 +1,7 @@
 -- wharf: phase=expand
 
--- Webhooks, and what is known of them while they are at work (docs/spec/07-events-and-webhooks.md sections 5, 7 and 10).
+-- Webhooks, and what is known of them while they are at work (docs/spec/07-events-and-webhooks.md
+-- sections 5, 7 and 10).
 CREATE TABLE webhooks.webhook (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -32,7 +33,8 @@ CREATE TABLE webhooks.webhook (
     updated_by text COLLATE "C",
     deleted_at timestamptz(3),
     version bigint NOT NULL DEFAULT 1,
-    -- Whose rights a webhook has: those of the key that chose its events and locations (spec 07 section 1.1). NULL: made before it was noted; it keeps all.
+    -- The key whose rights a webhook has: it chose the events and locations (spec 07 section 1.1).
+    -- NULL: made before it was noted; it keeps all.
     owner_key text COLLATE "C",
     PRIMARY KEY (organization_id, id)
 );
@@ -42,8 +44,9 @@ CREATE INDEX webhook_search_name ON webhooks.webhook USING gin (lower(name) publ
 CREATE INDEX webhook_search_url ON webhooks.webhook USING gin (lower(url) public.gin_trgm_ops);
 CREATE INDEX webhook_timer ON webhooks.webhook (enable_at) WHERE status = 'suspended' AND deleted_at IS NULL;
 
--- One row for each webhook, written by the engine with each batch: apart from the webhook's own, so that it stays small and nobody's version
--- changes with each delivery. next_due_at: nothing of this webhook can be sent before; infinity: until somebody says so.
+-- One row for each webhook, written by the engine with each batch: apart from the webhook's own, so
+-- that it stays small and nobody's version changes with each delivery. next_due_at: nothing of this
+-- webhook can be sent before; infinity: until somebody says so.
 CREATE TABLE webhooks.runtime (
     organization_id text COLLATE "C" NOT NULL,
     webhook_id text COLLATE "C" NOT NULL,
@@ -57,7 +60,8 @@ CREATE TABLE webhooks.runtime (
     held_since timestamptz(3), -- suspended, disabled or paused since
     hour_since timestamptz(3) NOT NULL DEFAULT '-infinity', -- end of the last suspension
     degraded_raised_at timestamptz(3),
-    refused_since timestamptz(3), -- every attempt since ended in a blocked address or a name that does not exist
+    -- every attempt since ended in a blocked address or a name that does not exist
+    refused_since timestamptz(3),
     refused integer NOT NULL DEFAULT 0,
     last_success_at timestamptz(3),
     last_failure_at timestamptz(3),
@@ -96,14 +100,17 @@ CREATE TABLE webhooks.bucket (
 SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['webhooks.webhook', 'webhooks.runtime', 'webhooks.endpoint', 'webhooks.hold',
     'webhooks.bucket']) AS t;
 
--- Deliveries, their queues and their attempts (docs/spec/07-events-and-webhooks.md sections 2, 7 and 8).
+-- Deliveries, their queues and their attempts (docs/spec/07-events-and-webhooks.md sections 2, 7
+-- and 8).
 --
--- A delivery is written when it is made, when an attempt of it is over, and when it is final. That it is in flight stands in its queue, that it
--- is held follows from its webhook: so nobody rewrites a million rows because an endpoint is away.
+-- A delivery is written when it is made, when an attempt of it is over, and when it is final. That
+-- it is in flight stands in its queue, that it is held follows from its webhook: so nobody rewrites
+-- a million rows because an endpoint is away.
 CREATE TABLE webhooks.delivery (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
-    created_at timestamptz(3) NOT NULL, -- of automatic ones that of the event: so the same one is never made twice
+    -- of automatic ones that of the event: so the same one is never made twice
+    created_at timestamptz(3) NOT NULL,
     queued_at timestamptz(3) NOT NULL,
     event_id text COLLATE "C" NOT NULL,
     event_at timestamptz(3) NOT NULL,
@@ -126,13 +133,14 @@ CREATE TABLE webhooks.delivery (
     finished_at timestamptz(3),
     expires_at timestamptz(3) NOT NULL
 ) PARTITION BY RANGE (created_at);
--- Plans are made while tables are empty and then live long. So no two indexes of a table begin with the same columns: those that lists need
--- are over expressions, which the views show.
+-- Plans are made while tables are empty and then live long. So no two indexes of a table begin with
+-- the same columns: those that lists need are over expressions, which the views show.
 CREATE INDEX delivery_event ON webhooks.delivery ((event_id || ''));
 CREATE INDEX delivery_open ON webhooks.delivery ((webhook_id || ' ' || lane || ' ' || resource_type || ' ' || resource_id), sequence)
     WHERE status IN ('pending', 'retrying');
 CREATE INDEX delivery_expires ON webhooks.delivery USING brin (expires_at) WITH (pages_per_range = 32);
-ALTER TABLE webhooks.delivery ADD PRIMARY KEY (organization_id, webhook_id, created_at, event_id, run_id); -- the youngest index, as of wharf.change_log
+-- the youngest index, as of wharf.change_log
+ALTER TABLE webhooks.delivery ADD PRIMARY KEY (organization_id, webhook_id, created_at, event_id, run_id);
 
 CREATE TABLE webhooks.delivery_default PARTITION OF webhooks.delivery DEFAULT;
 
@@ -191,11 +199,13 @@ CREATE TABLE webhooks.attempt (
     expires_at timestamptz(3) NOT NULL
 ) PARTITION BY RANGE (created_at);
 CREATE INDEX attempt_expires ON webhooks.attempt USING brin (expires_at) WITH (pages_per_range = 32);
-ALTER TABLE webhooks.attempt ADD PRIMARY KEY (organization_id, event_id, created_at, id); -- the youngest index, as of wharf.change_log
+-- the youngest index, as of wharf.change_log
+ALTER TABLE webhooks.attempt ADD PRIMARY KEY (organization_id, event_id, created_at, id);
 
 CREATE TABLE webhooks.attempt_default PARTITION OF webhooks.attempt DEFAULT;
 
--- Something of this webhook became ready. Rows, not an update of runtime: they are seen when the deliveries are, and nobody waits for anybody.
+-- Something of this webhook became ready. Rows, not an update of runtime: they are seen when the
+-- deliveries are, and nobody waits for anybody.
 CREATE TABLE webhooks.poke (
     organization_id text COLLATE "C" NOT NULL,
     webhook_id text COLLATE "C" NOT NULL
@@ -217,9 +227,11 @@ SELECT wharf.protect_table(t::regclass) FROM unnest(ARRAY['webhooks.delivery', '
 SELECT wharf.ensure_partitions(wharf.now());
 
 
--- The attempts that are over: outcomes, next heads, figures. given: [{a: attempt, o, w, l, rt, r: its queue, st: its status, f: the delivery's final
--- state or null, fr: why, n: wait in ms, c: counts as a retry, h: counts for health, p: the pause a 429 asks for (ms, 0: none said), u: url, rf:
--- refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns the attempts that could not be settled because
--- somebody holds their queue at the moment (busy: try again); those that are no longer ours are neither settled nor returned.
+-- The attempts that are over: outcomes, next heads, figures. given: [{a: attempt, o, w, l, rt, r:
+-- its queue, st: its status, f: the delivery's final state or null, fr: why, n: wait in ms, c:
+-- counts as a retry, h: counts for health, p: the pause a 429 asks for (ms, 0: none said), u: url,
+-- rf: refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns
+-- the attempts that could not be settled because somebody holds their queue at the moment (busy:
+-- try again); those that are no longer ours are neither settled nor returned.
 CREATE TYPE webhooks.outcome AS (a text, o text, w text, l text, rt text, r text, st text, f text, fr text, n bigint, c boolean, h boolean,
     p bigint, u text, rf boolean, rq text, rs integer, rh text, rb text, re text, rtr boolean, ec text, em text, ms bigint);

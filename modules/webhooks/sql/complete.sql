@@ -1,9 +1,11 @@
--- Settles attempts that are over: outcomes, next heads, figures. given: [{a: attempt, o, w, l, rt, r: its queue, st: its status, f: the delivery's
--- final state or null, fr: why, n: wait in ms, c: counts as a retry, h: counts for health, p: the pause a 429 asks for (ms, 0: none said), u: url,
--- rf: refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns the attempts that could not be settled because
--- somebody holds their queue at the moment (busy: try again); those that belong to others by now are neither settled nor returned. Locked
--- rows are found again by their place, and an attempt is written without a look for one like it: whose queue is in flight with an attempt,
--- that attempt has no row yet.
+-- Settles attempts that are over: outcomes, next heads, figures. given: [{a: attempt, o, w, l, rt,
+-- r: its queue, st: its status, f: the delivery's final state or null, fr: why, n: wait in ms, c:
+-- counts as a retry, h: counts for health, p: the pause a 429 asks for (ms, 0: none said), u: url,
+-- rf: refused, rq: request, rs, rh, rb, re, rt2: the answer, ec, em: error, ms: duration}]. Returns
+-- the attempts that could not be settled because somebody holds their queue at the moment (busy:
+-- try again); those that belong to others by now are neither settled nor returned. Locked rows are
+-- found again by their place, and an attempt is written without a look for one like it: whose queue
+-- is in flight with an attempt, that attempt has no row yet.
 CREATE OR REPLACE FUNCTION webhooks.complete(its_server text, given json) RETURNS TABLE (busy text) LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -18,7 +20,8 @@ DECLARE
 BEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
     -- attempt_id is null in queues that are not in flight.
-    -- Locked by a statement of their own: what comes after sees what others had added to these queues before.
+    -- Locked by a statement of their own: what comes after sees what others had added to these
+    -- queues before.
     SELECT array_agg(l.attempt_id ORDER BY x.at), array_agg(l.place ORDER BY x.at), min(l.head_at), max(l.head_at) INTO mine, places, earliest, latest
         FROM (SELECT y.*, row_number() OVER () AS at FROM unnest(reports) AS y) AS x
         CROSS JOIN LATERAL (SELECT q.attempt_id, q.ctid AS place, q.head_at FROM webhooks.queue q WHERE q.organization_id = x.o AND q.webhook_id = x.w

@@ -1,4 +1,5 @@
--- Attempts whose server ended, or ends now (its_server: its own), are over; their deliveries are sent again, and no retry is used up.
+-- Attempts whose server ended, or ends now (its_server: its own), are over; their deliveries are
+-- sent again, and no retry is used up.
 CREATE OR REPLACE FUNCTION webhooks.interrupt(its_server text) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     at timestamptz(3) := wharf.now();

@@ -1,5 +1,5 @@
--- Takes what the webhook may begin now, and notes when to look again. Its runtime row is locked by the caller. Lanes are looked at once, and
--- nothing in it is planned anew by each claim.
+-- Takes what the webhook may begin now, and notes when to look again. Its runtime row is locked by
+-- the caller. Lanes are looked at once, and nothing in it is planned anew by each claim.
 CREATE OR REPLACE FUNCTION webhooks.serve(its_server text, r webhooks.runtime, room integer, ids text[], used integer, at timestamptz)
 RETURNS webhooks.queue[] LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,7 +1,8 @@
--- Puts heads of one lane that are due into flight and returns them; the row of an attempt is written when it is over. ids: for attempts, from
--- the one behind `used` on. Plans are made while tables are empty and live long, so nothing is left to them here: rows are found by their
--- whole key (LIMIT 1 takes away every other way), and what was locked is written by its place (ctid). An attempt that runs stands in its
--- queue, whose row is written before the request is sent.
+-- Puts heads of one lane that are due into flight and returns them; the row of an attempt is
+-- written when it is over. ids: for attempts, from the one behind `used` on. Plans are made while
+-- tables are empty and live long, so nothing is left to them here: rows are found by their whole
+-- key (LIMIT 1 takes away every other way), and what was locked is written by its place (ctid). An
+-- attempt that runs stands in its queue, whose row is written before the request is sent.
 CREATE OR REPLACE FUNCTION webhooks.take(its_server text, r webhooks.runtime, its_lane text, most integer, ids text[], used integer, at timestamptz)
 RETURNS webhooks.queue[] LANGUAGE plpgsql AS $$
 DECLARE

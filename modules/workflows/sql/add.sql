@@ -1,6 +1,8 @@
--- Adds runs to the queue. given: [{i id, w workflow, g trigger, t its type, k order key, l location, b who caused it, d depth, x seed, v input as
--- JSON text, e event, r resource, p pinned version, h locations that its caller reaches, s "skipped" and c its code and message, y {value,
--- trigger} as JSON text where v and g are without something}], in the order in which they are to run.
+-- Adds runs to the queue. given: [{i id, w workflow, g trigger, t its type, k order key, l
+-- location, b who caused it, d depth, x seed, v input as JSON text, e event, r resource, p pinned
+-- version, h locations that its caller reaches, s "skipped" and c its code and message, y {value,
+-- trigger} as JSON text where v and g are without something}], in the order in which they are to
+-- run.
 CREATE OR REPLACE FUNCTION workflows.add(org text, given json) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE

@@ -1,6 +1,8 @@
--- Takes up to `most` due runs of one workflow: of that whose first one is due for longest among those that may run one more at a time. A run is
--- its worker's for 60 seconds (docs/spec/08-workflows-and-lua.md section 7), and for as long as that says again and again that it goes on: what
--- a worker had that was killed is taken over soon, and a run that takes its whole minute is not.
+-- Takes up to `most` due runs of one workflow: of that whose first one is due for longest among
+-- those that may run one more at a time. A run is its worker's for 60 seconds
+-- (docs/spec/08-workflows-and-lua.md section 7), and for as long as that says again and again that
+-- it goes on: what a worker had that was killed is taken over soon, and a run that takes its whole
+-- minute is not.
 CREATE OR REPLACE FUNCTION workflows.claim(org text, its_worker text, most integer) RETURNS TABLE (
     id text, workflow_id text, version bigint, attempt bigint, retries bigint, trigger text, trigger_type text, location_id text, on_behalf_of text, depth bigint,
     seed text, event_id text, input text, created_us bigint)

@@ -1,6 +1,8 @@
--- Notes a before hook that refused or failed, in a transaction of its own: the write's is gone. given: {i id, w workflow, v version, g trigger,
--- s status, l location, b who wrote, d depth, x seed, at, ms, u usage, n input, nt, lg logs, e error}. hook_failures and hook_failing_at are how
--- many there are within five minutes, and the first of them. Answers as tally: 20 in a row where they are 50 within five minutes.
+-- Notes a before hook that refused or failed, in a transaction of its own: the write's is gone.
+-- given: {i id, w workflow, v version, g trigger, s status, l location, b who wrote, d depth, x
+-- seed, at, ms, u usage, n input, nt, lg logs, e error}. hook_failures and hook_failing_at are how
+-- many there are within five minutes, and the first of them. Answers as tally: 20 in a row where
+-- they are 50 within five minutes.
 CREATE OR REPLACE FUNCTION workflows.note_hook(org text, given json) RETURNS TABLE (workflow_id text, streak bigint, tell bigint, run_id text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 #variable_conflict use_column

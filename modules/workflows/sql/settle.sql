@@ -1,7 +1,8 @@
--- Settles runs. given: as of add, and [{n attempt, at, f (its end), ms, q queued milliseconds, u usage, o output, ot, l logs, e error, a the
--- attempt as it is shown, z milliseconds to wait, again: it failed}]; s may also be "waiting", "released" (never begun) and "forgotten" (over,
--- and not to be kept). Answers as tally. Ends are written by the place of each row, which its key finds: a join by key and status alike reads
--- all running rows for each end.
+-- Settles runs. given: as of add, and [{n attempt, at, f (its end), ms, q queued milliseconds, u
+-- usage, o output, ot, l logs, e error, a the attempt as it is shown, z milliseconds to wait,
+-- again: it failed}]; s may also be "waiting", "released" (never begun) and "forgotten" (over, and
+-- not to be kept). Answers as tally. Ends are written by the place of each row, which its key
+-- finds: a join by key and status alike reads all running rows for each end.
 CREATE OR REPLACE FUNCTION workflows.settle(org text, its_worker text, given json) RETURNS TABLE (workflow_id text, streak bigint, tell bigint, run_id text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
     SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$

@@ -12,16 +12,15 @@
 extern "C" {
 #endif
 
-/* What a number is taken for. The caller sets head; texts live in the request. */
+/* A carrier and a service that a number was recognized as. The caller sets head; texts live in
+ * the request. */
 typedef struct wharf_detection {
     wharf_head head;
     wharf_str normalized; /* white space removed, upper case */
     wharf_str provider_id; /* of the best candidate; "unknown" when there is none */
     bool ambiguous; /* candidates name two or more providers */
-    const wharf_json
-        /* as in the answer of POST /v1/utils/providers/detect; an empty array when there are
-         * none */
-        *candidates;
+    /* as in the answer of POST /v1/utils/providers/detect; an empty array when there are none */
+    const wharf_json *candidates;
 } wharf_detection;
 
 /* Service "carriers.detect", version 1.0. */

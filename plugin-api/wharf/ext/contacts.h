@@ -23,9 +23,9 @@ typedef struct wharf_contacts_groups_api {
     /* The rows of a group; none when there is no such group of this kind. */
     wharf_status (*children)(wharf_req *req, const char *kind, wharf_str group_id,
         const wharf_str **ret_ids, size_t *ret_n);
-    /* What a request sends as the groups of a row: {add, remove}, {set} or the whole array. Each
-     * group that changes tells of it by group.updated; problems are told at path
-     * ("groups.add.0"). *ret_changed: one did. */
+    /* Writes the groups of a row out of the request's input: {add, remove}, {set} or the whole
+     * array. Each group that changes tells of it by group.updated; problems are told at path
+     * ("groups.add.0"). *ret_changed: a group changed. */
     wharf_status (*join)(wharf_req *req, const char *kind, wharf_str id, const wharf_json *input,
         const char *path, bool *ret_changed);
 } wharf_contacts_groups_api;
@@ -52,14 +52,13 @@ enum wharf_match_flag {
 };
 enum wharf_match_order { WHARF_MATCH_PRECEDENCE, WHARF_MATCH_RELEVANCE, WHARF_MATCH_RANK };
 
-/* Who is looked for: what a label says. Empty texts and NULL: it does not say. */
+/* The person of a label. An empty text or NULL: the label does not say it. */
 typedef struct wharf_match_label {
     wharf_head head;
     wharf_str name, business, email, phone;
     const wharf_json *address; /* a value object of locations.directory */
-    const wharf_json
-        /* of the location where it lies: shared by everybody there, so it tells nobody apart */
-        *own_address;
+    /* of the location where it lies: shared by everybody there, so it tells nobody apart */
+    const wharf_json *own_address;
     wharf_str location_id; /* contacts that belong to it have a marker */
     const wharf_str *ignore; /* name_ignore_terms, as sent */
     size_t n_ignore;

@@ -52,7 +52,7 @@ static inline wharf_tracking_update wharf_update_of(
     return u;
 }
 
-/* What a write by another module says beside the update. The caller sets head. */
+/* Facts that a write by another module carries beside the update. The caller sets head. */
 typedef struct wharf_shipment_write {
     wharf_head head;
     const char *source; /* "container", "batch", "workflow", "system" */

@@ -17,9 +17,10 @@ extern "C" {
 /* Service "webhooks.rules", version 1.1. path: of the field, for problems. */
 typedef struct wharf_webhooks_rules_api {
     wharf_head head;
-    /* What a client sent. Problems: webhook.event_unknown, location_access, validation.failed,
-     * webhook.filter_invalid, webhook.header_invalid, webhook.url, webhook.hostname,
-     * webhook.protocol. The lists that come back have nothing twice. */
+    /* Checks event types as a client sent them. Problems: webhook.event_unknown,
+     * location_access, validation.failed, webhook.filter_invalid, webhook.header_invalid,
+     * webhook.url, webhook.hostname, webhook.protocol. The lists that come back have nothing
+     * twice. */
     wharf_status (*events)(
         wharf_req *req, const wharf_json *list, const char *path, const wharf_json **ret_list);
     wharf_status (*locations)(wharf_req *req, const wharf_json *list /* NULL: all */,
@@ -38,9 +39,10 @@ typedef struct wharf_webhooks_rules_api {
     wharf_status (*wanted)(wharf_req *req, const wharf_event *e, const wharf_json *events,
         const wharf_json *locations, const wharf_json *filter, bool *ret_wanted);
 
-    /* Of a fetch that is over and was started with WHARF_FETCH_ANY_STATUS: {status, headers,
+    /* Reads a finished fetch that was started with WHARF_FETCH_ANY_STATUS: {status, headers,
      * body, body_encoding, body_truncated} and {code, message}, NULL without an answer or an
-     * error. Any 2xx is no error. wait_ms: what a 429, 502, 503 or 504 asks for; 0: nothing. */
+     * error. Any 2xx is no error. wait_ms: how long a 429, 502, 503 or 504 asks to wait; 0:
+     * nothing. */
     wharf_status (*answer)(wharf_req *req, const wharf_fetch *f, const wharf_json **ret_response,
         const wharf_json **ret_error, int64_t *ret_wait_ms);
     /* The wait after a failed attempt that was number `retries` from 0 on, of a retry_mode;

@@ -20,8 +20,7 @@ typedef struct wharf_blob_writer wharf_blob_writer;
 
 enum wharf_blob_link { WHARF_BLOB_GET = 1, WHARF_BLOB_PUT = 2 };
 
-/* What is known of a file. The caller sets head; members that its size does not reach are left
- * out. */
+/* Facts about a file. The caller sets head; members that its size does not reach are left out. */
 typedef struct wharf_blob_info {
     wharf_head head;
     wharf_str id, name, type;

@@ -47,12 +47,13 @@ typedef struct wharf_event_type {
 
 enum wharf_step_outcome { WHARF_STEP_COMPLETED = 0, WHARF_STEP_SKIPPED = 1 };
 
-/* What is done with each processed event. fn is called with events of one organization, in the
- * order of their sequence, inside the processor's transaction: plugin SQL sees that
+/* A step that runs for each processed event. fn is called with events of one organization, in
+ * the order of their sequence, inside the processor's transaction: plugin SQL sees that
  * organization, resources may be written, jobs enqueued. It works on sets (one statement for
  * all), does no waiting, and is idempotent by (event, step, target), because a failed call is
  * made again for each of its events: after 1 s, 5 s, 30 s, 2 min and 10 min. A failure takes
- * back what this call did and nothing else. outcomes has n elements, all WHARF_STEP_COMPLETED. */
+ * back the writes of this call and nothing else. outcomes has n elements, all
+ * WHARF_STEP_COMPLETED. */
 typedef struct wharf_event_step {
     wharf_head head;
     const char *name; /* as shown in the event's `steps`: "webhooks_list" */

@@ -38,14 +38,11 @@ typedef struct wharf_fetch_request {
     wharf_head head;
     const char *method; /* (GET) */
     wharf_str url;
-    const char *
-        /* ("file") first part of the codes url, protocol, hostname and unreachable, which must
-         * be declared; of "file" the last is not_available */
-        family;
-    const char *const
-        /* "Name: value"; names for which header_reserved() is true end the fetch before it is
-         * sent */
-        *headers;
+    /* ("file") first part of the codes url, protocol, hostname and unreachable, which must be
+     * declared; of "file" the last is not_available */
+    const char *family;
+    /* "Name: value"; names for which header_reserved() is true end the fetch before it is sent */
+    const char *const *headers;
     size_t n_headers;
     wharf_str body; /* must live until the fetch is over */
     uint32_t flags; /* WHARF_FETCH_* */
@@ -58,10 +55,9 @@ typedef struct wharf_fetch_request {
     uint32_t per_host; /* transfers at once to the same host and port (net.per_host) */
     uint32_t reserved;
     void *tag; /* the caller's own, see tag(); since 1.1 */
-    wharf_str
-        /* (the request's) whose fetch it is; since 1.2. A kept connection serves fetches of one
-         * organization only, and none is kept without one */
-        organization;
+    /* (the request's) whose fetch it is; since 1.2. A kept connection serves fetches of one
+     * organization only, and none is kept without one */
+    wharf_str organization;
 } wharf_fetch_request;
 
 typedef struct wharf_fetch_api {
@@ -78,20 +74,17 @@ typedef struct wharf_fetch_api {
     /* Frees it and its body before the request ends; f is gone. */
     void (*done)(wharf_req *req, wharf_fetch *f);
 
-    /* Of a fetch that is over: */
+    /* Read a finished fetch: */
     /* "" or what went wrong: "file.too_large", "inference.hostname" */
     wharf_str (*code)(const wharf_fetch *f);
-    wharf_str (*outcome)(
-        /* for delivery records: done, blocked_address, no_such_name, timeout, tls, ... */
-        const wharf_fetch *f);
+    /* for delivery records: done, blocked_address, no_such_name, timeout, tls, ... */
+    wharf_str (*outcome)(const wharf_fetch *f);
     uint32_t (*status)(const wharf_fetch *f); /* of the last answer; 0: none */
     /* "" when the answer has none */
     wharf_str (*header)(wharf_req *req, const wharf_fetch *f, const char *name);
     wharf_str (*text)(const wharf_fetch *f); /* the body in memory; until done() */
-    int (*file)(const wharf_fetch
-            /* the body's descriptor, at its beginning; until done(). -1 without
-             * WHARF_FETCH_TO_FILE */
-            *f);
+    /* the body's descriptor, at its beginning; until done(). -1 without WHARF_FETCH_TO_FILE */
+    int (*file)(const wharf_fetch *f);
     int64_t (*size)(const wharf_fetch *f); /* of the body */
     int64_t (*elapsed_us)(const wharf_fetch *f);
     /* Adds the problem with its code and the path of the field that held the URL; WHARF_OK when

@@ -36,7 +36,7 @@ typedef struct wharf_import_api {
     wharf_import *(*open)(wharf_req *req, const char *resource, int32_t fd, wharf_str bytes,
         const wharf_json *options /* or NULL */);
     uint32_t (*next)(wharf_import *in); /* WHARF_IMPORT_* */
-    /* Of the row that came last. */
+    /* Read the row that came last. */
     uint64_t (*row)(const wharf_import *in); /* physical line or row, from 1 */
     /* As the resource pipeline takes it. Memory of the request: a scope around the use keeps
      * that flat. A record that can't be an object is an empty one, and row_error() tells why
@@ -48,7 +48,7 @@ typedef struct wharf_import_api {
      * no more. */
     bool (*row_error)(const wharf_import *in, size_t i, wharf_str *ret_code, wharf_str *ret_path,
         wharf_str *ret_message);
-    /* Of the file. False: there is none. */
+    /* Writes the problem of the whole file. False: there is none. */
     bool (*problem)(const wharf_import *in, wharf_str *ret_code, wharf_str *ret_message);
     bool (*warning)(const wharf_import *in, size_t i, wharf_str *ret_code, wharf_str *ret_message);
     /* The i-th column: header as written, the field it fills ("": ignored). None in JSON files. */

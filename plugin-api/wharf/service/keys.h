@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Who sent the request. Made by the server; lives as long as the request. */
+/* The sender of a request. Made by the server; lives as long as the request. */
 typedef struct wharf_caller {
     wharf_head head;
     /* whose keys, users, devices and roles these are; of a live key its organization */

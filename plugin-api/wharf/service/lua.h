@@ -37,10 +37,9 @@ typedef struct wharf_lua_spec {
     wharf_head head;
     uint32_t n_files, n_handlers; /* at most 32 files */
     const wharf_lua_file *files; /* "main" among them */
-    const wharf_str *
-        /* with an empty handler: all files are compiled, main is loaded, and its table must have
-         * these functions */
-        handlers;
+    /* with an empty handler: all files are compiled, main is loaded, and its table must have
+     * these functions */
+    const wharf_str *handlers;
     wharf_str handler;
     wharf_str arg, context; /* JSON */
     wharf_str keep; /* member of the argument that is given back as it is afterwards; empty: none */
@@ -94,10 +93,9 @@ typedef struct wharf_lua_outcome {
     uint32_t depth; /* how many runs this one is inside of */
     int64_t after_ms; /* wharf.fail; -1: not told */
     wharf_str code, message, field; /* without file and line */
-    const wharf_json
-        /* as docs/spec/08-workflows-and-lua.md section 7 shows it, code as above; NULL when all
-         * is well */
-        *error;
+    /* as docs/spec/08-workflows-and-lua.md section 7 shows it, code as above; NULL when all is
+     * well */
+    const wharf_json *error;
     const wharf_json *result, *kept; /* or NULL */
     uint64_t instructions, memory_peak;
     int64_t cpu_us, duration_us;

@@ -30,10 +30,10 @@ typedef struct wharf_mail_api {
     wharf_head head;
     /* Is a mail server configured? [any] */
     bool (*enabled)(wharf_plugin *self);
-    /* Of a test organization's request: kept for GET /v1/test/outbox instead, server or not. Else:
-     * sends now and waits, at most until the request's deadline. mail.refused (400): an address
-     * or the message itself; mail.unavailable (503): no server is configured, or it can't be
-     * reached or says later. path: of the field with the address. */
+    /* Sends now and waits, at most until the request's deadline. A test organization's mail is
+     * kept for GET /v1/test/outbox instead, whether there is a mail server or not. mail.refused
+     * (400): an address or the message itself; mail.unavailable (503): no server is configured,
+     * or it can't be reached or says later. path: of the field with the address. */
     wharf_status (*send)(wharf_req *req, const wharf_mail_message *m, const char *path);
     /* Sends after the request's transaction has committed, by a job that tries for about a day
      * (docs/net.md). Here only what is wrong with the message itself is a problem: mail.refused. */

@@ -28,8 +28,8 @@ enum wharf_render_fit {
 };
 enum { WHARF_RENDER_PAGES_MAX = 2000 };
 
-/* What the document says of itself. The caller sets head; members that its size does not reach
- * are left out. */
+/* Facts about a document. The caller sets head; members that its size does not reach are left
+ * out. */
 typedef struct wharf_render_info {
     wharf_head head;
     uint32_t pages; /* 0: told by make() (text) */

@@ -18,9 +18,9 @@ typedef struct wharf_schema_api {
      * path. */
     wharf_status (*check)(
         wharf_req *req, const wharf_json *schema, const char *code, const char *path);
-    /* What the schema, which was checked, refuses of the value is told as validation.failed with
-     * paths that begin with path ("input" gives "input.name"): the first 50 places. A value that
-     * takes too long to be compared is refused. */
+    /* Checks a value against a checked schema. Refusals are told as validation.failed with paths
+     * that begin with path ("input" gives "input.name"): the first 50 places. A value that takes
+     * too long to be compared is refused. */
     wharf_status (*validate)(
         wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path);
 } wharf_schema_api;

@@ -15,9 +15,10 @@ typedef struct wharf_digest wharf_digest; /* SHA-256 of bytes that come in piece
 
 typedef struct wharf_text_api {
     wharf_head head;
-    /* What of a text counts when names are looked for (docs/spec/06-inference.md section 9.1):
-     * words of folded letters without marks, separated by one space. keep: ASCII characters that
-     * become words of their own, or "". Lives in the request. */
+    /* Returns the part of a text that counts when names are looked for
+     * (docs/spec/06-inference.md section 9.1): words of folded letters without marks, separated
+     * by one space. keep: ASCII characters that become words of their own, or "". Lives in the
+     * request. */
     wharf_str (*search_form)(wharf_req *req, wharf_str text, const char *keep);
     /* SHA-256 of the bytes as 64 hexadecimal digits, for checksums. Lives in the request. */
     wharf_str (*sha256)(wharf_req *req, wharf_str bytes);

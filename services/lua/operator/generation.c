@@ -320,10 +320,9 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
     asked_locks_end(st);
     buf_done(&st->answer);
     if (!good && !strcmp(ret_error->code, "workflow.budget_memory"))
-        state_free(
-            /* what it left would fail the next call, whose fault it is not; another one is made
-             * when it is needed */
-            st);
+        /* what it left would fail the next call, whose fault it is not; another one is made when
+         * it is needed */
+        state_free(st);
     else
         give_back(g, st);
     if (call->hook->stats)

@@ -35,10 +35,9 @@ struct lua_hook {
     enum hook_phase phase;
     const struct resource *res; /* before, after */
     uint32_t op; /* the same: OP_CREATE … */
-    wharf_str
-        /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields; of
-         * a route: "GET /v1/x/…" */
-        pattern;
+    /* of event types: "parcel.created", "parcel.*", "*"; of a schedule: its five fields; of a
+     * route: "GET /v1/x/…" */
+    wharf_str pattern;
     wharf_str zone; /* of a schedule; empty: UTC */
     /* of events: what comes one after the other */
     enum hook_order { ORDER_ROW, ORDER_HOOK, ORDER_NONE } order;

@@ -72,7 +72,7 @@ extern const char operator_plan_policy[];
 wharf_status operator_job(struct wharf_req *req, void *arg);
 extern const char operator_job_policy[];
 
-/* What was wrong when the folder was looked at last; its message is empty when nothing was
+/* The problem of the folder when it was last looked at; its message is empty when there was none
  * (services/lua/operator/generation.h). */
 struct hook_problem;
 void operator_trouble(struct operator_lua *o, struct hook_problem *ret);

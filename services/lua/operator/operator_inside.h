@@ -5,7 +5,7 @@
 #include "lua/operator/generation.h"
 #include "lua/operator/operator.h"
 
-/* Of wharf.organization o: neither it nor the live one whose test twin it is was ended. */
+/* True when wharf.organization o was not ended, nor the live organization whose test twin it is. */
 #define ORGANIZATION_THERE                                                                         \
     "o.active AND o.deleted_at IS NULL AND (o.live_organization_id IS NULL OR EXISTS (SELECT "     \
     "FROM wharf.organization l "                                                                   \

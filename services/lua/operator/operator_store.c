@@ -34,18 +34,17 @@ static const char set_sql[] = /* $4 value, $5 milliseconds or null, $6 only when
     "$2::text, $4::jsonb, $3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT "
     "(organization_id, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at "
     "WHERE NOT $6::boolean OR NOT " ALIVE " RETURNING true";
-static const char
-    /* $4 by, $5 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
-    incr_sql[] =
-        "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES "
-        "($1::text, $2::text, to_jsonb($4::bigint), $3::timestamptz + $5::bigint * interval '1 "
-        "millisecond') ON CONFLICT (organization_id, key) DO UPDATE SET value = CASE WHEN " ALIVE
-        " THEN to_jsonb((k.value #>> '{}')::numeric + $4::bigint) ELSE EXCLUDED.value END, "
-        "expires_at = CASE WHEN " ALIVE
-        " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE
-        " OR CASE WHEN " WHOLE
-        " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
-        "9223372036854775807 END RETURNING value";
+/* $4 by, $5 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
+static const char incr_sql[] =
+    "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES "
+    "($1::text, $2::text, to_jsonb($4::bigint), $3::timestamptz + $5::bigint * interval '1 "
+    "millisecond') ON CONFLICT (organization_id, key) DO UPDATE SET value = CASE WHEN " ALIVE
+    " THEN to_jsonb((k.value #>> '{}')::numeric + $4::bigint) ELSE EXCLUDED.value END, "
+    "expires_at = CASE WHEN " ALIVE
+    " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE
+    " OR CASE WHEN " WHOLE
+    " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
+    "9223372036854775807 END RETURNING value";
 static const char whole_sql[] = "SELECT FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE
                                 " AND " WHOLE;
 static const char size_sql[] =

@@ -68,16 +68,15 @@ struct sandbox_host {
 
 struct sandbox_limits {
     uint64_t instructions; /* counted by the thousand; 0: any number */
-    int64_t
-        /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the
-         * host; 0: none */
-        deadline_us;
+    /* clock_monotonic_us(); looked at each 1,000 instructions and after each call of the host;
+     * 0: none */
+    int64_t deadline_us;
     /* of the processor, looked at in the same places: what a busy machine can't take away; 0:
      * any */
     int64_t cpu_us;
 };
 
-/* What stands in `wharf` beside the library of section 5. */
+/* Functions that stand in `wharf` beside the library of section 5. */
 enum sandbox_role {
     SANDBOX_RUN, /* nothing */
     SANDBOX_TESTED, /* nothing: a run of a test */

@@ -21,10 +21,9 @@ struct testing {
     bool hooks;
     bool update; /* test.snapshot notes instead of comparing */
     const char *filter; /* only cases with this text in their names; NULL: all */
-    const struct wharf_json
-        /* {"events": {type: {"resource_type", "data"}}, "resources": {name: row}}; NULL: there
-         * are none */
-        *samples;
+    /* {"events": {type: {"resource_type", "data"}}, "resources": {name: row}}; NULL: there are
+     * none */
+    const struct wharf_json *samples;
     uint64_t seed;
     bool (*zone)(void *arg, const char *name, wharf_str *ret_bytes); /* as of sandbox_host */
     void (*line)(void *arg, const char *file, int line); /* as of sandbox_config; or NULL */

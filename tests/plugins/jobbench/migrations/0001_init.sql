@@ -11,7 +11,8 @@ CREATE TABLE jobbench.tally (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
--- What jobs did, in the order they did it. No unique constraint on job: a second effect must show.
+-- Effects of jobs, in the order of the jobs. No unique constraint on job: a second effect must
+-- show.
 CREATE TABLE jobbench.effect (
     organization_id text COLLATE "C" NOT NULL,
     n bigint GENERATED ALWAYS AS IDENTITY,

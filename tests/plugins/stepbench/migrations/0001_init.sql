@@ -12,7 +12,7 @@ CREATE TABLE stepbench.thing (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
--- What steps and handlers saw, in the order they saw it. No unique constraint: a second time must show.
+-- Events that steps and handlers saw, in that order. No unique constraint: a second time must show.
 CREATE TABLE stepbench.seen (
     organization_id text COLLATE "C" NOT NULL,
     n bigint GENERATED ALWAYS AS IDENTITY,
@@ -24,13 +24,14 @@ CREATE TABLE stepbench.seen (
     chunk integer NOT NULL,
     PRIMARY KEY (organization_id, n)
 );
--- Calls of the step "stepbench.weak" fail while this sequence, which no rollback takes back, is below `until`.
+-- Calls of the step "stepbench.weak" fail while this sequence, which no rollback takes back, is
+-- below `until`.
 CREATE SEQUENCE stepbench.calls;
 CREATE TABLE stepbench.fault (
     organization_id text COLLATE "C" NOT NULL PRIMARY KEY,
     until bigint NOT NULL
 );
--- What the resident shall fetch, and what came of it.
+-- Fetches of the resident, and their outcome.
 CREATE TABLE stepbench.errand (
     organization_id text COLLATE "C" NOT NULL,
     n bigint GENERATED ALWAYS AS IDENTITY,
