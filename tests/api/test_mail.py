@@ -4,14 +4,13 @@ import email
 import email.policy
 import socket
 import ssl
-import time
 
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult
 
 from outside import Authority
-from wharf import BUILD, Server
+from wharf import BUILD, Server, wait_until
 
 USER, PASSWORD = "wharf", "s3cret \u00e4"
 
@@ -201,20 +200,13 @@ def test_no_server_configured(authority, sink):
     unavailable(authority, sink, "")
 
 
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 def test_queued(mailer, sink):
     """Sent after the commit, by a job; the message is gone when the server has it."""
     sink.got.clear()
     mailer.post("/v1/outside/mail", {"to": ["a@example.com"], "subject": "later", "text": "T", "queue": True}, expect=200)
-    wait_for(lambda: sink.got)
+    wait_until(lambda: sink.got)
     assert email.message_from_bytes(sink.got[0][2], policy=email.policy.default)["Subject"] == "later"
-    wait_for(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
+    wait_until(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
     a = mailer.post("/v1/outside/mail", {"to": ["nobody"], "subject": "S", "text": "T", "queue": True}, expect=400)
     assert a.code == "mail.refused" and mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)]
 
@@ -222,7 +214,7 @@ def test_queued(mailer, sink):
 def test_queued_and_refused_for_good(mailer, sink):
     sink.got.clear()
     mailer.post("/v1/outside/mail", {"to": ["unknown@example.com"], "subject": "S", "text": "T", "queue": True}, expect=200)
-    wait_for(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
+    wait_until(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
     assert not sink.got
 
 
@@ -234,8 +226,8 @@ def test_so_many_per_minute(authority, sink, door):
         client = s.organization().client()
         for i in range(5):
             client.post("/v1/outside/mail", {"to": ["a@example.com"], "subject": f"n{i}", "text": "T", "queue": True}, expect=200)
-        wait_for(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND run_at > wharf.now() AND attempts = 0") == [(3,)])
-        wait_for(lambda: len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)])
+        wait_until(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND run_at > wharf.now() AND attempts = 0") == [(3,)])
+        wait_until(lambda: len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)])
     finally:
         s.stop()
 
@@ -253,12 +245,12 @@ def test_queued_while_the_server_is_away(authority, sink):
     try:
         sink.got.clear()
         s.organization().client().post("/v1/outside/mail", {"to": ["a@example.com"], "subject": "patient", "text": "T", "queue": True}, expect=200)
-        wait_for(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND attempts > 0") == [(1,)])
+        wait_until(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND attempts > 0") == [(1,)])
         assert s.sql("SELECT count(*) FROM wharf.file") == [(1,)]
         d.start()
         s.sql("UPDATE wharf.job SET run_at = wharf.now() WHERE queue = 'wharf.mail'")
-        wait_for(lambda: sink.got)
-        wait_for(lambda: s.sql("SELECT count(*) FROM wharf.file") == [(0,)])
+        wait_until(lambda: sink.got)
+        wait_until(lambda: s.sql("SELECT count(*) FROM wharf.file") == [(0,)])
     finally:
         s.stop()
         d.stop(no_assert=True)

@@ -540,6 +540,15 @@ class Client:
 
 # ---- things that many tests need ----
 
+def wait_until(what, seconds=300):
+    """Calls what() until it returns something true, and returns that. The limit is for a busy machine: nothing is measured by it."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+    return found
+
+
 def address(**more):
     return {"line1": "1 Main St", "city": "Springfield", "state": "IL", "postal_code": "62701", "country_code": "US", **more}
 
