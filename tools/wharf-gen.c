@@ -1,21 +1,22 @@
-/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes and migrations into
- * one header and one ELF note.
+/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes, routes and migrations
+ * into one header and one ELF note.
  *
  * The header holds, for each definition, the field constants (indexes in the order of
- * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED and MIGRATIONS(api, decl). It
- * uses the server's own compiler of definitions, so that build and server can not disagree.
- * docs/plugin-abi.md section 6. */
+ * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED and MIGRATIONS(api, decl); what
+ * gen_errors.c and gen_routes.c write. It uses the server's own compiler of definitions, so that
+ * build and server can not disagree. docs/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gen.h"
 #include "schema/definition.h"
-#include "util/str.h"
 
 struct options {
     const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
+    const char *routes, *codes;
     bool check;
     const char *definitions[64];
     int n_definitions;
@@ -25,13 +26,14 @@ static int usage(void)
 {
     fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] "
           "[--errors errors.json]\n"
+          "                 [--codes OUT.h] [--routes routes.json]\n"
           "                 [--migrations DIR] [--sql DIR] [--embed FILE.json] [--check] "
           "DEFINITION.json...\n",
         stderr);
     return 2;
 }
 
-static bool read_file(struct arena *a, const char *path, wharf_str *ret)
+bool read_file(struct arena *a, const char *path, wharf_str *ret)
 {
     FILE *f = fopen(path, "rb");
     struct buf b;
@@ -49,6 +51,20 @@ static bool read_file(struct arena *a, const char *path, wharf_str *ret)
     *ret = arena_dup_str(a, buf_str(&b));
     buf_done(&b);
     return true;
+}
+
+const struct wharf_json *read_json(struct arena *a, const char *path)
+{
+    const struct wharf_json *v;
+    struct json_error e;
+    wharf_str text;
+
+    if (!read_file(a, path, &text))
+        return NULL;
+    v = json_parse(a, text, &e);
+    if (!v)
+        fprintf(stderr, "wharf-gen: %s: %s at byte %zu\n", path, e.message, e.offset);
+    return v;
 }
 
 /* JSON without the white space between its tokens: what is embedded and hashed. */
@@ -81,19 +97,19 @@ static void c_bytes(FILE *out, wharf_str s)
     fputs("\n    0,\n", out);
 }
 
-static void c_array(FILE *out, const char *name, wharf_str s)
+void c_array(FILE *out, const char *name, wharf_str s)
 {
     fprintf(out, "static const char %s_TEXT[] __attribute__((unused)) = {", name);
     c_bytes(out, s);
     fprintf(out, "};\n#define %s {%s_TEXT, %zu}\n\n", name, name, s.n);
 }
 
-static void upper(char *out, size_t size, const char *prefix, const char *name)
+void upper(char *out, size_t size, const char *prefix, const char *name)
 {
     size_t n = (size_t)snprintf(out, size, "%s%s%s", prefix, prefix[0] ? "_" : "", name);
 
-    for (size_t i = 0; i < n && i < size; i++)
-        out[i] = out[i] == '-' ? '_' : (char)toupper((unsigned char)out[i]);
+    for (size_t i = 0; i < n && i + 1 < size; i++)
+        out[i] = isalnum((unsigned char)out[i]) ? (char)toupper((unsigned char)out[i]) : '_';
 }
 
 static void told(void *arg, wharf_str path, const char *rule, wharf_str message)
@@ -245,7 +261,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
         {"--manifest", offsetof(struct options, manifest)},
         {"--errors", offsetof(struct options, errors)},
         {"--migrations", offsetof(struct options, migrations)},
-        {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)}};
+        {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)},
+        {"--codes", offsetof(struct options, codes)},
+        {"--routes", offsetof(struct options, routes)}};
 
     for (int i = 1; i < argc; i++) {
         bool known = false;
@@ -263,7 +281,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
         else if (!known)
             return false;
     }
-    return o->plugin && (!o->note || o->manifest);
+    return o->plugin && (!o->note || o->manifest) && (!o->codes || o->errors);
 }
 
 /* A JSON file of the plugin as a C array; nothing to do without a path. */
@@ -295,6 +313,12 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
         ok = write_definition(a, header, o, o->definitions[i]) && ok;
     ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;
     ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
+    if (o->errors)
+        ok = write_codes(a, header, o->errors) && ok;
+    if (o->codes && !o->check)
+        ok = write_codes_header(a, o->codes, o->errors) && ok;
+    if (o->routes)
+        ok = write_routes(a, header, o->routes) && ok;
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;

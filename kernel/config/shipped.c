@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "shipped_modules.h"
+#include "config/shipped_modules.h"
 
 bool module_is_shipped(const char *name)
 {
