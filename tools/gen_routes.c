@@ -115,16 +115,15 @@ static void write_route(struct arena *a, FILE *out, const struct wharf_json *rou
     buf_done(&text);
 }
 
-/* Writes ROUTES, which declares them all: one without a handler ends the build. */
+/* Writes ROUTES, which declares a table of them: one that the table lacks ends the build. */
 static void write_routes_macro(FILE *out, uint32_t n)
 {
     fprintf(out,
-        "#define ROUTES(api, d, ...) do { \\\n"
-        "    static const wharf_route routes_[] = {__VA_ARGS__}; \\\n"
-        "    _Static_assert(sizeof(routes_) == %u * sizeof(routes_[0]), \\\n"
-        "        \"routes.json has %u routes: name each here once, with its handler\"); \\\n"
+        "#define ROUTES(api, d, table) do { \\\n"
+        "    _Static_assert(sizeof(table) == %u * sizeof(wharf_route), \\\n"
+        "        \"routes.json has %u routes: the table names each once, with its handler\"); \\\n"
         "    for (unsigned i_ = 0; i_ < %u; i_++) \\\n"
-        "        (api)->route((d), &routes_[i_]); \\\n"
+        "        (api)->route((d), &(table)[i_]); \\\n"
         "} while (0)\n\n",
         n, n, n);
 }

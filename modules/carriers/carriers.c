@@ -13,28 +13,6 @@ const wharf_org_directory_api *carriers_org;
 const wharf_config_api *carriers_config;
 static struct table operators_table; /* of the operator's file */
 
-#define PROVIDER "{\"type\": \"object\", \"required\": [\"id\", \"name\", \"country_code\"]}"
-static const char detect_doc[] =
-    "{\"summary\": \"Whose tracking numbers are these\", \"tag\": \"Providers\", \"location\": "
-    "\"none\", \"status\": 200, \"response\": {\"type\": \"array\", \"items\": {\"type\": "
-    "\"object\", \"required\": [\"tracking_number\", \"normalized\", \"summary\", \"provider_id\", "
-    "\"reason\", \"tracking_url\", \"candidates\"], \"properties\": {\"tracking_number\": "
-    "{\"type\": \"string\"}, \"normalized\": {\"type\": [\"string\", "
-    "\"null\"]}, \"summary\": {\"type\": \"string\", \"enum\": [\"external\", \"ambiguous\", "
-    "\"unknown\"]}, \"provider_id\": {\"type\": [\"string\", \"null\"]}, \"reason\": {\"type\": "
-    "[\"string\", \"null\"]}, \"tracking_url\": {\"type\": [\"string\", \"null\"]}, "
-    "\"candidates\": {\"type\": "
-    "\"array\", \"items\": {\"type\": "
-    "\"object\","
-    " \"required\": [\"provider\", \"format\", \"confidence\", \"checksum\", \"tracking_number\", "
-    "\"tracking_url\", \"service\", \"parts\"]}}}}}}";
-static const char list_doc[] =
-    "{\"summary\": \"List providers\", \"tag\": \"Providers\", \"location\": \"none\", "
-    "\"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"id\", "
-    "\"name\", \"url\", \"formats\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"name\": "
-    "{\"type\": \"string\"}, \"url\": {\"type\": [\"string\", \"null\"]},"
-    " \"formats\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
-
 /* ---- settings of organizations: refused when they are written, not when they are used ---- */
 
 static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
@@ -131,28 +109,18 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
                : WHARF_OK;
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_DETECT, .handler = providers_detect},
+    {ROUTE_LIST, .handler = providers_list},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     static const wharf_hooks organization = {
         .head = WHARF_HEAD(wharf_hooks), .normalize = settings_normalize};
-    const wharf_route detect = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/utils/providers/detect",
-        .scope = "trackers:read",
-        .definition = {detect_doc, sizeof(detect_doc) - 1},
-        .handler = providers_detect,
-        .flags = WHARF_R_READONLY};
-    const wharf_route list = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/providers",
-        .scope = "trackers:read",
-        .definition = {list_doc, sizeof(list_doc) - 1},
-        .handler = providers_list,
-        .flags = WHARF_R_READONLY};
 
     api->errors(d, (wharf_str)ERRORS);
-    api->route(d, &detect);
-    api->route(d, &list);
+    ROUTES(api, d, routes);
     api->hook(d, "organization", &organization, 0);
     api->provide(d, "carriers.detect", 1, 0, &detect_service);
 }

@@ -17,30 +17,11 @@ const wharf_events_api *contacts_events;
 const wharf_keys_api *contacts_keys;
 const wharf_many_api *contacts_many;
 
-static const char create_doc[] =
-    "{\"summary\": \"Create a contact, or import a file of them\", \"tag\": \"Contacts\", "
-    "\"location\": \"multi\", \"statuses\": [200, 201], \"large_body\": true, \"description\": "
-    "\"With csv_url (a data URL or a public https URL of a CSV or XLSX file) and overwrite the "
-    "file is imported: 200. Else the fields of a contact: 201.\", \"body\": {\"type\": "
-    "\"object\"}, \"response\": {\"type\": \"object\"}}";
-
-static const char children_doc[] =
-    "{\"summary\": \"List the children of a group\", \"tag\": \"Groups\", "
-    "\"location\": \"row\", \"query\": {\"page\": {\"type\": \"string\"},"
-    " \"limit\": {\"type\": \"string\"}}, \"response\": {\"type\": \"array\", "
-    "\"items\": {\"type\": \"object\"}}}";
-
-static const char merge_doc[] = "{\"summary\": \"Merge contacts into one\", \"tag\": \"Contacts\", "
-                                "\"location\": \"row\", \"description\": "
-                                "\"Names, e-mails, "
-                                "phones, addresses, groups and locations of the others fill its "
-                                "free places, what refers to them refers to it, and "
-                                "they "
-                                "are deleted.\", \"body\": {\"type\": \"object\", \"required\": "
-                                "[\"from\"], \"properties\": {\"from\": {\"type\": "
-                                "\"array\", \"minItems\": 1, \"maxItems\": 20, \"uniqueItems\": "
-                                "true, \"items\": {\"type\": \"string\"}}}}, "
-                                "\"response\": {\"type\": \"object\"}}";
+static const wharf_route routes[] = {
+    {ROUTE_CREATE, .handler = contacts_create},
+    {ROUTE_CHILDREN, .handler = group_children},
+    {ROUTE_MERGE, .handler = contacts_merge_route},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -55,37 +36,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition = GROUP_DEFINITION,
         .hooks = &group_hooks};
 
-    const wharf_route create = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/contacts",
-        .scope = "contacts:write",
-        .definition = {create_doc, sizeof(create_doc) - 1},
-        .handler = contacts_create,
-        .flags = WHARF_R_LONG};
-
-    const wharf_route children = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/groups/:id/children",
-        .scope = "groups:read",
-        .definition = {children_doc, sizeof(children_doc) - 1},
-        .handler = group_children,
-        .flags = WHARF_R_READONLY};
-
-    const wharf_route merge = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/contacts/:id/merge",
-        .scope = "contacts:write",
-        .definition = {merge_doc, sizeof(merge_doc) - 1},
-        .handler = contacts_merge_route};
-
     (void)self;
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &contact);
     api->resource(d, &group);
-    api->route(d, &create);
-    api->route(d, &children);
-    api->route(d, &merge);
+    ROUTES(api, d, routes);
     api->hook(d, "location", &contacts_location_hooks, 0);
     api->provide(d, "contacts.groups", 1, 0, &contacts_groups);
     api->provide(d, "contacts.merge", 1, 0, &contacts_merge);

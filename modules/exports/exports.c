@@ -12,9 +12,9 @@ const wharf_keys_api *exports_keys;
 const wharf_text_api *exports_text;
 int64_t exports_rows_most = 1000000;
 
-static const char delete_doc[] = "{\"summary\": \"Cancel an export, or remove one that is over\", "
-                                 "\"tag\": \"Exports\", \"location\": \"none\","
-                                 " \"response\": {\"type\": \"object\"}}";
+static const wharf_route routes[] = {
+    {ROUTE_DELETE, .handler = exports_delete},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -23,18 +23,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition_hash = EXPORT_DEFINITION_HASH,
         .definition = EXPORT_DEFINITION,
         .hooks = &export_hooks};
-    const wharf_route removal = {.head = WHARF_HEAD(wharf_route),
-        .method = "DELETE",
-        .path = "/v1/exports/:export",
-        .scope = "exports:write",
-        .definition = {delete_doc, sizeof(delete_doc) - 1},
-        .handler = exports_delete};
 
     (void)self;
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &resource);
-    api->route(d, &removal);
+    ROUTES(api, d, routes);
     /* Which run is the last is counted in the row: a worker that dies leaves nothing that never
      * ends. */
     api->job(d, "run", exports_run, NULL,

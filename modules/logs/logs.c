@@ -9,18 +9,6 @@
 static const wharf_host *host;
 static const wharf_logs_api *logs;
 
-static const char verify_doc[] = "{\"summary\": \"Check that the change log is as it was sealed\", "
-                                 "\"tag\": \"Logs\", \"location\": \"none\", "
-                                 "\"query\": "
-                                 "{\"created_at\": {\"type\": \"string\"}}, \"response\": "
-                                 "{\"type\": \"object\", \"required\": [\"valid\", "
-                                 "\"checked\", "
-                                 "\"first_bad_id\", \"head_hash\"], \"properties\": {\"valid\": "
-                                 "{\"type\": \"boolean\"}, \"checked\": {\"type\": "
-                                 "\"integer\"}, \"first_bad_id\": {\"type\": [\"string\", "
-                                 "\"null\"]}, \"head_hash\": {\"type\": [\"string\", "
-                                 "\"null\"]}}}}";
-
 static wharf_val text_or_null(wharf_str s)
 {
     return s.n ? (wharf_val){.type = WHARF_V_TEXT, .u.s = s} : (wharf_val){.type = WHARF_V_NULL};
@@ -45,6 +33,10 @@ static wharf_status verify(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_VERIFY, .handler = verify},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_resource log = {.head = WHARF_HEAD(wharf_resource),
@@ -55,19 +47,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .name = "request_log",
         .definition_hash = REQUEST_LOG_DEFINITION_HASH,
         .definition = REQUEST_LOG_DEFINITION};
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/logs/verify",
-        .scope = "logs:read",
-        .definition = {verify_doc, sizeof(verify_doc) - 1},
-        .handler = verify,
-        .flags = WHARF_R_READONLY | WHARF_R_LONG};
 
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &log);
     api->resource(d, &request);
-    api->route(d, &route);
+    ROUTES(api, d, routes);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
