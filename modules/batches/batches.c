@@ -16,71 +16,12 @@ const wharf_org_directory_api *batches_org;
 const wharf_config_api *batches_config;
 const wharf_metrics_api *batches_metrics;
 
-static const char create_doc[] =
-    "{\"summary\": \"One action on many records\", \"tag\": \"Batches\", \"location\": \"body\", "
-    "\"statuses\": [201, 202], \"large_body\": true, \"per_minute\": 60, \"body\": {\"type\": "
-    "\"object\", \"required\": [\"resource\", \"action\", \"data\"], \"properties\": "
-    "{\"resource\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 63},"
-    " \"action\": {\"type\": \"string\", \"enum\": [\"merge\", \"overwrite\", \"delete\"]},"
-    " \"mode\": {\"type\": \"string\", \"enum\": [\"sync\", \"mixed\", \"async\"]},"
-    " \"data\": {\"type\": [\"array\", \"string\", \"null\"], \"items\": {}}, \"location_id\": "
-    "{\"type\": [\"string\", \"null\"]}, \"properties\": {\"type\": [\"object\", \"null\"]}, "
-    "\"save_upload\": {\"type\": \"boolean\"}, \"save_result\": {\"type\": \"boolean\"},"
-    " \"save_result_date_format\": {\"type\": \"string\", \"enum\": [\"epoch\", \"iso_8601\", "
-    "\"epoch_millis\"]}, \"duplicate_handling\": {\"type\": \"string\", \"enum\": [\"use_first\", "
-    "\"ignore_all\"]}, \"filters\": {\"type\": [\"object\", \"null\"]},"
-    " \"match_by\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 63}, "
-    "\"validate_only\": {\"type\": "
-    "\"boolean\"},"
-    " \"disable_webhooks\": {\"type\": \"boolean\"}, \"column_mapping\": {\"type\": [\"object\", "
-    "\"null\"], \"additionalProperties\": {\"type\": \"string\"}}, \"name\": {\"type\": "
-    "[\"string\", \"null\"], \"minLength\": 3, \"maxLength\": 127}, \"file\": {\"type\": "
-    "[\"object\", \"null\"], \"additionalProperties\": false, \"properties\": {"
-    "\"format\": {\"type\": \"string\", \"enum\": [\"csv\", \"json\", \"xlsx\"]}, \"delimiter\": "
-    "{\"type\": \"string\", \"minLength\": 1, \"maxLength\": 1}, \"encoding\": {\"type\": "
-    "\"string\", \"enum\": [\"utf-8\", \"utf-16le\", \"utf-16be\", \"windows-1252\", "
-    "\"iso-8859-1\", \"iso-8859-15\"]},"
-    " \"sheet\": {\"type\": [\"string\", \"integer\"]}, \"header_row\": {\"type\": \"integer\", "
-    "\"minimum\": 1}, \"strict_headers\": {\"type\": \"boolean\"}}}}}, \"response\": {\"type\": "
-    "\"object\"}}";
-
-static const char items_doc[] =
-    "{\"summary\": \"List the items of a batch\", \"tag\": \"Batches\", \"location\": \"row\", "
-    "\"query\": {\"page\": {\"type\": \"string\"}, \"limit\": {\"type\": \"string\"}, \"state\": "
-    "{\"type\": \"string\"}, \"phase\": {\"type\": \"string\"}, \"code\": {\"type\": \"string\"}},"
-    " \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": "
-    "[\"index\", \"row\", \"state\", \"phase\", \"result_id\", \"operation\", \"code\", "
-    "\"message\", \"errors\"], \"properties\": {\"index\": {\"type\": "
-    "\"integer\"}, \"row\": {\"type\": [\"integer\", \"null\"]},"
-    " \"state\": {\"type\": \"string\", \"enum\": [\"pending\", \"done\", \"error\", \"ignored\", "
-    "\"skipped\"]}, \"phase\": {\"type\": [\"string\", \"null\"]}, \"result_id\": {\"type\": "
-    "[\"string\", \"null\"]}, \"operation\": {\"type\": [\"string\", \"null\"]},"
-    " \"code\": {\"type\": [\"string\", \"null\"]}, \"message\": {\"type\": [\"string\", "
-    "\"null\"]}, \"duplicate_of\": {\"type\": \"integer\"}, \"errors\": {\"type\": \"array\", "
-    "\"items\": {\"type\": \"string\"}}}}}}";
-
-static const char cancel_doc[] =
-    "{\"summary\": \"Stop a batch\", \"tag\": \"Batches\", \"location\": \"row\", "
-    "\"statuses\": [200, 202], \"response\": {\"type\": "
-    "\"object\"}}";
-static const char retry_doc[] =
-    "{\"summary\": \"Try the failed and skipped items again\", \"tag\": \"Batches\", "
-    "\"location\": \"row\", \"status\": 202, "
-    "\"response\": {\"type\": \"object\"}}";
-
-static void route(wharf_decl *d, const wharf_decl_api *api, const char *method, const char *path,
-    const char *scope, wharf_str doc, wharf_handler *handler, uint32_t flags)
-{
-    const wharf_route r = {.head = WHARF_HEAD(wharf_route),
-        .method = method,
-        .path = path,
-        .scope = scope,
-        .definition = doc,
-        .handler = handler,
-        .flags = flags};
-
-    api->route(d, &r);
-}
+static const wharf_route routes[] = {
+    {ROUTE_CREATE, .handler = batches_post},
+    {ROUTE_ITEMS, .handler = batches_items},
+    {ROUTE_CANCEL, .handler = batches_cancel},
+    {ROUTE_RETRY, .handler = batches_retry},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -94,14 +35,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &batch);
-    route(d, api, "POST", "/v1/batches", "batches:write",
-        ((wharf_str){create_doc, sizeof(create_doc) - 1}), batches_post, WHARF_R_LONG);
-    route(d, api, "GET", "/v1/batches/:batch/items", "batches:read",
-        ((wharf_str){items_doc, sizeof(items_doc) - 1}), batches_items, WHARF_R_READONLY);
-    route(d, api, "POST", "/v1/batches/:batch/cancel", "batches:write",
-        (wharf_str){cancel_doc, sizeof(cancel_doc) - 1}, batches_cancel, 0);
-    route(d, api, "POST", "/v1/batches/:batch/retry", "batches:write",
-        (wharf_str){retry_doc, sizeof(retry_doc) - 1}, batches_retry, 0);
+    ROUTES(api, d, routes);
     /* The time is that of one chunk, whose items may each have a hook that takes its own. Tries
      * are counted by chunk and item, so the queue lets a batch crash as often as it does. */
     api->job(d, "run", batches_run, NULL,

@@ -16,34 +16,6 @@ const wharf_config_api *events_config;
 const wharf_org_directory_api *events_org;
 wharf_plugin *events_self;
 
-static const char types_doc[] = "{\"summary\": \"The types of events of the loaded modules\", "
-                                "\"tag\": \"Events\", \"location\": \"none\", "
-                                "\"query\": {"
-                                "\"type\": {\"type\": \"string\", \"enum\": [\"system\", "
-                                "\"resource\"]}, \"module\": {\"type\": \"string\"}, "
-                                "\"include_examples\": {\"type\": \"boolean\"}}, \"response\": "
-                                "{\"type\": \"array\", \"items\": {\"type\": "
-                                "\"object\", "
-                                "\"required\": [\"object\", \"type\", \"description\", \"system\", "
-                                "\"resource_type\", \"module\", \"supersedable\", "
-                                "\"deprecated\", \"schema\"], \"properties\": {\"object\": "
-                                "{\"const\": \"event_type\"}, \"type\": {\"type\": "
-                                "\"string\"}, "
-                                "\"description\": {\"type\": \"string\"}, \"system\": {\"type\": "
-                                "\"boolean\"}, \"resource_type\": {\"type\": "
-                                "\"string\"}, "
-                                "\"module\": {\"type\": \"string\"}, \"supersedable\": {\"type\": "
-                                "\"boolean\"}, \"deprecated\": {\"type\": "
-                                "\"boolean\"}, "
-                                "\"schema\": {\"type\": \"string\"}}}}}";
-
-static const char token_doc[] =
-    "{\"summary\": \"A token that opens the live stream once, for browsers\", \"tag\": "
-    "\"Events\", \"location\": \"none\", \"status\": 201, \"response\": {\"type\": \"object\", "
-    "\"required\": [\"object\", \"token\", \"expires_at\"], \"properties\": {"
-    "\"object\": {\"const\": \"event_stream_token\"}, \"token\": {\"type\": [\"string\", "
-    "\"null\"]}, \"expires_at\": {\"type\": [\"string\", \"integer\"]}}}}";
-
 /* ---- the catalogue ---- */
 
 struct wanted {
@@ -159,32 +131,16 @@ wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
     return events_host->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
 }
 
-/* Declares pages for people: a look shows a button, only the button does something, since mail
- * programs look at links by themselves. */
-static void declare_links(wharf_decl *d, const wharf_decl_api *api)
-{
-    static const char doc[] = "{\"summary\": \"A page behind a link of a mail\", \"tag\": "
-                              "\"Events\", \"location\": \"none\", \"status\": 200}";
-    static const struct {
-        const char *method, *path;
-        wharf_handler *handler;
-    } links[] = {{"GET", "/v1/events/subscribers/verify", verify_page},
-        {"POST", "/v1/events/subscribers/verify", verify_done},
-        {"GET", "/v1/events/subscribers/unsubscribe", unsubscribe_page},
-        {"POST", "/v1/events/subscribers/unsubscribe", unsubscribe_done}};
-
-    for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-        const wharf_route r = {.head = WHARF_HEAD(wharf_route),
-            .method = links[i].method,
-            .path = links[i].path,
-            .scope = "public",
-            .definition = {doc, sizeof(doc) - 1},
-            .handler = links[i].handler,
-            .flags = WHARF_R_PUBLIC | WHARF_R_RAW_BODY};
-
-        api->route(d, &r);
-    }
-}
+/* The last four are pages for people: a look shows a button, only the button does something, since
+ * mail programs look at links by themselves. */
+static const wharf_route routes[] = {
+    {ROUTE_TYPES, .handler = list_types},
+    {ROUTE_TOKEN, .handler = make_token},
+    {ROUTE_VERIFY_PAGE, .handler = verify_page},
+    {ROUTE_VERIFY_DONE, .handler = verify_done},
+    {ROUTE_UNSUBSCRIBE_PAGE, .handler = unsubscribe_page},
+    {ROUTE_UNSUBSCRIBE_DONE, .handler = unsubscribe_done},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -195,20 +151,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .name = "event",
         .definition_hash = EVENT_DEFINITION_HASH,
         .definition = EVENT_DEFINITION};
-    const wharf_route types = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/events/types",
-        .scope = "any",
-        .definition = {types_doc, sizeof(types_doc) - 1},
-        .handler = list_types,
-        .flags = WHARF_R_READONLY};
 
-    const wharf_route token = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/events/stream/tokens",
-        .scope = "events:read",
-        .definition = {token_doc, sizeof(token_doc) - 1},
-        .handler = make_token};
     const wharf_resource subscriber = {.head = WHARF_HEAD(wharf_resource),
         .name = "event_subscriber",
         .definition_hash = EVENT_SUBSCRIBER_DEFINITION_HASH,
@@ -222,10 +165,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->errors(d, (wharf_str)ERRORS);
     api->provide(d, "events.catalog", 1, 0, &catalog);
     api->resource(d, &event);
-    api->route(d, &types);
-    api->route(d, &token);
     api->resource(d, &subscriber);
-    declare_links(d, api);
+    ROUTES(api, d, routes);
     events->step(d, &alerts);
     api->job(d, "verify", verify_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});
     api->job(d, "alert", alerts_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});

@@ -11,48 +11,11 @@ const wharf_text_api *locations_text;
 const wharf_org_directory_api *org;
 const wharf_contacts_groups_api *groups;
 
-#define LAYOUT "{\"$ref\": \"#/components/schemas/Layout\"}"
-static const char upsert_doc[] = "{\"summary\": \"Create or update layouts\", \"location\": "
-                                 "\"via\", \"array_body\": true, \"statuses\": [200, 201],"
-                                 " \"response\": {\"anyOf\": [" LAYOUT
-                                 ", {\"type\": \"array\", \"items\": " LAYOUT "}]}}";
-static const char tree_doc[] =
-    "{\"summary\": \"The whole tree of a location's layouts\", \"location\": \"via\", "
-    "\"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"id\", "
-    "\"name\", \"code\", \"children\"], \"properties\": {\"id\": {\"type\": \"string\"}, \"name\": "
-    "{\"type\": \"string\"}, \"code\": {\"type\": [\"string\", \"null\"]}, \"children\": "
-    "{\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}}";
-static const char address_doc[] =
-    "{\"summary\": \"Retrieve an address\", \"location\": \"via\", \"params\": {\"id\": "
-    "\"none\"}, \"response\": {\"type\": \"object\"}}";
-
-static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
-{
-    const wharf_route upsert = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/locations/:location/layouts",
-        .scope = "locations:write",
-        .definition = {upsert_doc, sizeof(upsert_doc) - 1},
-        .handler = layouts_upsert};
-    const wharf_route tree = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/locations/:location/layouts/tree",
-        .scope = "locations:read",
-        .definition = {tree_doc, sizeof(tree_doc) - 1},
-        .handler = layouts_tree,
-        .flags = WHARF_R_READONLY};
-    const wharf_route address = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/addresses/:id",
-        .scope = "locations:read",
-        .definition = {address_doc, sizeof(address_doc) - 1},
-        .handler = address_get,
-        .flags = WHARF_R_READONLY};
-
-    api->route(d, &upsert);
-    api->route(d, &tree);
-    api->route(d, &address);
-}
+static const wharf_route routes[] = {
+    {ROUTE_UPSERT, .handler = layouts_upsert},
+    {ROUTE_TREE, .handler = layouts_tree},
+    {ROUTE_ADDRESS, .handler = address_get},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -62,7 +25,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         &location_hooks);
     declare_resource(
         d, api, "layout", (wharf_str)LAYOUT_DEFINITION, LAYOUT_DEFINITION_HASH, &layout_hooks);
-    declare_routes(d, api);
+    ROUTES(api, d, routes);
     api->provide(d, "locations.directory", 1, 2, &directory);
     api->provide(d, "locations.layouts", 1, 1, &layouts_service);
 }

@@ -11,11 +11,6 @@ const wharf_token_api *support_token;
 const wharf_config_api *support_config;
 wharf_plugin *support_self;
 
-static const char download_doc[] =
-    "{\"summary\": \"Download an attachment by the link that was sent by mail\", "
-    "\"tag\": \"Support\", \"location\": \"none\", "
-    "\"status\": 200}";
-
 wharf_str support_column(const wharf_rows *rows, size_t row, size_t column)
 {
     wharf_val v;
@@ -28,6 +23,10 @@ wharf_val support_now(wharf_req *req)
     return (wharf_val){.type = WHARF_V_TIME_US, .u.i = support_host->req->now_us(req)};
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_DOWNLOAD, .handler = attachment_download},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_resource request = {.head = WHARF_HEAD(wharf_resource),
@@ -35,18 +34,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition_hash = SUPPORT_REQUEST_DEFINITION_HASH,
         .definition = SUPPORT_REQUEST_DEFINITION,
         .hooks = &support_hooks};
-    const wharf_route download = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/support/attachments/:token",
-        .scope = "public",
-        .definition = {download_doc, sizeof(download_doc) - 1},
-        .handler = attachment_download,
-        .flags = WHARF_R_READONLY | WHARF_R_PUBLIC};
 
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &request);
-    api->route(d, &download);
+    ROUTES(api, d, routes);
     api->job(d, "notice", notice_send, NULL,
         WHARF_S("{\"transaction\": \"own\", \"retries\": 12, \"backoff\": {\"first\": \"30s\", "
                 "\"max\": \"6h\"}}"));

@@ -13,15 +13,10 @@ const wharf_logs_api *trackers_logs;
 const wharf_keys_api *trackers_keys;
 const wharf_locations_layouts_api *trackers_layouts;
 
-static const char create_doc[] =
-    "{\"summary\": \"Follow a tracking number\", \"tag\": \"Trackers\", \"location\": \"body\", "
-    "\"statuses\": [200, 201], \"response\": {\"$ref\": \"#/components/schemas/Tracker\"}}";
-static const char logs_doc[] =
-    "{\"summary\": \"List what happened to a tracker and its legs\", "
-    "\"tag\": \"Trackers\", \"location\": "
-    "\"row\", \"query\": {\"logs_visibility\": {\"type\": \"string\"}, "
-    "\"page\": {\"type\": \"string\"}, \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": "
-    "\"string\"}}, \"response\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}";
+static const wharf_route routes[] = {
+    {ROUTE_CREATE, .handler = trackers_post},
+    {ROUTE_LOGS, .handler = trackers_logs_get},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -30,25 +25,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition_hash = TRACKER_DEFINITION_HASH,
         .definition = TRACKER_DEFINITION,
         .hooks = &trackers_hooks};
-    const wharf_route create = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/trackers",
-        .scope = "trackers:write",
-        .definition = {create_doc, sizeof(create_doc) - 1},
-        .handler = trackers_post};
-    const wharf_route logs = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/trackers/:tracker_id/logs",
-        .scope = "trackers:read",
-        .definition = {logs_doc, sizeof(logs_doc) - 1},
-        .handler = trackers_logs_get,
-        .flags = WHARF_R_READONLY};
 
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &tracker);
-    api->route(d, &create);
-    api->route(d, &logs);
+    ROUTES(api, d, routes);
     api->hook(d, "shipment", &trackers_shipment_hooks, 0);
     api->hook(d, "layout", &trackers_layout_hooks, 0);
     api->provide(d, "trackers.ops", 1, 0, &trackers_ops);
