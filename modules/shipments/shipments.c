@@ -16,70 +16,13 @@ const wharf_contacts_match_api *shipments_contacts;
 const wharf_locations_layouts_api *shipments_layouts;
 wharf_plugin *shipments_self;
 
-#define SHIPMENT "{\"$ref\": \"#/components/schemas/Shipment\"}"
-static const char create_doc[] =
-    "{\"summary\": \"Create a shipment, or find the one of its number\", \"tag\": \"Shipments\", "
-    "\"location\": \"body\", \"statuses\": [200, 201], \"response\": " SHIPMENT "}";
-static const char purchase_doc[] =
-    "{\"summary\": \"Buy a rate\", \"tag\": \"Shipments\", \"location\": \"row\", "
-    "\"status\": 200, \"response\": " SHIPMENT "}";
-static const char refund_doc[] =
-    "{\"summary\": \"Request a refund\", \"tag\": \"Shipments\", \"location\": \"row\", "
-    "\"status\": 200, \"response\": " SHIPMENT "}";
-static const char updates_doc[] =
-    "{\"summary\": \"Write tracking updates\", \"tag\": \"Shipments\", \"location\": \"row\", "
-    "\"array_body\": true, \"status\": 200, \"response\": " SHIPMENT "}";
-static const char history_doc[] =
-    "{\"summary\": \"List tracking updates\", \"tag\": \"Shipments\", \"location\": "
-    "\"row\", \"query\": {\"page\": {\"type\": \"string\"},"
-    " \"limit\": {\"type\": \"string\"}, \"order\": {\"type\": \"string\"}}, "
-    "\"response\": {\"type\": \"array\", \"items\": {\"type\": "
-    "\"object\"}}}";
-
-#define DOC(text)                                                                                  \
-    {                                                                                              \
-        text, sizeof(text) - 1                                                                     \
-    }
-
-static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
-{
-    static const wharf_route routes[] = {
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "POST",
-            .path = "/v1/shipments",
-            .scope = "shipments:write",
-            .definition = DOC(create_doc),
-            .handler = shipments_post},
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "POST",
-            .path = "/v1/shipments/:id/purchase",
-            .scope = "shipments:write",
-            .definition = DOC(purchase_doc),
-            .handler = shipments_purchase_post},
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "POST",
-            .path = "/v1/shipments/:id/refund",
-            .scope = "shipments:write",
-            .definition = DOC(refund_doc),
-            .handler = shipments_refund_post},
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "POST",
-            .path = "/v1/shipments/:id/tracking-updates",
-            .scope = "shipments:write",
-            .definition = DOC(updates_doc),
-            .handler = shipments_updates_post},
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "GET",
-            .path = "/v1/shipments/:id/tracking-updates",
-            .scope = "shipments:read",
-            .definition = DOC(history_doc),
-            .handler = shipments_updates_get,
-            .flags = WHARF_R_READONLY},
-    };
-
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-        api->route(d, &routes[i]);
-}
+static const wharf_route routes[] = {
+    {ROUTE_CREATE, .handler = shipments_post},
+    {ROUTE_PURCHASE, .handler = shipments_purchase_post},
+    {ROUTE_REFUND, .handler = shipments_refund_post},
+    {ROUTE_UPDATES, .handler = shipments_updates_post},
+    {ROUTE_HISTORY, .handler = shipments_updates_get},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -92,7 +35,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &shipment);
-    declare_routes(d, api);
+    ROUTES(api, d, routes);
     api->hook(d, "location", &shipments_location_hooks, 0);
     api->hook(d, "layout", &shipments_layout_hooks, 0);
     api->job(d, "simulate", shipments_simulate, NULL, WHARF_S("{\"retries\": 5}"));

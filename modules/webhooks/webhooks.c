@@ -13,88 +13,14 @@ const wharf_metrics_api *hooks_metrics;
 const wharf_events_api *hooks_events;
 wharf_plugin *hooks_self;
 
-#define SECRET                                                                                     \
-    "{\"type\": \"object\", \"required\": [\"secret\", \"previous\"], \"properties\": "            \
-    "{\"secret\": {\"type\": "                                                                     \
-    "[\"string\", \"null\"]}, \"previous\": {\"type\": \"array\", \"items\": {\"type\": "          \
-    "\"object\", \"properties\": "                                                                 \
-    "{\"expires_at\": {\"type\": [\"string\", \"integer\"]}}}}}}"
-static const char test_doc[] =
-    "{\"summary\": \"Send a test event\", \"tag\": \"Webhooks\", \"location\": \"none\", "
-    "\"per_minute\": 10, \"body\": {\"type\": \"object\", \"properties\": {\"type\": {\"type\": "
-    "\"string\", \"maxLength\": 100, \"description\": \"Send an example of this type; default: "
-    "webhook.test.\"}}}, \"response\": {\"type\": \"object\", \"required\": [\"object\", "
-    "\"id\", \"status\", \"request\", \"response\", \"error\"]}}";
-static const char secret_doc[] = "{\"summary\": \"The secret that signs\", \"tag\": \"Webhooks\", "
-                                 "\"location\": \"none\", \"response\": " SECRET "}";
-static const char rotate_doc[] =
-    "{\"summary\": \"A new secret; older ones sign on until they expire\", \"tag\": "
-    "\"Webhooks\", \"location\": \"none\", \"body\": {\"type\": "
-    "\"object\", \"properties\": {\"secret\": {\"type\": \"string\"}, "
-    "\"expire_old_after_seconds\": {\"type\": \"integer\", \"minimum\": 0, "
-    "\"maximum\": 604800, \"description\": \"Default: 86400.\"}}}, \"response\": " SECRET "}";
-static const char flush_doc[] =
-    "{\"summary\": \"Drop all waiting deliveries\", \"tag\": \"Webhooks\", \"location\": "
-    "\"none\", \"response\": {\"type\": \"object\", \"required\": [\"dropped\"], \"properties\": "
-    "{\"dropped\": {\"type\": \"integer\"}}}}";
-
-static const char resend_doc[] =
-    "{\"summary\": \"Send an event again, once and at once\", \"tag\": \"Events\", "
-    "\"location\": \"row\", \"status\": 202, \"body\": {\"type\": "
-    "\"object\", \"properties\": {\"webhook_ids\": {\"type\": \"array\", \"maxItems\": "
-    "50, \"uniqueItems\": true, \"items\": {\"type\": \"string\"}, \"description\": \"Default: "
-    "those that got it when it was processed.\"}}}, \"response\": {\"type\": \"object\", "
-    "\"required\": [\"event_id\", \"deliveries\"], \"properties\": {\"event_id\": {\"type\": "
-    "\"string\"}, \"deliveries\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}}}}";
-static const char recover_doc[] =
-    "{\"summary\": \"Deliver events again that failed or were missed\", \"tag\": "
-    "\"Webhooks\", \"location\": \"none\", \"status\": 202, "
-    "\"body\": {\"type\": \"object\", \"required\": [\"since\"], \"properties\": "
-    "{\"since\": {\"type\": \"string\", \"format\": "
-    "\"date-time\"}, \"until\": {\"type\": \"string\", \"format\": \"date-time\"}, "
-    "\"statuses\": {\"type\": \"array\", \"minItems\": 1, "
-    "\"uniqueItems\": true, \"items\": {\"type\": \"string\", \"enum\": [\"failed\", "
-    "\"dropped\", \"superseded\", \"succeeded\", "
-    "\"missed\"]}, \"description\": \"Default: failed.\"}, \"types\": {\"type\": "
-    "\"array\", \"minItems\": 1, \"maxItems\": 200, \"items\": "
-    "{\"type\": \"string\"}}}}, \"response\": {\"type\": \"object\", \"required\": "
-    "[\"id\", \"matched\"], \"properties\": {\"id\": "
-    "{\"type\": \"string\"}, \"matched\": {\"type\": \"integer\"}}}}";
-
-static const struct {
-    const char *method, *path, *scope;
-    wharf_str doc;
-    wharf_handler *handler;
-    uint32_t flags;
-} routes[] = {
-    {"POST", "/v1/webhooks/:webhook/test", "webhooks:write", {test_doc, sizeof(test_doc) - 1},
-        webhook_test, WHARF_R_LONG},
-    {"GET", "/v1/webhooks/:webhook/secret", "webhooks:write", {secret_doc, sizeof(secret_doc) - 1},
-        webhook_secret, 0},
-    {"POST", "/v1/webhooks/:webhook/secret/rotate", "webhooks:write",
-        {rotate_doc, sizeof(rotate_doc) - 1}, webhook_rotate, 0},
-    {"POST", "/v1/webhooks/:webhook/flush", "webhooks:write", {flush_doc, sizeof(flush_doc) - 1},
-        webhook_flush, WHARF_R_LONG},
-    {"POST", "/v1/webhooks/:webhook/recover", "webhooks:write",
-        {recover_doc, sizeof(recover_doc) - 1}, webhook_recover, WHARF_R_LONG},
-    {"POST", "/v1/events/:event/resend", "events:write", {resend_doc, sizeof(resend_doc) - 1},
-        event_resend, 0},
+static const wharf_route routes[] = {
+    {ROUTE_TEST, .handler = webhook_test},
+    {ROUTE_SECRET, .handler = webhook_secret},
+    {ROUTE_ROTATE, .handler = webhook_rotate},
+    {ROUTE_FLUSH, .handler = webhook_flush},
+    {ROUTE_RECOVER, .handler = webhook_recover},
+    {ROUTE_RESEND, .handler = event_resend},
 };
-
-static void declare_routes(wharf_decl *d, const wharf_decl_api *api)
-{
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
-        const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-            .method = routes[i].method,
-            .path = routes[i].path,
-            .scope = routes[i].scope,
-            .definition = routes[i].doc,
-            .handler = routes[i].handler,
-            .flags = routes[i].flags};
-
-        api->route(d, &route);
-    }
-}
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -121,10 +47,10 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->resource(d, &webhook);
     api->resource(d, &of_webhook);
     api->resource(d, &of_event);
-    declare_routes(d, api);
+    ROUTES(api, d, routes);
     if (events)
         events->step(d, &step);
-    api->job(d, "deliver", engine_run, (void *)routes,
+    api->job(d, "deliver", engine_run, &hooks_self,
         WHARF_S("{\"resident\": true}")); /* any argument: it also keeps the timers */
     api->job(d, "recover", webhooks_recover_job, NULL,
         WHARF_S("{\"transaction\": \"own\", \"timeout\": \"30m\"}"));
