@@ -3,40 +3,10 @@
  * first. */
 #include "http/api_changes.h" /* generated from changes.json */
 #include "http/http_routes.h"
+#include "http/routes.gen.h"
 #include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
-
-static const char modules_doc[] = "{\"summary\": \"The configured modules\", \"tag\": \"System\", "
-                                  "\"location\": \"none\", \"response\": {\"type\": "
-                                  "\"array\", \"items\": "
-                                  "{\"type\":"
-                                  " \"object\", \"required\": [\"object\", \"name\", \"version\", "
-                                  "\"abi\", \"areas\", \"status\", \"routes\"], "
-                                  "\"properties\":"
-                                  " {\"object\": {\"const\": \"module\"}, \"name\": {\"type\": "
-                                  "\"string\"}, \"version\": {\"type\": \"string\"}, "
-                                  "\"abi\":"
-                                  " {\"type\": \"string\"}, \"areas\": {\"type\": \"array\", "
-                                  "\"items\": {\"type\": \"string\"}}, \"status\": "
-                                  "{\"type\":"
-                                  " \"string\", \"enum\": [\"ok\", \"quarantined\", "
-                                  "\"unavailable\"]}, \"routes\": {\"type\": \"array\", \"items\": "
-                                  "{\"type\": \"string\"}}}}}}";
-static const char changes_doc[] = "{\"summary\": \"Announced changes of the API\", \"tag\": "
-                                  "\"System\", \"location\": \"none\", \"response\": "
-                                  "{\"type\": \"array\", "
-                                  "\"items\": {\"type\":"
-                                  " \"object\", \"required\": [\"id\", \"date\", \"effective_at\", "
-                                  "\"area\", \"breaking\", \"summary\", "
-                                  "\"migration\"],"
-                                  " \"properties\": {\"id\": {\"type\": \"string\"}, \"date\": "
-                                  "{\"type\": \"string\", \"format\": \"date-time\"},"
-                                  " \"effective_at\": {\"type\": \"string\", \"format\": "
-                                  "\"date-time\"}, \"area\": {\"type\": \"string\"}, "
-                                  "\"breaking\":"
-                                  " {\"type\": \"boolean\"}, \"summary\": {\"type\": \"string\"}, "
-                                  "\"migration\": {\"type\": \"string\"}}}}}";
 
 void answer_whole_list(struct wharf_req *req, size_t n, const char *what)
 {
@@ -116,20 +86,8 @@ static wharf_status list_changes(struct wharf_req *req, void *arg)
 
 void catalogue_routes_add(struct wharf_decl *d)
 {
-    const wharf_route modules = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/modules",
-        .scope = "organizations:read",
-        .definition = {modules_doc, sizeof(modules_doc) - 1},
-        .handler = list_modules,
-        .flags = WHARF_R_READONLY};
-    const wharf_route changes = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/changes",
-        .scope = "public",
-        .definition = {changes_doc, sizeof(changes_doc) - 1},
-        .handler = list_changes,
-        .flags = WHARF_R_READONLY};
+    const wharf_route modules = {ROUTE_MODULES, .handler = list_modules};
+    const wharf_route changes = {ROUTE_CHANGES, .handler = list_changes};
 
     decl_own_route(d, &modules);
     decl_own_route(d, &changes);

@@ -3,22 +3,9 @@
 #include "http/http_routes.h"
 
 #include "config/config.h"
+#include "http/routes.gen.h"
 #include "util/str.h"
 #include "util/time.h"
-
-static const char clock_doc[] = "{\"summary\": \"The kernel clock of a test server\", \"tag\": "
-                                "\"System\", \"location\": \"none\", \"response\": "
-                                "{\"type\": \"object\","
-                                " \"required\": [\"object\", \"offset_seconds\", \"now\"], "
-                                "\"properties\": {\"object\": {\"const\": \"clock\"},"
-                                " \"offset_seconds\": {\"type\": \"integer\"}, \"now\": {\"type\": "
-                                "\"string\", \"format\": \"date-time\"}}}}";
-static const char set_doc[] =
-    "{\"summary\": \"Shift the kernel clock of a test server\", \"tag\": "
-    "\"System\", \"location\": \"none\", \"body\": {\"type\": \"object\", \"required\": "
-    "[\"offset_seconds\"], \"properties\": {\"offset_seconds\": {\"type\": \"integer\", "
-    "\"minimum\": -3162240000, \"maximum\": 3162240000}}}, \"response\": {\"type\": "
-    "\"object\"}}";
 
 static wharf_status answer(struct wharf_req *req, int64_t offset_s, const char *message)
 {
@@ -64,19 +51,8 @@ static wharf_status set_clock(struct wharf_req *req, void *arg)
 
 void system_routes_add(struct wharf_decl *d)
 {
-    const wharf_route get = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/system/clock",
-        .scope = "system:read",
-        .definition = {clock_doc, sizeof(clock_doc) - 1},
-        .handler = read_clock,
-        .flags = WHARF_R_READONLY};
-    const wharf_route set = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/system/clock",
-        .scope = "system:write",
-        .definition = {set_doc, sizeof(set_doc) - 1},
-        .handler = set_clock};
+    const wharf_route get = {ROUTE_CLOCK_GET, .handler = read_clock};
+    const wharf_route set = {ROUTE_CLOCK_SET, .handler = set_clock};
 
     if (!d->engine->config->test_clock)
         return;

@@ -3,27 +3,9 @@
 #include <stdlib.h>
 
 #include "http/http_routes.h"
+#include "http/routes.gen.h"
 #include "resource/record.h"
 #include "util/str.h"
-
-static const char auth_doc[] =
-    "{\"summary\": \"Who am I: the key of this request, and what it may\", \"tag\": \"API keys\", "
-    "\"location\": \"none\", \"response\": {\"type\": \"object\", \"required\": [\"object\", "
-    "\"organization_id\", \"mode\", \"principal\", \"key\", \"scopes\", \"scope_list\", "
-    "\"allow_all_locations\", \"location_ids\"], \"additionalProperties\": false, "
-    "\"properties\": {\"object\": {\"const\": \"auth\"}, \"organization_id\": {\"type\": "
-    "\"string\"}, \"mode\": {\"enum\": [\"live\", \"test\"]}, \"principal\": {\"type\": "
-    "\"object\", \"required\": [\"type\", \"id\", \"name\", \"role\"], \"properties\": {\"type\": "
-    "{\"enum\": [\"user\", \"device\", \"api_key\"]}, \"id\": {\"type\": \"string\"}, \"name\": "
-    "{\"type\": [\"string\", \"null\"]}, \"role\": {\"type\": [\"string\", \"null\"]}}}, \"key\": "
-    "{\"type\": \"object\", \"required\": "
-    "[\"id\", \"name\", \"last4\", \"expires_at\"], \"properties\": {"
-    "\"id\": {\"type\": \"string\"}, \"name\": {\"type\": [\"string\", \"null\"]}, \"last4\": "
-    "{\"type\": \"string\"}, \"expires_at\": {\"type\": [\"string\", \"integer\", \"null\"]}}}, "
-    "\"scopes\": {\"type\": \"object\", \"additionalProperties\": {\"enum\": [1, 2]}}, "
-    "\"scope_list\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}, "
-    "\"allow_all_locations\": {\"type\": \"boolean\"}, "
-    "\"location_ids\": {\"type\": \"array\", \"items\": {\"type\": \"string\"}}}}}";
 
 static void put_or_null(struct jw *w, const char *key, wharf_str s)
 {
@@ -103,13 +85,7 @@ static wharf_status who_am_i(struct wharf_req *req, void *arg)
 
 void whoami_routes_add(struct wharf_decl *d)
 {
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/auth",
-        .scope = "any",
-        .definition = {auth_doc, sizeof(auth_doc) - 1},
-        .handler = who_am_i,
-        .flags = WHARF_R_READONLY};
+    const wharf_route route = {ROUTE_AUTH, .handler = who_am_i};
 
     decl_own_route(d, &route);
 }

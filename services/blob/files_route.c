@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "blob/blob_serve.h"
+#include "blob/routes.gen.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -170,27 +171,10 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
 const struct upload_handler file_uploads = {
     upload_begin, upload_headers_ok, upload_take, upload_drop};
 
-static const char get_doc[] =
-    "{\"summary\": \"Read a file by a signed link\", \"response\": {\"type\": \"string\"}}";
-static const char put_doc[] =
-    "{\"summary\": \"Bring a file by a signed link\", \"response\": {\"type\": \"string\"}}";
-
 void files_routes_add(struct wharf_decl *d)
 {
-    const wharf_route get = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/files/:file",
-        .scope = "public",
-        .definition = {get_doc, sizeof(get_doc) - 1},
-        .handler = get_file,
-        .flags = WHARF_R_READONLY};
-    const wharf_route put = {.head = WHARF_HEAD(wharf_route),
-        .method = "PUT",
-        .path = "/v1/files/:file",
-        .scope = "public",
-        .definition = {put_doc, sizeof(put_doc) - 1},
-        .handler = put_file,
-        .flags = WHARF_R_NO_TX | WHARF_R_RAW_BODY};
+    const wharf_route get = {ROUTE_FILE_GET, .handler = get_file};
+    const wharf_route put = {ROUTE_FILE_PUT, .handler = put_file};
 
     decl_own_route(d, &get);
     decl_own_route(d, &put);

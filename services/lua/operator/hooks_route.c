@@ -4,35 +4,12 @@
 
 #include "lua/operator/generation.h"
 #include "lua/operator/operator.h"
+#include "lua/operator/routes.gen.h"
 #include "process/board.h"
 #include "util/str.h"
 #include "util/time.h"
 
 enum { RELOAD_WAIT_US = 8000000 };
-
-#define RESPONSE                                                                                   \
-    "\"response\": {\"type\": \"object\", \"required\": [\"object\", \"generation\", "             \
-    "\"loaded_at\", \"files\", "                                                                   \
-    "\"hooks\", \"last_error\"], \"properties\": {\"object\": {\"const\": \"lua_hooks\"}, "        \
-    "\"generation\": {\"type\": "                                                                  \
-    "\"integer\"}, \"loaded_at\": {\"type\": \"string\", \"format\": \"date-time\"}, \"files\": "  \
-    "{\"type\": "                                                                                  \
-    "\"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", \"sha256\", "           \
-    "\"hooks\", \"errors\"]}}, "                                                                   \
-    "\"hooks\": {\"type\": \"array\", \"items\": {\"type\": \"object\", \"required\": [\"name\", " \
-    "\"line\", "                                                                                   \
-    "\"phase\", \"resource\", \"action\", \"pattern\", \"calls\", \"errors\", \"p50_ms\", "        \
-    "\"p99_ms\"]}}, "                                                                              \
-    "\"last_error\": {\"type\": [\"object\", \"null\"], \"properties\": {\"file\": {\"type\": "    \
-    "[\"string\", "                                                                                \
-    "\"null\"]}, \"line\": {\"type\": [\"integer\", \"null\"]}, \"message\": {\"type\": "          \
-    "\"string\"}}}}}"
-
-static const char get_doc[] = "{\"summary\": \"The operator's Lua hooks\", \"tag\": \"System\", "
-                              "\"location\": \"none\", " RESPONSE "}";
-static const char reload_doc[] =
-    "{\"summary\": \"Load the operator's Lua hooks anew\", \"tag\": \"System\", "
-    "\"location\": \"none\", " RESPONSE "}";
 
 static int64_t errors_of(const struct lua_hook *h)
 {
@@ -144,20 +121,8 @@ static wharf_status reload(struct wharf_req *req, void *arg)
 
 void lua_hooks_routes_add(struct wharf_decl *d)
 {
-    const wharf_route get = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/system/lua-hooks",
-        .scope = "system:read",
-        .definition = {get_doc, sizeof(get_doc) - 1},
-        .handler = show,
-        .flags = WHARF_R_READONLY};
-    const wharf_route again = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/system/lua-hooks/reload",
-        .scope = "system:write",
-        .definition = {reload_doc, sizeof(reload_doc) - 1},
-        .handler = reload,
-        .flags = WHARF_R_NO_TX};
+    const wharf_route get = {ROUTE_LUA_HOOKS, .handler = show};
+    const wharf_route again = {ROUTE_LUA_HOOKS_RELOAD, .handler = reload};
 
     decl_own_route(d, &get);
     decl_own_route(d, &again);
