@@ -20,7 +20,7 @@ static wharf_status door_check(
         return WHARF_OK;
     if (W->res->get(new_rec, DOOR_STATUS, &status) && strcmp(status.u.s.p, "closed") == 0 &&
         W->res->get(new_rec, DOOR_OPEN_APPOINTMENTS, &open) && open.u.i > 0)
-        return W->err->fail(req, "door.has_appointments", "status",
+        return W->err->fail(req, ERR_DOOR_HAS_APPOINTMENTS, "status",
             "%lld appointments are open; finish or move them first", (long long)open.u.i);
     return WHARF_OK;
 }

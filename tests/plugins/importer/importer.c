@@ -85,8 +85,9 @@ static wharf_status read_file(wharf_req *req, void *arg)
     return s;
 }
 
-static const char read_doc[] =
-    "{\"summary\": \"Read a file\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
+static const wharf_route routes[] = {
+    {ROUTE_READ, .handler = read_file},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -94,18 +95,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .name = "pallet",
         .definition = PALLET_DEFINITION,
         .definition_hash = PALLET_DEFINITION_HASH};
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/pallets/read",
-        .scope = "pallets:write",
-        .definition = {read_doc, sizeof(read_doc) - 1},
-        .handler = read_file,
-        .flags = WHARF_R_NO_TX};
 
     api->errors(d, (wharf_str)ERRORS);
     MIGRATIONS(api, d);
     api->resource(d, &pallet);
-    api->route(d, &route);
+    ROUTES(api, d, routes);
     import = host->service(self, "wharf.import", 1, 0);
 }
 

@@ -237,27 +237,22 @@ static void jobs(wharf_decl *d, const wharf_decl_api *api)
         WHARF_S("{\"at\": \"03:00\", \"for\": \"organizations\"}"));
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_ENQUEUE, .handler = enqueue},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     const wharf_resource resource = {.head = WHARF_HEAD(wharf_resource),
         .name = "tally",
         .definition = TALLY_DEFINITION,
         .definition_hash = TALLY_DEFINITION_HASH};
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/jobbench/enqueue",
-        .scope = "tallies:write",
-        .definition = WHARF_S(
-            "{\"summary\": \"Ask for jobs\", \"location\": \"none\", \"body\": {\"type\": "
-            "\"object\", \"required\": [\"job\"], \"properties\": {\"job\": {\"type\": "
-            "\"string\"}}, \"additionalProperties\": true}, \"response\": {\"type\": \"object\"}}"),
-        .handler = enqueue};
 
     (void)self;
     api->errors(d, (wharf_str)ERRORS);
     MIGRATIONS(api, d);
     api->resource(d, &resource);
-    api->route(d, &route);
+    ROUTES(api, d, routes);
     jobs(d, api);
 }
 

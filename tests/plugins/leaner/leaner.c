@@ -12,19 +12,15 @@ static wharf_status answer(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_LEAN, .handler = answer},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "GET",
-        .path = "/v1/leaners",
-        .scope = "leaners:read",
-        .definition = WHARF_S("{\"summary\": \"Leans\", \"location\": \"none\"}"),
-        .handler = answer,
-        .flags = WHARF_R_READONLY};
-
     (void)self;
     api->errors(d, (wharf_str)ERRORS);
-    api->route(d, &route);
+    ROUTES(api, d, routes);
 }
 
 static const wharf_plugin_desc desc = {

@@ -118,17 +118,12 @@ static wharf_status written_many(wharf_req *req, uint32_t op, const wharf_rec *c
 static const wharf_hooks hooks = {
     .head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = written_many};
 
+static const wharf_route routes[] = {
+    {ROUTE_WRITE, .handler = run},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] = "{\"summary\": \"Write many rows\", \"location\": \"none\", "
-                              "\"response\": {\"type\": \"object\"}}";
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/manybench",
-        .scope = "locations:write",
-        .definition = {doc, sizeof(doc) - 1},
-        .handler = run};
-
     const wharf_resource stamp = {.head = WHARF_HEAD(wharf_resource),
         .name = "stamp",
         .definition = STAMP_DEFINITION,
@@ -138,7 +133,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     (void)self;
     MIGRATIONS(api, d);
     api->resource(d, &stamp);
-    api->route(d, &route);
+    ROUTES(api, d, routes);
     api->errors(d, (wharf_str)ERRORS);
 }
 

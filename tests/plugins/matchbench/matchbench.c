@@ -87,19 +87,14 @@ static wharf_status run(wharf_req *req, void *arg)
     return s;
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_MATCH, .handler = run},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] = "{\"summary\": \"Whom a label means\", \"location\": \"none\", "
-                              "\"response\": {\"type\": \"object\"}}";
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/matchbench",
-        .scope = "contacts:read",
-        .definition = {doc, sizeof(doc) - 1},
-        .handler = run};
-
     (void)self;
-    api->route(d, &route);
+    ROUTES(api, d, routes);
     api->errors(d, (wharf_str)ERRORS);
 }
 

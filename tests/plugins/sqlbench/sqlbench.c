@@ -96,19 +96,14 @@ static wharf_status run(wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_RUN, .handler = run},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    static const char doc[] =
-        "{\"summary\": \"Do SQL\", \"location\": \"none\", \"response\": {\"type\": \"object\"}}";
-    const wharf_route route = {.head = WHARF_HEAD(wharf_route),
-        .method = "POST",
-        .path = "/v1/sqlbench",
-        .scope = "locations:write",
-        .definition = {doc, sizeof(doc) - 1},
-        .handler = run};
-
     (void)self;
-    api->route(d, &route);
+    ROUTES(api, d, routes);
     api->errors(d, (wharf_str)ERRORS);
     MIGRATIONS(api, d);
 }

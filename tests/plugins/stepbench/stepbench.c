@@ -275,6 +275,11 @@ static wharf_status compute(
     return WHARF_OK;
 }
 
+static const wharf_route routes[] = {
+    {ROUTE_EMIT, .handler = emit},
+    {ROUTE_CREATE_AND_CHANGE, .handler = create_and_change},
+};
+
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     static const wharf_hooks hooks = {.head = WHARF_HEAD(wharf_hooks), .compute = compute};
@@ -287,33 +292,15 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         {.head = WHARF_HEAD(wharf_event_step), .name = "stepbench.see", .fn = see},
         {.head = WHARF_HEAD(wharf_event_step), .name = "stepbench.weak", .fn = weak},
     };
-    const wharf_str doc = WHARF_S(
-        "{\"summary\": \"For tests\", \"location\": \"none\", \"body\": {\"type\": \"object\", "
-        "\"additionalProperties\": {\"type\": \"string\"}}, \"response\": {\"type\": \"object\"}}");
-    const wharf_route routes[] = {
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "POST",
-            .path = "/v1/stepbench/emit",
-            .scope = "things:write",
-            .definition = doc,
-            .handler = emit},
-        {.head = WHARF_HEAD(wharf_route),
-            .method = "POST",
-            .path = "/v1/stepbench/create-and-change",
-            .scope = "things:write",
-            .definition = doc,
-            .handler = create_and_change},
-    };
 
     events = host->service(self, "wharf.events", 1, 0);
     fetch = host->service(self, "wharf.fetch", 1, 0);
     api->errors(d, (wharf_str)ERRORS);
     MIGRATIONS(api, d);
     api->resource(d, &resource);
-    for (size_t i = 0; i < 2; i++) {
-        api->route(d, &routes[i]);
+    ROUTES(api, d, routes);
+    for (size_t i = 0; i < 2; i++)
         events->step(d, &steps[i]);
-    }
     api->on_event(d, "stepbench.thing.*", handle, NULL);
     api->job(d, "errands", errands, NULL, WHARF_S("{\"resident\": true}"));
 }
