@@ -21,7 +21,7 @@ void upper(char *out, size_t size, const char *prefix, const char *name);
 bool write_routes(struct arena *a, FILE *out, const char *path);
 /* Writes ERR_<CODE> of each code of a file of errors (gen_errors.c). */
 bool write_codes(struct arena *a, FILE *out, const char *path);
-/* Writes a header of its own with these constants. */
+/* Writes plugin-api/wharf/errors.h: these constants in a header of their own. */
 bool write_codes_header(struct arena *a, const char *header, const char *path);
 
 #endif

@@ -309,6 +309,8 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     if (header)
         fprintf(header, "/* Made by wharf-gen from the definitions of %s. */\n#pragma once\n\n",
             o->plugin);
+    if (header && o->errors)
+        fputs("#include \"wharf/errors.h\"\n\n", header);
     for (int i = 0; i < o->n_definitions; i++)
         ok = write_definition(a, header, o, o->definitions[i]) && ok;
     ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;

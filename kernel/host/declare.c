@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "host/contribute.h"
 #include "plugin/manifest.h"
+#include "resource/codes.h"
 #include "util/str.h"
 
 enum { ROUTE_PARAMS = 4 };
@@ -321,20 +322,13 @@ static void d_embed(wharf_decl *d, const char *param, const char *key,
 
 static void d_errors(wharf_decl *d, wharf_str errors_json)
 {
-    struct json_error e;
-    const struct wharf_json *list = json_parse(d->arena, errors_json, &e);
+    size_t first = d->codes.n;
 
-    if (!list || (list->type != JSON_OBJECT && list->type != JSON_ARRAY)) {
+    if (!codes_read(d->arena, errors_json, d->plugin->name, &d->codes))
         declare_problem(d, "errors.json is not a JSON object of codes");
-        return;
-    }
-    for (const struct wharf_json *m = list->child; m; m = m->next) {
-        struct error_code *c = vector_add(d->arena, &d->codes);
+    for (size_t i = first; i < d->codes.n; i++) {
+        const struct error_code *c = (const struct error_code *)d->codes.items + i;
 
-        c->code = list->type == JSON_OBJECT ? m->key.p : json_text_or(m, "code", "").p;
-        c->status = (int)json_int_or(m, "status", 0);
-        c->text = json_text_or(m, "text", "").p;
-        c->plugin = d->plugin->name;
         if (!c->code[0] || c->status < 400 || c->status > 599 || !c->text[0])
             declare_problem(d, "errors.json: %s needs a status from 400 to 599 and a text",
                 c->code[0] ? c->code : "an entry without code");

@@ -1,94 +1,30 @@
-/* codes.c - the platform's error codes and what status they answer with
- * (docs/spec/01-platform.md section 3.1). Modules bring their own in errors.json; engine_link()
- * merges both. */
+/* codes.c - error codes and what status they answer with (docs/spec/01-platform.md section 3.1):
+ * the server's own are in errors.json beside, modules bring theirs. engine_link() merges both. */
 #include "resource/codes.h"
 
-const struct error_code platform_codes[] = {
-    {"api_key.expired", 401, "The API key has expired; ask for a new one", NULL},
-    {"api_key.invalid", 401, "The API key is not known here; check that it was copied whole", NULL},
-    {"api_key.missing", 401, "Send an API key in the header SVC-API-KEY", NULL},
-    {"api_key.revoked", 401, "The API key was revoked; ask for a new one", NULL},
-    {"batch.base64_invalid", 400, "The data URL must hold base64: data:text/csv;base64,...", NULL},
-    {"batch.data_empty", 400, "There is no item in data", NULL},
-    {"batch.header_duplicate", 400, "A header stands twice in the file", NULL},
-    {"batch.header_missing", 400, "The file has no column that this resource knows", NULL},
-    {"batch.header_unknown", 400, "The file has a column that this resource does not know", NULL},
-    {"batch.mapping_duplicate", 400, "column_mapping names a header twice", NULL},
-    {"batch.resource_unavailable", 400, "The module of this resource is not enabled", NULL},
-    {"batch.shape", 400, "The item has not the shape of one", NULL},
-    {"body.malformed", 400, "The body is not the JSON this route takes", NULL},
-    {"body.too_large", 413, "The body is larger than this route takes", NULL},
-    {"conflict", 409,
-        "Somebody else changed the same data at the same time; send the request again", NULL},
-    {"content_encoding.unsupported", 415, "Send the body as it is or with Content-Encoding: gzip",
-        NULL},
-    {"cursor.invalid", 400,
-        "The cursor belongs to another list or was changed; start again with cursor=start", NULL},
-    {"database.unavailable", 503, "The database can't be reached at the moment; try again", NULL},
-    {"file.already_uploaded", 409, "The file of this link is here already", NULL},
-    {"file.csv_syntax", 400, "The file is no well-formed CSV", NULL},
-    {"file.download", 502, "The file could not be fetched from its host", NULL},
-    {"file.encoding", 400, "The file is not in the encoding that it claims", NULL},
-    {"file.encrypted", 400, "The file is protected by a password; save it without", NULL},
-    {"file.hostname", 400, "The host of the URL is not public", NULL},
-    {"file.json_syntax", 400, "The file is no well-formed JSON", NULL},
-    {"file.not_available", 400, "The file could not be fetched from its URL", NULL},
-    {"file.protocol", 400, "The URL must begin with https://", NULL},
-    {"file.timeout_error", 408, "The host of the URL was too slow", NULL},
-    {"file.too_complex", 400, "The file passes a limit", NULL},
-    {"file.too_large", 400, "The file is larger than this route takes", NULL},
-    {"file.unsupported_type", 400, "The file must be CSV, JSON or XLSX", NULL},
-    {"file.upload_invalid", 400, "The upload is not the file that was announced", NULL},
-    {"file.url", 400, "The URL was not accepted", NULL},
-    {"file.xlsx_invalid", 400, "The file is no well-formed XLSX", NULL},
-    {"headers.too_large", 431, "The headers are larger than 32 KiB", NULL},
-    {"http.expectation", 417, "The only expectation that this server can meet is 100-continue",
-        NULL},
-    {"http.malformed", 400, "The request is not HTTP as this server reads it", NULL},
-    {"http.method", 501, "This server knows no such method", NULL},
-    {"http.transfer_coding", 501, "This server knows no transfer coding but chunked", NULL},
-    {"http.version", 505, "This server speaks HTTP/1.1 and HTTP/1.0", NULL},
-    {"idempotency.in_progress", 409,
-        "The first request with this Idempotency-Key still runs; wait and send it again", NULL},
-    {"idempotency.key_reused", 422,
-        "This Idempotency-Key was used for another request; take a new one", NULL},
-    {"internal", 500, "Something went wrong on our side", NULL},
-    {"ip_access", 403, "The API key may not be used from this address", NULL},
-    {"location_access", 403, "The API key has no access to a location of this request", NULL},
-    {"mail.refused", 400, "The mail server did not take the mail; check the addresses", NULL},
-    {"mail.unavailable", 503, "Mail can not be sent at the moment; try again later", NULL},
-    {"media_type.unsupported", 415, "Send the body as application/json in UTF-8", NULL},
-    {"method.not_allowed", 405, "This path does not take this method; see the header Allow", NULL},
-    {"module.unavailable", 503,
-        "The module of this route is out of service at the moment; try again later", NULL},
-    {"not_acceptable", 406, "This server answers in application/json; accept that", NULL},
-    {"not_found", 404, "There is nothing with this id", NULL},
-    {"overloaded", 503, "The server has no room for this request at the moment; try again", NULL},
-    {"pagination.too_deep", 400, "Pages end at row 100,000; walk on with cursor=start", NULL},
-    {"param.invalid", 400, "A parameter was not understood", NULL},
-    {"precondition.failed", 412,
-        "The row was changed since: read it again, and send the ETag of what you read", NULL},
-    {"principal.disabled", 401, "The user or device of this API key is disabled", NULL},
-    {"rate_limited", 429, "Too many requests; wait as Retry-After says", NULL},
-    {"request.timeout", 408, "The request was not sent within the time limit", NULL},
-    {"request.too_large", 413,
-        "The request takes more memory than one request may have; send less at once", NULL},
-    {"role_access", 403, "Your role does not allow this", NULL},
-    {"route.gone", 410, "This route was announced to end and has ended; see the header Link", NULL},
-    {"route.not_found", 404, "There is no such path; GET /v1/openapi.json lists them", NULL},
-    {"row.cell_error", 400, "A cell of the row holds an error", NULL},
-    {"row.too_many_columns", 400, "The row has more cells than the header", NULL},
-    {"scope_access", 403, "The API key lacks a scope for this request", NULL},
-    {"secrets.unavailable", 503,
-        "The server has no master key to seal or open secrets with; its operator gives it one",
-        NULL},
-    {"signature.expired", 403, "The link is no longer good; ask for a new one", NULL},
-    {"signature.invalid", 403, "The link was changed; use it as it was given", NULL},
-    {"storage.unavailable", 503, "Files can not be read or kept at the moment; try again", NULL},
-    {"timeout", 504, "The request took longer than its time limit and was given up", NULL},
-    {"uri.too_long", 414, "The address is longer than 16 KiB", NULL},
-    {"validation.failed", 400, "A field of the body was not accepted", NULL},
-    {"workflow.hook_failed", 400, "A rule broke, so nothing was written", NULL},
-    {"workflow.rejected", 400, "A rule refused it", NULL},
-};
-const size_t platform_codes_count = sizeof(platform_codes) / sizeof(platform_codes[0]);
+#include "resource/errors.gen.h"
+#include "util/json.h"
+#include "util/vector.h"
+
+bool codes_read(struct arena *a, wharf_str json, const char *plugin, struct vector *codes)
+{
+    struct json_error e;
+    const struct wharf_json *list = json_parse(a, json, &e);
+
+    if (!json_is(list, JSON_OBJECT) && !json_is(list, JSON_ARRAY))
+        return false;
+    for (const struct wharf_json *m = list->child; m; m = m->next) {
+        struct error_code *c = vector_add(a, codes);
+
+        c->code = list->type == JSON_OBJECT ? m->key.p : json_text_or(m, "code", "").p;
+        c->status = (int)json_int_or(m, "status", 0);
+        c->text = json_text_or(m, "text", "").p;
+        c->plugin = plugin;
+    }
+    return true;
+}
+
+bool codes_read_own(struct arena *a, struct vector *codes)
+{
+    return codes_read(a, (wharf_str)ERRORS, NULL, codes);
+}

@@ -11,6 +11,7 @@
 #include "resource/history.h"
 #include "resource/hooks.h"
 #include "util/str.h"
+#include "util/vector.h"
 
 const struct resource *engine_resource(const struct engine *e, const char *name)
 {
@@ -355,13 +356,15 @@ static int order_codes(const void *a, const void *b)
 
 static bool link_codes(struct engine *e, struct buf *problems)
 {
-    size_t n = platform_codes_count + e->n_codes;
-    struct error_code *all = ARENA_ARRAY(e->arena, struct error_code, n);
-    bool ok = true;
+    struct vector codes = {.size = sizeof(struct error_code)};
+    bool ok = codes_read_own(e->arena, &codes);
+    struct error_code *all;
+    size_t n;
 
-    memcpy(all, platform_codes, platform_codes_count * sizeof(*all));
-    if (e->n_codes)
-        memcpy(all + platform_codes_count, e->codes, e->n_codes * sizeof(*all));
+    for (size_t i = 0; i < e->n_codes; i++)
+        *(struct error_code *)vector_add(e->arena, &codes) = e->codes[i];
+    all = codes.items;
+    n = codes.n;
     qsort(all, n, sizeof(*all), order_codes);
     for (size_t i = 1; i < n; i++) {
         if (!strcmp(all[i].code, all[i - 1].code)) {

@@ -92,11 +92,11 @@ RULES = [
     ("rows of other locations are left out", "kernel/query/list_sql.c", "if (locations_too && !who->all_locations)", "if (0)", L + " " + S + " " + CONFORM),
     ("deleted rows are left out", "kernel/query/list_sql.c", "t.organization_id = $%zu AND t.deleted_at IS NULL", "t.organization_id = $%zu", L + " " + S + " " + CONFORM),
     # ---- errors (01 section 3) ----
-    ("not_found is 404", "kernel/resource/codes.c", '{"not_found", 404', '{"not_found", 400', E + " " + L + " " + S),
-    ("location_access is 403", "kernel/resource/codes.c", '{"location_access", 403', '{"location_access", 404', S + " tests/api/test_locations.py"),
-    ("scope_access is 403", "kernel/resource/codes.c", '{"scope_access", 403', '{"scope_access", 401', "tests/api/test_auth.py"),
-    ("param.invalid is 400", "kernel/resource/codes.c", '{"param.invalid", 400', '{"param.invalid", 422', F),
-    ("validation.failed is 400", "kernel/resource/codes.c", '{"validation.failed", 400', '{"validation.failed", 422', S),
+    ("not_found is 404", "kernel/resource/errors.json", '"not_found": {"status": 404', '"not_found": {"status": 400', E + " " + L + " " + S),
+    ("location_access is 403", "kernel/resource/errors.json", '"location_access": {"status": 403', '"location_access": {"status": 404', S + " tests/api/test_locations.py"),
+    ("scope_access is 403", "kernel/resource/errors.json", '"scope_access": {"status": 403', '"scope_access": {"status": 401', "tests/api/test_auth.py"),
+    ("param.invalid is 400", "kernel/resource/errors.json", '"param.invalid": {"status": 400', '"param.invalid": {"status": 422', F),
+    ("validation.failed is 400", "kernel/resource/errors.json", '"validation.failed": {"status": 400', '"validation.failed": {"status": 422', S),
     ("an unknown enum value in a filter is refused", "kernel/query/filter_set.c", 'NULL : "has a value that is not one of its members";', 'NULL : NULL;', F),
     ("an unknown enum value in a body is refused", STATION, '"enum": ["online", "offline"], "default"', '"default"', S),
     # ---- dates (01 sections 4.1 and 11.2) ----
