@@ -100,7 +100,7 @@ static bool read_files(struct run *r)
 static void missing_handler(struct run *r, wharf_str name)
 {
     r->error.end = SANDBOX_RAISED;
-    snprintf(r->error.code, sizeof(r->error.code), "workflow.trigger_invalid");
+    snprintf(r->error.code, sizeof(r->error.code), ERR_WORKFLOW_TRIGGER_INVALID);
     snprintf(r->error.message, sizeof(r->error.message),
         "a trigger needs the function %.*s in the table that main.lua returns", STR_ARG(name));
     snprintf(r->error.file, sizeof(r->error.file), "main.lua");

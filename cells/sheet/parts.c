@@ -7,6 +7,7 @@
 
 #include "book.h"
 #include "child.h"
+#include "wharf/errors.h"
 
 static char *copy(const char *z)
 {
@@ -79,7 +80,7 @@ static void relation_start(struct xml *x, const char *name, const char **attribu
         (mode && strcmp(mode, "External") == 0))
         return;
     if (r->n == ZIP_ENTRIES_MAX) {
-        xml_fail(x, "file.too_complex", "the spreadsheet has more than 2000 relationships");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "the spreadsheet has more than 2000 relationships");
         return;
     }
     r->list = cell_realloc(r->list, (r->n + 1) * sizeof(*r->list));
@@ -157,7 +158,7 @@ static void workbook_start(struct xml *x, const char *name, const char **attribu
     if (strcmp(name, "sheet") != 0 || !title || !id)
         return;
     if (w->n == SHEETS_MAX)
-        xml_fail(x, "file.too_complex", "the workbook has more than 1024 sheets");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "the workbook has more than 1024 sheets");
     else
         w->sheets[w->n++] = (struct sheet){
             copy(title), copy(id), state && strcmp(state, "visible") != 0};
@@ -205,10 +206,10 @@ static bool choose_sheet(
         if (!chosen && wanted[0]) {
             snprintf(
                 text, sizeof(text), "file.sheet: the workbook has no sheet \"%.100s\"", wanted);
-            good = zip_fail(&b->zip, "param.invalid", text);
+            good = zip_fail(&b->zip, ERR_PARAM_INVALID, text);
         } else if (!place) {
             good = zip_fail(
-                &b->zip, "file.xlsx_invalid", "the workbook has no sheet with cells to read");
+                &b->zip, ERR_FILE_XLSX_INVALID, "the workbook has no sheet with cells to read");
         } else {
             *ret_name = copy(chosen->name);
             b->sheet_part = copy(place->part);
@@ -235,14 +236,14 @@ bool parts_find(struct book *b, const char *wanted, char **ret_name)
     if (main)
         entry = zip_find(&b->zip, main->part);
     if (good && main && ends_with(main->part, ".bin"))
-        good = zip_fail(&b->zip, "file.unsupported_type",
+        good = zip_fail(&b->zip, ERR_FILE_UNSUPPORTED_TYPE,
             "binary workbooks (XLSB) can't be read; save it as XLSX");
     else if (good && !entry)
-        good = zip_fail(&b->zip, "file.xlsx_invalid", "the archive holds no workbook");
+        good = zip_fail(&b->zip, ERR_FILE_XLSX_INVALID, "the archive holds no workbook");
     if (good)
         good = xml_read(&x, entry, true);
     if (good && !w->root)
-        good = zip_fail(&b->zip, "file.xlsx_invalid", "the document is no workbook");
+        good = zip_fail(&b->zip, ERR_FILE_XLSX_INVALID, "the document is no workbook");
     if (good && main)
         good = choose_sheet(b, w, main->part, wanted, ret_name);
     for (size_t i = 0; i < w->n; i++) {
@@ -285,7 +286,7 @@ static void style_start(struct xml *x, const char *name, const char **attributes
         s->in_cells = true;
     if (strcmp(name, "numFmt") == 0 && id && code) {
         if (s->n_formats == STYLES_MAX)
-            xml_fail(x, "file.too_complex", "the workbook has more than 65536 formats");
+            xml_fail(x, ERR_FILE_TOO_COMPLEX, "the workbook has more than 65536 formats");
         else {
             s->formats[s->n_formats].id = number;
             s->formats[s->n_formats++].date = format_is_date(code);
@@ -293,7 +294,7 @@ static void style_start(struct xml *x, const char *name, const char **attributes
     }
     if (strcmp(name, "xf") == 0 && s->in_cells) {
         if (b->n_styles == STYLES_MAX)
-            xml_fail(x, "file.too_complex", "the workbook has more than 65536 styles");
+            xml_fail(x, ERR_FILE_TOO_COMPLEX, "the workbook has more than 65536 styles");
         else
             b->is_date[b->n_styles++] = id_is_date(s, number);
     }

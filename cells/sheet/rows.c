@@ -5,6 +5,7 @@
 
 #include "book.h"
 #include "child.h"
+#include "wharf/errors.h"
 
 enum { ODD_MAX = 64 /* a sheet that writes its rows otherwise is not asked for ever */ };
 enum kind { NUMBER, SHARED, INLINE, STRING, BOOLEAN, ERROR_VALUE, DATE };
@@ -54,7 +55,7 @@ static void merge_start(struct xml *x, const char *name, const char **attributes
         !cell_name(colon + 1, colon + strlen(colon), &m.last_column, &m.last_row))
         return;
     if (b->n_merges == MERGES_MAX) {
-        xml_fail(x, "file.too_complex", "the sheet has more than 65536 merged ranges");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "the sheet has more than 65536 merged ranges");
         return;
     }
     if (b->n_merges % 1024 == 0)
@@ -122,7 +123,7 @@ static bool is_hidden(struct xml *x, struct reading *r)
         const struct merge *m = &b->merges[i];
 
         if (++r->merge_work > MERGE_WORK_MAX)
-            xml_fail(x, "file.too_complex", "the sheet's merged ranges overlap too much");
+            xml_fail(x, ERR_FILE_TOO_COMPLEX, "the sheet's merged ranges overlap too much");
         if (r->row <= m->last_row && r->column >= m->first_column && r->column <= m->last_column)
             return r->row != m->first_row || r->column != m->first_column;
     }
@@ -168,10 +169,10 @@ static void put_cell(struct xml *x, struct reading *r, const char *p, size_t n, 
     if (n == 0 || (x->book->n_merges && is_hidden(x, r)))
         return;
     if (r->column >= COLUMNS_MAX) {
-        xml_fail(x, "file.too_complex", "the sheet has more than 512 columns");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "the sheet has more than 512 columns");
     } else if (n > CELL_MAX || r->block.n - r->row_at + n > ROW_MAX) {
-        xml_fail(
-            x, "file.too_complex", "a cell of the sheet is longer than 1 MiB, or a row than 4 MiB");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX,
+            "a cell of the sheet is longer than 1 MiB, or a row than 4 MiB");
     } else {
         text_add(&r->block, &c, sizeof(c));
         text_add(&r->block, p, n);
@@ -201,7 +202,7 @@ static void put_shared(struct xml *x, struct reading *r, const char *p, size_t l
     if (text)
         put_cell(x, r, text, n, SHEET_TEXT);
     else
-        xml_fail(x, "file.xlsx_invalid", "a cell refers to a text that the workbook has not");
+        xml_fail(x, ERR_FILE_XLSX_INVALID, "a cell refers to a text that the workbook has not");
 }
 
 static void put_number(struct xml *x, struct reading *r, const char *p, size_t length)
@@ -276,7 +277,7 @@ static void begin_cells(struct xml *x, struct reading *r, const char *number)
     unsigned long row = number ? strtoul(number, NULL, 10) : r->row + 1ul;
 
     if (row <= r->row || row > ROWS_MAX) {
-        xml_fail(x, "file.xlsx_invalid", "the rows of the sheet are out of order");
+        xml_fail(x, ERR_FILE_XLSX_INVALID, "the rows of the sheet are out of order");
         return;
     }
     r->row = (uint32_t)row;
@@ -311,7 +312,7 @@ static void begin_cell(struct xml *x, struct reading *r, const char *ref, size_t
     r->column = r->next_column;
     if (ref && (!cell_name(ref, ref + ref_n, &r->column, &row) || row != r->row ||
                    r->column < r->next_column)) {
-        xml_fail(x, "file.xlsx_invalid", "the cells of the sheet are out of order");
+        xml_fail(x, ERR_FILE_XLSX_INVALID, "the cells of the sheet are out of order");
         return;
     }
     r->next_column = r->column + 1;
@@ -359,7 +360,7 @@ static void on_start(struct xml *x, const char *name, const char **attributes)
         x->stop = "row>";
         xml_clear(x);
     } else if (x->depth == 1 && strcmp(name, "worksheet") != 0) {
-        xml_fail(x, "file.xlsx_invalid", "the sheet's part is no worksheet");
+        xml_fail(x, ERR_FILE_XLSX_INVALID, "the sheet's part is no worksheet");
     }
 }
 
@@ -394,7 +395,7 @@ static void on_text(struct xml *x, const char *p, int n)
         return;
     text_add(&r->text, p, (size_t)n);
     if (r->text.n > CELL_MAX)
-        xml_fail(x, "file.too_complex", "a cell of the sheet is longer than 1 MiB");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "a cell of the sheet is longer than 1 MiB");
 }
 
 static void take_row(struct xml *x, struct reading *r)
@@ -443,7 +444,7 @@ bool rows_read(struct book *b)
         .text = on_text,
         .plain = b->parser_only ? NULL : plain_rows,
         .stop = "sheetData>"};
-    bool good = entry || zip_fail(&b->zip, "file.xlsx_invalid", "the sheet's part is missing");
+    bool good = entry || zip_fail(&b->zip, ERR_FILE_XLSX_INVALID, "the sheet's part is missing");
 
     plain_prepare();
     good = good && read_merges(b, entry);

@@ -4,6 +4,7 @@
 
 #include "book.h"
 #include "child.h"
+#include "wharf/errors.h"
 
 void text_add(struct text_buf *b, const void *p, size_t n)
 {
@@ -38,8 +39,8 @@ static void keep(struct xml *x, struct text_buf *now)
     char *s;
 
     if (b->n_strings == STRINGS_MAX || b->string_bytes + n > STRINGS_BYTES_MAX) {
-        xml_fail(
-            x, "file.too_complex", "the workbook has more than 2 000 000 texts, or 256 MB of them");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX,
+            "the workbook has more than 2 000 000 texts, or 256 MB of them");
         return;
     }
     if (b->n_strings == b->cap_strings) {
@@ -73,7 +74,7 @@ static void string_text(struct xml *x, const char *p, int n)
         return;
     text_add(&r->now, p, (size_t)n);
     if (r->now.n > CELL_MAX)
-        xml_fail(x, "file.too_complex", "a text of the workbook is longer than 1 MiB");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "a text of the workbook is longer than 1 MiB");
 }
 
 bool strings_read(struct book *b)

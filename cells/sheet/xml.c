@@ -5,6 +5,7 @@
 
 #include "book.h"
 #include "child.h"
+#include "wharf/errors.h"
 
 enum {
     ROOM = 4 * ZIP_BLOCK, /* a plain element is shorter */
@@ -39,7 +40,7 @@ static void on_start(void *arg, const char *name, const char **attributes)
     struct xml *x = arg;
 
     if (++x->depth > XML_DEPTH_MAX)
-        xml_fail(x, "file.too_complex", "the spreadsheet's XML is nested deeper than 64");
+        xml_fail(x, ERR_FILE_TOO_COMPLEX, "the spreadsheet's XML is nested deeper than 64");
     else if (x->start)
         x->start(x, local(name), attributes);
 }
@@ -63,7 +64,7 @@ static void on_text(void *arg, const char *p, int n)
 static void on_doctype(
     void *arg, const char *name, const char *system, const char *public, int internal)
 {
-    xml_fail(arg, "file.xlsx_invalid",
+    xml_fail(arg, ERR_FILE_XLSX_INVALID,
         "the spreadsheet declares a document type, which spreadsheets do not");
 }
 
@@ -82,10 +83,10 @@ static bool feed(struct xml *x, const char *p, size_t n, bool last)
         if (XML_GetErrorCode(x->parser) == XML_ERROR_NO_MEMORY)
             cell_out_of_memory();
         return zip_fail(
-            &x->book->zip, "file.xlsx_invalid", XML_ErrorString(XML_GetErrorCode(x->parser)));
+            &x->book->zip, ERR_FILE_XLSX_INVALID, XML_ErrorString(XML_GetErrorCode(x->parser)));
     }
     if (!last && x->fed - (long long)XML_GetCurrentByteIndex(x->parser) > TAG_MAX)
-        return zip_fail(&x->book->zip, "file.too_complex",
+        return zip_fail(&x->book->zip, ERR_FILE_TOO_COMPLEX,
             "a tag or comment of the spreadsheet is longer than 1 MiB");
     /* anything between the tag and here may be the beginning of something that is not whole yet */
     x->clear = x->clear && x->clear_at == x->fed;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "wharf/errors.h"
 
 enum {
     END_BYTES = 22,
@@ -33,7 +34,7 @@ bool zip_fail(struct zip *zip, const char *code, const char *text)
 
 static bool broken(struct zip *zip, const char *text)
 {
-    return zip_fail(zip, "file.xlsx_invalid", text);
+    return zip_fail(zip, ERR_FILE_XLSX_INVALID, text);
 }
 
 static uint32_t u16(const unsigned char *p)
@@ -247,7 +248,7 @@ bool zip_open(struct zip *zip, int fd)
     if (!find_directory(zip, &d))
         return false;
     if (d.entries > ZIP_ENTRIES_MAX || d.bytes > DIRECTORY_MAX)
-        return zip_fail(zip, "file.too_complex", "the archive has more than 2000 parts");
+        return zip_fail(zip, ERR_FILE_TOO_COMPLEX, "the archive has more than 2000 parts");
     zip->entries = cell_alloc((size_t)(d.entries + 1) * sizeof(*zip->entries));
     memset(zip->entries, 0, (size_t)(d.entries + 1) * sizeof(*zip->entries));
     bytes = cell_alloc((size_t)d.bytes + 1);
@@ -288,7 +289,7 @@ bool zip_part_open(
     part->crc = (uint32_t)crc32(0, NULL, 0);
     if (entry->flags & ENCRYPTED)
         return zip_fail(
-            zip, "file.encrypted", "the spreadsheet is encrypted; save it without a password");
+            zip, ERR_FILE_ENCRYPTED, "the spreadsheet is encrypted; save it without a password");
     if (entry->method != STORED && entry->method != DEFLATED)
         return broken(zip, "a part of the archive is packed in an unusual way");
     part->inflating = entry->method == DEFLATED;
@@ -361,7 +362,7 @@ long zip_part_read(struct zip_part *part, void *to, size_t room)
     if (part->counted)
         zip->out += (uint64_t)n;
     if (zip->out > TOTAL_MAX || (zip->out > RATIO_FROM && zip->out > RATIO_MAX * zip->in)) {
-        zip_fail(zip, "file.too_complex",
+        zip_fail(zip, ERR_FILE_TOO_COMPLEX,
             "the spreadsheet unpacks to more than 512 MB, or to 200 times its size");
         return -1;
     }

@@ -8,6 +8,7 @@
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 struct told {
     wharf_str organization, name;
@@ -58,7 +59,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
     PGresult *r;
 
     if (name.n > CHANNEL_NAME_MAX)
-        return req_fail(req, "internal", NULL, "a channel's name is too long");
+        return req_fail(req, ERR_INTERNAL, NULL, "a channel's name is too long");
     members = members.n ? arena_printf(req->arena, ",%.*s", STR_ARG(members)) : members;
     args[5] = (struct sql_arg){members.p, members.n};
     r = req_query(req, sql, args, 6);

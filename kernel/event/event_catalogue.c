@@ -6,6 +6,7 @@
 #include "resource/openapi_schema.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 struct collecting {
     struct engine *engine;
@@ -310,8 +311,8 @@ static void need_area(struct wharf_req *req, const struct event_type *t, bool to
     if (!res || told[res->area] || req->who->levels[res->area] >= SCOPE_READ)
         return;
     told[res->area] = true;
-    req_problem(
-        req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
+    req_problem(req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL,
+        str_z(""));
 }
 
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)

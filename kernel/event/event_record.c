@@ -7,6 +7,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 const char event_columns[] =
     "e.organization_id, e.id, e.created_at, e.type, e.\"timestamp\", e.location_id, "
@@ -182,8 +183,9 @@ wharf_status event_parse(struct wharf_req *req, struct event *e, const struct wh
     if (!e->parsed)
         e->parsed = json_parse(req->arena, e->pub.body, &error);
     *ret = e->parsed;
-    return e->parsed ? WHARF_OK
-                     : req_fail(req, "internal", NULL, "the body of %s can't be read", e->pub.id.p);
+    return e->parsed
+               ? WHARF_OK
+               : req_fail(req, ERR_INTERNAL, NULL, "the body of %s can't be read", e->pub.id.p);
 }
 
 static struct sql_arg iso(struct wharf_req *req, int64_t us)
@@ -227,7 +229,7 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
     for (size_t i = 0; i < n; i++)
         ret[i] = NULL;
     if (n > READ_MAX || span_ms[1] < 0)
-        return n <= READ_MAX || req_fail(req, "internal", NULL,
+        return n <= READ_MAX || req_fail(req, ERR_INTERNAL, NULL,
                                     "more than %d events are read at once", READ_MAX) == 0;
     sql = arena_printf(req->arena,
         "SELECT %s, h.head FROM %s WHERE e.organization_id = $1 AND e.id = ANY ($2::text[])"

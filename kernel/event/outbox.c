@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { CHUNK_BYTES = 32 * 1024 * 1024 };
 
@@ -227,8 +228,8 @@ static bool read_share(
             continue;
         e = event_from_new_row(req, a->r, w->event, ++event);
         if (!e->pub.created_at_us) /* its mark would be where nobody looks for it */
-            return req_fail(req, "internal", NULL, "the moment of %s can't be read", e->pub.id.p) ==
-                   WHARF_OK;
+            return req_fail(req, ERR_INTERNAL, NULL, "the moment of %s can't be read",
+                       e->pub.id.p) == WHARF_OK;
         e->live_organization = s->live;
         k->of_batches += e->pub.batch_id.n != 0;
         note_age(

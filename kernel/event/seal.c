@@ -10,6 +10,7 @@
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { VERIFY_ROWS = 20000 };
 
@@ -80,7 +81,7 @@ bool seal_line_read(struct wharf_req *req, const PGresult *r, int row, struct se
     good = good && !b.failed;
     buf_done(&b);
     return good ||
-           req_fail(req, "internal", NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
+           req_fail(req, ERR_INTERNAL, NULL, "the text of %s can't be made", ret->id.p) == WHARF_OK;
 }
 
 /* ---- sealing ---- */

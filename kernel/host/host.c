@@ -13,6 +13,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- memory ---- */
 
@@ -212,14 +213,14 @@ static wharf_status r_need_scope(wharf_req *req, const char *scope)
         req->areas |= UINT64_C(1) << n;
     if (n >= 0 && req->who && req->who->levels[n] >= level)
         return WHARF_OK;
-    return req_problem(req, "scope_access", str_z(scope), NULL, str_z(""));
+    return req_problem(req, ERR_SCOPE_ACCESS, str_z(scope), NULL, str_z(""));
 }
 
 static wharf_status r_need_location(wharf_req *req, wharf_str location_id)
 {
     if (req->who && principal_may_see(req->who, arena_dup_str(req->arena, location_id)))
         return WHARF_OK;
-    return req_problem(req, "location_access", location_id, NULL, str_z(""));
+    return req_problem(req, ERR_LOCATION_ACCESS, location_id, NULL, str_z(""));
 }
 
 static int64_t r_now(const wharf_req *req)
@@ -289,7 +290,7 @@ static void r_one_time(wharf_req *req, const char *field)
     if (i < most)
         req->one_time[i] = field;
     else
-        req_fail(req, "internal", NULL, "more than %zu fields are shown once", most);
+        req_fail(req, ERR_INTERNAL, NULL, "more than %zu fields are shown once", most);
 }
 
 const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body,
@@ -340,7 +341,7 @@ static wharf_status j_parse(wharf_req *req, wharf_str text, const wharf_json **r
     const struct wharf_json *v = json_parse(req->arena, text, &e);
 
     if (!v)
-        return req_fail(req, "body.malformed", NULL, "%s at byte %zu", e.message, e.offset);
+        return req_fail(req, ERR_BODY_MALFORMED, NULL, "%s at byte %zu", e.message, e.offset);
     *ret_v = v;
     return WHARF_OK;
 }

@@ -11,6 +11,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- SQL ---- */
 
@@ -59,7 +60,7 @@ static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, siz
         "and WHARF_OK to keep it",
         req->plugin ? req->plugin->name : "the server", sql);
     PQclear(r);
-    req_fail(req, "internal", NULL, NULL);
+    req_fail(req, ERR_INTERNAL, NULL, NULL);
     return NULL;
 }
 
@@ -172,7 +173,7 @@ static const struct resource *find(wharf_req *req, const char *name)
     const struct resource *res = engine_resource(req->engine, name);
 
     if (!res)
-        req_fail(req, "module.unavailable", NULL, "the module of %s is not enabled", name);
+        req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, "the module of %s is not enabled", name);
     return res;
 }
 
@@ -201,12 +202,12 @@ static wharf_status s_fetch(
     if (!r)
         return req_failed(req);
     if (!PQntuples(r))
-        return req_problem(req, "not_found", id, NULL, str_z(""));
+        return req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
     rec = record_from_result(req->arena, res, r, 0);
     if (!check_location(req, res, rec))
         return WHARF_DENIED;
     if (rec->locked)
-        return req_fail(req, "secrets.unavailable", NULL, NULL);
+        return req_fail(req, ERR_SECRETS_UNAVAILABLE, NULL, NULL);
     if (flags & WHARF_FOR_UPDATE && !route_precondition(req, rec))
         return WHARF_CONFLICT;
     *ret_rec = rec;
@@ -493,7 +494,7 @@ static wharf_status e_emit(
     if (!res)
         return WHARF_UNAVAILABLE;
     if (!event_type_find(req->engine, str_z(type)))
-        return req_fail(req, "internal", NULL,
+        return req_fail(req, ERR_INTERNAL, NULL,
             "the event type %s is not declared; add it to \"events\" in plugin.json", type);
     c.organization = organization_of(&req->who->access, res->def);
     c.disable_webhooks = req->quiet && req->quiet->res == res && str_eq(req->quiet->id, id);
@@ -524,7 +525,7 @@ static wharf_status e_enqueue(
     if (args)
         jw_value(&w, NULL, args);
     order.args = buf_str(&b);
-    s = b.failed ? req_fail(req, "internal", NULL, NULL) : job_enqueue(req, &order);
+    s = b.failed ? req_fail(req, ERR_INTERNAL, NULL, NULL) : job_enqueue(req, &order);
     buf_done(&b);
     return s;
 }

@@ -12,6 +12,7 @@
 
 #include "util/id.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 static wharf_status ev_parsed(wharf_req *req, const wharf_event *e, const wharf_json **ret_body)
 {
@@ -117,7 +118,7 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
     PGresult *r;
 
     if (!job || req->tx_depth || organization.n >= ID_MAX)
-        return req_fail(req, "internal", NULL,
+        return req_fail(req, ERR_INTERNAL, NULL,
             "only jobs act for other organizations, and between transactions");
     snprintf(job->acting_organization, ID_MAX, "%.*s", STR_ARG(organization));
     snprintf(job->acting_live, ID_MAX, "%s", job->acting_organization);
@@ -127,7 +128,7 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
         if (!r)
             return req_failed(req);
         if (!PQntuples(r))
-            return req_problem(req, "not_found", organization, NULL, str_z(""));
+            return req_problem(req, ERR_NOT_FOUND, organization, NULL, str_z(""));
         snprintf(job->acting_live, ID_MAX, "%s", PQgetvalue(r, 0, 0));
     }
     who = &job->acting;
@@ -153,12 +154,12 @@ static wharf_status ev_aside(wharf_req *req, const char *sql, const wharf_val *a
     struct req_job *job = req->job;
 
     if (!job || !job->resident || req->tx_depth)
-        return req_fail(req, "internal", NULL,
+        return req_fail(req, ERR_INTERNAL, NULL,
             "only residents have statements run beside them, and between transactions");
     if (!job->aside)
         job->aside = aside_new(req->thread->db, job->waker);
     if (!aside_ask(job->aside, &req->who->access, sql, host_args(req, args, n_args), n_args))
-        return req_fail(req, "internal", NULL, "a statement runs beside this resident already");
+        return req_fail(req, ERR_INTERNAL, NULL, "a statement runs beside this resident already");
     return WHARF_OK;
 }
 

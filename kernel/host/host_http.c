@@ -7,6 +7,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/http.h"
+#include "wharf/errors.h"
 
 static wharf_str h_body(wharf_req *req)
 {
@@ -50,10 +51,10 @@ static wharf_status h_use_key(wharf_req *req)
     if (!req->offered) {
         req->offer_missed = true; /* counted where failures are, before the answer goes out */
         return req_fail(
-            req, req->offer_refused ? req->offer_refused : "api_key.missing", NULL, NULL);
+            req, req->offer_refused ? req->offer_refused : ERR_API_KEY_MISSING, NULL, NULL);
     }
     if (!req->who || !str_eq(req->who->organization, req->offered->organization))
-        return req_fail(req, "not_found", NULL, NULL);
+        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
     principal_unref(req->who);
     req->who = req->offered;
     req->offered = NULL;
@@ -83,7 +84,7 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
         return WHARF_OK;
     req->retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
     atomic_fetch_add_explicit(&b->rate_limited[LIMIT_BY_IP], 1, memory_order_relaxed);
-    return req_fail(req, "rate_limited", limit_reasons[LIMIT_BY_IP], NULL);
+    return req_fail(req, ERR_RATE_LIMITED, limit_reasons[LIMIT_BY_IP], NULL);
 }
 
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)

@@ -12,6 +12,7 @@
 #include "util/network.h"
 #include "util/str.h"
 #include "wharf/service/keys.h"
+#include "wharf/errors.h"
 #include <sodium.h>
 
 enum { OTHERS_MAX = 100, LAST = 4, NETWORK_TEXT = 64 };
@@ -109,7 +110,7 @@ static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
     if (!r)
         return req_failed(req);
     if (PQgetisnull(r, 0, 0))
-        return req_fail(req, "internal", NULL, "the organization of the request is gone");
+        return req_fail(req, ERR_INTERNAL, NULL, "the organization of the request is gone");
     *ret_id = arena_dupz(req->arena, PQgetvalue(r, 0, 0));
     return WHARF_OK;
 }

@@ -6,6 +6,7 @@
 #include "util/str.h"
 #include "wharf/service/config.h"
 #include "wharf/service/logs.h"
+#include "wharf/errors.h"
 
 static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_report *report)
 {
@@ -15,7 +16,7 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
     wharf_status s;
 
     if (!shown)
-        return req_fail(req, "internal", NULL, NULL);
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
     s = seal_verify(req, shown, &found);
     if (s != WHARF_OK)
         return s;

@@ -4,6 +4,7 @@
 
 #include "host/host.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 static struct wharf_many *new_set(
     wharf_req *req, const char *resource, uint32_t op, size_t n, uint32_t flags)
@@ -12,7 +13,7 @@ static struct wharf_many *new_set(
     struct wharf_many *m;
 
     if (!res) {
-        req_fail(req, "module.unavailable", NULL, "the module of %s is not enabled", resource);
+        req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, "the module of %s is not enabled", resource);
         return NULL;
     }
     m = ARENA_NEW(req->arena, struct wharf_many);

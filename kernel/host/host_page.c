@@ -4,6 +4,7 @@
 #include "host/host.h"
 #include "query/query.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { SKIP_MOST = 100000 };
 
@@ -31,17 +32,18 @@ wharf_status page_read(
     *ret_page = 1;
     *ret_limit = limit;
     if (!sent_once(req, "page", &v, &found) || (found && !query_whole(v, ret_page)))
-        host_err.add(req, "param.invalid", "page", "page must be a whole number from 1, sent once");
+        host_err.add(
+            req, ERR_PARAM_INVALID, "page", "page must be a whole number from 1, sent once");
     if (sent_once(req, "limit", &v, &found) && found && str_eqz(v, "all"))
         *ret_limit = most;
     else if (!sent_once(req, "limit", &v, &found) ||
              (found && (!query_whole(v, ret_limit) || *ret_limit > most)))
-        host_err.add(req, "param.invalid", "limit",
+        host_err.add(req, ERR_PARAM_INVALID, "limit",
             "limit must be a whole number from 1 to %lld, or all, sent once", (long long)most);
     if (host_err.current(req) != WHARF_OK)
         return host_err.current(req);
     if (*ret_page - 1 > SKIP_MOST / *ret_limit)
-        return host_err.fail(req, "pagination.too_deep", "page", NULL);
+        return host_err.fail(req, ERR_PAGINATION_TOO_DEEP, "page", NULL);
     return WHARF_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "schema/tenant.h"
 #include "util/str.h"
 #include "wharf/service/schema.h"
+#include "wharf/errors.h"
 
 enum { TOLD_MAX = 50 };
 
@@ -28,7 +29,7 @@ static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str m
 {
     struct told *t = arg;
 
-    req_problem(t->req, "validation.failed", path, rule, message);
+    req_problem(t->req, ERR_VALIDATION_FAILED, path, rule, message);
     if (++t->n == TOLD_MAX)
         t->left = 0;
 }
@@ -45,7 +46,7 @@ static wharf_status s_validate(
     wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path)
 {
     struct told t = {
-        .req = req, .code = "validation.failed", .path = path, .left = TENANT_SCHEMA_STEPS};
+        .req = req, .code = ERR_VALIDATION_FAILED, .path = path, .left = TENANT_SCHEMA_STEPS};
     const struct schema *s = tenant_schema(req->arena, schema, wrong_schema, &t);
 
     if (!s)
@@ -53,7 +54,7 @@ static wharf_status s_validate(
     if (schema_validate_within(s, value, str_z(path), &t.left, req->arena, wrong_value, &t))
         return WHARF_OK;
     if (!t.left && t.n < TOLD_MAX)
-        req_problem(req, "validation.failed", str_z(path), "format", str_z(TENANT_SCHEMA_WORK));
+        req_problem(req, ERR_VALIDATION_FAILED, str_z(path), "format", str_z(TENANT_SCHEMA_WORK));
     return req_failed(req);
 }
 

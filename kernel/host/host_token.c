@@ -11,6 +11,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/token.h"
+#include "wharf/errors.h"
 
 enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * DIGEST_BYTES };
 
@@ -61,7 +62,7 @@ static wharf_status keep(
 static wharf_status t_name(wharf_req *req, const char *kind, wharf_str name, wharf_str id)
 {
     if (!name.n || name.n > NAME_MAX_BYTES)
-        return req_fail(req, "internal", NULL, NULL);
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
     return keep(req, kind, name, id, (struct sql_arg){"infinity", 8});
 }
 
@@ -105,7 +106,7 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     PGresult *r;
 
     if (req->who || !token.n || token.n > NAME_MAX_BYTES)
-        return req_fail(req, req->who ? "internal" : "not_found", NULL, NULL);
+        return req_fail(req, req->who ? ERR_INTERNAL : ERR_NOT_FOUND, NULL, NULL);
     r = req_query(req,
         "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM "
         "'days_([0-9]+)'), COALESCE(o.live_organization_id, o.id) FROM "
@@ -117,7 +118,7 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     if (!r)
         return req_failed(req);
     if (!PQntuples(r))
-        return req_fail(req, "not_found", NULL, NULL);
+        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
     req->who = bearer(PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 3), PQgetvalue(r, 0, 2));
     *ret_id = arena_dupz(req->arena, PQgetvalue(r, 0, 1));
     return WHARF_OK;

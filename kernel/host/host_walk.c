@@ -11,6 +11,7 @@
 #include "resource/plan.h"
 #include "util/str.h"
 #include "wharf/service/walk.h"
+#include "wharf/errors.h"
 
 struct wharf_walk {
     struct wharf_req *req;
@@ -81,12 +82,12 @@ static bool take_limit(
     for (size_t i = 0; i < *n; i++) {
         if (str_eqz(pairs[i].key, "page") || str_eqz(pairs[i].key, "cursor") ||
             str_eqz(pairs[i].key, "cache") || str_starts(pairs[i].key, "include_total"))
-            option_problem(a, "param.invalid", pairs[i].key,
+            option_problem(a, ERR_PARAM_INVALID, pairs[i].key,
                 str_z("All rows are read; leave this parameter out"));
         else if (!str_eqz(pairs[i].key, "limit"))
             pairs[kept++] = pairs[i];
         else if (!read_limit(&pairs[i], most, ret_limit))
-            option_problem(a, "param.invalid", pairs[i].key,
+            option_problem(a, ERR_PARAM_INVALID, pairs[i].key,
                 arena_printf(a->req->arena,
                     "limit must be a whole number from 1 to %lld, or \"all\"", (long long)most));
     }
@@ -120,7 +121,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
         if (!principal_may_see(req->who, q->locations_asked[i]))
-            req_problem(req, "location_access", q->locations_asked[i], NULL, str_z(""));
+            req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
     }
     if (req->n_problems)
         return NULL;
@@ -144,7 +145,7 @@ static const struct resource *find(struct wharf_req *req, const char *name)
     const struct resource *res = engine_resource(req->engine, name);
 
     if (!res || !(res->def->ops & OP_LIST))
-        req_fail(req, "module.unavailable", NULL, "the module of %s is not enabled", name);
+        req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, "the module of %s is not enabled", name);
     return req->n_problems ? NULL : res;
 }
 
@@ -315,7 +316,7 @@ static wharf_status k_next(
 
     *ret_n = 0;
     if (!w->db)
-        return req_fail(req, "internal", NULL, "the walk has ended");
+        return req_fail(req, ERR_INTERNAL, NULL, "the walk has ended");
     if ((int64_t)n > w->left)
         n = (size_t)w->left;
     if (!n)

@@ -24,6 +24,7 @@
 #include "util/log.h"
 #include "util/time.h"
 #include "util/turns.h"
+#include "wharf/errors.h"
 
 enum {
     WAITING_MAX = 256,
@@ -86,7 +87,7 @@ static void reader_read(struct body_reader *r, struct exchange *x)
 {
     crumb_enter(r->crumb, "wharf", x->req.route->pattern, x->req.request_id, x->req.deadline_us);
     if (clock_monotonic_us() > x->req.deadline_us)
-        req_fail(&x->req, "timeout", NULL, NULL);
+        req_fail(&x->req, ERR_TIMEOUT, NULL, NULL);
     else
         read_body(x);
     crumb_leave(r->crumb);

@@ -6,6 +6,7 @@
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { SECOND = 1000000 };
 
@@ -87,7 +88,7 @@ bool deprecation_gone(struct wharf_req *req)
 
     if (!d || !d->sunset_us || req->now_us < d->sunset_us)
         return false;
-    req_fail(req, "route.gone", NULL, NULL);
+    req_fail(req, ERR_ROUTE_GONE, NULL, NULL);
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "resource/observe.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { ARENA_LARGE = 1 << 20 };
 
@@ -300,7 +301,7 @@ void exchange_resume(struct exchange *x)
 /* Returns how much of a body that nobody wants is read before the sender is cut off. */
 static size_t drain_limit(const struct exchange *x)
 {
-    bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, "body.too_large");
+    bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, ERR_BODY_TOO_LARGE);
 
     return too_large ? (size_t)DRAIN_TOO_LARGE : (size_t)DRAIN_MAX;
 }
@@ -364,14 +365,14 @@ static enum MHD_Result after_headers(struct exchange *x, bool known_good)
  * the client reads. */
 static void refuse_unread(struct exchange *x, const struct head_refusal *r)
 {
-    static const char *const codes[] = {[HEAD_MALFORMED] = "http.malformed",
-        [HEAD_TARGET_LONG] = "uri.too_long",
-        [HEAD_FIELDS_LARGE] = "headers.too_large",
-        [HEAD_BODY_LARGE] = "body.too_large",
-        [HEAD_EXPECTATION] = "http.expectation",
-        [HEAD_CODING] = "http.transfer_coding",
-        [HEAD_METHOD] = "http.method",
-        [HEAD_VERSION] = "http.version"};
+    static const char *const codes[] = {[HEAD_MALFORMED] = ERR_HTTP_MALFORMED,
+        [HEAD_TARGET_LONG] = ERR_URI_TOO_LONG,
+        [HEAD_FIELDS_LARGE] = ERR_HEADERS_TOO_LARGE,
+        [HEAD_BODY_LARGE] = ERR_BODY_TOO_LARGE,
+        [HEAD_EXPECTATION] = ERR_HTTP_EXPECTATION,
+        [HEAD_CODING] = ERR_HTTP_TRANSFER_CODING,
+        [HEAD_METHOD] = ERR_HTTP_METHOD,
+        [HEAD_VERSION] = ERR_HTTP_VERSION};
 
     if (!x->req.n_problems)
         req_fail(&x->req, codes[r->verdict], NULL, r->why ? "%s" : NULL, r->why);
@@ -416,7 +417,7 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
         if (to_hooks(x, STAGE_REQUEST))
             return MHD_YES;
         x->req.retry_after = 1;
-        req_fail(&x->req, "overloaded", NULL, NULL);
+        req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         return after_headers(x, false);
     }
     return after_headers(x, check_its_route(x));
@@ -439,14 +440,14 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
     } else if (x->state == X_BODY && takes_body(x)) {
         buf_add(&x->body, data, *size);
         if (x->body.n > x->body_limit) {
-            req_fail(
-                &x->req, "body.too_large", NULL, "The body has more than %zu bytes", x->body_limit);
+            req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "The body has more than %zu bytes",
+                x->body_limit);
             x->state = X_REFUSED;
             buf_done(&x->body);
             x->drained = 0;
         }
     } else if (x->state == X_BODY && x->drained > DRAIN_MAX) {
-        req_fail(&x->req, "body.too_large", NULL, "%s takes no body", x->req.method);
+        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "%s takes no body", x->req.method);
         exchange_cut(x);
     } else if (x->state == X_REFUSED && x->drained >= drain_limit(x)) {
         exchange_cut(x);

@@ -15,6 +15,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- gzip ---- */
 
@@ -253,7 +254,7 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
     if (req->n_problems)
         status = code_status(req->engine, req->problems[0].code);
     if (!req->n_problems && (req->out.failed || !status)) {
-        req_fail(req, "internal", NULL, NULL);
+        req_fail(req, ERR_INTERNAL, NULL, NULL);
         status = 500;
     }
     if (req->stream && !req->n_problems && address_allowed(x)) {
@@ -388,7 +389,7 @@ void answer_late(struct exchange *x)
         .who = req->who};
 
     memcpy(late.request_id, req->request_id, sizeof(late.request_id));
-    req_fail(&late, "timeout", NULL, NULL);
+    req_fail(&late, ERR_TIMEOUT, NULL, NULL);
     refuse_raw(x, &late);
     shutdown(x->peer->fd, SHUT_RD);
     arena_free(late.arena);

@@ -5,6 +5,7 @@
 
 #include "http/exchange.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 /* Unpacks the body. The limit applies to the decompressed size. */
 static bool inflate_body(struct exchange *x, struct buf *out)
@@ -25,10 +26,10 @@ static bool inflate_body(struct exchange *x, struct buf *out)
     }
     inflateEnd(&z);
     if (out->failed)
-        req_fail(&x->req, "body.too_large", NULL,
+        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL,
             "The body has more than %zu bytes when decompressed", x->body_limit);
     else if (r != Z_STREAM_END || z.avail_in)
-        req_fail(&x->req, "body.malformed", NULL, "The body is not one complete gzip stream");
+        req_fail(&x->req, ERR_BODY_MALFORMED, NULL, "The body is not one complete gzip stream");
     return r == Z_STREAM_END && !z.avail_in && !out->failed;
 }
 
@@ -89,18 +90,18 @@ static bool parse_body(struct exchange *x, wharf_str text)
         return true;
     req->body = json_parse(req->arena, req->body_text, &e);
     if (!req->body && e.no_memory) {
-        req_fail(req, "request.too_large", NULL,
+        req_fail(req, ERR_REQUEST_TOO_LARGE, NULL,
             "The body has more values than one request may have; send less at once");
         return false;
     }
     if (!req->body) {
-        req_fail(req, "body.malformed", NULL,
+        req_fail(req, ERR_BODY_MALFORMED, NULL,
             "The body is not JSON as RFC 8259 has it: %s at byte %zu", e.message, e.offset);
         return false;
     }
     if (req->body->type != JSON_OBJECT &&
         !(req->route->array_body && req->body->type == JSON_ARRAY)) {
-        req_fail(req, "body.malformed", NULL, "The body's top level must be an object");
+        req_fail(req, ERR_BODY_MALFORMED, NULL, "The body's top level must be an object");
         return false;
     }
     return true;
@@ -135,7 +136,7 @@ bool read_body(struct exchange *x)
     if (req->raw_query.n &&
         !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE) {
-        req_problem(req, "param.invalid", bad, NULL,
+        req_problem(req, ERR_PARAM_INVALID, bad, NULL,
             str_z("A parameter has a broken %-escape or is not UTF-8"));
         return false;
     }

@@ -7,6 +7,7 @@
 #include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 void answer_whole_list(struct wharf_req *req, size_t n, const char *what)
 {
@@ -78,7 +79,7 @@ static wharf_status list_changes(struct wharf_req *req, void *arg)
         req->arena, (wharf_str){api_changes[0].text, api_changes[0].size}, &e);
 
     if (!all)
-        return req_fail(req, "internal", NULL, "changes.json: %s", e.message);
+        return req_fail(req, ERR_INTERNAL, NULL, "changes.json: %s", e.message);
     answer_whole_list(req, all->count, "changes");
     jw_value(&req->w, NULL, all);
     return WHARF_OK;

@@ -14,6 +14,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 static const char *header(const struct exchange *x, const char *name)
 {
@@ -131,7 +132,7 @@ static bool acceptable(struct exchange *x)
     x->req.problem_details = problem > 0 && problem > json;
     if (json > 0 || problem > 0 || x->req.route->any_answer)
         return true;
-    req_fail(&x->req, "not_acceptable", NULL, NULL);
+    req_fail(&x->req, ERR_NOT_ACCEPTABLE, NULL, NULL);
     return false;
 }
 
@@ -211,13 +212,13 @@ static bool find_route(struct exchange *x, const char *method)
             req->status = 204;
             return false;
         }
-        req_fail(req, "method.not_allowed", NULL, "%s is not possible here; this path takes %s",
+        req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL, "%s is not possible here; this path takes %s",
             method, allow.p);
         return false;
     case ROUTE_NONE:
         break;
     }
-    req_fail(req, "route.not_found", NULL, NULL);
+    req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL);
     return false;
 }
 
@@ -230,7 +231,7 @@ static bool in_service(struct exchange *x)
     if (!m)
         return true;
     x->req.retry_after = ABSENT_RETRY_S;
-    req_fail(&x->req, "module.unavailable", NULL,
+    req_fail(&x->req, ERR_MODULE_UNAVAILABLE, NULL,
         "The module %s is out of service at the moment; try again later", m->manifest->name);
     return false;
 }
@@ -259,8 +260,9 @@ static void count_refusal(struct exchange *x, unsigned kind)
 
 static unsigned refusal_kind(const char *code)
 {
-    static const char *const kinds[] = {"api_key.missing", "api_key.invalid", "api_key.expired",
-        "api_key.revoked", "principal.disabled", "scope_access", "location_access", "ip_access"};
+    static const char *const kinds[] = {ERR_API_KEY_MISSING, ERR_API_KEY_INVALID,
+        ERR_API_KEY_EXPIRED, ERR_API_KEY_REVOKED, ERR_PRINCIPAL_DISABLED, ERR_SCOPE_ACCESS,
+        ERR_LOCATION_ACCESS, ERR_IP_ACCESS};
 
     for (unsigned i = 0; i < 8; i++) {
         if (!strcmp(kinds[i], code))
@@ -295,8 +297,8 @@ bool address_allowed(struct exchange *x)
 {
     if (address_good(x))
         return true;
-    count_refusal(x, refusal_kind("ip_access"));
-    req_fail(&x->req, "ip_access", NULL, NULL);
+    count_refusal(x, refusal_kind(ERR_IP_ACCESS));
+    req_fail(&x->req, ERR_IP_ACCESS, NULL, NULL);
     return false;
 }
 
@@ -326,7 +328,7 @@ static struct principal *find_principal(struct exchange *x, bool *ret_wait, cons
     }
     *ret_code = req->who->refusal;
     if (!*ret_code && req->who->expires_at_us <= req->now_us)
-        *ret_code = "api_key.expired";
+        *ret_code = ERR_API_KEY_EXPIRED;
     return *ret_code ? NULL : req->who;
 }
 
@@ -336,7 +338,7 @@ static bool offer(struct exchange *x, const char *code)
     struct wharf_req *req = &x->req;
 
     if (!code && !address_good(x))
-        code = "ip_access";
+        code = ERR_IP_ACCESS;
     req->offer_refused = code;
     if (!code) {
         auth_used(req->engine->auth, req->who);
@@ -383,7 +385,7 @@ static bool scope_ok(struct exchange *x)
         r->level == SCOPE_READ ? "read" : "write")
                   .p;
     count_refusal(x, 5);
-    req_fail(&x->req, "scope_access", missing, "The API key lacks the scope %s", missing);
+    req_fail(&x->req, ERR_SCOPE_ACCESS, missing, "The API key lacks the scope %s", missing);
     return false;
 }
 
@@ -436,16 +438,16 @@ static bool body_headers_ok(struct exchange *x)
     if (!takes_body(x) || !has_body)
         return true;
     if (type && !raw_body(x->req.route) && !json_media_type(type)) {
-        req_fail(&x->req, "media_type.unsupported", NULL, NULL);
+        req_fail(&x->req, ERR_MEDIA_TYPE_UNSUPPORTED, NULL, NULL);
         return false;
     }
     if (coding && strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "identity") != 0) {
-        req_fail(&x->req, "content_encoding.unsupported", NULL, NULL);
+        req_fail(&x->req, ERR_CONTENT_ENCODING_UNSUPPORTED, NULL, NULL);
         return false;
     }
     x->gzip_body = coding && !strcasecmp(coding, "gzip");
     if (length && strtoull(length, NULL, 10) > limit) {
-        req_fail(&x->req, "body.too_large", NULL, "The body has more than %zu bytes", limit);
+        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "The body has more than %zu bytes", limit);
         return false;
     }
     return true;
@@ -480,7 +482,7 @@ static bool read_idempotency_key(struct exchange *x)
         x->req.idempotency_key = (wharf_str){key, k};
         return true;
     }
-    req_fail(&x->req, "param.invalid", "Idempotency-Key",
+    req_fail(&x->req, ERR_PARAM_INVALID, "Idempotency-Key",
         "Idempotency-Key has 1 to 255 printable ASCII characters");
     return false;
 }
@@ -507,7 +509,7 @@ static bool preferences_ok(struct exchange *x)
         }
     }
     if (!known)
-        req_fail(&x->req, "param.invalid", "SVC-Datetime-Format",
+        req_fail(&x->req, ERR_PARAM_INVALID, "SVC-Datetime-Format",
             "SVC-Datetime-Format is iso_8601, epoch or epoch_millis");
     return known;
 }

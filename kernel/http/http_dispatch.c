@@ -7,6 +7,7 @@
 
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- the key ---- */
 
@@ -97,7 +98,7 @@ static void to_thread(struct exchange *x)
         return;
     x->state = X_ANSWER;
     x->req.retry_after = 1;
-    req_fail(&x->req, "overloaded", NULL, NULL);
+    req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
 }
 
 void dispatch_read(struct exchange *x)
@@ -106,7 +107,7 @@ void dispatch_read(struct exchange *x)
         return;
     x->state = X_ANSWER;
     x->req.retry_after = 1;
-    req_fail(&x->req, "overloaded", NULL, NULL);
+    req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
     exchange_resume(x);
 }
 

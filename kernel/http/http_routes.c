@@ -8,6 +8,7 @@
 #include "resource/observe.h"
 #include "process/board.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 static void raw(struct wharf_req *req, int status, const char *type, wharf_str text)
 {
@@ -25,7 +26,7 @@ static void run_livez(struct wharf_req *req)
 static void run_metrics(struct wharf_req *req)
 {
     if (!req->engine->admin) {
-        req_fail(req, "route.not_found", NULL, NULL);
+        req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL);
         return;
     }
     raw(req, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
@@ -49,7 +50,7 @@ static void run_event_schema(struct wharf_req *req)
     if (t)
         raw(req, 200, "application/schema+json; charset=utf-8", event_schema(req->arena, t));
     else
-        req_problem(req, "not_found", req->params[0], NULL, str_z(""));
+        req_problem(req, ERR_NOT_FOUND, req->params[0], NULL, str_z(""));
 }
 
 static struct route *add(

@@ -9,6 +9,7 @@
 #include "http/exchange.h"
 #include "process/board.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
 
@@ -88,7 +89,7 @@ static bool refuse(struct exchange *x, enum limit_reason reason, int64_t wait_us
     if (x->req.retry_after < 1)
         x->req.retry_after = 1;
     atomic_fetch_add_explicit(&x->req.engine->board->rate_limited[reason], 1, memory_order_relaxed);
-    req_fail(&x->req, "rate_limited", limit_reasons[reason], NULL);
+    req_fail(&x->req, ERR_RATE_LIMITED, limit_reasons[reason], NULL);
     return false;
 }
 

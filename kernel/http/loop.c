@@ -21,6 +21,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum {
     /* a kept-alive connection may have a request on its way when a drain begins */
@@ -233,7 +234,7 @@ static void take_finished(struct server *s)
             x->state = X_ASKED;
             if (x->detached) { /* its client was told of the time limit: it goes no further */
                 x->state = X_ANSWER;
-                req_fail(&x->req, "timeout", NULL, NULL);
+                req_fail(&x->req, ERR_TIMEOUT, NULL, NULL);
             }
         }
         x->detached = false;
@@ -273,7 +274,7 @@ static void check_exchange(struct server *s, struct exchange *x)
         x->req.start_us = s->turn_us; /* once */
         answer_unsent(x->peer);
     } else if (x->state == X_BODY && !x->suspended && idle > s->config->body_timeout_ms * 1000) {
-        req_fail(&x->req, "request.timeout", NULL, NULL);
+        req_fail(&x->req, ERR_REQUEST_TIMEOUT, NULL, NULL);
         exchange_cut(x);
         shutdown(x->peer->fd, SHUT_RD);
     } else if (x->state == X_REFUSED && idle > REFUSED_WAIT_US) {

@@ -14,6 +14,8 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "util/waker.h"
+#include "wharf/errors.h"
+#include "wharf/service/events.h"
 
 enum {
     TURN_US = 1000000,
@@ -110,7 +112,7 @@ static bool count_channel_in(struct exchange *x)
     if (x->server->streams->n_channel < CHANNEL_STREAMS)
         return true;
     x->req.retry_after = 60;
-    req_fail(&x->req, "stream.too_many", NULL, NULL);
+    req_fail(&x->req, ERR_STREAM_TOO_MANY, NULL, NULL);
     return false;
 }
 
@@ -126,7 +128,7 @@ static bool count_in(struct exchange *x, struct stream *st)
 
         if (!limit_enter(&boot->board->limits, owner, boot->slot, most[i])) {
             x->req.retry_after = 60;
-            req_fail(&x->req, "stream.too_many", NULL, NULL);
+            req_fail(&x->req, ERR_STREAM_TOO_MANY, NULL, NULL);
             break;
         }
         st->owners[st->n_owners++] = owner;
@@ -146,7 +148,7 @@ struct MHD_Response *stream_response(struct exchange *x)
 
     if (!h || h->draining) {
         x->req.retry_after = 1;
-        req_fail(&x->req, "overloaded", NULL, NULL);
+        req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         stream_forget(&x->req);
         return NULL;
     }

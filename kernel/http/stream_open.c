@@ -10,6 +10,7 @@
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { TYPES_MAX = 200, TOKEN_TEXT = 43 };
 
@@ -68,7 +69,7 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
     if (req->n_problems)
         return false;
     if (!r || !PQntuples(r)) {
-        req_fail(req, "api_key.invalid", NULL,
+        req_fail(req, ERR_API_KEY_INVALID, NULL,
             "The stream's token was used, is over, or never was; make a new one");
         return false;
     }
@@ -87,9 +88,9 @@ static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_H
     if (req->who->refusal)
         req_fail(req, req->who->refusal, NULL, NULL);
     else if (req->who->expires_at_us <= req->now_us)
-        req_fail(req, "api_key.expired", NULL, NULL);
+        req_fail(req, ERR_API_KEY_EXPIRED, NULL, NULL);
     else if (req->who->levels[req->route->area] < req->route->level)
-        req_fail(req, "scope_access", NULL, NULL);
+        req_fail(req, ERR_SCOPE_ACCESS, NULL, NULL);
     return !req->n_problems;
 }
 
@@ -144,7 +145,7 @@ static void read_types(struct wharf_req *req, struct stream *st)
     st->types = split(st->arena, types, &st->n_types);
     for (size_t i = 0; i < st->n_types; i++) {
         if (st->n_types > TYPES_MAX || !event_pattern_known(req->engine, st->types[i])) {
-            req_fail(req, "param.invalid", "types",
+            req_fail(req, ERR_PARAM_INVALID, "types",
                 "types holds 1 to %d types of GET /v1/events/types, object.* or *; \"%.100s\" is "
                 "none",
                 TYPES_MAX, st->types[i].p);
@@ -165,7 +166,7 @@ static void read_locations(struct wharf_req *req, struct stream *st)
     st->locations = split(st->arena, ids, &st->n_locations);
     for (size_t i = 0; i < st->n_locations; i++) {
         if (!principal_may_see(req->who, st->locations[i]))
-            req_problem(req, "location_access", st->locations[i], NULL, str_z(""));
+            req_problem(req, ERR_LOCATION_ACCESS, st->locations[i], NULL, str_z(""));
     }
 }
 
@@ -178,7 +179,7 @@ static void read_filters(struct wharf_req *req, struct stream *st)
     req_param(req, "payload", &payload);
     st->thin = str_eqz(payload, "thin");
     if (!st->thin && !str_eqz(payload, "full"))
-        req_fail(req, "param.invalid", "payload", "payload is full or thin");
+        req_fail(req, ERR_PARAM_INVALID, "payload", "payload is full or thin");
     if (req_param(req, "resource_type", &text))
         st->resource_type = arena_dup_str(st->arena, text);
     if (req_param(req, "resource_id", &text))
@@ -208,7 +209,7 @@ static int64_t wanted_start(struct wharf_req *req)
     if (!header && !req_param(req, "from", &text))
         return -1;
     if (!whole_number(text, &from))
-        req_fail(req, "param.invalid", header ? "Last-Event-ID" : "from",
+        req_fail(req, ERR_PARAM_INVALID, header ? "Last-Event-ID" : "from",
             "%s is the sequence of an event", header ? "Last-Event-ID" : "from");
     return from;
 }
@@ -291,7 +292,7 @@ void stream_open(struct wharf_req *req)
         if (!req->n_problems)
             find_place(req, st);
     } else if (!req->n_problems) {
-        req_fail(req, "api_key.invalid", NULL, NULL);
+        req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }
     if (req->n_problems) {
         stream_free(st);

@@ -17,6 +17,7 @@
 #include "process/crash.h"
 #include "util/log.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
 
@@ -166,7 +167,7 @@ void threads_give_back(struct threads *t, struct exchange *x)
 static void run_handler(struct exchange *x)
 {
     if (clock_monotonic_us() > x->req.deadline_us)
-        req_fail(&x->req, "timeout", NULL, NULL);
+        req_fail(&x->req, ERR_TIMEOUT, NULL, NULL);
     else
         request_run(&x->req);
     if (x->req.parked || !request_asks_response(&x->req))

@@ -8,6 +8,7 @@
 #include "identity/keytext.h"
 #include "util/id.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { SLOTS = 4096, KEEP_US = 5000000, USED_MAX = 4096 };
 
@@ -159,11 +160,11 @@ bool auth_key_hash(const struct auth_headers *h, const char *pepper,
     bool test;
 
     if (!key.n) {
-        *ret_code = "api_key.missing";
+        *ret_code = ERR_API_KEY_MISSING;
         return false;
     }
     if (!keytext_check(key, &test)) {
-        *ret_code = "api_key.invalid";
+        *ret_code = ERR_API_KEY_INVALID;
         return false;
     }
     keytext_hash(key, pepper, ret_hash);

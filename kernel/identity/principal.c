@@ -8,6 +8,7 @@
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 #define LOCATIONS(type, id)                                                                        \
     "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l "      \
@@ -224,14 +225,14 @@ static void read_person(struct principal *p, const PGresult *r)
                      (!PQgetisnull(r, 0, C_ROLE_RESTRICTED) && !yes(r, C_ROLE_RESTRICTED));
         own = location_set(p, r, yes(r, C_USER_ALL) || everywhere, C_USER_LOCATIONS);
         if (!yes(r, C_USER_ACTIVE))
-            p->refusal = "principal.disabled";
+            p->refusal = ERR_PRINCIPAL_DISABLED;
     } else if (yes(r, C_HAS_DEVICE)) {
         p->actor_type = str_z("device");
         p->actor_id = p->access.device_id = text(p, r, C_DEVICE);
         p->actor_name = text(p, r, C_DEVICE_NAME);
         own = location_set(p, r, yes(r, C_DEVICE_ALL), C_DEVICE_LOCATIONS);
         if (!yes(r, C_DEVICE_ACTIVE))
-            p->refusal = "principal.disabled";
+            p->refusal = ERR_PRINCIPAL_DISABLED;
     }
     /* Theirs are live locations; the data of a test key has others. */
     if (!p->test_mode)
@@ -278,7 +279,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     atomic_init(&p->refs, 1);
     p->expires_at_us = INT64_MAX;
     if (!PQntuples(r)) {
-        p->refusal = "api_key.invalid";
+        p->refusal = ERR_API_KEY_INVALID;
         return p;
     }
     p->organization = p->access.organization = text(p, r, C_ORGANIZATION);
@@ -301,12 +302,12 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     grant_scopes(p, areas, r);
     principal_settle(areas, p, a);
     if (yes(r, C_REVOKED))
-        p->refusal = "api_key.revoked";
+        p->refusal = ERR_API_KEY_REVOKED;
     else if (!yes(r, C_ACTIVE))
-        p->refusal = "principal.disabled";
+        p->refusal = ERR_PRINCIPAL_DISABLED;
     else if (p->expires_at_us <= now_us)
-        p->refusal = now_us - p->expires_at_us > 30LL * 86400 * 1000000 ? "api_key.invalid"
-                                                                        : "api_key.expired";
+        p->refusal = now_us - p->expires_at_us > 30LL * 86400 * 1000000 ? ERR_API_KEY_INVALID
+                                                                        : ERR_API_KEY_EXPIRED;
     return p;
 }
 

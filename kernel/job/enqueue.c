@@ -9,6 +9,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- kinds ---- */
 
@@ -120,7 +121,7 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     struct sql_arg args[11];
 
     if (!kind || kind->policy.resident)
-        return req_fail(req, "module.unavailable", NULL,
+        return req_fail(req, ERR_MODULE_UNAVAILABLE, NULL,
             kind ? "the job %s runs all the time, nobody asks for it"
                  : "no enabled module has the job %s",
             name.p);
@@ -129,7 +130,7 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
             "job.too_large",
             "job %s: a key of %zu bytes (at most %d), arguments of %zu (at most %d)", kind->name,
             o->key.n, JOB_KEY_MAX, o->args.n, JOB_ARGS_MAX);
-        return req_fail(req, "internal", NULL, NULL);
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
     }
     time_format_iso(req->now_us, now);
     time_format_iso(later ? o->run_at_us : req->now_us, run_at);

@@ -16,6 +16,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "util/turns.h"
+#include "wharf/errors.h"
 
 enum {
     ARENA_BUDGET = 512 * 1024 * 1024, /* docs/plugin-abi.md section 8 */
@@ -83,7 +84,7 @@ static wharf_status lost(struct wharf_req *req)
 {
     atomic_store(&run_of(req)->leased->lost, 1);
     return req_fail(
-        req, "conflict", NULL, "the lease of %s is over: another worker has it", req->request_id);
+        req, ERR_CONFLICT, NULL, "the lease of %s is over: another worker has it", req->request_id);
 }
 
 /* Checks the lease before a commit of a handler with transactions of its own: the row stays locked

@@ -12,6 +12,7 @@
 #include "util/id.h"
 #include "util/time.h"
 #include "wharf_version.h"
+#include "wharf/errors.h"
 
 static const int bucket_ms[BOARD_BUCKETS - 1] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000};
 
@@ -376,8 +377,9 @@ static int64_t sum(const struct board *b, size_t offset)
 
 void board_metrics(const struct board *b, struct buf *out)
 {
-    static const char *const failures[8] = {"api_key.missing", "api_key.invalid", "api_key.expired",
-        "api_key.revoked", "principal.disabled", "scope_access", "location_access", "ip_access"};
+    static const char *const failures[8] = {ERR_API_KEY_MISSING, ERR_API_KEY_INVALID,
+        ERR_API_KEY_EXPIRED, ERR_API_KEY_REVOKED, ERR_PRINCIPAL_DISABLED, ERR_SCOPE_ACCESS,
+        ERR_LOCATION_ACCESS, ERR_IP_ACCESS};
 
     route_metrics(b, out);
     head(out, "http_in_flight", "gauge", "Requests being worked on.");

@@ -5,6 +5,7 @@
  * allowed (403), running anything. */
 #include "query/filter.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { SEARCH_CHARS = 256, SEARCH_LIMIT = 100, TERM_CHARS = 2, SKIP_MAX = 100000 };
 
@@ -78,7 +79,7 @@ static bool problem_code(struct parse *p, const char *code, wharf_str param, con
 
 static bool problem(struct parse *p, wharf_str param, const char *text)
 {
-    return problem_code(p, "param.invalid", param, text);
+    return problem_code(p, ERR_PARAM_INVALID, param, text);
 }
 
 /* Reads [1-9][0-9]*, saturating. */
@@ -421,8 +422,8 @@ static void tell_in_order(struct parse *p)
             if (!str_eqz(p->problems[i].param, *name))
                 continue;
             p->fn(p->arg,
-                strcmp(p->problems[i].code, "param.invalid") ? p->problems[i].code
-                                                             : "validation.failed",
+                strcmp(p->problems[i].code, ERR_PARAM_INVALID) ? p->problems[i].code
+                                                               : ERR_VALIDATION_FAILED,
                 p->problems[i].param, p->problems[i].text);
             any = true;
         }
@@ -432,7 +433,7 @@ static void tell_in_order(struct parse *p)
         unnamed = unnamed || p->problems[i].unnamed;
     }
     if (unnamed)
-        p->fn(p->arg, "validation.failed", WHARF_S(""), text);
+        p->fn(p->arg, ERR_VALIDATION_FAILED, WHARF_S(""), text);
     for (size_t i = 0; !any && !unnamed && i < p->n_problems; i++)
         p->fn(p->arg, p->problems[i].code, p->problems[i].param, p->problems[i].text);
 }
@@ -507,7 +508,7 @@ static void settle_place(struct parse *p)
     if (q->cursor && p->seen[C_PAGE])
         problem(p, WHARF_S("page"), "can not be sent together with cursor");
     else if (!q->cursor && (q->page - 1) > SKIP_MAX / q->limit)
-        problem_code(p, "pagination.too_deep", WHARF_S("page"),
+        problem_code(p, ERR_PAGINATION_TOO_DEEP, WHARF_S("page"),
             "is too deep: walk longer lists with cursor=start");
     if (!q->cursor)
         return;
@@ -516,7 +517,7 @@ static void settle_place(struct parse *p)
         problem(p, WHARF_S("cursor"), "needs an order: send order_by together with search");
     if (!p->bad && !str_eqz(p->cursor, "start") &&
         !cursor_read(p->a, p->cursor, p->o->cursor_key, q))
-        problem_code(p, "cursor.invalid", WHARF_S("cursor"),
+        problem_code(p, ERR_CURSOR_INVALID, WHARF_S("cursor"),
             "is not one of this list: begin again with cursor=start");
 }
 

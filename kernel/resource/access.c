@@ -5,6 +5,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 wharf_str record_location(const struct wharf_rec *rec)
 {
@@ -38,10 +39,10 @@ static bool refuse_locations(struct wharf_req *req, wharf_str set)
 
     for (const struct wharf_json *i = ids ? ids->child : NULL; i; i = i->next) {
         if (!principal_may_see(req->who, i->text))
-            req_problem(req, "location_access", i->text, NULL, str_z(""));
+            req_problem(req, ERR_LOCATION_ACCESS, i->text, NULL, str_z(""));
     }
     if (!req->n_problems)
-        req_fail(req, "location_access", NULL,
+        req_fail(req, ERR_LOCATION_ACCESS, NULL,
             "This is of all locations, and the key reaches some only");
     return false;
 }
@@ -70,10 +71,10 @@ static bool refuse_scope(struct wharf_req *req, wharf_str resource)
         memcpy(name, resource.p, resource.n);
     res = engine_resource(req->engine, name);
     if (res)
-        req_problem(req, "scope_access", arena_printf(req->arena, "%s:read", res->def->scope), NULL,
-            str_z(""));
+        req_problem(req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope),
+            NULL, str_z(""));
     else
-        req_fail(req, "scope_access", NULL, NULL);
+        req_fail(req, ERR_SCOPE_ACCESS, NULL, NULL);
     return false;
 }
 
@@ -94,7 +95,7 @@ static bool check_recorded(
         return refuse_locations(req, what.by.locations);
     if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))
         return true;
-    req_problem(req, "not_found", record_id(rec), NULL, str_z(""));
+    req_problem(req, ERR_NOT_FOUND, record_id(rec), NULL, str_z(""));
     return false;
 }
 
@@ -112,7 +113,7 @@ static bool check_place(
     }
     if (!id.n || principal_may_see(req->who, id) || is_own_device(req, d, rec))
         return true;
-    req_problem(req, "location_access", id, NULL, str_z(""));
+    req_problem(req, ERR_LOCATION_ACCESS, id, NULL, str_z(""));
     return false;
 }
 
@@ -128,7 +129,7 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
     if (!d->audience.users || !user.n || everybodys(d, rec) ||
         seen_among(record_text(rec, d->audience.users), user))
         return true;
-    req_problem(req, "not_found", record_id(rec), NULL, str_z(""));
+    req_problem(req, ERR_NOT_FOUND, record_id(rec), NULL, str_z(""));
     return false;
 }
 
@@ -181,7 +182,7 @@ bool check_request_audience(struct wharf_req *req, wharf_str audience)
 
     if (!audience.n || !user.n || seen_among(audience, user))
         return true;
-    req_fail(req, "not_found", "Idempotency-Key",
+    req_fail(req, ERR_NOT_FOUND, "Idempotency-Key",
         "The answer that is kept for this Idempotency-Key is another user's; send another key");
     return false;
 }
@@ -280,7 +281,7 @@ static bool check_audience_of(struct wharf_req *req, const struct resource *of, 
     if (!rec || everybodys(of->def, rec) ||
         seen_among(record_text(rec, of->def->audience.users), user))
         return true;
-    req_problem(req, "not_found", id, NULL, str_z(""));
+    req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
     return false;
 }
 

@@ -8,6 +8,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 struct live_row {
     wharf_str id;
@@ -85,7 +86,7 @@ static struct live_row *find_by(
             return row;
     }
     if (by_id)
-        req_problem(c->req, "validation.failed",
+        req_problem(c->req, ERR_VALIDATION_FAILED,
             arena_printf(c->req->arena, "%s.%zu.id", c->field->name, item->position), "reference",
             arena_printf(c->req->arena, "There is no such row in %s; leave the id out to add one",
                 c->field->name));

@@ -9,6 +9,7 @@
 #include "db/notifier.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 static struct cell cell_of_value(const struct field *f, const struct value *v)
 {
@@ -92,7 +93,7 @@ static size_t fill_args(struct wharf_req *req, const struct resource *res,
         if (!field_written(&d->fields[i]))
             continue;
         if (!cell_seal(req->arena, d, &d->fields[i], record_id(rec), &cell)) {
-            req_fail(req, "secrets.unavailable", d->fields[i].name, NULL);
+            req_fail(req, ERR_SECRETS_UNAVAILABLE, d->fields[i].name, NULL);
             return 0;
         }
         args[n++] = (struct sql_arg){cell.p, cell.n};

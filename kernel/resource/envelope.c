@@ -2,6 +2,7 @@
 #include "resource/envelope.h"
 
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { ENDPOINT_MAX = 512 };
 
@@ -46,7 +47,7 @@ static wharf_str endpoint(const struct wharf_req *req)
 
 static wharf_str first_message(const struct wharf_req *req)
 {
-    if (!strcmp(req->problems[0].code, "internal"))
+    if (!strcmp(req->problems[0].code, ERR_INTERNAL))
         return arena_printf(req->arena,
             "Something went wrong on our side; the request is known as %s", req->request_id);
     if (req->more_problems && req->n_problems == PROBLEMS_MAX)

@@ -9,6 +9,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- calling plugin code ---- */
 
@@ -69,7 +70,7 @@ wharf_status plugin_unexplained(
         "returns",
         what, plugin ? plugin->name : "the server", (int)s, req->method ? req->method : "",
         req->route ? req->route->pattern : "outside of a request");
-    return req_fail(req, "internal", NULL, NULL);
+    return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
 /* Returns a hook's status. One that fails without having told why is a bug of the plugin. */
@@ -218,7 +219,7 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
     struct value text;
 
     if (!field || field->kind != FIELD_COLUMN) {
-        req_fail(n->req, "internal", NULL, NULL);
+        req_fail(n->req, ERR_INTERNAL, NULL, NULL);
         return;
     }
     if (v.type == WHARF_V_NULL) {
@@ -236,7 +237,7 @@ void where_narrow(struct wharf_where *where, wharf_field f, const char *op, whar
             return;
         }
     }
-    req_fail(n->req, "internal", NULL, NULL);
+    req_fail(n->req, ERR_INTERNAL, NULL, NULL);
 }
 
 void narrow_sql(struct sql *s, const struct narrowing *n)
@@ -296,7 +297,7 @@ static bool check_parent(struct wharf_req *req, const struct resource *parent, w
     if (!r)
         return false;
     if (!PQntuples(r)) {
-        req_problem(req, "not_found", id, NULL, str_z(""));
+        req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return false;
     }
     rec = record_from_result(req->arena, parent, r, 0);

@@ -12,6 +12,7 @@
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { BODY_MAX = 1 << 20, KEPT_S = 24 * 3600 };
 enum { FINGERPRINT = 2 + 2 * DIGEST_BYTES }; /* as hex, "\x" before it */
@@ -58,7 +59,7 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
 
     if (!r || !PQntuples(r)) {
         if (!req->n_problems)
-            req_problem(req, "not_found", id, NULL, str_z(""));
+            req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return;
     }
     rec = record_from_result(req->arena, res, r, 0);
@@ -100,7 +101,7 @@ static void replay(struct wharf_req *req, const PGresult *r)
     int status = (int)strtol(PQgetvalue(r, 0, C_STATUS), NULL, 10);
 
     if (strcmp(PQgetvalue(r, 0, C_FINGERPRINT_EQUAL), "t") != 0) {
-        req_fail(req, "idempotency.key_reused", NULL, NULL);
+        req_fail(req, ERR_IDEMPOTENCY_KEY_REUSED, NULL, NULL);
         return;
     }
     if (!may_be_shown(req, r))
@@ -142,7 +143,7 @@ static bool claim(struct wharf_req *req, const char *mark)
         return false;
     if (strcmp(PQgetvalue(r, 0, 0), "t") != 0) {
         req->retry_after = 1;
-        req_fail(req, "idempotency.in_progress", NULL, NULL);
+        req_fail(req, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, NULL);
         return false;
     }
     r = req_query(req, read_sql, args, 4);
@@ -266,7 +267,7 @@ void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
     char mark[FINGERPRINT + 1];
 
     if (req->route->kind == ROUTE_PLUGIN && req->route->declared->flags & WHARF_R_NO_TX) {
-        req_fail(req, "param.invalid", "Idempotency-Key",
+        req_fail(req, ERR_PARAM_INVALID, "Idempotency-Key",
             "This route takes no Idempotency-Key; leave it out");
         return;
     }

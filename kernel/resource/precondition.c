@@ -4,6 +4,7 @@
 
 #include "resource/write.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum tag_kind tag_next(const char **at, wharf_str *ret_tag)
 {
@@ -67,6 +68,6 @@ bool route_precondition(struct wharf_req *req, const struct wharf_rec *rec)
         return true;
     req->matched = version_listed(req->if_match, record_version(rec));
     if (!req->matched)
-        req_fail(req, "precondition.failed", NULL, NULL);
+        req_fail(req, ERR_PRECONDITION_FAILED, NULL, NULL);
     return req->matched;
 }

@@ -9,6 +9,7 @@
 #include "resource/plan.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum {
     CHEAP_OFFSET = 2000, /* deeper pages may be slow: they leave the read lane to the others */
@@ -93,7 +94,7 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
         return true;
     }
     if (PQntuples(results[0]) == 0) {
-        req_problem(req, "not_found", addressed_id(req), NULL, str_z(""));
+        req_problem(req, ERR_NOT_FOUND, addressed_id(req), NULL, str_z(""));
         return true;
     }
     rec = record_from_result(req->arena, res, results[0], 0);
@@ -138,7 +139,7 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
         return false;
     if (!id_shape(id, res->def->id_prefix) &&
         !(res->def->id_pattern && pattern_match(res->def->id_pattern, id))) {
-        req_problem(req, "not_found", id, NULL, str_z(""));
+        req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return false;
     }
     if (!narrow_rows(req, res, &narrow))
@@ -427,7 +428,7 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
 
     for (size_t i = 0; i < q->n_locations_asked; i++) {
         if (!principal_may_see(req->who, q->locations_asked[i])) {
-            req_problem(req, "location_access", q->locations_asked[i], NULL, str_z(""));
+            req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
             ok = false;
         }
     }

@@ -5,11 +5,12 @@
 #include "resource/access.h"
 #include "resource/set.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 static wharf_status unknown(
     struct wharf_req *req, const struct resource *to, wharf_str path, wharf_str id)
 {
-    return req_problem(req, "validation.failed", path, "reference",
+    return req_problem(req, ERR_VALIDATION_FAILED, path, "reference",
         arena_printf(req->arena, "There is no %s %.*s", to->title_lower, STR_ARG(id)));
 }
 
@@ -246,7 +247,7 @@ static bool check_field(struct wharf_req *req, const struct write *const *writes
 static wharf_status tell_refused(struct wharf_req *req, const struct named *refused)
 {
     for (size_t k = 0; k < refused->n; k++)
-        req_problem(req, "location_access", refused->ids[k], NULL, str_z(""));
+        req_problem(req, ERR_LOCATION_ACCESS, refused->ids[k], NULL, str_z(""));
     return refused->n ? WHARF_DENIED : WHARF_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "wharf/hash.h"
+#include "wharf/errors.h"
 
 static int by_code(const void *key, const void *entry)
 {
@@ -85,14 +86,14 @@ wharf_status req_problem(
     if (!c) {
         log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
             "error.undeclared", "error code %s is in no errors.json; answered as internal", code);
-        c = find_code(req->engine, "internal");
+        c = find_code(req->engine, ERR_INTERNAL);
         text = str_z("");
     }
     if (req->n_problems >= PROBLEMS_MAX) {
         req->more_problems++;
         return status_kind(c->status);
     }
-    if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, "validation.failed")))
+    if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
         path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(req->path_base), STR_ARG(path));
     problem_room(req);
     req->problems[req->n_problems++] = (struct problem){.code = c->code,
@@ -119,7 +120,7 @@ wharf_status req_fail(
 
 bool req_lost_a_race(const struct wharf_req *req)
 {
-    return req->n_problems == 1 && !strcmp(req->problems[0].code, "conflict");
+    return req->n_problems == 1 && !strcmp(req->problems[0].code, ERR_CONFLICT);
 }
 
 wharf_status req_failed(const struct wharf_req *req)
@@ -138,7 +139,7 @@ bool req_memory_ok(struct wharf_req *req)
 {
     if (req->job || !arena_poisoned(req->arena))
         return true;
-    req_fail(req, "request.too_large", NULL, NULL);
+    req_fail(req, ERR_REQUEST_TOO_LARGE, NULL, NULL);
     return false;
 }
 
@@ -203,16 +204,16 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
         log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id,
             "database.unavailable", "%s", e->message);
         if (e->status == DB_LOST)
-            return req_fail(req, "database.unavailable", NULL, NULL);
+            return req_fail(req, ERR_DATABASE_UNAVAILABLE, NULL, NULL);
         if (!strcmp(e->sqlstate, "53100"))
-            return req_fail(req, "database.unavailable", NULL,
+            return req_fail(req, ERR_DATABASE_UNAVAILABLE, NULL,
                 "The disk of the database is full; its operator makes room");
         if (!strncmp(e->sqlstate, "53", 2))
-            return req_fail(req, "database.unavailable", NULL,
+            return req_fail(req, ERR_DATABASE_UNAVAILABLE, NULL,
                 "The database has no connection or memory left; try again");
-        return req_fail(req, "overloaded", NULL, NULL);
+        return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     case DB_CONFLICT:
-        return req_fail(req, "conflict", NULL, NULL);
+        return req_fail(req, ERR_CONFLICT, NULL, NULL);
     case DB_OK:
     case DB_UNIQUE:
     case DB_FAILED:
@@ -221,7 +222,7 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     if (req->speculation ==
         SPECULATION_NONE) /* else the write is done again, and tells then what is wrong */
         log_database_failed(req, e);
-    return req_fail(req, "internal", NULL, NULL);
+    return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
 void req_respond(struct wharf_req *req, int status, wharf_str message)

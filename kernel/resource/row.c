@@ -5,6 +5,7 @@
 #include "resource/speculation.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 wharf_status unique_problem(
     struct wharf_req *req, const struct definition *d, const struct db_error *e)
@@ -115,7 +116,7 @@ struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
     if (!r)
         return NULL;
     if (!PQntuples(r)) {
-        req_problem(req, "not_found", w->id, NULL, str_z(""));
+        req_problem(req, ERR_NOT_FOUND, w->id, NULL, str_z(""));
         return NULL;
     }
     return record_from_result(req->arena, w->res, r, 0);
@@ -132,7 +133,7 @@ struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w)
         return NULL;
     }
     if (!PQntuples(r)) {
-        req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
+        req_fail(req, ERR_INTERNAL, NULL, "a %s vanished while it was written", d->title);
         return NULL;
     }
     return record_from_result(req->arena, w->res, r, 0);

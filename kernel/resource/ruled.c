@@ -9,6 +9,7 @@
 
 #include "util/log.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 struct ruled {
     struct wharf_req *req;
@@ -88,5 +89,5 @@ wharf_status ruled_values_judge(
         v->ruled = false;
         ok = ruled_value_ok(&r, &rec->res->def->fields[i], v) && ok;
     }
-    return ok ? WHARF_OK : req_fail(req, "internal", NULL, NULL);
+    return ok ? WHARF_OK : req_fail(req, ERR_INTERNAL, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "resource/observe.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { SILENT_US = 5000000 };
 
@@ -13,7 +14,7 @@ enum { SILENT_US = 5000000 };
 /* Tells whether no row is to blame for a code: it would have failed any other as well. */
 static bool is_everybodys(const struct wharf_req *req, const char *code)
 {
-    return code_status(req->engine, code) >= 500 || !strcmp(code, "conflict");
+    return code_status(req->engine, code) >= 500 || !strcmp(code, ERR_CONFLICT);
 }
 
 bool set_everybodys(const struct wharf_req *req)
@@ -388,7 +389,7 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
     if (req->n_problems)
         return WHARF_INVALID;
     if (req->res_depth >= RECURSION_MAX)
-        return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
+        return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
     if (set->res->def->live == LIVE_READ && req->who->test_mode)
         return write_live_refused(req, set->res);
     if (req_begin(req) != WHARF_OK)

@@ -8,6 +8,7 @@
 #include "resource/set.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { COPIED_FROM = 50 /* rows */ };
 
@@ -108,7 +109,8 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     take_rows(req, set, sorted, r);
     for (size_t i = 0; i < set->n_live; i++) {
         if (!set->live[i]->w.new_rec)
-            return req_fail(req, "internal", NULL, "a %s vanished while it was written", d->title);
+            return req_fail(
+                req, ERR_INTERNAL, NULL, "a %s vanished while it was written", d->title);
     }
     return WHARF_OK;
 }
@@ -181,7 +183,7 @@ static bool row_cells(struct wharf_req *req, const struct write *w, struct buf *
         if (!field_written(&d->fields[i]))
             continue;
         if (!write_cell(req, w, &d->fields[i], &cell)) {
-            req_fail(req, "secrets.unavailable", d->fields[i].name, NULL);
+            req_fail(req, ERR_SECRETS_UNAVAILABLE, d->fields[i].name, NULL);
             return false;
         }
         copy_cell(rows, (wharf_str){cell.p, cell.n});
@@ -230,7 +232,7 @@ static bool bind_column(
 
     for (size_t i = 0; i < set->n_live; i++) {
         if (!write_cell(req, &set->live[i]->w, f, &cells[i])) {
-            req_fail(req, "secrets.unavailable", f->name, NULL);
+            req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
             return false;
         }
     }
@@ -405,7 +407,7 @@ static wharf_status find(
 
         set_at(req, set->live[i]);
         if (!w->old_rec)
-            req_problem(req, "not_found", w->id, NULL, str_z(""));
+            req_problem(req, ERR_NOT_FOUND, w->id, NULL, str_z(""));
         else if (check_location(req, set->res, w->old_rec))
             route_precondition(req, w->old_rec);
     }

@@ -8,10 +8,11 @@
 #include "resource/row.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 void body_problem(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
-    req_problem(arg, "validation.failed", path, rule, message);
+    req_problem(arg, ERR_VALIDATION_FAILED, path, rule, message);
 }
 
 wharf_str absent_text(const struct field *f)
@@ -52,7 +53,7 @@ static bool precondition(struct wharf_req *req, const struct write *w)
 {
     if (!w->if_match.n || version_listed(w->if_match, record_version(w->old_rec)))
         return route_precondition(req, w->old_rec);
-    req_fail(req, "precondition.failed", NULL, NULL);
+    req_fail(req, ERR_PRECONDITION_FAILED, NULL, NULL);
     return false;
 }
 
@@ -208,7 +209,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
             continue;
         sql_add(&s, ", ");
         if (!row_bind(req, &s, w, f))
-            return req_fail(req, "secrets.unavailable", f->name, NULL);
+            return req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
     }
     sql_add(&s, ")");
     return row_write(req, w, &s);
@@ -318,7 +319,7 @@ wharf_status write_settle(struct wharf_req *req, struct write *w)
         if (!v->present || !cell || f->kind != FIELD_COLUMN)
             continue;
         if (!(f->write & OP_UPDATE) && cell_differs(req->arena, f, cell, v))
-            req_problem(req, "validation.failed", str_z(f->name), "immutable",
+            req_problem(req, ERR_VALIDATION_FAILED, str_z(f->name), "immutable",
                 arena_printf(
                     req->arena, "%s can not be changed after creation; leave it out", f->name));
         if (v->patch)
@@ -356,7 +357,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
             continue;
         sql_addf(&s, ", %s = ", f->column);
         if (!row_bind(req, &s, w, f))
-            return req_fail(req, "secrets.unavailable", f->name, NULL);
+            return req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
     }
     sql_add(&s, " WHERE organization_id = ");
     sql_bind(&s, organization_of(&req->who->access, d));
@@ -390,7 +391,7 @@ static wharf_status run_update(struct wharf_req *req, struct write *w)
     if (!w->old_rec || !check_location(req, w->res, w->old_rec))
         return WHARF_NOT_FOUND;
     if (w->old_rec->locked)
-        return req_fail(req, "secrets.unavailable", NULL, NULL);
+        return req_fail(req, ERR_SECRETS_UNAVAILABLE, NULL, NULL);
     s = write_settle(req, w);
     if (s == WHARF_OK)
         s = references_check(req, w);
@@ -563,7 +564,7 @@ wharf_status write_check_body(struct wharf_req *req, struct write *w)
 
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res)
 {
-    return req_fail(req, "scope_access", NULL,
+    return req_fail(req, ERR_SCOPE_ACCESS, NULL,
         "%s belong to the live organization; a test key reads them, a live key changes them",
         res->def->title_plural);
 }
@@ -574,7 +575,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     wharf_status s = WHARF_OK;
 
     if (req->res_depth >= RECURSION_MAX)
-        return req_fail(req, "internal", NULL, "writes nested deeper than %d", RECURSION_MAX);
+        return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->res_depth++;
     write_side_begin(req, w);
     if (w->res->def->live == LIVE_READ && req->who->test_mode)

@@ -32,6 +32,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "util/id.h"
+#include "wharf/errors.h"
 #include <sodium.h>
 
 enum { EXIT_TRY_AGAIN = 1 };
@@ -205,7 +206,7 @@ static bool start_plugins(struct engine *e, const struct config *config,
                 req.n_problems ? req.problems[0].text.p : "it gave no reason");
             *ret_lost = req.n_problems &&
                         /* req_database_problem() */
-                        !strcmp(req.problems[0].code, "database.unavailable");
+                        !strcmp(req.problems[0].code, ERR_DATABASE_UNAVAILABLE);
             ok = false;
         }
         crumb_leave(ctx.crumb);

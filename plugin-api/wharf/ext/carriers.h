@@ -12,6 +12,9 @@
 extern "C" {
 #endif
 
+/* A code of this module that others answer with. */
+#define ERR_PROVIDER_UNKNOWN "provider.unknown"
+
 /* A carrier and a service that a number was recognized as. The caller sets head; texts live in
  * the request. */
 typedef struct wharf_detection {

@@ -11,6 +11,10 @@
 extern "C" {
 #endif
 
+/* Codes of this module that others answer with. */
+#define ERR_LOCATION_INACTIVE "location.inactive"
+#define ERR_LOCATION_CLOUD_PRINTING_DISABLED "location.cloud_printing_disabled"
+
 enum wharf_location_flag {
     WHARF_LOCATION_KNOWN = 1, /* there is such a location, not deleted */
     /* may receive new stations, containers, parcels, assets (else location.inactive) */

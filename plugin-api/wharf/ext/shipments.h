@@ -14,6 +14,9 @@
 extern "C" {
 #endif
 
+/* A code of this module that others answer with. */
+#define ERR_SHIPMENT_STATUS_INVALID "shipment.status_invalid"
+
 enum wharf_status_group { /* of a status, section 2 */
     WHARF_GROUP_NONE = 0, /* no status */
     WHARF_GROUP_BEFORE = 1,

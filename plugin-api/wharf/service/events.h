@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+/* A code that the live stream answers with; the module events declares it. */
+#define ERR_STREAM_TOO_MANY "stream.too_many"
+
 /* A processed event, or one that is being processed. Made by the server; texts live as long as
  * the request it was given to, "" is none. Members are appended only: ask with WHARF_HAS before
  * using newer ones. */

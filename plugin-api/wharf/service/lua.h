@@ -15,6 +15,14 @@
 extern "C" {
 #endif
 
+/* Codes of runs that ended by themselves; the module workflows declares them. */
+#define ERR_WORKFLOW_BUDGET_INSTRUCTIONS "workflow.budget_instructions"
+#define ERR_WORKFLOW_BUDGET_MEMORY "workflow.budget_memory"
+#define ERR_WORKFLOW_BUDGET_TIME "workflow.budget_time"
+#define ERR_WORKFLOW_FAILED "workflow.failed"
+#define ERR_WORKFLOW_QUOTA "workflow.quota"
+#define ERR_WORKFLOW_TRIGGER_INVALID "workflow.trigger_invalid"
+
 enum wharf_lua_answer {
     WHARF_LUA_GIVEN = 0, /* the text is the JSON of the result, or empty: nothing */
     WHARF_LUA_REFUSED = 1, /* {"code","message","status"?,"errors"?}: the author gets nil, err */
