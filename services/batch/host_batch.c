@@ -9,13 +9,14 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/batch.h"
+#include "wharf/errors.h"
 
 static const struct resource *find(wharf_req *req, const char *name)
 {
     const struct resource *res = engine_resource(req->engine, name);
 
     if (!res)
-        req_fail(req, "module.unavailable", NULL, "the module of %s is not enabled", name);
+        req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, "the module of %s is not enabled", name);
     return res;
 }
 
@@ -46,7 +47,7 @@ static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_re
     p = auth_principal(&req->engine->areas, r, req->now_us);
     *ret_refused = str_z(p->refusal ? p->refusal : "");
     if (!p->refusal && !str_eq(p->organization, req->who->organization))
-        *ret_refused = str_z("api_key.invalid");
+        *ret_refused = str_z(ERR_API_KEY_INVALID);
     if (ret_refused->n) {
         *ret_refused = arena_dup_str(req->arena, *ret_refused);
         principal_unref(p);
@@ -331,7 +332,7 @@ static const struct list_query *read_filters(
     query_from_json(req->arena, res->def, filters, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
         if (says_how(res->def, query_base(pairs[i].key)))
-            filter_problem(req, "param.invalid", query_base(pairs[i].key),
+            filter_problem(req, ERR_PARAM_INVALID, query_base(pairs[i].key),
                 arena_printf(req->arena, "%.*s does not say which rows; leave it out",
                     STR_ARG(pairs[i].key)));
     }
@@ -340,7 +341,7 @@ static const struct list_query *read_filters(
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
         if (!principal_may_see(req->who, q->locations_asked[i]))
-            req_problem(req, "location_access", q->locations_asked[i], NULL, str_z(""));
+            req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
     }
     q->columns = "t.id";
     q->order = definition_field(res->def, "id");
@@ -396,7 +397,7 @@ static wharf_status b_below(wharf_req *req, const char *resource, wharf_str pare
 
     *ret_n = 0;
     if (!res || !res->def->parent)
-        return res ? req_fail(req, "internal", NULL, "%s has no parent", resource)
+        return res ? req_fail(req, ERR_INTERNAL, NULL, "%s has no parent", resource)
                    : WHARF_UNAVAILABLE;
     q.order = res->def->list.order;
     if (!narrow_rows_of(req, res, parent_id, &narrow))
@@ -444,7 +445,8 @@ static wharf_status b_find(wharf_req *req, const char *resource, const char *con
         named[i] = definition_filter(res->def, str_z(filters[i]));
     all = query_equal(req->arena, named, values, n);
     if (!all)
-        return req_fail(req, "internal", NULL, "%s has no such filters of single values", resource);
+        return req_fail(
+            req, ERR_INTERNAL, NULL, "%s has no such filters of single values", resource);
     return find_row(req, res, all, n, ret_id, ret_several);
 }
 

@@ -12,6 +12,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { RETRY_AFTER_S = 5 };
 
@@ -33,16 +34,16 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status)
     case BLOB_OK:
         return WHARF_OK;
     case BLOB_ABSENT:
-        return req_fail(req, "not_found", NULL, NULL);
+        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
     case BLOB_TOO_LARGE:
-        return req_fail(req, "file.too_large", NULL, NULL);
+        return req_fail(req, ERR_FILE_TOO_LARGE, NULL, NULL);
     case BLOB_NO_ROOM:
     case BLOB_TROUBLE:
     case BLOB_DAMAGED:
         break;
     }
     req->retry_after = RETRY_AFTER_S;
-    return req_fail(req, "storage.unavailable", NULL, NULL);
+    return req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }
 
 /* ---- rows ---- */
@@ -212,7 +213,7 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQntuples(r) == 0)
-        return req_fail(req, "not_found", NULL, NULL);
+        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
     read_row(req->arena, r, ret_row);
     return WHARF_OK;
 }
@@ -255,7 +256,7 @@ static wharf_status mark_stored(
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQntuples(r) != 1)
-        return req_fail(req, "file.already_uploaded", NULL, NULL);
+        return req_fail(req, ERR_FILE_ALREADY_UPLOADED, NULL, NULL);
     return PQgetisnull(r, 0, 0) ? WHARF_OK : tell_job(req, row, PQgetvalue(r, 0, 0));
 }
 
@@ -333,7 +334,7 @@ wharf_status file_link(struct wharf_req *req, const struct file_row *row, const 
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQntuples(r) != 1)
-        return req_fail(req, "internal", NULL, NULL);
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
     file_sign(PQgetvalue(r, 0, 0), op, row->id, expires_s, row->name, sig);
     while (n && base[n - 1] == '/')
         n--;
@@ -379,19 +380,19 @@ bool file_link_check(
     if (!req_param(req, "op", &given_op) || !str_eqz(given_op, op) ||
         !req_param(req, "sig", &sig) || sig.n != FILE_SIGNATURE || !req_param(req, "exp", &exp) ||
         !read_expiry(exp, &expires_s))
-        return refuse(req, "signature.invalid");
+        return refuse(req, ERR_SIGNATURE_INVALID);
     for (int i = 0; i < 2; i++) {
         file_sign(PQgetvalue(looked_up, 0, N_COLUMNS + i), op, id, expires_s,
             found ? ret_row->name : str_z(""), right);
         good |= sodium_memcmp(right, sig.p, FILE_SIGNATURE) == 0;
     }
     if (!found)
-        return refuse(req, "not_found");
+        return refuse(req, ERR_NOT_FOUND);
     if (!good)
-        return refuse(req, "signature.invalid");
+        return refuse(req, ERR_SIGNATURE_INVALID);
     if (req->now_us >= expires_s * 1000000)
-        return refuse(req, "signature.expired");
+        return refuse(req, ERR_SIGNATURE_EXPIRED);
     if (ret_row->expires_us && ret_row->expires_us <= req->now_us)
-        return refuse(req, "not_found");
+        return refuse(req, ERR_NOT_FOUND);
     return true;
 }

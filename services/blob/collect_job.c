@@ -6,6 +6,7 @@
 #include "resource/engine.h"
 #include "util/log.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 const char file_collect_policy[] = "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", "
                                    "\"transaction\": \"own\", \"background\": true}";
@@ -39,5 +40,5 @@ wharf_status file_collect_job(struct wharf_req *req, void *arg)
     (void)arg;
     log_info("file.collected", "%u expired files, %u objects, %u temporary files", done.rows,
         done.objects, done.temporary);
-    return good ? WHARF_OK : req_fail(req, "storage.unavailable", NULL, NULL);
+    return good ? WHARF_OK : req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }

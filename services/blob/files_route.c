@@ -10,6 +10,7 @@
 #include "blob/routes.gen.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* ---- GET, HEAD: on a worker thread ---- */
 
@@ -31,7 +32,7 @@ static wharf_status get_file(struct wharf_req *req, void *arg)
     if (!look_up(req, "get", &row))
         return WHARF_DENIED;
     if (!row.stored)
-        return req_fail(req, "not_found", NULL, NULL);
+        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
     req_param(req, "exp", &exp);
     left = strtoll(exp.p, NULL, 10) - req->now_us / 1000000;
     return file_serve(req, &row,
@@ -54,7 +55,7 @@ static void looked_up(struct lane_job *job, PGresult *result, const struct db_er
     if (error)
         req_database_problem(req, error);
     else if (file_link_check(req, result, "put", x->upload) && x->upload->stored)
-        req_fail(req, "file.already_uploaded", NULL, NULL);
+        req_fail(req, ERR_FILE_ALREADY_UPLOADED, NULL, NULL);
     x->state = X_KEYED;
     if (x->abandoned) {
         exchange_release(x);
@@ -97,17 +98,17 @@ static bool upload_headers_ok(struct exchange *x)
         limit = x->upload->max_size;
     if (!str_eqz(x->upload->type, "application/octet-stream") &&
         (!type || strcasecmp(type, x->upload->type.p) != 0))
-        req_fail(req, "file.upload_invalid", "Content-Type", "Send the header Content-Type: %s",
+        req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Type", "Send the header Content-Type: %s",
             x->upload->type.p);
     else if (coding)
-        req_fail(req, "file.upload_invalid", "Content-Encoding",
+        req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Encoding",
             "Send the file as it is, without Content-Encoding");
     else if (x->upload->want_size >= 0 && size >= 0 && size != x->upload->want_size)
-        req_fail(req, "file.upload_invalid", "Content-Length",
+        req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Length",
             "The file was announced with %lld bytes", (long long)x->upload->want_size);
     else if (size > limit)
-        req_fail(
-            req, "file.too_large", NULL, "The file may have %lld bytes at most", (long long)limit);
+        req_fail(req, ERR_FILE_TOO_LARGE, NULL, "The file may have %lld bytes at most",
+            (long long)limit);
     else if (x->upload->want_size >= 0)
         limit = x->upload->want_size;
     if (req->n_problems)
@@ -129,7 +130,7 @@ static bool upload_take(struct exchange *x, const char *data, size_t n)
     if (status == BLOB_OK)
         return true;
     if (status == BLOB_TOO_LARGE && x->upload->want_size >= 0)
-        req_fail(&x->req, "file.upload_invalid", NULL, "The file was announced with %lld bytes",
+        req_fail(&x->req, ERR_FILE_UPLOAD_INVALID, NULL, "The file was announced with %lld bytes",
             (long long)x->upload->want_size);
     else
         file_problem(&x->req, status);
@@ -150,13 +151,13 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
         return WHARF_DENIED;
     if (!p)
         return req_fail(
-            req, "file.upload_invalid", NULL, "Send the file as the body of the request");
+            req, ERR_FILE_UPLOAD_INVALID, NULL, "Send the file as the body of the request");
     if (file_problem(req, blob_put_hash(p, &id)) != WHARF_OK)
         return WHARF_UNAVAILABLE;
     if (!id.size)
-        return req_fail(req, "file.upload_invalid", NULL, "The file is empty");
+        return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL, "The file is empty");
     if (row.want_size >= 0 && id.size != (uint64_t)row.want_size)
-        return req_fail(req, "file.upload_invalid", NULL,
+        return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL,
             "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,
             (long long)row.want_size);
     req->put = NULL;

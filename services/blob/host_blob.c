@@ -4,6 +4,7 @@
 #include "host/host.h"
 #include "util/str.h"
 #include "wharf/service/blob.h"
+#include "wharf/errors.h"
 
 struct wharf_blob_writer {
     struct blob_put *put; /* NULL: over */
@@ -33,7 +34,7 @@ static wharf_status b_begin(wharf_req *req, int64_t max_bytes, wharf_blob_writer
 static wharf_status b_write(wharf_req *req, wharf_blob_writer *w, const void *bytes, size_t n)
 {
     return w->put ? file_problem(req, blob_put_write(w->put, bytes, n))
-                  : req_fail(req, "internal", NULL, NULL);
+                  : req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
 static int b_written(const wharf_blob_writer *w)
@@ -54,7 +55,7 @@ static wharf_status b_finish(wharf_req *req, wharf_blob_writer *w, wharf_str nam
     wharf_status s;
 
     if (!put)
-        return req_fail(req, "internal", NULL, "the writer is over already");
+        return req_fail(req, ERR_INTERNAL, NULL, "the writer is over already");
     w->put = NULL;
     s = file_store(req, put, or_empty(name), or_empty(type), expires_us, &row);
     if (s == WHARF_OK)
@@ -105,7 +106,7 @@ static wharf_status find_stored(wharf_req *req, wharf_str id, struct file_row *r
 {
     wharf_status s = file_find(req, id, row);
 
-    return s == WHARF_OK && !row->stored ? req_fail(req, "not_found", NULL, NULL) : s;
+    return s == WHARF_OK && !row->stored ? req_fail(req, ERR_NOT_FOUND, NULL, NULL) : s;
 }
 
 static wharf_status b_open(wharf_req *req, wharf_str id, int64_t offset, int64_t length,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "import/reader.h"
+#include "wharf/errors.h"
 
 void import_warn(struct import *in, const char *code, wharf_str message)
 {
@@ -153,16 +154,16 @@ static bool apply_mapping(struct import *in, wharf_str *keys)
 
         for (size_t k = 0; k < m; k++)
             if (str_eq(import_header_key(in->row, in->options.mapping[k].header), key))
-                return problem_set(&in->problem, "batch.mapping_duplicate", 0, 0, 0,
+                return problem_set(&in->problem, ERR_BATCH_MAPPING_DUPLICATE, 0, 0, 0,
                     "column_mapping names the header \"%.*s\" twice", STR_ARG(map->header));
         if (field < 0)
-            return problem_set(&in->problem, "validation.failed", 0, 0, 0,
+            return problem_set(&in->problem, ERR_VALIDATION_FAILED, 0, 0, 0,
                 "column_mapping.%.*s: there is no such field", STR_ARG(map->path));
         for (size_t i = 0; i < in->n_columns && found == in->n_columns; i++)
             if (str_eq(keys[i], key))
                 found = i;
         if (found == in->n_columns)
-            return problem_set(&in->problem, "batch.header_missing", in->row_number, 0, 0,
+            return problem_set(&in->problem, ERR_BATCH_HEADER_MISSING, in->row_number, 0, 0,
                 "column_mapping names the header \"%.*s\", which the file has not",
                 STR_ARG(map->header));
         in->columns[found].field = field;
@@ -219,12 +220,12 @@ static bool place(struct import *in, size_t column)
         left.p += k + (k < left.n);
         left.n -= k + (k < left.n);
         if (n->column >= 0)
-            return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
+            return problem_set(&in->problem, ERR_BATCH_HEADER_DUPLICATE, in->row_number, 0, 0,
                 "the columns \"%.*s\" and \"%.*s\" fill the same field; keep one",
                 STR_ARG(in->columns[n->column].header), STR_ARG(c->header));
     }
     if (n->child)
-        return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
+        return problem_set(&in->problem, ERR_BATCH_HEADER_DUPLICATE, in->row_number, 0, 0,
             "the column \"%.*s\" and those of its parts fill the same field; keep one or the other",
             STR_ARG(c->header));
     n->column = (int)column;
@@ -241,7 +242,7 @@ static bool no_repeats(struct import *in, const wharf_str *keys)
     qsort(sorted, in->n_columns, sizeof(*sorted), str_order_entries);
     for (size_t i = 1; i < in->n_columns; i++)
         if (sorted[i].n > 0 && str_eq(sorted[i], sorted[i - 1]))
-            return problem_set(&in->problem, "batch.header_duplicate", in->row_number, 0, 0,
+            return problem_set(&in->problem, ERR_BATCH_HEADER_DUPLICATE, in->row_number, 0, 0,
                 "the header \"%.*s\" occurs twice; each column needs a name of its own",
                 STR_ARG(sorted[i]));
     return true;
@@ -264,11 +265,11 @@ static bool tell_unknown(struct import *in)
         buf_addc(&names, '"');
     }
     if (n && in->options.strict_headers)
-        good = problem_set(&in->problem, "batch.header_unknown", in->row_number, 0, 0,
+        good = problem_set(&in->problem, ERR_BATCH_HEADER_UNKNOWN, in->row_number, 0, 0,
             "there is no field for %s; rename or remove it, or switch strict_headers off", names.p);
     else if (n)
         import_warn(
-            in, "batch.header_unknown", arena_printf(in->row, "ignored columns: %s", names.p));
+            in, ERR_BATCH_HEADER_UNKNOWN, arena_printf(in->row, "ignored columns: %s", names.p));
     buf_done(&names);
     return good;
 }
@@ -304,7 +305,7 @@ bool headers_read(struct import *in)
         known = known || c->field >= 0;
     }
     if (!known)
-        return problem_set(&in->problem, "batch.header_missing", in->row_number, 0, 0,
+        return problem_set(&in->problem, ERR_BATCH_HEADER_MISSING, in->row_number, 0, 0,
             "the first row names no field; it must hold the names of the columns");
     return tell_unknown(in);
 }

@@ -9,6 +9,7 @@
 #include "import/sheets.h"
 #include "host/host.h"
 #include "wharf/service/import.h"
+#include "wharf/errors.h"
 
 struct wharf_import { /* handle */
     struct import *in;
@@ -38,7 +39,7 @@ static bool read_format(struct wharf_import *h, wharf_str s, struct import_optio
     else if (str_eqz(s, "xlsx"))
         o->format = IMPORT_XLSX;
     else if (s.n > 0)
-        return wrong(h, "param.invalid", "file.format must be one of: csv, json, xlsx");
+        return wrong(h, ERR_PARAM_INVALID, "file.format must be one of: csv, json, xlsx");
     return true;
 }
 
@@ -52,9 +53,9 @@ static bool read_file(struct wharf_import *h, struct arena *a, const struct whar
     if (!read_format(h, json_text_or(file, "format", ""), o))
         return false;
     if (delimiter.n > 1)
-        return wrong(h, "param.invalid", "file.delimiter must be one character of ASCII");
+        return wrong(h, ERR_PARAM_INVALID, "file.delimiter must be one character of ASCII");
     if (header_row < 0)
-        return wrong(h, "param.invalid", "file.header_row counts from 1");
+        return wrong(h, ERR_PARAM_INVALID, "file.header_row counts from 1");
     o->delimiter = delimiter.n ? delimiter.p[0] : 0;
     o->encoding = json_text_or(file, "encoding", "").p;
     o->sheet = json_is(sheet, JSON_STRING) || json_is(sheet, JSON_NUMBER)
@@ -118,7 +119,7 @@ static wharf_import *i_open(
         .sheets = cell_shared_pool(&sheets, &import_sheet_kind, req->engine->config->cell_dir)};
 
     if (!r) {
-        wrong(h, "batch.resource_unavailable", "the module of this resource is not enabled");
+        wrong(h, ERR_BATCH_RESOURCE_UNAVAILABLE, "the module of this resource is not enabled");
         return h;
     }
     o.fields = import_fields(req->arena, r->def, &o.n_fields);
@@ -176,7 +177,7 @@ static bool i_row_error(const wharf_import *h, size_t i, wharf_str *ret_code, wh
     wharf_str *ret_message)
 {
     if (i == h->row.n_errors && h->unfit) {
-        *ret_code = WHARF_S("row.cell_error");
+        *ret_code = WHARF_S(ERR_ROW_CELL_ERROR);
         *ret_path = WHARF_S("");
         *ret_message = str_z(h->unfit);
         return true;

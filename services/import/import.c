@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "import/reader.h"
+#include "wharf/errors.h"
 
 bool problem_set(struct import_problem *p, const char *code, uint64_t line, uint64_t column,
     uint64_t offset, const char *fmt, ...)
@@ -85,7 +86,7 @@ static bool find_headers(struct import *in)
         got = table_row(in);
     while (got == 1 && (in->row_number < in->options.header_row || is_empty(in)));
     if (got == 0)
-        problem_set(&in->problem, "batch.data_empty", 0, 0, 0, "the file is empty");
+        problem_set(&in->problem, ERR_BATCH_DATA_EMPTY, 0, 0, 0, "the file is empty");
     return got == 1 && headers_read(in);
 }
 
@@ -138,14 +139,14 @@ static bool memory_to_file(struct import *in)
     *fd = memfd_create("import", MFD_CLOEXEC);
     if (*fd < 0)
         return problem_set(
-            &in->problem, "overloaded", 0, 0, 0, "no descriptor is free; try again later");
+            &in->problem, ERR_OVERLOADED, 0, 0, 0, "no descriptor is free; try again later");
     arena_on_release(in->arena, close_fd, fd);
     while (at < in->bytes.size) {
         ssize_t n = write(*fd, in->bytes.p + at, (size_t)(in->bytes.size - at));
 
         if (n <= 0)
             return problem_set(
-                &in->problem, "overloaded", 0, 0, 0, "no memory for the file; try again later");
+                &in->problem, ERR_OVERLOADED, 0, 0, 0, "no memory for the file; try again later");
         at += (uint64_t)n;
     }
     in->bytes.fd = *fd;
@@ -168,7 +169,7 @@ static void start(struct import *in)
         return;
     if (in->text.fallback)
         import_warn(
-            in, "file.encoding", str_z("the file is no UTF-8; it was read as Windows-1252"));
+            in, ERR_FILE_ENCODING, str_z("the file is no UTF-8; it was read as Windows-1252"));
     if (in->format == IMPORT_JSON)
         json_rows_open(&in->json, &in->text, &in->problem);
     else if (csv_open(&in->csv, &in->text, in->options.delimiter, &in->problem))
@@ -190,7 +191,7 @@ struct import *import_open(int fd, const char *p, size_t n, const struct import_
     keep_options(in, options);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
         problem_set(
-            &in->problem, "file.not_available", 0, 0, 0, "this is no file that can be read");
+            &in->problem, ERR_FILE_NOT_AVAILABLE, 0, 0, 0, "this is no file that can be read");
     else if (fd >= 0)
         in->bytes.size = (uint64_t)st.st_size;
     if (!in->problem.code)
@@ -236,12 +237,12 @@ static bool make_good(struct import *in, struct import_row *row)
         if (i >= in->n_columns && in->cells[i].n > 0)
             surplus++;
         else if (i < in->n_columns && in->cell_error[i] && in->columns[i].field >= 0)
-            row_error(in, row, "row.cell_error", i,
+            row_error(in, row, ERR_ROW_CELL_ERROR, i,
                 arena_printf(in->row, "the cell holds the error %.*s; mend the formula",
                     STR_ARG(in->cells[i])));
     }
     if (surplus)
-        row_error(in, row, "row.too_many_columns", in->n_columns,
+        row_error(in, row, ERR_ROW_TOO_MANY_COLUMNS, in->n_columns,
             arena_printf(
                 in->row, "the row has %zu values more than the header has columns", surplus));
     row->n_cells = in->n_cells < in->n_columns ? in->n_cells : in->n_columns;
@@ -281,7 +282,7 @@ enum import_event import_next(struct import *in, struct import_row *ret_row)
     arena_reset(in->row);
     event = in->format == IMPORT_JSON ? next_of_json(in, ret_row) : next_of_table(in, ret_row);
     if (event == IMPORT_END && !in->any) {
-        problem_set(&in->problem, "batch.data_empty", 0, 0, 0, "the file has no rows");
+        problem_set(&in->problem, ERR_BATCH_DATA_EMPTY, 0, 0, 0, "the file has no rows");
         event = IMPORT_FAILED;
     }
     in->any = true;

@@ -13,6 +13,7 @@
 #endif
 
 #include "import/problem.h"
+#include "wharf/errors.h"
 
 enum { BLOCK = 256 << 10, WIDTH = 64, SAMPLE_RECORDS = 20 };
 
@@ -104,7 +105,7 @@ static bool more(struct csv *c, struct import_problem *problem)
 
         if (!p)
             return problem_set(
-                problem, "file.too_complex", c->line, 0, 0, "no memory for a record so long");
+                problem, ERR_FILE_TOO_COMPLEX, c->line, 0, 0, "no memory for a record so long");
         c->cap *= 2;
         c->p = p;
     }
@@ -139,7 +140,7 @@ static enum outcome quoted_cell(struct csv *c, size_t from, struct csv_cell *cel
         if (end == c->n) {
             if (!c->ended)
                 return SHORT;
-            problem_set(problem, "file.csv_syntax", c->line, 0, 0,
+            problem_set(problem, ERR_FILE_CSV_SYNTAX, c->line, 0, 0,
                 "the quote opened in line %llu is never closed; close it, or double quotes inside "
                 "quoted text",
                 (unsigned long long)c->line + *lines);
@@ -162,7 +163,7 @@ static enum outcome quoted_cell(struct csv *c, size_t from, struct csv_cell *cel
     while (blank < end && is_blank(c->p[blank], c->delimiter))
         blank++;
     if (blank < end || (end < c->n && c->p[end] == '"')) {
-        problem_set(problem, "file.csv_syntax", c->line + *lines, 0, 0,
+        problem_set(problem, ERR_FILE_CSV_SYNTAX, c->line + *lines, 0, 0,
             "line %llu has text after a closing quote; double quotes inside quoted text",
             (unsigned long long)c->line + *lines);
         return BROKEN;
@@ -208,10 +209,10 @@ static bool within_limits(
     const struct csv *c, size_t from, size_t to, struct import_problem *problem)
 {
     if (c->n_cells > 0 && c->cells[c->n_cells - 1].n > IMPORT_FIELD_MAX)
-        return problem_set(problem, "file.too_complex", c->line, 0, 0,
+        return problem_set(problem, ERR_FILE_TOO_COMPLEX, c->line, 0, 0,
             "line %llu has a cell of more than 1 MiB", (unsigned long long)c->line);
     if (to - from > IMPORT_RECORD_MAX)
-        return problem_set(problem, "file.too_complex", c->line, 0, 0,
+        return problem_set(problem, ERR_FILE_TOO_COMPLEX, c->line, 0, 0,
             "the record in line %llu is longer than 4 MiB; is the delimiter right, and every quote "
             "closed?",
             (unsigned long long)c->line);
@@ -233,7 +234,7 @@ static enum outcome record(
         struct csv_cell cell;
 
         if (c->n_cells == IMPORT_COLUMNS_MAX) {
-            problem_set(problem, "file.too_complex", c->line, 0, 0,
+            problem_set(problem, ERR_FILE_TOO_COMPLEX, c->line, 0, 0,
                 "line %llu has more than 512 columns", (unsigned long long)c->line);
             return BROKEN;
         }
@@ -411,14 +412,14 @@ bool csv_open(struct csv *c, struct text *text, char delimiter, struct import_pr
     c->cap = 2 * BLOCK;
     c->p = malloc(c->cap + WIDTH + 1);
     if (!c->p)
-        return problem_set(problem, "file.too_complex", 0, 0, 0, "no memory to read the file");
+        return problem_set(problem, ERR_FILE_TOO_COMPLEX, 0, 0, 0, "no memory to read the file");
     while (c->n < BLOCK && more(c, problem))
         continue;
     if (problem->code)
         return false;
     if (delimiter == '"' || delimiter == '\n' || delimiter == '\r')
         return problem_set(
-            problem, "param.invalid", 0, 0, 0, "file.delimiter can't be a quote or a line end");
+            problem, ERR_PARAM_INVALID, 0, 0, 0, "file.delimiter can't be a quote or a line end");
     if (told_by_first_line(c) && !delimiter)
         return true;
     c->delimiter = delimiter ? delimiter : find_delimiter(c);

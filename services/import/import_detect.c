@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "import/reader.h"
+#include "wharf/errors.h"
 
 enum { HEAD = 4096, BLOCK = 64 << 10 };
 
@@ -94,10 +95,10 @@ static char first_letter(const char *head, size_t n, bool wide)
 static enum import_format refuse_compound(const struct bytes *b, struct import_problem *problem)
 {
     if (has_encrypted_package(b))
-        problem_set(problem, "file.encrypted", 0, 0, 0,
+        problem_set(problem, ERR_FILE_ENCRYPTED, 0, 0, 0,
             "the spreadsheet is encrypted; save it without a password");
     else
-        problem_set(problem, "file.unsupported_type", 0, 0, 0,
+        problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, 0,
             "this is a spreadsheet of an old format (XLS); save it as XLSX or CSV");
     return IMPORT_AUTO;
 }
@@ -116,7 +117,7 @@ enum import_format detect_format(
         return refuse_compound(b, problem);
     bad = wide ? n : control_byte(head, n);
     if (what || bad < n) {
-        problem_set(problem, "file.unsupported_type", 0, 0, bad < n ? bad : 0,
+        problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad < n ? bad : 0,
             "this is %s file; send CSV, JSON or XLSX", what ? what : "a binary");
         return IMPORT_AUTO;
     }

@@ -9,6 +9,7 @@
 #include <utf8proc.h>
 
 #include "import/problem.h"
+#include "wharf/errors.h"
 
 enum { BLOCK = 256 << 10 };
 
@@ -139,7 +140,7 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
     *t = (struct text){.bytes = bytes};
     marked = has_mark(t);
     if (!marked && told && !known_name(declared, &t->encoding))
-        return problem_set(problem, "param.invalid", 0, 0, 0,
+        return problem_set(problem, ERR_PARAM_INVALID, 0, 0, 0,
             "file.encoding must be one of: utf-8, utf-16le, utf-16be, windows-1252, "
             "iso-8859-1, iso-8859-15");
     if (t->encoding == TEXT_UTF16LE || t->encoding == TEXT_UTF16BE)
@@ -148,18 +149,18 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
     if (check_all(t, utf8, &bad, &nul))
         return true;
     if (nul)
-        return problem_set(problem, "file.unsupported_type", 0, 0, bad,
+        return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad,
             "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
             (unsigned long long)bad);
     if (told || marked || only_utf8)
-        return problem_set(problem, "file.encoding", 0, 0, bad,
+        return problem_set(problem, ERR_FILE_ENCODING, 0, 0, bad,
             "byte %llu of the file is not UTF-8; save it as UTF-8, or name its encoding",
             (unsigned long long)bad);
     t->encoding = TEXT_WINDOWS_1252;
     t->fallback = true;
     if (check_all(t, false, &bad, &nul))
         return true;
-    return problem_set(problem, "file.unsupported_type", 0, 0, bad,
+    return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad,
         "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
         (unsigned long long)bad);
 }
@@ -198,7 +199,7 @@ static bool read_one_byte(
         uint32_t cp = block[i] < 0x80 ? block[i] : one_byte(t->encoding, block[i]);
 
         if (cp == 0)
-            return problem_set(problem, "file.encoding", 0, 0, t->at + i,
+            return problem_set(problem, ERR_FILE_ENCODING, 0, 0, t->at + i,
                 "byte %llu of the file is no character of %s; save it as UTF-8, or name its "
                 "encoding",
                 (unsigned long long)t->at + i, names[t->encoding]);
@@ -253,13 +254,13 @@ static bool read_utf16(
         if (step <= 0)
             break;
         if (cp == 0)
-            return problem_set(problem, "file.unsupported_type", 0, 0, t->at + i,
+            return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, t->at + i,
                 "the character at byte %llu is NUL: this is no text; send CSV, JSON or XLSX",
                 (unsigned long long)t->at + i);
         out += utf8_put(cp, to + out);
     }
     if (step < 0 || (last && i < n))
-        return problem_set(problem, "file.encoding", 0, 0, t->at + i,
+        return problem_set(problem, ERR_FILE_ENCODING, 0, 0, t->at + i,
             "byte %llu of the file is not %s", (unsigned long long)t->at + i, names[t->encoding]);
     t->at += i;
     *ret_n = out;

@@ -8,6 +8,7 @@
 
 #include "import/reader.h"
 #include "util/json.h"
+#include "wharf/errors.h"
 
 enum { BLOCK = 64 << 10 };
 
@@ -15,7 +16,7 @@ static bool syntax(const struct json_rows *j, struct import_problem *problem, ui
     uint64_t column, const char *why)
 {
     (void)j;
-    return problem_set(problem, "file.json_syntax", line, column, 0, "line %llu, column %llu: %s",
+    return problem_set(problem, ERR_FILE_JSON_SYNTAX, line, column, 0, "line %llu, column %llu: %s",
         (unsigned long long)line, (unsigned long long)column, why);
 }
 
@@ -33,7 +34,7 @@ static bool more(struct json_rows *j, struct import_problem *problem)
 
         if (!p)
             return problem_set(
-                problem, "file.too_complex", j->line, 0, 0, "no memory for an object so long");
+                problem, ERR_FILE_TOO_COMPLEX, j->line, 0, 0, "no memory for an object so long");
         j->cap *= 2;
         j->p = p;
     }
@@ -103,7 +104,7 @@ static bool scan_object(struct json_rows *j, struct scan *s, struct import_probl
             s->text = true;
         } else if (c == '{' || c == '[') {
             if (++s->depth > IMPORT_JSON_DEPTH)
-                return problem_set(problem, "file.too_complex", j->line, 0, 0,
+                return problem_set(problem, ERR_FILE_TOO_COMPLEX, j->line, 0, 0,
                     "the object in line %llu is nested deeper than %d", (unsigned long long)j->line,
                     IMPORT_JSON_DEPTH);
         } else if ((c == '}' || c == ']') && --s->depth == 0) {
@@ -126,7 +127,7 @@ static int take_object(struct json_rows *j, struct arena *a, wharf_str *ret_obje
         if (problem->code)
             return -1;
         if (s.i > IMPORT_RECORD_MAX) {
-            problem_set(problem, "file.too_complex", j->line, 0, 0,
+            problem_set(problem, ERR_FILE_TOO_COMPLEX, j->line, 0, 0,
                 "the object in line %llu is longer than 4 MiB", (unsigned long long)j->line);
             return -1;
         }
@@ -140,7 +141,7 @@ static int take_object(struct json_rows *j, struct arena *a, wharf_str *ret_obje
     *ret_line = j->line;
     *ret_object = (wharf_str){j->p + j->at, s.i};
     if (s.i > IMPORT_RECORD_MAX) {
-        problem_set(problem, "file.too_complex", j->line, 0, 0,
+        problem_set(problem, ERR_FILE_TOO_COMPLEX, j->line, 0, 0,
             "the object in line %llu is longer than 4 MiB", (unsigned long long)j->line);
         return -1;
     }
@@ -210,7 +211,7 @@ bool json_rows_open(struct json_rows *j, struct text *text, struct import_proble
     *j = (struct json_rows){.text = text, .cap = BLOCK, .line = 1, .column = 1};
     j->p = malloc(j->cap + 1);
     if (!j->p)
-        return problem_set(problem, "file.too_complex", 0, 0, 0, "no memory to read the file");
+        return problem_set(problem, ERR_FILE_TOO_COMPLEX, 0, 0, 0, "no memory to read the file");
     if (skip(j, &newline, problem) == '[') {
         j->array = true;
         over(j);

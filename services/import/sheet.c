@@ -9,6 +9,7 @@
 #include "import/sheet_wire.h"
 #include "import/sheets.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { SECOND = 1000000, QUIET_US = 30 * SECOND, WAIT_US = 10 * SECOND };
 
@@ -24,15 +25,15 @@ const struct cell_kind import_sheet_kind = {.name = "sheet",
 
 static bool broken(struct import *in)
 {
-    return problem_set(&in->problem, "file.xlsx_invalid", 0, 0, 0,
+    return problem_set(&in->problem, ERR_FILE_XLSX_INVALID, 0, 0, 0,
         "the spreadsheet can't be read; save it again as XLSX or CSV");
 }
 
 /* Returns the code, if it is one that a sheet cell may give; else NULL. */
 static const char *known_code(const char *text, size_t n)
 {
-    static const char *const known[] = {"file.xlsx_invalid", "file.too_complex", "file.encrypted",
-        "file.unsupported_type", "param.invalid"};
+    static const char *const known[] = {ERR_FILE_XLSX_INVALID, ERR_FILE_TOO_COMPLEX,
+        ERR_FILE_ENCRYPTED, ERR_FILE_UNSUPPORTED_TYPE, ERR_PARAM_INVALID};
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strlen(known[i]) == n && memcmp(known[i], text, n) == 0)
@@ -56,12 +57,12 @@ static void run_failed(struct import *in, const struct cell_result *result)
         return;
     case CELL_DEADLINE:
     case CELL_MEMORY:
-        problem_set(&in->problem, "file.too_complex", 0, 0, 0,
+        problem_set(&in->problem, ERR_FILE_TOO_COMPLEX, 0, 0, 0,
             "the spreadsheet takes too much %s; split it, or send CSV",
             result->status == CELL_MEMORY ? "memory" : "time");
         return;
     case CELL_UNAVAILABLE:
-        problem_set(&in->problem, "overloaded", 0, 0, 0, "%s", result->reason);
+        problem_set(&in->problem, ERR_OVERLOADED, 0, 0, 0, "%s", result->reason);
         return;
     case CELL_CRASHED:
     case CELL_PROTOCOL:
@@ -101,7 +102,7 @@ bool sheet_open(struct import *in)
         .wait_us = WAIT_US};
 
     if (!in->options.sheets)
-        return problem_set(&in->problem, "file.unsupported_type", 0, 0, 0,
+        return problem_set(&in->problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, 0,
             "spreadsheets can't be read here; send CSV or JSON");
     s->run = cell_run_start(in->options.sheets, &call);
     if (next_block(in) != 1)

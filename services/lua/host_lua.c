@@ -15,6 +15,7 @@
 #include "plugin/manifest.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 struct wharf_lua_actor {
     struct principal who; /* immutable from here on */
@@ -26,10 +27,10 @@ static wharf_status l_run(
     wharf_lua_outcome o = {.head = ret_outcome->head};
 
     if (req->tx_depth && spec->wall_us > WHARF_LUA_HOOK_US)
-        return req_fail(req, "internal", NULL,
+        return req_fail(req, ERR_INTERNAL, NULL,
             "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
-        return req_fail(req, "overloaded", NULL,
+        return req_fail(req, ERR_OVERLOADED, NULL,
             "workflows can't be run here: the program wharf-cell-lua is missing");
     if (o.end == WHARF_LUA_NO_CELL && !req->retry_after)
         req->retry_after = 1;

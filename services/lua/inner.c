@@ -9,6 +9,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { ARENA = 64 << 20, DEPTH_MAX = 5 };
 
@@ -116,13 +117,13 @@ static bool available(struct wharf_req *req)
     const struct route *r = req->route;
 
     if (r->absent)
-        return req_fail(req, "module.unavailable", NULL, NULL), false;
+        return req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, NULL), false;
     if (r->kind == ROUTE_KERNEL || r->stream_tokens || r->event_stream ||
         (r->declared && r->declared->flags & WHARF_R_RAW_BODY))
-        return req_fail(req, "route.not_found", NULL, "This path is not available to workflows"),
+        return req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, "This path is not available to workflows"),
                false;
     if (req->depth > DEPTH_MAX)
-        return req_fail(req, "conflict", NULL, "Workflows call each other too deep"), false;
+        return req_fail(req, ERR_CONFLICT, NULL, "Workflows call each other too deep"), false;
     return true;
 }
 
@@ -135,11 +136,11 @@ static bool checked(struct wharf_req *req)
     case ROUTE_FOUND:
         break;
     case ROUTE_METHOD:
-        return req_fail(req, "method.not_allowed", NULL,
+        return req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL,
                    "%s is not possible here; this path takes %s", req->method, allow.p),
                false;
     case ROUTE_NONE:
-        return req_fail(req, "route.not_found", NULL, NULL), false;
+        return req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL), false;
     }
     if (!available(req))
         return false;
@@ -147,17 +148,17 @@ static bool checked(struct wharf_req *req)
         missing = arena_printf(req->arena, "%s:%s", req->engine->areas.names[req->route->area],
             req->route->level == SCOPE_READ ? "read" : "write")
                       .p;
-        return req_fail(req, "scope_access", missing, "The workflow lacks the scope %s", missing),
+        return req_fail(req, ERR_SCOPE_ACCESS, missing, "The workflow lacks the scope %s", missing),
                false;
     }
     if (req->body->type != JSON_OBJECT &&
         !(req->route->array_body && req->body->type == JSON_ARRAY))
-        return req_fail(req, "body.malformed", NULL, "The body's top level must be an object"),
+        return req_fail(req, ERR_BODY_MALFORMED, NULL, "The body's top level must be an object"),
                false;
     if (req->raw_query.n &&
         !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE)
-        return req_problem(req, "param.invalid", bad, NULL,
+        return req_problem(req, ERR_PARAM_INVALID, bad, NULL,
                    str_z("A parameter has a broken %-escape or is not UTF-8")),
                false;
     return true;
@@ -206,7 +207,7 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
     struct db_error e;
 
     if (req_begin(outer) != WHARF_OK) {
-        req_fail(req, "overloaded", NULL, NULL);
+        req_fail(req, ERR_OVERLOADED, NULL, NULL);
         return;
     }
     if (outer->plugin_role && db_do(outer->thread->db, "RESET ROLE", &e) == DB_OK)
@@ -218,7 +219,7 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
         request_run(req);
     else if (!req->n_problems)
         req_fail(
-            req, "route.not_found", NULL, "This path is not available inside of a transaction");
+            req, ERR_ROUTE_NOT_FOUND, NULL, "This path is not available inside of a transaction");
     outer->plugin_role = outer->plugin_role || req->plugin_role;
     if (req->n_problems)
         req_rollback(outer);
@@ -255,7 +256,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     else
         run_alone(&req, call);
     if (!req.n_problems && (req.parked || req.served || req.stream || req.raw_type))
-        req_fail(&req, "route.not_found", NULL, "This answer is not available to workflows");
+        req_fail(&req, ERR_ROUTE_NOT_FOUND, NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);
     request_release(&req);
     good = answer(&req, &out);

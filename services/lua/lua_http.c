@@ -9,6 +9,7 @@
 #include "resource/engine.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum {
     AT_ONCE = 10,
@@ -359,7 +360,7 @@ enum sandbox_answer lua_http(struct wharf_req *req, struct lua_http *limits, boo
             req, limits, all ? json_at(asked, i) : args, &list[i].request);
 
         if (wrong)
-            return mistake_of(req->arena, ret_text, "param.invalid", wrong);
+            return mistake_of(req->arena, ret_text, ERR_PARAM_INVALID, wrong);
         list[i].refused = refusal(req, limits, list[i].request.url, &list[i].why);
     }
     run_all(req, list, n);

@@ -18,6 +18,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
+#include "wharf/errors.h"
 
 enum {
     WAIT_US = 50000,
@@ -207,14 +208,14 @@ static void ended(
         told(req, said, o);
         return;
     case CELL_DEADLINE:
-        over(o, WHARF_LUA_OVER, "workflow.budget_time", TIME_OVER);
+        over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_TIME, TIME_OVER);
         return;
     case CELL_MEMORY:
-        over(o, WHARF_LUA_OVER, "workflow.budget_memory",
+        over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_MEMORY,
             "the run needed more memory than it may have");
         return;
     case CELL_UNAVAILABLE:
-        over(o, WHARF_LUA_NO_CELL, "overloaded", "no process is free to run it; try again");
+        over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED, "no process is free to run it; try again");
         return;
     case CELL_FAILED:
     case CELL_CRASHED:
@@ -222,7 +223,7 @@ static void ended(
     case CELL_CANCELED:
         break;
     }
-    over(o, WHARF_LUA_DIED, "workflow.failed", "the process that ran it ended unexpectedly");
+    over(o, WHARF_LUA_DIED, ERR_WORKFLOW_FAILED, "the process that ran it ended unexpectedly");
 }
 
 /* Waits for the next event; with a stop function not before that was asked. Returns false when it
@@ -289,7 +290,7 @@ static void run_in(
     buf_init(&text, CALL_MAX);
     write_call(req, &text, spec, call.owner.n > 0);
     if (text.failed) {
-        over(o, WHARF_LUA_OVER, "workflow.budget_memory", "the input of the run is too large");
+        over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_MEMORY, "the input of the run is too large");
         buf_done(&text);
         return;
     }
@@ -402,14 +403,14 @@ static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
     bool counts = spec->handler.n && !req->tx_depth && !req->depth;
 
     if (counts && !party_enter(req->who->organization, most)) {
-        over(o, WHARF_LUA_NO_CELL, "overloaded",
+        over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
             "the organization's runs have half of what there is, and others want some; try again");
         return;
     }
     if (atomic_fetch_add(&running, 1) < most)
         run_in(req, pool, spec, o);
     else
-        over(o, WHARF_LUA_NO_CELL, "overloaded",
+        over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
             "as many runs as may be at a time are running; try again");
     atomic_fetch_sub(&running, 1);
     if (counts)
@@ -424,7 +425,7 @@ static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_l
 
     if (!wait)
         return true;
-    over(o, WHARF_LUA_NO_CELL, "workflow.quota",
+    over(o, WHARF_LUA_NO_CELL, ERR_WORKFLOW_QUOTA,
         "the organization's runs took their share of the processor; wait");
     req->retry_after = (int)(wait / 1000000) + 1;
     return false;

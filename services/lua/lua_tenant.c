@@ -5,6 +5,7 @@
 #include "resource/access.h"
 #include "util/str.h"
 #include "wharf/service/lua.h"
+#include "wharf/errors.h"
 
 /* Tells whether "resource:action" is one of the words. */
 static bool listed(wharf_str words, const char *resource, const char *action)
@@ -48,7 +49,7 @@ static void describe(
 /* Returns the status with its own problem, or one that says that something is wrong. */
 static wharf_status told(struct wharf_req *req, wharf_status s)
 {
-    return s != WHARF_OK && !req->n_problems ? req_fail(req, "internal", NULL, NULL) : s;
+    return s != WHARF_OK && !req->n_problems ? req_fail(req, ERR_INTERNAL, NULL, NULL) : s;
 }
 
 wharf_status tenant_ahead(struct wharf_req *req, struct write *w)

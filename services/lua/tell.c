@@ -11,6 +11,7 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { DATA_MAX = 64 << 10, TYPE_MAX = 64, RESOURCE_ID_MAX = 100 };
 
@@ -38,7 +39,7 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(struct whar
     return how;
 }
 
-#define MISTAKE(...) say(req, ret_text, SANDBOX_MISTAKE, "param.invalid", __VA_ARGS__)
+#define MISTAKE(...) say(req, ret_text, SANDBOX_MISTAKE, ERR_PARAM_INVALID, __VA_ARGS__)
 #define REFUSED(...) say(req, ret_text, SANDBOX_REFUSED, __VA_ARGS__)
 
 /* Ends the run: what the database has to say is nothing that a script can mend. It is tried again
@@ -46,8 +47,8 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(struct whar
 static enum sandbox_answer lost(struct wharf_req *req, size_t problems, wharf_str *ret_text)
 {
     req->n_problems = problems;
-    return say(
-        req, ret_text, SANDBOX_ENDED, "overloaded", "the database can't be reached at the moment");
+    return say(req, ret_text, SANDBOX_ENDED, ERR_OVERLOADED,
+        "the database can't be reached at the moment");
 }
 
 static enum sandbox_answer given(struct wharf_req *req, wharf_str id, wharf_str *ret_text)
@@ -181,7 +182,7 @@ enum sandbox_answer lua_emit(struct wharf_req *req, const struct lua_sender *s,
     if (json_is(location, JSON_STRING) || (s->bound && c.location_id.n))
         status = find_location(req, s, c.location_id, !location);
     if (status == WHARF_NOT_FOUND)
-        return REFUSED("location_access", "there is no location %.100s that this may be about",
+        return REFUSED(ERR_LOCATION_ACCESS, "there is no location %.100s that this may be about",
             c.location_id.p);
     if (status == WHARF_OK) {
         status = begin(req, s, &was);
@@ -255,11 +256,11 @@ static enum sandbox_answer queue(struct wharf_req *req, const struct lua_sender 
     status = end(req, &was, status);
     if (status == WHARF_OK)
         return given(req, id, ret_text);
-    if (req->n_problems == problems || strcmp(req->problems[problems].code, "mail.refused") != 0)
+    if (req->n_problems == problems || strcmp(req->problems[problems].code, ERR_MAIL_REFUSED) != 0)
         return lost(req, problems, ret_text);
     why = req->problems[problems].text.p;
     req->n_problems = problems;
-    return REFUSED("mail.refused", "%s", why);
+    return REFUSED(ERR_MAIL_REFUSED, "%s", why);
 }
 
 enum sandbox_answer lua_mail(struct wharf_req *req, const struct lua_sender *s,
@@ -280,7 +281,7 @@ enum sandbox_answer lua_mail(struct wharf_req *req, const struct lua_sender *s,
     if (!n)
         return MISTAKE("to is a user or an address, or an array of up to %d of them", MAIL_TO_MAX);
     if (!s->who->test_mode && !req->engine->config->mail_url[0])
-        return REFUSED("mail.unavailable", "this server has no mail server");
+        return REFUSED(ERR_MAIL_UNAVAILABLE, "this server has no mail server");
     switch (find_addresses(req, s, to, n, &unknown)) {
     case WHARF_OK:
         break;

@@ -8,6 +8,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/mail.h"
+#include "wharf/errors.h"
 
 enum { TOTAL_MS = 60000 };
 
@@ -68,14 +69,14 @@ static wharf_status m_send(wharf_req *req, const wharf_mail_message *given, cons
     case MAIL_REFUSED:
         log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.refused", "%d %s", result.code,
             result.trouble);
-        return req_fail(req, "mail.refused", path, NULL);
+        return req_fail(req, ERR_MAIL_REFUSED, path, NULL);
     case MAIL_LATER:
     case MAIL_OFF:
         break;
     }
     log_write(WHARF_LOG_WARN, NULL, req->request_id, "mail.unavailable", "%d %s", result.code,
         result.trouble);
-    return req_fail(req, "mail.unavailable", NULL, NULL);
+    return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, NULL);
 }
 
 static wharf_status m_queue(wharf_req *req, const wharf_mail_message *given, const char *path)

@@ -18,6 +18,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 /* 30 s, 1 min, 2 min ... each 2 h: about a day. */
 const char mail_job_policy[] =
@@ -73,7 +74,7 @@ wharf_status mail_queue(struct wharf_req *req, const struct mail *given, const c
     mail_complete(req->engine->config, &m);
     buf_init(&text, MESSAGE_MAX);
     if (!message_build(req->arena, &m, req->now_us, &text, &problem))
-        s = req_fail(req, "mail.refused", path, "%s", problem);
+        s = req_fail(req, ERR_MAIL_REFUSED, path, "%s", problem);
     else if (req_begin(req) != WHARF_OK)
         s = WHARF_UNAVAILABLE;
     else {
@@ -176,13 +177,13 @@ wharf_status mail_job(struct wharf_req *req, void *arg)
 
     (void)arg;
     if (file_find(req, json_text_or(req->body, "file", ""), &row) != WHARF_OK) {
-        if (strcmp(req->problems[0].code, "not_found") != 0)
+        if (strcmp(req->problems[0].code, ERR_NOT_FOUND) != 0)
             return WHARF_UNAVAILABLE;
         req_clear_problems(req); /* sent by a run whose end nobody noted */
         return WHARF_OK;
     }
     if (!req->engine->config->mail_url[0])
-        return req_fail(req, "mail.unavailable", NULL, "mail.url is not set");
+        return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, "mail.url is not set");
     if (put_off(req, &later))
         return later;
     if (file_open(req, &row, 0, (uint64_t)row.size, &fd, &at) != WHARF_OK)
@@ -191,5 +192,5 @@ wharf_status mail_job(struct wharf_req *req, void *arg)
     close(fd);
     if (result.outcome == MAIL_SENT || result.outcome == MAIL_REFUSED)
         return over(req, &row, &result);
-    return req_fail(req, "mail.unavailable", NULL, "%d %s", result.code, result.trouble);
+    return req_fail(req, ERR_MAIL_UNAVAILABLE, NULL, "%d %s", result.code, result.trouble);
 }

@@ -5,6 +5,7 @@
 #include "resource/engine.h"
 #include "util/id.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { LIST_TEXT = 1024 * 1024 };
 
@@ -50,7 +51,7 @@ static wharf_status check(struct wharf_req *req, const struct mail *given, const
     buf_init(&text, MESSAGE_MAX);
     good = message_build(req->arena, &m, req->now_us, &text, &problem);
     buf_done(&text);
-    return good ? WHARF_OK : req_fail(req, "mail.refused", path, "%s", problem);
+    return good ? WHARF_OK : req_fail(req, ERR_MAIL_REFUSED, path, "%s", problem);
 }
 
 wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char *path)

@@ -14,6 +14,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/fetch.h"
+#include "wharf/errors.h"
 
 enum {
     DEFAULT_BYTES = 10000000,
@@ -260,14 +261,14 @@ static wharf_status f_start(
     int fd = -1;
 
     if (!read_request(given, &r))
-        return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
+        return req_fail(req, ERR_INTERNAL, NULL, "the plugin's fetch request is of a newer server");
     if (arena_poisoned(req->arena))
-        return req_fail(req, "overloaded", NULL, NULL);
+        return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     if (r.flags & WHARF_FETCH_TO_FILE) {
         fd = nameless_file(req->engine->config);
         if (fd < 0) {
             log_error("fetch.file", "no room for a file in %s: %m", req->engine->config->data);
-            return req_fail(req, "overloaded", NULL, NULL);
+            return req_fail(req, ERR_OVERLOADED, NULL, NULL);
         }
     }
     f = new_fetch(box, &r, fd);
@@ -409,7 +410,7 @@ static wharf_status f_check(wharf_req *req, const wharf_fetch_request *given, co
     enum net_outcome o;
 
     if (!read_request(given, &r))
-        return req_fail(req, "internal", NULL, "the plugin's fetch request is of a newer server");
+        return req_fail(req, ERR_INTERNAL, NULL, "the plugin's fetch request is of a newer server");
     o = net_url_parse(
         net_guard(req->engine->net), r.url, client_flags(req->engine->config, r.flags), &url);
     if (o == NET_DONE) {

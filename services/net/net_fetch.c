@@ -2,6 +2,7 @@
 #include "net/net_fetch.h"
 
 #include "util/str.h"
+#include "wharf/errors.h"
 
 static struct fetch_verdict of_family(
     struct arena *a, const char *family, const char *reason, const char *text)
@@ -32,18 +33,18 @@ struct fetch_verdict fetch_outcome_verdict(struct arena *a, enum net_outcome o, 
         return of_family(a, family, "hostname",
             "The host of the URL is not public; use one that the internet can reach");
     case NET_TIMEOUT:
-        return (struct fetch_verdict){str_z("file.timeout_error"),
+        return (struct fetch_verdict){str_z(ERR_FILE_TIMEOUT_ERROR),
             "The host of the URL was too slow; try again, or use a faster one"};
     case NET_TOO_LARGE:
         return (struct fetch_verdict){
-            str_z("file.too_large"), "The file is larger than this route takes"};
+            str_z(ERR_FILE_TOO_LARGE), "The file is larger than this route takes"};
     case NET_ENCODED:
-        return (struct fetch_verdict){str_z("file.too_large"),
+        return (struct fetch_verdict){str_z(ERR_FILE_TOO_LARGE),
             "The host sent the file compressed, so its size is not known; "
             "use a URL that sends it as it is"};
     case NET_SINK:
         return (struct fetch_verdict){
-            str_z("overloaded"), "The server has no room for this file at the moment; try again"};
+            str_z(ERR_OVERLOADED), "The server has no room for this file at the moment; try again"};
     case NET_NO_NAME:
     case NET_NO_ADDRESS:
     case NET_NO_CONNECTION:
@@ -63,8 +64,8 @@ struct fetch_verdict fetch_verdict(struct arena *a, const struct net_transfer *t
     if (net_outcome(t) != NET_DONE || any_status)
         return fetch_outcome_verdict(a, net_outcome(t), family);
     if (net_status(t) >= 500)
-        return (struct fetch_verdict){
-            str_z("file.download"), "The host of the URL has trouble of its own; try again later"};
+        return (struct fetch_verdict){str_z(ERR_FILE_DOWNLOAD),
+            "The host of the URL has trouble of its own; try again later"};
     if (net_status(t) >= 300 || (!any_body && !net_received(t)))
         return unreachable(a, family);
     return (struct fetch_verdict){str_z(""), ""};

@@ -13,6 +13,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/service/render.h"
+#include "wharf/errors.h"
 
 enum { SECOND = 1000000, DEADLINE_US = 20 * SECOND, WAIT_US = 10 * SECOND, SNIFF = 1024 };
 
@@ -139,7 +140,7 @@ static wharf_status over(wharf_req *req, wharf_render *r)
     case CELL_UNAVAILABLE:
         r_close(r);
         req->retry_after = 1;
-        return req_fail(req, "overloaded", NULL, NULL);
+        return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     case CELL_OK:
     case CELL_CRASHED:
     case CELL_PROTOCOL:
@@ -180,7 +181,7 @@ static wharf_status r_open(wharf_req *req, int fd, wharf_str type, wharf_render 
         return refuse(r, WHARF_RENDER_DOCUMENT,
             WHARF_S("documents of this type can't be printed; send a PDF"));
     if (!pool)
-        return req_fail(req, "overloaded", NULL,
+        return req_fail(req, ERR_OVERLOADED, NULL,
             "documents can't be prepared here: the program wharf-cell-render is missing");
     r->run = cell_run_start(pool, &call);
     arena_on_release(req->arena, release, r);
@@ -245,7 +246,7 @@ static wharf_status r_make(wharf_req *req, wharf_render *r, const wharf_render_p
 
     if (!r->run)
         return r->verdict ? WHARF_OK
-                          : req_fail(req, "internal", NULL, "the render is over already");
+                          : req_fail(req, ERR_INTERNAL, NULL, "the render is over already");
     cell_run_answer(r->run, false, wish_text(req->arena, plan));
     while ((e = cell_run_next(r->run, true, &said)) == CELL_EVENT_DATA) {
         wharf_status s;

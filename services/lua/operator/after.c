@@ -12,6 +12,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "wharf/hash.h"
+#include "wharf/errors.h"
 
 enum { DEPTH_MAX = 5 };
 
@@ -214,7 +215,7 @@ static bool tried_again(const struct sandbox_error *e)
     case SANDBOX_RAISED:
         return true;
     case SANDBOX_OVER:
-        return !strcmp(e->code, "workflow.budget_time") || !strcmp(e->code, "overloaded");
+        return !strcmp(e->code, ERR_WORKFLOW_BUDGET_TIME) || !strcmp(e->code, ERR_OVERLOADED);
     case SANDBOX_FAILED:
         return e->retry == 1;
     default:
@@ -235,8 +236,9 @@ static wharf_status run(struct wharf_req *req, struct lua_generation *g,
     if (e.end == SANDBOX_FAILED && e.after_ms >= 0)
         req->job->again_us = e.after_ms * 1000;
     req_clear_problems(req);
-    return req_fail(req, "workflow.hook_failed", NULL, "%s:%d: %s", e.file[0] ? e.file : hook->file,
-        e.file[0] ? e.line : hook->line, operator_message(req, &e).p);
+    return req_fail(req, ERR_WORKFLOW_HOOK_FAILED, NULL, "%s:%d: %s",
+        e.file[0] ? e.file : hook->file, e.file[0] ? e.line : hook->line,
+        operator_message(req, &e).p);
 }
 
 /* Finds the hook as it was when the job was asked for, or returns NULL. Older servers said its

@@ -13,6 +13,7 @@
 #include "query/query.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { HEADERS_MAX = 20, HEADERS_BYTES = 4096, RESULT_BYTES = 64 << 10 };
 
@@ -256,7 +257,7 @@ static bool call(
 static void failed(struct wharf_req *req, const struct lua_hook *hook)
 {
     if (!hook->ignore)
-        req_fail(req, "workflow.hook_failed", NULL,
+        req_fail(req, ERR_WORKFLOW_HOOK_FAILED, NULL,
             "A rule of this server failed; its operator finds the reason in the log, by %s",
             req->request_id);
 }

@@ -5,6 +5,7 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { INPUT_BYTES = 64 << 20 };
 
@@ -71,8 +72,8 @@ wharf_status operator_rejected(struct wharf_req *req, const struct sandbox_error
 
     if (e->field[0])
         req_problem(
-            req, "workflow.rejected", arena_dupz(req->arena, e->field), "rejected", message);
-    return req_problem(req, "workflow.rejected", custom, "rejected", message);
+            req, ERR_WORKFLOW_REJECTED, arena_dupz(req->arena, e->field), "rejected", message);
+    return req_problem(req, ERR_WORKFLOW_REJECTED, custom, "rejected", message);
 }
 
 /* Handles a hook that failed or refused. Returns WHARF_OK when the write goes on as if it had not
@@ -85,7 +86,7 @@ static wharf_status not_good(
     operator_failed(req, hook, e);
     if (hook->ignore)
         return WHARF_OK;
-    return req_fail(req, "workflow.hook_failed", NULL,
+    return req_fail(req, ERR_WORKFLOW_HOOK_FAILED, NULL,
         "A rule of this server failed, so nothing was written; its operator finds the reason in "
         "the log, by %s",
         req->request_id);

@@ -319,7 +319,7 @@ bool generation_call(struct lua_generation *g, struct wharf_req *req, const stru
         call->result, ret_kept, ret_error);
     asked_locks_end(st);
     buf_done(&st->answer);
-    if (!good && !strcmp(ret_error->code, "workflow.budget_memory"))
+    if (!good && !strcmp(ret_error->code, ERR_WORKFLOW_BUDGET_MEMORY))
         /* what it left would fail the next call, whose fault it is not; another one is made when
          * it is needed */
         state_free(st);

@@ -13,6 +13,7 @@
 #include "resource/hooks.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/errors.h"
 
 enum { RESULT_BYTES = 16 << 20, LIST_LIMIT = 20, LIST_MOST = 1000 };
 
@@ -100,7 +101,7 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
         }
         for (const struct wharf_json *f = hr->filters->child; f; f = f->next) {
             if (str_eq(f->key, key) && !filter_pair(req, w, f, op, &req->pairs[i])) {
-                req_problem(req, "param.invalid", f->key, NULL,
+                req_problem(req, ERR_PARAM_INVALID, f->key, NULL,
                     arena_printf(req->arena,
                         "%.*s is compared with a %.*s, by eq, !eq, in, !in, gt, gte, lt or lte",
                         STR_ARG(f->key), STR_ARG(f->text)));
@@ -208,17 +209,17 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
     if (!ret->n)
         req_param(req, "location_id", ret);
     if (!ret->n) {
-        req_problem(req, "validation.failed", str_z("location_id"), "required",
+        req_problem(req, ERR_VALIDATION_FAILED, str_z("location_id"), "required",
             str_z("location_id says which location"));
         return false;
     }
     if (!principal_may_see(req->who, *ret)) {
-        req_problem(req, "location_access", *ret, NULL, str_z(""));
+        req_problem(req, ERR_LOCATION_ACCESS, *ret, NULL, str_z(""));
         return false;
     }
     r = res ? retrieve_row(req, res, *ret) : NULL;
     if (res && r && !PQntuples(r))
-        req_problem(req, "validation.failed", str_z("location_id"), "reference",
+        req_problem(req, ERR_VALIDATION_FAILED, str_z("location_id"), "reference",
             str_z("There is no such location"));
     return !req->n_problems;
 }
@@ -237,7 +238,7 @@ static bool keep_own(struct wharf_req *req, struct wharf_json *v)
     struct wharf_json **at;
 
     if (v->type == JSON_OBJECT && !reached(req, v)) {
-        req_problem(req, "location_access", json_text_or(v, "location_id", ""), NULL, str_z(""));
+        req_problem(req, ERR_LOCATION_ACCESS, json_text_or(v, "location_id", ""), NULL, str_z(""));
         return false;
     }
     for (at = &v->child; v->type == JSON_ARRAY && *at;) {
@@ -271,7 +272,7 @@ static wharf_status wrong(struct wharf_req *req, const struct hook_route *hr, co
 
     snprintf(e.message, sizeof(e.message), "%s", text);
     operator_failed(req, hr->hook, &e);
-    return req_fail(req, "internal", NULL, NULL);
+    return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
 static wharf_status respond_as(
@@ -355,9 +356,9 @@ static wharf_status not_good(
     if (e->end == SANDBOX_REJECTED || (e->end == SANDBOX_RAISED && e->code[0]))
         return operator_rejected(req, e);
     operator_failed(req, hr->hook, e);
-    if (e->end == SANDBOX_OVER && !strcmp(e->code, "workflow.budget_time"))
-        return req_fail(req, "timeout", NULL, NULL);
-    return req_fail(req, "internal", NULL,
+    if (e->end == SANDBOX_OVER && !strcmp(e->code, ERR_WORKFLOW_BUDGET_TIME))
+        return req_fail(req, ERR_TIMEOUT, NULL, NULL);
+    return req_fail(req, ERR_INTERNAL, NULL,
         "A rule of this server failed; its operator finds the reason in the log, by %s",
         req->request_id);
 }
@@ -378,7 +379,7 @@ wharf_status route_run(wharf_req *req, void *arg)
     call.arg = request_of(req);
     call.location = location;
     if (!call.arg.p)
-        return req_fail(req, "body.too_large", NULL, NULL);
+        return req_fail(req, ERR_BODY_TOO_LARGE, NULL, NULL);
     buf_init(&result, RESULT_BYTES);
     call.result = &result;
     s = generation_call(operator_hold(req), req, &call, NULL, &e)

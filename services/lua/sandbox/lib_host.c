@@ -79,8 +79,8 @@ static int call(lua_State *lua)
         sandbox_raise(lua, "%s failed", op);
     if (answer == SANDBOX_ENDED)
         budget_end(
-            lua, SANDBOX_OVER, told(lua, "code", "workflow.failed"), told(lua, "message", ""));
-    sandbox_raise(lua, "%s (%s)", told(lua, "message", op), told(lua, "code", "workflow.failed"));
+            lua, SANDBOX_OVER, told(lua, "code", ERR_WORKFLOW_FAILED), told(lua, "message", ""));
+    sandbox_raise(lua, "%s (%s)", told(lua, "message", op), told(lua, "code", ERR_WORKFLOW_FAILED));
 }
 
 /* Implements raise(message): at the author's line. */

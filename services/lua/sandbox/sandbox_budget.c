@@ -48,11 +48,12 @@ static void look(lua_State *lua, struct sandbox *sb)
     if (sb->dead)
         budget_raise(lua);
     if (sb->limits.instructions && sb->spent > sb->limits.instructions)
-        budget_end(lua, SANDBOX_OVER, "workflow.budget_instructions",
+        budget_end(lua, SANDBOX_OVER, ERR_WORKFLOW_BUDGET_INSTRUCTIONS,
             "the run took more instructions than it may; do less, or in several runs");
     if ((sb->limits.deadline_us && clock_monotonic_us() >= sb->limits.deadline_us) ||
         (sb->limits.cpu_us && budget_cpu_us() - sb->cpu_us >= sb->limits.cpu_us))
-        budget_end(lua, SANDBOX_OVER, "workflow.budget_time", "the run took more time than it may");
+        budget_end(
+            lua, SANDBOX_OVER, ERR_WORKFLOW_BUDGET_TIME, "the run took more time than it may");
 }
 
 void budget_spend(lua_State *lua, uint64_t instructions)
@@ -94,7 +95,7 @@ void budget_memory(struct sandbox_error *e)
     e->end = SANDBOX_OVER;
     e->retry = -1;
     e->after_ms = -1;
-    snprintf(e->code, sizeof(e->code), "workflow.budget_memory");
+    snprintf(e->code, sizeof(e->code), ERR_WORKFLOW_BUDGET_MEMORY);
     snprintf(e->message, sizeof(e->message), "the run needed more memory than it may have");
 }
 
