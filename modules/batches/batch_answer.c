@@ -1,6 +1,7 @@
 /* batch_answer.c - what requests see of a batch: its row with results and errors, and its items
  * one by one. */
 #include "batches.h"
+#include "wharf/errors.h"
 
 /* ---- the answer of a creation ---- */
 
@@ -245,7 +246,7 @@ static wharf_status items_page(wharf_req *req, wharf_str id, const char *letters
     W->req->param(req, "phase", &phase);
     W->req->param(req, "code", &code);
     if (!are_phases(phase))
-        return W->err->fail(req, "param.invalid", "phase",
+        return W->err->fail(req, ERR_PARAM_INVALID, "phase",
             "phase is one of fetching, resolving, parsing, validating, processing");
     wharf_val args[] = {val_text(id), val_text(W->req->organization(req)), val_text(z(letters)),
         val_text_or_null(phase), val_text_or_null(code), val_int(limit + 1),
@@ -278,12 +279,12 @@ wharf_status batches_items(wharf_req *req, void *arg)
         return s;
     s = check_reader(req, rec);
     if (s == WHARF_NOT_FOUND) /* its module is not there */
-        return W->err->fail(req, "batch.resource_unavailable", "resource", NULL);
+        return W->err->fail(req, ERR_BATCH_RESOURCE_UNAVAILABLE, "resource", NULL);
     if (s != WHARF_OK)
         return s;
     W->req->param(req, "state", &state);
     if (!letters_of(state, letters))
-        return W->err->fail(req, "param.invalid", "state",
+        return W->err->fail(req, ERR_PARAM_INVALID, "state",
             "state is one of pending, done, error, ignored, skipped");
     return items_page(req, id, letters);
 }

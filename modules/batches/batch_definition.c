@@ -1,6 +1,7 @@
 /* batch_definition.c - what the definition of a resource says of its batches
  * (docs/definitions.md 'Batches'). */
 #include "batches.h"
+#include "wharf/errors.h"
 
 /* Tells whether the name is of a resource of the specification whose module may be missing; others
  * take part by their definitions alone. */
@@ -28,9 +29,9 @@ wharf_status resource_find(wharf_req *req, wharf_str resource, const wharf_json 
     const wharf_json *block = d ? W->json->get(definition_x(d), "batch") : NULL;
 
     if (!d && known_name(resource))
-        return W->err->fail(req, "batch.resource_unavailable", "resource", NULL);
+        return W->err->fail(req, ERR_BATCH_RESOURCE_UNAVAILABLE, "resource", NULL);
     if (!block)
-        return W->err->fail(req, "validation.failed", "resource",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "resource",
             "There are no batches of %s; contact or shipment are such", resource.p);
     *ret_definition = d;
     *ret_block = block;

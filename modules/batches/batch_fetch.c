@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "batches.h"
+#include "wharf/errors.h"
 
 enum { PIECE = 256 * 1024, MIB = 1024 * 1024 };
 
@@ -56,7 +57,7 @@ static wharf_status keep_file(struct batch *b, int fd)
     }
     if (s == WHARF_OK && n < 0) {
         batches_blob->abort(b->req, w);
-        return W->err->fail(b->req, "internal", NULL, "a fetched file can not be read");
+        return W->err->fail(b->req, ERR_INTERNAL, NULL, "a fetched file can not be read");
     }
     if (s == WHARF_OK)
         s = batches_blob->finish(
@@ -155,13 +156,13 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url)
     wharf_str type;
 
     if (!batches_text->data_url(b->req, url, &type, &b->bytes))
-        return W->err->fail(b->req, "batch.base64_invalid", "data", NULL);
+        return W->err->fail(b->req, ERR_BATCH_BASE64_INVALID, "data", NULL);
     if ((int64_t)b->bytes.n > batches_limits.data_url_mib * MIB)
-        return W->err->fail(b->req, "file.too_large", "data",
+        return W->err->fail(b->req, ERR_FILE_TOO_LARGE, "data",
             "A file inside the request has at most %lld MiB; send a URL",
             (long long)batches_limits.data_url_mib);
     if (!b->bytes.n)
-        return W->err->fail(b->req, "batch.data_empty", "data", "The file is empty");
+        return W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", "The file is empty");
     b->file_name = batches_text->type_param(b->req, type, "name");
     return url_options(b, batches_text->type_param(b->req, type, "charset"));
 }

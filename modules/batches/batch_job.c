@@ -3,6 +3,7 @@
  *
  * Leaves to others: the chunks (batch_run.c), where items come from (batch_source.c). */
 #include "batches.h"
+#include "batches.gen.h"
 
 /* TAKE_UP_HOURS: longer than all tries of a job last. */
 enum { EARLY_TRIES = 5, TAKE_UP_HOURS = 9 };
@@ -88,7 +89,7 @@ static wharf_status give_back(struct batch *b)
             W->db->rollback(b->req);
     }
     W->err->clear(b->req);
-    return W->err->fail(b->req, "overloaded", NULL, "the worker ends");
+    return W->err->fail(b->req, ERR_OVERLOADED, NULL, "the worker ends");
 }
 
 /* Finds out what the key may now, and whether it may at all: a scope that it lost is as good as a
@@ -161,11 +162,11 @@ static wharf_status phases(struct batch *b, bool *ret_rest)
 static wharf_status conclude(struct batch *b, bool rest, bool revoked)
 {
     if (revoked)
-        return end(b, "failed", WHARF_S("batch.key_revoked"));
+        return end(b, "failed", WHARF_S(ERR_BATCH_KEY_REVOKED));
     if (rest && b->cancel_asked)
         return end(b, "canceled", WHARF_S("canceled"));
     if (rest && b->timed_out)
-        return end(b, "timed_out", WHARF_S("timeout"));
+        return end(b, "timed_out", WHARF_S(ERR_TIMEOUT));
     return rest ? give_back(b) : end(b, "completed", WHARF_S(""));
 }
 
@@ -180,7 +181,7 @@ static wharf_status work(struct batch *b)
     wharf_status s = batch_act(b, &revoked);
 
     if (s == WHARF_OK && !revoked && is_early(b) && b->tries > EARLY_TRIES)
-        return end(b, "failed", WHARF_S("internal"));
+        return end(b, "failed", WHARF_S(ERR_INTERNAL));
     batches_events->cause(b->req, b->id, 0, b->quiet);
     if (s == WHARF_OK && !revoked)
         s = phases(b, &rest);
@@ -188,7 +189,7 @@ static wharf_status work(struct batch *b)
         return end(b, "failed", z(b->reason));
     if (is_early(b) && s == WHARF_LIMIT)
         /* what is too large for the memory of a job is so again */
-        return end(b, "failed", WHARF_S("internal"));
+        return end(b, "failed", WHARF_S(ERR_INTERNAL));
     if (b->revoked)
         revoked = true;
     return s == WHARF_OK ? conclude(b, rest, revoked) : s;

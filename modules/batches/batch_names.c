@@ -5,6 +5,7 @@
  * is not all there is to say: names of groups are those of one kind, and whose the children of a
  * group are is said by another field of the same row. */
 #include "batches.h"
+#include "batches.gen.h"
 
 enum { LOOKS_MAX = 3, WHERE_MAX = 4, TARGETS_MAX = 4, LINKS_MAX = 32, KEPT_MAX = 256 };
 
@@ -151,7 +152,7 @@ static wharf_status ask(struct naming *n, const struct target *t, const char *co
     s = batches_kernel->find(n->b->req, t->resource.p, filters, all, k, &id, &several);
     if (s != WHARF_OK || !id.n)
         return s;
-    ret->code = several || ret->id.n ? "reference.ambiguous" : NULL;
+    ret->code = several || ret->id.n ? ERR_REFERENCE_AMBIGUOUS : NULL;
     ret->id = W->mem->dup(n->b->req, id.p, id.n);
     return s;
 }
@@ -189,7 +190,7 @@ static wharf_status look(struct naming *n, wharf_str value, struct known *ret)
             return WHARF_OK;
     }
     *ret = (struct known){
-        .of = n->of, .value = value, .id = WHARF_S(""), .code = "reference.not_found"};
+        .of = n->of, .value = value, .id = WHARF_S(""), .code = ERR_REFERENCE_NOT_FOUND};
     for (size_t i = 0; i < n->n_of && s == WHARF_OK; i++)
         s = ask_target(n, &n->of[i], value, ret);
     if (s == WHARF_OK && n->n_kept < KEPT_MAX)
@@ -208,8 +209,8 @@ static wharf_status put_one(struct naming *n, wharf_out *out, wharf_str value)
         *n->code = z(k.code);
         *n->path = n->link->name;
         *n->message = W->mem->format(n->b->req, "%s: %s is %s", n->link->name.p, value.p,
-            is(z(k.code), "reference.ambiguous") ? "the name of several records; use the id"
-                                                 : "neither an id nor a name there is");
+            is(z(k.code), ERR_REFERENCE_AMBIGUOUS) ? "the name of several records; use the id"
+                                                   : "neither an id nor a name there is");
     }
     W->json->put(out, NULL, val_text(k.code ? value : k.id));
     return s;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "batches.h"
+#include "wharf/errors.h"
 
 static const char *const PHASE_WORDS[PHASES] = {
     "fetching", "resolving", "parsing", "validating", "processing"};
@@ -100,7 +101,7 @@ wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
     wharf_status s = query_about(req, load_sql, id, &rows);
 
     if (s != WHARF_OK || !W->db->count(rows))
-        return s == WHARF_OK ? W->err->fail(req, "not_found", id.p, NULL) : s;
+        return s == WHARF_OK ? W->err->fail(req, ERR_NOT_FOUND, id.p, NULL) : s;
     *b = (struct batch){.req = req,
         .id = id,
         .in_request = b->in_request,
@@ -280,7 +281,8 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
     b->lost = s == WHARF_OK && !W->db->count(rows);
     if (b->lost)
-        return W->err->fail(b->req, "conflict", NULL, "another worker has taken %s over", b->id.p);
+        return W->err->fail(
+            b->req, ERR_CONFLICT, NULL, "another worker has taken %s over", b->id.p);
     if (s == WHARF_OK)
         b->cancel_asked = row_bool(rows, 0, 0);
     return s;
@@ -325,7 +327,7 @@ wharf_status batch_look(struct batch *b)
     b->lost = s == WHARF_OK && !W->db->count(rows);
     if (b->lost)
         return W->err->fail(
-            b->req, "conflict", NULL, "nobody works on %s any more, or somebody else", b->id.p);
+            b->req, ERR_CONFLICT, NULL, "nobody works on %s any more, or somebody else", b->id.p);
     if (s == WHARF_OK)
         b->cancel_asked = row_bool(rows, 0, 0);
     return s;

@@ -1,6 +1,7 @@
 /* batch_request.c - POST /v1/batches: what is asked for, judged before anything is written (spec
  * 10 section 2). */
 #include "batches.h"
+#include "batches.gen.h"
 
 /* ---- reading ---- */
 
@@ -56,13 +57,13 @@ static wharf_status check_pair(struct batch *b)
     const wharf_json *keys = block_member(b->block, "match_by");
 
     if (!block_has(b->block, "actions", b->action))
-        return W->err->fail(b->req, "batch.action_unsupported", "action",
+        return W->err->fail(b->req, ERR_BATCH_ACTION_UNSUPPORTED, "action",
             "Batches of %s have no %s", b->resource.p, b->action.p);
     if (b->filters && !block_has(b->block, "filters", b->action))
-        return W->err->fail(b->req, "batch.action_unsupported", "filters",
+        return W->err->fail(b->req, ERR_BATCH_ACTION_UNSUPPORTED, "filters",
             "Batches of %s take no filters for %s", b->resource.p, b->action.p);
     if (!is(b->match_by, "id") && (!keys || !W->json->get(keys, b->match_by.p)))
-        return W->err->fail(b->req, "validation.failed", "match_by",
+        return W->err->fail(b->req, ERR_VALIDATION_FAILED, "match_by",
             "Records of %s are not found by %s", b->resource.p, b->match_by.p);
     return WHARF_OK;
 }
@@ -74,14 +75,14 @@ static wharf_status check_filters(struct batch *b)
     size_t n;
 
     if (!b->array || W->json->count(b->array))
-        return W->err->fail(b->req, "batch.filters_with_data", "data", NULL);
+        return W->err->fail(b->req, ERR_BATCH_FILTERS_WITH_DATA, "data", NULL);
     if (!W->json->count(b->filters))
-        return W->err->fail(b->req, "batch.filters_empty", "filters", NULL);
+        return W->err->fail(b->req, ERR_BATCH_FILTERS_EMPTY, "filters", NULL);
     if (is(b->action, "delete") && !empty)
         return W->err->fail(
-            b->req, "batch.properties_invalid", "properties", "A delete writes nothing");
+            b->req, ERR_BATCH_PROPERTIES_INVALID, "properties", "A delete writes nothing");
     if (!is(b->action, "delete") && empty)
-        return W->err->fail(b->req, "batch.properties_required", "properties", NULL);
+        return W->err->fail(b->req, ERR_BATCH_PROPERTIES_REQUIRED, "properties", NULL);
     return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
 }
 
@@ -93,7 +94,7 @@ static wharf_status check_mapping(struct batch *b)
         wharf_str key = W->json->key(m);
 
         if (!batches_files->is_field(b->req, b->resource.p, key))
-            W->err->add(b->req, "validation.failed",
+            W->err->add(b->req, ERR_VALIDATION_FAILED,
                 W->mem->format(b->req, "column_mapping.%s", key.p).p,
                 "%s is no field of %s that a file can fill", key.p, b->resource.p);
     }
@@ -122,7 +123,7 @@ static wharf_status check_text(struct batch *b, wharf_str text)
     if (begins(text, "data:"))
         return upload_take_data_url(b, text);
     if (!strstr(text.p, "://"))
-        return W->err->fail(b->req, "batch.data_invalid", "data", NULL);
+        return W->err->fail(b->req, ERR_BATCH_DATA_INVALID, "data", NULL);
     b->source_url = text;
     return upload_check_url(b, text);
 }
@@ -136,12 +137,12 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
         return check_filters(b);
     if (b->array)
         return W->json->count(b->array) ? WHARF_OK
-                                        : W->err->fail(b->req, "batch.data_empty", "data", NULL);
+                                        : W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", NULL);
     b->from_file = true;
     if (W->json->text(data, &text))
         return check_text(b, text);
     if (!is(b->mode, "async"))
-        return W->err->fail(b->req, "validation.failed", "data",
+        return W->err->fail(b->req, ERR_VALIDATION_FAILED, "data",
             "A file that is to come later needs the mode async");
     return check_mapping(b);
 }
@@ -226,7 +227,7 @@ wharf_status batch_queue(struct batch *b, int64_t most)
 
     s = W->db->query(b->req, sql, &organization, 1, &rows);
     if (s == WHARF_OK && row_int(rows, 0, 0) > most)
-        return W->err->fail(b->req, "rate_limited", "endpoint",
+        return W->err->fail(b->req, ERR_RATE_LIMITED, "endpoint",
             "%lld batches wait already; let some of them end", (long long)batches_limits.queued);
     return s;
 }

@@ -1,5 +1,6 @@
 /* batch_routes.c - stopping a batch, and trying again what failed (spec 10 sections 1 and 12). */
 #include "batches.h"
+#include "batches.gen.h"
 
 /* Reads the batch that the path names. Whoever may not see the batch has none. It may be of a
  * module that is not there. */
@@ -36,7 +37,7 @@ static wharf_status cancel(struct batch *b, uint32_t *ret_status)
     if (is(b->status, "canceled"))
         return WHARF_OK;
     if (is_over(b))
-        return W->err->fail(b->req, "batch.not_cancelable", NULL, "The batch is %s", b->status.p);
+        return W->err->fail(b->req, ERR_BATCH_NOT_CANCELABLE, NULL, "The batch is %s", b->status.p);
     if (!is(b->status, "processing"))
         return batch_end(b, "canceled", WHARF_S("canceled"));
     *ret_status = 202;
@@ -79,11 +80,11 @@ static wharf_status anything_to_retry(struct batch *b)
     if (s != WHARF_OK)
         return s;
     if (!row_bool(rows, 0, 0))
-        return W->err->fail(b->req, "batch.payload_expired", NULL, NULL);
+        return W->err->fail(b->req, ERR_BATCH_PAYLOAD_EXPIRED, NULL, NULL);
     if (!is_over(b))
-        return W->err->fail(b->req, "batch.nothing_to_retry", NULL, "The batch is not over yet");
+        return W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, "The batch is not over yet");
     return row_bool(rows, 0, 1) ? WHARF_OK
-                                : W->err->fail(b->req, "batch.nothing_to_retry", NULL, NULL);
+                                : W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, NULL);
 }
 
 static wharf_status new_row(struct batch *b, wharf_str *ret_id)

@@ -5,6 +5,7 @@
  * answer goes out, or nothing is. In the background each chunk is one: the items' effects, their
  * states and the batch's counters. Leaves to others: which chunk is whose (walk.c). */
 #include "batches.h"
+#include "batches.gen.h"
 
 enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, NOTE_US = SECOND_US / 2 };
 
@@ -140,14 +141,14 @@ wharf_status run_one_by_one(struct batch *b, int number)
 
         s = begin_item(b, number, i, &state, &tries, &size);
         if (s == WHARF_OK && state == '.' && tries > CHUNK_TRIES)
-            s = give_up_item(
-                b, number, i, "batch.item_crashed", "The server crashed twice while this item ran");
+            s = give_up_item(b, number, i, ERR_BATCH_ITEM_CRASHED,
+                "The server crashed twice while this item ran");
         else if (s == WHARF_OK && state == '.')
             s = run_chunk(b, number, PROCESSING, i, NULL);
         if (s == WHARF_CONFLICT && !b->lost) {
             W->err->clear(b->req);
             s = give_up_item(
-                b, number, i, "conflict", "Somebody else changed the same data again and again");
+                b, number, i, ERR_CONFLICT, "Somebody else changed the same data again and again");
         }
         W->mem->scope_end(b->req, scope);
     }
@@ -208,7 +209,7 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
     wharf_status s = batch_counts(b, &c);
 
     if (s == WHARF_OK && is(b->mode, "sync") && c.total > batches_limits.sync_items)
-        return W->err->fail(b->req, "batch.too_many_items_sync", "data",
+        return W->err->fail(b->req, ERR_BATCH_TOO_MANY_ITEMS_SYNC, "data",
             "A batch of mode sync has at most %lld items; use mixed or async",
             (long long)batches_limits.sync_items);
     *ret_rest = before == PROCESSING && is(b->mode, "mixed") &&

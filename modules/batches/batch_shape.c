@@ -1,6 +1,7 @@
 /* batch_shape.c - an item as the write it asks for: which record is meant, and the body with
  * what properties and location_id add (spec 10 section 5). */
 #include "batches.h"
+#include "batches.gen.h"
 
 static bool deletes(const struct batch *b)
 {
@@ -24,9 +25,9 @@ static void read_id(const struct batch *b, const wharf_json *item, struct shaped
     if (json_is_null(id))
         return;
     if (!W->json->text(id, &ret->id))
-        wrong(ret, "validation.failed", WHARF_S("id"), WHARF_S("id must be a string"));
+        wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must be a string"));
     else if (!ret->id.n && deletes(b))
-        wrong(ret, "validation.failed", WHARF_S("id"), WHARF_S("id must not be empty"));
+        wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must not be empty"));
 }
 
 /* Matches the items without an id that name their record by match_by. */
@@ -55,10 +56,10 @@ static wharf_status match_items(
     for (size_t k = 0; s == WHARF_OK && k < count; k++) {
         ret[of[k]].id = ids[k];
         if (several[k])
-            wrong(&ret[of[k]], "reference.ambiguous", b->match_by,
+            wrong(&ret[of[k]], ERR_REFERENCE_AMBIGUOUS, b->match_by,
                 W->mem->format(b->req, "Several records have this %s; use the id", b->match_by.p));
         else if (!ids[k].n && deletes(b))
-            wrong(&ret[of[k]], "not_found", b->match_by, WHARF_S("There is no such record"));
+            wrong(&ret[of[k]], ERR_NOT_FOUND, b->match_by, WHARF_S("There is no such record"));
     }
     return s;
 }
@@ -144,7 +145,7 @@ static void need_id(const struct batch *b, struct shaped *ret)
     if (ret->code || ret->id.n)
         return;
     if (deletes(b) || block_has(b->block, "need_id", b->action))
-        wrong(ret, "validation.failed", is(b->match_by, "id") ? WHARF_S("id") : b->match_by,
+        wrong(ret, ERR_VALIDATION_FAILED, is(b->match_by, "id") ? WHARF_S("id") : b->match_by,
             WHARF_S("The item must say which record is meant"));
 }
 
@@ -194,12 +195,12 @@ static void check_set(struct batch *b, const wharf_json *value, const char *path
 
     if (!list || (set && add) || W->json->count(value) != 1)
         W->err->add(
-            b->req, "batch.set_add_exclusive", path, "%s takes exactly one of set and add", path);
+            b->req, ERR_BATCH_SET_ADD_EXCLUSIVE, path, "%s takes exactly one of set and add", path);
     else if (W->json->type(list) != WHARF_J_ARRAY)
         W->err->add(
-            b->req, "validation.failed", path, "%s must be an array of ids", set ? "set" : "add");
+            b->req, ERR_VALIDATION_FAILED, path, "%s must be an array of ids", set ? "set" : "add");
     else if (repeated(list))
-        W->err->add(b->req, "batch.duplicate_ids", path, NULL);
+        W->err->add(b->req, ERR_BATCH_DUPLICATE_IDS, path, NULL);
 }
 
 /* Tells those of its problems that are about what properties says: its members' own, and locations
@@ -214,14 +215,14 @@ static void tell(struct batch *b, const wharf_many *many)
         wharf_str at = W->mem->format(b->req, "properties.%s", path.p);
         bool set = property_is_set(definition_property(b->definition, root));
 
-        if (is(code, "location_access"))
+        if (is(code, ERR_LOCATION_ACCESS))
             W->err->add(b->req, code.p, path.p, "%s", message.p);
         else if (W->json->get(b->properties, root.p) && set &&
                  is(batches_kernel->rule(many, 0, i), "reference"))
-            W->err->add(b->req, "batch.unknown_ids",
+            W->err->add(b->req, ERR_BATCH_UNKNOWN_IDS,
                 W->mem->format(b->req, "properties.%s", root.p).p, "%s", message.p);
         else if (W->json->get(b->properties, root.p))
-            W->err->add(b->req, "validation.failed", at.p, "%s", message.p);
+            W->err->add(b->req, ERR_VALIDATION_FAILED, at.p, "%s", message.p);
     }
 }
 
@@ -235,7 +236,7 @@ wharf_status shape_check_properties(struct batch *b)
         return WHARF_OK;
     if (W->json->get(b->properties, "id"))
         W->err->add(
-            b->req, "batch.properties_invalid", "properties.id", "An id belongs to an item");
+            b->req, ERR_BATCH_PROPERTIES_INVALID, "properties.id", "An id belongs to an item");
     for (const wharf_json *m = W->json->at(b->properties, 0); m; m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 

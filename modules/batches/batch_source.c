@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "batches.h"
+#include "batches.gen.h"
 
 enum {
     DIGEST_WEIGHT = 1 << 20,
@@ -20,12 +21,12 @@ wharf_status source_wrong(struct batch *b, const char *code, const char *path, w
     if (b->in_request)
         return W->err->fail(b->req, code, path, "%s", message.p);
     b->reason = W->mem->dup(b->req, code, strlen(code)).p;
-    return W->err->fail(b->req, "conflict", NULL, "%s: %s", code, message.p);
+    return W->err->fail(b->req, ERR_CONFLICT, NULL, "%s: %s", code, message.p);
 }
 
 static wharf_status too_many(struct batch *b, int64_t most)
 {
-    return source_wrong(b, "batch.too_many_items", b->filters ? "filters" : "data",
+    return source_wrong(b, ERR_BATCH_TOO_MANY_ITEMS, b->filters ? "filters" : "data",
         W->mem->format(b->req, "A batch has at most %lld items in this form", (long long)most));
 }
 
@@ -44,7 +45,7 @@ wharf_status source_pause(struct batch *b)
         give_way(b, monotonic_us() - b->filling_us);
     b->filling_us = monotonic_us();
     if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
-        s = W->err->fail(b->req, "overloaded", NULL, "the worker ends");
+        s = W->err->fail(b->req, ERR_OVERLOADED, NULL, "the worker ends");
     return s == WHARF_OK ? batch_begin(b, false) : s;
 }
 
@@ -149,7 +150,7 @@ static wharf_status source_open(struct batch *b)
         return WHARF_OK;
     s = batches_blob->open(b->req, b->source_file, 0, -1, &b->fd, &at, &length);
     return s == WHARF_OK && at
-               ? W->err->fail(b->req, "internal", NULL, "a file that begins in the middle")
+               ? W->err->fail(b->req, ERR_INTERNAL, NULL, "a file that begins in the middle")
                : s;
 }
 
@@ -344,12 +345,12 @@ static wharf_status take_table(
 
 static wharf_status file_problem(struct batch *b, wharf_import *file)
 {
-    wharf_str code = WHARF_S("file.unsupported_type"),
+    wharf_str code = WHARF_S(ERR_FILE_UNSUPPORTED_TYPE),
               message = WHARF_S("The file can not be read");
 
     batches_files->problem(file, &code, &message);
     return source_wrong(b, W->mem->dup(b->req, code.p, code.n).p,
-        is(code, "param.invalid") ? "file" : "data", message);
+        is(code, ERR_PARAM_INVALID) ? "file" : "data", message);
 }
 
 static wharf_status take_file(struct batch *b, struct filling *g)
@@ -365,7 +366,7 @@ static wharf_status take_file(struct batch *b, struct filling *g)
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
         s = file_problem(b, file);
     else if (s == WHARF_OK && !intake_count(g->in))
-        s = source_wrong(b, "batch.data_empty", "data", WHARF_S("The file has no row"));
+        s = source_wrong(b, ERR_BATCH_DATA_EMPTY, "data", WHARF_S("The file has no row"));
     if (s == WHARF_OK)
         s = source_describe(b, file);
     batches_files->close(file);

@@ -1,5 +1,6 @@
 /* chunk.c - items in the database, some hundred to a row; and what was wrong with single ones. */
 #include "batches.h"
+#include "batches.gen.h"
 
 wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c, bool *ret_found)
 {
@@ -30,7 +31,7 @@ wharf_status chunk_load(struct batch *b, int number, bool lock, struct chunk *c,
         .lines = row_json(rows, 0, 7)};
     if (!c->items)
         return W->err->fail(
-            b->req, "internal", NULL, "the items of chunk %d can't be read", number);
+            b->req, ERR_INTERNAL, NULL, "the items of chunk %d can't be read", number);
     c->states = (char *)W->mem->dup(b->req, row_text(rows, 0, 8).p, (size_t)c->size).p;
     c->ids = W->mem->alloc(b->req, ((size_t)c->size + 1) * sizeof(*c->ids));
     ids = row_json(rows, 0, 9);
@@ -98,7 +99,7 @@ void chunk_problem(struct batch *b, struct chunk *c, int i, char state, enum pha
 void chunk_problems(struct batch *b, struct chunk *c, int i, char state, enum phase_name phase,
     const wharf_many *many, size_t row)
 {
-    wharf_str code, path, message, first = WHARF_S("internal"),
+    wharf_str code, path, message, first = WHARF_S(ERR_INTERNAL),
                                    first_message = WHARF_S("Something went wrong on our side");
     wharf_out *out;
 
@@ -121,7 +122,7 @@ void chunk_problems(struct batch *b, struct chunk *c, int i, char state, enum ph
 void repeat_problem(struct batch *b, struct chunk *c, int i, int64_t of)
 {
     wharf_str message = W->mem->format(b->req, "The item %lld has the same key", (long long)of);
-    wharf_out *out = open_line(b, c, i, PARSING, WHARF_S("batch.duplicate"), message);
+    wharf_out *out = open_line(b, c, i, PARSING, WHARF_S(ERR_BATCH_DUPLICATE), message);
 
     c->states[i] = 'i';
     W->json->put(out, "duplicate_of", val_int(of));

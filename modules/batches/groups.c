@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "batches.h"
+#include "batches.gen.h"
 
 enum { ROWS_PAUSE = 4000 }; /* so many are read between two signs of life */
 
@@ -96,7 +97,7 @@ static wharf_status add_row(
     }
     to = group_of(b, g, json_text(row, g->by_field.p), rows->lines[i]);
     if (!to)
-        return W->err->fail(b->req, "overloaded", NULL, NULL);
+        return W->err->fail(b->req, ERR_OVERLOADED, NULL, NULL);
     to->n++;
     W->json->open(to->members, NULL, '{');
     for (const wharf_json *m = W->json->at(row, 0); m; m = W->json->next(m)) {
@@ -175,7 +176,7 @@ static wharf_status read_rows(
         s = rows_read(b, file, rows);
         if (s == WHARF_OK && ++n > (size_t)batches_limits.items)
             s = source_wrong(
-                b, "batch.too_many_items", "data", WHARF_S("The file has too many rows"));
+                b, ERR_BATCH_TOO_MANY_ITEMS, "data", WHARF_S("The file has too many rows"));
         if (s == WHARF_OK && rows_full(rows))
             s = add_rows(b, g, rows, json);
         if (s == WHARF_OK && n % ROWS_PAUSE == 0)
@@ -193,7 +194,7 @@ wharf_status groups_take(
     wharf_status s;
 
     if (!g.known)
-        return W->err->fail(b->req, "overloaded", NULL, NULL);
+        return W->err->fail(b->req, ERR_OVERLOADED, NULL, NULL);
     s = read_rows(b, &g, file, ret_event);
     keys_free(g.known);
     return s == WHARF_OK && *ret_event == WHARF_IMPORT_END ? add_items(b, &g, f) : s;

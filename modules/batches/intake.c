@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "batches.h"
+#include "wharf/errors.h"
 
 enum { KEYS_MAX = 8, FIELDS_MAX = 4, KEY_ROOM = 1024 };
 enum { NODE_BYTES = 64, DEPTH_KEPT = 48, WEIGHT_KEPT = 16 << 20 };
@@ -38,7 +39,7 @@ struct intake *intake_begin(struct batch *b)
         in->declared[in->n_declared++] = e;
     if (!in->keys || batches_org->country(b->req, &in->country) != WHARF_OK) {
         if (!in->keys)
-            W->err->fail(b->req, "overloaded", NULL, NULL);
+            W->err->fail(b->req, ERR_OVERLOADED, NULL, NULL);
         intake_free(in);
         return NULL;
     }
@@ -132,7 +133,7 @@ static wharf_status meet(struct intake *in, int kind, wharf_str key)
         return WHARF_OK;
     first = keys_meet(in->keys, kind, key, (uint32_t)i);
     if (first == -2)
-        return W->err->fail(in->b->req, "overloaded", NULL, NULL);
+        return W->err->fail(in->b->req, ERR_OVERLOADED, NULL, NULL);
     if (first < 0)
         return WHARF_OK;
     in->n_repeats += !in->repeats[i];
@@ -299,7 +300,7 @@ static void judge(struct intake *in, const wharf_json *item, size_t bytes, int a
     else if (too_deep(item, ITEM_DEPTH))
         wrong = "An item is at most 16 levels deep";
     if (wrong)
-        chunk_problem(in->b, &in->c, at, 'a', PARSING, WHARF_S("batch.shape"), WHARF_S(""),
+        chunk_problem(in->b, &in->c, at, 'a', PARSING, WHARF_S(ERR_BATCH_SHAPE), WHARF_S(""),
             WHARF_S(""), z(wrong));
 }
 
@@ -313,7 +314,7 @@ wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line,
     wharf_status s = WHARF_OK;
 
     if (in->n == in->cap && !more_room(in))
-        return W->err->fail(b->req, "overloaded", NULL, NULL);
+        return W->err->fail(b->req, ERR_OVERLOADED, NULL, NULL);
     if (!in->open)
         open_chunk(in);
     at = (int)in->n - in->c.first;

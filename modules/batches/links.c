@@ -31,7 +31,7 @@ wharf_status check_reach(wharf_req *req, wharf_str key_id)
 
     if (caller->all_locations || same(caller->key_id, key_id))
         return WHARF_OK;
-    return W->err->fail(req, "location_access", NULL,
+    return W->err->fail(req, ERR_LOCATION_ACCESS, NULL,
         "What another key's batch holds is for that key, and for keys of all locations");
 }
 

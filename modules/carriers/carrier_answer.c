@@ -1,6 +1,7 @@
 /* carrier_answer.c - what was detected, as JSON; the routes of the module
  * (docs/spec/03-shipments-and-trackers.md sections 8 and 9.3). */
 #include "carriers.h"
+#include "carriers.gen.h"
 
 enum { NUMBERS_MAX = 1000 };
 
@@ -215,7 +216,7 @@ struct numbers {
 
 static wharf_status bad(wharf_req *req, const char *path, const char *message)
 {
-    return W->err->fail(req, "validation.failed", path, "%s %s", path, message);
+    return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
 
 static bool blank(wharf_str s)
@@ -251,7 +252,7 @@ static wharf_status read_array(wharf_req *req, const wharf_json *array, struct n
         if (!W->json->text(e, &ret->items[ret->n])) {
             const char *path = W->mem->format(req, "tracking_number.%zu", ret->n).p;
 
-            W->err->add(req, "validation.failed", path, "%s must be text", path);
+            W->err->add(req, ERR_VALIDATION_FAILED, path, "%s must be text", path);
         }
     }
     return W->err->current(req);
@@ -287,7 +288,7 @@ static wharf_status read_providers(wharf_req *req, const struct table *t, const 
         const char *path = W->mem->format(req, "provider_ids.%zu", *ret_n).p;
 
         if (!W->json->text(e, &ids[*ret_n]) || !table_provider(t, ids[*ret_n]))
-            W->err->add(req, "provider.unknown", path, NULL);
+            W->err->add(req, ERR_PROVIDER_UNKNOWN, path, NULL);
     }
     return W->err->current(req);
 }

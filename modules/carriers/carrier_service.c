@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include "carriers.h"
+#include "carriers.gen.h"
 
 /* ---- the organization's own providers ---- */
 
@@ -23,7 +24,7 @@ wharf_status table_of(wharf_req *req, const struct table **ret)
         return s;
     own = W->mem->alloc(req, sizeof(*own));
     if (!table_read_custom(&m, custom, &carriers_table, own, &path, &problem))
-        return W->err->fail(req, "provider.settings_invalid", NULL,
+        return W->err->fail(req, ERR_PROVIDER_SETTINGS_INVALID, NULL,
             "settings.providers.custom.%s %s", path, problem);
     *ret = own;
     return WHARF_OK;

@@ -29,7 +29,7 @@ static wharf_status settings_normalize(wharf_req *req, uint32_t op, wharf_rec *n
         table_read_custom(&m, custom, &carriers_table, &t, &path, &problem))
         return WHARF_OK;
     path = W->mem->format(req, "settings.providers.custom.%s", path).p;
-    return W->err->fail(req, "validation.failed", path, "%s %s", path, problem);
+    return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s %s", path, problem);
 }
 
 /* ---- start ---- */
@@ -40,7 +40,7 @@ static wharf_status tell(
     W->log->write(self, req, WHARF_LOG_ERROR, "carriers.file", "file=%s at=%s problem=\"%s\"", file,
         path, problem);
     return W->err->fail(
-        req, "validation.failed", NULL, "%s%s%s %s", file, *path ? ": " : "", path, problem);
+        req, ERR_VALIDATION_FAILED, NULL, "%s%s%s %s", file, *path ? ": " : "", path, problem);
 }
 
 static wharf_status read_file(

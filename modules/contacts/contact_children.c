@@ -135,7 +135,7 @@ static wharf_status bad(const struct wish *w, const char *member, const char *me
 {
     const char *at = W->mem->format(w->req, "%s%s%s", w->path, *member ? "." : "", member).p;
 
-    return W->err->add(w->req, "validation.failed", at, "%s %s", at, message);
+    return W->err->add(w->req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
 }
 
 /* Reads a list of the input: ids, each once, of groups of this kind. whole: the input is the

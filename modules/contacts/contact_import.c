@@ -187,8 +187,8 @@ static wharf_status delete_chunk(wharf_req *req, wharf_str *after, size_t *ret_n
     after->n = ids.p[ids.n - 1].n;
     s = contacts_many->remove(req, "contact", ids.p, ids.n, WHARF_MANY_ALL, &many);
     return s == WHARF_OK && contacts_many->refused(many)
-               ? W->err->fail(
-                     req, "conflict", NULL, "Contacts were changed meanwhile; send the file again")
+               ? W->err->fail(req, ERR_CONFLICT, NULL,
+                     "Contacts were changed meanwhile; send the file again")
                : s;
 }
 
@@ -283,13 +283,13 @@ static wharf_status read_request(
 
         if (!wharf_same(key, WHARF_S("csv_url")) && !wharf_same(key, WHARF_S("overwrite")))
             W->err->add(
-                req, "validation.failed", key.p, "%s does not go together with csv_url", key.p);
+                req, ERR_VALIDATION_FAILED, key.p, "%s does not go together with csv_url", key.p);
     }
     *ret_overwrite = false;
     if (overwrite && !W->json->truth(overwrite, ret_overwrite))
-        W->err->add(req, "validation.failed", "overwrite", "overwrite must be true or false");
+        W->err->add(req, ERR_VALIDATION_FAILED, "overwrite", "overwrite must be true or false");
     if (!W->json->text(W->json->get(body, "csv_url"), ret_url) || !ret_url->n)
-        W->err->add(req, "validation.failed", "csv_url",
+        W->err->add(req, ERR_VALIDATION_FAILED, "csv_url",
             "csv_url must be a data URL or a public https URL");
     return W->err->current(req);
 }
@@ -341,7 +341,7 @@ static wharf_status import_file(wharf_req *req, const wharf_json *body)
     wharf_status s = read_request(req, body, &url, &overwrite);
 
     if (s == WHARF_OK && overwrite && !contacts_keys->caller(req)->all_locations)
-        s = W->err->fail(req, "location_access", NULL,
+        s = W->err->fail(req, ERR_LOCATION_ACCESS, NULL,
             "Only who reaches all locations may replace all contacts");
     if (s != WHARF_OK)
         return s;

@@ -37,7 +37,7 @@ static void take_type(wharf_req *req, wharf_rec *rec)
 
     if (type && W->json->type(type) != WHARF_J_NULL &&
         !(W->json->text(type, &s) && wharf_same(s, WHARF_S("person"))))
-        W->err->add(req, "validation.failed", "type",
+        W->err->add(req, ERR_VALIDATION_FAILED, "type",
             "type must be person; groups are made by POST /v1/groups");
     W->res->drop(rec, "type");
 }
@@ -223,17 +223,17 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
         if (!W->json->text(m, &s))
             continue;
         if (!c->n)
-            return W->err->fail(req, "validation.failed", "email",
+            return W->err->fail(req, ERR_VALIDATION_FAILED, "email",
                 "email comes first: there are other addresses, and no main one");
         channel_add(c, s, W->mem->format(req, "alternate_emails.%s", W->json->key(m).p));
     }
     for (size_t i = 0; i < c->n; i++) {
         if (!contacts_org->email(c->values[i]))
-            W->err->add(req, "validation.failed", c->paths[i].p,
+            W->err->add(req, ERR_VALIDATION_FAILED, c->paths[i].p,
                 "%s must be an address such as dock@example.com", c->paths[i].p);
         c->values[i] = lower(req, c->values[i]);
     }
-    return W->err->current(req) == WHARF_OK ? unique(req, c, "contact.duplicate_email")
+    return W->err->current(req) == WHARF_OK ? unique(req, c, ERR_CONTACT_DUPLICATE_EMAIL)
                                             : W->err->current(req);
 }
 
@@ -245,7 +245,7 @@ static wharf_status phone_form(
     if (country ? contacts_org->phone_in(req, *country, sent, ret)
                 : contacts_org->phone(req, sent, ret))
         return WHARF_OK;
-    return W->err->add(req, "validation.failed", path,
+    return W->err->add(req, ERR_VALIDATION_FAILED, path,
         "%s must have 7 to 15 digits, with + before a country code", path);
 }
 
@@ -277,7 +277,7 @@ static wharf_status check_phones(
         return W->err->current(req);
     if (others && W->res->sent(rec, CONTACT_ALTERNATE_PHONES))
         W->res->set(rec, CONTACT_ALTERNATE_PHONES, wharf_value(value));
-    return unique(req, c, "contact.duplicate_phone");
+    return unique(req, c, ERR_CONTACT_DUPLICATE_PHONE);
 }
 
 static wharf_str text_of(const wharf_json *object, const char *key)
@@ -310,14 +310,14 @@ static wharf_status check_addresses(wharf_req *req, const wharf_rec *rec, struct
         channel_add(hashes, text_of(m, "hash"), WHARF_S(""));
         channel_add(texts, text_of(m, "formatted_address"), WHARF_S(""));
     }
-    return unique(req, ids, "contact.duplicate_address");
+    return unique(req, ids, ERR_CONTACT_DUPLICATE_ADDRESS);
 }
 
 /* ---- check: groups ---- */
 
 static void no_group_for(wharf_req *req, wharf_str id)
 {
-    W->err->add(req, "validation.failed", "groups",
+    W->err->add(req, ERR_VALIDATION_FAILED, "groups",
         "%.*s is a group of locations, or has 10000 children", (int)id.n, id.p);
 }
 

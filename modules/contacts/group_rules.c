@@ -13,7 +13,7 @@ enum { L_CHILDREN, L_PRIMARY, L_ADD, L_REMOVE, L_PRIMARY_ADD, L_PRIMARY_REMOVE, 
 
 static wharf_status no_list(wharf_req *req, const char *path, const char *message)
 {
-    return W->err->add(req, "validation.failed", path, "%s %s", path, message);
+    return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
 
 struct place {
@@ -181,10 +181,10 @@ static wharf_status contacts_known(wharf_req *req, const wharf_json *sent, const
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         W->db->value(rows, i, 0, WHARF_V_TEXT, &id);
         if (W->db->value(rows, i, 1, WHARF_V_BOOL, &there) && there.u.i)
-            W->err->add(req, "validation.failed", path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
+            W->err->add(req, ERR_VALIDATION_FAILED, path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
                 "The contact %.*s is in %d groups already", (int)id.u.s.n, id.u.s.p, GROUPS_MAX);
         else
-            W->err->add(req, "validation.failed", path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
+            W->err->add(req, ERR_VALIDATION_FAILED, path_of(req, sent, id.u.s, L_CHILDREN, L_ADD),
                 "There is no contact %.*s", (int)id.u.s.n, id.u.s.p);
     }
     return s == WHARF_OK ? W->err->current(req) : s;
@@ -198,7 +198,7 @@ static wharf_status locations_known(wharf_req *req, const wharf_json *sent, cons
         if (contacts_places->flags(req, fresh->p[i], &flags) != WHARF_OK)
             return W->err->current(req);
         if (!(flags & WHARF_LOCATION_KNOWN))
-            W->err->add(req, "validation.failed",
+            W->err->add(req, ERR_VALIDATION_FAILED,
                 path_of(req, sent, fresh->p[i], L_CHILDREN, L_ADD), "There is no location %.*s",
                 (int)fresh->p[i].n, fresh->p[i].p);
     }
@@ -264,7 +264,7 @@ static wharf_status group_check(
     }
     for (size_t i = 0; i < primary.n; i++) {
         if (!ids_have(&children, primary.p[i]))
-            return W->err->fail(req, "group.primary_not_child",
+            return W->err->fail(req, ERR_GROUP_PRIMARY_NOT_CHILD,
                 path_of(req, sent, primary.p[i], L_PRIMARY, L_PRIMARY_ADD), NULL);
     }
     s = members_json(req, &children, &primary, &whole);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "contact_import.h"
+#include "wharf/errors.h"
 
 enum { NAME_MAX_LENGTH = 191, EMAIL_MAX = 254, ADDRESS_MAX = 512, KEY_MAX = 100, VALUE_MAX = 500 };
 
@@ -15,12 +16,12 @@ enum { NAME_MAX_LENGTH = 191, EMAIL_MAX = 254, ADDRESS_MAX = 512, KEY_MAX = 100,
 static wharf_status close_at_end(struct reading *r, int fd)
 {
     r->fd = dup(fd);
-    return r->fd < 0 ? W->err->fail(r->req, "file.not_available", "csv_url", NULL) : WHARF_OK;
+    return r->fd < 0 ? W->err->fail(r->req, ERR_FILE_NOT_AVAILABLE, "csv_url", NULL) : WHARF_OK;
 }
 
 static wharf_status too_large(wharf_req *req)
 {
-    return W->err->fail(req, "body.too_large", "csv_url",
+    return W->err->fail(req, ERR_BODY_TOO_LARGE, "csv_url",
         "A file has at most 25,000 rows and 25 MB; send larger ones to POST /v1/batches");
 }
 
@@ -55,7 +56,7 @@ wharf_status contact_file_open(struct reading *r, wharf_str url)
     r->fd = -1;
     if (url.n > 5 && (!memcmp(url.p, "data:", 5) || !memcmp(url.p, "DATA:", 5))) {
         if (!contacts_forms->data_url(r->req, url, &type, &r->bytes))
-            return W->err->fail(r->req, "batch.base64_invalid", "csv_url", NULL);
+            return W->err->fail(r->req, ERR_BATCH_BASE64_INVALID, "csv_url", NULL);
         return r->bytes.n > FILE_MAX ? too_large(r->req) : read_options(r, type);
     }
     s = contacts_web->get(r->req, &ask, "csv_url", &f);
@@ -79,8 +80,8 @@ static wharf_status file_problem(struct reading *r, wharf_import *in)
     wharf_str code, message;
 
     if (is_json(in) || !contacts_files->problem(in, &code, &message))
-        return W->err->fail(r->req, "file.unsupported_type", "csv_url", NULL);
-    if (wharf_same(code, WHARF_S("batch.header_missing")))
+        return W->err->fail(r->req, ERR_FILE_UNSUPPORTED_TYPE, "csv_url", NULL);
+    if (wharf_same(code, WHARF_S(ERR_BATCH_HEADER_MISSING)))
         return W->err->fail(r->req, code.p, "Name", "%s", message.p);
     return W->err->fail(r->req, code.p, "csv_url", "%s", message.p);
 }
@@ -142,11 +143,11 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
         c->header = W->mem->dup(r->req, header.p, header.n);
         c->use = use_of(c->header, &c->key);
         if (c->use != USE_NONE && c->use != USE_METADATA && has[c->use])
-            return W->err->fail(r->req, "batch.header_duplicate", c->header.p, NULL);
+            return W->err->fail(r->req, ERR_BATCH_HEADER_DUPLICATE, c->header.p, NULL);
         has[c->use] = true;
     }
     if (!has[USE_NAME] && !(has[USE_FIRST] && has[USE_LAST]))
-        return W->err->fail(r->req, "batch.header_missing", "Name", NULL);
+        return W->err->fail(r->req, ERR_BATCH_HEADER_MISSING, "Name", NULL);
     return WHARF_OK;
 }
 
@@ -270,7 +271,7 @@ static void *keep_bytes(struct reading *r, size_t n)
         struct room *more = malloc(sizeof(*more));
 
         if (!more) {
-            W->err->fail(r->req, "overloaded", NULL, NULL);
+            W->err->fail(r->req, ERR_OVERLOADED, NULL, NULL);
             return NULL;
         }
         more->next = r->rooms;
@@ -485,7 +486,7 @@ wharf_status file_judge(struct reading *r)
     if (s == WHARF_OK && event == WHARF_IMPORT_FAILED)
         s = file_problem(r, in);
     else if (s == WHARF_OK && !r->n_rows)
-        s = W->err->fail(r->req, "batch.data_empty", "csv_url", NULL);
+        s = W->err->fail(r->req, ERR_BATCH_DATA_EMPTY, "csv_url", NULL);
     contacts_files->close(in);
     return s;
 }

@@ -213,7 +213,7 @@ static wharf_status read_from(wharf_req *req, wharf_str id, struct ids *ret)
     *ret = ids_of(req, W->json->get(body, "from"), 0);
     for (size_t i = 0; i < ret->n; i++) {
         if (wharf_same(ret->p[i], id))
-            W->err->add(req, "validation.failed", W->mem->format(req, "from.%zu", i).p,
+            W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "from.%zu", i).p,
                 "A contact is not merged into itself; leave it out of from");
     }
     return W->err->current(req);
@@ -228,7 +228,7 @@ static wharf_status fetch_all(wharf_req *req, wharf_str id, const struct ids *fr
         s = W->res->fetch(req, "contact", from->p[i], WHARF_FOR_UPDATE, &recs[i]);
         if (s == WHARF_NOT_FOUND) {
             W->err->clear(req);
-            s = W->err->fail(req, "validation.failed", W->mem->format(req, "from.%zu", i).p,
+            s = W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "from.%zu", i).p,
                 "There is no contact %.*s", (int)from->p[i].n, from->p[i].p);
         }
     }

@@ -12,15 +12,15 @@ static wharf_status open_container(wharf_req *req, wharf_str id, wharf_str locat
     if (s == WHARF_NOT_FOUND) {
         W->err->clear(req);
         return W->err->fail(
-            req, "validation.failed", "container_id", "There is no container %s", id.p);
+            req, ERR_VALIDATION_FAILED, "container_id", "There is no container %s", id.p);
     }
     if (s != WHARF_OK)
         return s;
     if (location.n && !same(location, field_text(rec, CONTAINER_LOCATION_ID)))
-        return W->err->fail(req, "validation.failed", "container_id",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "container_id",
             "The container is not at the location %s", location.p);
     if (containers_shipments->group(field_text(rec, CONTAINER_STATUS)) >= WHARF_GROUP_GOOD)
-        return W->err->fail(req, "container.completed", "container_id", NULL);
+        return W->err->fail(req, ERR_CONTAINER_COMPLETED, "container_id", NULL);
     return WHARF_OK;
 }
 
@@ -43,7 +43,7 @@ static wharf_status in_none(wharf_req *req, wharf_str shipment)
     wharf_str in = WHARF_S("");
     wharf_status s = containers_membership.container_of(req, shipment, &in);
 
-    return s == WHARF_OK && in.n ? W->err->fail(req, "shipment.in_container", "id", NULL) : s;
+    return s == WHARF_OK && in.n ? W->err->fail(req, ERR_SHIPMENT_IN_CONTAINER, "id", NULL) : s;
 }
 
 static wharf_status put_in(

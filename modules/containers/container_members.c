@@ -46,9 +46,9 @@ static wharf_status check_added(
     in = row_text(rows, 0, 0);
     *ret_in = in.n && same(in, container);
     if (in.n && !*ret_in)
-        return W->err->fail(req, "container.shipment_assigned", path, NULL);
+        return W->err->fail(req, ERR_CONTAINER_SHIPMENT_ASSIGNED, path, NULL);
     if (!*ret_in && containers_shipments->group(row_text(rows, 0, 1)) >= WHARF_GROUP_GOOD)
-        return W->err->fail(req, "container.shipment_completed", path, NULL);
+        return W->err->fail(req, ERR_CONTAINER_SHIPMENT_COMPLETED, path, NULL);
     return WHARF_OK;
 }
 
@@ -115,11 +115,11 @@ wharf_status containers_members_check(
         return WHARF_OK;
     for (size_t i = 0; i < n_add; i++) {
         if (among(add[i], remove, n_remove))
-            return W->err->fail(req, "validation.failed", W->mem->format(req, "add.%zu", i).p,
+            return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "add.%zu", i).p,
                 "%s stands in add and in remove", add[i].p);
     }
     if (n_add && completed)
-        return W->err->fail(req, "container.completed", "add", NULL);
+        return W->err->fail(req, ERR_CONTAINER_COMPLETED, "add", NULL);
     if (op == WHARF_UPDATE)
         s = containers_inside(req, id, &inside, &n_inside);
     ret->removed = W->mem->alloc(req, (n_remove + 1) * sizeof(*ret->removed));
@@ -130,7 +130,7 @@ wharf_status containers_members_check(
     if (s == WHARF_OK)
         s = check_all_added(req, id, add, n_add, ret);
     if (s == WHARF_OK && n_inside + ret->n_added - ret->n_removed > MEMBERS_MAX)
-        return W->err->fail(req, "container.too_many", "add", NULL);
+        return W->err->fail(req, ERR_CONTAINER_TOO_MANY, "add", NULL);
     return s;
 }
 

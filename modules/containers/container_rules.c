@@ -74,7 +74,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
         return WHARF_OK;
     if (status && (!W->json->text(status, &s) || !containers_shipments->canonical(s).n ||
                       is(s, "rates_generated")))
-        return W->err->fail(req, "validation.failed", "status",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "status",
             "status must be a status of shipments other than rates_generated");
     return join_update(req, new_rec, update, status, comment);
 }
@@ -116,7 +116,7 @@ static wharf_status check_coordinates(wharf_req *req, const wharf_rec *rec)
         llabs(d[1]) <= 180000000000LL)
         return WHARF_OK;
     return W->err->fail(
-        req, "validation.failed", "coordinates", "coordinates must be [latitude, longitude]");
+        req, ERR_VALIDATION_FAILED, "coordinates", "coordinates must be [latitude, longitude]");
 }
 
 static void settle_search(wharf_req *req, wharf_rec *rec)
@@ -149,7 +149,7 @@ static wharf_status read_comments(
         *ret_update = json_text(v, "update");
     } else {
         return W->err->fail(
-            req, "validation.failed", "comment", "comment must be text or {add, remove, update}");
+            req, ERR_VALIDATION_FAILED, "comment", "comment must be text or {add, remove, update}");
     }
     return WHARF_OK;
 }

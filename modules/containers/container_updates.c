@@ -49,12 +49,12 @@ static wharf_status set_status(wharf_req *req, wharf_rec *rec, wharf_str from, w
     wharf_status s;
 
     if (containers_shipments->group(to) == WHARF_GROUP_BEFORE && !same(from, to))
-        return W->err->fail(req, "shipment.status_invalid", "tracking_update.status", NULL);
+        return W->err->fail(req, ERR_SHIPMENT_STATUS_INVALID, "tracking_update.status", NULL);
     if (containers_shipments->group(from) >= WHARF_GROUP_GOOD && !same(from, to) &&
         !field_int(rec, CONTAINER_FORCE_UPDATE))
-        return W->err->fail(req, "container.completed", "tracking_update.status", NULL);
+        return W->err->fail(req, ERR_CONTAINER_COMPLETED, "tracking_update.status", NULL);
     if (!same(from, to) && changes >= STATUS_CHANGES_MAX)
-        return W->err->fail(req, "container.status_limit", "tracking_update.status", NULL);
+        return W->err->fail(req, ERR_CONTAINER_STATUS_LIMIT, "tracking_update.status", NULL);
     s = containers_shipments->filters(req, to, &filters);
     if (s != WHARF_OK)
         return s;
@@ -146,7 +146,7 @@ wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_
         return s == WHARF_OK ? apply_position(req, old_rec, rec) : s;
     if (W->json->type(input) != WHARF_J_OBJECT)
         return W->err->fail(
-            req, "validation.failed", "tracking_update", "tracking_update must be an object");
+            req, ERR_VALIDATION_FAILED, "tracking_update", "tracking_update must be an object");
     ret_update->head = first.head;
     return apply_update(req, old_rec, rec, input, ret_update);
 }

@@ -33,14 +33,14 @@ static wharf_status read_wanted(wharf_req *req, struct wanted *w)
         w->resource = events_same(v, WHARF_S("resource"));
         if (!w->system && !w->resource)
             return events_host->err->fail(
-                req, "param.invalid", "type", "type must be system or resource");
+                req, ERR_PARAM_INVALID, "type", "type must be system or resource");
     }
     events_host->req->param(req, "module", &w->module);
     if (events_host->req->param(req, "include_examples", &v)) {
         w->examples = events_same(v, WHARF_S("true"));
         if (!w->examples && !events_same(v, WHARF_S("false")))
-            return events_host->err->fail(
-                req, "param.invalid", "include_examples", "include_examples must be true or false");
+            return events_host->err->fail(req, ERR_PARAM_INVALID, "include_examples",
+                "include_examples must be true or false");
     }
     return WHARF_OK;
 }

@@ -114,7 +114,7 @@ static wharf_status check_verbs(wharf_req *req, const wharf_rec *rec)
 
         if (v && (!W->json->truth(v, &truth) || !truth))
             return W->err->fail(
-                req, "validation.failed", verbs[i], "%s is true, or left out", verbs[i]);
+                req, ERR_VALIDATION_FAILED, verbs[i], "%s is true, or left out", verbs[i]);
     }
     return WHARF_OK;
 }
@@ -127,7 +127,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
     if (s != WHARF_OK)
         return s;
     if ((list || op == WHARF_CREATE) && !system_types(list))
-        return W->err->fail(req, "subscriber.events_invalid", "events", NULL);
+        return W->err->fail(req, ERR_SUBSCRIBER_EVENTS_INVALID, "events", NULL);
     if (op == WHARF_CREATE)
         lower_domain(req, rec);
     return list ? set_types(req, rec, list) : WHARF_OK;
@@ -186,7 +186,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     if (s != WHARF_OK)
         return s;
     if (W->db->value(rows, 0, 0, WHARF_V_INT, &n) && n.u.i >= SUBSCRIBERS_MAX)
-        return W->err->fail(req, "subscriber.limit", NULL, NULL);
+        return W->err->fail(req, ERR_SUBSCRIBER_LIMIT, NULL, NULL);
     if (caller->user_id.n)
         s = sole_owner(req, caller->user_id, &sole);
     W->res->set(rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED, events_truth(!sole));
@@ -204,17 +204,17 @@ static wharf_status check_approve(wharf_req *req, const wharf_rec *old_rec, whar
     wharf_status s;
 
     if (!events_same(caller->role, WHARF_S("owner")) || !caller->user_id.n)
-        return W->err->fail(req, "subscriber.owner_required", NULL, NULL);
+        return W->err->fail(req, ERR_SUBSCRIBER_OWNER_REQUIRED, NULL, NULL);
     if (has(old_rec, EVENT_SUBSCRIBER_APPROVED_AT) ||
         !is_true(old_rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED))
-        return W->err->fail(req, "subscriber.already_approved", NULL, NULL);
+        return W->err->fail(req, ERR_SUBSCRIBER_ALREADY_APPROVED, NULL, NULL);
     get_text(old_rec, EVENT_SUBSCRIBER_CREATED_BY, &creator);
     if (events_same(creator, caller->user_id)) {
         s = sole_owner(req, creator, &sole); /* the other owners left: nobody else can */
         if (s != WHARF_OK || !sole)
             return s != WHARF_OK
                        ? s
-                       : W->err->fail(req, "subscriber.second_owner_required", NULL, NULL);
+                       : W->err->fail(req, ERR_SUBSCRIBER_SECOND_OWNER_REQUIRED, NULL, NULL);
     }
     W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_AT, events_now(req));
     W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_BY, events_text(caller->user_id));
@@ -238,13 +238,13 @@ static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf
     get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
     if (!events_same(status, WHARF_S("pending_verification")) &&
         !events_same(status, WHARF_S("bounced")))
-        return W->err->fail(req, "subscriber.already_verified", NULL, NULL);
+        return W->err->fail(req, ERR_SUBSCRIBER_ALREADY_VERIFIED, NULL, NULL);
     s = W->db->query(req, sql, args, 2, &rows);
     if (s != WHARF_OK)
         return s;
     if ((W->db->value(rows, 0, 0, WHARF_V_INT, &minute) && minute.u.i) ||
         (W->db->value(rows, 0, 1, WHARF_V_INT, &day) && day.u.i >= RESENDS_A_DAY))
-        return W->err->fail(req, "rate_limited", NULL,
+        return W->err->fail(req, ERR_RATE_LIMITED, NULL,
             "A verification mail is sent once a minute and five times a day; wait");
     expect_verification(req, rec);
     W->res->set(rec, EVENT_SUBSCRIBER_VERIFIED_AT, null());
@@ -264,7 +264,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         !W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE) &&
         !W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))
         return W->err->fail(
-            req, "validation.failed", NULL, "Send events, approve or resend_verification");
+            req, ERR_VALIDATION_FAILED, NULL, "Send events, approve or resend_verification");
     if (W->res->sent(rec, EVENT_SUBSCRIBER_APPROVE))
         s = check_approve(req, old_rec, rec);
     if (s == WHARF_OK && W->res->sent(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION))

@@ -4,6 +4,7 @@
  * A look at a page does nothing: mail programs open links by themselves. Its button, and the
  * one-click of mail programs (RFC 8058), post. */
 #include "events.h"
+#include "events.gen.h"
 
 #define W events_host
 #include "wharf/inline.h"
@@ -96,7 +97,7 @@ static wharf_status enter(wharf_req *req, const char *kind, wharf_str *ret_id)
     if (s != WHARF_NOT_FOUND)
         return s;
     W->err->clear(req);
-    return W->err->fail(req, "subscriber.token_invalid", "token", NULL);
+    return W->err->fail(req, ERR_SUBSCRIBER_TOKEN_INVALID, "token", NULL);
 }
 
 wharf_status verify_page(wharf_req *req, void *arg)
@@ -135,7 +136,7 @@ wharf_status verify_done(wharf_req *req, void *arg)
     args[1] = events_now(req);
     s = W->db->query(req, sql, args, 2, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
-        return W->err->fail(req, "subscriber.token_invalid", "token", NULL);
+        return W->err->fail(req, ERR_SUBSCRIBER_TOKEN_INVALID, "token", NULL);
     if (s == WHARF_OK)
         s = events_tokens->revoke(req, VERIFY_KIND, id);
     if (s == WHARF_OK)

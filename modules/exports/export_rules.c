@@ -22,17 +22,17 @@ wharf_str area_of(wharf_req *req, wharf_str resource)
     }
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         if (!definition && is(resource, known[i])) {
-            W->err->fail(req, "export.resource_unavailable", "resource", NULL);
+            W->err->fail(req, ERR_EXPORT_RESOURCE_UNAVAILABLE, "resource", NULL);
             return area;
         }
     }
-    W->err->fail(req, "validation.failed", "resource", "There are no exports of this resource");
+    W->err->fail(req, ERR_VALIDATION_FAILED, "resource", "There are no exports of this resource");
     return area;
 }
 
 static wharf_status bad(wharf_req *req, const char *member, const char *message)
 {
-    return W->err->add(req, "validation.failed", member, "%s", message);
+    return W->err->add(req, ERR_VALIDATION_FAILED, member, "%s", message);
 }
 
 static bool named(const wharf_str *names, size_t n, wharf_str name)
@@ -120,7 +120,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         return W->err->current(req);
     s = W->req->need_scope(req, W->mem->format(req, "%.*s:read", (int)area.n, area.p).p);
     if (s == WHARF_OK && !field_json(rec, EXPORT_OPTIONS))
-        s = W->err->add(req, "validation.failed", "options", "options must be an object");
+        s = W->err->add(req, ERR_VALIDATION_FAILED, "options", "options must be an object");
     if (s == WHARF_OK)
         s = exports_walk->check(req, resource.p, field_json(rec, EXPORT_OPTIONS),
             (uint64_t)exports_rows_most, OPTIONS, &names, &n);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exports.h"
+#include "exports.gen.h"
 
 enum {
     RUNS_MOST = 3,
@@ -73,7 +74,7 @@ static wharf_status load(struct run *r, bool *ret_there)
         r->csv = row_bool(rows, 0, 4);
         r->json = row_bool(rows, 0, 5);
         r->columns = row_json(rows, 0, 7);
-        r->failed = row_int(rows, 0, 6) > RUNS_MOST ? "export.internal" : NULL;
+        r->failed = row_int(rows, 0, 6) > RUNS_MOST ? ERR_EXPORT_INTERNAL : NULL;
     }
     if (s == WHARF_OK)
         return W->db->commit(r->req);
@@ -98,7 +99,7 @@ static wharf_status note(struct run *r, bool now)
     wharf_status s;
 
     if (W->event->progress(r->req, (uint32_t)at, (uint32_t)way))
-        return W->err->fail(r->req, "conflict", NULL, "the run was ended");
+        return W->err->fail(r->req, ERR_CONFLICT, NULL, "the run was ended");
     if (!now && us - r->noted_us < NOTE_US && us >= r->noted_us)
         return WHARF_OK;
     r->noted_us = us;
@@ -262,7 +263,7 @@ static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
             char *more = realloc(r->line, r->line_room * 2);
 
             if (!more)
-                return W->err->fail(r->req, "export.internal", NULL, "a row is too large");
+                return W->err->fail(r->req, ERR_EXPORT_INTERNAL, NULL, "a row is too large");
             r->line = more;
             r->line_room *= 2;
         }
@@ -270,7 +271,8 @@ static wharf_status read_line(struct run *r, struct reader *in, wharf_str *ret)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return W->err->fail(r->req, "export.internal", NULL, "what was written can't be read");
+            return W->err->fail(
+                r->req, ERR_EXPORT_INTERNAL, NULL, "what was written can't be read");
         in->end = n == 0;
         if (in->end) {
             *ret = WHARF_S("");
@@ -366,7 +368,7 @@ static wharf_status write_table(struct run *r)
         const wharf_json **rows = W->mem->alloc(r->req, PART * sizeof(*rows));
 
         s = r->line ? read_rows(r, &in, rows, &n)
-                    : W->err->fail(r->req, "export.internal", NULL, NULL);
+                    : W->err->fail(r->req, ERR_EXPORT_INTERNAL, NULL, NULL);
         if (s == WHARF_OK && n)
             s = put_rows(r, rows, n);
         if (s == WHARF_OK && n)
@@ -459,7 +461,7 @@ static wharf_status begin_walk(
     if (s != WHARF_OK)
         return s;
     if (refused.n) {
-        *ret_code = "export.key_revoked";
+        *ret_code = ERR_EXPORT_KEY_REVOKED;
         *ret_message = "The API key that created the export is no longer good";
         return WHARF_OK;
     }
@@ -471,17 +473,17 @@ static wharf_status begin_walk(
         s = exports_walk->begin(
             r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, ret_walk, &r->total);
     if (s == WHARF_DENIED) {
-        *ret_code = "location_access";
+        *ret_code = ERR_LOCATION_ACCESS;
         *ret_message = "The key that created the export may not see these rows any more";
         return WHARF_OK;
     }
     if (s == WHARF_INVALID) {
-        *ret_code = "export.internal";
+        *ret_code = ERR_EXPORT_INTERNAL;
         *ret_message = "The list does not take these options any more";
         return WHARF_OK;
     }
     if (s == WHARF_OK && r->total > exports_rows_most) {
-        *ret_code = "export.too_large";
+        *ret_code = ERR_EXPORT_TOO_LARGE;
         *ret_message = W->mem
                            ->format(r->req, "The list has more than %lld rows; narrow the options",
                                (long long)exports_rows_most)

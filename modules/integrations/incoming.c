@@ -191,7 +191,7 @@ static wharf_status find(wharf_req *req, struct arrival *a)
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
     if (s == WHARF_OK && !W->db->count(rows))
-        return W->err->fail(req, "not_found", a->integration_id.p, NULL);
+        return W->err->fail(req, ERR_NOT_FOUND, a->integration_id.p, NULL);
     if (s == WHARF_OK)
         a->auth = row_json(rows, 0, 0);
     return s;
@@ -308,7 +308,7 @@ wharf_status incoming_take(wharf_req *req, void *arg)
     }
     s = W->db->commit(req); /* also of who was refused: that is noted */
     if (s == WHARF_OK && a.problem)
-        return W->err->fail(req, "integration.unauthorized", NULL, "%s", a.problem);
+        return W->err->fail(req, ERR_INTEGRATION_UNAUTHORIZED, NULL, "%s", a.problem);
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(
@@ -334,7 +334,7 @@ static wharf_status body_of(wharf_req *req, const wharf_rec *rec, struct arrival
         wharf_str url = W->mem->format(req, "data:;base64,%.*s", (int)a->body.n, a->body.p), type;
 
         if (!int_text->data_url(req, url, &type, &a->body))
-            return W->err->fail(req, "internal", NULL, NULL);
+            return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
     }
     return WHARF_OK;
 }
@@ -384,7 +384,7 @@ wharf_status incoming_retry(wharf_req *req, void *arg)
     W->req->param(req, "incoming_webhook", &a.id);
     s = W->res->fetch(req, "incoming_webhook", a.id, WHARF_FOR_UPDATE, &rec);
     if (s == WHARF_OK && !is(field_text(rec, INCOMING_WEBHOOK_STATUS), "error"))
-        return W->err->fail(req, "integration.not_failed", NULL, NULL);
+        return W->err->fail(req, ERR_INTEGRATION_NOT_FAILED, NULL, NULL);
     if (s == WHARF_OK) {
         a.integration_id = field_text(rec, INCOMING_WEBHOOK_INTEGRATION_ID);
         s = judge_again(req, rec, &a);
@@ -394,7 +394,7 @@ wharf_status incoming_retry(wharf_req *req, void *arg)
     if (s == WHARF_OK && !a.problem && a.webhook_id.n)
         s = seen_before(req, &a, &before);
     if (s == WHARF_OK && before.n)
-        return W->err->fail(req, "integration.not_failed", NULL,
+        return W->err->fail(req, ERR_INTEGRATION_NOT_FAILED, NULL,
             "It came again since, and was taken as %s", before.p);
     if (s == WHARF_OK)
         s = settle(req, &a);

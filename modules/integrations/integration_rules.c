@@ -14,7 +14,7 @@ static wharf_status need(
     if (W->res->get(rec, f, &v) && (v.type != WHARF_V_JSON || !json_is_null(v.u.j)))
         return WHARF_OK;
     return W->err->add(
-        req, "validation.failed", path, "An %s integration needs %s", direction, path);
+        req, ERR_VALIDATION_FAILED, path, "An %s integration needs %s", direction, path);
 }
 
 /* Refuses what belongs to the other direction. */
@@ -26,7 +26,8 @@ static void refuse(
     if (W->res->get(rec, f, &v) &&
         (v.type != WHARF_V_JSON ||
             (!json_is_null(v.u.j) && (f != INTEGRATION_HEADERS || W->json->count(v.u.j)))))
-        W->err->add(req, "validation.failed", path, "An %s integration has no %s", direction, path);
+        W->err->add(
+            req, ERR_VALIDATION_FAILED, path, "An %s integration has no %s", direction, path);
 }
 
 struct rule {
@@ -144,14 +145,14 @@ static wharf_status check_auth(wharf_req *req, const wharf_rec *rec)
     bool header = json_text(auth, "header").n, username = json_text(auth, "username").n;
 
     if (header != is(type, "hmac_sha256"))
-        W->err->add(req, "validation.failed", "auth.header",
+        W->err->add(req, ERR_VALIDATION_FAILED, "auth.header",
             header ? "auth.header goes with hmac_sha256 only"
                    : "hmac_sha256 needs the name of the header");
     if (username != is(type, "basic"))
-        W->err->add(req, "validation.failed", "auth.username",
+        W->err->add(req, ERR_VALIDATION_FAILED, "auth.username",
             username ? "auth.username goes with basic only" : "basic needs a username");
     if (memchr(json_text(auth, "username").p, ':', json_text(auth, "username").n))
-        W->err->add(req, "validation.failed", "auth.username", "The username has no colon");
+        W->err->add(req, ERR_VALIDATION_FAILED, "auth.username", "The username has no colon");
     return W->err->current(req);
 }
 
@@ -168,7 +169,7 @@ static wharf_status check_limit(wharf_req *req)
     if (s == WHARF_OK)
         s = W->db->query(req, sql, &organization, 1, &rows);
     if (s == WHARF_OK && row_int(rows, 0, 0) >= INTEGRATIONS_MAX)
-        return W->err->fail(req, "integration.limit", NULL, NULL);
+        return W->err->fail(req, ERR_INTEGRATION_LIMIT, NULL, NULL);
     return s;
 }
 
@@ -185,7 +186,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         return s;
     s = check_direction(req, new_rec, outgoing);
     if (s == WHARF_OK && workflow.n)
-        s = W->err->fail(req, "validation.failed", "workflow_id", "There is no workflow %.*s",
+        s = W->err->fail(req, ERR_VALIDATION_FAILED, "workflow_id", "There is no workflow %.*s",
             (int)workflow.n, workflow.p);
     if (s == WHARF_OK)
         s = outgoing ? check_outgoing(req, op, old_rec, new_rec) : check_auth(req, new_rec);

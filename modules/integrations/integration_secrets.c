@@ -47,7 +47,7 @@ static const struct secrets_kind kind = {.resource = "integration_secret",
     .parent = "integration_id",
     .sql = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM integrations.secret WHERE "
            "organization_id = $1::text AND integration_id = $2::text AND deleted_at IS NULL",
-    .too_many = "integration.too_many_secrets",
+    .too_many = ERR_INTEGRATION_TOO_MANY_SECRETS,
     .most = SECRETS_MAX};
 
 wharf_status secret_put(wharf_req *req, void *arg)
@@ -67,7 +67,7 @@ wharf_status secret_put(wharf_req *req, void *arg)
     auth = field_json(rec, INTEGRATION_AUTH);
     if (is(json_text(auth, "type"), "standard_webhooks") && same(json_text(auth, "secret"), key) &&
         !int_crypto->secret_valid(value))
-        return W->err->fail(req, "integration.secret_invalid", "value", NULL);
+        return W->err->fail(req, ERR_INTEGRATION_SECRET_INVALID, "value", NULL);
     return secrets_set(req, &kind, integration, key, value);
 }
 

@@ -114,7 +114,7 @@ wharf_status outgoing_retry(wharf_req *req, void *arg)
     W->req->param(req, "outgoing_integration", &id);
     s = W->res->fetch(req, "outgoing_integration", id, WHARF_FOR_UPDATE, &rec);
     if (s == WHARF_OK && !is(field_text(rec, OUTGOING_INTEGRATION_STATUS), "error"))
-        return W->err->fail(req, "integration.not_failed", NULL, NULL);
+        return W->err->fail(req, ERR_INTEGRATION_NOT_FAILED, NULL, NULL);
     const wharf_val args[] = {
         val_text(W->req->organization(req)), val_text(id), val_time(W->req->now_us(req))};
 

@@ -1,5 +1,6 @@
 /* hours.c - see hours.h. */
 #include "hours.h"
+#include "wharf/errors.h"
 
 #include <stdio.h>
 
@@ -91,7 +92,7 @@ static bool read_time(
         return false;
     if (W->json->text(m, &s) && hours_time(s, ret))
         return true;
-    W->err->add(req, "validation.failed", W->mem->format(req, "%s.%s", path, key).p,
+    W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "%s.%s", path, key).p,
         "%s.%s must be a time from 00:00 to 24:00", path, key);
     return false;
 }

@@ -13,15 +13,15 @@ static wharf_status path_of_names(wharf_req *req, wharf_rec *rec, const wharf_js
     wharf_status s;
 
     if (!W->json->text(names, &text_of_names))
-        return W->err->fail(
-            req, "validation.failed", "parent_path", "parent_path must be text that begins with /");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "parent_path",
+            "parent_path must be text that begins with /");
     if (!W->req->param(req, "location", &location) && own)
         W->json->text(own, &location);
     s = layout_by_names(req, location, text_of_names, &found, &id);
     if (s != WHARF_OK)
         return s;
     if (!found)
-        return W->err->fail(req, "layout.parent_not_found", "parent_path", NULL);
+        return W->err->fail(req, ERR_LAYOUT_PARENT_NOT_FOUND, "parent_path", NULL);
     W->res->set(rec, LAYOUT_PATH, val_text_or_null(id));
     W->res->drop(rec, "parent_path");
     return WHARF_OK;
@@ -59,7 +59,7 @@ struct place {
 
 static wharf_status parent_missing(wharf_req *req)
 {
-    return W->err->fail(req, "layout.parent_not_found", "path", NULL);
+    return W->err->fail(req, ERR_LAYOUT_PARENT_NOT_FOUND, "path", NULL);
 }
 
 /* Reads the parent's place; cycles and too many brothers are told. */
@@ -89,9 +89,9 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
     if (!W->db->count(rows))
         return parent_missing(req);
     if (row_bool(rows, 0, 3))
-        return W->err->fail(req, "layout.cycle", "path", NULL);
+        return W->err->fail(req, ERR_LAYOUT_CYCLE, "path", NULL);
     if (moves && row_int(rows, 0, 4) >= CHILDREN_MAX)
-        return W->err->fail(req, "layout.too_many", "path", NULL);
+        return W->err->fail(req, ERR_LAYOUT_TOO_MANY, "path", NULL);
     row_get_text(rows, 0, 0, &p->root);
     row_get_text(rows, 0, 1, &p->nested_name);
     p->depth = row_int(rows, 0, 2);
@@ -136,7 +136,7 @@ static wharf_status settle_place(
     wharf_val v;
 
     if (op == WHARF_UPDATE && W->res->get(old_rec, LAYOUT_IS_DEFAULT, &v) && v.u.i && p->path.n)
-        return W->err->fail(req, "layout.default_protected", "path", NULL);
+        return W->err->fail(req, ERR_LAYOUT_DEFAULT_PROTECTED, "path", NULL);
     if (p->path.n)
         s = read_parent(req, p, moves);
     if (s == WHARF_OK && op == WHARF_UPDATE && moves)
@@ -145,7 +145,7 @@ static wharf_status settle_place(
         return s;
     p->depth = p->path.n ? p->depth + 1 : 1;
     if (p->depth + height > DEPTH_MAX)
-        return W->err->fail(req, "layout.too_deep", "path", NULL);
+        return W->err->fail(req, ERR_LAYOUT_TOO_DEEP, "path", NULL);
     p->root = p->path.n ? p->root : p->id;
     p->nested_name = p->path.n ? W->mem->format(req, "%.*s / %.*s", (int)p->nested_name.n,
                                      p->nested_name.p, (int)p->name.n, p->name.p)
@@ -216,7 +216,7 @@ static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
     args[3] = val_text(location);
     s = W->db->query(req, sql, args, 4, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
-        return W->err->fail(req, "param.invalid", "move_to",
+        return W->err->fail(req, ERR_PARAM_INVALID, "move_to",
             "move_to must name a layout of the same location that stays");
     return s;
 }
@@ -238,7 +238,7 @@ static wharf_status layout_check(
     if (op != WHARF_DELETE)
         return check_write(req, op, old_rec, new_rec, &p);
     if (W->res->get(old_rec, LAYOUT_IS_DEFAULT, &v) && v.u.i)
-        return W->err->fail(req, "layout.default_protected", NULL, NULL);
+        return W->err->fail(req, ERR_LAYOUT_DEFAULT_PROTECTED, NULL, NULL);
     return check_move_to(req, old_rec);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "layouts.h"
+#include "locations.gen.h"
 
 /* ---- checksums ---- */
 
@@ -84,7 +85,7 @@ wharf_status layout_unlocked(wharf_req *req, wharf_str location_id)
     if (s == WHARF_OK && org)
         s = org->setting(req, "layouts.locked", false, &locked);
     if (s == WHARF_OK && (locked || (flags & WHARF_LOCATION_LOCKED)))
-        return W->err->fail(req, "layout.locked", NULL, NULL);
+        return W->err->fail(req, ERR_LAYOUT_LOCKED, NULL, NULL);
     return s;
 }
 

@@ -129,8 +129,8 @@ static void find_parents(struct upsert *u)
 
 static void refuse(struct upsert *u, size_t i, const char *path, wharf_str message)
 {
-    W->err->add(u->req, "validation.failed", W->mem->format(u->req, "%s%zu%s", u->base, i, path).p,
-        "%s", message.p);
+    W->err->add(u->req, ERR_VALIDATION_FAILED,
+        W->mem->format(u->req, "%s%zu%s", u->base, i, path).p, "%s", message.p);
     u->wrong[i] = u->done[i] = true;
 }
 
@@ -161,13 +161,13 @@ static wharf_status read_body(struct upsert *u, const wharf_json *body)
     u->base = list == body ? "" : "layouts.";
     u->many = list != NULL;
     if (list && W->json->type(list) != WHARF_J_ARRAY)
-        return W->err->fail(u->req, "validation.failed", "layouts", "layouts must be an array");
+        return W->err->fail(u->req, ERR_VALIDATION_FAILED, "layouts", "layouts must be an array");
     n = list ? W->json->count(list) : 1;
     if (!n)
-        return W->err->fail(
-            u->req, "validation.failed", list == body ? "" : "layouts", "Send at least one layout");
+        return W->err->fail(u->req, ERR_VALIDATION_FAILED, list == body ? "" : "layouts",
+            "Send at least one layout");
     if (n > BATCH_MAX)
-        return W->err->fail(u->req, "layout.too_many", list == body ? "" : "layouts", NULL);
+        return W->err->fail(u->req, ERR_LAYOUT_TOO_MANY, list == body ? "" : "layouts", NULL);
     u->items = W->mem->alloc(u->req, n * sizeof(wharf_json *));
     u->ids = W->mem->alloc(u->req, n * sizeof(wharf_str));
     u->parents = W->mem->alloc(u->req, n * sizeof(wharf_str));
@@ -211,7 +211,7 @@ static wharf_status find_known(struct upsert *u)
         }
         u->known[i] = row_get_text(rows, 0, 0, &location) && same(location, u->location);
         if (!u->known[i])
-            tell(u, i, "layout.wrong_location", "id");
+            tell(u, i, ERR_LAYOUT_WRONG_LOCATION, "id");
     }
     return go_on(u);
 }
@@ -293,7 +293,7 @@ static wharf_status tell_stuck(struct upsert *u)
         cycle[i] = must_wait(u, i);
     for (size_t i = 0; i < u->n; i++) {
         if (!u->done[i])
-            tell(u, i, cycle[i] ? "layout.cycle" : "layout.parent_not_found",
+            tell(u, i, cycle[i] ? ERR_LAYOUT_CYCLE : ERR_LAYOUT_PARENT_NOT_FOUND,
                 cycle[i] ? "path" : "parent_path");
     }
     return go_on(u);

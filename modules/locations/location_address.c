@@ -1,6 +1,7 @@
 /* location_address.c - an address as it is taken, kept and shown (spec 02 section 1). Leaves
  * reading one string to address_parse.c. */
 #include "location_address.h"
+#include "wharf/errors.h"
 
 enum { HASHED = 4096, ID_CHARS = 22 };
 
@@ -133,7 +134,7 @@ static wharf_status problem(wharf_req *req, const char *path, const char *part, 
 {
     const char *at = part ? W->mem->format(req, "%s.%s", path, part).p : path;
 
-    return W->err->fail(req, "validation.failed", at, "%s %s", at, message);
+    return W->err->fail(req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
 }
 
 static size_t characters(wharf_str s)
@@ -329,7 +330,7 @@ static wharf_status address_seen(wharf_req *req, wharf_str id)
                 return WHARF_OK;
         }
     }
-    return s == WHARF_OK ? W->err->fail(req, "not_found", id.p, NULL) : s;
+    return s == WHARF_OK ? W->err->fail(req, ERR_NOT_FOUND, id.p, NULL) : s;
 }
 
 wharf_status address_get(wharf_req *req, void *arg)
@@ -349,7 +350,7 @@ wharf_status address_get(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows) || !W->db->value(rows, 0, 0, WHARF_V_JSON, &v))
-        return W->err->fail(req, "not_found", id.p, NULL);
+        return W->err->fail(req, ERR_NOT_FOUND, id.p, NULL);
     out = W->req->respond(req, 200, "Address retrieved");
     W->json->open(out, NULL, '{');
     W->json->put(out, "object", val_text(WHARF_S("address")));

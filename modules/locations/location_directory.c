@@ -1,5 +1,6 @@
 /* location_directory.c - the service locations.directory. */
 #include "location_address.h"
+#include "locations.gen.h"
 
 static wharf_status flags(wharf_req *req, wharf_str location_id, uint32_t *ret_flags)
 {
@@ -30,7 +31,7 @@ static wharf_status in_use(wharf_req *req, wharf_str location_id, const char *ki
     if (param_truth(req, "force"))
         return WHARF_OK;
     s = W->db->query(req, sql, args, 2, &rows);
-    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, "location.in_use", kind, NULL)
+    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, ERR_LOCATION_IN_USE, kind, NULL)
                                                : s;
 }
 

@@ -83,7 +83,7 @@ static wharf_status check_email(wharf_req *req, const wharf_rec *rec)
         org->email(s))
         return WHARF_OK;
     return W->err->add(
-        req, "validation.failed", "email", "email must be an address such as dock@example.com");
+        req, ERR_VALIDATION_FAILED, "email", "email must be an address such as dock@example.com");
 }
 
 static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
@@ -93,7 +93,7 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
     if (!W->res->sent(rec, LOCATION_PHONE) || !field_get_text(rec, LOCATION_PHONE, &s))
         return WHARF_OK;
     if (!org->phone(req, s, &phone))
-        return W->err->add(req, "validation.failed", "phone",
+        return W->err->add(req, ERR_VALIDATION_FAILED, "phone",
             "phone must have 7 to 15 digits, with + before a country code");
     W->res->set(rec, LOCATION_PHONE, val_text(phone));
     return WHARF_OK;
@@ -129,14 +129,15 @@ static wharf_status check_timezone(wharf_req *req, const wharf_rec *rec)
     if (!W->res->sent(rec, LOCATION_TIMEZONE) || !field_get_text(rec, LOCATION_TIMEZONE, &s) ||
         zone_known(s))
         return WHARF_OK;
-    return W->err->add(req, "validation.failed", "timezone",
+    return W->err->add(req, ERR_VALIDATION_FAILED, "timezone",
         "timezone must be a name of the IANA list, such as America/New_York");
 }
 
 static wharf_status bad_holiday(wharf_req *req, size_t i, const char *member, const char *message)
 {
-    return W->err->add(req, "validation.failed", W->mem->format(req, "holidays.%zu%s", i, member).p,
-        "holidays.%zu%s %s", i, member, message);
+    return W->err->add(req, ERR_VALIDATION_FAILED,
+        W->mem->format(req, "holidays.%zu%s", i, member).p, "holidays.%zu%s %s", i, member,
+        message);
 }
 
 static void check_holiday(wharf_req *req, const wharf_json *e, size_t i)
@@ -203,7 +204,7 @@ static wharf_status join_groups(wharf_req *req, const wharf_rec *rec, bool *ret_
     if (json_is_null(input))
         return WHARF_OK;
     if (!groups)
-        return W->err->fail(req, "validation.failed", "groups",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "groups",
             "groups needs the module contacts, which is not enabled");
     return groups->join(req, "location", W->res->id(rec), input, "groups", ret_changed);
 }

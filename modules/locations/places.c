@@ -1,12 +1,13 @@
 /* places.c - the service locations.layouts: rows of other modules that stand in a layout
  * (docs/spec/02-places-and-people.md sections 2 and 3). */
 #include "layouts.h"
+#include "locations.gen.h"
 
 /* ---- a layout lies in its location ---- */
 
 static wharf_status mismatch(wharf_req *req, const char *path)
 {
-    return W->err->fail(req, "layout.location_mismatch", path, NULL);
+    return W->err->fail(req, ERR_LAYOUT_LOCATION_MISMATCH, path, NULL);
 }
 
 /* Finds the location of a live layout; empty: there is none. */
@@ -33,7 +34,7 @@ static wharf_status place(
     if (s != WHARF_OK)
         return s;
     if (!its.n)
-        return W->err->fail(req, "validation.failed", path, "There is no layout %.*s",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path, "There is no layout %.*s",
             (int)layout_id.n, layout_id.p);
     if (location_id->n && !same(*location_id, its))
         return mismatch(req, path);
@@ -54,8 +55,9 @@ static wharf_status stand(
         return s;
     s = directory.flags(req, *location_id, &flags);
     if (s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN))
-        return W->err->fail(req, "validation.failed", W->mem->format(req, "%slocation_id", path).p,
-            "There is no location %s", location_id->p);
+        return W->err->fail(req, ERR_VALIDATION_FAILED,
+            W->mem->format(req, "%slocation_id", path).p, "There is no location %s",
+            location_id->p);
     return s == WHARF_OK ? W->req->need_location(req, *location_id) : s;
 }
 
@@ -65,7 +67,7 @@ static wharf_status active(wharf_req *req, wharf_str location_id)
     wharf_status s = directory.flags(req, location_id, &flags);
 
     if (s == WHARF_OK && (flags & WHARF_LOCATION_KNOWN) && !(flags & WHARF_LOCATION_ACTIVE))
-        return W->err->fail(req, "location.inactive", "location_id", NULL);
+        return W->err->fail(req, ERR_LOCATION_INACTIVE, "location_id", NULL);
     return s;
 }
 
@@ -201,12 +203,12 @@ static wharf_status judge_listed(
 
     if (!m || !W->json->text(m, &all[i].id) || !all[i].id.n) {
         all[i].id = WHARF_S("");
-        W->err->add(req, "validation.failed", path, "id is required");
+        W->err->add(req, ERR_VALIDATION_FAILED, path, "id is required");
         return WHARF_OK;
     }
     for (size_t k = 0; k < i; k++) {
         if (same(all[k].id, all[i].id)) {
-            W->err->add(req, "validation.failed", path, "The id %s stands in the request twice",
+            W->err->add(req, ERR_VALIDATION_FAILED, path, "The id %s stands in the request twice",
                 all[i].id.p);
             return WHARF_OK;
         }
@@ -217,7 +219,7 @@ static wharf_status judge_listed(
     all[i].good = same(its, location_id) && !same(all[i].id, layout_default_id(req, location_id));
     if (!all[i].good)
         W->err->add(
-            req, same(its, location_id) ? "layout.default_protected" : "not_found", path, NULL);
+            req, same(its, location_id) ? ERR_LAYOUT_DEFAULT_PROTECTED : ERR_NOT_FOUND, path, NULL);
     return WHARF_OK;
 }
 
@@ -261,7 +263,7 @@ static wharf_status remove_those(
 {
     wharf_status s = W->json->type(layouts) == WHARF_J_ARRAY && W->json->count(layouts) <= BATCH_MAX
                          ? layout_unlocked(req, location_id)
-                         : W->err->fail(req, "layout.too_many", "layouts", NULL);
+                         : W->err->fail(req, ERR_LAYOUT_TOO_MANY, "layouts", NULL);
 
     if (s == WHARF_OK)
         s = W->db->lock(req, "layouts", location_id);
@@ -320,7 +322,7 @@ static wharf_status overwrite_by(
 
     if (s == WHARF_OK &&
         (W->json->type(layouts) != WHARF_J_ARRAY || W->json->count(layouts) > BATCH_MAX))
-        return W->err->fail(req, "layout.too_many", "layouts", NULL);
+        return W->err->fail(req, ERR_LAYOUT_TOO_MANY, "layouts", NULL);
     if (s == WHARF_OK)
         s = W->db->lock(req, "layouts", location_id);
     if (s == WHARF_OK)
@@ -343,7 +345,7 @@ static wharf_status known_location(wharf_req *req, wharf_str id)
     const wharf_rec *rec;
 
     if (!id.n)
-        return W->err->fail(req, "validation.failed", "location_id", "location_id is required");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "location_id", "location_id is required");
     return W->res->fetch(req, "location", id, 0, &rec); /* with access to it */
 }
 
@@ -362,7 +364,7 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
                 !same(json_text(e, "name"), json_text(f, "name")) ||
                 !same(json_text(e, "path"), json_text(f, "path")))
                 continue;
-            W->err->add(req, "validation.failed", W->mem->format(req, "layouts.%zu.name", i).p,
+            W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "layouts.%zu.name", i).p,
                 "The layout %zu has the same name at the same place; give both an id, or send one "
                 "of them",
                 k);
@@ -380,7 +382,7 @@ wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_
     wharf_status s = known_location(req, location);
 
     if (s == WHARF_OK && (!layouts || W->json->type(layouts) != WHARF_J_ARRAY))
-        return W->err->fail(req, "validation.failed", "layouts", "layouts must be an array");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "layouts", "layouts must be an array");
     if (s == WHARF_OK && strcmp(action, "delete") != 0)
         s = check_repeats(req, layouts);
     if (s != WHARF_OK)

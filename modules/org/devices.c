@@ -20,7 +20,7 @@ static wharf_status device_normalize(wharf_req *req, uint32_t op, wharf_rec *new
         return WHARF_OK;
     if (!org_host->json->truth(wanted, issue_key(new_rec)))
         return org_host->err->fail(
-            req, "validation.failed", "issue_key", "issue_key must be true or false");
+            req, ERR_VALIDATION_FAILED, "issue_key", "issue_key must be true or false");
     org_host->res->drop(new_rec, "issue_key");
     return WHARF_OK;
 }
@@ -94,7 +94,7 @@ static wharf_status device_check(
     if (s == WHARF_OK)
         s = settle_locations(req, old_rec, new_rec);
     if (s == WHARF_OK && op == WHARF_CREATE)
-        s = limit_rows(req, "org.devices", count_sql, DEVICES_MAX, "device.too_many");
+        s = limit_rows(req, "org.devices", count_sql, DEVICES_MAX, ERR_DEVICE_TOO_MANY);
     return s;
 }
 

@@ -72,7 +72,7 @@ wharf_status locations_allowed(wharf_req *req, const wharf_json *ids, const whar
     for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e;
          e = org_host->json->next(e)) {
         if (org_host->json->text(e, &id) && !holds(already, id) && !reaches(who, id))
-            org_host->err->add(req, "location_access", id.p, NULL);
+            org_host->err->add(req, ERR_LOCATION_ACCESS, id.p, NULL);
     }
     return org_host->err->current(req);
 }
@@ -87,9 +87,9 @@ wharf_status all_locations_allowed(wharf_req *req, bool test)
         return WHARF_OK;
     s = keys->other_locations(req, test, &ids, &n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        org_host->err->add(req, "location_access", ids[i].p, NULL);
+        org_host->err->add(req, ERR_LOCATION_ACCESS, ids[i].p, NULL);
     if (s == WHARF_OK && !n)
-        org_host->err->add(req, "location_access", NULL, NULL);
+        org_host->err->add(req, ERR_LOCATION_ACCESS, NULL, NULL);
     return s == WHARF_OK ? org_host->err->current(req) : s;
 }
 
@@ -105,7 +105,7 @@ static wharf_status unknown_locations(wharf_req *req, const wharf_json *ids, boo
     s = keys->known_locations(req, test, list, n, known);
     for (i = 0; s == WHARF_OK && i < n; i++) {
         if (!known[i])
-            org_host->err->add(req, "validation.failed",
+            org_host->err->add(req, ERR_VALIDATION_FAILED,
                 org_host->mem->format(req, "location_ids.%zu", i).p,
                 "There is no location %.*s in the data of this key", (int)list[i].n, list[i].p);
     }
@@ -173,14 +173,14 @@ static void check_expiry(wharf_req *req, const wharf_rec *old_rec, const wharf_r
         from = v.u.i;
     if (!org_host->res->get(new_rec, API_KEY_EXPIRES_AT, &v)) {
         if (rules->max_days)
-            org_host->err->add(req, "validation.failed", "expires_at",
+            org_host->err->add(req, ERR_VALIDATION_FAILED, "expires_at",
                 "expires_at is needed: keys of this organization live at most %lld days",
                 (long long)rules->max_days);
     } else if (v.u.i <= now) {
         org_host->err->add(
-            req, "validation.failed", "expires_at", "expires_at must be in the future");
+            req, ERR_VALIDATION_FAILED, "expires_at", "expires_at must be in the future");
     } else if (rules->max_days && v.u.i > from + rules->max_days * DAY_US) {
-        org_host->err->add(req, "validation.failed", "expires_at",
+        org_host->err->add(req, ERR_VALIDATION_FAILED, "expires_at",
             "expires_at must be at most %lld days after the key was made",
             (long long)rules->max_days);
     }
@@ -196,14 +196,14 @@ static void check_networks(
     if (!creating && !org_host->res->sent(new_rec, API_KEY_IP_ALLOWLIST))
         return;
     if (rules->need_allowlist && (!list || !org_host->json->count(list)))
-        org_host->err->add(req, "validation.failed", "ip_allowlist",
+        org_host->err->add(req, ERR_VALIDATION_FAILED, "ip_allowlist",
             "ip_allowlist is needed: keys of this organization work from named addresses only");
     for (const wharf_json *e = list ? org_host->json->at(list, 0) : NULL; e;
          e = org_host->json->next(e), i++) {
         if (!org_host->json->text(e, &s) || !keys->network(s)) {
             const char *path = org_host->mem->format(req, "ip_allowlist.%zu", i).p;
 
-            org_host->err->add(req, "validation.failed", path,
+            org_host->err->add(req, ERR_VALIDATION_FAILED, path,
                 "%s must be an address or a network such as 192.0.2.0/24", path);
         }
     }
@@ -226,13 +226,13 @@ static wharf_status check_principal(wharf_req *req, const wharf_rec *rec)
     if (!field_get_text(rec, API_KEY_USER_ID, &args[1].u.s))
         return WHARF_OK;
     if (field_get_text(rec, API_KEY_DEVICE_ID, &device))
-        return org_host->err->fail(req, "validation.failed", "device_id",
+        return org_host->err->fail(req, ERR_VALIDATION_FAILED, "device_id",
             "a key acts for a user or for a device; send one of them");
     s = org_host->db->query(req, sql, args, 2, &rows);
     if (s == WHARF_OK && !key_call(rec) && row_get_text(rows, 0, 0, &role) &&
         same(role, WHARF_S("owner")) && !acts_as_owner(req))
         return org_host->err->fail(
-            req, "role_access", NULL, "Only an owner makes keys that act for an owner");
+            req, ERR_ROLE_ACCESS, NULL, "Only an owner makes keys that act for an owner");
     return s;
 }
 
@@ -248,7 +248,7 @@ static wharf_status settle_mode(wharf_req *req, wharf_rec *rec, bool *ret_test)
     *ret_test = same(mode, WHARF_S("test"));
     if (who->test_mode && !*ret_test)
         return org_host->err->fail(
-            req, "scope_access", NULL, "A test key makes no live keys; use a live key");
+            req, ERR_SCOPE_ACCESS, NULL, "A test key makes no live keys; use a live key");
     return *ret_test ? keys->test_organization(req, &twin) : WHARF_OK;
 }
 
@@ -277,7 +277,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     if (s == WHARF_OK)
         s = check_locations(req, NULL, rec, test);
     if (s == WHARF_OK)
-        s = limit_rows(req, "org.keys", count_sql, KEYS_MAX, "api_key.too_many");
+        s = limit_rows(req, "org.keys", count_sql, KEYS_MAX, ERR_API_KEY_TOO_MANY);
     if (s == WHARF_OK)
         s = keys->issue(req, org_host->res->id(rec), test, &text, &last4);
     if (s != WHARF_OK)
@@ -345,7 +345,7 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
     field_get_text(old_rec, API_KEY_STATUS, &status);
     field_get_text(old_rec, API_KEY_MODE, &mode);
     if (!same(status, WHARF_S("active")))
-        return org_host->err->fail(req, "api_key.inactive", NULL, NULL);
+        return org_host->err->fail(req, ERR_API_KEY_INACTIVE, NULL, NULL);
     s = read_security(req, &rules);
     if (s != WHARF_OK)
         return s;
@@ -382,7 +382,7 @@ static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     if (!limit)
         return WHARF_OK;
     if (org_host->json->type(limit) != WHARF_J_NULL && !(org_host->json->text(limit, &id) && id.n))
-        return org_host->err->fail(req, "validation.failed", "limit_to_location",
+        return org_host->err->fail(req, ERR_VALIDATION_FAILED, "limit_to_location",
             "limit_to_location must be the id of a location, or null");
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
@@ -425,7 +425,7 @@ static wharf_status find_key(
     field_get_text(*ret, API_KEY_MODE, &mode);
     field_get_text(*ret, API_KEY_STATUS, ret_status);
     if (keys->caller(req)->test_mode && !same(mode, WHARF_S("test")))
-        return org_host->err->fail(req, "not_found", id.p, NULL);
+        return org_host->err->fail(req, ERR_NOT_FOUND, id.p, NULL);
     return WHARF_OK;
 }
 
@@ -450,7 +450,7 @@ wharf_status keys_revoke(wharf_req *req, void *arg)
         return org_host->err->current(req);
     s = find_key(req, id, &rec, &status);
     if (s == WHARF_OK && same(status, WHARF_S("revoked")))
-        s = org_host->err->fail(req, "not_found", id.p, NULL);
+        s = org_host->err->fail(req, ERR_NOT_FOUND, id.p, NULL);
     if (s == WHARF_OK)
         s = reach_key(req, rec);
     if (s == WHARF_OK)
@@ -613,7 +613,7 @@ wharf_status keys_rotate(wharf_req *req, void *arg)
         org_host->json->integer(sent, &overlap);
     s = find_key(req, id, &old, &status);
     if (s == WHARF_OK && !same(status, WHARF_S("active")))
-        s = org_host->err->fail(req, "api_key.inactive", NULL, NULL);
+        s = org_host->err->fail(req, ERR_API_KEY_INACTIVE, NULL, NULL);
     if (s == WHARF_OK)
         s = may_rotate(req, old);
     if (s == WHARF_OK)

@@ -47,7 +47,7 @@ static wharf_status check_known(
 
     for (size_t i = 0; s == WHARF_OK && i < list->n; i++) {
         if (!(flags[i] & WHARF_USER_KNOWN))
-            org_host->err->add(req, "validation.failed",
+            org_host->err->add(req, ERR_VALIDATION_FAILED,
                 array ? org_host->mem->format(req, "%s.%zu", path, i).p : path,
                 "There is no user %.*s", (int)list->items[i].n, list->items[i].p);
     }
@@ -91,7 +91,7 @@ static wharf_status remove_user(wharf_req *req, wharf_str user, wharf_str locati
     field_get_text(rec, USER_ROLE, &role);
     if (same(role, WHARF_S("owner")) || same(role, WHARF_S("developer")))
         return org_host->err->fail(
-            req, "role_access", NULL, "Owners and developers reach every location");
+            req, ERR_ROLE_ACCESS, NULL, "Owners and developers reach every location");
     return change(req, user, location, "remove");
 }
 
@@ -123,7 +123,7 @@ static wharf_status find_location(wharf_req *req, wharf_str *ret_id)
     *ret_id = WHARF_S("");
     org_host->req->param(req, "location", ret_id);
     if (keys->caller(req)->test_mode)
-        return org_host->err->fail(req, "scope_access", NULL,
+        return org_host->err->fail(req, ERR_SCOPE_ACCESS, NULL,
             "users belong to the live organization; a test key reads them, a live key changes "
             "them");
     return org_host->res->fetch(req, "location", *ret_id, 0, &rec);
@@ -151,13 +151,14 @@ static wharf_status check_lists(wharf_req *req, const wharf_json *body, const st
 
     if (!org_host->json->get(body, "add") && !org_host->json->get(body, "remove") && !whole)
         return org_host->err->fail(
-            req, "validation.failed", "users", "send users, or add and remove");
+            req, ERR_VALIDATION_FAILED, "users", "send users, or add and remove");
     if (whole && (org_host->json->get(body, "add") || org_host->json->get(body, "remove")))
         return org_host->err->fail(
-            req, "validation.failed", "users", "send users, or add and remove, not both");
+            req, ERR_VALIDATION_FAILED, "users", "send users, or add and remove, not both");
     for (size_t i = 0; i < add->n; i++) {
         if (among(remove, add->items[i]))
-            org_host->err->add(req, "validation.failed", org_host->mem->format(req, "add.%zu", i).p,
+            org_host->err->add(req, ERR_VALIDATION_FAILED,
+                org_host->mem->format(req, "add.%zu", i).p,
                 "%.*s is also in remove; send it in one of them", (int)add->items[i].n,
                 add->items[i].p);
     }

@@ -25,7 +25,7 @@ static wharf_status check_unused(wharf_req *req, wharf_str id)
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
 
     if (s == WHARF_OK && row_int(rows, 0, 0))
-        return org_host->err->fail(req, "role.in_use", NULL, NULL);
+        return org_host->err->fail(req, ERR_ROLE_IN_USE, NULL, NULL);
     return s;
 }
 
@@ -42,7 +42,7 @@ static wharf_status role_check(
     wharf_status s = WHARF_OK;
 
     if (old_rec && built_in(req, org_host->res->id(old_rec)))
-        return org_host->err->fail(req, "role_access", NULL,
+        return org_host->err->fail(req, ERR_ROLE_ACCESS, NULL,
             "The built-in roles stay as they are; make a role of your own");
     if (old_rec) /* it is of all who have it, wherever they are */
         s = reach_allowed(req, true, NULL);

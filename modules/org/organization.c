@@ -30,7 +30,7 @@ static wharf_status check_default_role(wharf_req *req, const wharf_rec *rec)
     if (role && org_host->json->text(role, &id))
         s = scopes_of_role(req, id, &found, &scopes);
     if (s == WHARF_OK && (!found || (role && same(id, WHARF_S("owner")))))
-        return org_host->err->fail(req, "validation.failed", "settings.users.default_role",
+        return org_host->err->fail(req, ERR_VALIDATION_FAILED, "settings.users.default_role",
             "settings.users.default_role must be a role of GET /v1/roles other than owner");
     return s;
 }
@@ -218,11 +218,11 @@ wharf_status organization_make(wharf_req *req, void *arg)
     wharf_status s;
 
     if (!keys->tenants(req))
-        return org_host->err->fail(req, "scope_access", NULL,
+        return org_host->err->fail(req, ERR_SCOPE_ACCESS, NULL,
             "Organizations are made on the machine here: `wharf org create`");
     if (keys->caller(req)->test_mode)
         return org_host->err->fail(
-            req, "scope_access", NULL, "A test key makes no organizations; use a live key");
+            req, ERR_SCOPE_ACCESS, NULL, "A test key makes no organizations; use a live key");
     org_host->req->body(req, &body);
     m.user = org_host->json->get(body, "user");
     m.organization = org_host->json->get(body, "organization");
@@ -259,9 +259,9 @@ wharf_status organization_end(wharf_req *req, void *arg)
         id = own.u.s;
     if (!same(keys->caller(req)->role, WHARF_S("owner")) || keys->caller(req)->test_mode)
         return org_host->err->fail(
-            req, "role_access", NULL, "Only an owner deletes the organization, with a live key");
+            req, ERR_ROLE_ACCESS, NULL, "Only an owner deletes the organization, with a live key");
     if (!same(id, own.u.s))
-        return org_host->err->fail(req, "not_found", id.p, NULL);
+        return org_host->err->fail(req, ERR_NOT_FOUND, id.p, NULL);
     s = org_host->res->fetch(req, "organization", id, WHARF_FOR_UPDATE, &rec);
     if (s != WHARF_OK)
         return s;
@@ -270,7 +270,7 @@ wharf_status organization_end(wharf_req *req, void *arg)
     field_get_text(rec, ORGANIZATION_NAME, &name);
     if (!same(confirm, name))
         return org_host->err->fail(
-            req, "validation.failed", "confirm", "confirm must be the name of the organization");
+            req, ERR_VALIDATION_FAILED, "confirm", "confirm must be the name of the organization");
     s = org_host->db->exec(req, sql, &own, 1, NULL);
     if (s == WHARF_OK)
         s = org_host->res->remove(req, "organization", id);

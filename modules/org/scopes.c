@@ -1,6 +1,7 @@
 /* scopes.c - scopes of keys, devices and roles: their forms of input, and what nobody can grant
  * (spec 01 sections 5 and 6). */
 #include "org.h"
+#include "wharf/errors.h"
 
 /* every area, those of modules to come too; only keys made on the machine have it */
 static const char star[] = "*";
@@ -63,7 +64,7 @@ void scopes_meet(struct scopes *s, const struct scopes *with)
 
 static void tell_unknown(wharf_req *req, const char *path, wharf_str area)
 {
-    org_host->err->add(req, "validation.failed", path,
+    org_host->err->add(req, ERR_VALIDATION_FAILED, path,
         "There is no area %.*s; GET /v1/auth lists what there is", (int)area.n, area.p);
 }
 
@@ -96,10 +97,10 @@ static void merge(wharf_req *req, const wharf_json *object, const char *base, st
         if (!at && !same(area, WHARF_S("system")))
             tell_unknown(req, path, area);
         else if (level < 0)
-            org_host->err->add(req, "validation.failed", path,
+            org_host->err->add(req, ERR_VALIDATION_FAILED, path,
                 "%s must be 1 or \"read\", 2 or \"write\", 0 or null", path);
         else if (!at && level)
-            org_host->err->add(req, "scope_access",
+            org_host->err->add(req, ERR_SCOPE_ACCESS,
                 level == WHARF_LEVEL_READ ? "system:read" : "system:write",
                 "Only keys made on the machine hold the scope system");
         else if (at)
@@ -126,10 +127,10 @@ static void replace(wharf_req *req, const wharf_json *array, const char *base, s
                                                : 0;
         at = level_of(s, area);
         if (!level)
-            org_host->err->add(req, "validation.failed", path,
+            org_host->err->add(req, ERR_VALIDATION_FAILED, path,
                 "%s must be an area with :read or :write, as items:read", path);
         else if (same(area, WHARF_S("system")))
-            org_host->err->add(req, "scope_access", org_host->mem->dup(req, scope.p, scope.n).p,
+            org_host->err->add(req, ERR_SCOPE_ACCESS, org_host->mem->dup(req, scope.p, scope.n).p,
                 "Only keys made on the machine hold the scope system");
         else if (!at)
             tell_unknown(req, path, area);
@@ -192,7 +193,7 @@ wharf_status scopes_allowed(wharf_req *req, const struct scopes *s, const struct
                                         s->levels[i] == WHARF_LEVEL_WRITE ? "write" : "read")
                                     .p;
 
-            org_host->err->add(req, "scope_access", scope,
+            org_host->err->add(req, ERR_SCOPE_ACCESS, scope,
                 "The API key can not grant %s: it does not have it", scope);
         }
     }

@@ -21,7 +21,7 @@ static wharf_status take_role(wharf_req *req, wharf_rec *rec)
         return WHARF_OK;
     if (role && org_host->json->text(id, &a) && org_host->json->text(role, &b) && !same(a, b))
         return org_host->err->fail(
-            req, "validation.failed", "role_id", "role and role_id differ; send one of them");
+            req, ERR_VALIDATION_FAILED, "role_id", "role and role_id differ; send one of them");
     org_host->res->drop(rec, "role_id");
     if (!role)
         org_host->res->set(rec, USER_ROLE, val_json(id));
@@ -40,7 +40,7 @@ static wharf_status take_token(wharf_req *req, wharf_rec *rec)
         return WHARF_OK;
     if (org_host->json->type(token) != WHARF_J_NULL && !org_host->json->text(token, &s))
         return org_host->err->fail(
-            req, "validation.failed", "fcm_token", "fcm_token must be a string or null");
+            req, ERR_VALIDATION_FAILED, "fcm_token", "fcm_token must be a string or null");
     out = org_host->json->writer(req);
     org_host->json->open(out, NULL, '[');
     if (s.n)
@@ -67,14 +67,14 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
 
     if (org_host->res->sent(rec, USER_EMAIL) && field_get_text(rec, USER_EMAIL, &s) &&
         !org_directory.email(s))
-        org_host->err->add(
-            req, "validation.failed", "email", "email must be an address such as ann@example.com");
+        org_host->err->add(req, ERR_VALIDATION_FAILED, "email",
+            "email must be an address such as ann@example.com");
     if (!org_host->res->sent(rec, USER_PHONE) || !field_get_text(rec, USER_PHONE, &s))
         return org_host->err->current(req);
     if (org_directory.phone(req, s, &s))
         org_host->res->set(rec, USER_PHONE, val_text(s));
     else
-        org_host->err->add(req, "validation.failed", "phone",
+        org_host->err->add(req, ERR_VALIDATION_FAILED, "phone",
             "phone must have 7 to 15 digits, with + before a country code");
     return org_host->err->current(req);
 }
@@ -106,10 +106,10 @@ static wharf_status check_role(wharf_req *req, wharf_str role)
     if (s != WHARF_OK)
         return s;
     if (!found)
-        return org_host->err->fail(req, "validation.failed", "role",
+        return org_host->err->fail(req, ERR_VALIDATION_FAILED, "role",
             "There is no role %.*s; GET /v1/roles lists them", (int)role.n, role.p);
     if (same(role, WHARF_S("owner")) && !acts_as_owner(req))
-        return org_host->err->fail(req, "role_access", NULL, "Only an owner makes owners");
+        return org_host->err->fail(req, ERR_ROLE_ACCESS, NULL, "Only an owner makes owners");
     s = scopes_allowed(req, &scopes, NULL);
     if (s == WHARF_OK)
         s = reach_of_role(req, role, &everywhere_too);
@@ -130,7 +130,7 @@ static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
     wharf_status s;
 
     if (!acts_as_owner(req))
-        return org_host->err->fail(req, "role_access", NULL, "Only an owner removes owners");
+        return org_host->err->fail(req, ERR_ROLE_ACCESS, NULL, "Only an owner removes owners");
     field_get_text(old_rec, USER_STATUS, &status);
     if (!same(status, WHARF_S("active")))
         return WHARF_OK;
@@ -138,7 +138,7 @@ static wharf_status check_owner_leaves(wharf_req *req, const wharf_rec *old_rec)
     if (s == WHARF_OK)
         s = org_host->db->query(req, sql, args, 2, &rows);
     if (s == WHARF_OK && !row_int(rows, 0, 0))
-        return org_host->err->fail(req, "user.last_owner", NULL, NULL);
+        return org_host->err->fail(req, ERR_USER_LAST_OWNER, NULL, NULL);
     return s;
 }
 
@@ -192,7 +192,7 @@ static wharf_status check_new(wharf_req *req, wharf_rec *rec)
         "SELECT count(*) FROM wharf.user WHERE organization_id = $1::text"
         " AND (deleted_at IS NULL OR deleted_at > $2::timestamptz)";
 
-    return limit_rows(req, "org.users", count_sql, USERS_MAX, "user.too_many");
+    return limit_rows(req, "org.users", count_sql, USERS_MAX, ERR_USER_TOO_MANY);
 }
 
 /* Marks the address as not verified: whose address is new has not shown that it is theirs. */

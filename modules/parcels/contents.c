@@ -2,6 +2,7 @@
  * changed by their id, added without one, removed by {id, _delete}. Items are rows of the module
  * items; without it no line names a known one. */
 #include "parcels.h"
+#include "wharf/errors.h"
 
 enum { LINES_MAX = 500, QTY_SCALE = 4, COMMENT_MAX = 2000 };
 
@@ -21,7 +22,7 @@ static wharf_status bad(wharf_req *req, size_t i, const char *member, const char
 {
     const char *path = W->mem->format(req, "contents.%zu%s%s", i, *member ? "." : "", member).p;
 
-    return W->err->add(req, "validation.failed", path, "%s %s", path, message);
+    return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
 
 /* Returns what was sent, else what is stored. */
@@ -188,7 +189,7 @@ wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wh
     W->json->close(l.items);
     if (s == WHARF_OK && l.n > LINES_MAX)
         return W->err->fail(
-            req, "validation.failed", "contents", "contents must have at most 500 lines");
+            req, ERR_VALIDATION_FAILED, "contents", "contents must have at most 500 lines");
     if (s == WHARF_OK)
         s = W->json->result(req, l.out, ret_contents);
     return s == WHARF_OK ? W->json->result(req, l.items, ret_item_ids) : s;

@@ -68,7 +68,7 @@ static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, whar
         W->res->set(rec, PARCEL_STATUS, val_text(WHARF_S("unpacked")));
     if (old_rec && is(field_text(old_rec, PARCEL_STATUS), "destroyed") &&
         W->res->changed(old_rec, rec, PARCEL_STATUS))
-        return W->err->fail(req, "parcel.destroyed", "status", NULL);
+        return W->err->fail(req, ERR_PARCEL_DESTROYED, "status", NULL);
     return WHARF_OK;
 }
 
@@ -100,7 +100,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s == WHARF_OK && op == WHARF_CREATE && !shipment &&
         !field_text(new_rec, PARCEL_LOCATION_ID).n)
         s = W->err->fail(
-            req, "validation.failed", "location_id", "location_id is required, or layout_id");
+            req, ERR_VALIDATION_FAILED, "location_id", "location_id is required, or layout_id");
     if (s == WHARF_OK && op == WHARF_CREATE && shipment)
         W->res->set(new_rec, PARCEL_SHIPMENT_ID, val_text(*shipment));
     if (s == WHARF_OK)

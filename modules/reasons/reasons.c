@@ -22,12 +22,12 @@ static wharf_status check(
         return s;
     if (!W->db->count(rows))
         return W->err->fail(
-            req, "validation.failed", path, "There is no reason code %.*s", (int)id.n, id.p);
+            req, ERR_VALIDATION_FAILED, path, "There is no reason code %.*s", (int)id.n, id.p);
     *ret_code = row_text(rows, 0, 0);
     if (!row_bool(rows, 0, 1))
-        return W->err->fail(req, "reason_code.inactive", path, NULL);
+        return W->err->fail(req, ERR_REASON_CODE_INACTIVE, path, NULL);
     return row_bool(rows, 0, 2) ? WHARF_OK
-                                : W->err->fail(req, "reason_code.resource_mismatch", path, NULL);
+                                : W->err->fail(req, ERR_REASON_CODE_RESOURCE_MISMATCH, path, NULL);
 }
 
 static wharf_status linked(wharf_req *req, wharf_str id, const wharf_json **ret_code)

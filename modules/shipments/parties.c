@@ -31,7 +31,7 @@ static wharf_status take_address(wharf_req *req, const wharf_json *input, wharf_
         return WHARF_OK;
     }
     if (!W->json->text(input, &s) || !s.n)
-        return W->err->add(req, "validation.failed", at(req, name, "address"),
+        return W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, "address"),
             "%s must be text or an object", at(req, name, "address"));
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
@@ -54,13 +54,13 @@ static void put_member(
     wharf_str s = WHARF_S("");
 
     if (!json_is_null(v) && !W->json->text(v, &s))
-        W->err->add(req, "validation.failed", at(req, name, key), "%s must be a string",
+        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, key), "%s must be a string",
             at(req, name, key));
     if (is(z(key), "email") && s.n && !shipments_org->email(s))
-        W->err->add(req, "validation.failed", at(req, name, key),
+        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, key),
             "%s must be an address such as ann@example.com", at(req, name, key));
     if (is(z(key), "phone") && s.n && !shipments_org->phone(req, s, &s))
-        W->err->add(req, "validation.failed", at(req, name, key), "%s must have 7 to 15 digits",
+        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, key), "%s must have 7 to 15 digits",
             at(req, name, key));
     W->json->put(out, key, val_text_or_null(s));
 }
@@ -71,7 +71,7 @@ static void read_contact_id(
     const wharf_json *v = W->json->get(party, "contact_id");
 
     if (!json_is_null(v) && !W->json->text(v, ret))
-        W->err->add(req, "validation.failed", at(req, name, "contact_id"),
+        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, "contact_id"),
             "%s must be a contact's id", at(req, name, "contact_id"));
 }
 
@@ -117,7 +117,7 @@ static wharf_status take_party(
         read_contact_id(req, v, name, &id);
     } else if (!W->json->text(v, &id)) {
         return W->err->add(
-            req, "validation.failed", name, "%s must be a contact's id or an object", name);
+            req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
     }
     s = party_of(req, name, id, party, &whole);
     if (s != WHARF_OK)
@@ -176,7 +176,7 @@ void shipments_settle_parties(wharf_req *req, wharf_rec *rec)
 
 static void need(wharf_req *req, const char *party, const char *member)
 {
-    W->err->add(req, "validation.failed", at(req, party, member), "%s is required for a quote",
+    W->err->add(req, ERR_VALIDATION_FAILED, at(req, party, member), "%s is required for a quote",
         at(req, party, member));
 }
 

@@ -88,7 +88,7 @@ wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_s
             *ret = json_text(e, "id");
     }
     if (!ret->n && (word.n || level.n) && rates && W->json->count(rates))
-        return W->err->fail(req, "shipment.rate_invalid",
+        return W->err->fail(req, ERR_SHIPMENT_RATE_INVALID,
             word.n ? "options.purchase" : "options.service_level_id", NULL);
     return WHARF_OK;
 }
@@ -109,7 +109,7 @@ static wharf_status new_number(wharf_req *req, wharf_str *ret)
         if (s != WHARF_OK || !W->db->count(rows))
             return s;
     }
-    return W->err->fail(req, "internal", NULL, NULL);
+    return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
 static wharf_status take_rate(struct history *h, const wharf_json *rate)
@@ -137,15 +137,15 @@ wharf_status shipments_purchase(struct history *h, const wharf_rec *old_rec, wha
     int64_t made = field_int(at, SHIPMENT_RATES_GENERATED_AT);
 
     if (field_json(at, SHIPMENT_PURCHASED_RATE))
-        return W->err->fail(h->req, "shipment.purchased", NULL, NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_PURCHASED, NULL, NULL);
     for (const wharf_json *e = rates ? W->json->at(rates, 0) : NULL; e; e = W->json->next(e)) {
         if (!same(json_text(e, "id"), rate_id))
             continue;
         if (made + RATE_MINUTES * MINUTE_US < W->req->now_us(h->req))
-            return W->err->fail(h->req, "shipment.rate_expired", "rate_id", NULL);
+            return W->err->fail(h->req, ERR_SHIPMENT_RATE_EXPIRED, "rate_id", NULL);
         return take_rate(h, e);
     }
-    return W->err->fail(h->req, "shipment.rate_invalid", "rate_id", NULL);
+    return W->err->fail(h->req, ERR_SHIPMENT_RATE_INVALID, "rate_id", NULL);
 }
 
 /* ---- refunds ---- */
@@ -157,9 +157,9 @@ static wharf_status request_refund(struct history *h, const wharf_rec *old_rec)
     bool on_demand = rate && is(json_text(rate, "rate_type"), "on_demand");
 
     if (!rate || !is(h->status, "created"))
-        return W->err->fail(h->req, "shipment.refund_not_allowed", "refund_status", NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_REFUND_NOT_ALLOWED, "refund_status", NULL);
     if (now > made + (on_demand ? REFUND_MINUTES_ON_DEMAND * MINUTE_US : REFUND_DAYS * DAY_US))
-        return W->err->fail(h->req, "shipment.refund_window", "refund_status", NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_REFUND_WINDOW, "refund_status", NULL);
     return WHARF_OK;
 }
 
@@ -174,13 +174,13 @@ wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec
         return WHARF_OK;
     if (is(to, "requested")) {
         if (is(from, "requested") || is(from, "refunded"))
-            return W->err->fail(h->req, "shipment.refund_exists", "refund_status", NULL);
+            return W->err->fail(h->req, ERR_SHIPMENT_REFUND_EXISTS, "refund_status", NULL);
         return request_refund(h, old_rec);
     }
     if (is(from, "refunded"))
-        return W->err->fail(h->req, "shipment.refund_exists", "refund_status", NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_REFUND_EXISTS, "refund_status", NULL);
     if (!is(from, "requested"))
-        return W->err->fail(h->req, "shipment.refund_not_requested", "refund_status", NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_REFUND_NOT_REQUESTED, "refund_status", NULL);
     if (is(to, "rejected") || is(h->status, "canceled"))
         return WHARF_OK;
     h->source = "system";

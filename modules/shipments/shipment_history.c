@@ -47,7 +47,7 @@ static wharf_status too_many(struct history *h, const char *path)
         return WHARF_OK;
     s = query_about(h->req, sql, h->id, &rows);
     return s == WHARF_OK && row_int(rows, 0, 0) >= HISTORY_MOST
-               ? W->err->fail(h->req, "shipment.update_limit", path, NULL)
+               ? W->err->fail(h->req, ERR_SHIPMENT_UPDATE_LIMIT, path, NULL)
                : s;
 }
 
@@ -60,9 +60,9 @@ static wharf_status allowed(struct history *h, wharf_str to, const char *path)
     if (same(to, h->status))
         return WHARF_OK;
     if (group == WHARF_GROUP_BEFORE && !(is(to, "created") && is(h->status, "rates_generated")))
-        return W->err->fail(h->req, "shipment.status_invalid", at, NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_STATUS_INVALID, at, NULL);
     if (shipments_completed(h->status) && !h->force)
-        return W->err->fail(h->req, "shipment.completed", at, NULL);
+        return W->err->fail(h->req, ERR_SHIPMENT_COMPLETED, at, NULL);
     return WHARF_OK;
 }
 
@@ -152,7 +152,7 @@ wharf_status shipments_apply(
 
     if (!u.status.n && !h->newest_us)
         return W->err->fail(
-            h->req, "invalid:comment", W->mem->format(h->req, "%scomment", path).p, NULL);
+            h->req, ERR_INVALID_COMMENT, W->mem->format(h->req, "%scomment", path).p, NULL);
     s = check_place(h, &u, path);
     if (s == WHARF_OK)
         s = too_many(h, path);

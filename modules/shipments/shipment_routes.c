@@ -47,7 +47,7 @@ wharf_status shipments_make(
 
     *ret_known = false;
     if (W->json->type(body) != WHARF_J_OBJECT)
-        return W->err->fail(req, "validation.failed", "", "A shipment must be an object");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "", "A shipment must be an object");
     s = find_known(req, body, &id);
     if (s != WHARF_OK)
         return s;
@@ -106,7 +106,7 @@ wharf_status shipments_batch_item(wharf_req *req, const char *action, const whar
         return WHARF_OK;
     if (!has(item, "tracking_number") &&
         !(has(item, "sender") && has(item, "recipient") && has(item, "parcels")))
-        return W->err->fail(req, "batch.shape", NULL,
+        return W->err->fail(req, ERR_BATCH_SHAPE, NULL,
             "A shipment needs a tracking_number, or sender, recipient and parcels, or the id of "
             "one that is there");
     s = shipments_make(req, item, &rec, &known);
@@ -144,7 +144,7 @@ wharf_status shipments_purchase_post(wharf_req *req, void *arg)
         return s;
     rate = json_text(body, "rate_id");
     if (!rate.n)
-        return W->err->fail(req, "validation.failed", "rate_id", "rate_id is required");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "rate_id", "rate_id is required");
     s = update_with(req, "rate_id", val_text(rate), &rec);
     if (s == WHARF_OK)
         answer(req, 200, "Shipment purchased", rec);
@@ -170,7 +170,7 @@ wharf_status shipments_updates_post(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (W->json->type(body) != WHARF_J_ARRAY)
-        return W->err->fail(req, "validation.failed", "", "Send an array of tracking updates");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "", "Send an array of tracking updates");
     s = update_with(req, "tracking_update", val_json(body), &rec);
     if (s == WHARF_OK)
         answer(req, 200, "Shipment updated", rec);
@@ -191,7 +191,7 @@ wharf_status shipments_updates_get(wharf_req *req, void *arg)
     W->req->param(req, "id", &id);
     if ((W->req->param(req, "order", &order) || W->req->param(req, "direction", &order)) &&
         !is(order, "asc") && !is(order, "desc"))
-        s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
+        s = W->err->add(req, ERR_PARAM_INVALID, "order", "order must be asc or desc");
     if (s == WHARF_OK)
         s = W->res->fetch(req, "shipment", id, 0, &rec);
     if (s == WHARF_OK)

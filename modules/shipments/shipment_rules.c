@@ -50,7 +50,7 @@ static wharf_status settle_provider(
     }
     s = shipments_carriers->provider(req, id, &provider);
     if (s == WHARF_OK && !provider)
-        return W->err->fail(req, "provider.unknown", "provider_id", NULL);
+        return W->err->fail(req, ERR_PROVIDER_UNKNOWN, "provider_id", NULL);
     if (s == WHARF_OK)
         s = shipments_carriers->tracking_url(req, id, number, &url);
     if (s != WHARF_OK)
@@ -92,14 +92,14 @@ static wharf_status check_kept(wharf_req *req, const wharf_rec *rec)
         W->json->put(out, NULL, val_json(customs));
         if (W->json->result_text(out).n > CUSTOMS_BYTES)
             W->err->add(
-                req, "validation.failed", "customs", "customs must have at most 64 KiB as JSON");
+                req, ERR_VALIDATION_FAILED, "customs", "customs must have at most 64 KiB as JSON");
     }
     timeout = options && W->res->sent(rec, SHIPMENT_OPTIONS)
                   ? W->json->get(options, "provider_timeout")
                   : NULL;
     if (!json_is_null(timeout) &&
         (!W->json->integer(timeout, &ms) || ms < TIMEOUT_LEAST || ms > TIMEOUT_MOST))
-        W->err->add(req, "validation.failed", "options.provider_timeout",
+        W->err->add(req, ERR_VALIDATION_FAILED, "options.provider_timeout",
             "options.provider_timeout must be 500 to 20000 milliseconds");
     return W->err->current(req);
 }
@@ -116,10 +116,10 @@ static wharf_status check_parent(wharf_req *req, const wharf_rec *old_rec, wharf
     if (!W->res->sent(rec, SHIPMENT_PARENT_ID) || !parent.n)
         return WHARF_OK;
     if (same(parent, W->res->id(rec)) || (old_rec && field_int(old_rec, SHIPMENT_IS_PARENT)))
-        return W->err->fail(req, "shipment.parent_invalid", "parent_id", NULL);
+        return W->err->fail(req, ERR_SHIPMENT_PARENT_INVALID, "parent_id", NULL);
     s = query_about(req, sql, parent, &rows);
     if (s == WHARF_OK && (!W->db->count(rows) || row_bool(rows, 0, 0)))
-        return W->err->fail(req, "shipment.parent_invalid", "parent_id", NULL);
+        return W->err->fail(req, ERR_SHIPMENT_PARENT_INVALID, "parent_id", NULL);
     return s;
 }
 
@@ -147,17 +147,17 @@ static wharf_status missing(wharf_req *req, const wharf_rec *rec)
 {
     const wharf_json *parcels = field_json(rec, SHIPMENT_PARCELS);
 
-    W->err->add(req, "validation.failed", "tracking_number",
+    W->err->add(req, ERR_VALIDATION_FAILED, "tracking_number",
         "Send tracking_number, or sender, recipient and parcels");
     if (!field_json(rec, SHIPMENT_SENDER))
         W->err->add(
-            req, "validation.failed", "sender", "sender is required without a tracking number");
+            req, ERR_VALIDATION_FAILED, "sender", "sender is required without a tracking number");
     if (!field_json(rec, SHIPMENT_RECIPIENT))
-        W->err->add(req, "validation.failed", "recipient",
+        W->err->add(req, ERR_VALIDATION_FAILED, "recipient",
             "recipient is required without a tracking number");
     if (!parcels || !W->json->count(parcels))
-        W->err->add(
-            req, "validation.failed", "parcels", "parcels are required without a tracking number");
+        W->err->add(req, ERR_VALIDATION_FAILED, "parcels",
+            "parcels are required without a tracking number");
     return W->err->current(req);
 }
 
@@ -215,7 +215,7 @@ static wharf_status check_number(wharf_req *req, const struct history *h, const 
 
     if (!changed || h->force || shipments_group(h->status) == WHARF_GROUP_BEFORE)
         return WHARF_OK;
-    return W->err->fail(req, "shipment.in_transit",
+    return W->err->fail(req, ERR_SHIPMENT_IN_TRANSIT,
         W->res->changed(old_rec, h->rec, SHIPMENT_TRACKING_NUMBER) ? "tracking_number"
                                                                    : "provider_id",
         NULL);
@@ -382,9 +382,9 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (op != WHARF_DELETE)
         return check_write(req, op, old_rec, new_rec);
     if (!is(status, "rates_generated") && !is(status, "created") && !is(status, "canceled"))
-        return W->err->fail(req, "shipment.in_transit", NULL, NULL);
+        return W->err->fail(req, ERR_SHIPMENT_IN_TRANSIT, NULL, NULL);
     if (is(status, "created") && field_json(old_rec, SHIPMENT_PURCHASED_RATE))
-        return W->err->fail(req, "shipment.purchased", NULL,
+        return W->err->fail(req, ERR_SHIPMENT_PURCHASED, NULL,
             "The shipment is purchased; cancel it or have it refunded first");
     return WHARF_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "shipments.h"
+#include "wharf/errors.h"
 
 enum {
     COMMENT_MAX = 2000,
@@ -16,7 +17,7 @@ static wharf_status bad(wharf_req *req, const char *path, const char *member, co
 {
     const char *at = W->mem->format(req, "%s%s", path, member).p;
 
-    return W->err->add(req, "validation.failed", at, "%s %s", at, message);
+    return W->err->add(req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
 }
 
 static size_t characters(wharf_str s)
@@ -301,7 +302,7 @@ static wharf_status check_named(
         return WHARF_OK;
     if (s == WHARF_NOT_FOUND)
         return bad(req, path, member, W->mem->format(req, "must be the id of a %s", resource).p);
-    return W->err->add(req, "location_access", id.p, NULL);
+    return W->err->add(req, ERR_LOCATION_ACCESS, id.p, NULL);
 }
 
 wharf_status shipments_check_update(
@@ -354,7 +355,7 @@ wharf_status shipments_read_updates(
         return shipments_read_update(req, input, "tracking_update.", *ret);
     if (!n || n > UPDATES_MOST)
         return W->err->fail(
-            req, "validation.failed", "tracking_update", "Send 1 to 100 tracking updates");
+            req, ERR_VALIDATION_FAILED, "tracking_update", "Send 1 to 100 tracking updates");
     for (const wharf_json *e = W->json->at(input, 0); e; e = W->json->next(e), i++)
         shipments_read_update(req, e, W->mem->format(req, "%zu.", i).p, &(*ret)[i]);
     sort(*ret, n);

@@ -79,7 +79,7 @@ static wharf_status room_of(wharf_req *req, const struct claim *c, int64_t *ret)
     if (s != WHARF_OK)
         return s;
     if (!row_bool(rows, 0, 1))
-        return W->err->fail(req, "print_station.session_superseded", "session_id", NULL);
+        return W->err->fail(req, ERR_PRINT_STATION_SESSION_SUPERSEDED, "session_id", NULL);
     *ret = c->st.max_inflight - row_int(rows, 0, 0);
     if (*ret > c->max)
         *ret = c->max;

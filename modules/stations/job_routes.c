@@ -111,7 +111,7 @@ wharf_status job_reprint_route(wharf_req *req, void *arg)
     again.source_file = field_text(old_rec, PRINT_JOB_SOURCE_FILE);
     again.content_type = json_text(field_json(old_rec, PRINT_JOB_DOCUMENT), "content_type");
     if (!again.source_file.n)
-        return W->err->fail(req, "print_job.document_expired", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_EXPIRED, NULL, NULL);
     s = reprint_body(req, old_rec, sent, &w.body);
     if (s == WHARF_OK)
         s = W->res->write(req, &w);
@@ -143,7 +143,7 @@ wharf_status job_document_route(wharf_req *req, void *arg)
                                ? PRINT_JOB_PREPARED_FILE
                                : PRINT_JOB_SOURCE_FILE);
     if (!file.n)
-        return W->err->fail(req, "print_job.document_expired", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_EXPIRED, NULL, NULL);
     return print_blob->respond(req, file, WHARF_S(""), false);
 }
 
@@ -198,12 +198,12 @@ wharf_status printer_test_page(wharf_req *req, void *arg)
         return s;
     printer = find_printer(W->json->get(row, "printers"), path_id(req, "printer_id"));
     if (!printer)
-        return W->err->fail(req, "not_found", NULL, NULL);
+        return W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
     for (const wharf_json *m = W->json->at(W->json->get(printer, "page_size"), 0); m && !size.n;
          m = W->json->next(m))
         size = json_truth(m) ? W->json->key(m) : size;
     if (!size.n)
-        return W->err->fail(req, "print_job.unsupported", "configuration.paper_size",
+        return W->err->fail(req, ERR_PRINT_JOB_UNSUPPORTED, "configuration.paper_size",
             "The printer has no paper size to print a test page on");
     s = test_body(req, station, printer, size, &body);
     if (s == WHARF_OK)

@@ -60,7 +60,7 @@ static wharf_status job_check(
     if (op == WHARF_DELETE)
         return job_status_final(field_text(old_rec, PRINT_JOB_STATUS))
                    ? WHARF_OK
-                   : W->err->fail(req, "print_job.not_final", "status", NULL);
+                   : W->err->fail(req, ERR_PRINT_JOB_NOT_FINAL, "status", NULL);
     c = W->res->context(new_rec, change_kind);
     for (size_t i = 0; c && i < c->n; i++)
         W->res->set(new_rec, c->sets[i].field, c->sets[i].value);

@@ -31,7 +31,7 @@ struct plan { /* what the job becomes */
 
 static wharf_status wrong(wharf_req *req, const char *path, const char *message)
 {
-    return W->err->fail(req, "validation.failed", path, "%s", message);
+    return W->err->fail(req, ERR_VALIDATION_FAILED, path, "%s", message);
 }
 
 /* ---- configuration ---- */
@@ -138,14 +138,14 @@ static wharf_status check_custom(wharf_req *req, const wharf_rec *job, struct pl
                                 "custom_dimensions comes with the paper size page_size_custom only")
                           : WHARF_OK;
     if (!dimensions)
-        W->err->add(req, "validation.failed", "custom_dimensions",
+        W->err->add(req, ERR_VALIDATION_FAILED, "custom_dimensions",
             "page_size_custom needs custom_dimensions");
     if (!field_text(job, PRINT_JOB_PRINT_STATION_ID).n)
-        W->err->add(req, "validation.failed", "print_station_id",
+        W->err->add(req, ERR_VALIDATION_FAILED, "print_station_id",
             "page_size_custom needs print_station_id");
     if (!field_text(job, PRINT_JOB_PRINTER_NAME).n)
         W->err->add(
-            req, "validation.failed", "printer_name", "page_size_custom needs printer_name");
+            req, ERR_VALIDATION_FAILED, "printer_name", "page_size_custom needs printer_name");
     if (!dimensions)
         return W->err->current(req);
     p->width = number(W->json->get(dimensions, "width"), 0);
@@ -179,7 +179,7 @@ static wharf_status settle_location(wharf_req *req, wharf_rec *job)
     }
     s = stations_locations->flags(req, location, &flags);
     if (s == WHARF_OK && !(flags & WHARF_LOCATION_CLOUD_PRINTING))
-        return W->err->fail(req, "location.cloud_printing_disabled", "location_id", NULL);
+        return W->err->fail(req, ERR_LOCATION_CLOUD_PRINTING_DISABLED, "location_id", NULL);
     return s;
 }
 
@@ -201,7 +201,7 @@ static wharf_status name_printer(wharf_req *req, const wharf_rec *job, struct pl
         p->printers = (struct printers){one, 1};
         return WHARF_OK;
     }
-    return W->err->fail(req, "validation.failed", path, "The print station has no printer %s%s",
+    return W->err->fail(req, ERR_VALIDATION_FAILED, path, "The print station has no printer %s%s",
         name.n ? name.p : id.p, name.n && id.n ? " with this printer_id" : "");
 }
 
@@ -255,7 +255,8 @@ static wharf_status detect(wharf_req *req, struct plan *p)
             p->landscape = 1;
     }
     if (!p->paper)
-        return W->err->fail(req, "print_job.paper_size_required", "configuration.paper_size", NULL);
+        return W->err->fail(
+            req, ERR_PRINT_JOB_PAPER_SIZE_REQUIRED, "configuration.paper_size", NULL);
     p->detected = true;
     twin = paper_twin(&p->papers, p->paper);
     if (twin && !some_printer_has(p, p->paper) && some_printer_has(p, twin)) {
@@ -316,10 +317,10 @@ static wharf_status choose(wharf_req *req, struct plan *p)
     if (p->printer)
         return WHARF_OK;
     if (!p->named)
-        return W->err->fail(req, "print_job.no_printer", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_JOB_NO_PRINTER, NULL, NULL);
     n = printer_lacks(p->printers.list, &w, fields);
     for (size_t i = 0; i < n; i++)
-        W->err->add(req, "print_job.unsupported", fields[i], "The printer %s can't do this",
+        W->err->add(req, ERR_PRINT_JOB_UNSUPPORTED, fields[i], "The printer %s can't do this",
             p->printers.list->name.p);
     return W->err->current(req);
 }
@@ -339,7 +340,7 @@ static wharf_status count_waiting(wharf_req *req, wharf_str station_id, int64_t 
 
 static wharf_status queue_full(wharf_req *req)
 {
-    return W->err->fail(req, "print_station.queue_full", NULL, NULL);
+    return W->err->fail(req, ERR_PRINT_STATION_QUEUE_FULL, NULL, NULL);
 }
 
 static wharf_status check_room(wharf_req *req, const wharf_rec *job, const struct plan *p)
@@ -349,7 +350,7 @@ static wharf_status check_room(wharf_req *req, const wharf_rec *job, const struc
     int64_t n;
 
     if (field_int(job, PRINT_JOB_REQUIRE_ONLINE) && !printer_reachable(p->printer))
-        return W->err->fail(req, "print_station.offline", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_STATION_OFFLINE, NULL, NULL);
     s = count_waiting(req, station, &n);
     return s == WHARF_OK && n >= QUEUE_MAX ? queue_full(req) : s;
 }
@@ -420,7 +421,7 @@ static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
         return wrong(
             req, "configuration.page_ranges", "page_ranges leaves no page of the document");
     if (print_render->verdict(p->document.render))
-        return W->err->fail(req, "print_job.document_invalid", "data",
+        return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_INVALID, "data",
             "The document can't be printed: %s", print_render->reason(p->document.render).p);
     s = finish(req, job, to, WHARF_S("document.pdf"), WHARF_S("application/pdf"),
         PRINT_JOB_PREPARED_FILE, &info);
@@ -636,7 +637,7 @@ static wharf_status check_resource(wharf_req *req, const wharf_rec *job)
     W->err->clear(req);
     if (s == WHARF_NOT_FOUND)
         return W->err->fail(
-            req, "validation.failed", "resource.id", "There is no %s %s", type.p, id.p);
+            req, ERR_VALIDATION_FAILED, "resource.id", "There is no %s %s", type.p, id.p);
     return s == WHARF_UNAVAILABLE ? WHARF_OK : s; /* of a module that is not there */
 }
 

@@ -1,6 +1,7 @@
 /* push.c - which stations are pushed to, and by whom: settings, the queue, what a job's history
  * says of it (spec 04 section 9.2). */
 #include "push.h"
+#include "wharf/errors.h"
 
 enum { UNCLAIMED_S = 5 };
 
@@ -23,7 +24,7 @@ wharf_str push_setting(const char *name, const char *fallback)
 
 static wharf_status lacking(wharf_req *req, const char *setting, const char *what)
 {
-    return W->err->fail(req, "validation.failed", NULL, "stations.push.%s %s", setting, what);
+    return W->err->fail(req, ERR_VALIDATION_FAILED, NULL, "stations.push.%s %s", setting, what);
 }
 
 static wharf_status check_driver(wharf_req *req, const char *driver)

@@ -61,7 +61,7 @@ wharf_status station_read(wharf_req *req, wharf_str id, bool for_update, struct 
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
-        return W->err->fail(req, "not_found", NULL, NULL);
+        return W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
     *ret = (struct station_row){.id = row_text(rows, 0, 0),
         .location_id = row_text(rows, 0, 1),
         .status = row_text(rows, 0, 2),
@@ -79,7 +79,7 @@ wharf_status station_read(wharf_req *req, wharf_str id, bool for_update, struct 
     s = W->req->need_location(req, ret->location_id);
     if (s != WHARF_OK)
         return s;
-    return row_bool(rows, 0, 12) ? WHARF_OK : W->err->fail(req, "not_found", NULL, NULL);
+    return row_bool(rows, 0, 12) ? WHARF_OK : W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
 }
 
 static bool is_device(wharf_str actor)
@@ -110,10 +110,11 @@ static wharf_status enter(
     if (s != WHARF_OK)
         return s;
     if (!station_is_caller(req, ret))
-        return W->err->fail(req, "scope_access", NULL, "Only the print station itself may do this");
+        return W->err->fail(
+            req, ERR_SCOPE_ACCESS, NULL, "Only the print station itself may do this");
     return same(session_id, ret->session_id) && session_id.n
                ? WHARF_OK
-               : W->err->fail(req, "print_station.session_superseded", "session_id", NULL);
+               : W->err->fail(req, ERR_PRINT_STATION_SESSION_SUPERSEDED, "session_id", NULL);
 }
 
 wharf_status station_enter(wharf_req *req, wharf_str session_id, struct station_row *ret)
@@ -520,15 +521,15 @@ wharf_status session_open(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (st.device_id.n && is_device(W->req->actor(req)) && !same(st.device_id, W->req->actor(req)))
-        return W->err->fail(req, "print_station.device_mismatch", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_STATION_DEVICE_MISMATCH, NULL, NULL);
     s = claim_device(req, &st);
     if (s != WHARF_OK)
         return s;
     if (!station_is_caller(req, &st))
-        return W->err->fail(req, "print_station.device_mismatch", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_STATION_DEVICE_MISMATCH, NULL, NULL);
     takeover = W->json->get(body, "takeover");
     if (st.session_id.n && takeover && !json_truth(takeover))
-        return W->err->fail(req, "print_station.session_active", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_STATION_SESSION_ACTIVE, NULL, NULL);
     id = W->req->new_id(req, "prnt_ses");
     s = end_session(req, &st, "superseded");
     if (s == WHARF_OK)
@@ -669,7 +670,7 @@ wharf_status station_stream(wharf_req *req, void *arg)
         for (size_t i = 0; i < text.n; i++) {
             if (text.p[i] < '0' || text.p[i] > '9' || text.n > 18)
                 return W->err->fail(
-                    req, "param.invalid", "after", "after is the number of a frame");
+                    req, ERR_PARAM_INVALID, "after", "after is the number of a frame");
             stream.after = stream.after * 10 + (text.p[i] - '0');
         }
     }

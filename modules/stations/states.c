@@ -28,7 +28,7 @@ struct update {
 
 static wharf_status no_transition(wharf_req *req, const struct update *u)
 {
-    return W->err->fail(req, "print_job.invalid_transition", "status",
+    return W->err->fail(req, ERR_PRINT_JOB_INVALID_TRANSITION, "status",
         "A print job that is %s can't become %s", u->from.p, u->to.p);
 }
 
@@ -59,19 +59,19 @@ static wharf_status check_session(wharf_req *req, const struct update *u)
 
     if (!u->station.session_id.n)
         return n >= 0 && n != field_int(u->old_rec, PRINT_JOB_ATTEMPT)
-                   ? W->err->fail(req, "print_job.session_mismatch", "attempt", NULL)
+                   ? W->err->fail(req, ERR_PRINT_JOB_SESSION_MISMATCH, "attempt", NULL)
                    : WHARF_OK;
     if (!same(sent_text(u, PRINT_JOB_SESSION_ID), u->station.session_id))
-        return W->err->fail(req, "print_job.session_mismatch", "session_id", NULL);
+        return W->err->fail(req, ERR_PRINT_JOB_SESSION_MISMATCH, "session_id", NULL);
     return n == field_int(u->old_rec, PRINT_JOB_ATTEMPT)
                ? WHARF_OK
-               : W->err->fail(req, "print_job.session_mismatch", "attempt", NULL);
+               : W->err->fail(req, ERR_PRINT_JOB_SESSION_MISMATCH, "attempt", NULL);
 }
 
 static wharf_status need_station(wharf_req *req, const struct update *u)
 {
     return u->is_station ? check_session(req, u)
-                         : W->err->fail(req, "scope_access", "status",
+                         : W->err->fail(req, ERR_SCOPE_ACCESS, "status",
                                "Only the job's print station reports this");
 }
 
@@ -79,7 +79,7 @@ static wharf_status check_reason(wharf_req *req, const struct update *u)
 {
     if (!is(u->to, "failed") || sent_text(u, PRINT_JOB_REASON).n)
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "reason",
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "reason",
         "reason says in 3 to 1023 characters why the job failed");
 }
 
@@ -108,7 +108,7 @@ static wharf_status take(wharf_req *req, const struct update *u)
 
     if (field_int(u->old_rec, PRINT_JOB_EXPIRES_AT) <= now)
         return W->err->fail(
-            req, "print_job.invalid_transition", "status", "The print job has expired");
+            req, ERR_PRINT_JOB_INVALID_TRANSITION, "status", "The print job has expired");
     set(u, PRINT_JOB_ATTEMPT, val_int(field_int(u->old_rec, PRINT_JOB_ATTEMPT) + 1));
     set(u, PRINT_JOB_CLAIMED_AT, val_time(now));
     set(u, PRINT_JOB_REPORTED_AT, val_time(now));
@@ -176,7 +176,7 @@ static wharf_status from_processing(wharf_req *req, const struct update *u)
         return s;
     if (is(u->to, "canceled") && !field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT) &&
         !is(sent_text(u, PRINT_JOB_REASON_CODE), "canceled_at_printer"))
-        return W->err->fail(req, "print_job.invalid_transition", "status",
+        return W->err->fail(req, ERR_PRINT_JOB_INVALID_TRANSITION, "status",
             "Nobody asked to cancel the job; one that was canceled at the device has the "
             "reason_code canceled_at_printer");
     if (!is(u->to, "completed") && !is(u->to, "failed") && !is(u->to, "unreported") &&
@@ -264,7 +264,7 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
 static wharf_status no_such_printer(wharf_req *req, wharf_str name)
 {
     return W->err->fail(
-        req, "validation.failed", "printer_name", "The print station has no printer %s", name.p);
+        req, ERR_VALIDATION_FAILED, "printer_name", "The print station has no printer %s", name.p);
 }
 
 /* Returns what the job asks of a printer. */
@@ -317,12 +317,12 @@ static wharf_status move(wharf_req *req, const struct update *u)
     wharf_status s;
 
     if (!W->res->sent(u->new_rec, PRINT_JOB_PRINTER_NAME))
-        return W->err->fail(req, "validation.failed", "printer_name",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "printer_name",
             "A job moves to print_station_id and printer_name together");
     s = station_read(req, station, false, &row);
     if (s == WHARF_OK && !same(row.location_id, field_text(u->old_rec, PRINT_JOB_LOCATION_ID)))
         return W->err->fail(
-            req, "validation.failed", "print_station_id", "A job stays at its location");
+            req, ERR_VALIDATION_FAILED, "print_station_id", "A job stays at its location");
     if (s == WHARF_OK)
         s = papers_load(req, &papers);
     if (s == WHARF_OK)
@@ -334,7 +334,7 @@ static wharf_status move(wharf_req *req, const struct update *u)
 
         for (size_t k = 0; k < n; k++)
             W->err->add(
-                req, "print_job.unsupported", fields[k], "The printer %s can't do this", name.p);
+                req, ERR_PRINT_JOB_UNSUPPORTED, fields[k], "The printer %s can't do this", name.p);
         if (same(p->name, name))
             return n ? W->err->current(req) : move_to(req, u, p);
     }
@@ -350,7 +350,7 @@ static wharf_status change_waiting(wharf_req *req, const struct update *u)
     if (!expire && !moves && !W->res->changed(u->old_rec, u->new_rec, PRINT_JOB_PRIORITY))
         return WHARF_OK;
     if (!is(u->from, "queued"))
-        return W->err->fail(req, "print_job.invalid_transition", "status",
+        return W->err->fail(req, ERR_PRINT_JOB_INVALID_TRANSITION, "status",
             "Priority, expiry and printer are changed while a job is queued; this one is %s",
             u->from.p);
     if (expire)

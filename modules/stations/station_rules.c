@@ -30,7 +30,7 @@ static wharf_status station_normalize(wharf_req *req, uint32_t op, wharf_rec *ne
         n += W->json->get(users.u.j, verbs[i]) != NULL;
     if (n == 1)
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "allowed_users",
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "allowed_users",
         "allowed_users takes exactly one of add, remove and set");
 }
 
@@ -51,9 +51,9 @@ static wharf_status check_location(
     if (s != WHARF_OK)
         return s;
     if (arrives && !(flags & WHARF_LOCATION_ACTIVE))
-        return W->err->fail(req, "location.inactive", "location_id", NULL);
+        return W->err->fail(req, ERR_LOCATION_INACTIVE, "location_id", NULL);
     if (!(flags & WHARF_LOCATION_CLOUD_PRINTING) && (flags & WHARF_LOCATION_KNOWN))
-        return W->err->fail(req, "location.cloud_printing_disabled", "location_id", NULL);
+        return W->err->fail(req, ERR_LOCATION_CLOUD_PRINTING_DISABLED, "location_id", NULL);
     return WHARF_OK;
 }
 
@@ -80,12 +80,12 @@ static wharf_status check_users(wharf_req *req, const wharf_rec *new_rec, const 
 
         if (!(flags[i] & WHARF_USER_KNOWN))
             W->err->add(
-                req, "validation.failed", path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
+                req, ERR_VALIDATION_FAILED, path, "There is no user %.*s", (int)ids[i].n, ids[i].p);
         else if (!(flags[i] & WHARF_USER_ACTIVE))
-            W->err->add(req, "validation.failed", path, "The user %.*s is disabled", (int)ids[i].n,
-                ids[i].p);
+            W->err->add(req, ERR_VALIDATION_FAILED, path, "The user %.*s is disabled",
+                (int)ids[i].n, ids[i].p);
         else if (!(flags[i] & WHARF_USER_LOCATION))
-            W->err->add(req, "validation.failed", path,
+            W->err->add(req, ERR_VALIDATION_FAILED, path,
                 "The user %.*s does not reach the station's location", (int)ids[i].n, ids[i].p);
     }
     return s == WHARF_OK ? W->err->current(req) : s;
@@ -103,7 +103,7 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     wharf_status s;
 
     if (users_sent && all)
-        return W->err->fail(req, "validation.failed", "allowed_users",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "allowed_users",
             "allowed_users comes with allow_all_users false");
     if (users_sent) {
         s = check_users(req, new_rec, input);
@@ -112,7 +112,7 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
     }
     if (!all && (all_sent || op == WHARF_CREATE) &&
         (removes || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0))
-        return W->err->fail(req, "validation.failed", "allow_all_users",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "allow_all_users",
             "allow_all_users false needs somebody in allowed_users: send add or set along with it");
     if (!all || !all_sent || count_of(new_rec, PRINT_STATION_ALLOWED_USERS) == 0)
         return WHARF_OK;
@@ -134,7 +134,7 @@ static wharf_status check_room(wharf_req *req)
 
     if (s != WHARF_OK || row_int(rows, 0, 0) < STATIONS_MAX)
         return s;
-    return W->err->fail(req, "station.too_many", NULL, NULL);
+    return W->err->fail(req, ERR_STATION_TOO_MANY, NULL, NULL);
 }
 
 /* Checks both names at once; two writes at the same moment meet in the unique indexes. */
@@ -168,9 +168,9 @@ static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const 
         return s;
     if (row_bool(rows, 0, 0))
         W->err->add(
-            req, "station.exists", "name", "There is already a Print station with this name");
+            req, ERR_STATION_EXISTS, "name", "There is already a Print station with this name");
     if (row_bool(rows, 0, 1))
-        W->err->add(req, "station.exists", "display_name",
+        W->err->add(req, ERR_STATION_EXISTS, "display_name",
             "There is already a Print station with this display_name");
     return W->err->current(req);
 }
@@ -185,7 +185,7 @@ static wharf_status check_device(wharf_req *req, const wharf_rec *old_rec, const
         return WHARF_OK;
     if (!W->res->get(new_rec, PRINT_STATION_DEVICE_ID, &v))
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "device_id",
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "device_id",
         "device_id is set by the station's first session; send null to free it");
 }
 
@@ -209,7 +209,7 @@ static wharf_status check_driver(wharf_req *req, const wharf_rec *rec, wharf_str
 
     if (!driver.n || same(driver, before) || is(driver, "stream") || push_has(driver))
         return WHARF_OK;
-    return W->err->fail(req, "validation.failed", "push.driver",
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "push.driver",
         "This server does not push by %s; send stream, or ask its operator to set stations.push",
         driver.p);
 }

@@ -14,7 +14,7 @@ enum { CHUNK = 48 * 1024, LOOK = 1024, SECONDS = 1000 };
 static wharf_status bad(wharf_req *req, const char *path, const char *reason)
 {
     return W->err->fail(
-        req, "print_job.document_invalid", path, "The document can't be printed: %s", reason);
+        req, ERR_PRINT_JOB_DOCUMENT_INVALID, path, "The document can't be printed: %s", reason);
 }
 
 /* ---- base64 ---- */
@@ -109,7 +109,7 @@ static wharf_status write_file(
         ssize_t got = pread(fd, buffer, (size_t)(length < CHUNK ? length : CHUNK), (off_t)at);
 
         if (got <= 0)
-            return W->err->fail(req, "storage.unavailable", NULL, NULL);
+            return W->err->fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
         s = print_blob->write(req, w, buffer, (size_t)got);
         at += got;
         length -= got;
@@ -139,7 +139,7 @@ static wharf_status write_url(wharf_req *req, wharf_str url, wharf_blob_writer *
     type = print_render->sniff(look, got > 0 ? (size_t)got : 0, false);
     if (type.n > 6 && !memcmp(type.p, "image/", 6) && print_fetch->size(f) > IMAGE_MAX)
         return W->err->fail(
-            req, "file.too_large", "data", "An image by URL may have 10 MB; this one is larger");
+            req, ERR_FILE_TOO_LARGE, "data", "An image by URL may have 10 MB; this one is larger");
     s = write_file(req, print_fetch->file(f), 0, print_fetch->size(f), w);
     print_fetch->done(req, f);
     return s;
@@ -265,7 +265,7 @@ static wharf_status look_at(
         d->language = language_of(look, (size_t)got, content_type);
         d->type = content_type.n ? content_type : type_of_language(d->language);
         if (!d->language.n)
-            return W->err->fail(req, "print_job.document_invalid", "content_type",
+            return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_INVALID, "content_type",
                 "The language of the raw document is not recognized; say it with content_type, "
                 "such as application/vnd.zebra-zpl");
         return WHARF_OK;
@@ -294,7 +294,7 @@ wharf_status document_again(
     *ret = (struct document){.type = content_type};
     if (s == WHARF_NOT_FOUND) {
         W->err->clear(req);
-        return W->err->fail(req, "print_job.document_expired", NULL, NULL);
+        return W->err->fail(req, ERR_PRINT_JOB_DOCUMENT_EXPIRED, NULL, NULL);
     }
     if (s == WHARF_OK)
         s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
@@ -315,10 +315,10 @@ wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document
 
     *ret = (struct document){.size = 0};
     if ((data.n != 0) + template + document != 1)
-        return W->err->fail(
-            req, "validation.failed", "data", "Send exactly one of data, document_id and template");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "data",
+            "Send exactly one of data, document_id and template");
     if (!data.n)
-        return W->err->fail(req, "module.unavailable", document ? "document_id" : "template",
+        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, document ? "document_id" : "template",
             "The module %s is not enabled; send the document as data",
             document ? "documents" : "templates");
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "support.h"
+#include "wharf/errors.h"
 
 #define W support_host
 
@@ -34,19 +35,20 @@ static void check_one(wharf_req *req, const wharf_json *item, size_t i)
     int64_t size;
 
     if (W->json->type(item) != WHARF_J_OBJECT) {
-        W->err->add(req, "validation.failed", W->mem->format(req, "attachments.%zu", i).p,
+        W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "attachments.%zu", i).p,
             "An attachment is an object of name, mime_type and size");
         return;
     }
     if (!W->json->text(W->json->get(item, known[0]), &s) || !plain_text(s, NAME_CHARS))
-        W->err->add(req, "validation.failed", W->mem->format(req, "attachments.%zu.name", i).p,
+        W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "attachments.%zu.name", i).p,
             "The name has 1 to 255 bytes, none of them a control character");
     if (!W->json->text(W->json->get(item, known[1]), &s) || !media_type(s))
-        W->err->add(req, "validation.failed", W->mem->format(req, "attachments.%zu.mime_type", i).p,
+        W->err->add(req, ERR_VALIDATION_FAILED,
+            W->mem->format(req, "attachments.%zu.mime_type", i).p,
             "The mime_type is like image/png");
     if (!W->json->integer(W->json->get(item, known[2]), &size) || size < 1 ||
         size > ATTACHMENT_BYTES)
-        W->err->add(req, "validation.failed", W->mem->format(req, "attachments.%zu.size", i).p,
+        W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "attachments.%zu.size", i).p,
             "The size is 1 to %d bytes", ATTACHMENT_BYTES);
 }
 
@@ -55,7 +57,7 @@ wharf_status attachments_check(wharf_req *req, const wharf_json *list)
     size_t n = 0;
 
     if (W->json->type(list) != WHARF_J_ARRAY || W->json->count(list) > ATTACHMENTS_MAX)
-        return W->err->fail(req, "validation.failed", "attachments",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "attachments",
             "attachments is an array of at most %d", ATTACHMENTS_MAX);
     for (const wharf_json *item = W->json->at(list, 0); item; item = W->json->next(item))
         check_one(req, item, n++);
@@ -219,7 +221,7 @@ wharf_status attachment_download(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
-        return W->err->fail(req, "not_found", NULL, NULL);
+        return W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
     return support_blob->respond(
         req, support_column(rows, 0, 0), WHARF_S("private, no-store"), true);
 }

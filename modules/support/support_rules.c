@@ -98,10 +98,10 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
     get_text(old_rec, SUPPORT_REQUEST_STATUS, &from);
     get_text(new_rec, SUPPORT_REQUEST_STATUS, &to);
     if (message && is(from, "closed"))
-        return W->err->fail(req, "support.invalid_transition", "message",
+        return W->err->fail(req, ERR_SUPPORT_INVALID_TRANSITION, "message",
             "The support request is closed; make a new one");
     if (changed && !follows(from, to) && !(message && is(to, "open")))
-        return W->err->fail(req, "support.invalid_transition", "status", NULL);
+        return W->err->fail(req, ERR_SUPPORT_INVALID_TRANSITION, "status", NULL);
     if (message && !W->res->sent(new_rec, SUPPORT_REQUEST_STATUS))
         W->res->set(new_rec, SUPPORT_REQUEST_STATUS, support_text(WHARF_S("open")));
     return WHARF_OK;
@@ -191,7 +191,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (op == WHARF_DELETE)
         return WHARF_OK;
     if (op == WHARF_CREATE && !get_text(new_rec, SUPPORT_REQUEST_EMAIL, &email))
-        return W->err->fail(req, "validation.failed", "email",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "email",
             "email is required, since the key has no user with one");
     if (op == WHARF_UPDATE)
         s = check_status(req, old_rec, new_rec);

@@ -153,7 +153,7 @@ static wharf_status leave_other(struct work *w, wharf_str shipment, const char *
     if (!other.n || same(other, w->tracker))
         return WHARF_OK;
     if (row_int(rows, 0, 1) > 1)
-        return W->err->fail(w->req, "tracker.shipment_chained", path, NULL);
+        return W->err->fail(w->req, ERR_TRACKER_SHIPMENT_CHAINED, path, NULL);
     return merge(w, other);
 }
 
@@ -173,11 +173,11 @@ static wharf_status add_one(struct work *w, const struct entry *e, const char *p
     s = W->res->fetch(w->req, "shipment", e->id, 0, &shipment);
     if (s == WHARF_NOT_FOUND) {
         W->err->clear(w->req);
-        return W->err->fail(
-            w->req, "validation.failed", path, "There is no shipment %.*s", (int)e->id.n, e->id.p);
+        return W->err->fail(w->req, ERR_VALIDATION_FAILED, path, "There is no shipment %.*s",
+            (int)e->id.n, e->id.p);
     }
     if (s == WHARF_OK && w->n >= LEGS_MAX)
-        return W->err->fail(w->req, "tracker.chain_limit", "chaining.add", NULL);
+        return W->err->fail(w->req, ERR_TRACKER_CHAIN_LIMIT, "chaining.add", NULL);
     if (s == WHARF_OK)
         s = leave_other(w, e->id, path);
     if (s != WHARF_OK)
@@ -200,11 +200,11 @@ static wharf_status add_all(struct work *w, const wharf_json *list)
         struct entry one = {.id = entry_id(e), .position = -1};
 
         if (!one.id.n)
-            return W->err->fail(w->req, "validation.failed", path,
+            return W->err->fail(w->req, ERR_VALIDATION_FAILED, path,
                 "%s must be a shipment's id or {shipment_id, position}", path);
         if (!json_is_null(position) &&
             (!W->json->integer(position, &one.position) || one.position < 0))
-            return W->err->fail(w->req, "validation.failed",
+            return W->err->fail(w->req, ERR_VALIDATION_FAILED,
                 W->mem->format(w->req, "%s.position", path).p, "position counts from 0");
         s = add_one(w, &one, path);
     }
@@ -222,7 +222,7 @@ static wharf_status remove_all(struct work *w, const wharf_json *list)
         size_t at = place_of(w, id);
 
         if (at == w->n)
-            return W->err->fail(w->req, "tracker.not_in_chain",
+            return W->err->fail(w->req, ERR_TRACKER_NOT_IN_CHAIN,
                 W->mem->format(w->req, "chaining.remove.%zu", i).p, NULL);
         take_out(w, at);
         w->result->gone[w->result->n_gone++] = id;
@@ -240,8 +240,8 @@ static wharf_status no_id_twice(wharf_req *req, const wharf_json *input)
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < i; k++) {
             if (same(ids[i], ids[k]))
-                return W->err->fail(
-                    req, "validation.failed", "chaining", "%s stands in chaining twice", ids[i].p);
+                return W->err->fail(req, ERR_VALIDATION_FAILED, "chaining",
+                    "%s stands in chaining twice", ids[i].p);
         }
     }
     return WHARF_OK;
@@ -284,7 +284,7 @@ wharf_status trackers_chain(
     if (s == WHARF_OK)
         s = add_all(&w, W->json->get(input, "add"));
     if (s == WHARF_OK && !w.n)
-        s = W->err->fail(req, "tracker.chain_empty", "chaining.remove", NULL);
+        s = W->err->fail(req, ERR_TRACKER_CHAIN_EMPTY, "chaining.remove", NULL);
     if (s != WHARF_OK || !ret->any)
         return s;
     settle_pin(&w);

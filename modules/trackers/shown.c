@@ -129,10 +129,10 @@ wharf_status trackers_restrict(wharf_req *req, wharf_where *where)
     if (W->req->param(req, "include_logs", &v) && !is(v, "true") && !is(v, "false") &&
         !is(v, "1") && !is(v, "0") && !is(v, "yes") && !is(v, "no"))
         return W->err->fail(
-            req, "param.invalid", "include_logs", "include_logs must be true or false");
+            req, ERR_PARAM_INVALID, "include_logs", "include_logs must be true or false");
     if (W->req->param(req, "logs_visibility", &v) && !is(v, "public") && !is(v, "internal") &&
         !is(v, "all"))
-        return W->err->fail(req, "param.invalid", "logs_visibility",
+        return W->err->fail(req, ERR_PARAM_INVALID, "logs_visibility",
             "logs_visibility must be public, internal or all");
     if (!W->req->param(req, "shipment_id", &v))
         return WHARF_OK;

@@ -37,15 +37,15 @@ static wharf_status read_provider(struct order *o)
 
     o->provider = json_text(o->body, "provider_id");
     if (ambiguity.n && !is(ambiguity, "use_best") && !is(ambiguity, "error"))
-        return W->err->fail(
-            o->req, "validation.failed", "on_ambiguity", "on_ambiguity must be use_best or error");
+        return W->err->fail(o->req, ERR_VALIDATION_FAILED, "on_ambiguity",
+            "on_ambiguity must be use_best or error");
     if (o->provider.n)
         return WHARF_OK;
     s = trackers_carriers->detect(o->req, o->number, &found);
     if (s != WHARF_OK)
         return s;
     if (found.ambiguous && is(ambiguity, "error"))
-        return W->err->fail(o->req, "tracker.provider_ambiguous", "provider_id", NULL);
+        return W->err->fail(o->req, ERR_TRACKER_PROVIDER_AMBIGUOUS, "provider_id", NULL);
     o->provider = found.provider_id;
     o->candidates = found.ambiguous ? found.candidates : NULL;
     return WHARF_OK;
@@ -76,7 +76,7 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
 
     *o = (struct order){.req = req, .body = body, .number = json_text(body, "tracking_number")};
     if (!o->number.n || strspn(o->number.p, " \t\r\n") >= o->number.n)
-        return W->err->fail(req, "validation.failed", "tracking_number",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "tracking_number",
             json_is_null(number) ? "tracking_number is required"
                                  : "tracking_number must be a text that is not empty");
     o->number = trackers_carriers->normalize(req, o->number);
@@ -171,7 +171,7 @@ static wharf_status create(
 
     *ret_known = false;
     if (W->json->type(body) != WHARF_J_OBJECT)
-        return W->err->fail(req, "validation.failed", "", "A tracker must be an object");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "", "A tracker must be an object");
     s = read_order(req, body, &o);
     if (s == WHARF_OK && !json_truth(W->json->get(body, "allow_duplicate")))
         s = find_leg(&o, &leg, &tracker);
@@ -238,10 +238,10 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
     else if (!is(visibility, "public") && !is(visibility, "internal"))
-        s = W->err->add(req, "param.invalid", "logs_visibility",
+        s = W->err->add(req, ERR_PARAM_INVALID, "logs_visibility",
             "logs_visibility must be public, internal or all");
     if (W->req->param(req, "order", &order) && !is(order, "asc") && !is(order, "desc"))
-        s = W->err->add(req, "param.invalid", "order", "order must be asc or desc");
+        s = W->err->add(req, ERR_PARAM_INVALID, "order", "order must be asc or desc");
     W->req->param(req, "tracker_id", &id);
     if (s == WHARF_OK)
         s = W->res->fetch(req, "tracker", id, 0, &rec);

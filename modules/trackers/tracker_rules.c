@@ -54,12 +54,12 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     wharf_status s;
 
     if (!seed)
-        return W->err->fail(req, "internal", NULL, NULL);
+        return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
     s = trackers_shipments->set_tracker(req, seed->shipment_id, W->res->id(rec), 0);
     if (s == WHARF_OK)
         s = trackers_load(req, W->res->id(rec), &c);
     if (s != WHARF_OK || !c.n)
-        return s == WHARF_OK ? W->err->fail(req, "internal", NULL, NULL) : s;
+        return s == WHARF_OK ? W->err->fail(req, ERR_INTERNAL, NULL, NULL) : s;
     W->res->set(rec, TRACKER_COMMENTS_COUNT, val_int(0));
     if (!field_text(rec, TRACKER_TYPE).n)
         W->res->set(rec, TRACKER_TYPE, val_text(json_text(c.legs[0].row, "type")));
@@ -90,7 +90,7 @@ static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
         W->res->set(rec, TRACKER_PINNED_SHIPMENT_ID, val_text(id));
         return WHARF_OK;
     }
-    return W->err->fail(req, "tracker.not_in_chain", "current_shipment_id", NULL);
+    return W->err->fail(req, ERR_TRACKER_NOT_IN_CHAIN, "current_shipment_id", NULL);
 }
 
 /* Writes the provider and the update to the current leg. */

@@ -38,12 +38,12 @@ static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str i
 
     if (W->res->fetch(req, "webhook", id, 0, &rec) != WHARF_OK) {
         W->err->clear(req);
-        return W->err->fail(req, "validation.failed", W->mem->format(req, "webhook_ids.%zu", i).p,
+        return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "webhook_ids.%zu", i).p,
             "There is no webhook %.*s", (int)id.n, id.p);
     }
     if (is(get_text(rec, WEBHOOK_STATUS), "disabled"))
         return W->err->fail(
-            req, "webhook.disabled", W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
+            req, ERR_WEBHOOK_DISABLED, W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
     delivery_row(req, rows, e, W->mem->dup(req, id.p, id.n), "manual", run, W->req->now_us(req),
         false, &delivery);
     W->json->open(shown, NULL, '{');
@@ -64,7 +64,7 @@ static wharf_status find_event(wharf_req *req, const wharf_event **ret)
     if (s != WHARF_OK)
         return s;
     if (!events[0])
-        return W->err->fail(req, "not_found", id.p, NULL);
+        return W->err->fail(req, ERR_NOT_FOUND, id.p, NULL);
     *ret = events[0];
     return events[0]->location_id.n ? W->req->need_location(req, events[0]->location_id) : WHARF_OK;
 }
@@ -265,7 +265,7 @@ static wharf_status read_recovery(wharf_req *req, const wharf_json *body, struct
     if (!read_time(req, W->json->get(body, "since"), &r->since_us))
         return W->err->current(req) != WHARF_OK
                    ? W->err->current(req)
-                   : W->err->fail(req, "validation.failed", "since", "since is a moment");
+                   : W->err->fail(req, ERR_VALIDATION_FAILED, "since", "since is a moment");
     if (W->json->get(body, "until") && !read_time(req, W->json->get(body, "until"), &r->until_us))
         return W->err->current(req);
     r->types = W->json->get(body, "types");
@@ -283,7 +283,7 @@ static wharf_status check_since(wharf_req *req, const struct recovery *r)
             days = days * 10 + (word.p[i] - '0');
     }
     if (r->since_us < W->req->now_us(req) - (days ? days : DAYS_DEFAULT) * 24 * HOUR_US)
-        return W->err->fail(req, "param.invalid", "since", "since is older than events are kept");
+        return W->err->fail(req, ERR_PARAM_INVALID, "since", "since is older than events are kept");
     return WHARF_OK;
 }
 
@@ -301,7 +301,7 @@ static wharf_status note_recovery(wharf_req *req, const struct recovery *r, int6
     wharf_status s = W->db->query(req, running_sql, args, 2, &rows);
 
     if (s == WHARF_OK && W->db->count(rows))
-        return W->err->fail(req, "webhook.recovery_running", NULL, NULL);
+        return W->err->fail(req, ERR_WEBHOOK_RECOVERY_RUNNING, NULL, NULL);
     return s == WHARF_OK ? W->db->exec(req, sql, args, 5, NULL) : s;
 }
 
@@ -340,13 +340,13 @@ wharf_status webhook_recover(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = check_since(req, &r);
     if (s == WHARF_OK && is(get_text(rec, WEBHOOK_STATUS), "disabled"))
-        s = W->err->fail(req, "webhook.disabled", NULL, NULL);
+        s = W->err->fail(req, ERR_WEBHOOK_DISABLED, NULL, NULL);
     if (s == WHARF_OK)
         s = count_states(req, &r, &matched);
     if (s == WHARF_OK && r.missed)
         s = count_missed(req, &r, &matched);
     if (s == WHARF_OK && matched > RECOVER_MOST)
-        s = W->err->fail(req, "param.invalid", "since",
+        s = W->err->fail(req, ERR_PARAM_INVALID, "since",
             "That is more than %d events; choose a shorter time", RECOVER_MOST);
     if (s == WHARF_OK)
         s = note_recovery(req, &r, matched);

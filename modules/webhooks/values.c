@@ -1,5 +1,6 @@
 /* values.c - reading records, rows and URLs. See webhooks.h. */
 #include "webhooks.h"
+#include "webhooks.gen.h"
 
 #define W hooks_host
 
@@ -73,7 +74,8 @@ wharf_status url_check(wharf_req *req, wharf_str url, const char *path)
         .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT};
 
     if (url.n > URL_BYTES)
-        return W->err->fail(req, "webhook.url", path, "The URL has more than %d bytes", URL_BYTES);
+        return W->err->fail(
+            req, ERR_WEBHOOK_URL, path, "The URL has more than %d bytes", URL_BYTES);
     return hooks_fetch->check(req, &r, path);
 }
 

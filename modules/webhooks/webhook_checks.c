@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "webhook_match.h"
+#include "webhooks.gen.h"
 #include "reply.h"
 #include "webhook_schedule.h"
 #include "webhooks.h"
@@ -64,7 +65,7 @@ wharf_status events_check(
 
         W->json->text(e, &type);
         if (!hooks_events->pattern_known(hooks_self, type))
-            W->err->add(req, "webhook.event_unknown", W->mem->format(req, "%s.%zu", path, i).p,
+            W->err->add(req, ERR_WEBHOOK_EVENT_UNKNOWN, W->mem->format(req, "%s.%zu", path, i).p,
                 "There is no event type %.*s; GET /v1/events/types lists them", (int)type.n,
                 type.p);
     }
@@ -87,7 +88,7 @@ wharf_status locations_check(
     if (!list)
         return who->all_locations
                    ? WHARF_OK
-                   : W->err->fail(req, "location_access", path,
+                   : W->err->fail(req, ERR_LOCATION_ACCESS, path,
                          "The key reaches some locations only; name those that this is of");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e))
         W->json->text(e, &ids[i++]);
@@ -98,7 +99,7 @@ wharf_status locations_check(
     s = hooks_keys->known_locations(req, who->test_mode, ids, n, known);
     for (i = 0; s == WHARF_OK && i < n; i++) {
         if (!known[i])
-            W->err->add(req, "validation.failed", W->mem->format(req, "%s.%zu", path, i).p,
+            W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "%s.%zu", path, i).p,
                 "There is no location %.*s", (int)ids[i].n, ids[i].p);
     }
     if (s == WHARF_OK)
@@ -112,12 +113,12 @@ wharf_status filter_check(wharf_req *req, const wharf_json *list, const char *pa
 
     if (list && W->json->count(list) > FILTER_MAX)
         return W->err->fail(
-            req, "webhook.filter_invalid", path, "There are more than %d conditions", FILTER_MAX);
+            req, ERR_WEBHOOK_FILTER_INVALID, path, "There are more than %d conditions", FILTER_MAX);
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e), i++) {
         const char *problem = match_condition_problem(W->json, e);
 
         if (problem)
-            W->err->add(req, "webhook.filter_invalid", W->mem->format(req, "%s.%zu", path, i).p,
+            W->err->add(req, ERR_WEBHOOK_FILTER_INVALID, W->mem->format(req, "%s.%zu", path, i).p,
                 "%s", problem);
     }
     return W->err->current(req);
@@ -131,7 +132,7 @@ wharf_status reach_check(wharf_req *req, const wharf_json *list)
         return WHARF_OK;
     if (!list)
         return W->err->fail(
-            req, "location_access", NULL, "This is of all locations, and the key is not");
+            req, ERR_LOCATION_ACCESS, NULL, "This is of all locations, and the key is not");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
         if (W->json->text(e, &id) && W->req->need_location(req, id) != WHARF_OK)
             return W->err->current(req);
@@ -188,12 +189,12 @@ static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *o
     const char *path = W->mem->format(req, "%s.%.*s", at, (int)name.n, name.p).p;
 
     if (!header_name(name)) {
-        W->err->add(req, "webhook.header_invalid", path,
+        W->err->add(req, ERR_WEBHOOK_HEADER_INVALID, path,
             "The name has 1 to %d characters and is none that the server sets itself", HEADER_NAME);
         return;
     }
     if (!W->json->text(m, &value) || !header_value(value)) {
-        W->err->add(req, "webhook.header_invalid", path,
+        W->err->add(req, ERR_WEBHOOK_HEADER_INVALID, path,
             "The value is a text of one line with up to %d bytes", HEADER_VALUE);
         return;
     }
@@ -214,13 +215,13 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
     if (s != WHARF_OK)
         return s;
     if (W->json->count(given) > HEADER_NAMES_MAX)
-        return W->err->fail(req, "webhook.header_invalid", path, "There are more than %d headers",
+        return W->err->fail(req, ERR_WEBHOOK_HEADER_INVALID, path, "There are more than %d headers",
             HEADER_NAMES_MAX);
     W->json->open(sealed, NULL, '{');
     W->json->open(shown, NULL, '{');
     for (const wharf_json *m = W->json->at(given, 0); m; m = W->json->next(m)) {
         if (named(given, W->json->key(m)) != m)
-            W->err->add(req, "webhook.header_invalid", path, "A header stands there twice");
+            W->err->add(req, ERR_WEBHOOK_HEADER_INVALID, path, "A header stands there twice");
         take_header(req, m, old, path, sealed, shown);
     }
     W->json->close(sealed);

@@ -27,21 +27,21 @@ static const struct change changes[] = {
         SET("status = 'suspended', status_reason = 'failures', enable_at = $3::timestamptz + "
             "interval '1 hour'" STAMP,
             "status = 'enabled'"),
-        "webhook.suspended", "enabled", "suspended"},
+        .event = "webhook.suspended", .from = "enabled", .to = "suspended"},
     {"disable",
         SET("status = 'disabled', status_reason = 'failure_rate', disabled_at = $3::timestamptz, "
             "enable_at = NULL" STAMP,
             "status = 'enabled'"),
-        "webhook.disabled", "enabled", "disabled"},
+        .event = "webhook.disabled", .from = "enabled", .to = "disabled"},
     {"receiver_request",
         SET("status = 'disabled', status_reason = 'receiver_request', disabled_at = "
             "$3::timestamptz, enable_at = "
             "NULL" STAMP,
             "status <> 'disabled'"),
-        "webhook.disabled", "enabled", "disabled"},
+        .event = "webhook.disabled", .from = "enabled", .to = "disabled"},
     {"degrade", SET("degraded_at = COALESCE(degraded_at, $3::timestamptz)", "status = 'enabled'"),
-        "webhook.degraded", NULL, NULL},
-    {"recover", SET("degraded_at = NULL", "$3::timestamptz IS NOT NULL"), NULL, NULL, NULL},
+        .event = "webhook.degraded"},
+    {"recover", SET("degraded_at = NULL", "$3::timestamptz IS NOT NULL")},
 };
 
 static wharf_status make_change(wharf_req *req, const struct change *c, wharf_str id)

@@ -54,7 +54,7 @@ static wharf_status take_secret(wharf_req *req, wharf_rec *new_rec)
     W->res->drop(new_rec, "secret");
     if (!W->json->text(secret, given_secret(new_rec)) ||
         !hooks_crypto->secret_valid(*given_secret(new_rec)))
-        return W->err->fail(req, "webhook.secret_invalid", "secret", NULL);
+        return W->err->fail(req, ERR_WEBHOOK_SECRET_INVALID, "secret", NULL);
     return WHARF_OK;
 }
 
@@ -113,7 +113,7 @@ static wharf_status run_test(wharf_req *req, wharf_rec *rec, bool must, bool *re
         return s;
     *ret_good = r.outcome == OUT_SUCCESS;
     if (must && !*ret_good)
-        return W->err->fail(req, "webhook.test_failed",
+        return W->err->fail(req, ERR_WEBHOOK_TEST_FAILED,
             W->mem->format(req, "%s: %.*s", r.error, (int)r.error_text.n, r.error_text.p).p, NULL);
     W->res->set(rec, WEBHOOK_LAST_TEST, json_of(last));
     return WHARF_OK;
@@ -137,7 +137,7 @@ static wharf_status suspend(wharf_req *req, wharf_rec *rec)
 
     if (!W->res->get(rec, WEBHOOK_ENABLE_AT, &at) || at.u.i < now + MINUTE_US ||
         at.u.i > now + SUSPEND_MAX_DAYS * 24 * HOUR_US)
-        return W->err->fail(req, "validation.failed", "enable_at",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "enable_at",
             "With status suspended enable_at is a moment 1 minute to %d days ahead",
             SUSPEND_MAX_DAYS);
     set_status(rec, "suspended", textz("manual"), nothing(), at);
@@ -165,7 +165,7 @@ static wharf_status check_enable_at(wharf_req *req, const wharf_rec *rec, wharf_
         !W->res->get(rec, WEBHOOK_ENABLE_AT, &at))
         return WHARF_OK;
     return W->err->fail(
-        req, "validation.failed", "enable_at", "enable_at goes with status suspended");
+        req, ERR_VALIDATION_FAILED, "enable_at", "enable_at goes with status suspended");
 }
 
 static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sent, wharf_str to)
@@ -173,7 +173,7 @@ static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sen
     W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
     if (sent && is(to, "suspended"))
         return W->err->fail(
-            req, "webhook.disabled", "status", "A disabled webhook can't be suspended");
+            req, ERR_WEBHOOK_DISABLED, "status", "A disabled webhook can't be suspended");
     return revive(req, new_rec, sent);
 }
 
@@ -224,7 +224,7 @@ static wharf_status check_limit(wharf_req *req)
     if (s == WHARF_OK)
         s = W->db->query(req, sql, &organization, 1, &rows);
     if (s == WHARF_OK && row_integer(rows, 0, 0, 0) >= WEBHOOKS_MAX)
-        return W->err->fail(req, "webhook.limit", NULL, NULL);
+        return W->err->fail(req, ERR_WEBHOOK_LIMIT, NULL, NULL);
     return s;
 }
 

@@ -48,7 +48,8 @@ wharf_status secrets_push(
         if (end <= now_us)
             continue;
         if (s->n == SECRETS_MAX)
-            return W->err->fail(req, "webhook.too_many_secrets", "expire_old_after_seconds", NULL);
+            return W->err->fail(
+                req, ERR_WEBHOOK_TOO_MANY_SECRETS, "expire_old_after_seconds", NULL);
         s->secret[s->n] = old.secret[i];
         s->expires_us[s->n++] = end;
     }
@@ -143,7 +144,7 @@ wharf_status webhook_rotate(wharf_req *req, void *arg)
     if (sent)
         W->json->text(sent, &given);
     if (sent && !hooks_crypto->secret_valid(given))
-        return W->err->fail(req, "webhook.secret_invalid", "secret", NULL);
+        return W->err->fail(req, ERR_WEBHOOK_SECRET_INVALID, "secret", NULL);
     s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), now, &secrets);
     if (s == WHARF_OK)
         s = secrets_push(req, &secrets, given.n ? given : hooks_crypto->new_secret(req),

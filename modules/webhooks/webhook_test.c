@@ -182,7 +182,7 @@ static wharf_status example_of(wharf_req *req, wharf_str type, const wharf_json 
     wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type)};
 
     if (!hooks_events->type_find(hooks_self, type, &t))
-        return W->err->fail(req, "webhook.event_unknown", "type", NULL);
+        return W->err->fail(req, ERR_WEBHOOK_EVENT_UNKNOWN, "type", NULL);
     return W->json->parse(req, t.example, ret);
 }
 

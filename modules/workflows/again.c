@@ -46,7 +46,7 @@ wharf_status run_cancel_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!row_text(rows, 0, 0).n)
-        return W->err->fail(req, "workflow.run_final", NULL, NULL);
+        return W->err->fail(req, ERR_WORKFLOW_RUN_FINAL, NULL, NULL);
     return show(req, id, 202, "Workflow run is canceled");
 }
 
@@ -58,23 +58,23 @@ static wharf_status check_again(wharf_req *req, const wharf_rec *workflow, const
 
     if (!is(status, "failed") && !is(status, "rejected") && !is(status, "canceled") &&
         !is(status, "skipped"))
-        return W->err->fail(req, "workflow.run_not_failed", NULL, NULL);
+        return W->err->fail(req, ERR_WORKFLOW_RUN_NOT_FAILED, NULL, NULL);
     if (is(json_text(field_json(run, WORKFLOW_RUN_TRIGGER), "phase"), "before"))
-        return W->err->fail(req, "workflow.run_not_failed", NULL,
+        return W->err->fail(req, ERR_WORKFLOW_RUN_NOT_FAILED, NULL,
             "The run judged a write that is over; send the write again instead");
     if ((is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "manual") ||
             is(field_text(run, WORKFLOW_RUN_TRIGGER_TYPE), "http")) &&
         !flow_keys->caller(req)->all_locations)
-        return W->err->fail(req, "location_access", NULL,
+        return W->err->fail(req, ERR_LOCATION_ACCESS, NULL,
             "Such a run may do what its caller may; start a new one instead of doing this one "
             "again");
     if (!field_int(workflow, WORKFLOW_ENABLED))
-        return W->err->fail(req, "workflow.disabled", NULL, NULL);
+        return W->err->fail(req, ERR_WORKFLOW_DISABLED, NULL, NULL);
     if (!field_int(workflow, WORKFLOW_VERSION) || !field_int(run, WORKFLOW_RUN_VERSION))
-        return W->err->fail(
-            req, "workflow.not_published", NULL, "The run was of a draft, or nothing is published");
+        return W->err->fail(req, ERR_WORKFLOW_NOT_PUBLISHED, NULL,
+            "The run was of a draft, or nothing is published");
     if (!field_json(run, WORKFLOW_RUN_INPUT))
-        return W->err->fail(req, "workflow.run_not_failed", "input",
+        return W->err->fail(req, ERR_WORKFLOW_RUN_NOT_FAILED, "input",
             "The input of this run was too large to be kept");
     return WHARF_OK;
 }

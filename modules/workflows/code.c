@@ -183,11 +183,11 @@ static uint32_t nothing_outside(
 static const char *code_of_try(const wharf_lua_outcome *o)
 {
     if (o->end == WHARF_LUA_COMPILE)
-        return "workflow.compile_error";
+        return ERR_WORKFLOW_COMPILE_ERROR;
     if (o->end == WHARF_LUA_NO_CELL)
-        return "overloaded";
-    return is(o->code, "workflow.trigger_invalid") ? "workflow.trigger_invalid"
-                                                   : "workflow.load_error";
+        return ERR_OVERLOADED;
+    return is(o->code, ERR_WORKFLOW_TRIGGER_INVALID) ? ERR_WORKFLOW_TRIGGER_INVALID
+                                                     : ERR_WORKFLOW_LOAD_ERROR;
 }
 
 static uint32_t handlers_of(const wharf_json *triggers, wharf_str ret[TRIGGERS_MAX])
@@ -220,6 +220,6 @@ wharf_status code_try(wharf_req *req, const struct code *c)
     if (s != WHARF_OK || o.end == WHARF_LUA_OK)
         return s;
     if (o.end == WHARF_LUA_NO_CELL)
-        return W->err->fail(req, "overloaded", NULL, NULL);
+        return W->err->fail(req, ERR_OVERLOADED, NULL, NULL);
     return code_problem(req, c, &o, code_of_try(&o));
 }

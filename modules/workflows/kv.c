@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "wharf/errors.h"
 
 #define ALIVE "(k.expires_at IS NULL OR k.expires_at > $4::timestamptz)"
 #define WHOLE "(jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,19}$')"
@@ -106,7 +107,7 @@ static uint32_t give(const struct ask *k, const char *member, wharf_val v)
 
 static uint32_t away(const struct ask *k)
 {
-    return refuse_op(k->req, WHARF_LUA_ENDED, "overloaded",
+    return refuse_op(k->req, WHARF_LUA_ENDED, ERR_OVERLOADED,
         "the store can't be reached at the moment", k->ret_text);
 }
 
@@ -129,7 +130,7 @@ static uint32_t list(struct ask *k)
     wharf_out *out;
 
     if (limit.type != WHARF_V_INT || limit.u.i < 1 || limit.u.i > 1000)
-        return mistake(k, "param.invalid", "limit is 1 to 1000");
+        return mistake(k, ERR_PARAM_INVALID, "limit is 1 to 1000");
     if (!ask(k, list_sql, json_text(k->args, "prefix"), 1, limit, val_null(), val_null()))
         return away(k);
     out = W->json->writer(k->req);
@@ -194,7 +195,7 @@ static bool ttl_of(const struct ask *k, wharf_val *ret_ttl, uint32_t *ret_how)
                                            : ttl_max_s * 2;
     if (!(s >= -ttl_max_s && s <= ttl_max_s)) {
         *ret_how = mistake(
-            k, "param.invalid", "ttl is a number of seconds, at most those of 100 years");
+            k, ERR_PARAM_INVALID, "ttl is a number of seconds, at most those of 100 years");
         return false;
     }
     *ret_ttl = val_int((int64_t)(s * 1000));
@@ -219,7 +220,7 @@ static uint32_t not_added(struct ask *k, wharf_str key)
     if (!ask(k, whole_sql, key, 0, val_null(), val_null(), val_null()))
         return away(k);
     if (W->db->count(k->rows))
-        return mistake(k, "param.invalid", "the sum would be no number of 64 bits");
+        return mistake(k, ERR_PARAM_INVALID, "the sum would be no number of 64 bits");
     return mistake(k, "kv.not_a_number", "the value is no whole number");
 }
 
@@ -229,7 +230,7 @@ static uint32_t incr(struct ask *k, wharf_str key)
     uint32_t how;
 
     if (by.type != WHARF_V_INT)
-        return mistake(k, "param.invalid", "what is added is a whole number of 64 bits");
+        return mistake(k, ERR_PARAM_INVALID, "what is added is a whole number of 64 bits");
     if (!ttl_of(k, &ttl, &how) || !fits(k, key, "by", &how))
         return how;
     if (!ask(k, incr_sql, key, 2, by, ttl, val_null()))
@@ -259,7 +260,7 @@ uint32_t kv_answer(wharf_req *req, const struct asked *a, wharf_str op, const wh
     if (is(op, "kv.list"))
         return list(&k);
     if (!key.n || key.n > KEY_MAX)
-        return mistake(&k, "param.invalid", "a key is a text of 1 to 200 bytes");
+        return mistake(&k, ERR_PARAM_INVALID, "a key is a text of 1 to 200 bytes");
     if (is(op, "kv.set"))
         return set(&k, key);
     if (is(op, "kv.incr"))
@@ -318,7 +319,7 @@ wharf_status kv_list_route(wharf_req *req, void *arg)
     n = (int64_t)W->db->count(rows);
     if (one && !n)
         return W->err->fail(
-            req, "not_found", NULL, "The store of the workflow has no key %s", key.p);
+            req, ERR_NOT_FOUND, NULL, "The store of the workflow has no key %s", key.p);
     out = W->req->respond(req, 200, "Stored values retrieved");
     if (!one)
         W->json->open(out, NULL, '[');
@@ -357,7 +358,8 @@ wharf_status kv_delete_route(wharf_req *req, void *arg)
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id), val_text(key)};
     s = W->db->exec(req, sql, args, 3, &n);
     if (s == WHARF_OK && one && !n)
-        s = W->err->fail(req, "not_found", NULL, "The store of the workflow has no key %s", key.p);
+        s = W->err->fail(
+            req, ERR_NOT_FOUND, NULL, "The store of the workflow has no key %s", key.p);
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 200, "Stored values deleted");

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "workflows.h"
+#include "wharf/errors.h"
 
 enum { LOCK_NAME_MAX = 200, TTL_MS = 30000, TTL_MOST_MS = 120000, STEP_MS = 50, NAP_MS = 500 };
 
@@ -75,7 +76,7 @@ uint32_t sleep_answer(wharf_req *req, struct asked *a, const wharf_json *args, w
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
             "somebody waits for this run: it can't sleep", ret_text);
     if (ms > a->budget->sleep_ms - a->slept_ms)
-        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid",
+        return refuse_op(req, WHARF_LUA_MISTAKE, ERR_PARAM_INVALID,
             "a run sleeps 10 seconds at most in all", ret_text);
     a->slept_ms += ms;
     for (ms = ms < left_ms(a) ? ms : left_ms(a); ms > 0; ms -= NAP_MS) {
@@ -108,12 +109,12 @@ static uint32_t take(wharf_req *req, struct asked *a, const wharf_json *args, wh
     const wharf_rows *rows;
 
     if (!name.n || name.n > LOCK_NAME_MAX)
-        return refuse_op(req, WHARF_LUA_MISTAKE, "param.invalid",
+        return refuse_op(req, WHARF_LUA_MISTAKE, ERR_PARAM_INVALID,
             "the name of a lock has 1 to 200 bytes", ret_text);
     for (;;) {
         if (query_alone(req, take_sql, values, 5, &rows) != WHARF_OK) {
             W->err->clear(req);
-            return refuse_op(req, WHARF_LUA_ENDED, "overloaded",
+            return refuse_op(req, WHARF_LUA_ENDED, ERR_OVERLOADED,
                 "locks can't be reached at the moment", ret_text);
         }
         if (W->db->count(rows)) {

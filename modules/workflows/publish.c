@@ -170,7 +170,7 @@ static wharf_status check_reach(wharf_req *req, const wharf_rec *rec)
     if (flow_keys->caller(req)->all_locations || actor.n < 4 || memcmp(actor.p, "wkf_", 4) != 0)
         return WHARF_OK;
     if (!list || !W->json->count(list))
-        return W->err->fail(req, "location_access", "allowed_locations",
+        return W->err->fail(req, ERR_LOCATION_ACCESS, "allowed_locations",
             "The run reaches some locations only; what it publishes has to name its own");
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
         if (W->json->text(e, &id) && W->req->need_location(req, id) != WHARF_OK)
@@ -188,7 +188,7 @@ static wharf_status store(
     wharf_status s = W->res->fetch(req, "workflow", c->workflow_id, WHARF_FOR_UPDATE, &rec);
 
     if (s == WHARF_OK && field_int(rec, WORKFLOW_DRAFT_REVISION) != revision)
-        s = W->err->fail(req, "workflow.draft_conflict", NULL, NULL);
+        s = W->err->fail(req, ERR_WORKFLOW_DRAFT_CONFLICT, NULL, NULL);
     if (s == WHARF_OK)
         s = check_reach(req, rec);
     if (s == WHARF_OK)
@@ -242,7 +242,7 @@ static wharf_status what_to_publish(
         s = version_read(req, rec, number, c, &found);
     if (s == WHARF_OK && !found)
         s = W->err->fail(
-            req, "not_found", NULL, "The workflow has no version %lld", (long long)number);
+            req, ERR_NOT_FOUND, NULL, "The workflow has no version %lld", (long long)number);
     return s;
 }
 
@@ -322,7 +322,7 @@ wharf_status discard_route(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = version_read(req, rec, 0, &c, &found);
     if (s == WHARF_OK && !found)
-        return W->err->fail(req, "workflow.not_published", NULL,
+        return W->err->fail(req, ERR_WORKFLOW_NOT_PUBLISHED, NULL,
             "There is no published version to go back to; delete the workflow instead");
     if (s == WHARF_OK)
         s = put_back(req, &c);
@@ -410,7 +410,7 @@ wharf_status version_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
-        return W->err->fail(req, "not_found", NULL, "The workflow has no version %s", number.p);
+        return W->err->fail(req, ERR_NOT_FOUND, NULL, "The workflow has no version %s", number.p);
     put_version(W->req->respond(req, 200, "Version retrieved"), rows, 0,
         flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE);
     return WHARF_OK;

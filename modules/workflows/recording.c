@@ -182,7 +182,7 @@ static bool complete(const struct run *r)
     return !r->asked.io_lost && o->end != WHARF_LUA_DIED && o->end != WHARF_LUA_STOPPED &&
            o->end != WHARF_LUA_NO_CELL &&
            !(o->end == WHARF_LUA_OVER &&
-               (is(o->code, "workflow.budget_time") || is(o->code, "overloaded")));
+               (is(o->code, ERR_WORKFLOW_BUDGET_TIME) || is(o->code, ERR_OVERLOADED)));
 }
 
 static const wharf_json *hidden(wharf_req *req, const struct run *r, wharf_str text)
@@ -292,7 +292,7 @@ wharf_status recording_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows) || !field_int(run, WORKFLOW_RUN_REPLAYABLE))
-        return W->err->fail(req, "not_found", NULL,
+        return W->err->fail(req, ERR_NOT_FOUND, NULL,
             "This run was not recorded, or not all of it could be: its workflow has to say "
             "{\"record\": {\"io\": true}}");
     if (field_int(run, WORKFLOW_RUN_VERSION))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 enum { ITEMS_MAX = 2000, TOKEN_DAYS = 30, DAY_US_PER_S = 1000000 };
 
@@ -60,7 +61,7 @@ static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for 
             4 ||
         list != (a->draft ? 'd' : 'w') || (size_t)used != text.n || change < 0 || day > today + 1 ||
         day < today - TOKEN_DAYS)
-        return W->err->fail(req, "workflow.sync_token", "since", NULL);
+        return W->err->fail(req, ERR_WORKFLOW_SYNC_TOKEN, "since", NULL);
     a->since = true;
     a->change = change;
     return WHARF_OK;
@@ -91,7 +92,7 @@ static wharf_status read_query(wharf_req *req, struct asked_for *a)
 
     if (W->req->param(req, "status", &text) && text.n) {
         if (!is(text, "draft") && !is(text, "published"))
-            return W->err->fail(req, "param.invalid", "status", "status is published or draft");
+            return W->err->fail(req, ERR_PARAM_INVALID, "status", "status is published or draft");
         a->draft = is(text, "draft");
     }
     if (W->req->param(req, "since", &text))
@@ -156,7 +157,7 @@ static wharf_status answer(
     while (seen < n && row_bool(rows, seen, 10))
         seen++;
     if (n > ITEMS_MAX)
-        return W->err->fail(req, "param.invalid", a->since ? "since" : "location_id",
+        return W->err->fail(req, ERR_PARAM_INVALID, a->since ? "since" : "location_id",
             a->since ? "Too much changed since then; leave since out"
                      : "These are more than 2,000 workflows; say a location_id");
     out = W->req->respond(req, 200, "Workflows retrieved");
@@ -191,7 +192,7 @@ wharf_status sync_route(wharf_req *req, void *arg)
     if (s == WHARF_OK) /* first: what is committed in between comes again the next time */
         s = W->db->query(req, last_sql, &organization, 1, &last);
     if (s == WHARF_OK && a.since && a.change > row_int(last, 0, 0))
-        s = W->err->fail(req, "workflow.sync_token", "since", NULL);
+        s = W->err->fail(req, ERR_WORKFLOW_SYNC_TOKEN, "since", NULL);
     const wharf_val args[] = {organization, val_bool(a.draft),
         a.since ? val_int(a.change) : val_null(), a.reach ? val_json(a.reach) : val_null(),
         a.places ? val_json(a.places) : val_null(), val_bool(a.moved)};

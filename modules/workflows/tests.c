@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 static const struct budget test_budget = {
     .memory = 128 << 20, .wall_us = 10000000, .result_max = 2 << 20};
@@ -34,7 +35,7 @@ static void add_failure(
 
     if (name.n)
         place = W->mem->format(req, "%.*s%s: %s", (int)before, place.p, name.p, o.message.p);
-    W->err->add(req, "workflow.tests_failed", place.p, "%s", place.p);
+    W->err->add(req, ERR_WORKFLOW_TESTS_FAILED, place.p, "%s", place.p);
     flow_lua->place(req, error);
 }
 
@@ -61,10 +62,10 @@ static wharf_status tell(wharf_req *req, const struct code *c, const wharf_lua_o
     size_t failed = 0;
 
     if (o->end == WHARF_LUA_NO_CELL)
-        return W->err->fail(req, "overloaded", NULL, NULL);
+        return W->err->fail(req, ERR_OVERLOADED, NULL, NULL);
     if (o->end != WHARF_LUA_OK)
         return W->err->fail(
-            req, "workflow.tests_failed", NULL, "The tests did not end: %s", o->message.p);
+            req, ERR_WORKFLOW_TESTS_FAILED, NULL, "The tests did not end: %s", o->message.p);
     for (const wharf_json *f = o->result ? W->json->at(o->result, 0) : NULL; f;
          f = W->json->next(f))
         failed += tell_file(req, c, f);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 enum { LOG_BYTES = 300 << 10 };
 
@@ -76,7 +77,7 @@ static uint32_t api(
         return refuse_op(req, WHARF_LUA_MISTAKE, "op.unknown",
             "before a change the API is only read; write in an after hook", ret_text);
     if (a->api_calls >= a->budget->api_calls)
-        return refuse_op(req, WHARF_LUA_ENDED, "workflow.budget_calls",
+        return refuse_op(req, WHARF_LUA_ENDED, ERR_WORKFLOW_BUDGET_CALLS,
             "the run made more calls of the API than it may", ret_text);
     a->api_calls++;
     if (!is(op, "api.get")) {
@@ -100,7 +101,7 @@ static uint32_t tell(
         .key = W->mem->format(req, "%s.%u", a->run_key.p, a->mails + 1)};
 
     if (*used >= most)
-        return refuse_op(req, WHARF_LUA_ENDED, "workflow.budget_calls",
+        return refuse_op(req, WHARF_LUA_ENDED, ERR_WORKFLOW_BUDGET_CALLS,
             mail ? "the run sent more mails than it may"
                  : "the run emitted more events than it may",
             ret_text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "wharf/errors.h"
 
 const struct budget check_budget = {
     .instructions = 100000, .memory = 4 << 20, .wall_us = 2000000, .result_max = 1 << 20};
@@ -103,7 +104,7 @@ wharf_status budget_wanted(wharf_req *req, const wharf_json *wanted)
         int64_t n;
 
         if (v && W->json->integer(v, &n) && n > most_of(m))
-            W->err->add(req, "validation.failed", W->mem->format(req, "budget.%s", members[m]).p,
+            W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "budget.%s", members[m]).p,
                 "budget.%s must be %lld or less: a workflow asks for less than it may have, never "
                 "for more",
                 members[m], (long long)most_of(m));

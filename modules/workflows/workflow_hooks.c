@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 /* ---- what may stand in one ---- */
 
@@ -12,9 +13,9 @@ wharf_status hook_check(wharf_req *req, const wharf_json *t, const char *path)
     wharf_str phase = json_text(t, "phase"), area;
 
     if (!is(phase, "before") && !is(phase, "after"))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "phase is before or after");
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path, "phase is before or after");
     if (!flow_lua->hookable(flow_self, json_text(t, "resource"), json_text(t, "action"), &area))
-        return W->err->fail(req, "workflow.trigger_invalid", path,
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
             "resource and action name something that can have hooks, such as location and create, "
             "update or delete");
     return WHARF_OK;
@@ -293,15 +294,15 @@ static wharf_status rejected(wharf_req *req, const wharf_lua_outcome *o)
     const char *custom = W->mem->format(req, "custom.%s", o->code.p).p;
 
     if (o->field.n)
-        W->err->add(req, "workflow.rejected", o->field.p, "%s", o->message.p);
-    return W->err->add(req, "workflow.rejected", custom, "%s", o->message.p);
+        W->err->add(req, ERR_WORKFLOW_REJECTED, o->field.p, "%s", o->message.p);
+    return W->err->add(req, ERR_WORKFLOW_REJECTED, custom, "%s", o->message.p);
 }
 
 static wharf_status failed(wharf_req *req, const struct run *r)
 {
     bool author = flow_keys->level(req, WHARF_S("workflow")) == WHARF_LEVEL_WRITE;
 
-    return W->err->fail(req, "workflow.hook_failed",
+    return W->err->fail(req, ERR_WORKFLOW_HOOK_FAILED,
         author ? place_of(req, &r->code, &r->outcome).p : NULL,
         "A rule failed, so nothing was written (run %s of workflow %s)", r->id.p,
         r->code.workflow_id.p);

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 enum { HEADERS_SENT_MAX = 50 };
 
@@ -45,7 +46,7 @@ wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path)
     if (is(json_text(t, "auth"), "signature") ? secret_key_good(json_text(t, "secret_key"))
                                               : !W->json->get(t, "secret_key"))
         return WHARF_OK;
-    return W->err->fail(req, "workflow.trigger_invalid", path,
+    return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
         "secret_key names the workflow's secret that a signature is made with; it goes with auth "
         "signature");
 }
@@ -160,13 +161,13 @@ static wharf_status judge_path(wharf_req *req, struct ask *a)
 
     find_trigger(req, a);
     if (!a->trigger)
-        return W->err->fail(req, "workflow.no_such_path", NULL, NULL);
+        return W->err->fail(req, ERR_WORKFLOW_NO_SUCH_PATH, NULL, NULL);
     a->auth = json_text(a->trigger, "auth").n ? json_text(a->trigger, "auth") : WHARF_S("key");
     if (takes_method(req, a->trigger, a->method, &allow))
         return WHARF_OK;
     flow_http->answer_header(req, WHARF_S("Allow"), allow);
     return W->err->fail(
-        req, "workflow.method", NULL, "This path of the workflow takes %s", allow.p);
+        req, ERR_WORKFLOW_METHOD, NULL, "This path of the workflow takes %s", allow.p);
 }
 
 /* ---- who asks ---- */
@@ -180,7 +181,7 @@ static wharf_status check_signature(wharf_req *req, struct ask *a)
                         flow_http->header(req, "webhook-signature"), flow_http->body(req),
                         W->req->now_us(req) / 1000000) == WHARF_SIGNATURE_GOOD)
         return WHARF_OK;
-    return W->err->fail(req, "workflow.signature", NULL, NULL);
+    return W->err->fail(req, ERR_WORKFLOW_SIGNATURE, NULL, NULL);
 }
 
 /* Checks the key, which must be one that sees the workflow. */
@@ -474,7 +475,7 @@ static wharf_status find_workflow(wharf_req *req, struct ask *a)
     s = flow_tokens->enter(req, "http", name, &id);
     if (s == WHARF_OK)
         s = code_load(req, id, 0, &a->run.code, &a->enabled, &found);
-    return s == WHARF_OK && !found ? W->err->fail(req, "not_found", NULL, NULL) : s;
+    return s == WHARF_OK && !found ? W->err->fail(req, ERR_NOT_FOUND, NULL, NULL) : s;
 }
 
 /* Reads only; the run comes behind it. */
@@ -488,7 +489,7 @@ static wharf_status prepare(wharf_req *req, struct ask *a)
     if (s == WHARF_OK)
         s = check_caller(req, a);
     if (s == WHARF_OK && !a->enabled)
-        s = W->err->fail(req, "workflow.disabled", NULL, NULL);
+        s = W->err->fail(req, ERR_WORKFLOW_DISABLED, NULL, NULL);
     if (s != WHARF_OK)
         return s;
     read_body(req, a);
@@ -498,7 +499,7 @@ static wharf_status prepare(wharf_req *req, struct ask *a)
     if (s == WHARF_OK)
         s = run_actor(req, &r->code, is(a->auth, "key"), &r->asked.actor);
     if (s == WHARF_OK && !r->asked.actor)
-        s = W->err->fail(req, "workflow.publisher_inactive", NULL, NULL);
+        s = W->err->fail(req, ERR_WORKFLOW_PUBLISHER_INACTIVE, NULL, NULL);
     r->trigger = trigger_text(req, a);
     r->input = request_text(req, a);
     r->actor = is(a->auth, "key") ? W->req->actor(req) : WHARF_S("");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 enum {
     JOBS_AT_ONCE = 8, /* asked for when runs are added */
@@ -260,7 +261,7 @@ static int64_t retry_wait(const struct run *r, int64_t retries)
                      *waits, *one;
     bool again = o->end == WHARF_LUA_RAISED || o->end == WHARF_LUA_DIED ||
                  (o->end == WHARF_LUA_OVER &&
-                     (is(o->code, "workflow.budget_time") || is(o->code, "overloaded"))) ||
+                     (is(o->code, ERR_WORKFLOW_BUDGET_TIME) || is(o->code, ERR_OVERLOADED))) ||
                  (o->end == WHARF_LUA_FAILED && o->retry == 1);
     int64_t most = 3, wait = waits_s[retries < 3 ? retries : 2];
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 const char *run_status(const wharf_lua_outcome *o)
 {
@@ -13,26 +14,26 @@ const char *run_status(const wharf_lua_outcome *o)
 
 const char *run_code(const wharf_lua_outcome *o)
 {
-    static const char *const known[] = {"workflow.budget_instructions", "workflow.budget_memory",
-        "workflow.budget_time", "workflow.budget_calls", "overloaded",
-        "workflow.publisher_inactive"};
+    static const char *const known[] = {ERR_WORKFLOW_BUDGET_INSTRUCTIONS,
+        ERR_WORKFLOW_BUDGET_MEMORY, ERR_WORKFLOW_BUDGET_TIME, ERR_WORKFLOW_BUDGET_CALLS,
+        ERR_OVERLOADED, ERR_WORKFLOW_PUBLISHER_INACTIVE};
 
     if (o->end == WHARF_LUA_REJECTED)
-        return "workflow.rejected";
+        return ERR_WORKFLOW_REJECTED;
     if (o->end == WHARF_LUA_STOPPED)
         return "workflow.canceled";
     for (size_t i = 0; o->end == WHARF_LUA_OVER && i < sizeof(known) / sizeof(known[0]); i++) {
         if (is(o->code, known[i]))
             return known[i];
     }
-    return o->end == WHARF_LUA_NO_CELL ? "overloaded" : "workflow.failed";
+    return o->end == WHARF_LUA_NO_CELL ? ERR_OVERLOADED : ERR_WORKFLOW_FAILED;
 }
 
 void run_unpublished(struct run *r)
 {
     r->outcome = (wharf_lua_outcome){.head = WHARF_HEAD(wharf_lua_outcome),
         .end = WHARF_LUA_OVER,
-        .code = WHARF_S("workflow.publisher_inactive"),
+        .code = WHARF_S(ERR_WORKFLOW_PUBLISHER_INACTIVE),
         .message = WHARF_S("who published the workflow may do nothing any more: publish it again"),
         .field = WHARF_S("")};
 }

@@ -27,10 +27,10 @@ static bool file_name(wharf_str s)
 static wharf_status check_text(wharf_req *req, const char *path, wharf_str text, size_t most)
 {
     if (text.n > most)
-        return W->err->fail(req, "validation.failed", path, "A file has at most %zu bytes", most);
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path, "A file has at most %zu bytes", most);
     if (text.n && text.p[0] == 0x1B)
-        return W->err->fail(
-            req, "validation.failed", path, "This is compiled code; send the text of the program");
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path,
+            "This is compiled code; send the text of the program");
     return WHARF_OK;
 }
 
@@ -40,7 +40,7 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
     wharf_status s = WHARF_OK;
 
     if (files && W->json->count(files) > FILES_MAX)
-        return W->err->fail(req, "validation.failed", "files",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "files",
             "A workflow has at most %d files besides its main one", FILES_MAX);
     for (const wharf_json *f = files ? W->json->at(files, 0) : NULL; f && s == WHARF_OK;
          f = W->json->next(f)) {
@@ -48,17 +48,17 @@ static wharf_status check_files(wharf_req *req, const wharf_json *files)
         const char *path = W->mem->format(req, "files.%s", name.p).p;
 
         if (!file_name(name))
-            return W->err->fail(req, "validation.failed", path,
+            return W->err->fail(req, ERR_VALIDATION_FAILED, path,
                 "A file's name is words of a-z, 0-9 and _ with dots between them, at most %d "
                 "bytes, and not main or wharf",
                 FILE_NAME_MAX);
         if (!W->json->text(f, &text))
-            return W->err->fail(req, "validation.failed", path, "A file is a text");
+            return W->err->fail(req, ERR_VALIDATION_FAILED, path, "A file is a text");
         s = check_text(req, path, text, FILES_BYTES);
         bytes += text.n;
     }
     if (s == WHARF_OK && bytes > FILES_BYTES)
-        s = W->err->fail(req, "validation.failed", "files",
+        s = W->err->fail(req, ERR_VALIDATION_FAILED, "files",
             "All files together have at most %d bytes", FILES_BYTES);
     return s;
 }
@@ -73,13 +73,13 @@ static wharf_status check_triggers(wharf_req *req, const wharf_json *triggers)
     for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && s == WHARF_OK;
          t = W->json->next(t), i++) {
         if (W->json->type(t) != WHARF_J_OBJECT)
-            return W->err->fail(req, "workflow.trigger_invalid",
+            return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID,
                 W->mem->format(req, "triggers.%zu", i).p, "A trigger is an object");
         s = trigger_check(req, triggers, t, i);
         manual += is(json_text(t, "type"), "manual");
     }
     if (s == WHARF_OK && manual > 1)
-        s = W->err->fail(req, "workflow.trigger_invalid", "triggers",
+        s = W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, "triggers",
             "A workflow has one manual trigger at most");
     return s;
 }
@@ -103,7 +103,7 @@ static wharf_status check_scopes(wharf_req *req, const wharf_json *scopes)
         for (size_t k = 0; colon && k < n; k++)
             known = known || same(areas[k], (wharf_str){s.p, (size_t)(colon - s.p)});
         if (!known || (strcmp(colon, ":read") != 0 && strcmp(colon, ":write") != 0))
-            return W->err->fail(req, "validation.failed", path,
+            return W->err->fail(req, ERR_VALIDATION_FAILED, path,
                 "A scope is area:read or area:write of an area of this server");
     }
     return WHARF_OK;
@@ -133,7 +133,7 @@ static wharf_status check_count(wharf_req *req)
     if (s == WHARF_OK)
         s = W->db->query(req, sql, &org, 1, &rows);
     if (s == WHARF_OK && row_int(rows, 0, 0) >= WORKFLOWS_MAX)
-        s = W->err->fail(req, "workflow.limit", NULL, NULL);
+        s = W->err->fail(req, ERR_WORKFLOW_LIMIT, NULL, NULL);
     return s;
 }
 
@@ -157,7 +157,7 @@ static wharf_status count_revision(wharf_req *req, const wharf_rec *old_rec, wha
 
     if (W->res->sent(new_rec, WORKFLOW_IF_REVISION) &&
         field_int(new_rec, WORKFLOW_IF_REVISION) != revision)
-        return W->err->fail(req, "workflow.draft_conflict", "if_revision",
+        return W->err->fail(req, ERR_WORKFLOW_DRAFT_CONFLICT, "if_revision",
             "The draft has revision %lld by now; read it again", (long long)revision);
     if (draft_changed(old_rec, new_rec))
         W->res->set(new_rec, WORKFLOW_DRAFT_REVISION, val_int(revision + 1));
@@ -173,7 +173,7 @@ static wharf_status check_everywhere(
     if (flow_keys->caller(req)->all_locations || (list && W->json->count(list)) ||
         (old_rec && !W->res->changed(old_rec, new_rec, WORKFLOW_ALLOWED_LOCATIONS)))
         return WHARF_OK;
-    return W->err->fail(req, "location_access", "allowed_locations",
+    return W->err->fail(req, ERR_LOCATION_ACCESS, "allowed_locations",
         "Name the locations that the workflow is for: the key reaches some only");
 }
 
@@ -183,7 +183,7 @@ static wharf_status check_settings(wharf_req *req, const wharf_json *settings)
 
     W->json->put(out, NULL, val_json(settings));
     if (W->json->result_text(out).n > SETTINGS_MAX)
-        return W->err->fail(req, "validation.failed", "settings",
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "settings",
             "settings have at most %d bytes as JSON", SETTINGS_MAX);
     return WHARF_OK;
 }
@@ -202,7 +202,7 @@ static wharf_status check_hosts(wharf_req *req, const wharf_json *hosts)
         p = name.n > 2 && !memcmp(name.p, "*.", 2) ? name.p + 2 : name.p;
         n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
         if (!*p || p[n] || *p == '.' || *p == '-' || p[n - 1] == '.')
-            return W->err->fail(req, "validation.failed",
+            return W->err->fail(req, ERR_VALIDATION_FAILED,
                 W->mem->format(req, "http_hosts.%zu", i).p,
                 "A host is a name such as api.example.com or *.example.com");
     }

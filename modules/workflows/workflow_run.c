@@ -21,7 +21,7 @@ wharf_status run_check_location(wharf_req *req, const struct run *r, bool caller
         may = W->json->text(e, &id) && same(id, r->location_id);
     if (!may)
         return W->err->fail(
-            req, "location_access", "location_id", "The workflow may not run for this location");
+            req, ERR_LOCATION_ACCESS, "location_id", "The workflow may not run for this location");
     return callers ? W->req->need_location(req, r->location_id) : WHARF_OK;
 }
 
@@ -67,11 +67,11 @@ static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run
     if (s != WHARF_OK)
         return s;
     if (!found)
-        return W->err->fail(req, "workflow.not_published", NULL, NULL);
+        return W->err->fail(req, ERR_WORKFLOW_NOT_PUBLISHED, NULL, NULL);
     if (!draft && !field_int(rec, WORKFLOW_ENABLED))
-        return W->err->fail(req, "workflow.disabled", NULL, NULL);
+        return W->err->fail(req, ERR_WORKFLOW_DISABLED, NULL, NULL);
     if (!trigger_has(r->code.triggers, "manual"))
-        return W->err->fail(req, "workflow.trigger_invalid", NULL,
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, NULL,
             "The workflow has no manual trigger that is enabled");
     return WHARF_OK;
 }
@@ -89,7 +89,7 @@ static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *
     if (s == WHARF_OK)
         s = run_actor(req, &r->code, true, &r->asked.actor);
     if (s == WHARF_OK && !r->asked.actor)
-        s = W->err->fail(req, "workflow.publisher_inactive", NULL, NULL);
+        s = W->err->fail(req, ERR_WORKFLOW_PUBLISHER_INACTIVE, NULL, NULL);
     if (s == WHARF_OK)
         s = secrets_load(req, r->code.workflow_id, &r->asked.secrets);
     W->db->rollback(req); /* only read */
@@ -474,8 +474,8 @@ wharf_status run_begin(wharf_req *req, struct run *r)
     s = run_execute(req, r);
     if (s == WHARF_OK && r->outcome.end == WHARF_LUA_NO_CELL)
         s = W->err->fail(req,
-            is(r->outcome.code, "workflow.quota") ? "workflow.quota" : "overloaded", NULL, "%s",
-            r->outcome.message.p);
+            is(r->outcome.code, ERR_WORKFLOW_QUOTA) ? ERR_WORKFLOW_QUOTA : ERR_OVERLOADED, NULL,
+            "%s", r->outcome.message.p);
     return s;
 }
 
@@ -500,7 +500,7 @@ wharf_status run_route(wharf_req *req, void *arg)
     if (wait && !json_truth(wait)) {
         if (!r.code.version)
             return W->err->fail(
-                req, "validation.failed", "wait", "A draft is run while its caller waits");
+                req, ERR_VALIDATION_FAILED, "wait", "A draft is run while its caller waits");
         s = run_queue(req, &r, "manual", run_reach(req), &id);
         return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
     }
@@ -527,7 +527,7 @@ wharf_status run_show_route(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
-        return W->err->fail(req, "not_found", NULL, "There is no run %s", id.p);
+        return W->err->fail(req, ERR_NOT_FOUND, NULL, "There is no run %s", id.p);
     /* may the caller see it? */
     s = W->res->fetch(req, "workflow", row_text(rows, 0, 0), WHARF_WITH_DELETED, &workflow);
     return s == WHARF_OK ? show(req, id, 200, "Workflow run retrieved") : s;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "wharf/errors.h"
 
 /* Later than that a time is missed: the servers were down. Further back, and the clock was set
  * (sql/late_schedules.sql). */
@@ -157,7 +158,7 @@ static wharf_status fire(wharf_req *req, struct due *d)
     if (flow_cron->last(cron, zone, now, &last) && last > d->at_us)
         d->at_us = last;
     if (!flow_cron->next(cron, zone, now, &next))
-        return W->err->fail(req, "internal", NULL, "a published schedule is none");
+        return W->err->fail(req, ERR_INTERNAL, NULL, "a published schedule is none");
     if (d->at_us <= now &&
         (now - d->at_us <= late_us || json_truth(W->json->get(d->trigger, "catch_up"))))
         s = start_run(req, d);

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 #include "wharf/secrets.h"
 
@@ -33,7 +34,7 @@ static const struct secrets_kind kind = {.resource = "workflow_secret",
     .parent = "workflow_id",
     .sql = "SELECT count(*), max(id) FILTER (WHERE key = $3::text) FROM workflows.secret WHERE "
            "organization_id = $1::text AND workflow_id = $2::text AND deleted_at IS NULL",
-    .too_many = "workflow.limit",
+    .too_many = ERR_WORKFLOW_LIMIT,
     .most = SECRETS_MAX};
 
 static wharf_status of_path(wharf_req *req, wharf_str *ret_id)
@@ -59,9 +60,9 @@ wharf_status secret_set_route(wharf_req *req, void *arg)
     key = json_text(body, "key");
     value = json_text(body, "value");
     if (!secret_key_good(key))
-        return W->err->fail(req, "workflow.secret_key", "key", NULL);
+        return W->err->fail(req, ERR_WORKFLOW_SECRET_KEY, "key", NULL);
     if (!value.n)
-        return W->err->fail(req, "workflow.secret_value", "value", NULL);
+        return W->err->fail(req, ERR_WORKFLOW_SECRET_VALUE, "value", NULL);
     s = secrets_set(req, &kind, id, key, value);
     /* where there were none, they are not looked for */
     return s == WHARF_OK ? hooks_tell(req, id) : s;
@@ -86,20 +87,20 @@ wharf_status secrets_of_body(
 
     if (input && W->json->type(input) != WHARF_J_OBJECT)
         return W->err->fail(
-            req, "validation.failed", "secrets", "secrets is an object: {\"KEY\": \"value\"}");
+            req, ERR_VALIDATION_FAILED, "secrets", "secrets is an object: {\"KEY\": \"value\"}");
     for (const wharf_json *m = input ? W->json->at(input, 0) : NULL; m && s == WHARF_OK;
          m = W->json->next(m)) {
         wharf_str key = W->json->key(m), value = {"", 0};
         const char *path = W->mem->format(req, "secrets.%.*s", (int)key.n, key.p).p;
 
         if (check && !secret_key_good(key))
-            return W->err->fail(req, "workflow.secret_key", path, NULL);
+            return W->err->fail(req, ERR_WORKFLOW_SECRET_KEY, path, NULL);
         if (check && ((!W->json->text(m, &value) && W->json->type(m) != WHARF_J_NULL) ||
                          value.n > SECRET_BYTES))
-            return W->err->fail(req, "validation.failed", path,
+            return W->err->fail(req, ERR_VALIDATION_FAILED, path,
                 "The value of a secret is a text of at most %d bytes", SECRET_BYTES);
         if (check && !value.n)
-            return W->err->fail(req, "workflow.secret_value", path, NULL);
+            return W->err->fail(req, ERR_WORKFLOW_SECRET_VALUE, path, NULL);
         W->json->text(m, &value);
         if (!check)
             s = secrets_put(req, &kind, workflow_id, key, value, path, &rec, &made);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 
 /* ---- kinds of triggers ---- */
 
@@ -47,13 +48,13 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     wharf_status s;
 
     if (!flow_rules)
-        return W->err->fail(req, "workflow.trigger_invalid", path,
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
             "Triggers of type event need the module webhooks, which is not on");
     if (!events || W->json->type(events) != WHARF_J_ARRAY || !W->json->count(events))
-        return W->err->fail(req, "workflow.trigger_invalid", path,
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
             "events is an array of types, such as [\"shipment.updated\"]");
     if (self && !W->json->truth(self, &truth))
-        return W->err->fail(req, "workflow.trigger_invalid", path, "self is true or false");
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path, "self is true or false");
     s = flow_rules->events(req, events, W->mem->format(req, "%s.events", path).p, &list);
     if (s == WHARF_OK && !json_is_null(filter))
         s = flow_rules->filter(req, filter, W->mem->format(req, "%s.filter", path).p);
@@ -67,7 +68,7 @@ static wharf_status check_manual(wharf_req *req, const wharf_json *t, const char
     if (json_is_null(schema))
         return WHARF_OK;
     return flow_schemas->check(
-        req, schema, "workflow.trigger_invalid", W->mem->format(req, "%s.input_schema", path).p);
+        req, schema, ERR_WORKFLOW_TRIGGER_INVALID, W->mem->format(req, "%s.input_schema", path).p);
 }
 
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input)
@@ -94,7 +95,7 @@ wharf_status trigger_check(
                *wrong = flow_lua->trigger_problem(req, triggers, t);
 
     if (wrong)
-        return W->err->fail(req, "workflow.trigger_invalid", path, "%s", wrong);
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path, "%s", wrong);
     if (is(type, "schedule"))
         return WHARF_OK;
     if (is(type, "event"))
@@ -104,7 +105,7 @@ wharf_status trigger_check(
     if (is(type, "hook"))
         return hook_check(req, t, path);
     if (!is(type, "manual"))
-        return W->err->fail(req, "workflow.trigger_invalid", path,
+        return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
             "The type of a trigger is event, http, schedule, hook or manual");
     return check_manual(req, t, path);
 }
