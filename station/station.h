@@ -1,5 +1,5 @@
 /* station.h - inside of wharf-station, the print agent (docs/spec/04-printing.md section 10,
- * docs/printing.md).
+ * docs/guide/printing.md).
  *
  * station_main.c commands · station_config.c settings · api.c calls to the server · stream.c
  * signals · printers.c what printers there are and what they can · session.c the loop ·

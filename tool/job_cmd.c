@@ -1,5 +1,5 @@
 /* job_cmd.c - `wharf job`: what the operator sees of jobs, and the two things he can do to one
- * (docs/jobs.md). */
+ * (docs/internals/jobs.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

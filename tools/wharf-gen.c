@@ -4,7 +4,7 @@
  * The header holds, for each definition, the field constants (indexes in the order of
  * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED and MIGRATIONS(api, decl). It
  * uses the server's own compiler of definitions, so that build and server can not disagree.
- * docs/plugin-abi.md section 6. */
+ * docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

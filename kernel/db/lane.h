@@ -1,13 +1,13 @@
 /* lane.h - the event loop's connections: non-blocking, in libpq's pipeline mode.
  *
- * docs/decisions.md 14. A lane carries jobs in the order they came. What was queued during a
+ * docs/decisions 14. A lane carries jobs in the order they came. What was queued during a
  * turn of the loop is sent with one Sync: reads (LANE_READ) and declared writes (LANE_WRITE, one
  * implicit transaction, committed by the Sync) travel together, statements that may be slow
  * (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
  * not run (or were rolled back): they are sent again one by one, so that each gets its own
  * answer. Writes that are the same statement and wait together go as one (lane_pack.h,
- * docs/decisions.md 89): starting a statement costs as much as the row it writes. Plans of the
- * first two kinds are made once and kept, but for jobs that say by_value (docs/decisions.md
+ * docs/decisions 89): starting a statement costs as much as the row it writes. Plans of the
+ * first two kinds are made once and kept, but for jobs that say by_value (docs/decisions
  * 324).
  * All functions belong to the loop's thread. Leaves to others: what a result means. */
 #ifndef WHARF_DB_LANE_H

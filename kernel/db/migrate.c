@@ -1,4 +1,4 @@
-/* migrate.c - runs migration files that were not run yet (docs/plugin-abi.md section 9).
+/* migrate.c - runs migration files that were not run yet (docs/reference/plugin-abi.md section 9).
  *
  * Leaves to others: which files there are (registry), their headers and statements
  * (migrate_file.c). */

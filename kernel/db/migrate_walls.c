@@ -1,5 +1,5 @@
 /* migrate_walls.c - a plugin's migration touches its own schema only. See migrate_walls.h.
- * docs/plugin-abi.md section 9. */
+ * docs/reference/plugin-abi.md section 9. */
 #include "db/migrate_walls.h"
 
 #include <ctype.h>

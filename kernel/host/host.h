@@ -48,7 +48,7 @@ const struct wharf_rows *host_rows(struct wharf_req *req, PGresult *r);
 struct sql_arg *host_args(struct wharf_req *req, const wharf_val *args, size_t n_args);
 
 /* Begins and ends plugin SQL, which runs as the role wharf_plugin with the organization set
- * (docs/decisions.md 11). */
+ * (docs/decisions 11). */
 wharf_status host_sql_begin(struct wharf_req *req);
 void host_sql_end(struct wharf_req *req);
 

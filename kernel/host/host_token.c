@@ -1,5 +1,5 @@
 /* host_token.c - the service wharf.token (plugin-api/wharf/service/token.h): rows of
- * wharf.token, found by hash (docs/decisions.md 5). */
+ * wharf.token, found by hash (docs/decisions 5). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* stream.h - the live event stream: Server-Sent Events without a thread for each
- * (docs/spec/07-events-and-webhooks.md section 13, docs/events.md).
+ * (docs/spec/07-events-and-webhooks.md section 13, docs/internals/events.md).
  *
  * A request is opened on a worker thread (stream_open.c), then its connection belongs to
  * libmicrohttpd, which asks for bytes, and to the hub, one thread of the process that reads new

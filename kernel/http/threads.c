@@ -3,7 +3,7 @@
  *
  * A plugin that is not shipped with the server has at most half of the threads, all of them
  * together leave one: a plugin that hangs holds up those who use it, and nobody else. What is
- * over that waits in a list of its plugin (docs/operation.md 'Workers that hang or grow'). */
+ * over that waits in a list of its plugin (docs/guide/operation.md 'Workers that hang or grow'). */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>

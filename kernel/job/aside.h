@@ -1,5 +1,5 @@
 /* aside.h - one statement of a resident that runs beside it, on a thread and a connection of its
- * own (docs/jobs.md 'Residents').
+ * own (docs/internals/jobs.md 'Residents').
  *
  * So who sends what it claimed need not stand still while the database works at the next. Each
  * statement has a transaction to itself. Leaves to others: what the caller sees of it

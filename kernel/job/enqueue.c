@@ -1,5 +1,5 @@
 /* enqueue.c - kinds of jobs, and asking for one: a row in the transaction of its cause
- * (docs/spec/10-batches.md, docs/jobs.md). */
+ * (docs/spec/10-batches.md, docs/internals/jobs.md). */
 #include <stdlib.h>
 
 #include "db/notifier.h"

@@ -18,7 +18,7 @@
 #include "util/turns.h"
 
 enum {
-    ARENA_BUDGET = 512 * 1024 * 1024, /* docs/plugin-abi.md section 8 */
+    ARENA_BUDGET = 512 * 1024 * 1024, /* docs/reference/plugin-abi.md section 8 */
     LONG_US = 1000000, /* a run that may have taken much memory */
     TRIM_US = 5000000 /* at least, between two trims while others are at work */
 };

@@ -1,5 +1,5 @@
 /* resident.c - jobs that run all the time: one thread per kind and job worker, from its start to
- * its end (docs/jobs.md).
+ * its end (docs/internals/jobs.md).
  *
  * A resident has no row in the queue, no lease and no fence: whatever several of them may do at
  * a time is settled by locks in the database. It waits by job_wait(), which its outgoing

@@ -2,7 +2,7 @@
  *
  * Made by the supervisor (memfd, inherited by descriptor), mapped by each worker. Every thread
  * that runs plugin code owns a crumb: two stores per call. Read by the supervisor after a crash,
- * by `wharf ps`, and by /metrics (docs/decisions.md 19). Counters are cumulative over workers'
+ * by `wharf ps`, and by /metrics (docs/decisions 19). Counters are cumulative over workers'
  * restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so that
  * processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a
  * slot; the worker writes beat_us (each second), requests, rss_kb and its crumbs. All functions

@@ -295,7 +295,7 @@ bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
 /* Runs the same, but what failed is left to the caller: returns false and *ret_error. */
 bool req_try_copy(
     struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error);
-/* Prepares plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine
+/* Prepares plugin SQL: a transaction, the role and the organization (docs/decisions 11). Engine
  * statements undo it by themselves. */
 void req_plugin_role(struct wharf_req *req);
 extern const char plugin_role_sql[]; /* that, as a statement: the organization, and the live one */

@@ -1,5 +1,5 @@
 /* set_rows.c - the statements of a write of many: each for all rows of the set
- * (docs/decisions.md 25). See set.h. */
+ * (docs/decisions 25). See set.h. */
 #include <stdlib.h>
 
 #include "db/copy.h"

@@ -1,6 +1,6 @@
 /* table_check.c - the tables of a database against the definitions: every column that a
  * statement of the engine will name is there, with a type that fits. Else the first request
- * finds out. See table_check.h. docs/definitions.md 'Tables'. */
+ * finds out. See table_check.h. docs/reference/definitions.md 'Tables'. */
 #include "resource/table_check.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* lists.c - a definition's list: limits, order, search columns and named filters
- * (docs/definitions.md 'list'). */
+ * (docs/reference/definitions.md 'list'). */
 #include "schema/compile.h"
 #include "util/str.h"
 
@@ -361,7 +361,7 @@ static void read_cache(struct compile *c, const struct wharf_json *x, const stru
     }
 }
 
-/* Reads how the problems of a list's parameters are told: see docs/definitions.md. */
+/* Reads how the problems of a list's parameters are told: see docs/reference/definitions.md. */
 static void read_errors(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"named", "unnamed", NULL};

@@ -1,5 +1,5 @@
 /* blame.c - which plugin a dead worker is due to, and leaving out those that crash too often
- * (docs/decisions.md 21).
+ * (docs/decisions 21).
  *
  * A report of the worker itself names the plugin; without one, the busy crumbs do when all of
  * them are of one

@@ -3,7 +3,7 @@
  *
  * A thread that is far past its deadline holds that thread and nothing else, and a worker that
  * grows serves on: in both cases a successor takes over first and the old worker finishes what
- * others asked of it. A worker without a sign of life is ended at once. docs/operation.md
+ * others asked of it. A worker without a sign of life is ended at once. docs/guide/operation.md
  * 'Workers that hang or grow'. Leaves to others: who is to blame (blame.c), the successor
  * (seat.c). */
 #include <fcntl.h>

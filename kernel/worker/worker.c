@@ -323,7 +323,7 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     stop_plugins(e, false);
     notifier_stop(notifier);
     parts_close(e);
-    /* No dlclose, no destructors: docs/plugin-abi.md section 3 'stop'. */
+    /* No dlclose, no destructors: docs/reference/plugin-abi.md section 3 'stop'. */
     if (__lsan_do_recoverable_leak_check)
         __lsan_do_recoverable_leak_check();
     _exit(0);

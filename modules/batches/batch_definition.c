@@ -1,5 +1,5 @@
 /* batch_definition.c - what the definition of a resource says of its batches
- * (docs/definitions.md 'Batches'). */
+ * (docs/reference/definitions.md 'Batches'). */
 #include "batches.h"
 
 /* Tells whether the name is of a resource of the specification whose module may be missing; others

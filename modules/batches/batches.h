@@ -1,4 +1,4 @@
-/* batches.h - inside of the module batches (spec 10; docs/batches.md).
+/* batches.h - inside of the module batches (spec 10; docs/internals/batches.md).
  *
  * A batch is taken in (batch_request.c, batch_source.c), its items are kept by chunks (chunk.c),
  * shaped into writes of records (batch_shape.c), validated and processed (items.c), phase by

@@ -1,5 +1,5 @@
 /* org_directory.c - the service org.directory, and array literals for SQL. Users and devices are
- * those of the live organization, for requests of test keys too (docs/decisions.md 10). */
+ * those of the live organization, for requests of test keys too (docs/decisions 10). */
 #include "org.h"
 
 enum { ARRAY_OVERHEAD = 3 };

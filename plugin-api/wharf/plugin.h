@@ -2,7 +2,7 @@
  *
  * The one header a plugin needs. A plugin exports one symbol and imports none from the server:
  * everything else goes through the tables below. Rules for changing this file:
- * docs/plugin-abi.md, section 4. Thread tags used below:
+ * docs/reference/plugin-abi.md, section 4. Thread tags used below:
  *   [declare]  inside declare(), one thread, no I/O     [worker]  inside a handler, hook, job or
  *              start()
  *   [any]      any thread of this process               A function without a tag is [worker].
@@ -405,7 +405,7 @@ typedef struct wharf_decl_api {
     void (*errors)(wharf_decl *d, wharf_str errors_json);
     /* number > 0: tables and data, run once. 0: functions, views and triggers as they are now
      * ("repeatable"; CREATE OR REPLACE), run after the numbered ones and again whenever the text
-     * has changed (docs/plugin-abi.md section 9). */
+     * has changed (docs/reference/plugin-abi.md section 9). */
     void (*migration)(wharf_decl *d, uint32_t number, const char *name, wharf_str sql);
     void (*fail)(wharf_decl *d, const char *fmt, ...) WHARF_PRINTF(2, 3);
 } wharf_decl_api;

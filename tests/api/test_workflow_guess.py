@@ -1,4 +1,4 @@
-"""A write and its before hooks at the same time: the server guesses that they let it go as it is. Nothing of a wrong guess may be seen (docs/decisions.md 305)."""
+"""A write and its before hooks at the same time: the server guesses that they let it go as it is. Nothing of a wrong guess may be seen (docs/decisions 305)."""
 import pytest
 
 from hook_folder import hooks, lines, place, system  # noqa: F401  (fixtures among them)

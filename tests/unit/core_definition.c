@@ -497,7 +497,7 @@ static void tells_all_problems(void **state)
             "\"list\":{\"limit\":\"x\"},\"x\":1"),
         tell, &told));
     assert_string_equal(told.p,
-        "/x-wharf/x|unknown keyword; docs/definitions.md lists the ones there are\n"
+        "/x-wharf/x|unknown keyword; docs/reference/definitions.md lists them\n"
         "/x-wharf/dialect|this server knows dialect 1, and it is needed\n"
         "/x-wharf/collection|this is needed\n"
         "/x-wharf/list/limit|this is a whole number from 1 to 1000\n");

@@ -1,10 +1,10 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.2 (docs/events.md).
+ * version 1.2 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
  * event is processed once; a step that fails is tried again by itself. Residents (a job with the
- * policy {"resident": true}, docs/jobs.md) do what lasts: sending, polling, waiting.
+ * policy {"resident": true}, docs/internals/jobs.md) do what lasts: sending, polling, waiting.
  * Rules of this header: wharf/plugin.h. A function without a tag is [worker]. */
 #ifndef WHARF_SERVICE_EVENTS_H
 #define WHARF_SERVICE_EVENTS_H
@@ -107,8 +107,8 @@ typedef struct wharf_events_api {
     /* After the request's commit (at once without a transaction) the residents of all processes
      * are woken. */
     void (*wake)(wharf_req *req);
-    /* [declare] The live stream as GET route at path, for keys with the scope (docs/events.md);
-     * tokens: kind of wharf.token that opens it. */
+    /* [declare] The live stream as GET route at path, for keys with the scope
+     * (docs/internals/events.md); tokens: kind of wharf.token that opens it. */
     void (*stream)(wharf_decl *d, const char *path, const char *scope, const char *tokens);
 
     /* Since 1.1. Residents: a statement in a transaction of its own, on another connection,

@@ -1,5 +1,5 @@
 /* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.1
- * (docs/definitions.md 'Many rows at once').
+ * (docs/reference/definitions.md 'Many rows at once').
  *
  * Every row goes through the same validation, defaults, references, rules, change log and events
  * as a single write, and comes out the same. What is written for a whole set (row, change-log
