@@ -200,6 +200,29 @@ def gate_named_files():
     return problems
 
 
+PAGE = re.compile(r"(?<![\w./-])docs/[\w/-]+\.md")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)")
+
+
+def gate_pages():
+    """A page of docs/ that a file names is there, a link of a page leads somewhere, and docs/README.md has each page."""
+    problems = []
+    for f in tracked("*"):
+        said = text(f) if f != COMPARED else ""
+        problems += [f"{f}: there is no page {page}" for page in sorted(set(PAGE.findall(said))) if not (ROOT / page).is_file()]
+        if f.endswith(".md"):
+            problems += [f"{f}: its link {link} leads nowhere" for link in LINK.findall(text(f)) if not (ROOT / f).parent.joinpath(link).exists()]
+    index = {os.path.normpath(os.path.join(os.path.dirname(f), link)) for f in ("docs/README.md", "docs/decisions/README.md") for link in LINK.findall(text(f))}
+    return problems + [f"{f}: neither docs/README.md nor docs/decisions/README.md names it" for f in tracked("docs/**.md") if f not in index | {"docs/README.md"}]
+
+
+def gate_decisions():
+    """Each number of a decision that a file names has one entry in docs/decisions, and the table of numbers is up to date."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import decisions  # noqa: E402
+    return decisions.problems()
+
+
 # ---- floors -----------------------------------------------------------------------------------------------------------
 
 INTERPOSED = {"recv"}  # defined by kernel/http/head_tap.c in libc's stead, for libmicrohttpd: others that use it mean libc's
