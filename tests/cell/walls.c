@@ -5,7 +5,7 @@
  *
  * A round is every probe once. Each must end as the table says; a run must return soon after its
  * limit; afterwards there are no processes and descriptors more than before. Times are told, not
- * judged, except that a limit must hold at all: docs/internals/cells.md has the figures. Prints one
+ * judged, except that a limit must hold at all: docs/performance.md has the figures. Prints one
  * line per failure and "N passed, N failed" at the end. */
 #include <dirent.h>
 #include <fcntl.h>
