@@ -223,6 +223,13 @@ def gate_decisions():
     return decisions.problems()
 
 
+def gate_reference():
+    """Pages of docs/reference that follow from the tree say what it says: settings, commands, error codes, modules."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import reference  # noqa: E402
+    return reference.problems(BUILD)
+
+
 # ---- floors -----------------------------------------------------------------------------------------------------------
 
 INTERPOSED = {"recv"}  # defined by kernel/http/head_tap.c in libc's stead, for libmicrohttpd: others that use it mean libc's

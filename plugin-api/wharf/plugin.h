@@ -91,9 +91,9 @@ enum wharf_val_type {
 /* ---- services of the server: always present, same major as this header ---- */
 
 /* Memory of the request: bump allocation, freed as a whole when req ends; release functions run
- * last-in first-out. Never NULL. Past the request's budget the request is poisoned: alloc still
- * works within a small reserve, every other service call returns WHARF_LIMIT, so the code
- * unwinds by its own error paths. Past the reserve the process aborts. */
+ * last-in first-out. Never NULL. Past the request's budget the request is poisoned: alloc goes on
+ * working, the commit is refused with WHARF_LIMIT (413 request.too_large), so the code unwinds by
+ * its own error paths. A process that has no memory at all ends. */
 typedef struct wharf_mem_api {
     wharf_head head;
     void *(*alloc)(wharf_req *req, size_t bytes); /* zeroed, 16-byte aligned */
@@ -312,9 +312,9 @@ struct wharf_host {
     const wharf_res_api *res;
     const wharf_event_api *event;
 };
-/* Optional server services, each with its own header and number: wharf.fetch/1 (HTTP client with
- * address guard), wharf.import/1 (rows of CSV, XLSX, JSON), wharf.blob/1, wharf.config/1,
- * wharf.metrics/1, wharf.render/1 (PDF), wharf.image/1, wharf.lua/1. */
+/* Optional server services, each with its own header in wharf/service/ and its own number:
+ * wharf.fetch (HTTP client with address guard), wharf.import (rows of CSV, XLSX, JSON), wharf.blob,
+ * wharf.config, wharf.metrics, wharf.render (PDF), wharf.lua and others. */
 
 /* ---- what a plugin declares ---- */
 
