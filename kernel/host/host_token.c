@@ -82,19 +82,15 @@ static wharf_status t_make(
 static struct principal *bearer(const char *organization, const char *live, const char *event_days)
 {
     struct arena *a = arena_new(0);
-    struct principal *p = ARENA_NEW(a, struct principal);
+    struct principal *p = principal_new(a);
 
     p->arena = a;
-    atomic_init(&p->refs, 1);
     p->organization = p->access.organization = arena_dupz(a, organization);
     p->access.live_organization = arena_dupz(a, live);
     p->test_mode = strcmp(organization, live) != 0;
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("link");
-    p->key_id = p->key_name = p->last4 = p->role = str_z("");
-    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
-    p->expires_at_us = INT64_MAX;
     p->event_days = (int)strtol(event_days, NULL, 10);
     return p;
 }

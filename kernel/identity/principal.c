@@ -269,14 +269,25 @@ static uint8_t datetime_format(const char *name)
     return i < sizeof(names) / sizeof(names[0]) ? i : 0;
 }
 
+struct principal *principal_new(struct arena *a)
+{
+    struct principal *p = ARENA_NEW(a, struct principal);
+
+    atomic_init(&p->refs, 1);
+    p->organization = p->key_id = p->key_name = p->last4 = p->role = str_z("");
+    p->actor_type = p->actor_id = p->actor_name = str_z("");
+    p->access.organization = p->access.live_organization = str_z("");
+    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
+    p->expires_at_us = INT64_MAX;
+    return p;
+}
+
 struct principal *auth_principal(const struct areas *areas, const PGresult *r, int64_t now_us)
 {
     struct arena *a = arena_new(0);
-    struct principal *p = ARENA_NEW(a, struct principal);
+    struct principal *p = principal_new(a);
 
     p->arena = a;
-    atomic_init(&p->refs, 1);
-    p->expires_at_us = INT64_MAX;
     if (!PQntuples(r)) {
         p->refusal = "api_key.invalid";
         return p;
@@ -312,17 +323,14 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
 
 struct principal *principal_system(struct arena *a, wharf_str organization)
 {
-    struct principal *p = ARENA_NEW(a, struct principal);
+    struct principal *p = principal_new(a);
 
     p->organization = p->access.organization = organization;
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("system");
-    p->key_id = p->key_name = p->last4 = p->role = str_z("");
-    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
     p->access.all_locations = p->access.reads_all = true;
     p->access.read_areas = str_z("[]");
-    p->expires_at_us = INT64_MAX;
     memset(p->levels, SCOPE_WRITE, sizeof(p->levels));
     return p;
 }
