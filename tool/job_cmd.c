@@ -79,7 +79,7 @@ static int show(PGconn *conn, const char *id)
 static int cancel(PGconn *conn, const char *id)
 {
     PGresult *r = ask(conn, "SELECT wharf.job_cancel($1::bigint, 7776000)", &id, 1);
-    bool told;
+    bool reported;
 
     if (!r)
         return EXIT_FAILED;
@@ -87,8 +87,8 @@ static int cancel(PGconn *conn, const char *id)
         PQclear(r);
         return cli_fail("job_%s neither waits nor runs", id);
     }
-    told = strcmp(PQgetvalue(r, 0, 0), "told") == 0;
-    puts(told ? "it runs, and is told to stop" : "canceled");
+    reported = strcmp(PQgetvalue(r, 0, 0), "told") == 0;
+    puts(reported ? "it runs, and is told to stop" : "canceled");
     PQclear(r);
     PQclear(PQexec(conn, "NOTIFY wharf_job"));
     return EXIT_FINE;

@@ -96,7 +96,7 @@ static void upper(char *out, size_t size, const char *prefix, const char *name)
         out[i] = out[i] == '-' ? '_' : (char)toupper((unsigned char)out[i]);
 }
 
-static void told(void *arg, wharf_str path, const char *rule, wharf_str message)
+static void reported(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     (void)rule;
     fprintf(stderr, "wharf-gen: %s: at %.*s: %.*s\n", (const char *)arg, STR_ARG(path),
@@ -114,7 +114,7 @@ static bool write_definition(struct arena *a, FILE *out, const struct options *o
     text = compact(a, path, text);
     if (!text.p)
         return false;
-    d = definition_compile(a, o->plugin, text, told, (void *)path);
+    d = definition_compile(a, o->plugin, text, reported, (void *)path);
     if (!d || !out)
         return d != NULL;
     fputs("enum {\n", out);

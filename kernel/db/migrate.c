@@ -358,7 +358,7 @@ static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
     }
     if (!good) {
         *r->error = arena_printf(r->a,
-            "%s\nthe %u migrations before it are applied; mend the cause and run it again: it "
+            "%s\nthe %u migrations before it are applied; correct the cause and run it again: it "
             "goes on with this one",
             r->error->p, r->done);
         return false;
@@ -450,8 +450,8 @@ static bool take_lock(struct run *r)
 {
     bool got = false;
 
-    for (bool told = false; ask_bool(r, lock_sql, &got) && !got; told = true) {
-        if (!told)
+    for (bool reported = false; ask_bool(r, lock_sql, &got) && !got; reported = true) {
+        if (!reported)
             buf_addz(r->out, "another process migrates this database; waiting for it\n");
         pause_ms(LOCK_POLL_MS);
     }
@@ -483,7 +483,7 @@ static const char rights_sql[] =
     " THEN PERFORM wharf.grant_identity(); END IF;"
     " END IF; END $$";
 
-static bool mend_rights(struct run *r)
+static bool restore_rights(struct run *r)
 {
     return exec(r, role_sql,
                "the role wharf_plugin could not be made (as an administrator run: CREATE ROLE "
@@ -507,7 +507,7 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
         return false;
     good = exec(&r, "SET client_min_messages = warning", "SET") &&
            exec(&r, bootstrap_sql, "the table wharf.migration could not be made") &&
-           run_list(&r, list, count) && mend_rights(&r);
+           run_list(&r, list, count) && restore_rights(&r);
     PQclear(r.applied);
     PQclear(PQexec(conn, unlock_sql));
     return good;

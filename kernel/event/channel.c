@@ -9,13 +9,13 @@
 #include "util/str.h"
 #include "util/time.h"
 
-struct told {
+struct reported {
     wharf_str organization, name;
 };
 
 static void tell(struct wharf_req *req, void *arg)
 {
-    const struct told *t = arg;
+    const struct reported *t = arg;
 
     if (req->engine->notifier)
         notifier_tell_channel(req->engine->notifier, t->organization, t->name);
@@ -51,7 +51,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         "n.seq || ',\"at\":\"' || $3 || '\"' || $6 || '}'"
         " FROM n RETURNING seq";
     wharf_str members = members_of(req, data), now = time_iso(req->arena, req->now_us);
-    struct told *t = ARENA_NEW(req_tx_memory(req), struct told);
+    struct reported *t = ARENA_NEW(req_tx_memory(req), struct reported);
     struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n},
         {name.p, name.n}, {now.p, now.n}, {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n},
         {NULL, 0}};
@@ -66,7 +66,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         return WHARF_UNAVAILABLE;
     if (ret_seq)
         *ret_seq = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    *t = (struct told){arena_dup_str(req_tx_memory(req), req->who->organization),
+    *t = (struct reported){arena_dup_str(req_tx_memory(req), req->who->organization),
         arena_dup_str(req_tx_memory(req), name)};
     req_after_commit(req, tell, t);
     return WHARF_OK;

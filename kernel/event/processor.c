@@ -288,10 +288,10 @@ static bool settle_retry(struct wharf_req *c, const struct event *e, const char 
         "UPDATE wharf.event_retry SET attempts = attempts + 1, next_at = $4::timestamptz + "
         "$5::bigint * interval '1 microsecond' WHERE organization_id = $1 AND event_id = $2 AND "
         "step = $3";
-    wharf_str told = steps_with(c, steps, step, result);
+    wharf_str reported = steps_with(c, steps, step, result);
     const struct wharf_event *p = &e->pub;
     struct sql_arg tell[4] = {{p->organization.p, p->organization.n},
-        {e->created_at.p, e->created_at.n}, {p->id.p, p->id.n}, {told.p, told.n}};
+        {e->created_at.p, e->created_at.n}, {p->id.p, p->id.n}, {reported.p, reported.n}};
     bool again = result->status == STEP_FAILED && attempts < RETRIES + 1;
     char wait[24];
     struct sql_arg args[5] = {tell[0], tell[2], {step, strlen(step)}, now_arg(c), {wait, 0}};

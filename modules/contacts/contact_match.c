@@ -524,7 +524,7 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     put_markers(out, "matched_by", d->first);
     W->json->open(out, "unmatched_by", '[');
     for (int i = 0; d->first && i < CHANNELS; i++) {
-        if (d->first->c.told[i] && whole(d->first->c.score[i]) < DISAGREE_BELOW)
+        if (d->first->c.reported[i] && whole(d->first->c.score[i]) < DISAGREE_BELOW)
             W->json->put(out, NULL, wharf_text(wharf_z(channel_names[i])));
     }
     W->json->close(out);

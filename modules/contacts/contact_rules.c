@@ -383,7 +383,7 @@ static wharf_status check_groups_many(
         W->db->value(rows, r, 0, WHARF_V_TEXT, &id);
         /* full after some of them: after which? */
         if (!W->db->value(rows, r, 1, WHARF_V_BOOL, &full) || !full.u.i) {
-            contacts_many->singly(req);
+            contacts_many->row_by_row(req);
             return WHARF_CONFLICT;
         }
         for (size_t i = 0; i < n; i++) {

@@ -186,17 +186,17 @@ static void put_match(struct found *f, const char *field, wharf_str value)
 /* Marks which words the value contains; told as a match when there is one, or when it is asked
  * to be. */
 static void look_in(struct found *f, const struct asked *a, const char *field, wharf_str value,
-    uint32_t *seen, bool told)
+    uint32_t *seen, bool reported)
 {
     wharf_str form = contacts_forms->search_form(f->req, value, "");
 
     for (size_t i = 0; i < a->n_words; i++) {
         if (has_word(form, a->words[i])) {
             *seen |= 1u << i;
-            told = true;
+            reported = true;
         }
     }
-    if (told)
+    if (reported)
         put_match(f, field, value);
 }
 

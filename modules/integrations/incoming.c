@@ -1,7 +1,7 @@
 /* incoming.c - requests of other systems: judged, noted, and judged again (spec 07 section 12).
  *
  * Who is refused is noted as well, with what he offered as a proof (sealed), so that a wrong
- * secret can be mended and nothing is lost. Leaves to others: the four kinds of proof (proof.c),
+ * secret can be corrected and nothing is lost. Leaves to others: the four kinds of proof (proof.c),
  * telling of errors (notices.c). */
 #include <strings.h>
 

@@ -247,10 +247,10 @@ static wharf_status remove_each(
          e = W->json->next(e), i++)
         s = judge_listed(req, location_id, e, all, i);
     if (s == WHARF_OK)
-        s = item && layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
+        s = item && layouts_hold_problems(req) ? WHARF_OK : W->err->current(req);
     for (i = 0; i < n && s == WHARF_OK; i++) {
         s = all[i].good ? remove_if_there(req, all[i].id, i) : WHARF_OK;
-        if (s != WHARF_OK && item && layouts_set_aside(req))
+        if (s != WHARF_OK && item && layouts_hold_problems(req))
             s = WHARF_OK;
     }
     return s;
@@ -369,7 +369,7 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
             break;
         }
     }
-    return layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
+    return layouts_hold_problems(req) ? WHARF_OK : W->err->current(req);
 }
 
 /* Runs an item of a batch. What was set aside refuses the item whatever is said of it here. */

@@ -230,7 +230,7 @@ static wharf_status change_status(wharf_req *req, const struct update *u)
  * nothing changes. */
 static wharf_status same_status(wharf_req *req, const struct update *u)
 {
-    static const wharf_field told[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS,
+    static const wharf_field reported[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS,
         PRINT_JOB_PRINTER_STATE_REASONS, PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON,
         PRINT_JOB_REASON_CODE, PRINT_JOB_CONFIDENCE, PRINT_JOB_ATTEMPT};
     int64_t now = W->req->now_us(req);
@@ -252,9 +252,9 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
             keep(u, PRINT_JOB_STAGE); /* bytes that went out do not come back */
         return WHARF_OK;
     }
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-        if (W->res->sent(u->new_rec, told[i]))
-            keep(u, told[i]);
+    for (size_t i = 0; i < sizeof(reported) / sizeof(reported[0]); i++) {
+        if (W->res->sent(u->new_rec, reported[i]))
+            keep(u, reported[i]);
     }
     return WHARF_OK;
 }

@@ -35,7 +35,7 @@ static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wha
     return s;
 }
 
-wharf_status trackers_told_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
+wharf_status trackers_reported_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
     wharf_str *ids, size_t most, size_t *ret_n)
 {
     static const char sql[] =
@@ -63,7 +63,7 @@ static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out 
     wharf_str ids[LEGS_MAX];
     const wharf_json *lines;
     size_t n;
-    wharf_status s = trackers_told_of(req, tracker_id, false, ids, LEGS_MAX, &n);
+    wharf_status s = trackers_reported_of(req, tracker_id, false, ids, LEGS_MAX, &n);
 
     if (s == WHARF_OK)
         s = trackers_shipments->history(req, ids, n, SHOWN, &lines);
@@ -76,7 +76,7 @@ static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out 
 
 static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *out)
 {
-    wharf_str ids[TOLD_MAX], visibility;
+    wharf_str ids[REPORTED_MAX], visibility;
     const wharf_json *rows;
     size_t n;
     wharf_status s;
@@ -87,7 +87,7 @@ static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *ou
     }
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
-    s = trackers_told_of(req, tracker_id, true, ids, TOLD_MAX, &n);
+    s = trackers_reported_of(req, tracker_id, true, ids, REPORTED_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->recent(req, ids, n, visibility, SHOWN, &rows);
     if (s == WHARF_OK)

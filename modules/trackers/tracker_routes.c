@@ -227,7 +227,7 @@ wharf_status trackers_post(wharf_req *req, void *arg)
 
 wharf_status trackers_logs_get(wharf_req *req, void *arg)
 {
-    wharf_str ids[TOLD_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
+    wharf_str ids[REPORTED_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
     const wharf_json *lines;
     const wharf_rec *rec;
     int64_t page, limit;
@@ -246,7 +246,7 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = trackers_told_of(req, id, true, ids, TOLD_MAX, &n);
+        s = trackers_reported_of(req, id, true, ids, REPORTED_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->page(
             req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);

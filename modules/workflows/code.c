@@ -163,8 +163,8 @@ wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome
 wharf_status code_problem(
     wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code)
 {
-    wharf_str told = place_of(req, c, o);
-    wharf_status s = W->err->add(req, code, told.p, "%s", told.p);
+    wharf_str reported = place_of(req, c, o);
+    wharf_status s = W->err->add(req, code, reported.p, "%s", reported.p);
 
     flow_lua->place(req, o->error);
     return s;

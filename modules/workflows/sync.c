@@ -13,7 +13,7 @@ struct asked_for {
     bool moved; /* the token is of another view */
     int64_t change; /* of the token */
     /* which workflows can be in it: now, and as the token says */
-    unsigned long long view, told_view;
+    unsigned long long view, reported_view;
     const wharf_json *reach, *places; /* the caller's locations, location_id; or NULL: all */
 };
 
@@ -56,8 +56,8 @@ static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for 
     char list = 0;
     int used = 0;
 
-    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->told_view, &used) !=
-            4 ||
+    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->reported_view,
+            &used) != 4 ||
         list != (a->draft ? 'd' : 'w') || (size_t)used != text.n || change < 0 || day > today + 1 ||
         day < today - TOKEN_DAYS)
         return W->err->fail(req, "workflow.sync_token", "since", NULL);
@@ -187,7 +187,7 @@ wharf_status sync_route(wharf_req *req, void *arg)
 
     a.reach = run_reach(req);
     a.view = s == WHARF_OK ? view_of(req, &a) : 0;
-    a.moved = a.since && a.view != a.told_view;
+    a.moved = a.since && a.view != a.reported_view;
     if (s == WHARF_OK) /* first: what is committed in between comes again the next time */
         s = W->db->query(req, last_sql, &organization, 1, &last);
     if (s == WHARF_OK && a.since && a.change > row_int(last, 0, 0))
