@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "batches.h"
+#include "batches.gen.h"
 
 enum {
     SECOND_US = 1000000,
@@ -58,14 +59,7 @@ static wharf_status take(struct batch *b, const char *sql, int stage, int after,
 
 wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret)
 {
-    static const char sql[] = "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
-                              " WHERE organization_id = $2::text AND batch_id = $1::text AND "
-                              "number = (SELECT number FROM batches.chunk"
-                              " WHERE organization_id = $2::text AND batch_id = $1::text AND "
-                              "number > $6::integer AND stage < $4::smallint"
-                              " AND lease <> $3::bigint AND tries < $5::smallint ORDER BY number "
-                              "LIMIT 1 FOR UPDATE SKIP LOCKED)"
-                              " RETURNING number, tries";
+    static const char sql[] = QUERY_CHUNK_TAKE;
 
     return take(b, sql, stage, after, ret);
 }
@@ -73,13 +67,7 @@ wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret
 /* Takes whatever is left, whoever has it: the suspects last. */
 static wharf_status take_rest(struct batch *b, int stage, int after, struct taken *ret)
 {
-    static const char sql[] =
-        "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number "
-        "FROM batches.chunk"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND "
-        "stage < $4::smallint"
-        " ORDER BY tries >= $5::smallint, number LIMIT 1 FOR UPDATE) RETURNING number, tries";
+    static const char sql[] = QUERY_CHUNK_TAKE_REST;
 
     return take(b, sql, stage, after, ret);
 }

@@ -239,14 +239,7 @@ enum {
     C_EXTERNAL_ID,
     C_ADDRESSES
 };
-static const char load_sql[] =
-    "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
-    "external_id, CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN "
-    "to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
-    " FROM unnest(ARRAY[address, alternate_addresses -> 'secondary', alternate_addresses -> "
-    "'home', alternate_addresses -> 'other', alternate_addresses -> 'work', alternate_addresses -> "
-    "'education']) x WHERE x ->> 'formatted_address' IS NOT NULL)) END"
-    " FROM contacts.contact WHERE organization_id = $1::text AND id = ANY ($2::text[])";
+static const char load_sql[] = QUERY_SEARCH_LOAD;
 
 static bool column_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
 {

@@ -396,14 +396,7 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
 
 static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
 {
-    static const char sql[] = "INSERT INTO stations.print_job_history (organization_id, job_id, "
-                              "number, at, status, stage, actor, reason, "
-                              "late)"
-                              " SELECT $1::text, $2::text, COALESCE(max(h.number), 0) + 1, "
-                              "$3::timestamptz, $4::text, $5::text, $6::text, "
-                              "$7::text, $8::boolean"
-                              " FROM stations.print_job_history h WHERE h.organization_id = "
-                              "$1::text AND h.job_id = $2::text";
+    static const char sql[] = QUERY_PRINT_JOB_NOTE;
     wharf_val args[8] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_time(W->req->now_us(req)), val_text(field_text(rec, PRINT_JOB_STATUS)),
         val_text_or_null(field_text(rec, PRINT_JOB_STAGE)), val_text_or_null(W->req->actor(req)),

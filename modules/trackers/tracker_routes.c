@@ -91,13 +91,7 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
 /* Finds the open leg of the number: its tracker, or none (*ret_leg alone). */
 static wharf_status find_leg(const struct order *o, wharf_str *ret_leg, wharf_str *ret_tracker)
 {
-    static const char sql[] =
-        "SELECT s.id, s.tracker_id FROM shipments.of_number($1::text) s LEFT JOIN trackers.tracker "
-        "t"
-        " ON t.organization_id = s.organization_id AND t.id = s.tracker_id AND t.deleted_at IS NULL"
-        " WHERE s.provider_id = $2::text AND NOT coalesce(t.filters, s.filters) ? 'completed'"
-        " AND s.status <> 'rates_generated' ORDER BY s.tracker_id IS NULL, s.created_at, s.id "
-        "LIMIT 1";
+    static const char sql[] = QUERY_OPEN_LEG;
     wharf_val args[2] = {val_text(o->number), val_text(o->provider)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(o->req, sql, args, 2, &rows);
