@@ -1,21 +1,23 @@
-/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes and migrations into
- * one header and one ELF note.
+/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes, migrations and SQL
+ * statements into one header and one ELF note.
  *
  * The header holds, for each definition, the field constants (indexes in the order of
- * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED and MIGRATIONS(api, decl). It
- * uses the server's own compiler of definitions, so that build and server can not disagree.
- * docs/reference/plugin-abi.md section 6. */
+ * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, MIGRATIONS(api, decl) and a
+ * macro QUERY_NAME for each statement. It uses the server's own compiler of definitions, so that
+ * build and server can not disagree. docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "queries.h"
 #include "schema/definition.h"
 #include "util/str.h"
 
 struct options {
     const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
+    const char *queries, *depfile;
     bool check;
     const char *definitions[64];
     int n_definitions;
@@ -25,8 +27,9 @@ static int usage(void)
 {
     fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] "
           "[--errors errors.json]\n"
-          "                 [--migrations DIR] [--sql DIR] [--embed FILE.json] [--check] "
-          "DEFINITION.json...\n",
+          "                 [--migrations DIR] [--sql DIR] [--queries DIR [--depfile OUT.d]] "
+          "[--embed FILE.json]\n"
+          "                 [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -96,7 +99,7 @@ static void upper(char *out, size_t size, const char *prefix, const char *name)
         out[i] = out[i] == '-' ? '_' : (char)toupper((unsigned char)out[i]);
 }
 
-static void told(void *arg, wharf_str path, const char *rule, wharf_str message)
+static void reported(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     (void)rule;
     fprintf(stderr, "wharf-gen: %s: at %.*s: %.*s\n", (const char *)arg, STR_ARG(path),
@@ -114,7 +117,7 @@ static bool write_definition(struct arena *a, FILE *out, const struct options *o
     text = compact(a, path, text);
     if (!text.p)
         return false;
-    d = definition_compile(a, o->plugin, text, told, (void *)path);
+    d = definition_compile(a, o->plugin, text, reported, (void *)path);
     if (!d || !out)
         return d != NULL;
     fputs("enum {\n", out);
@@ -220,6 +223,20 @@ static bool write_migrations(struct arena *a, FILE *out, const struct options *o
     return true;
 }
 
+/* Writes the macros of the statements, and which files they stand in for ninja or make. */
+static bool write_queries(FILE *out, const struct options *o)
+{
+    FILE *depfile = o->depfile ? fopen(o->depfile, "w") : NULL;
+    bool ok = depfile || !o->depfile;
+
+    if (!ok)
+        fprintf(stderr, "wharf-gen: %s: %s\n", o->depfile, strerror(errno));
+    if (depfile)
+        fprintf(depfile, "%s:", o->header);
+    ok = queries_write(out, depfile, o->queries) && ok;
+    return (!depfile || fclose(depfile) == 0) && ok;
+}
+
 static bool write_note(FILE *out, wharf_str manifest)
 {
     fprintf(out,
@@ -245,7 +262,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
         {"--manifest", offsetof(struct options, manifest)},
         {"--errors", offsetof(struct options, errors)},
         {"--migrations", offsetof(struct options, migrations)},
-        {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)}};
+        {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)},
+        {"--queries", offsetof(struct options, queries)},
+        {"--depfile", offsetof(struct options, depfile)}};
 
     for (int i = 1; i < argc; i++) {
         bool known = false;
@@ -298,6 +317,8 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;
+    if (o->queries && header)
+        ok = write_queries(header, o) && ok;
     return ok;
 }
 

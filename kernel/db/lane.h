@@ -45,7 +45,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     uint64_t hash;
     PGresult *result;
     bool alone;
-    bool mended;
+    bool retried;
     uint8_t ahead; /* results that come before its own: of what was sent with it */
     uint8_t lost; /* connections while it was on its way */
 };
@@ -60,7 +60,7 @@ size_t lane_load(const struct lane *l); /* jobs queued and under way */
 int lane_fd(const struct lane *l);
 uint32_t lane_events(const struct lane *l); /* EPOLLIN | EPOLLOUT */
 /* Runs one turn of the lane, once per turn: reads results and calls done() when epoll said that
- * the descriptor is ready, sends what waits, mends the connection. */
+ * the descriptor is ready, sends what waits, repairs the connection. */
 void lane_turn(struct lane *l, bool ready, int64_t now_us);
 bool lane_up(const struct lane *l);
 

@@ -16,7 +16,7 @@ struct wharf_many { /* handle: what became of many rows */
  * (host_page.c). */
 wharf_status page_read(
     wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
-void page_told(wharf_req *req, int64_t page, int64_t limit, bool has_more);
+void page_reported(wharf_req *req, int64_t page, int64_t limit, bool has_more);
 
 extern const wharf_host host_tables;
 extern const wharf_mem_api host_mem;

@@ -38,7 +38,7 @@ struct parked {
     struct exchange *x;
     wharf_str organization, channel;
     int64_t after, until_us;
-    bool told;
+    bool reported;
     char name[]; /* of the channel */
 };
 
@@ -57,7 +57,7 @@ struct stream { /* what was asked for, and how far it is */
     wharf_str channel, tag; /* channel.n 0: the stream of events */
     /* in libmicrohttpd's memory of the connection, until its pages were given back */
     const char *uri;
-    bool told; /* there may be messages */
+    bool reported; /* there may be messages */
     int64_t end_us; /* monotonic; 0: never */
     int64_t gap_from, gap_to; /* to be told first; 0: none */
     uint64_t owners[2]; /* in the board's counts */

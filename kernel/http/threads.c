@@ -210,7 +210,7 @@ static void *thread_main(void *arg)
     struct exchange *x;
 
     free(start);
-    crash_thread(ctx->crumb);
+    crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
     while ((x = next_exchange(t))) {
         run_exchange(ctx, x);
@@ -244,7 +244,7 @@ struct threads *threads_start(struct server *s, size_t n)
 
         t->ctx[i].index = (unsigned)i;
         t->ctx[i].db = db_open(s->boot->database, c->database_prepared, c->statement_timeout_ms);
-        t->ctx[i].crumb = &s->boot->board->workers[s->boot->slot].crumbs[i + 1];
+        t->ctx[i].activity = &s->boot->board->workers[s->boot->slot].activities[i + 1];
         if (!start)
             abort();
         *start = (struct start){t, i};

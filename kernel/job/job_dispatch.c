@@ -342,7 +342,7 @@ static void start_executor(struct runner *r, struct crew *crew)
     x->crew = crew;
     x->ctx.index = (unsigned)i;
     thread_connect(r, &x->ctx);
-    x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - i];
+    x->ctx.activity = &r->boot->board->workers[r->boot->slot].activities[BOARD_THREADS - 1 - i];
     if (pthread_create(&x->id, NULL, executor_main, x) != 0)
         abort();
 }

@@ -425,8 +425,8 @@ wharf_status set_lock(struct wharf_req *req, struct write_set *set)
     wharf_status s = find(req, set, sorted, true);
 
     for (size_t i = 1; i < n; i++) /* the same row twice: the second finds it gone, as row by row */
-        set->singly |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
-    return set->singly ? WHARF_CONFLICT : s;
+        set->row_by_row |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
+    return set->row_by_row ? WHARF_CONFLICT : s;
 }
 
 /* Computes the fields that events show: they show the row as its retrieve does, computed fields

@@ -253,8 +253,8 @@ struct definition {
     const struct field *const *searches; /* own text columns and text columns of children */
     size_t n_searches;
     /* where hits are told of, when the searched columns are not to be named */
-    const struct hit_place *told;
-    size_t n_told;
+    const struct hit_place *reported;
+    size_t n_reported;
     const struct filter *filters;
     size_t n_filters;
     const struct assumed *assumed;

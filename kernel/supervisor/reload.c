@@ -151,7 +151,7 @@ static void renew_logs(struct supervisor *s)
 
 static bool begin_later(struct supervisor *s, bool reads)
 {
-    bool busy = s->reload.active || !s->ready_told;
+    bool busy = s->reload.active || !s->ready_reported;
 
     for (size_t i = 0; i < s->n_seats; i++)
         busy = busy || s->seats[i].replaced;

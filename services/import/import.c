@@ -237,7 +237,7 @@ static bool make_good(struct import *in, struct import_row *row)
             surplus++;
         else if (i < in->n_columns && in->cell_error[i] && in->columns[i].field >= 0)
             row_error(in, row, "row.cell_error", i,
-                arena_printf(in->row, "the cell holds the error %.*s; mend the formula",
+                arena_printf(in->row, "the cell holds the error %.*s; correct the formula",
                     STR_ARG(in->cells[i])));
     }
     if (surplus)

@@ -114,11 +114,13 @@ typedef struct wharf_events_api {
     /* Since 1.1. Residents: a statement in a transaction of its own, on another connection,
      * while the caller goes on. One at a time; wait() returns when it is over. sql and args are
      * copied. It sees the organization that the resident acts for now. */
-    wharf_status (*aside)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
+    wharf_status (*side_statement)(
+        wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
     /* Is it over? Then true, once, and how it went: WHARF_OK means committed, with rows that
      * live as long as memory asked for now; else a problem was added. False while it runs, and
      * when there is none. */
-    bool (*aside_over)(wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows);
+    bool (*side_statement_over)(
+        wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows);
     /* How often wait() was given news - wake(), events processed, clock moved - in this run: who
      * works beside a statement sees what came since it was asked for. */
     uint64_t (*news)(wharf_req *req);

@@ -1,5 +1,5 @@
-/* spare.c - what the processors have to spare, so that helpers of a batch take nothing from
- * others (walk.c).
+/* idle_processors.c - how much of the processors is idle, so that helpers of a batch take nothing
+ * from others (walk.c).
  *
  * While clients ask, one processor is left to them, and who works on a batch rests between its
  * chunks: what they wait for is mostly a processor, and what is asked in a rest finds one. Those
@@ -50,17 +50,17 @@ static bool read_ticks(struct look *ret)
     return ret->processors > 0;
 }
 
-bool processors_spare(wharf_req *req, struct look *since, double *ret_spare)
+bool processors_idle(wharf_req *req, struct look *since, double *ret_idle)
 {
     struct look now = {.at_us = monotonic_us(), .requests = batches_metrics->requests(req)};
     bool good = read_ticks(&now) && since->processors == now.processors && now.all > since->all;
 
-    *ret_spare = good ? (double)(now.idle - since->idle) / (double)(now.all - since->all) *
-                            now.processors
-                      : 0;
+    *ret_idle = good ? (double)(now.idle - since->idle) / (double)(now.all - since->all) *
+                           now.processors
+                     : 0;
     now.clients_ask = since->at_us && now.requests - since->requests >= CLIENTS_ASK;
     if (now.clients_ask)
-        *ret_spare -= LEFT_TO_CLIENTS;
+        *ret_idle -= LEFT_TO_CLIENTS;
     *since = now;
     return good;
 }

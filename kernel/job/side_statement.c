@@ -1,5 +1,5 @@
-/* aside.c - see aside.h. */
-#include "job/aside.h"
+/* side_statement.c - see side_statement.h. */
+#include "job/side_statement.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 #include "resource/request.h"
 
-enum state { ASIDE_IDLE, ASIDE_ASKED, ASIDE_OVER };
+enum state { SIDE_IDLE, SIDE_ASKED, SIDE_OVER };
 
-struct aside {
+struct side_statement {
     pthread_t id;
     /* of state and ends; the rest belongs to the thread while state is ASIDE_ASKED, else to the
      * caller */
@@ -28,7 +28,7 @@ struct aside {
 };
 
 /* Runs the statement. Returns its result when it was committed, else NULL. */
-static PGresult *run_committed(struct aside *a)
+static PGresult *run_committed(struct side_statement *a)
 {
     const struct db_statement statements[] = {
         {plugin_role_sql, a->organizations, 2},
@@ -38,29 +38,29 @@ static PGresult *run_committed(struct aside *a)
     return db_run_whole(a->db, statements, 2, &a->error);
 }
 
-static void *aside_main(void *arg)
+static void *side_statement_main(void *arg)
 {
-    struct aside *a = arg;
+    struct side_statement *a = arg;
 
     pthread_mutex_lock(&a->lock);
     while (!a->ends) {
-        if (a->state != ASIDE_ASKED) {
+        if (a->state != SIDE_ASKED) {
             pthread_cond_wait(&a->asked, &a->lock);
             continue;
         }
         pthread_mutex_unlock(&a->lock);
         a->result = run_committed(a);
         pthread_mutex_lock(&a->lock);
-        a->state = ASIDE_OVER;
+        a->state = SIDE_OVER;
         waker_nudge(a->wake);
     }
     pthread_mutex_unlock(&a->lock);
     return NULL;
 }
 
-struct aside *aside_new(const struct db_conn *beside, struct waker *wake)
+struct side_statement *side_statement_new(const struct db_conn *beside, struct waker *wake)
 {
-    struct aside *a = calloc(1, sizeof(*a));
+    struct side_statement *a = calloc(1, sizeof(*a));
 
     if (!a)
         abort();
@@ -68,12 +68,12 @@ struct aside *aside_new(const struct db_conn *beside, struct waker *wake)
     a->wake = wake;
     pthread_mutex_init(&a->lock, NULL);
     pthread_cond_init(&a->asked, NULL);
-    if (pthread_create(&a->id, NULL, aside_main, a) != 0)
+    if (pthread_create(&a->id, NULL, side_statement_main, a) != 0)
         abort();
     return a;
 }
 
-void aside_free(struct aside *a)
+void side_statement_free(struct side_statement *a)
 {
     if (!a)
         return;
@@ -101,7 +101,7 @@ static wharf_str kept(char **to, const char *p, size_t n)
 }
 
 /* Keeps all that was asked for in one block: the arguments, then the texts. */
-static void keep(struct aside *a, const struct access *who, const char *sql,
+static void keep(struct side_statement *a, const struct access *who, const char *sql,
     const struct sql_arg *args, size_t n_args)
 {
     wharf_str organizations[2] = {who->organization, who->live_organization};
@@ -131,33 +131,34 @@ static void keep(struct aside *a, const struct access *who, const char *sql,
     a->n_args = n_args;
 }
 
-bool aside_ask(struct aside *a, const struct access *who, const char *sql,
+bool side_statement_ask(struct side_statement *a, const struct access *who, const char *sql,
     const struct sql_arg *args, size_t n_args)
 {
     bool idle;
 
     pthread_mutex_lock(&a->lock);
-    idle = a->state == ASIDE_IDLE;
+    idle = a->state == SIDE_IDLE;
     if (idle) {
         keep(a, who, sql, args, n_args);
-        a->state = ASIDE_ASKED;
+        a->state = SIDE_ASKED;
         pthread_cond_signal(&a->asked);
     }
     pthread_mutex_unlock(&a->lock);
     return idle;
 }
 
-bool aside_take(struct aside *a, PGresult **ret_result, struct db_error *ret_error)
+bool side_statement_take(
+    struct side_statement *a, PGresult **ret_result, struct db_error *ret_error)
 {
     bool over;
 
     pthread_mutex_lock(&a->lock);
-    over = a->state == ASIDE_OVER;
+    over = a->state == SIDE_OVER;
     if (over) {
         *ret_result = a->result;
         *ret_error = a->error;
         a->result = NULL;
-        a->state = ASIDE_IDLE;
+        a->state = SIDE_IDLE;
     }
     pthread_mutex_unlock(&a->lock);
     return over;
