@@ -378,17 +378,17 @@ void printer_trouble(const struct printer *p, const char *const *reasons, size_t
     session_poke();
 }
 
-bool printers_told(void)
+bool printers_reported(void)
 {
-    bool told = false;
+    bool reported = false;
 
     pthread_mutex_lock(&printers_lock);
     for (size_t i = 0; i < printers.n; i++) {
-        told = told || printers.list[i].telling;
+        reported = reported || printers.list[i].telling;
         printers.list[i].telling = false;
     }
     pthread_mutex_unlock(&printers_lock);
-    return told;
+    return reported;
 }
 
 const struct printer *printer_named(const char *name)

@@ -352,7 +352,7 @@ static void run_session(int heartbeat_s, bool once)
                 session_poke(); /* maybe one is back */
             }
         }
-        if (printers_told())
+        if (printers_reported())
             beat_us = 0;
         if (now_us() >= beat_us) {
             beat_us = now_us() + heartbeat_s * SECOND_US;

@@ -1,5 +1,5 @@
 /* station.h - inside of wharf-station, the print agent (docs/spec/04-printing.md section 10,
- * docs/printing.md).
+ * docs/guide/printing.md).
  *
  * station_main.c commands · station_config.c settings · api.c calls to the server · stream.c
  * signals · printers.c what printers there are and what they can · session.c the loop ·
@@ -134,7 +134,7 @@ const struct printer *printer_named(const char *name);
 void printer_away(const struct printer *p);
 /* Notes what the printer says itself is wrong with it, as IPP keywords; n 0: nothing. */
 void printer_trouble(const struct printer *p, const char *const *reasons, size_t n);
-bool printers_told(void); /* did it, since the last call? */
+bool printers_reported(void); /* did it, since the last call? */
 /* Writes the element of the API's array `printers`; whole: as it is registered, else what a report
  * says. */
 void printer_json(struct jw *w, const struct printer *p, bool whole);

@@ -1,5 +1,5 @@
 /* station_main.c - wharf-station: prints what a Wharf server sends, through CUPS, IPP or a
- * socket (docs/printing.md). This file: the commands. */
+ * socket (docs/guide/printing.md). This file: the commands. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 
 #include "identity/keytext.h"
 #include "identity/roles.h"
+#include "tool/tool_queries.gen.h"
 #include "util/str.h"
 #include "util/time.h"
 #include <sodium.h>
@@ -14,23 +15,8 @@
 enum { SCOPES_TEXT = 16 * 1024 };
 
 /* The command line is the actor of all of these. */
-#define LOG_ROW(resource)                                                                          \
-    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "            \
-    "resource_id, action, "                                                                        \
-    "actor_type, "                                                                                 \
-    "actor_name)"                                                                                  \
-    " SELECT organization_id, $2, created_at, '" resource                                          \
-    "', id, 'created', 'system', 'command line' FROM r RETURNING organization_id, created_at, id)" \
-    " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
-
-static const char org_sql[] =
-    "WITH r AS (INSERT INTO wharf.organization (organization_id, id, name, created_at, updated_at)"
-    " VALUES ($1, $1, $3, wharf.now(), wharf.now()) RETURNING organization_id, id, "
-    "created_at) " LOG_ROW("organization");
-static const char user_sql[] = "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, "
-                               "email, role, created_at, updated_at)"
-                               " VALUES ($1, $3, $4, $5, 'owner', wharf.now(), wharf.now())"
-                               " RETURNING organization_id, id, created_at) " LOG_ROW("user");
+static const char org_sql[] = QUERY_ORGANIZATION_ADD;
+static const char user_sql[] = QUERY_OWNER_ADD;
 /* Makes it when there is none. */
 static const char twin_sql[] = "SELECT wharf.test_twin($1, $2)";
 static const char find_org_sql[] =
@@ -38,14 +24,7 @@ static const char find_org_sql[] =
     " WHERE organization_id = $1 AND id = $1 AND active AND deleted_at IS NULL";
 static const char find_user_sql[] =
     "SELECT 1 FROM wharf.user WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
-static const char key_sql[] =
-    "WITH r AS (INSERT INTO wharf.api_key (organization_id, id, name, last4, mode, scopes, "
-    "user_id, allow_all_locations, location_ids, created_at, updated_at) SELECT $1, $3, $4, $6, "
-    "$7, $8::jsonb, $9, $10::text IS NULL, COALESCE((SELECT jsonb_agg(DISTINCT l) FROM "
-    "unnest(string_to_array($10::text, ',')) AS l), '[]'), wharf.now(), "
-    "wharf.now() RETURNING organization_id, id, created_at),"
-    " t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at)"
-    " SELECT $5::bytea, organization_id, 'api_key', id, created_at FROM r) " LOG_ROW("api_key");
+static const char key_sql[] = QUERY_KEY_ADD;
 static const char works_sql[] =
     "SELECT k.organization_id FROM wharf.token t JOIN wharf.api_key k ON k.organization_id = "
     "t.organization_id AND k.id = t.id"

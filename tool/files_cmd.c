@@ -1,5 +1,5 @@
 /* files_cmd.c - `wharf files`: erase what no file refers to, compare what is stored with its
- * hashes, change the key of links (docs/files.md). */
+ * hashes, change the key of links (docs/reference/files.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,35 +1,19 @@
 /* job_cmd.c - `wharf job`: what the operator sees of jobs, and the two things he can do to one
- * (docs/jobs.md). */
+ * (docs/internals/jobs.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tool/cli/cli.h"
+#include "tool/tool_queries.gen.h"
 #include "util/str.h"
 
 static const char usage[] = "wharf job list [--queue NAME] [--org ID] [--state STATE] [--past], "
                             "wharf job show ID, wharf job cancel ID, or "
                             "wharf job retry ID";
 
-static const char list_sql[] =
-    "SELECT 'job_' || id, state, queue, COALESCE(NULLIF(organization_id, ''), '-'), "
-    "COALESCE(NULLIF(key, ''), '-'),"
-    " attempts, to_char(run_at, 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
-    " COALESCE(progress_done || '/' || COALESCE(progress_total::text, '?'), '-'), COALESCE(error, "
-    "'')"
-    " FROM wharf.job WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR "
-    "organization_id = $2)"
-    " AND ($3::text IS NULL OR state = $3) ORDER BY state <> 'running', id LIMIT 1000";
-static const char past_sql[] =
-    "SELECT 'job_' || id, state || COALESCE(':' || reason, ''), queue, "
-    "COALESCE(NULLIF(organization_id, ''), '-'),"
-    " COALESCE(NULLIF(key, ''), '-'), attempts, to_char(ended_at, "
-    "'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'),"
-    " COALESCE(progress_done || '/' || COALESCE(progress_total::text, '?'), '-'), COALESCE(error, "
-    "'')"
-    " FROM wharf.job_past WHERE ($1::text IS NULL OR queue = $1) AND ($2::text IS NULL OR "
-    "organization_id = $2)"
-    " AND ($3::text IS NULL OR state = $3) ORDER BY ended_at DESC, id DESC LIMIT 1000";
+static const char list_sql[] = QUERY_JOBS_LIST;
+static const char past_sql[] = QUERY_JOBS_PAST;
 static const char show_sql[] =
     "SELECT m.key, m.value FROM (SELECT to_jsonb(j) AS j FROM wharf.job j WHERE id = $1::bigint"
     " UNION ALL SELECT to_jsonb(p) FROM wharf.job_past p WHERE id = $1::bigint) x CROSS JOIN "
@@ -79,7 +63,7 @@ static int show(PGconn *conn, const char *id)
 static int cancel(PGconn *conn, const char *id)
 {
     PGresult *r = ask(conn, "SELECT wharf.job_cancel($1::bigint, 7776000)", &id, 1);
-    bool told;
+    bool reported;
 
     if (!r)
         return EXIT_FAILED;
@@ -87,8 +71,8 @@ static int cancel(PGconn *conn, const char *id)
         PQclear(r);
         return cli_fail("job_%s neither waits nor runs", id);
     }
-    told = strcmp(PQgetvalue(r, 0, 0), "told") == 0;
-    puts(told ? "it runs, and is told to stop" : "canceled");
+    reported = strcmp(PQgetvalue(r, 0, 0), "told") == 0;
+    puts(reported ? "it runs, and is told to stop" : "canceled");
     PQclear(r);
     PQclear(PQexec(conn, "NOTIFY wharf_job"));
     return EXIT_FINE;

@@ -5,25 +5,12 @@
 #include <string.h>
 
 #include "identity/roles.h"
+#include "tool/tool_queries.gen.h"
 #include "util/str.h"
 #include "util/time.h"
 
-/* The command line is the actor of all of these; r has the rows that were changed. */
-#define LOG_ROW(resource, action, changes)                                                         \
-    ", l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "            \
-    "resource_id, action, changes, "                                                               \
-    "actor_type, actor_name) SELECT organization_id, $2, wharf.now(), '" resource                  \
-    "', id, '" action "', " changes                                                                \
-    "::jsonb, 'system', 'command line' FROM r RETURNING organization_id, created_at, id)"          \
-    " INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l RETURNING 1"
-
-static const char create_sql[] =
-    "WITH r AS (INSERT INTO wharf.user (organization_id, id, name, email, role, created_at, "
-    "updated_at)"
-    " SELECT id, $3, $4, $5, $6, wharf.now(), wharf.now() FROM wharf.organization WHERE "
-    "organization_id = $1 AND id = $1"
-    " AND mode = 'live' AND deleted_at IS NULL RETURNING organization_id, id) " LOG_ROW(
-        "user", "created", "'[]'");
+/* The command line is the actor of all of these. */
+static const char create_sql[] = QUERY_USER_ADD;
 static const char role_sql[] =
     "SELECT 1 FROM wharf.role WHERE organization_id = $1 AND id = $2 AND deleted_at IS NULL";
 static const char users_sql[] = "SELECT id, status, role, email, name FROM wharf.user WHERE "
@@ -33,25 +20,14 @@ static const char users_sql[] = "SELECT id, status, role, email, name FROM wharf
  * the same lock). */
 static const char owners_lock_sql[] = "SELECT pg_advisory_xact_lock(hashtextextended('org.owners:' "
                                       "|| organization_id, 0)) FROM wharf.user WHERE id = $1";
-static const char disable_sql[] =
-    "WITH r AS (UPDATE wharf.user u SET status = 'disabled', updated_at = wharf.now(), version = "
-    "version + 1"
-    " WHERE u.id = $1 AND u.deleted_at IS NULL AND u.status <> 'disabled' AND (u.role <> 'owner' "
-    "OR EXISTS (SELECT 1 FROM wharf.user o WHERE o.organization_id = u.organization_id AND o.id <> "
-    "u.id AND o.role = 'owner'"
-    " AND o.status = 'active' AND o.deleted_at IS NULL)) RETURNING organization_id, id) " LOG_ROW(
-        "user", "updated", "'[{\"field\": \"status\", \"new\": \"disabled\"}]'");
+static const char disable_sql[] = QUERY_USER_DISABLE;
 static const char keys_sql[] =
     "SELECT id, mode, CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= "
     "wharf.now() THEN 'expired'"
     " ELSE 'active' END, last4, COALESCE(to_char(last_used_at AT TIME ZONE 'UTC', "
     "'YYYY-MM-DD\"T\"HH24:MI\"Z\"'), "
     "'never'), COALESCE(name, '') FROM wharf.api_key WHERE organization_id = $1 ORDER BY id";
-static const char revoke_sql[] =
-    "WITH r AS (UPDATE wharf.api_key SET revoked_at = wharf.now(), updated_at = wharf.now(), "
-    "version = version + 1"
-    " WHERE id = $1 AND revoked_at IS NULL RETURNING organization_id, id) " LOG_ROW(
-        "api_key", "updated", "'[{\"field\": \"status\", \"new\": \"revoked\"}]'");
+static const char revoke_sql[] = QUERY_KEY_REVOKE;
 
 static const char *new_id(struct arena *a, const char *prefix)
 {

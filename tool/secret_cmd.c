@@ -1,5 +1,5 @@
 /* secret_cmd.c - `wharf secret`: master keys, and sealing again what older keys have sealed
- * (docs/secrets.md). */
+ * (docs/guide/secrets.md). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -87,9 +87,9 @@ LINE_LENGTH = 100
 
 
 def gate_line_length():
-    """Lines of C and comments of SQL have at most 100 characters, those of generated files apart."""
+    """Lines of C, of queries and comments of other SQL have at most 100 characters, those of generated files apart."""
     return [f"{f}:{n}: {len(line)} characters, at most {LINE_LENGTH}" for f in tracked("*.c", "*.h", "*.cc", "*.cpp", "*.sql") if not generated(f)
-            for n, line in enumerate(text(f).split("\n"), 1) if len(line) > LINE_LENGTH and (not f.endswith(".sql") or line.lstrip().startswith("--"))]
+            for n, line in enumerate(text(f).split("\n"), 1) if len(line) > LINE_LENGTH and (not f.endswith(".sql") or "/queries/" in f or line.lstrip().startswith("--"))]
 
 
 def gate_words():
@@ -146,10 +146,10 @@ def gate_comments():
             first = re.match(r"[A-Za-z']*", said).group(0)
             if not said.startswith("-") and (not re.match(r"[A-Z][a-z]+s$", first) or first in NO_VERBS):
                 problems.append(f"{f}:{text(f).count(chr(10), 0, m.start()) + 1}: begins with \"{first or said[:12]}\", not with a verb")
-    for f in tracked("kernel/db/sql/*.sql", "modules/*/sql/*.sql"):
+    for f in tracked("kernel/db/sql/*.sql", "modules/*/sql/*.sql", QUERY_FILES):
         said = [line for line in text(f).split("\n") if not line.startswith("-- wharf:")][0]
         if not re.match(r"-- [A-Z][a-z]+s\b", said) or said[3:].split()[0] in NO_VERBS:
-            problems.append(f"{f}: begins with \"{said[:30]}\"; say what the function does, with a verb")
+            problems.append(f"{f}: begins with \"{said[:30]}\"; say what it does, with a verb")
     return problems
 
 
@@ -198,6 +198,36 @@ def gate_named_files():
             problems += [f"{f}:{n}: there is no file {name}" for name in NAMED_FILE.findall(line)
                          if name not in ends and f != COMPARED]
     return problems
+
+
+PAGE = re.compile(r"(?<![\w./-])docs/[\w/-]+\.md")
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[\w-]+)?\)")
+
+
+def gate_pages():
+    """A page of docs/ that a file names is there, a link of a page leads somewhere, and docs/README.md has each page."""
+    problems = []
+    for f in tracked("*"):
+        said = text(f) if f != COMPARED else ""
+        problems += [f"{f}: there is no page {page}" for page in sorted(set(PAGE.findall(said))) if not (ROOT / page).is_file()]
+        if f.endswith(".md"):
+            problems += [f"{f}: its link {link} leads nowhere" for link in LINK.findall(text(f)) if not (ROOT / f).parent.joinpath(link).exists()]
+    index = {os.path.normpath(os.path.join(os.path.dirname(f), link)) for f in ("docs/README.md", "docs/decisions/README.md") for link in LINK.findall(text(f))}
+    return problems + [f"{f}: neither docs/README.md nor docs/decisions/README.md names it" for f in tracked("docs/**.md") if f not in index | {"docs/README.md"}]
+
+
+def gate_decisions():
+    """Each number of a decision that a file names has one entry in docs/decisions, and the table of numbers is up to date."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import decisions  # noqa: E402
+    return decisions.problems()
+
+
+def gate_reference():
+    """Pages of docs/reference that follow from the tree say what it says: settings, commands, error codes, modules."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import reference  # noqa: E402
+    return reference.problems(BUILD)
 
 
 # ---- floors -----------------------------------------------------------------------------------------------------------
@@ -285,6 +315,37 @@ def gate_kernel():
         if f != AREAS and f.endswith((".c", ".h")):
             problems += [f"{f}: has a list of modules: {' '.join(found)}" for part in code.split(";") if len(set(found := module.findall(part))) > 2
                          and not re.search(r"keys\[\]|x-wharf", part)]
+    return problems
+
+
+# ---- SQL in C ------------------------------------------------------------------------------------------------------------
+
+LITERAL_LINES = 5  # of SQL that stands in C: longer statements have a file
+LITERAL = r'"(?:\\.|[^"\\\n])*"'
+# literals that become one, with what is put between them: white space and macros
+RUN = re.compile(rf"{LITERAL}(?:(?:\s|\\\n|\b[A-Z][A-Z0-9_]*(?:\([^()]*\))?)*{LITERAL})*")
+STATEMENT = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|CREATE TABLE|DO \$)")
+QUERY_FILES = "*/queries/*.sql"
+
+
+def gate_sql_literals():
+    """A statement of more than five lines stands in a file of queries/ (docs/reference/plugin-abi.md section 12), and each of these files is used."""
+    problems, code = [], {}
+    for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "station", *SERVER) for ending in "ch")):
+        part = "/".join(f.split("/")[:2 if f.startswith("modules/") else 1])
+        source = re.sub(rf"({LITERAL})|/\*.*?\*/|//[^\n]*", lambda m: m.group(1) or "\n" * m.group(0).count("\n"), text(f), flags=re.S)
+        code[part] = code.get(part, "") + source
+        for m in RUN.finditer(source):
+            at = [source.count("\n", 0, m.start() + one.start()) + 1 for one in re.finditer(LITERAL, m.group(0))]
+            said = "".join(one[1:-1] for one in re.findall(LITERAL, m.group(0)))
+            if len(set(at)) > LITERAL_LINES and STATEMENT.search(said):
+                problems.append(f"{f}:{at[0]}: {len(set(at))} lines of SQL; give it a file {part}/queries/NAME.sql and write QUERY_NAME here")
+    for f in tracked(QUERY_FILES):
+        part, name = f.split("/queries/")[0], pathlib.PurePath(f).stem
+        part = part if part.startswith("modules/") else part.split("/")[0]
+        others = "".join(text(other) for other in tracked(f"{part}/**.sql") if "/queries/" in other and other != f)
+        if not re.search(rf"\bQUERY_{name.upper()}\b", code.get(part, "")) and not re.search(rf"(?<!:):{name}\b", others):
+            problems.append(f"{f}: nobody uses QUERY_{name.upper()}; use it or drop the file")
     return problems
 
 

@@ -1,5 +1,5 @@
 /* gen_routes.c - routes as constants: the route "merge" of routes.json is ROUTE_MERGE, members of
- * a wharf_route without its handler. docs/plugin-abi.md section 6.
+ * a wharf_route without its handler. docs/reference/plugin-abi.md section 6.
  *
  * It refuses what a server would refuse later, or would never look at: a flag, a method or a
  * member of the document that nobody knows. */
@@ -15,7 +15,7 @@ static const struct {
 
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
 static const char *const route_members[] = {"method", "path", "scope", "flags", NULL};
-/* Members of the document that a server looks at (docs/plugin-abi.md); others begin with "x-". */
+/* Members of the document that a server looks at (docs/reference/plugin-abi.md); others begin with "x-". */
 static const char *const document_members[] = {"summary", "description", "tag", "location",
     "params", "query", "body", "response", "status", "statuses", "content_type", "large_body",
     "array_body", "max_body", "per_minute", "any_answer", "event_stream", "key", "nothing", NULL};

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Writes the layout asserts of a plugin header: layout_gen.py plugin-api/wharf/plugin.h > plugin-api/abi/layout-1.0.c
 
-One assert per member for offset and type, per enumerator for value, per closed value struct for size (docs/plugin-abi.md section
+One assert per member for offset and type, per enumerator for value, per closed value struct for size (docs/reference/plugin-abi.md section
 4.4, check 2). Compiled against every later header: appending passes, everything else fails.
 """
 import io

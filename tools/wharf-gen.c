@@ -1,10 +1,11 @@
-/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes, routes and migrations
- * into one header and one ELF note.
+/* wharf-gen.c - build tool of plugins: definitions, manifest, error codes, routes, migrations and
+ * SQL statements into one header and one ELF note.
  *
  * The header holds, for each definition, the field constants (indexes in the order of
- * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED and MIGRATIONS(api, decl); what
- * gen_errors.c and gen_routes.c write. It uses the server's own compiler of definitions, so that
- * build and server can not disagree. docs/plugin-abi.md section 6. */
+ * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, MIGRATIONS(api, decl), a macro
+ * QUERY_NAME for each statement, and what gen_errors.c and gen_routes.c write. It uses the
+ * server's own compiler of definitions, so that build and server can not disagree.
+ * docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -12,11 +13,13 @@
 #include <stdlib.h>
 
 #include "gen.h"
+#include "queries.h"
 #include "schema/definition.h"
 
 struct options {
     const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
     const char *routes, *codes;
+    const char *queries, *depfile;
     bool check;
     const char *definitions[64];
     int n_definitions;
@@ -27,8 +30,9 @@ static int usage(void)
     fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] "
           "[--errors errors.json]\n"
           "                 [--codes OUT.h] [--routes routes.json]\n"
-          "                 [--migrations DIR] [--sql DIR] [--embed FILE.json] [--check] "
-          "DEFINITION.json...\n",
+          "                 [--migrations DIR] [--sql DIR] [--queries DIR [--depfile OUT.d]] "
+          "[--embed FILE.json]\n"
+          "                 [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -112,7 +116,7 @@ void upper(char *out, size_t size, const char *prefix, const char *name)
         out[i] = isalnum((unsigned char)out[i]) ? (char)toupper((unsigned char)out[i]) : '_';
 }
 
-static void told(void *arg, wharf_str path, const char *rule, wharf_str message)
+static void reported(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     (void)rule;
     fprintf(stderr, "wharf-gen: %s: at %.*s: %.*s\n", (const char *)arg, STR_ARG(path),
@@ -130,7 +134,7 @@ static bool write_definition(struct arena *a, FILE *out, const struct options *o
     text = compact(a, path, text);
     if (!text.p)
         return false;
-    d = definition_compile(a, o->plugin, text, told, (void *)path);
+    d = definition_compile(a, o->plugin, text, reported, (void *)path);
     if (!d || !out)
         return d != NULL;
     fputs("enum {\n", out);
@@ -236,6 +240,20 @@ static bool write_migrations(struct arena *a, FILE *out, const struct options *o
     return true;
 }
 
+/* Writes the macros of the statements, and which files they stand in for ninja or make. */
+static bool write_queries(FILE *out, const struct options *o)
+{
+    FILE *depfile = o->depfile ? fopen(o->depfile, "w") : NULL;
+    bool ok = depfile || !o->depfile;
+
+    if (!ok)
+        fprintf(stderr, "wharf-gen: %s: %s\n", o->depfile, strerror(errno));
+    if (depfile)
+        fprintf(depfile, "%s:", o->header);
+    ok = queries_write(out, depfile, o->queries) && ok;
+    return (!depfile || fclose(depfile) == 0) && ok;
+}
+
 static bool write_note(FILE *out, wharf_str manifest)
 {
     fprintf(out,
@@ -263,7 +281,9 @@ static bool parse_options(int argc, char **argv, struct options *o)
         {"--migrations", offsetof(struct options, migrations)},
         {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)},
         {"--codes", offsetof(struct options, codes)},
-        {"--routes", offsetof(struct options, routes)}};
+        {"--routes", offsetof(struct options, routes)},
+        {"--queries", offsetof(struct options, queries)},
+        {"--depfile", offsetof(struct options, depfile)}};
 
     for (int i = 1; i < argc; i++) {
         bool known = false;
@@ -324,6 +344,8 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;
+    if (o->queries && header)
+        ok = write_queries(header, o) && ok;
     return ok;
 }
 

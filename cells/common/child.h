@@ -3,7 +3,7 @@
  * main() of a kind is one line: return cell_main(argc, argv, &kind). The process loads what it
  * needs (prepare), puts up its walls (walls.c), says hello, and then serves one call after the
  * other until its parent closes the socket. One thread. Protocol: kernel/cell/frame.h.
- * docs/cells.md tells how to add a kind. */
+ * docs/internals/cells.md tells how to add a kind. */
 #ifndef WHARF_CELLS_CHILD_H
 #define WHARF_CELLS_CHILD_H
 

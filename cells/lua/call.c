@@ -195,12 +195,12 @@ static void drop_ready(void)
 }
 
 /* Makes the state ahead. No code of the call runs here: limits and clock are told with it. */
-void cell_lua_ahead(wharf_str told)
+void cell_lua_ahead(wharf_str reported)
 {
     int64_t started_us = cpu_us();
     struct arena *a = arena_new(ARENA);
     struct json_error bad;
-    const struct wharf_json *v = json_parse(a, told, &bad);
+    const struct wharf_json *v = json_parse(a, reported, &bad);
     struct sandbox_host host;
 
     drop_ready();

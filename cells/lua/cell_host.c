@@ -34,14 +34,15 @@ __attribute__((format(printf, 2, 3))) static void note(
     cell_data(text, (size_t)n);
 }
 
-static enum sandbox_answer budget(struct lua_clock *clock, wharf_str told, wharf_str *ret_text)
+static enum sandbox_answer budget(struct lua_clock *clock, wharf_str reported, wharf_str *ret_text)
 {
     static char text[256]; /* the process has one thread */
     int64_t left = clock->end_us ? (clock->end_us - clock_monotonic_us()) / 1000 : 0;
     int n = snprintf(text, sizeof(text), "{\"deadline_ms\":%lld", (long long)(left > 0 ? left : 0));
 
-    if (told.n > 2 && told.n < 128) /* {"api_calls":…}: its members follow */
-        n += snprintf(text + n, sizeof(text) - (size_t)n, ",%.*s", (int)(told.n - 1), told.p + 1);
+    if (reported.n > 2 && reported.n < 128) /* {"api_calls":…}: its members follow */
+        n += snprintf(
+            text + n, sizeof(text) - (size_t)n, ",%.*s", (int)(reported.n - 1), reported.p + 1);
     else
         n += snprintf(text + n, sizeof(text) - (size_t)n, "}");
     note(clock, "{\"note\":\"deadline\",\"value\":%lld}", (long long)(left > 0 ? left : 0));

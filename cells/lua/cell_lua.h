@@ -11,7 +11,7 @@ enum { LUA_ANSWER_MAX = 4 << 20 };
 bool cell_lua_run(wharf_str call, uint32_t limit_ms, struct buf *answer);
 
 /* Makes the state for the next call ahead of it, from an AHEAD frame's text `told`. */
-void cell_lua_ahead(wharf_str told);
+void cell_lua_ahead(wharf_str reported);
 
 /* Gives the scripts more than authors have. Here: nothing; the test build (probe/probe.c) has
  * its own. */

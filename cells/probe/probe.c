@@ -67,7 +67,7 @@ static void ahead(const char *p, size_t n)
     snprintf(ahead_text, sizeof(ahead_text), "%.*s", (int)n, p);
 }
 
-static void told(const struct cell_task *task, const char *arg)
+static void reported(const struct cell_task *task, const char *arg)
 {
     cell_result(ahead_text, strlen(ahead_text));
     ahead_text[0] = 0;
@@ -328,7 +328,7 @@ static void crash(const struct cell_task *task, const char *arg)
 
 /* ---- */
 
-static const struct probe probes[] = {{"echo", echo}, {"told", told}, {"fail", fail},
+static const struct probe probes[] = {{"echo", echo}, {"told", reported}, {"fail", fail},
     {"no_answer", no_answer}, {"ask", ask}, {"blocks", blocks}, {"read_fd", read_fd},
     {"malloc_bomb", malloc_bomb}, {"mmap_bomb", mmap_bomb}, {"one_gib", one_gib},
     {"stack_bomb", stack_bomb}, {"null_pointer", null_pointer}, {"cpu_loop", cpu_loop},

@@ -225,7 +225,7 @@ static qpdf_oh image_object(
 bool image_add(
     struct source *s, const struct image *im, const struct bytes *data, const char *filter)
 {
-    bool first = s->told.pages == 0;
+    bool first = s->reported.pages == 0;
     double width, height, shown_width, shown_height;
     char content[200];
     qpdf_oh forms;
@@ -240,17 +240,18 @@ bool image_add(
     qpdf_oh_replace_key(s->q, forms, "/I", image_object(s, im, data, filter));
     if (!page_add(s, width, height, content, (size_t)n, "<< >>", forms))
         return false;
-    qpdf_oh_replace_key(
-        s->q, qpdf_get_page_n(s->q, s->told.pages), "/Rotate", qpdf_oh_new_integer(s->q, im->turn));
+    qpdf_oh_replace_key(s->q, qpdf_get_page_n(s->q, s->reported.pages), "/Rotate",
+        qpdf_oh_new_integer(s->q, im->turn));
     qpdf_oh_release_all(s->q);
-    s->told.pages++;
+    s->reported.pages++;
     shown_width = s->unsized ? 0 : im->turn % 180 ? height : width;
     shown_height = s->unsized ? 0 : im->turn % 180 ? width : height;
     if (first) {
-        s->told.width = shown_width;
-        s->told.height = shown_height;
-    } else if (fabs(s->told.width - shown_width) > 1 || fabs(s->told.height - shown_height) > 1) {
-        s->told.mixed = 1;
+        s->reported.width = shown_width;
+        s->reported.height = shown_height;
+    } else if (fabs(s->reported.width - shown_width) > 1 ||
+               fabs(s->reported.height - shown_height) > 1) {
+        s->reported.mixed = 1;
     }
     return source_good(s);
 }

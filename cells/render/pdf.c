@@ -87,7 +87,7 @@ bool pdf_look(struct source *s)
         return source_fail(
             s, "invalid: it has %d pages; %d can be printed at once", n, RENDER_PAGES_MAX);
     qpdf_push_inherited_attributes_to_page(s->q);
-    s->told.pages = (uint32_t)n;
+    s->reported.pages = (uint32_t)n;
     for (int i = 0; i < n; i++) {
         struct page_box box;
         double width, height;
@@ -96,10 +96,11 @@ bool pdf_look(struct source *s)
             return false;
         page_shown(&box, &width, &height);
         if (i == 0) {
-            s->told.width = width;
-            s->told.height = height;
-        } else if (fabs(width - s->told.width) > 4.32 || fabs(height - s->told.height) > 4.32) {
-            s->told.mixed = 1; /* beyond the 0.06 in by which paper sizes are told */
+            s->reported.width = width;
+            s->reported.height = height;
+        } else if (fabs(width - s->reported.width) > 4.32 ||
+                   fabs(height - s->reported.height) > 4.32) {
+            s->reported.mixed = 1; /* beyond the 0.06 in by which paper sizes are told */
         }
         qpdf_oh_release_all(s->q);
     }

@@ -284,7 +284,7 @@ bool tiff_look(struct source *s)
     if (!t)
         return source_fail(s, "invalid: the image is damaged");
     do {
-        if (s->told.pages == RENDER_PAGES_MAX)
+        if (s->reported.pages == RENDER_PAGES_MAX)
             good = source_fail(s, "invalid: it has more than %d pages", RENDER_PAGES_MAX);
         else
             good = tiff_page(s, t, &total);

@@ -22,7 +22,7 @@ struct source { /* a document that was opened */
     struct bytes bytes; /* of the file; qpdf reads from them */
     enum render_type type;
     bool unsized; /* an image that does not say how large it is: it is fitted to the page */
-    struct render_told told;
+    struct render_reported reported;
     char error[RENDER_ERROR]; /* "invalid: ..." */
 };
 

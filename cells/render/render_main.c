@@ -29,20 +29,20 @@ static void answer(struct source *s)
     struct render_range *ranges;
     struct render_made made;
     const unsigned char *p;
-    const char *told;
+    const char *reported;
     size_t n;
 
-    if (!cell_ask(&s->told, sizeof(s->told), &told, &n) || n < sizeof(wish)) {
+    if (!cell_ask(&s->reported, sizeof(s->reported), &reported, &n) || n < sizeof(wish)) {
         cell_failed("invalid: nobody wants it");
         return;
     }
-    memcpy(&wish, told, sizeof(wish));
+    memcpy(&wish, reported, sizeof(wish));
     if (wish.n_ranges > RENDER_RANGES_MAX || n != sizeof(wish) + wish.n_ranges * sizeof(*ranges)) {
         cell_failed("invalid: the wish is not understood");
         return;
     }
     ranges = cell_alloc(wish.n_ranges * sizeof(*ranges) + 1);
-    memcpy(ranges, told + sizeof(wish), wish.n_ranges * sizeof(*ranges));
+    memcpy(ranges, reported + sizeof(wish), wish.n_ranges * sizeof(*ranges));
     if (!finish(s, &wish, ranges, &p, &n)) {
         cell_failed(s->error);
     } else {

@@ -43,17 +43,18 @@ static bool end_page(struct source *s, struct sheet *t)
                                 "/Encoding /WinAnsiEncoding >> >> >>";
     bool good;
 
-    if (s->told.pages == RENDER_PAGES_MAX)
+    if (s->reported.pages == RENDER_PAGES_MAX)
         return source_fail(s, "invalid: it has more than %d pages", RENDER_PAGES_MAX);
     put(t, t->wide ? "> Tj ET\n" : ") Tj ET\n", 8);
     good = page_add(s, t->width, t->height, t->p, t->n, t->wide ? "<< /Font << >> >>" : fonts, 0);
     if (good && t->wide)
         qpdf_oh_replace_key(s->q,
             qpdf_oh_get_key(s->q,
-                qpdf_oh_get_key(s->q, qpdf_get_page_n(s->q, s->told.pages), "/Resources"), "/Font"),
+                qpdf_oh_get_key(s->q, qpdf_get_page_n(s->q, s->reported.pages), "/Resources"),
+                "/Font"),
             "/F", qpdf_get_object_by_id(s->q, t->font, 0));
     qpdf_oh_release_all(s->q);
-    s->told.pages++;
+    s->reported.pages++;
     t->n = 0;
     t->line = t->column = 0;
     return good;
@@ -190,7 +191,7 @@ bool text_lay_out(struct source *s, double width, double height)
         at += step;
     }
     /* a line feed at the very end begins no page of its own */
-    if (good && (s->told.pages == 0 || t.line || t.column))
+    if (good && (s->reported.pages == 0 || t.line || t.column))
         good = end_page(s, &t);
     free(t.p);
     return good;

@@ -1,5 +1,5 @@
 /* cell.h - work that is not trusted, done in small sandboxed processes that are kept in a pool
- * (docs/cells.md, docs/decisions.md 22).
+ * (docs/internals/cells.md, docs/decisions 22).
  *
  * A kind of cell is a program `wharf-cell-NAME`. A pool keeps processes of one kind ready; a run
  * takes one of them, sends it one call (bytes and read-only descriptors), hears it, and gives it

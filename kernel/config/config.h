@@ -3,7 +3,7 @@
  * One Lua file of plain assignments, evaluated without libraries; every scalar can be overridden
  * by environment (WHARF_NET_ALLOW for net.allow, lists by comma) and by --set net.allow=...;
  * unknown keys stop the start with a suggestion (docs/architecture.md 'The commands',
- * docs/decisions.md 18). Leaves to others: what the settings mean. */
+ * docs/decisions 18). Leaves to others: what the settings mean. */
 #ifndef WHARF_CONFIG_CONFIG_H
 #define WHARF_CONFIG_CONFIG_H
 

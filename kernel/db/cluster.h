@@ -3,7 +3,7 @@
  *
  * initdb on the first start, found again on the next, recovered after a power cut, stopped
  * cleanly. PostgreSQL refuses to run as root: then its processes run as the user `postgres` (or
- * the owner of the data folder). docs/decisions.md 23. */
+ * the owner of the data folder). docs/decisions 23. */
 #ifndef WHARF_DB_CLUSTER_H
 #define WHARF_DB_CLUSTER_H
 

@@ -1,4 +1,4 @@
-/* cluster_place.c - where the embedded cluster lives and as whom it runs (docs/decisions.md 23).
+/* cluster_place.c - where the embedded cluster lives and as whom it runs (docs/decisions 23).
  *
  * The cluster is DATA/postgres. When we are root, PostgreSQL runs as the owner of the data
  * folder or as `postgres`; if that user can't reach the folder, the cluster lives in

@@ -1,4 +1,4 @@
-/* cluster_settings.h - what the embedded PostgreSQL is told when it is made (docs/decisions.md
+/* cluster_settings.h - what the embedded PostgreSQL is told when it is made (docs/decisions
  * 275, 307). */
 #ifndef WHARF_DB_CLUSTER_SETTINGS_H
 #define WHARF_DB_CLUSTER_SETTINGS_H

@@ -96,7 +96,7 @@ static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db
         statement_remember(&c->known, hash);
     } else {
         db_error_from(r, c->pg, e);
-        if (statement_mend(&c->known, hash, e->sqlstate))
+        if (statement_retry(&c->known, hash, e->sqlstate))
             e->status = DB_CONFLICT;
     }
     PQclear(r);
@@ -130,7 +130,7 @@ static PGresult *run_once(struct db_conn *c, const char *sql, const struct sql_a
     if (good(r))
         return r;
     db_error_from(r, c->pg, e);
-    if (statement_mend(&c->known, hash, e->sqlstate))
+    if (statement_retry(&c->known, hash, e->sqlstate))
         e->status = DB_CONFLICT; /* nothing ran; the next attempt does */
     PQclear(r);
     return NULL;
@@ -138,7 +138,7 @@ static PGresult *run_once(struct db_conn *c, const char *sql, const struct sql_a
 
 /* ---- several in one piece ---- */
 
-/* Tells whether the connection and its set disagreed about what is prepared (statement_mend). */
+/* Tells whether the connection and its set disagreed about what is prepared (statement_retry). */
 static bool stale(const struct db_error *e)
 {
     return !strcmp(e->sqlstate, "26000") || !strcmp(e->sqlstate, "42P05");
@@ -173,7 +173,7 @@ static PGresult *piece_result(
             failed = true;
             db_error_from(r, c->pg, e);
             if (at < n &&
-                statement_mend(&c->known, statement_hash(statements[at].sql), e->sqlstate))
+                statement_retry(&c->known, statement_hash(statements[at].sql), e->sqlstate))
                 e->status = DB_CONFLICT;
         }
         PQclear(last);
@@ -403,7 +403,7 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error)
         *ret_error = c->unprepared;
     } else if (!r || !good(r)) {
         db_error_from(r, c->pg, ret_error);
-        if (statement_mend(&c->known, c->started, ret_error->sqlstate))
+        if (statement_retry(&c->known, c->started, ret_error->sqlstate))
             ret_error->status = DB_CONFLICT;
         PQclear(r);
         r = NULL;

@@ -71,7 +71,7 @@ PGresult *db_run(struct db_conn *c, const char *sql, const struct sql_arg *args,
     struct db_error *ret_error);
 PGresult *db_run_sql(struct db_conn *c, struct sql *s, struct db_error *ret_error);
 /* Runs a statement as db_run does, for a statement of which one plan is good for all arguments
- * (docs/decisions.md 324). */
+ * (docs/decisions 324). */
 PGresult *db_run_one_plan(struct db_conn *c, const char *sql, const struct sql_arg *args,
     size_t n_args, struct db_error *ret_error);
 /* Sends a statement inside a transaction and does not wait for its answer, while the caller has

@@ -85,11 +85,11 @@ static const char *our_name(void)
 
 static void step_back(struct db_conn *c)
 {
-    static _Atomic int told;
+    static _Atomic int reported;
 
     if (c->session >= 0)
         close(c->session);
-    if (!turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE, &c->session) && !told++)
+    if (!turns_step_back(PQbackendPID(c->pg), STEP_BACK_NICE, &c->session) && !reported++)
         log_info("database.step_back",
             "jobs in the background have the processors as clients do: PostgreSQL's processes "
             "can't step back (%s)",

@@ -29,10 +29,10 @@ static int64_t allowed_ms(const struct deadline *d)
  * was right is too long some time later. */
 static bool is_right(const struct deadline *d, int64_t ms)
 {
-    if (!d->told_ms)
+    if (!d->reported_ms)
         return ms == d->usual_ms;
-    return d->told_ms != DEADLINE_UNKNOWN && ms && d->told_ms >= ms &&
-           d->told_ms <= ms + DEADLINE_SLACK_MS;
+    return d->reported_ms != DEADLINE_UNKNOWN && ms && d->reported_ms >= ms &&
+           d->reported_ms <= ms + DEADLINE_SLACK_MS;
 }
 
 bool deadline_tell(struct deadline *d, struct db_statement *ret)
@@ -44,20 +44,20 @@ bool deadline_tell(struct deadline *d, struct db_statement *ret)
         return false;
     n = snprintf(d->text, sizeof(d->text), "%lld", (long long)ms);
     d->arg = (struct sql_arg){d->text, (size_t)n};
-    d->told_ms = ms == d->usual_ms ? 0 : ms;
-    d->told = true;
+    d->reported_ms = ms == d->usual_ms ? 0 : ms;
+    d->reported = true;
     *ret = (struct db_statement){tell_sql, &d->arg, 1};
     return true;
 }
 
 void deadline_transaction(struct deadline *d)
 {
-    d->told_ms = 0;
-    d->told = false;
+    d->reported_ms = 0;
+    d->reported = false;
 }
 
 void deadline_rolled_back(struct deadline *d)
 {
-    if (d->told)
-        d->told_ms = DEADLINE_UNKNOWN;
+    if (d->reported)
+        d->reported_ms = DEADLINE_UNKNOWN;
 }

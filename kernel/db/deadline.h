@@ -20,8 +20,8 @@ struct deadline { /* {.usual_ms} at first */
     int64_t until_us; /* monotonic; 0: none */
     /* what holds in this transaction; 0: the usual; DEADLINE_UNKNOWN: some of what was told was
      * rolled back */
-    int64_t told_ms;
-    bool told; /* anything, in this transaction */
+    int64_t reported_ms;
+    bool reported; /* anything, in this transaction */
     char text[24]; /* of the statement */
     struct sql_arg arg;
 };

@@ -439,13 +439,13 @@ static void send_waiting(struct lane *l, int64_t now_us)
 
 /* Mends what is known when lane and connection disagreed about what is prepared: nothing of this
  * job ran, so it may go once more. */
-static bool mend(struct lane *l, struct lane_job *job)
+static bool retry(struct lane *l, struct lane_job *job)
 {
     const char *state = PQresultErrorField(job->result, PG_DIAG_SQLSTATE);
 
-    if (job->mended || !state || !statement_mend(&l->known, job->hash, state))
+    if (job->retried || !state || !statement_retry(&l->known, job->hash, state))
         return false;
-    job->mended = true;
+    job->retried = true;
     return true;
 }
 
@@ -465,7 +465,7 @@ static void group_over(struct lane *l)
 
         if (!l->group_failed && job->packed) {
             finish_pack(l, job);
-        } else if (!l->group_failed || (n == 1 && failed && !job->packed && !mend(l, job))) {
+        } else if (!l->group_failed || (n == 1 && failed && !job->packed && !retry(l, job))) {
             if (failed)
                 db_error_from(job->result, l->pg, &e);
             finish(job, failed ? &e : NULL);
@@ -473,8 +473,8 @@ static void group_over(struct lane *l)
             /* it ran before the one that failed, and reads leave nothing behind */
             finish(job, NULL);
         } else {
-            if (job->packed && mend(l, job))
-                job->mended = false; /* it was the statement for many */
+            if (job->packed && retry(l, job))
+                job->retried = false; /* it was the statement for many */
             push_unpacked(&again, job);
         }
     }
@@ -504,7 +504,7 @@ static bool take_result(struct lane *l, PGresult *r)
     failed = s != PGRES_TUPLES_OK && s != PGRES_COMMAND_OK;
     l->group_failed |= failed;
     if (job->ahead && failed)
-        /* whichever it was: what is prepared once too often is mended */
+        /* whichever it was: what is prepared once too often is corrected */
         statement_forget(&l->known, job->hash);
     if (job->result || (job->ahead && !failed))
         PQclear(r);
@@ -588,7 +588,7 @@ void lane_queue(struct lane *l, struct lane_job *job)
     job->n_packed = 0;
     job->alone = false;
     job->ahead = 0;
-    job->mended = false;
+    job->retried = false;
     job->lost = 0;
     push(&l->waiting, job);
 }

@@ -1,13 +1,13 @@
 /* lane.h - the event loop's connections: non-blocking, in libpq's pipeline mode.
  *
- * docs/decisions.md 14. A lane carries jobs in the order they came. What was queued during a
+ * docs/decisions 14. A lane carries jobs in the order they came. What was queued during a
  * turn of the loop is sent with one Sync: reads (LANE_READ) and declared writes (LANE_WRITE, one
  * implicit transaction, committed by the Sync) travel together, statements that may be slow
  * (LANE_SLOW) go one at a time. When a statement of a group fails, the others of that group have
  * not run (or were rolled back): they are sent again one by one, so that each gets its own
  * answer. Writes that are the same statement and wait together go as one (lane_pack.h,
- * docs/decisions.md 89): starting a statement costs as much as the row it writes. Plans of the
- * first two kinds are made once and kept, but for jobs that say by_value (docs/decisions.md
+ * docs/decisions 89): starting a statement costs as much as the row it writes. Plans of the
+ * first two kinds are made once and kept, but for jobs that say by_value (docs/decisions
  * 324).
  * All functions belong to the loop's thread. Leaves to others: what a result means. */
 #ifndef WHARF_DB_LANE_H
@@ -45,7 +45,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
     uint64_t hash;
     PGresult *result;
     bool alone;
-    bool mended;
+    bool retried;
     uint8_t ahead; /* results that come before its own: of what was sent with it */
     uint8_t lost; /* connections while it was on its way */
 };
@@ -60,7 +60,7 @@ size_t lane_load(const struct lane *l); /* jobs queued and under way */
 int lane_fd(const struct lane *l);
 uint32_t lane_events(const struct lane *l); /* EPOLLIN | EPOLLOUT */
 /* Runs one turn of the lane, once per turn: reads results and calls done() when epoll said that
- * the descriptor is ready, sends what waits, mends the connection. */
+ * the descriptor is ready, sends what waits, repairs the connection. */
 void lane_turn(struct lane *l, bool ready, int64_t now_us);
 bool lane_up(const struct lane *l);
 

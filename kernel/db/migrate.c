@@ -1,4 +1,4 @@
-/* migrate.c - runs migration files that were not run yet (docs/plugin-abi.md section 9).
+/* migrate.c - runs migration files that were not run yet (docs/reference/plugin-abi.md section 9).
  *
  * Leaves to others: which files there are (registry), their headers and statements
  * (migrate_file.c). */
@@ -11,6 +11,7 @@
 
 #include "db/migrate_file.h"
 #include "db/migrate_walls.h"
+#include "kernel_queries.gen.h"
 #include "util/digest.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -21,18 +22,7 @@ enum { HASH_HEX = 64, TRIES = 3, LOCK_POLL_MS = 200, RETRY_MS = 1000 };
 
 static const char lock_sql[] = "SELECT pg_try_advisory_lock(hashtextextended('wharf.migrate', 0))";
 static const char unlock_sql[] = "SELECT pg_advisory_unlock(hashtextextended('wharf.migrate', 0))";
-static const char bootstrap_sql[] =
-    "CREATE SCHEMA IF NOT EXISTS wharf;"
-    "CREATE TABLE IF NOT EXISTS wharf.migration ("
-    " plugin text COLLATE \"C\" NOT NULL, number integer NOT NULL, name text NOT NULL,"
-    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
-    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
-    " PRIMARY KEY (plugin, number));"
-    "CREATE TABLE IF NOT EXISTS wharf.repeatable ("
-    " plugin text COLLATE \"C\" NOT NULL, name text COLLATE \"C\" NOT NULL,"
-    " sha256 text NOT NULL, applied_at timestamptz(3) NOT NULL DEFAULT now(),"
-    " server text NOT NULL, seconds numeric(12,3) NOT NULL,"
-    " PRIMARY KEY (plugin, name))";
+static const char bootstrap_sql[] = QUERY_MIGRATION_TABLES;
 static const char exists_sql[] = "SELECT to_regclass('wharf.repeatable') IS NOT NULL";
 /* The last column: was it applied by a server of a newer version than $1? */
 static const char applied_sql[] = "SELECT plugin, number, '' AS name, sha256, false AS newer FROM "
@@ -358,7 +348,7 @@ static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
     }
     if (!good) {
         *r->error = arena_printf(r->a,
-            "%s\nthe %u migrations before it are applied; mend the cause and run it again: it "
+            "%s\nthe %u migrations before it are applied; correct the cause and run it again: it "
             "goes on with this one",
             r->error->p, r->done);
         return false;
@@ -450,8 +440,8 @@ static bool take_lock(struct run *r)
 {
     bool got = false;
 
-    for (bool told = false; ask_bool(r, lock_sql, &got) && !got; told = true) {
-        if (!told)
+    for (bool reported = false; ask_bool(r, lock_sql, &got) && !got; reported = true) {
+        if (!reported)
             buf_addz(r->out, "another process migrates this database; waiting for it\n");
         pause_ms(LOCK_POLL_MS);
     }
@@ -460,30 +450,10 @@ static bool take_lock(struct run *r)
 
 /* A restore into another cluster brings the tables, and neither the role of plugins' SQL nor its
  * rights. */
-static const char role_sql[] =
-    "DO $$ BEGIN"
-    " IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = "
-    "'wharf_plugin') THEN CREATE ROLE wharf_plugin NOLOGIN; END "
-    "IF; IF NOT pg_has_role(current_user, 'wharf_plugin', 'MEMBER') THEN "
-    "GRANT wharf_plugin TO CURRENT_USER; END IF;"
-    " EXCEPTION WHEN duplicate_object THEN NULL; END $$";
-static const char rights_sql[] =
-    "DO $$ BEGIN IF to_regprocedure('wharf.grant_plugin(text)') IS NOT NULL THEN"
-    " PERFORM wharf.grant_plugin(n.nspname::text) FROM pg_namespace n"
-    " WHERE n.nspname IN (SELECT plugin FROM wharf.migration WHERE plugin <> 'wharf')"
-    " AND (NOT has_schema_privilege('wharf_plugin', n.oid, 'USAGE') OR EXISTS (SELECT FROM "
-    "pg_class c"
-    " WHERE c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND NOT "
-    "has_table_privilege('wharf_plugin', c.oid, "
-    "'SELECT')));"
-    " IF NOT has_schema_privilege('wharf_plugin', 'wharf', 'USAGE')"
-    " OR EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = 'wharf'::regnamespace AND "
-    "obj_description(c.oid, 'pg_class') = 'wharf:served' AND NOT "
-    "has_table_privilege('wharf_plugin', c.oid, 'SELECT'))"
-    " THEN PERFORM wharf.grant_identity(); END IF;"
-    " END IF; END $$";
+static const char role_sql[] = QUERY_PLUGIN_ROLE;
+static const char rights_sql[] = QUERY_PLUGIN_RIGHTS;
 
-static bool mend_rights(struct run *r)
+static bool restore_rights(struct run *r)
 {
     return exec(r, role_sql,
                "the role wharf_plugin could not be made (as an administrator run: CREATE ROLE "
@@ -507,7 +477,7 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
         return false;
     good = exec(&r, "SET client_min_messages = warning", "SET") &&
            exec(&r, bootstrap_sql, "the table wharf.migration could not be made") &&
-           run_list(&r, list, count) && mend_rights(&r);
+           run_list(&r, list, count) && restore_rights(&r);
     PQclear(r.applied);
     PQclear(PQexec(conn, unlock_sql));
     return good;

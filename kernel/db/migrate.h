@@ -1,4 +1,4 @@
-/* migrate.h - migrations of the kernel and each plugin (docs/plugin-abi.md section 9).
+/* migrate.h - migrations of the kernel and each plugin (docs/reference/plugin-abi.md section 9).
  *
  * One advisory lock over all; each file one transaction unless its header says tx=no;
  * lock_timeout 5 s with 3 tries.

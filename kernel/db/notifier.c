@@ -32,7 +32,7 @@ struct notifier {
     int stop_fd, wake_fd;
     int64_t next_clock_us;
     _Atomic unsigned asked; /* news that somebody wants told; non-zero: wake_fd was written to */
-    int64_t told_us; /* when the last notices were sent, monotonic */
+    int64_t reported_us; /* when the last notices were sent, monotonic */
     void (*_Atomic on_news)(void *arg, unsigned news);
     void *on_news_arg;
     pthread_mutex_t names_lock;
@@ -179,7 +179,7 @@ static void send_names(struct notifier *p)
  * later asks anew. Sends at once when the last ones were long enough ago. */
 static void send_wake(struct notifier *p)
 {
-    int64_t nap_us = p->told_us + WAKE_EVERY_US - clock_monotonic_us();
+    int64_t nap_us = p->reported_us + WAKE_EVERY_US - clock_monotonic_us();
     unsigned asked;
     uint64_t count;
     struct buf sql;
@@ -189,7 +189,7 @@ static void send_wake(struct notifier *p)
     if (read(p->wake_fd, &count, sizeof(count)) < 0)
         log_debug("notifier.wake", "nobody asked any more");
     asked = atomic_exchange(&p->asked, 0);
-    p->told_us = clock_monotonic_us();
+    p->reported_us = clock_monotonic_us();
     buf_init(&sql, 256);
     for (size_t i = 0; i < CHANNELS; i++) {
         if (asked & channels[i].news)

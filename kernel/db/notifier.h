@@ -1,7 +1,7 @@
 /* notifier.h - a process's side thread: it LISTENs for what other processes tell, keeps the
  * kernel clock, and runs periodic work.
  *
- * One connection of its own (docs/decisions.md 8 and 9). Leaves to others: what a notice means
+ * One connection of its own (docs/decisions 8 and 9). Leaves to others: what a notice means
  * (who asked for it), the periodic work (worker/housekeeping.c). */
 #ifndef WHARF_DB_NOTIFIER_H
 #define WHARF_DB_NOTIFIER_H
@@ -34,7 +34,7 @@ enum notifier_news {
     NEWS_CHANNELS = 16, /* messages of channels: notifier_tell_channel() */
 };
 /* Tells all processes: at once, or 10 ms after the notices before and once for all that ask
- * meanwhile (docs/decisions.md 8). [any] */
+ * meanwhile (docs/decisions 8). [any] */
 void notifier_tell(struct notifier *p, unsigned news);
 /* Sets fn, which is called on the side thread with what some process has told, and with everything
  * when that may have been missed. Web workers hear NEWS_PROCESSED and NEWS_CLOCK only. Must be

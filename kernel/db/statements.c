@@ -72,7 +72,7 @@ void statement_forget(struct statement_set *s, uint64_t hash)
     s->count--;
 }
 
-bool statement_mend(struct statement_set *s, uint64_t hash, const char *sqlstate)
+bool statement_retry(struct statement_set *s, uint64_t hash, const char *sqlstate)
 {
     if (!strcmp(sqlstate, "26000")) /* no such prepared statement */
         statement_forget(s, hash);

@@ -23,7 +23,7 @@ bool statement_remember(struct statement_set *s, uint64_t hash); /* false: full 
 void statement_forget(struct statement_set *s, uint64_t hash);
 /* Puts the set right when the connection and its set disagree about this statement (a pooler, or a
  * Parse that was not carried out). Returns false when the error is about something else. */
-bool statement_mend(struct statement_set *s, uint64_t hash, const char *sqlstate);
+bool statement_retry(struct statement_set *s, uint64_t hash, const char *sqlstate);
 void statement_forget_all(struct statement_set *s);
 uint64_t statement_hash(const char *sql);
 

@@ -4,19 +4,20 @@
 #include <stdlib.h>
 
 #include "db/notifier.h"
+#include "kernel_queries.gen.h"
 #include "resource/engine.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
 
-struct told {
+struct reported {
     wharf_str organization, name;
 };
 
 static void tell(struct wharf_req *req, void *arg)
 {
-    const struct told *t = arg;
+    const struct reported *t = arg;
 
     if (req->engine->notifier)
         notifier_tell_channel(req->engine->notifier, t->organization, t->name);
@@ -43,16 +44,9 @@ static wharf_str members_of(struct wharf_req *req, const struct wharf_json *data
 wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *type,
     const struct wharf_json *data, wharf_str ends, int64_t *ret_seq)
 {
-    static const char sql[] =
-        "WITH n AS (INSERT INTO wharf.channel AS c (organization_id, name, seq) VALUES ($1, $2, 1)"
-        " ON CONFLICT (organization_id, name) DO UPDATE SET seq = c.seq + 1 RETURNING seq)"
-        " INSERT INTO wharf.channel_message (organization_id, channel, seq, created_at, type, "
-        "ends, data)"
-        " SELECT $1, $2, n.seq, $3::timestamptz, $4, $5, '{\"type\":\"' || $4 || '\",\"seq\":' || "
-        "n.seq || ',\"at\":\"' || $3 || '\"' || $6 || '}'"
-        " FROM n RETURNING seq";
+    static const char sql[] = QUERY_CHANNEL_SEND;
     wharf_str members = members_of(req, data), now = time_iso(req->arena, req->now_us);
-    struct told *t = ARENA_NEW(req_tx_memory(req), struct told);
+    struct reported *t = ARENA_NEW(req_tx_memory(req), struct reported);
     struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n},
         {name.p, name.n}, {now.p, now.n}, {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n},
         {NULL, 0}};
@@ -67,7 +61,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         return WHARF_UNAVAILABLE;
     if (ret_seq)
         *ret_seq = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    *t = (struct told){arena_dup_str(req_tx_memory(req), req->who->organization),
+    *t = (struct reported){arena_dup_str(req_tx_memory(req), req->who->organization),
         arena_dup_str(req_tx_memory(req), name)};
     req_after_commit(req, tell, t);
     return WHARF_OK;

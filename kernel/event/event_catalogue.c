@@ -303,30 +303,30 @@ bool event_pattern_known(const struct engine *e, wharf_str pattern)
     return false;
 }
 
-static void need_area(struct wharf_req *req, const struct event_type *t, bool told[AREAS_MAX])
+static void need_area(struct wharf_req *req, const struct event_type *t, bool reported[AREAS_MAX])
 {
     const struct resource *res = t->resource ? t->resource
                                              : engine_resource(req->engine, t->resource_type);
 
-    if (!res || told[res->area] || req->who->levels[res->area] >= SCOPE_READ)
+    if (!res || reported[res->area] || req->who->levels[res->area] >= SCOPE_READ)
         return;
-    told[res->area] = true;
-    req_problem(req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL,
-        str_z(""));
+    reported[res->area] = true;
+    req_problem(
+        req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
 }
 
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
 {
     const struct engine *e = req->engine;
-    bool told[AREAS_MAX] = {false};
+    bool reported[AREAS_MAX] = {false};
     size_t before = req->n_problems;
 
     for (size_t i = 0; i < e->n_event_types; i++) {
         if (event_matches(&e->event_types[i], str_z(e->event_types[i].type), pattern))
-            need_area(req, &e->event_types[i], told);
+            need_area(req, &e->event_types[i], reported);
     }
     if (str_eqz(pattern, "*") || str_starts(pattern, "custom."))
-        need_area(req, &custom_type, told);
+        need_area(req, &custom_type, reported);
     return req->n_problems > before ? WHARF_DENIED : WHARF_OK;
 }
 

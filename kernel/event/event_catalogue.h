@@ -1,5 +1,5 @@
 /* event_catalogue.h - the types of events that the loaded modules emit
- * (docs/spec/07-events-and-webhooks.md section 3, docs/events.md).
+ * (docs/spec/07-events-and-webhooks.md section 3, docs/internals/events.md).
  *
  * Made once at start: what definitions emit by themselves, what manifests declare under
  * "events", and the kernel's own. Leaves to others: writing events (history.h), showing the

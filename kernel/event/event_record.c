@@ -109,7 +109,7 @@ static void make_bodies(struct wharf_req *req, struct event *e)
 
 enum sight event_sight(const struct principal *who, const struct event *e)
 {
-    const struct told_of what = {e->pub.resource_type, {e->pub.locations, e->audience}};
+    const struct reported_of what = {e->pub.resource_type, {e->pub.locations, e->audience}};
 
     return principal_sight(who, &what);
 }

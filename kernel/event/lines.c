@@ -1,6 +1,7 @@
 /* lines.c - see lines.h. */
 #include "event/lines.h"
 
+#include "kernel_queries.gen.h"
 #include "query/query.h"
 #include "resource/access.h"
 #include "resource/hooks.h"
@@ -8,6 +9,7 @@
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/values.h"
 
 static wharf_str array_text(struct wharf_req *req, const wharf_json *v)
 {
@@ -53,13 +55,7 @@ static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, stru
 
 wharf_status log_add(wharf_req *req, const wharf_log_line *line)
 {
-    static const char sql[] =
-        "WITH l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "
-        "resource_id, parent_id, location_id, action, changes, message, images, visibility, "
-        "actor_type, actor_id, actor_name, request_id, locations, audience) VALUES ($1, $2, "
-        "$3::timestamptz, $4, $5, $6, $7, $8, $9::jsonb, $10, $11::jsonb, $12, $13, $14, $15, $16, "
-        "$17::jsonb, $18::jsonb) RETURNING organization_id, created_at, id) INSERT INTO "
-        "wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l";
+    static const char sql[] = QUERY_LOG_ADD;
     const struct principal *who = req->who;
     char id[ID_MAX], iso[ISO_MS_LEN + 1];
     size_t id_n = id_new("log", req->now_us, id);
@@ -103,7 +99,7 @@ static wharf_str *new_ids(struct wharf_req *req, size_t n)
     return ids;
 }
 
-enum { COLUMNS = 7 };
+enum { SAME = 8, COLUMNS = 7 };
 
 wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id,
     wharf_str actor_name, const wharf_log_line *lines, size_t n)
@@ -111,7 +107,6 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
     char *now = arena_alloc(req->arena, ISO_MS_LEN + 1);
     wharf_str *columns[COLUMNS];
     struct seen_by seen;
-    struct sql s;
 
     if (!n)
         return WHARF_OK;
@@ -129,30 +124,19 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
         columns[5][i] = seen.locations;
         columns[6][i] = seen.audience;
     }
-    const wharf_str same[] = {req->who->organization, str_z(now), str_z(lines->resource),
+    const wharf_str same[SAME] = {req->who->organization, str_z(now), str_z(lines->resource),
         str_z(lines->action), actor_type, actor_id, actor_name, str_z(req->request_id)};
+    struct sql_arg args[SAME + COLUMNS];
 
-    sql_init(&s, req->arena);
-    sql_add(&s, "WITH c AS MATERIALIZED (SELECT ");
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-        sql_add(&s, i ? ", " : "");
-        sql_bind(&s, same[i]);
-        sql_addf(&s, "::text AS s%zu", i);
+    for (size_t i = 0; i < SAME + COLUMNS; i++) {
+        const wharf_str *column = i < SAME ? NULL : columns[i - SAME];
+        wharf_str text = column ? wharf_array(column, n,
+                                      arena_alloc(req->arena, wharf_array_room(column, n)))
+                                : arena_dup_str(req->arena, same[i]);
+
+        args[i] = (struct sql_arg){text.p, text.n};
     }
-    sql_add(&s, "), l AS (INSERT INTO wharf.change_log (organization_id, id, created_at, resource, "
-                "resource_id, parent_id, location_id, action, changes, message, images, "
-                "visibility, actor_type, actor_id, actor_name, request_id, "
-                "locations, audience) SELECT c.s0, u.i, c.s1::timestamptz, c.s2, u.r, NULLIF(u.p, "
-                "''), NULLIF(u.l, ''), c.s3, '[]', u.m, '[]', 'internal', c.s4, c.s5, c.s6, c.s7, "
-                "NULLIF(u.o, '')::jsonb, NULLIF(u.a, '')::jsonb FROM c, unnest(");
-    for (size_t k = 0; k < COLUMNS; k++) {
-        sql_add(&s, k ? ", " : "");
-        sql_bind_array(&s, columns[k], n);
-        sql_add(&s, "::text[]");
-    }
-    sql_add(&s, ") u(i, r, p, l, m, o, a) RETURNING organization_id, created_at, id) INSERT INTO "
-                "wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l ORDER BY l.id");
-    return req_query_sql(req, &s) ? WHARF_OK : WHARF_UNAVAILABLE;
+    return req_query(req, QUERY_LOG_ADD_MANY, args, SAME + COLUMNS) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 /* Some of these ids' rows, taken in one order and shown in one, as a JSON array. */

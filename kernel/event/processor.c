@@ -15,6 +15,7 @@
 #include "event/steps.h"
 #include "db/notifier.h"
 #include "job/job.h"
+#include "kernel_queries.gen.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -288,10 +289,10 @@ static bool settle_retry(struct wharf_req *c, const struct event *e, const char 
         "UPDATE wharf.event_retry SET attempts = attempts + 1, next_at = $4::timestamptz + "
         "$5::bigint * interval '1 microsecond' WHERE organization_id = $1 AND event_id = $2 AND "
         "step = $3";
-    wharf_str told = steps_with(c, steps, step, result);
+    wharf_str reported = steps_with(c, steps, step, result);
     const struct wharf_event *p = &e->pub;
     struct sql_arg tell[4] = {{p->organization.p, p->organization.n},
-        {e->created_at.p, e->created_at.n}, {p->id.p, p->id.n}, {told.p, told.n}};
+        {e->created_at.p, e->created_at.n}, {p->id.p, p->id.n}, {reported.p, reported.n}};
     bool again = result->status == STEP_FAILED && attempts < RETRIES + 1;
     char wait[24];
     struct sql_arg args[5] = {tell[0], tell[2], {step, strlen(step)}, now_arg(c), {wait, 0}};
@@ -324,17 +325,6 @@ static bool retry_row(struct wharf_req *c, const PGresult *r, int row)
 /* Runs failed steps again. Returns the number of calls; -1 when the database was away. */
 static int retry_steps(struct wharf_req *resident)
 {
-    static const char tail[] = ", h.head, r.step, r.attempts, h.steps::text, (SELECT "
-                               "o.live_organization_id FROM wharf.organization o WHERE "
-                               "o.organization_id = r.organization_id AND o.id = r.organization_id)"
-                               " FROM wharf.event_retry r JOIN wharf.event e ON e.organization_id "
-                               "= r.organization_id AND e.created_at = "
-                               "r.event_created_at AND e.id = r.event_id JOIN wharf.event_done h "
-                               "ON h.organization_id = e.organization_id AND "
-                               "h.created_at = e.created_at AND h.event_id = e.id WHERE r.next_at "
-                               "<= $1::timestamptz ORDER BY r.next_at LIMIT "
-                               "50"
-                               " FOR UPDATE OF r SKIP LOCKED";
     struct wharf_req c;
     struct sql_arg now;
     PGresult *r = NULL;
@@ -344,7 +334,7 @@ static int retry_steps(struct wharf_req *resident)
     chunk_begin(resident, &c);
     now = now_arg(&c);
     if (req_begin(&c) == WHARF_OK)
-        r = req_query(&c, arena_printf(c.arena, "SELECT %s%s", event_columns, tail).p, &now, 1);
+        r = req_query(&c, arena_printf(c.arena, QUERY_EVENT_RETRIES, event_columns).p, &now, 1);
     if (r) {
         bool good = true;
 

@@ -1,5 +1,5 @@
 /* processor.h - what becomes of events after their commit (docs/spec/07-events-and-webhooks.md
- * section 2, docs/events.md). */
+ * section 2, docs/internals/events.md). */
 #ifndef WHARF_EVENT_PROCESSOR_H
 #define WHARF_EVENT_PROCESSOR_H
 

@@ -1,5 +1,6 @@
 /* redact.h - what must not be kept of a request: keys, tokens, secrets, signatures, contents of
- * files (docs/spec/01-platform.md section 13 'Request log', docs/logs.md 'What is removed').
+ * files (docs/spec/01-platform.md section 13 'Request log', docs/reference/logs.md 'What is
+ * removed').
  *
  * Works on texts, also on the beginning of one, so that nothing has to be parsed again. Too much
  * removed is right, too little is not. */

@@ -1,6 +1,6 @@
 /* requestlog.h - the request log: lines handed over by the event loop, written in batches by a
  * thread with its own connection (docs/spec/01-platform.md section 13 'Request log',
- * docs/logs.md).
+ * docs/reference/logs.md).
  *
  * Handing over never waits for the database: what does not fit into the queue is dropped and
  * counted. What was handed over

@@ -1,4 +1,4 @@
-/* retention.h - deleting what is over: change log, request log, events (docs/decisions.md 6).
+/* retention.h - deleting what is over: change log, request log, events (docs/decisions 6).
  *
  * Nobody sees it any more by then: reads hide it by predicate (x-wharf "retain", expires_at).
  * The rules are in SQL (db/sql/expire_*.sql). */

@@ -1,5 +1,5 @@
 /* seal.h - tamper evidence of the change log: rows chained by hashes, per organization
- * (docs/spec/01-platform.md section 13, docs/logs.md).
+ * (docs/spec/01-platform.md section 13, docs/reference/logs.md).
  *
  * The chain is walked in SQL (db/sql/verify_log.sql). Leaves to others: writing rows
  * (history.h), taking what is to be sealed (processor.h), showing them. */

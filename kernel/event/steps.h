@@ -1,5 +1,5 @@
 /* steps.h - what is done with each processed event (docs/spec/07-events-and-webhooks.md section
- * 1 'steps', docs/events.md).
+ * 1 'steps', docs/internals/events.md).
  *
  * Declared by plugins (plugin-api/wharf/service/events.h). Leaves to others: which events, and
  * when (processor.c). */

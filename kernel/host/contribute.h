@@ -1,5 +1,5 @@
 /* contribute.h - a property of a definition to which every plugin may add: the settings of
- * organizations (docs/definitions.md 'contributed'). */
+ * organizations (docs/reference/definitions.md 'contributed'). */
 #ifndef WHARF_HOST_CONTRIBUTE_H
 #define WHARF_HOST_CONTRIBUTE_H
 

@@ -1,5 +1,5 @@
 /* declare.c - what plugins register, checked and collected; problems are told together
- * (docs/plugin-abi.md sections 3 and 4.3). */
+ * (docs/reference/plugin-abi.md sections 3 and 4.3). */
 #include "host/declare.h"
 
 #include <stdlib.h>

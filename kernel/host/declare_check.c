@@ -3,7 +3,7 @@
  * Every problem names its plugin and says what to do.
  *
  * Leaves to others: single declarations (declare.c), definitions by themselves (schema/), tables
- * (resource/table_check.c). docs/plugin-abi.md section 4.3. */
+ * (resource/table_check.c). docs/reference/plugin-abi.md section 4.3. */
 #include "host/declare_check.h"
 
 #include "event/event_catalogue.h"

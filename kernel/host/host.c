@@ -295,7 +295,7 @@ static void r_one_time(wharf_req *req, const char *field)
 
 const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_actor, r_param, r_body,
     r_need_scope, r_need_location, r_now, r_deadline, r_cancelled, r_new_id, r_respond,
-    r_thread_local_state, r_created, r_access_changed, r_one_time, page_read, page_told};
+    r_thread_local_state, r_created, r_access_changed, r_one_time, page_read, page_reported};
 
 /* ---- JSON ---- */
 

@@ -16,7 +16,7 @@ struct wharf_many { /* handle: what became of many rows */
  * (host_page.c). */
 wharf_status page_read(
     wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
-void page_told(wharf_req *req, int64_t page, int64_t limit, bool has_more);
+void page_reported(wharf_req *req, int64_t page, int64_t limit, bool has_more);
 
 extern const wharf_host host_tables;
 extern const wharf_mem_api host_mem;
@@ -48,7 +48,7 @@ const struct wharf_rows *host_rows(struct wharf_req *req, PGresult *r);
 struct sql_arg *host_args(struct wharf_req *req, const wharf_val *args, size_t n_args);
 
 /* Begins and ends plugin SQL, which runs as the role wharf_plugin with the organization set
- * (docs/decisions.md 11). */
+ * (docs/decisions 11). */
 wharf_status host_sql_begin(struct wharf_req *req);
 void host_sql_end(struct wharf_req *req);
 

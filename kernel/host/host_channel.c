@@ -43,7 +43,7 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
     p->channel = (wharf_str){p->name, channel.n};
     p->after = after;
     p->until_us = req->parked_until_us;
-    p->told = true;
+    p->reported = true;
     free(req->parked);
     req->parked = p;
     return true;

@@ -5,7 +5,7 @@
 #include "event/steps.h"
 #include "db/notifier.h"
 #include "http/stream.h"
-#include "job/aside.h"
+#include "job/side_statement.h"
 #include "job/job.h"
 #include "host/declare.h"
 #include "host/host.h"
@@ -149,26 +149,30 @@ static void ev_wake(wharf_req *req)
     req_tell(req, NEWS_PROCESSED);
 }
 
-static wharf_status ev_aside(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
+static wharf_status ev_side_statement(
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
 {
     struct req_job *job = req->job;
 
     if (!job || !job->resident || req->tx_depth)
         return req_fail(req, ERR_INTERNAL, NULL,
             "only residents have statements run beside them, and between transactions");
-    if (!job->aside)
-        job->aside = aside_new(req->thread->db, job->waker);
-    if (!aside_ask(job->aside, &req->who->access, sql, host_args(req, args, n_args), n_args))
+    if (!job->side_statement)
+        job->side_statement = side_statement_new(req->thread->db, job->waker);
+    if (!side_statement_ask(
+            job->side_statement, &req->who->access, sql, host_args(req, args, n_args), n_args))
         return req_fail(req, ERR_INTERNAL, NULL, "a statement runs beside this resident already");
     return WHARF_OK;
 }
 
-static bool ev_aside_over(wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows)
+static bool ev_side_statement_over(
+    wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows)
 {
     struct db_error e;
     PGresult *r;
 
-    if (!req->job || !req->job->aside || !aside_take(req->job->aside, &r, &e))
+    if (!req->job || !req->job->side_statement ||
+        !side_statement_take(req->job->side_statement, &r, &e))
         return false;
     *ret_rows = r ? host_rows(req, r) : NULL;
     *ret_status = r ? WHARF_OK : req_database_problem(req, &e);
@@ -249,5 +253,5 @@ static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
 
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed,
     ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
-    ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_aside, ev_aside_over, ev_news,
-    event_need_pattern, ev_readers, ev_sees};
+    ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_side_statement,
+    ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees};

@@ -125,20 +125,21 @@ static void m_at(wharf_req *req, size_t row)
         set_at(req, req->set->live[row]);
 }
 
-static void m_singly(wharf_req *req)
+static void m_row_by_row(wharf_req *req)
 {
     if (req->set)
-        req->set->singly = true;
+        req->set->row_by_row = true;
 }
 
 /* ---- problems of rows that are written one by one ---- */
 
-struct wharf_aside {
+struct wharf_held_problems {
     struct problem *problems;
     size_t n, cap;
 };
 
-static void hold(wharf_req *req, struct wharf_aside *held, const struct problem *all, size_t n)
+static void hold(
+    wharf_req *req, struct wharf_held_problems *held, const struct problem *all, size_t n)
 {
     if (held->n + n > held->cap) {
         size_t cap = 2 * held->cap + n;
@@ -154,12 +155,12 @@ static void hold(wharf_req *req, struct wharf_aside *held, const struct problem 
     held->n += n;
 }
 
-static bool m_aside(wharf_req *req, wharf_aside **held)
+static bool m_hold(wharf_req *req, wharf_held_problems **held)
 {
     if (set_everybodys(req))
         return false;
     if (!*held)
-        *held = ARENA_NEW(req->arena, struct wharf_aside);
+        *held = ARENA_NEW(req->arena, struct wharf_held_problems);
     hold(req, *held, req->problems, req->n_problems);
     req_clear_problems(req);
     return true;
@@ -167,7 +168,7 @@ static bool m_aside(wharf_req *req, wharf_aside **held)
 
 /* Puts problems that came since then behind those that were put aside; one that is no row's fault
  * says alone what happened. */
-static wharf_status m_told(wharf_req *req, wharf_aside *held)
+static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 {
     if (held && held->n && !set_everybodys(req)) {
         hold(req, held, req->problems, req->n_problems);
@@ -179,4 +180,4 @@ static wharf_status m_told(wharf_req *req, wharf_aside *held)
 }
 
 const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,
-    m_refused, m_outcome, m_id, m_problem, m_at, m_singly, m_aside, m_told};
+    m_refused, m_outcome, m_id, m_problem, m_at, m_row_by_row, m_hold, m_report};

@@ -7,9 +7,9 @@
 #include "wharf/service/schema.h"
 #include "wharf/errors.h"
 
-enum { TOLD_MAX = 50 };
+enum { REPORTED_MAX = 50 };
 
-struct told {
+struct reported {
     wharf_req *req;
     const char *code, *path;
     int64_t left;
@@ -18,26 +18,26 @@ struct told {
 
 static void wrong_schema(void *arg, wharf_str pointer, const char *rule, wharf_str message)
 {
-    struct told *t = arg;
+    struct reported *t = arg;
 
-    if (t->n++ < TOLD_MAX)
+    if (t->n++ < REPORTED_MAX)
         req_fail(t->req, t->code, t->path, "%s%s%.*s", pointer.p, pointer.n ? ": " : "",
             STR_ARG(message));
 }
 
 static void wrong_value(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
-    struct told *t = arg;
+    struct reported *t = arg;
 
     req_problem(t->req, ERR_VALIDATION_FAILED, path, rule, message);
-    if (++t->n == TOLD_MAX)
+    if (++t->n == REPORTED_MAX)
         t->left = 0;
 }
 
 static wharf_status s_check(
     wharf_req *req, const wharf_json *schema, const char *code, const char *path)
 {
-    struct told t = {.req = req, .code = code, .path = path};
+    struct reported t = {.req = req, .code = code, .path = path};
 
     return tenant_schema(req->arena, schema, wrong_schema, &t) ? WHARF_OK : req_failed(req);
 }
@@ -45,7 +45,7 @@ static wharf_status s_check(
 static wharf_status s_validate(
     wharf_req *req, const wharf_json *schema, const wharf_json *value, const char *path)
 {
-    struct told t = {
+    struct reported t = {
         .req = req, .code = ERR_VALIDATION_FAILED, .path = path, .left = TENANT_SCHEMA_STEPS};
     const struct schema *s = tenant_schema(req->arena, schema, wrong_schema, &t);
 
@@ -53,7 +53,7 @@ static wharf_status s_validate(
         return req_failed(req);
     if (schema_validate_within(s, value, str_z(path), &t.left, req->arena, wrong_value, &t))
         return WHARF_OK;
-    if (!t.left && t.n < TOLD_MAX)
+    if (!t.left && t.n < REPORTED_MAX)
         req_problem(req, ERR_VALIDATION_FAILED, str_z(path), "format", str_z(TENANT_SCHEMA_WORK));
     return req_failed(req);
 }

@@ -1,11 +1,12 @@
 /* host_token.c - the service wharf.token (plugin-api/wharf/service/token.h): rows of
- * wharf.token, found by hash (docs/decisions.md 5). */
+ * wharf.token, found by hash (docs/decisions 5). */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "identity/auth.h"
 #include "host/host.h"
+#include "kernel_queries.gen.h"
 #include "util/digest.h"
 #include "util/id.h"
 #include "util/str.h"
@@ -83,19 +84,15 @@ static wharf_status t_make(
 static struct principal *bearer(const char *organization, const char *live, const char *event_days)
 {
     struct arena *a = arena_new(0);
-    struct principal *p = ARENA_NEW(a, struct principal);
+    struct principal *p = principal_new(a);
 
     p->arena = a;
-    atomic_init(&p->refs, 1);
     p->organization = p->access.organization = arena_dupz(a, organization);
     p->access.live_organization = arena_dupz(a, live);
     p->test_mode = strcmp(organization, live) != 0;
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("link");
-    p->key_id = p->key_name = p->last4 = p->role = str_z("");
-    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
-    p->expires_at_us = INT64_MAX;
     p->event_days = (int)strtol(event_days, NULL, 10);
     return p;
 }
@@ -107,14 +104,7 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
 
     if (req->who || !token.n || token.n > NAME_MAX_BYTES)
         return req_fail(req, req->who ? ERR_INTERNAL : ERR_NOT_FOUND, NULL, NULL);
-    r = req_query(req,
-        "SELECT x.organization_id, x.id, substring(o.settings #>> '{events,expire_after}' FROM "
-        "'days_([0-9]+)'), COALESCE(o.live_organization_id, o.id) FROM "
-        "wharf.token x JOIN wharf.organization o ON o.organization_id = "
-        "x.organization_id AND"
-        " o.id = x.organization_id WHERE x.hash = $1::bytea AND x.kind = $2 AND x.expires_at > "
-        "$3::timestamptz AND o.active AND o.deleted_at IS NULL",
-        args, 3);
+    r = req_query(req, QUERY_TOKEN_HOLDER, args, 3);
     if (!r)
         return req_failed(req);
     if (!PQntuples(r))

@@ -152,17 +152,17 @@ static bool declare_survives(
         return true; /* it can't be tried: the process itself finds out */
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         buf_addf(d->problems,
-            "%s: %s does not come back from declare() within %d s; mend it, or remove it from "
+            "%s: %s does not come back from declare() within %d s; correct it, or remove it from "
             "modules\n",
             m->file, m->name, DECLARE_SECONDS);
     else if (WIFSIGNALED(status))
         buf_addf(d->problems,
-            "%s: %s crashes while it is loaded and declares (%s); mend it, or remove it from "
+            "%s: %s crashes while it is loaded and declares (%s); correct it, or remove it from "
             "modules\n",
             m->file, m->name, strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status))
         buf_addf(d->problems,
-            "%s: %s ends the process while it declares (exit status %d); mend it, or remove it "
+            "%s: %s ends the process while it declares (exit status %d); correct it, or remove it "
             "from modules\n",
             m->file, m->name, WEXITSTATUS(status));
     return WIFEXITED(status) && !WEXITSTATUS(status);

@@ -1,8 +1,8 @@
 /* registry.h - the plugins of this process: found, ordered, loaded, declared, compiled; then
  * read-only.
  *
- * docs/plugin-abi.md sections 2 to 4. Reading a manifest runs no plugin code. All problems are
- * collected and told at once, each naming the file, both versions and the remedy. */
+ * docs/reference/plugin-abi.md sections 2 to 4. Reading a manifest runs no plugin code. All
+ * problems are collected and told at once, each naming the file, both versions and the remedy. */
 #ifndef WHARF_HOST_REGISTRY_H
 #define WHARF_HOST_REGISTRY_H
 

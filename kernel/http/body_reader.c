@@ -45,7 +45,7 @@ struct body_reader {
     atomic_size_t waiting; /* requests that are not read yet */
     atomic_bool stop;
     pthread_t thread;
-    struct crumb *crumb;
+    struct activity *activity;
 };
 
 /* Takes all requests that wait, the oldest first. */
@@ -85,12 +85,13 @@ static void reader_rest(const struct body_reader *r, int64_t worked_us, int64_t 
 
 static void reader_read(struct body_reader *r, struct exchange *x)
 {
-    crumb_enter(r->crumb, "wharf", x->req.route->pattern, x->req.request_id, x->req.deadline_us);
+    activity_enter(
+        r->activity, "wharf", x->req.route->pattern, x->req.request_id, x->req.deadline_us);
     if (clock_monotonic_us() > x->req.deadline_us)
         req_fail(&x->req, ERR_TIMEOUT, NULL, NULL);
     else
         read_body(x);
-    crumb_leave(r->crumb);
+    activity_leave(r->activity);
     atomic_fetch_sub(&r->waiting, 1);
     threads_give_back(r->server->threads, x);
 }
@@ -102,7 +103,7 @@ static void *reader_main(void *arg)
     int64_t began_us, answered = 0;
     bool stop = false;
 
-    crash_thread(r->crumb);
+    crash_thread(r->activity);
     if (setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), STEP_BACK_NICE) != 0)
         log_debug(
             "body.reader", "the thread that reads large bodies can't step back behind the others");
@@ -125,14 +126,14 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
-struct body_reader *body_reader_start(struct server *s, struct crumb *crumb)
+struct body_reader *body_reader_start(struct server *s, struct activity *activity)
 {
     struct body_reader *r = calloc(1, sizeof(*r));
 
     if (!r)
         return NULL;
     r->server = s;
-    r->crumb = crumb;
+    r->activity = activity;
     if (sem_init(&r->work, 0, 0) == 0 && pthread_create(&r->thread, NULL, reader_main, r) == 0)
         return r;
     free(r);

@@ -6,11 +6,11 @@
 #include "http/exchange.h"
 
 struct body_reader;
-struct crumb;
+struct activity;
 
-/* Starts the thread; NULL when there is no memory or no thread to be had. crumb: where it tells
+/* Starts the thread; NULL when there is no memory or no thread to be had. activity: where it tells
  * what it does. */
-struct body_reader *body_reader_start(struct server *s, struct crumb *crumb);
+struct body_reader *body_reader_start(struct server *s, struct activity *activity);
 /* Queues the request's body to be read; it comes back by threads_done() with `reading` set. Returns
  * false when too many wait already. */
 bool body_reader_push(struct body_reader *r, struct exchange *x);

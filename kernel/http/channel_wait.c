@@ -43,17 +43,18 @@ static bool named(const char *line, size_t n, wharf_str organization, wharf_str 
 static void tell_line(struct stream_hub *h, const char *line, size_t n)
 {
     for (struct stream *st = h->first; st; st = st->next)
-        st->told = st->told || (st->channel.n && named(line, n, st->organization, st->channel));
+        st->reported = st->reported ||
+                       (st->channel.n && named(line, n, st->organization, st->channel));
     for (struct parked *p = h->parked; p; p = p->next)
-        p->told = p->told || named(line, n, p->organization, p->channel);
+        p->reported = p->reported || named(line, n, p->organization, p->channel);
 }
 
 static void tell_all(struct stream_hub *h)
 {
     for (struct stream *st = h->first; st; st = st->next)
-        st->told = true;
+        st->reported = true;
     for (struct parked *p = h->parked; p; p = p->next)
-        p->told = true;
+        p->reported = true;
 }
 
 void stream_hub_channels(void *hub, const char *names)
@@ -180,14 +181,14 @@ static void collect(struct stream_hub *h, struct arena *a, struct question *q)
 {
     pthread_mutex_lock(&h->lock);
     for (struct parked *p = h->parked; p && q->n < WAITERS; p = p->next) {
-        if (p->told)
+        if (p->reported)
             ask(a, q, p->organization, p->channel, p->after);
-        p->told = false;
+        p->reported = false;
     }
     for (struct stream *st = h->first; st && q->n < WAITERS; st = st->next) {
-        if (!st->told || !st->channel.n || !st->connection || st->ending)
+        if (!st->reported || !st->channel.n || !st->connection || st->ending)
             continue;
-        st->told = false;
+        st->reported = false;
         ask(a, q, st->organization, st->channel, st->after);
     }
     pthread_mutex_unlock(&h->lock);
@@ -245,7 +246,7 @@ static void give(struct stream_hub *h, PGresult *r)
                 !str_eq(st->organization, organization))
                 continue;
             to_stream(h, st, r, row, seq);
-            st->told = st->told || PQntuples(r) >= BATCH; /* maybe there are more */
+            st->reported = st->reported || PQntuples(r) >= BATCH; /* maybe there are more */
         }
         while (*at) {
             if (seq > (*at)->after && str_eq((*at)->channel, channel) &&

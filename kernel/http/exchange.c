@@ -35,24 +35,25 @@ static void give_arena(struct server *s, struct arena *a)
     s->arenas[s->n_arenas++] = a;
 }
 
-void spare_take(struct server *s, struct buf *b, size_t max)
+void kept_buf_take(struct server *s, struct buf *b, size_t max)
 {
-    if (!s->n_spare) {
+    if (!s->n_kept_bufs) {
         buf_init(b, max);
         return;
     }
-    *b = s->spare[--s->n_spare];
+    *b = s->kept_bufs[--s->n_kept_bufs];
     b->max = max;
 }
 
-void spare_give(struct server *s, struct buf *b)
+void kept_buf_give(struct server *s, struct buf *b)
 {
-    if (!b->p || b->cap > SPARE_MAX || s->n_spare == sizeof(s->spare) / sizeof(s->spare[0])) {
+    if (!b->p || b->cap > KEPT_BUF_MAX ||
+        s->n_kept_bufs == sizeof(s->kept_bufs) / sizeof(s->kept_bufs[0])) {
         buf_done(b);
         return;
     }
     buf_clear(b);
-    s->spare[s->n_spare++] = *b;
+    s->kept_bufs[s->n_kept_bufs++] = *b;
     buf_init(b, 0);
 }
 
@@ -89,7 +90,7 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     req->now_us = clock_now_us();
     id_new("req", req->now_us, id); /* carries its time, by which the request log is found */
     memcpy(req->request_id, id, sizeof(req->request_id));
-    spare_take(s, &req->out, 256u << 20);
+    kept_buf_take(s, &req->out, 256u << 20);
     buf_init(&x->body, LARGE_BODY + 1);
     x->next = s->exchanges;
     if (x->next)
@@ -134,7 +135,7 @@ void exchange_release(struct exchange *x)
     free(x->req.parked);
     principal_unref(x->req.who);
     principal_unref(x->req.offered);
-    spare_give(s, &x->req.out);
+    kept_buf_give(s, &x->req.out);
     buf_done(&x->body);
     give_arena(s, x->req.arena);
     free(x);

@@ -33,7 +33,7 @@ enum {
     LANES_MAX = 16,
     ETAG_MAX = 48,
     ARENAS_KEPT = 64,
-    SPARE_MAX = 32 * 1024 /* larger buffers are not kept */
+    KEPT_BUF_MAX = 32 * 1024 /* larger buffers are not kept */
 };
 
 enum exchange_state {
@@ -150,8 +150,8 @@ struct server {
     struct arena *arenas[ARENAS_KEPT];
     size_t n_arenas;
     /* of answers that went out: an answer is written where one was */
-    struct buf spare[2 * ARENAS_KEPT];
-    size_t n_spare;
+    struct buf kept_bufs[2 * ARENAS_KEPT];
+    size_t n_kept_bufs;
     size_t in_flight;
     size_t n_held; /* exchanges that wait for a read without being suspended */
     bool run_again; /* the library was given answers or bytes that it goes on with at once */
@@ -169,10 +169,10 @@ struct server {
 
 /* Makes the exchange of a request. exchange.c has libmicrohttpd's callbacks. */
 struct exchange *exchange_new(struct server *s, const char *uri);
-/* Gives an empty buffer for up to `max` bytes, with memory if there is some to spare; spare_give()
- * takes it back. */
-void spare_take(struct server *s, struct buf *b, size_t max);
-void spare_give(struct server *s, struct buf *b);
+/* Gives an empty buffer for up to `max` bytes, with memory that was kept if there is some;
+ * kept_buf_give() takes it back. */
+void kept_buf_take(struct server *s, struct buf *b, size_t max);
+void kept_buf_give(struct server *s, struct buf *b);
 void exchange_release(struct exchange *x); /* frees unless a thread still has it */
 enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char *url,
     const char *method, const char *version, const char *upload_data, size_t *upload_data_size,

@@ -5,7 +5,7 @@
  * trailers. It lets only such bytes through as can be read in one way, in one canonical form.
  * Behind the first broken byte nothing of the connection is let through: a stand-in request of
  * our own comes instead, which its handler refuses (exchange.c). Leaves to others: sockets
- * (head_tap.c), what a request means (http_check.c). docs/http.md says what is accepted;
+ * (head_tap.c), what a request means (http_check.c). docs/reference/http.md says what is accepted;
  * docs/spec/01-platform.md section 2.1 check 1. */
 #ifndef WHARF_HTTP_HEAD_H
 #define WHARF_HTTP_HEAD_H

@@ -5,8 +5,8 @@
  * dynamic linker gives the library the program's. They know the descriptors of clients; for all
  * others they are what they were. This costs no system call; a socket pair before each
  * connection costs four for a request. head_tap_check() proves at start that it is so, and a
- * request that the filter did not let through is refused (exchange.c). docs/http.md section
- * "How". All of it: [loop] */
+ * request that the filter did not let through is refused (exchange.c). docs/internals/http.md
+ * section "How". All of it: [loop] */
 #ifndef WHARF_HTTP_HEAD_TAP_H
 #define WHARF_HTTP_HEAD_TAP_H
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "db/meter.h"
+#include "kernel_queries.gen.h"
 #include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "process/board.h"
@@ -110,16 +111,7 @@ static const char role_sql[] =
     " WHEN NOT pg_has_role(current_user, r.oid, 'MEMBER') THEN format('%I is no member of "
     "the role wharf_plugin', current_user) END FROM (SELECT (SELECT oid FROM pg_roles WHERE "
     "rolname = 'wharf_plugin') AS oid) r";
-static const char grant_sql[] =
-    "SELECT format('the role wharf_plugin has no rights on %I.%I', n.nspname, c.relname)"
-    " FROM pg_namespace n JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') "
-    "AND NOT c.relispartition CROSS JOIN (SELECT oid FROM pg_roles WHERE rolname = 'wharf_plugin') "
-    "r"
-    " WHERE (n.nspname = ANY (string_to_array($1, ',')) OR (n.nspname = 'wharf' AND"
-    " obj_description(c.oid, 'pg_class') = 'wharf:served'))"
-    " AND NOT (has_schema_privilege(r.oid, n.oid, 'USAGE') AND has_table_privilege(r.oid, c.oid, "
-    "'SELECT'))"
-    " ORDER BY n.nspname, c.relname LIMIT 1";
+static const char grant_sql[] = QUERY_MISSING_GRANT;
 
 /* Reads the first value that a statement answers, or nothing. Returns false when it failed. */
 static bool ask_text(PGconn *pg, const char *sql, const char *arg, char out[TEXT])

@@ -1,5 +1,5 @@
 /* health.h - can requests be served? What a worker finds out about its surroundings, for GET
- * /readyz (docs/operation.md 'Readiness').
+ * /readyz (docs/guide/operation.md 'Readiness').
  *
  * Looked at by the worker's side thread (notifier.c), so that a probe costs no request anything;
  * told by the event loop. */

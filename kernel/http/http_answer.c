@@ -161,7 +161,7 @@ static void body_over(void *arg)
 {
     struct body *b = arg;
 
-    spare_give(b->server, &b->text);
+    kept_buf_give(b->server, &b->text);
     free(b);
 }
 
@@ -215,7 +215,7 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     struct MHD_Response *r;
     struct buf b;
 
-    spare_take(x->server, &b, 256u << 20);
+    kept_buf_take(x->server, &b, 256u << 20);
     buf_room(&b, req->out.n + 512);
     write_body(req, status, &b);
     if (x->gzip_answer && b.n >= GZIP_FROM)

@@ -222,8 +222,8 @@ static bool find_route(struct exchange *x, const char *method)
     return false;
 }
 
-/* Tells whether the module of the route is not left out of this generation (docs/plugin-abi.md
- * section 11); else adds a problem. */
+/* Tells whether the module of the route is not left out of this generation
+ * (docs/reference/plugin-abi.md section 11); else adds a problem. */
 static bool in_service(struct exchange *x)
 {
     const struct absent *m = x->req.route->absent;

@@ -210,7 +210,7 @@ bool server_start(struct server *s, int listen_fd, const char **ret_why)
     if (!s->threads)
         return false;
     s->reader = body_reader_start(
-        s, &s->boot->board->workers[s->boot->slot].crumbs[threads_count(s->threads) + 1]);
+        s, &s->boot->board->workers[s->boot->slot].activities[threads_count(s->threads) + 1]);
     return s->reader != NULL;
 }
 

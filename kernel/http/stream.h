@@ -1,5 +1,5 @@
 /* stream.h - the live event stream: Server-Sent Events without a thread for each
- * (docs/spec/07-events-and-webhooks.md section 13, docs/events.md).
+ * (docs/spec/07-events-and-webhooks.md section 13, docs/internals/events.md).
  *
  * A request is opened on a worker thread (stream_open.c), then its connection belongs to
  * libmicrohttpd, which asks for bytes, and to the hub, one thread of the process that reads new
@@ -38,7 +38,7 @@ struct parked {
     struct exchange *x;
     wharf_str organization, channel;
     int64_t after, until_us;
-    bool told;
+    bool reported;
     char name[]; /* of the channel */
 };
 
@@ -57,7 +57,7 @@ struct stream { /* what was asked for, and how far it is */
     wharf_str channel, tag; /* channel.n 0: the stream of events */
     /* in libmicrohttpd's memory of the connection, until its pages were given back */
     const char *uri;
-    bool told; /* there may be messages */
+    bool reported; /* there may be messages */
     int64_t end_us; /* monotonic; 0: never */
     int64_t gap_from, gap_to; /* to be told first; 0: none */
     uint64_t owners[2]; /* in the board's counts */

@@ -165,7 +165,7 @@ struct MHD_Response *stream_response(struct exchange *x)
     st->refs = 2;
     st->beat_us = x->server->turn_us + STREAM_BEAT_US;
     st->check_us = x->server->turn_us + STREAM_CHECK_US;
-    st->told = true;
+    st->reported = true;
     if (st->channel.n)
         st->end_us = x->server->turn_us + CHANNEL_LIFE_US;
     else

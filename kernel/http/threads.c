@@ -3,7 +3,7 @@
  *
  * A plugin that is not shipped with the server has at most half of the threads, all of them
  * together leave one: a plugin that hangs holds up those who use it, and nobody else. What is
- * over that waits in a list of its plugin (docs/operation.md 'Workers that hang or grow'). */
+ * over that waits in a list of its plugin (docs/guide/operation.md 'Workers that hang or grow'). */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -211,7 +211,7 @@ static void *thread_main(void *arg)
     struct exchange *x;
 
     free(start);
-    crash_thread(ctx->crumb);
+    crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
     while ((x = next_exchange(t))) {
         run_exchange(ctx, x);
@@ -245,7 +245,7 @@ struct threads *threads_start(struct server *s, size_t n)
 
         t->ctx[i].index = (unsigned)i;
         t->ctx[i].db = db_open(s->boot->database, c->database_prepared, c->statement_timeout_ms);
-        t->ctx[i].crumb = &s->boot->board->workers[s->boot->slot].crumbs[i + 1];
+        t->ctx[i].activity = &s->boot->board->workers[s->boot->slot].activities[i + 1];
         if (!start)
             abort();
         *start = (struct start){t, i};

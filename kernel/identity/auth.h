@@ -56,6 +56,9 @@ struct principal { /* immutable once made; counted */
     _Atomic bool noted; /* its use was put on the list of auth_used() */
     const char *refusal; /* NULL, or the code every request gets: "api_key.revoked" ... */
 };
+/* Makes a principal in a that may do nothing: one reference, all texts empty, never expiring. The
+ * caller says who it is. `arena` is set only by whoever gives the arena to the principal. */
+struct principal *principal_new(struct arena *a);
 void principal_ref(struct principal *p);
 void principal_unref(struct principal *p); /* NULL is accepted */
 bool principal_may_see(const struct principal *p, wharf_str location_id);

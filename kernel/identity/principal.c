@@ -5,73 +5,14 @@
 #include <stdlib.h>
 
 #include "identity/roles.h"
+#include "kernel_queries.gen.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
 
-#define LOCATIONS(type, id)                                                                        \
-    "(SELECT json_agg(l.location_id ORDER BY l.location_id) FROM wharf.principal_location l "      \
-    "WHERE l.organization_id "                                                                     \
-    "= "                                                                                           \
-    "k.organization_id AND l.principal_type = '" type "' AND l.principal_id = " id ")"
-
-/* Keys of both modes, users and devices stand with the live organization o; a test key works on
- * the data of its twin t. */
-#define KEY_AND_PRINCIPAL(from)                                                                    \
-    "SELECT COALESCE(t.id, o.id), k.id, k.name, k.last4, k.mode, k.scopes, "                       \
-    "k.allow_all_locations, " LOCATIONS("api_key",                                                 \
-        "k.id") ", k.expires_at, (k.revoked_at IS NOT NULL OR k.deleted_at IS NOT NULL) AS "       \
-                "revoked, "                                                                        \
-                "o.active AND o.deleted_at IS NULL AND (k.mode = 'live' OR (t.active AND "         \
-                "t.deleted_at IS NULL) IS "                                                        \
-                "TRUE) AS active, "                                                                \
-                "substring(COALESCE(t.settings, o.settings) #>> '{events,expire_after}' FROM "     \
-                "'days_([0-9]+)') AS "                                                             \
-                "event_days, "                                                                     \
-                "u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS "           \
-                "user_active, "                                                                    \
-                "u.allow_all_locations, " LOCATIONS("user",                                        \
-                    "u.id") ", r.scopes, r.location_restricted, "                                  \
-                            "d.id, d.name, d.status = 'active' AND d.deleted_at IS NULL AS "       \
-                            "device_active, "                                                      \
-                            "d.allow_all_locations, " LOCATIONS("device",                          \
-                                "d.id") ", d.scopes, k.user_id IS NOT NULL AS has_user, "          \
-                                        "k.device_id IS NOT NULL AS "                              \
-                                        "has_device, "                                             \
-                                        "k.ip_allowlist, o.id, COALESCE(t.settings, o.settings) "  \
-                                        "#>> "                                                     \
-                                        "'{api,datetime_format}', "                                \
-                                        "wharf.log_days(o.settings, 'retain_days', 365), "         \
-                                        "wharf.log_days(o.settings, 'request_retain_days', 14), "  \
-                                        "(SELECT string_agg(h.what || ' ' || h.xmin, ' ' ORDER "   \
-                                        "BY h.owner, h.what) "                                     \
-                                        "FROM wharf.hook h WHERE h.organization_id = "             \
-                                        "COALESCE(t.id, o.id)) " from                              \
-                                        "JOIN wharf.organization o ON o.organization_id = "        \
-                                        "k.organization_id AND o.id "                              \
-                                        "= "                                                       \
-                                        "k.organization_id "                                       \
-                                        "LEFT JOIN wharf.organization t ON k.mode = 'test' AND "   \
-                                        "t.organization_id = "                                     \
-                                        "o.test_organization_id AND t.id = "                       \
-                                        "o.test_organization_id "                                  \
-                                        "LEFT JOIN wharf.user u ON u.organization_id = "           \
-                                        "k.organization_id AND u.id = "                            \
-                                        "k.user_id "                                               \
-                                        "LEFT JOIN wharf.role r ON r.organization_id = "           \
-                                        "u.organization_id AND r.id = "                            \
-                                        "u.role AND r.deleted_at IS NULL "                         \
-                                        "LEFT JOIN wharf.device d ON d.organization_id = "         \
-                                        "k.organization_id AND d.id "                              \
-                                        "= "                                                       \
-                                        "k.device_id "
-
-const char auth_lookup_sql[] = KEY_AND_PRINCIPAL(
-    "FROM wharf.token x JOIN wharf.api_key k ON k.organization_id = x.organization_id AND k.id = "
-    "x.id ") " WHERE x.hash = $1::bytea AND x.kind = 'api_key'";
-const char auth_lookup_id_sql[] = KEY_AND_PRINCIPAL(
-    "FROM wharf.api_key k ") " WHERE k.organization_id = $1 AND k.id = $2";
+const char auth_lookup_sql[] = QUERY_PRINCIPAL_BY_TOKEN;
+const char auth_lookup_id_sql[] = QUERY_PRINCIPAL_BY_ID;
 
 enum {
     C_ORGANIZATION,
@@ -270,14 +211,25 @@ static uint8_t datetime_format(const char *name)
     return i < sizeof(names) / sizeof(names[0]) ? i : 0;
 }
 
+struct principal *principal_new(struct arena *a)
+{
+    struct principal *p = ARENA_NEW(a, struct principal);
+
+    atomic_init(&p->refs, 1);
+    p->organization = p->key_id = p->key_name = p->last4 = p->role = str_z("");
+    p->actor_type = p->actor_id = p->actor_name = str_z("");
+    p->access.organization = p->access.live_organization = str_z("");
+    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
+    p->expires_at_us = INT64_MAX;
+    return p;
+}
+
 struct principal *auth_principal(const struct areas *areas, const PGresult *r, int64_t now_us)
 {
     struct arena *a = arena_new(0);
-    struct principal *p = ARENA_NEW(a, struct principal);
+    struct principal *p = principal_new(a);
 
     p->arena = a;
-    atomic_init(&p->refs, 1);
-    p->expires_at_us = INT64_MAX;
     if (!PQntuples(r)) {
         p->refusal = ERR_API_KEY_INVALID;
         return p;
@@ -313,17 +265,14 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
 
 struct principal *principal_system(struct arena *a, wharf_str organization)
 {
-    struct principal *p = ARENA_NEW(a, struct principal);
+    struct principal *p = principal_new(a);
 
     p->organization = p->access.organization = organization;
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("system");
-    p->key_id = p->key_name = p->last4 = p->role = str_z("");
-    p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
     p->access.all_locations = p->access.reads_all = true;
     p->access.read_areas = str_z("[]");
-    p->expires_at_us = INT64_MAX;
     memset(p->levels, SCOPE_WRITE, sizeof(p->levels));
     return p;
 }

@@ -69,7 +69,7 @@ bool seen_by_all_locations(const struct access *who, wharf_str locations)
     return locations.n != 0;
 }
 
-enum sight principal_sight(const struct principal *p, const struct told_of *what)
+enum sight principal_sight(const struct principal *p, const struct reported_of *what)
 {
     if (!principal_reads(p, what->resource))
         return SIGHT_NO_SCOPE;

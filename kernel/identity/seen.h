@@ -15,13 +15,13 @@ struct seen_by {
 };
 
 /* Facts about a row that are recorded with its event or log line. */
-struct told_of {
+struct reported_of {
     wharf_str resource; /* "shipment": its read scope is needed too */
     struct seen_by by;
 };
 
 enum sight { SIGHT_YES, SIGHT_NO_SCOPE, SIGHT_NO_LOCATION, SIGHT_NO_AUDIENCE };
-enum sight principal_sight(const struct principal *p, const struct told_of *what);
+enum sight principal_sight(const struct principal *p, const struct reported_of *what);
 
 /* Tells whether one of the array's ids is a location of the principal. The array "[]" is for
  * everybody. The empty text is for those who reach all locations. */

@@ -1,9 +1,10 @@
 /* enqueue.c - kinds of jobs, and asking for one: a row in the transaction of its cause
- * (docs/spec/10-batches.md, docs/jobs.md). */
+ * (docs/spec/10-batches.md, docs/internals/jobs.md). */
 #include <stdlib.h>
 
 #include "db/notifier.h"
 #include "job/job.h"
+#include "kernel_queries.gen.h"
 #include "resource/decl.h"
 #include "plugin/manifest.h"
 #include "util/log.h"
@@ -81,14 +82,7 @@ static const char enqueue_sql[] =
     "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, "
     "actor_id, request_id, created_at)"
     " VALUES ($1, $2, $3, $4, $5, $6::timestamptz, $7::json, $8, $9, $10, $11::timestamptz)";
-static const char many_sql[] =
-    "INSERT INTO wharf.job (organization_id, queue, lane, key, state, run_at, args, actor_type, "
-    "created_at)"
-    " SELECT o, q, l, k, CASE WHEN t > $2::timestamptz THEN 'delayed' ELSE 'ready' END, "
-    "GREATEST(t, $2::timestamptz), a, 'system', $2::timestamptz FROM ROWS FROM "
-    "(json_to_recordset($1::json)"
-    " AS (o text, q text, l text, k text, t timestamptz, a json)) WITH ORDINALITY AS s(o, q, l, k, "
-    "t, a, n) ORDER BY n";
+static const char many_sql[] = QUERY_ENQUEUE_MANY;
 
 static struct sql_arg text(wharf_str s)
 {

@@ -19,7 +19,7 @@
 #include "wharf/errors.h"
 
 enum {
-    ARENA_BUDGET = 512 * 1024 * 1024, /* docs/plugin-abi.md section 8 */
+    ARENA_BUDGET = 512 * 1024 * 1024, /* docs/reference/plugin-abi.md section 8 */
     LONG_US = 1000000, /* a run that may have taken much memory */
     TRIM_US = 5000000 /* at least, between two trims while others are at work */
 };
@@ -52,7 +52,7 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
 
     if ((int64_t)done != atomic_load(&run->leased->done)) {
         req->deadline_us = now + run->leased->kind->policy.timeout_us;
-        atomic_store(&req->thread->crumb->deadline_us, req->deadline_us);
+        atomic_store(&req->thread->activity->deadline_us, req->deadline_us);
     }
     /* A run in pieces, each with a transaction of its own, may last for hours: each piece has
      * its own moment. */
@@ -270,9 +270,10 @@ static void execute(struct executor *x, struct leased *j)
     } else if (j->cancel_first) {
         j->outcome = OUT_CANCELED;
     } else if (prepare(x, &run, &req)) {
-        crumb_enter(x->ctx.crumb, run.job.plugin, run.job.doing, req.request_id, req.deadline_us);
+        activity_enter(
+            x->ctx.activity, run.job.plugin, run.job.doing, req.request_id, req.deadline_us);
         run_handler(&req, j);
-        crumb_leave(x->ctx.crumb);
+        activity_leave(x->ctx.activity);
     } else {
         snprintf(j->error, sizeof(j->error), "its arguments are no JSON");
         j->outcome = OUT_PARKED;
@@ -361,7 +362,7 @@ void *executor_main(void *arg)
     struct executor *x = arg;
     struct leased *j;
 
-    crash_thread(x->ctx.crumb);
+    crash_thread(x->ctx.activity);
     thread_plugins_start(x->runner->engine, &x->ctx);
     while ((j = next_job(x))) {
         int64_t began_us = clock_monotonic_us();

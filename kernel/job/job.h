@@ -1,10 +1,10 @@
 /* job.h - jobs: work done after and apart from the request that asked for it. Declaring them,
  * asking for them, waking the workers.
  *
- * Promises, policies and what an operator sees: docs/jobs.md. At least once; effect once when it
- * is done in the job's transaction; in order and one at a time per key. Kernel code and plugins
- * use the same queue: plugins by wharf_decl_api.job and wharf_event_api.enqueue, the kernel by
- * this header. Leaves to others: running them (runner.h), the tables (db/sql/job_*.sql). */
+ * Promises, policies and what an operator sees: docs/internals/jobs.md. At least once; effect once
+ * when it is done in the job's transaction; in order and one at a time per key. Kernel code and
+ * plugins use the same queue: plugins by wharf_decl_api.job and wharf_event_api.enqueue, the kernel
+ * by this header. Leaves to others: running them (runner.h), the tables (db/sql/job_*.sql). */
 #ifndef WHARF_JOB_JOB_H
 #define WHARF_JOB_JOB_H
 
@@ -38,7 +38,7 @@ struct job_policy {
     int priority; /* -100 to 100: higher first, within an organization */
     int64_t keep_s, keep_parked_s; /* what is over stays to be looked at */
     /* runs in each job worker from start to end, by itself, with transactions of its own
-     * (docs/jobs.md) */
+     * (docs/internals/jobs.md) */
     bool resident;
     /* runs on threads of its own kind (jobs.long_threads), so that shorter jobs never wait for
      * it */
@@ -99,12 +99,13 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *order);
 enum db_status job_enqueue_many(const struct engine *e, struct db_conn *db,
     const struct job_order *orders, size_t n, int64_t now_us, struct db_error *ret_error);
 /* Tells all job workers, soon and at most once per 10 ms and process, that there is work
- * (docs/decisions.md 8). [any] */
+ * (docs/decisions 8). [any] */
 void job_wake(const struct engine *e);
 
 /* Chooses the connection of a thread of a job worker, outside of transactions: its statements go
  * by the connection that steps back, or by the usual one. Both are the same where the database is
- * not the embedded one (docs/jobs.md 'Background'). Each is connected when it is first used. */
+ * not the embedded one (docs/internals/jobs.md 'Background'). Each is connected when it is first
+ * used. */
 void job_in_background(struct thread_ctx *ctx, bool in_background);
 /* Waits, for residents, for news, for one of the request's fetches, or that long; then the
  * request's clock is read anew. [worker] */

@@ -1,5 +1,5 @@
 /* job_crash.c - workers that died: their jobs are run again, and those that brought them down
- * are counted (docs/plugin-abi.md section 11).
+ * are counted (docs/reference/plugin-abi.md section 11).
  *
  * The supervisor notes in the crash report which jobs are to blame (supervisor/blame.c); without
  * a report (kill -9) nobody is. A dead worker of this server is seen by its process number; one

@@ -25,7 +25,7 @@ enum {
     BEAT_US = 5000 * MS,
     SWEEP_US = 2000 * MS,
     WATCH_US = 1000 * MS,
-    POLL_US = 1000 * MS, /* docs/decisions.md 8 */
+    POLL_US = 1000 * MS, /* docs/decisions 8 */
     AGAIN_US = 200 * MS, /* after the database was away */
     METRICS_US = 5000 * MS,
     METRICS_SHARE = 100, /* of the time goes into counting, one part at most */
@@ -342,7 +342,7 @@ static void start_executor(struct runner *r, struct crew *crew)
     x->crew = crew;
     x->ctx.index = (unsigned)i;
     thread_connect(r, &x->ctx);
-    x->ctx.crumb = &r->boot->board->workers[r->boot->slot].crumbs[BOARD_THREADS - 1 - i];
+    x->ctx.activity = &r->boot->board->workers[r->boot->slot].activities[BOARD_THREADS - 1 - i];
     if (pthread_create(&x->id, NULL, executor_main, x) != 0)
         abort();
 }

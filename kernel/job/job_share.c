@@ -4,7 +4,8 @@
  * plugins together all but one. So a plugin whose jobs hang or sleep keeps nobody else's jobs
  * waiting. Two places hold it: no more of its jobs are leased than may begin soon, and a thread
  * passes by the waiting ones of a plugin that has its share. Leaves to others: how long a job
- * may take (supervisor/watch.c), which jobs are due (wharf.job_lease). docs/jobs.md 'Fairness'. */
+ * may take (supervisor/watch.c), which jobs are due (wharf.job_lease). docs/internals/jobs.md
+ * 'What is promised'. */
 #include <stdlib.h>
 
 #include "job/job_inside.h"

@@ -16,8 +16,8 @@ struct reading {
     bool good;
 };
 
-static void told(struct reading *r, const char *fmt, ...) WHARF_PRINTF(2, 3);
-static void told(struct reading *r, const char *fmt, ...)
+static void reported(struct reading *r, const char *fmt, ...) WHARF_PRINTF(2, 3);
+static void reported(struct reading *r, const char *fmt, ...)
 {
     wharf_str text;
     va_list ap;
@@ -58,7 +58,7 @@ static int64_t read_duration(
 
     if (us >= min_us && us <= 3660 * DAY_US)
         return us;
-    told(r,
+    reported(r,
         "\"%s\" needs a duration such as \"500ms\", \"30s\", \"5m\", \"1h\" or \"7d\", of at least "
         "%lld ms",
         member, (long long)(min_us / 1000));
@@ -72,14 +72,14 @@ static int read_int(
 
     if (json_int(v, &i) && i >= min && i <= max)
         return (int)i;
-    told(r, "\"%s\" needs a whole number from %d to %d", member, min, max);
+    reported(r, "\"%s\" needs a whole number from %d to %d", member, min, max);
     return min;
 }
 
 static bool read_bool(struct reading *r, const char *member, const struct wharf_json *v)
 {
     if (!json_is(v, JSON_BOOL))
-        told(r, "\"%s\" needs true or false", member);
+        reported(r, "\"%s\" needs true or false", member);
     return json_is(v, JSON_BOOL) && v->truth;
 }
 
@@ -90,7 +90,7 @@ static bool read_word(struct reading *r, const char *member, const struct wharf_
     bool second = json_is(v, JSON_STRING) && str_eqz(v->text, yes);
 
     if (!second && !(json_is(v, JSON_STRING) && str_eqz(v->text, no)))
-        told(r, "\"%s\" needs \"%s\" or \"%s\"", member, no, yes);
+        reported(r, "\"%s\" needs \"%s\" or \"%s\"", member, no, yes);
     return second;
 }
 
@@ -110,7 +110,7 @@ static int read_minute(struct reading *r, const struct wharf_json *v)
         if (hour < 24 && minute < 60)
             return hour * 60 + minute;
     }
-    told(r, "\"at\" needs a time of day in UTC such as \"03:00\"");
+    reported(r, "\"at\" needs a time of day in UTC such as \"03:00\"");
     return 0;
 }
 
@@ -122,7 +122,7 @@ static const char *read_lane(struct reading *r, const struct wharf_json *v)
         good = strchr("abcdefghijklmnopqrstuvwxyz0123456789_.", v->text.p[i]) != NULL;
     if (good)
         return arena_dup_str(r->a, v->text).p;
-    told(r, "\"lane\" needs a name of a-z, 0-9, _ and '.', of at most %d characters",
+    reported(r, "\"lane\" needs a name of a-z, 0-9, _ and '.', of at most %d characters",
         NAME_BYTES - 1);
     return NULL;
 }
@@ -130,7 +130,7 @@ static const char *read_lane(struct reading *r, const struct wharf_json *v)
 static void read_backoff(struct reading *r, const struct wharf_json *object)
 {
     if (!json_is(object, JSON_OBJECT)) {
-        told(r, "\"backoff\" needs an object of first, factor, max, jitter");
+        reported(r, "\"backoff\" needs an object of first, factor, max, jitter");
         return;
     }
     for (const struct wharf_json *m = object->child; m; m = m->next) {
@@ -141,14 +141,15 @@ static void read_backoff(struct reading *r, const struct wharf_json *object)
         else if (str_eqz(m->key, "jitter"))
             r->p->jitter = read_bool(r, "backoff.jitter", m);
         else if (!str_eqz(m->key, "factor"))
-            told(r, "\"backoff.%s\" is not known; there are first, factor, max, jitter", m->key.p);
+            reported(
+                r, "\"backoff.%s\" is not known; there are first, factor, max, jitter", m->key.p);
         else if (json_is(m, JSON_NUMBER) && json_double(m) >= 1 && json_double(m) <= 100)
             r->p->factor = json_double(m);
         else
-            told(r, "\"backoff.factor\" needs a number from 1 to 100");
+            reported(r, "\"backoff.factor\" needs a number from 1 to 100");
     }
     if (r->p->max_us < r->p->first_us)
-        told(r, "\"backoff.max\" is shorter than \"backoff.first\"");
+        reported(r, "\"backoff.max\" is shorter than \"backoff.first\"");
 }
 
 /* Reads how often and how long. Returns false when it is not one of these members. */
@@ -200,7 +201,7 @@ static void read_member(struct reading *r, const struct wharf_json *m)
     else if (str_eqz(m->key, "background"))
         p->background = read_bool(r, "background", m);
     else
-        told(r,
+        reported(r,
             "\"%s\" is not known; a policy has retries, backoff, timeout, every, at, for, lane, "
             "concurrency, crashes, priority, keep, keep_parked, transaction, resident, long, "
             "background",
@@ -228,22 +229,23 @@ bool job_policy_read(struct arena *a, const char *job, wharf_str text, struct jo
     object = json_parse(a, text, &e);
     if (!json_is(object, JSON_OBJECT)) {
         if (object)
-            told(&r, "its policy is not a JSON object");
+            reported(&r, "its policy is not a JSON object");
         else
-            told(&r, "its policy is not JSON: %s at byte %zu", e.message, e.offset);
+            reported(&r, "its policy is not JSON: %s at byte %zu", e.message, e.offset);
         return false;
     }
     for (const struct wharf_json *m = object->child; m; m = m->next)
         read_member(&r, m);
     if (ret->every_us && ret->at_minute >= 0)
-        told(&r, "\"every\" and \"at\" are two ways to say when; use one");
+        reported(&r, "\"every\" and \"at\" are two ways to say when; use one");
     if (ret->resident && (ret->every_us || ret->at_minute >= 0))
-        told(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
+        reported(&r, "\"resident\" runs all the time; it has no \"every\" or \"at\"");
     if (ret->resident && ret->background)
-        told(&r, "\"resident\" is there for whoever waits; \"background\" is for jobs that nobody "
-                 "waits for");
+        reported(&r,
+            "\"resident\" is there for whoever waits; \"background\" is for jobs that nobody "
+            "waits for");
     if (ret->each_organization && !ret->every_us && ret->at_minute < 0)
-        told(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
+        reported(&r, "\"for\" says for whom a period is; it needs \"every\" or \"at\"");
     return r.good;
 }
 

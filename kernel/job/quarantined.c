@@ -8,6 +8,7 @@
 #include "config/config.h"
 #include "resource/history.h"
 #include "job/job.h"
+#include "kernel_queries.gen.h"
 #include "process/quarantine.h"
 #include "util/json.h"
 #include "util/log.h"
@@ -15,18 +16,7 @@
 
 const char quarantined_job_policy[] = "{\"retries\": 20, \"backoff\": {\"first\": \"5s\"}}";
 
-/* Records an announcement beside the other facts of the installation: the same quarantine is not
- * announced again. */
-static const char announce_sql[] = "WITH fresh AS (INSERT INTO wharf.setting (key, value) VALUES "
-                                   "($1::text, $2::text) ON CONFLICT (key) DO UPDATE"
-                                   " SET value = EXCLUDED.value, updated_at = now() WHERE "
-                                   "wharf.setting.value <> EXCLUDED.value RETURNING 1)"
-                                   " INSERT INTO wharf.job (organization_id, queue, lane, key, "
-                                   "state, run_at, args, actor_type, created_at)"
-                                   " SELECT o.organization_id, 'wharf.announce_quarantine', "
-                                   "'wharf.announce_quarantine', '', 'ready', wharf.now(),"
-                                   " $3::json, 'system', wharf.now() FROM wharf.organization o, "
-                                   "fresh WHERE o.id = o.organization_id";
+static const char announce_sql[] = QUERY_ANNOUNCE_QUARANTINE;
 
 wharf_status quarantined_job(struct wharf_req *req, void *arg)
 {

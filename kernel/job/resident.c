@@ -1,5 +1,5 @@
 /* resident.c - jobs that run all the time: one thread per kind and job worker, from its start to
- * its end (docs/jobs.md).
+ * its end (docs/internals/jobs.md).
  *
  * A resident has no row in the queue, no lease and no fence: whatever several of them may do at
  * a time is settled by locks in the database. It waits by job_wait(), which its outgoing
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "db/notifier.h"
-#include "job/aside.h"
+#include "job/side_statement.h"
 #include "job/job_inside.h"
 #include "resource/engine.h"
 #include "resource/hooks.h"
@@ -84,10 +84,10 @@ static wharf_status run_once(struct resident *x)
     req.job = &stay.job;
     buf_init(&req.out, 64 << 20);
     jw_init(&req.w, &req.out);
-    crumb_enter(x->ctx.crumb, stay.job.plugin, stay.job.doing, "", 0);
+    activity_enter(x->ctx.activity, stay.job.plugin, stay.job.doing, "", 0);
     s = x->kind->fn(&req, x->kind->arg);
-    crumb_leave(x->ctx.crumb);
-    aside_free(stay.job.aside);
+    activity_leave(x->ctx.activity);
+    side_statement_free(stay.job.side_statement);
     while (req.tx_depth)
         req_rollback(&req);
     if (s == WHARF_OK && req.n_problems)
@@ -115,7 +115,7 @@ static void *resident_main(void *arg)
     struct runner *r = x->runner;
     int64_t backoff_us = BACKOFF_FIRST_US;
 
-    crash_thread(x->ctx.crumb);
+    crash_thread(x->ctx.activity);
     thread_plugins_start(r->engine, &x->ctx);
     while (!r->draining) {
         int64_t began = clock_monotonic_us();
@@ -153,8 +153,8 @@ void residents_start(struct runner *r)
         snprintf(x->what, sizeof(x->what), "job %s", strchr(x->kind->name, '.') + 1);
         x->ctx.index = (unsigned)(EXECUTORS + r->n_residents);
         thread_connect(r, &x->ctx);
-        x->ctx.crumb = &r->boot->board->workers[r->boot->slot]
-                            .crumbs[BOARD_THREADS - 1 - EXECUTORS - r->n_residents];
+        x->ctx.activity = &r->boot->board->workers[r->boot->slot]
+                               .activities[BOARD_THREADS - 1 - EXECUTORS - r->n_residents];
         r->n_residents++;
         r->n_resident++;
         if (pthread_create(&x->id, NULL, resident_main, x) != 0)

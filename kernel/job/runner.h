@@ -1,7 +1,8 @@
 /* runner.h - the job worker: leases jobs, runs them on threads of its own, settles what is over.
  *
  * One dispatcher thread with a connection of its own talks to the queue; executors run handlers.
- * docs/jobs.md has the promises, docs/plugin-abi.md section 11 the blame for crashes. */
+ * docs/internals/jobs.md has the promises, docs/reference/plugin-abi.md section 11 the blame for
+ * crashes. */
 #ifndef WHARF_JOB_RUNNER_H
 #define WHARF_JOB_RUNNER_H
 

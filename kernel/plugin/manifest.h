@@ -1,7 +1,7 @@
 /* manifest.h - plugin.json, read from the ELF note of a .so without dlopen.
  *
  * Note owner "WHARF", type 1, in a PT_NOTE segment (survives strip). The reader is
- * bounds-checked and a fuzz target. Keys and rules: docs/plugin-abi.md section 2. */
+ * bounds-checked and a fuzz target. Keys and rules: docs/reference/plugin-abi.md section 2. */
 #ifndef WHARF_PLUGIN_MANIFEST_H
 #define WHARF_PLUGIN_MANIFEST_H
 
@@ -30,7 +30,8 @@ struct manifest {
     size_t n_codes;
     /* properties it adds to the settings of organizations, or NULL */
     const struct wharf_json *settings;
-    /* types of events it emits beside those of its definitions, or NULL (docs/events.md) */
+    /* types of events it emits beside those of its definitions, or NULL
+     * (docs/internals/events.md) */
     const struct wharf_json *events;
     /* names of its resources that tenants' workflows may have hooks on, or NULL */
     const struct wharf_json *hookable;

@@ -1,5 +1,5 @@
 /* module_settings.c - the operator's table of a module against the schema `config` of its
- * manifest (docs/plugin-abi.md section 2).
+ * manifest (docs/reference/plugin-abi.md section 2).
  *
  * Unknown settings are refused with the nearest known one. What --set and the environment can
  * only write in one way is taken in that way: a number where a text is wanted, texts by comma

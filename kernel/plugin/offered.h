@@ -1,10 +1,10 @@
 /* offered.h - the services that the server itself offers to plugins: tables of functions, found
  * by name and version.
  *
- * Found by plugins through wharf_host.service like those of other plugins (docs/plugin-abi.md
- * section 7); a manifest may need them. Their headers are plugin-api/wharf/plugin.h (the tables
- * of wharf_host) and plugin-api/wharf/service/. Leaves to others: who offers what
- * (resource/part.h). */
+ * Found by plugins through wharf_host.service like those of other plugins
+ * (docs/reference/plugin-abi.md section 7); a manifest may need them. Their headers are
+ * plugin-api/wharf/plugin.h (the tables of wharf_host) and plugin-api/wharf/service/. Leaves to
+ * others: who offers what (resource/part.h). */
 #ifndef WHARF_PLUGIN_OFFERED_H
 #define WHARF_PLUGIN_OFFERED_H
 

@@ -1,5 +1,5 @@
-/* resolve.c - which plugins, in what order: manifests only, no plugin code (docs/plugin-abi.md
- * sections 2 to 4).
+/* resolve.c - which plugins, in what order: manifests only, no plugin code
+ * (docs/reference/plugin-abi.md sections 2 to 4).
  *
  * All problems are told at once. The order is topological by needs, ties by name, so it never
  * depends on a directory. */

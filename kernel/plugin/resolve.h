@@ -1,5 +1,5 @@
 /* resolve.h - which plugins, in what order: from manifests only, without running code of plugins
- * (docs/plugin-abi.md sections 2 to 4).
+ * (docs/reference/plugin-abi.md sections 2 to 4).
  *
  * Leaves to others: reading one manifest (manifest.h), loading (host/registry.h). */
 #ifndef WHARF_PLUGIN_RESOLVE_H

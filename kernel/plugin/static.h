@@ -1,8 +1,8 @@
 /* static.h - modules linked into the program instead of loaded from a file (meson
  * -Dstatic_plugins=true).
  *
- * docs/plugin-abi.md section 12 'Static build'. The table is made by static_table.c; a program
- * without it has none. */
+ * docs/reference/plugin-abi.md section 12 'Static build'. The table is made by static_table.c; a
+ * program without it has none. */
 #ifndef WHARF_PLUGIN_STATIC_H
 #define WHARF_PLUGIN_STATIC_H
 

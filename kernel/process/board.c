@@ -46,7 +46,7 @@ struct board *board_create(int *ret_fd)
     return b;
 }
 
-/* ---- crumbs ---- */
+/* ---- activities ---- */
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -56,8 +56,8 @@ static void copy_text(char *to, size_t size, const char *from)
     to[n] = 0;
 }
 
-void crumb_enter(struct crumb *c, const char *plugin, const char *what, const char *request_id,
-    int64_t deadline_us)
+void activity_enter(struct activity *c, const char *plugin, const char *what,
+    const char *request_id, int64_t deadline_us)
 {
     copy_text(c->plugin, sizeof(c->plugin), plugin);
     copy_text(c->what, sizeof(c->what), what);
@@ -66,7 +66,7 @@ void crumb_enter(struct crumb *c, const char *plugin, const char *what, const ch
     atomic_store_explicit(&c->since_us, clock_monotonic_us(), memory_order_release);
 }
 
-void crumb_leave(struct crumb *c)
+void activity_leave(struct activity *c)
 {
     atomic_store_explicit(&c->since_us, 0, memory_order_release);
 }

@@ -1,11 +1,11 @@
 /* board.h - shared memory between the supervisor and its workers: who runs what, and the metrics.
  *
  * Made by the supervisor (memfd, inherited by descriptor), mapped by each worker. Every thread
- * that runs plugin code owns a crumb: two stores per call. Read by the supervisor after a crash,
- * by `wharf ps`, and by /metrics (docs/decisions.md 19). Counters are cumulative over workers'
- * restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so that
+ * that runs plugin code owns an activity: two stores per call. Read by the supervisor after a
+ * crash, by `wharf ps`, and by /metrics (docs/decisions 19). Counters are cumulative over
+ * workers' restarts. Members ending in _us are CLOCK_MONOTONIC microseconds (util/time.h), so that
  * processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a
- * slot; the worker writes beat_us (each second), requests, rss_kb and its crumbs. All functions
+ * slot; the worker writes beat_us (each second), requests, rss_kb and its activities. All functions
  * are [any] thread and never block,
  * except board_route and board_job, which are for the start of a worker. */
 #ifndef WHARF_PROCESS_BOARD_H
@@ -38,7 +38,7 @@ enum {
 
 /* The last activity of a thread. plugin points to text that lives as long as the worker; it is
  * copied. */
-struct crumb {
+struct activity {
     _Atomic int64_t since_us; /* 0: idle */
     _Atomic int64_t deadline_us;
     _Atomic int thread; /* its number for the system; 0: not known */
@@ -55,7 +55,7 @@ struct board_worker {
     _Atomic int64_t in_flight, db_in_use;
     /* prints of folders of hooks (services/lua/operator/operator.h) */
     _Atomic uint64_t hooks_loaded, hooks_refused;
-    struct crumb crumbs[BOARD_THREADS];
+    struct activity activities[BOARD_THREADS];
 };
 enum board_state { BOARD_FREE, BOARD_STARTING, BOARD_READY, BOARD_DRAINING };
 
@@ -149,9 +149,9 @@ extern const char *const limit_reasons[LIMIT_REASONS]; /* "key", "write", ... */
 struct board *board_create(int *ret_fd);
 struct board *board_map(int fd);
 
-void crumb_enter(struct crumb *c, const char *plugin, const char *what, const char *request_id,
-    int64_t deadline_us);
-void crumb_leave(struct crumb *c);
+void activity_enter(struct activity *c, const char *plugin, const char *what,
+    const char *request_id, int64_t deadline_us);
+void activity_leave(struct activity *c);
 
 /* Finds or makes the row of a route; the pointer is good for the life of the board. NULL when
  * the table is full. */

@@ -43,7 +43,7 @@ static struct {
     volatile sig_atomic_t busy;
 } state;
 
-static __thread struct crumb *my_crumb;
+static __thread struct activity *my_activity;
 
 /* ---- text without stdio ---- */
 
@@ -249,8 +249,8 @@ static const char *blamed(const struct frames *sure, const struct frames *possib
 {
     if (plugin_in(sure))
         return plugin_in(sure);
-    if (my_crumb && atomic_load(&my_crumb->since_us))
-        return my_crumb->plugin;
+    if (my_activity && atomic_load(&my_activity->since_us))
+        return my_activity->plugin;
     return plugin_in(possible) ? plugin_in(possible) : "";
 }
 
@@ -304,7 +304,7 @@ static void report(const char *how, int number, const char *name, uint64_t addre
     const ucontext_t *u, const struct timespec *now)
 {
     struct frames frames = {.count = 0}, possible = {.count = 0};
-    bool busy = my_crumb && atomic_load(&my_crumb->since_us);
+    bool busy = my_activity && atomic_load(&my_activity->since_us);
 
     read_maps();
     walk(u, &frames);
@@ -323,8 +323,8 @@ static void report(const char *how, int number, const char *name, uint64_t addre
     put_hex(address);
     put("\n");
     put_line("plugin: ", blamed(&frames, &possible));
-    put_line("doing: ", busy ? my_crumb->what : "");
-    put_line("request_id: ", busy ? my_crumb->request_id : "");
+    put_line("doing: ", busy ? my_activity->what : "");
+    put_line("request_id: ", busy ? my_activity->request_id : "");
     put_registers(u);
     put("backtrace:\n");
     for (size_t i = 0; i < frames.count; i++)
@@ -383,7 +383,7 @@ bool crash_by_exit(const char *call, int code)
 {
     ucontext_t here;
 
-    if (!my_crumb || !atomic_load(&my_crumb->since_us) || getpid() != state.pid ||
+    if (!my_activity || !atomic_load(&my_activity->since_us) || getpid() != state.pid ||
         getcontext(&here) != 0)
         return false;
     write_report("exit code", code, call, 0, &here);
@@ -417,11 +417,11 @@ void crash_add_plugin(const char *name, const char *file)
     state.n_plugins++;
 }
 
-void crash_thread(struct crumb *c)
+void crash_thread(struct activity *c)
 {
     stack_t stack = {.ss_size = STACK_BYTES};
 
-    my_crumb = c;
+    my_activity = c;
     atomic_store(&c->thread, gettid());
     /* kept until the process ends: a thread may crash while it ends */
     stack.ss_sp = mmap(

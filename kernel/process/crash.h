@@ -2,7 +2,7 @@
  * it: a report the supervisor and a person can read.
  *
  * The report names signal, address, the plugin to blame (the first frame inside a plugin's code,
- * else the plugin whose crumb
+ * else the plugin whose activity
  * the thread holds), registers and a backtrace as module+offset. Then the signal takes its usual
  * course, core file included. */
 #ifndef WHARF_PROCESS_CRASH_H
@@ -18,9 +18,9 @@ void crash_install(const char *dir);
 /* Notes that code of this file belongs to this plugin. Must be called after dlopen, before
  * threads. Both texts are copied. */
 void crash_add_plugin(const char *name, const char *file);
-/* Gives the calling thread its own signal stack and says which crumb tells what it is doing
+/* Gives the calling thread its own signal stack and says which activity tells what it is doing
  * (NULL: none). Call at the start of each thread, the main one included. */
-void crash_thread(struct crumb *c);
+void crash_thread(struct activity *c);
 
 /* Reports that the calling thread is about to end the process by that function of the C library.
  * Returns true when a plugin's code, or code that works for one, was running; there is a report

@@ -1,6 +1,6 @@
 /* exit_tap.c - exit() and its like, as code of this process calls them: who ends a worker in the
  * middle of a request, a rule or a job is told of in a crash report, with the stack (crash.h).
- * docs/operation.md 'Workers that crash'.
+ * docs/guide/operation.md 'Workers that crash'.
  *
  * The program defines these functions, so that plugins bind to them and not to the C library's.
  * Who asks the system itself (exit_group) gets by; then what the threads were doing is all that

@@ -1,8 +1,8 @@
 /* quarantine.h - which plugins are left out, kept in the data folder so that a restart does not
  * bring them back.
  *
- * docs/plugin-abi.md section 11 'Quarantine'. Written by the supervisor, read by whoever loads
- * plugins before it runs and by the job worker that tells the organizations. One line per
+ * docs/reference/plugin-abi.md section 11 'Quarantine'. Written by the supervisor, read by whoever
+ * loads plugins before it runs and by the job worker that tells the organizations. One line per
  * plugin: name, moment, crashes, window in seconds. Leaves to others: when a plugin gets here
  * (blame.c). */
 #ifndef WHARF_PROCESS_QUARANTINE_H

@@ -1,5 +1,5 @@
 /* user.h - the user that workers and cells run as when the server is started as root (setting
- * `user`). docs/operation.md. */
+ * `user`). docs/guide/operation.md. */
 #ifndef WHARF_PROCESS_USER_H
 #define WHARF_PROCESS_USER_H
 

@@ -3,7 +3,7 @@
  * A worker is `wharf _worker` started by fork and exec. It runs worker_main(), writes one line
  * on the control descriptor ("ready\n", or "failed: <reason>\n" and exits), beats its slot on
  * the board each second, and ends by itself after SIGTERM: it stops accepting, finishes what
- * runs, and exits with 0 within the drain timeout. docs/plugin-abi.md section 3, 11. */
+ * runs, and exits with 0 within the drain timeout. docs/reference/plugin-abi.md section 3, 11. */
 #ifndef WHARF_PROCESS_WORKER_H
 #define WHARF_PROCESS_WORKER_H
 

@@ -1,6 +1,6 @@
 /* list_sql.c - the statements of a list: the page, the count, and which rows a principal sees.
  *
- * Shapes are chosen for their plans (docs/decisions.md 20a): equality for one location, row
+ * Shapes are chosen for their plans (docs/decisions 20a): equality for one location, row
  * comparison for cursors, the page's ids found first and their rows joined afterwards when rows
  * are skipped. */
 #include "query/filter.h"

@@ -31,7 +31,7 @@ static const char *const control_names[C_COUNT] = {[C_PAGE] = "page",
     [C_FIELDS] = "fields",
     [C_TOTAL] = "include_total_count"};
 
-struct told {
+struct reported {
     const char *code;
     wharf_str param, text;
     bool unnamed;
@@ -44,11 +44,11 @@ struct parse {
     query_problem_fn *fn;
     void *arg;
     bool bad, view;
-    struct told *problems; /* of a list that orders them (list.errors) */
+    struct reported *problems; /* of a list that orders them (list.errors) */
     size_t n_problems;
-    const wharf_str *told;
+    const wharf_str *reported;
     wharf_str *tell; /* the same, to write */
-    size_t n_told;
+    size_t n_reported;
     bool unnamed; /* the problem that comes is one of list.errors.unnamed */
     bool seen[C_COUNT], relevance_asked;
     wharf_str cursor;
@@ -63,14 +63,14 @@ static bool problem_code(struct parse *p, const char *code, wharf_str param, con
     p->bad = true;
     if (param.n == 0)
         param = WHARF_S("query");
-    for (size_t i = 0; i < p->n_told; i++) {
-        if (str_eq(p->told[i], param))
+    for (size_t i = 0; i < p->n_reported; i++) {
+        if (str_eq(p->reported[i], param))
             return false;
     }
     param = arena_dup_str(p->a, param);
-    p->tell[p->n_told++] = param;
+    p->tell[p->n_reported++] = param;
     if (p->problems)
-        p->problems[p->n_problems++] = (struct told){
+        p->problems[p->n_problems++] = (struct reported){
             code, param, arena_printf(p->a, "%s %s", param.p, text), p->unnamed};
     else
         p->fn(p->arg, code, param, arena_printf(p->a, "%s %s", param.p, text));
@@ -554,7 +554,7 @@ static struct parse parse_begin(
 {
     struct parse p = {.a = a, .d = d, .o = o, .q = ARENA_NEW(a, struct list_query)};
 
-    p.told = p.tell = ARENA_ARRAY(a, wharf_str, n_pairs + C_COUNT);
+    p.reported = p.tell = ARENA_ARRAY(a, wharf_str, n_pairs + C_COUNT);
     p.conditions = ARENA_ARRAY(a, struct condition, n_pairs + d->n_assumed + 1);
     p.filters = ARENA_ARRAY(a, const struct query_pair *, FILTER_PAIRS);
     p.q->conditions = p.conditions;
@@ -575,7 +575,7 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
     p.fn = fn;
     p.arg = arg;
     if (d->list.errors_named)
-        p.problems = ARENA_ARRAY(a, struct told, n_pairs + C_COUNT + 4);
+        p.problems = ARENA_ARRAY(a, struct reported, n_pairs + C_COUNT + 4);
     for (size_t i = 0; i < n_pairs; i++)
         read_pair(&p, &pairs[i]);
     p.unnamed = false;

@@ -172,7 +172,7 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
  * own; one allowed location becomes "= $n", and there is no OR over a required column, so that
  * an index walk can serve the order. locations_too false: for
  * rows addressed by id, whose location answers 403. */
-/* Returns the organization whose rows of this resource the principal sees (docs/decisions.md
+/* Returns the organization whose rows of this resource the principal sees (docs/decisions
  * 10). */
 wharf_str organization_of(const struct access *who, const struct definition *d);
 void query_visible(

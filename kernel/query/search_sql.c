@@ -196,25 +196,26 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
 
 /* Writes where a row is told to contain a term: its columns, or members of an object
  * ("sender.name"). */
-static void told_value(struct sql *s, const struct hit_place *told)
+static void reported_value(struct sql *s, const struct hit_place *reported)
 {
-    sql_addf(s, told->member ? "(t.%s ->> '%s')" : "t.%s", told->field->column, told->member);
+    sql_addf(s, reported->member ? "(t.%s ->> '%s')" : "t.%s", reported->field->column,
+        reported->member);
 }
 
-static void told_hits(struct sql *s, const struct definition *d, const struct search *x)
+static void reported_hits(struct sql *s, const struct definition *d, const struct search *x)
 {
-    for (size_t i = 0; i < d->n_told; i++) {
-        sql_addf(s, "%sSELECT '%s' AS f, ", i ? " UNION ALL " : "", d->told[i].name);
-        told_value(s, &d->told[i]);
+    for (size_t i = 0; i < d->n_reported; i++) {
+        sql_addf(s, "%sSELECT '%s' AS f, ", i ? " UNION ALL " : "", d->reported[i].name);
+        reported_value(s, &d->reported[i]);
         sql_add(s, " AS v WHERE (");
         for (size_t j = 0; j < x->n_terms; j++) {
             sql_addf(s, "%s%s(", j ? " OR " : "", x->fold);
-            told_value(s, &d->told[i]);
+            reported_value(s, &d->reported[i]);
             sql_addf(s, ") LIKE %s($%zu::text)", x->fold, x->terms[j].pattern);
             if (!x->similar)
                 continue;
             sql_addf(s, " OR %s(", x->fold);
-            told_value(s, &d->told[i]);
+            reported_value(s, &d->reported[i]);
             sql_addf(s, ") %%> %s($%zu::text)", x->fold, x->terms[j].text);
         }
         sql_add(s, ")");
@@ -232,8 +233,8 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
     x = search_begin(s, d, q);
     sql_add(s,
         "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
-    told_hits(s, d, &x);
-    for (size_t i = 0; !d->n_told && i < d->n_searches; i++) {
+    reported_hits(s, d, &x);
+    for (size_t i = 0; !d->n_reported && i < d->n_searches; i++) {
         const struct field *f = d->searches[i], *child = owner(d, f);
         const struct child_set *set = child ? child->children : NULL;
 

@@ -1,10 +1,10 @@
 /* absent.h - modules that are configured but left out of this generation: quarantined ones, and
  * those that need them.
  *
- * docs/plugin-abi.md section 11: their routes answer 503 `module.unavailable`. No code of theirs
- * is run to find out which routes those are: each worker that loaded a module notes its routes
- * in DATA/modules/NAME.json. Leaves to others: why a module is left out (supervisor/blame.c),
- * the answer (http/http_check.c). */
+ * docs/reference/plugin-abi.md section 11: their routes answer 503 `module.unavailable`. No code of
+ * theirs is run to find out which routes those are: each worker that loaded a module notes its
+ * routes in DATA/modules/NAME.json. Leaves to others: why a module is left out
+ * (supervisor/blame.c), the answer (http/http_check.c). */
 #ifndef WHARF_RESOURCE_ABSENT_H
 #define WHARF_RESOURCE_ABSENT_H
 

@@ -82,7 +82,7 @@ static bool refuse_scope(struct wharf_req *req, wharf_str resource)
 static bool check_recorded(
     struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
 {
-    struct told_of what = {.resource = record_text(rec, d->recorded.resource),
+    struct reported_of what = {.resource = record_text(rec, d->recorded.resource),
         .by = {record_text(rec, d->recorded.locations), record_text(rec, d->recorded.audience)}};
     const struct access *who = &req->who->access;
 

@@ -1,8 +1,8 @@
 /* children.c - the rows of a child table that belong to one row: a sent array is the complete list.
  *
- * Items find their row by id, else by the other match fields (docs/definitions.md 'children');
- * live rows that no item found are removed. Leaves to others: checking the items (body.c),
- * telling the change (diff.c). */
+ * Items find their row by id, else by the other match fields (docs/reference/definitions.md
+ * 'children'); live rows that no item found are removed. Leaves to others: checking the items
+ * (body.c), telling the change (diff.c). */
 #include "resource/write.h"
 
 #include "util/id.h"

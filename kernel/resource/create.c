@@ -1,5 +1,5 @@
 /* create.c - creates of resources without rules: one statement writes row, log line and event
- * (docs/decisions.md 7 and 14); those that wait together share one.
+ * (docs/decisions 7 and 14); those that wait together share one.
  *
  * What the statement cannot tell apart (an unknown reference yields no row) is found out by the
  * pipeline of write.c. */

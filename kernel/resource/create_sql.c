@@ -1,5 +1,5 @@
 /* create_sql.c - the statements of creates without rules: row, log line and event of one
- * request, or of several (docs/decisions.md 7, 14 and 89). Leaves to others: their arguments
+ * request, or of several (docs/decisions 7, 14 and 89). Leaves to others: their arguments
  * (create.c), what history consists of (resource/history.h). */
 #include "resource/history.h"
 #include "resource/engine.h"

@@ -1,5 +1,5 @@
 /* guard.h - rows that the path of a plugin's route names are judged before its handler runs
- * (docs/plugin-abi.md 'Routes').
+ * (docs/reference/plugin-abi.md section 6 'Parameters').
  *
  * The paths of resources tell which parameter is the id of which resource's row; the route's
  * definition tells it of the others ("params"). The server does not start with a parameter that

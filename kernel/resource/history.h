@@ -2,7 +2,7 @@
  * row and an event row.
  *
  * docs/spec/01-platform.md section 13, docs/spec/07-events-and-webhooks.md sections 1 and 2,
- * docs/decisions.md 7. One SQL fragment writes both, so that a declared create is a single
+ * docs/decisions 7. One SQL fragment writes both, so that a declared create is a single
  * statement. Leaves to others: delivery, sealing, reading. */
 #ifndef WHARF_RESOURCE_HISTORY_H
 #define WHARF_RESOURCE_HISTORY_H

@@ -17,12 +17,12 @@ void thread_begins(struct wharf_req *req, const char *plugin, const char *what)
 {
     struct thread_ctx *t = req->thread;
 
-    if (!t || !t->crumb)
+    if (!t || !t->activity)
         return;
     if (t->depth < DOING_MAX)
         t->doing[t->depth] = (struct doing){plugin, what, clock_monotonic_us()};
     t->depth++;
-    crumb_enter(t->crumb, plugin, what, req->request_id, req->deadline_us);
+    activity_enter(t->activity, plugin, what, req->request_id, req->deadline_us);
 }
 
 /* Ends what the thread did of its own: what was going on before goes on, and may crash or hang
@@ -32,18 +32,19 @@ void thread_ends(struct wharf_req *req)
     struct thread_ctx *t = req->thread;
     const struct doing *outer;
 
-    if (!t || !t->crumb)
+    if (!t || !t->activity)
         return;
     t->depth--;
     if (t->depth) {
         outer = &t->doing[t->depth < DOING_MAX ? t->depth - 1 : DOING_MAX - 1];
-        crumb_enter(t->crumb, outer->plugin, outer->what, req->request_id, req->deadline_us);
-        atomic_store(&t->crumb->since_us, outer->since_us);
+        activity_enter(t->activity, outer->plugin, outer->what, req->request_id, req->deadline_us);
+        atomic_store(&t->activity->since_us, outer->since_us);
     } else if (req->job) {
-        crumb_enter(t->crumb, req->job->plugin, req->job->doing, req->request_id, req->deadline_us);
-        atomic_store(&t->crumb->since_us, req->job->since_us);
+        activity_enter(
+            t->activity, req->job->plugin, req->job->doing, req->request_id, req->deadline_us);
+        atomic_store(&t->activity->since_us, req->job->since_us);
     } else {
-        crumb_leave(t->crumb);
+        activity_leave(t->activity);
     }
 }
 

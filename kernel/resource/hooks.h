@@ -1,4 +1,4 @@
-/* hooks.h - running the plugins' rules of a resource, with a crumb on the board for each call. */
+/* hooks.h - running the plugins' rules of a resource, with its activity on the board. */
 #ifndef WHARF_RESOURCE_HOOKS_H
 #define WHARF_RESOURCE_HOOKS_H
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernel_queries.gen.h"
 #include "resource/access.h"
 #include "resource/envelope.h"
 #include "resource/plan.h"
@@ -192,18 +193,7 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
 
 static bool remember(struct wharf_req *req, const char *mark)
 {
-    static const char sql[] =
-        "INSERT INTO wharf.idempotency (organization_id, key, fingerprint, created_at, status, "
-        "body, resource, resource_id, location, datetime_format, reach, areas, audience) VALUES "
-        "($1::text, $2::text, $3::bytea, $4::timestamptz, $5::smallint, $6::text,"
-        " $7::text, $8::text, $9::text, $10::smallint, $11::jsonb, $12::jsonb, "
-        "$13::jsonb)"
-        " ON CONFLICT (organization_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, "
-        "status = EXCLUDED.status, body = EXCLUDED.body, resource = EXCLUDED.resource, resource_id "
-        "= EXCLUDED.resource_id, location = EXCLUDED.location, datetime_format = "
-        "EXCLUDED.datetime_format, created_at = "
-        "EXCLUDED.created_at, reach = EXCLUDED.reach, areas = EXCLUDED.areas, audience = "
-        "EXCLUDED.audience";
+    static const char sql[] = QUERY_IDEMPOTENCY_REMEMBER;
     wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
     const char *resource = req->answered ? req->answered->def->name : "";

@@ -304,7 +304,7 @@ static void example_array(struct jw *w, const char *key, const struct wharf_json
 
 /* Returns what the schema itself says: an example, the first member of an enumeration, the
  * default. */
-static const struct wharf_json *example_told(const struct wharf_json *schema)
+static const struct wharf_json *example_reported(const struct wharf_json *schema)
 {
     const struct wharf_json *examples = json_get(schema, "examples"),
                             *values = json_get(schema, "enum");
@@ -320,14 +320,14 @@ static const struct wharf_json *example_told(const struct wharf_json *schema)
  * definition's own examples. */
 static void example_value(struct jw *w, struct arena *a, const struct field *f)
 {
-    const struct wharf_json *told = example_told(f->json);
+    const struct wharf_json *reported = example_reported(f->json);
     const struct wharf_json *types = json_get(f->json, "type");
     wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text
                      : types                                    ? types->text
                                                                 : str_z("");
 
-    if (told)
-        jw_value(w, f->name, told);
+    if (reported)
+        jw_value(w, f->name, reported);
     else if (f->store == STORE_JSON && json_get(f->json, "properties"))
         example_object(w, f->name, f->json);
     else if (f->store == STORE_TIME && !f->nullable)

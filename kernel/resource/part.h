@@ -2,7 +2,7 @@
  * starts. The program says which parts there are.
  *
  * So the kernel knows nothing of what stands above it: `services/` and the upper floors of
- * `kernel/` are parts (docs/architecture.md 'Floors'). */
+ * `kernel/` are parts (docs/architecture.md 'The house'). */
 #ifndef WHARF_RESOURCE_PART_H
 #define WHARF_RESOURCE_PART_H
 
@@ -13,7 +13,7 @@
 struct part_job {
     const char *name;
     wharf_handler *fn;
-    const char *policy; /* JSON (docs/jobs.md) */
+    const char *policy; /* JSON (docs/internals/jobs.md) */
 };
 
 /* Each function may be NULL. Those of a worker are called in the order of the parts, stop() and

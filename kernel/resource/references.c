@@ -117,7 +117,7 @@ static bool among(const struct wharf_json *list, wharf_str id)
 }
 
 /* Rows that may not be accessed are reported last, when nothing else is wrong: shape and
- * existence come first (docs/decisions.md 1). */
+ * existence come first (docs/decisions 1). */
 enum { REFUSED_MAX = 64 };
 
 static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wharf_str path)

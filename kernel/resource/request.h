@@ -16,7 +16,7 @@ struct engine;
 struct resource;
 struct plugin;
 struct route;
-struct crumb;
+struct activity;
 struct fetch_box;
 struct blob_put;
 struct served;
@@ -43,10 +43,10 @@ enum { DOING_MAX = 12 };
 struct thread_ctx { /* of a worker thread */
     struct db_conn *db; /* of job workers one of the next two (job/job.h, job_in_background) */
     struct db_conn *usual, *background;
-    struct crumb *crumb;
+    struct activity *activity;
     void **plugin_states; /* by plugin index: what thread_start() returned */
     unsigned index;
-    /* what the crumb tells, the outermost first: code of plugins calls the kernel, which calls
+    /* what the activity tells, the outermost first: code of plugins calls the kernel, which calls
      * that of others */
     struct doing {
         const char *plugin, *what;
@@ -64,7 +64,7 @@ struct header_line {
 };
 
 struct req_job { /* of a job's run (job/runner.h) */
-    const char *plugin, *doing; /* for the crumb: "webhooks", "job deliver" */
+    const char *plugin, *doing; /* for the activity: "webhooks", "job deliver" */
     int64_t since_us; /* monotonic */
     bool joined; /* all that the handler does is one transaction, which the runner ends */
     /* before each outermost commit of the handler's own; may fail it */
@@ -79,7 +79,8 @@ struct req_job { /* of a job's run (job/runner.h) */
     char acting_organization[48], acting_live[48];
     bool resident; /* runs all the time (job/resident.c) */
     struct waker *waker; /* of a resident: what job_wait() sleeps on; else NULL */
-    struct aside *aside; /* its statement beside it, or NULL (job/aside.h) */
+    /* its statement beside it, or NULL (job/side_statement.h) */
+    struct side_statement *side_statement;
 };
 
 struct event_note { /* an event that the open transaction has written */
@@ -295,7 +296,7 @@ bool req_copy(struct wharf_req *req, const char *sql, struct buf *rows);
 /* Runs the same, but what failed is left to the caller: returns false and *ret_error. */
 bool req_try_copy(
     struct wharf_req *req, const char *sql, struct buf *rows, struct db_error *ret_error);
-/* Prepares plugin SQL: a transaction, the role and the organization (docs/decisions.md 11). Engine
+/* Prepares plugin SQL: a transaction, the role and the organization (docs/decisions 11). Engine
  * statements undo it by themselves. */
 void req_plugin_role(struct wharf_req *req);
 extern const char plugin_role_sql[]; /* that, as a statement: the organization, and the live one */

@@ -2,8 +2,8 @@
  * store what no request could send.
  *
  * Such a value is a mistake of the plugin, not of the client: the answer is 500, and the log
- * names plugin, resource, field and reason. docs/plugin-abi.md section 6. Leaves to others:
- * running hooks (hooks.c, set.c), judging bodies (body.c). */
+ * names plugin, resource, field and reason. docs/reference/plugin-abi.md section 6. Leaves to
+ * others: running hooks (hooks.c, set.c), judging bodies (body.c). */
 #include "resource/hooks.h"
 #include "resource/write.h"
 

@@ -114,7 +114,7 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
                       set->n_live);
         plugin_leave(req, before);
         set_sift(req, set);
-        if (set->singly)
+        if (set->row_by_row)
             return WHARF_CONFLICT;
         if (s != WHARF_OK && !set->broken && set->n_failed == failed)
             return plugin_unexplained(
@@ -162,7 +162,7 @@ static void check_bodies(struct wharf_req *req, struct write_set *set)
 
         set_at(req, set->live[i]);
         write_check_body(req, w);
-        set->singly |= w->disable_webhooks;
+        set->row_by_row |= w->disable_webhooks;
     }
     set_sift(req, set);
 }
@@ -195,7 +195,7 @@ static wharf_status finish_set(struct wharf_req *req, struct write_set *set)
 
     /* refused when it was written already: it has to be undone alone */
     if (s == WHARF_OK && set->n_live != before) {
-        set->singly = true;
+        set->row_by_row = true;
         s = WHARF_CONFLICT;
     }
     if (s == WHARF_OK && set->op == OP_CREATE)
@@ -212,7 +212,7 @@ static wharf_status create_set(struct wharf_req *req, struct write_set *set)
 
     begin_sides(req, set);
     check_bodies(req, set);
-    if (set->broken || set->singly)
+    if (set->broken || set->row_by_row)
         return WHARF_CONFLICT;
     s = references_check_set(req, set);
     if (s != WHARF_OK)
@@ -257,15 +257,15 @@ static void say_something(struct wharf_req *req, int64_t *last_us)
  * can't judge these, row by row. */
 static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
 {
-    bool singly = write_observed(req, set->res, set->op);
+    bool row_by_row = write_observed(req, set->res, set->op);
     wharf_status s = WHARF_OK;
     int64_t last_us;
 
     for (size_t i = 0; i < set->res->n_hooks; i++)
-        singly |= set->res->hooks[i].hooks->check && !set->res->hooks[i].hooks->check_many;
-    if (!singly) {
+        row_by_row |= set->res->hooks[i].hooks->check && !set->res->hooks[i].hooks->check_many;
+    if (!row_by_row) {
         s = set_hooks(req, set, HOOK_CHECK);
-        if (!set->singly)
+        if (!set->row_by_row)
             return s;
         req_clear_problems(req);
     }
@@ -350,7 +350,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
 static void start_over(struct write_set *set, const struct write *start)
 {
     set->n_failed = set->n_live = 0;
-    set->broken = set->singly = false;
+    set->broken = set->row_by_row = false;
     set->current = NULL;
     for (size_t i = 0; i < set->n; i++) {
         set->rows[i] = (struct set_row){.w = start[i]};
@@ -374,7 +374,7 @@ static wharf_status run(struct wharf_req *req, struct write_set *set)
         if (s == WHARF_OK && !set->broken && !refused(set))
             return req_commit(req);
         req_rollback(req);
-        if (set->broken || !set->singly)
+        if (set->broken || !set->row_by_row)
             return s == WHARF_OK && set->broken ? req_failed(req) : s;
         req_clear_problems(req);
         start_over(set, start);

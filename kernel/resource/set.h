@@ -35,7 +35,7 @@ struct write_set {
     struct set_row **live; /* those that no rule has refused so far: what hooks are called with */
     size_t n_live;
     bool broken; /* something is wrong that is not a row's: its problems are on the request */
-    bool singly; /* a rule can't judge these rows as a set */
+    bool row_by_row; /* a rule can't judge these rows as a set */
 };
 
 /* Writes the set in the request's transaction, in a savepoint of it, or in one of its own.

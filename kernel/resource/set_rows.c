@@ -1,5 +1,5 @@
 /* set_rows.c - the statements of a write of many: each for all rows of the set
- * (docs/decisions.md 25). See set.h. */
+ * (docs/decisions 25). See set.h. */
 #include <stdlib.h>
 
 #include "db/copy.h"
@@ -427,8 +427,8 @@ wharf_status set_lock(struct wharf_req *req, struct write_set *set)
     wharf_status s = find(req, set, sorted, true);
 
     for (size_t i = 1; i < n; i++) /* the same row twice: the second finds it gone, as row by row */
-        set->singly |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
-    return set->singly ? WHARF_CONFLICT : s;
+        set->row_by_row |= str_eq(sorted[i]->w.id, sorted[i - 1]->w.id);
+    return set->row_by_row ? WHARF_CONFLICT : s;
 }
 
 /* Computes the fields that events show: they show the row as its retrieve does, computed fields

@@ -1,5 +1,5 @@
 /* side.c - what a write and its hooks tell each other beside the body (hooks.h;
- * docs/plugin-abi.md section 6 'Context'). */
+ * docs/reference/plugin-abi.md section 6 'Context'). */
 #include <string.h>
 
 #include "resource/write.h"

@@ -1,24 +1,15 @@
 /* table_check.c - the tables of a database against the definitions: every column that a
  * statement of the engine will name is there, with a type that fits. Else the first request
- * finds out. See table_check.h. docs/definitions.md 'Tables'. */
+ * finds out. See table_check.h. docs/reference/definitions.md 'Tables'. */
 #include "resource/table_check.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel_queries.gen.h"
 #include "util/str.h"
 
-static const char columns_sql[] =
-    "SELECT (n.nspname || '.' || c.relname) COLLATE \"C\", "
-    "a.attname::text COLLATE \"C\", t.typname,"
-    " n.nspname <> 'wharf' OR obj_description(c.oid, 'pg_class') IS "
-    "NOT DISTINCT FROM 'wharf:served' FROM pg_attribute "
-    "a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = "
-    "c.relnamespace JOIN pg_type t ON t.oid = "
-    "a.atttypid "
-    "WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN "
-    "('r', 'p', 'v', 'm', 'f') AND n.nspname !~ "
-    "'^(pg_|information_schema)' ORDER BY 1, 2";
+static const char columns_sql[] = QUERY_TABLE_COLUMNS;
 
 struct tables {
     const PGresult *r;

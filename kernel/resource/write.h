@@ -1,5 +1,5 @@
 /* write.h - the transaction of a write: the same for HTTP, batch items, Lua and plugin calls
- * (docs/plugin-abi.md section 6 'Pipeline').
+ * (docs/reference/plugin-abi.md section 6 'Pipeline').
  *
  * Runs on a worker thread, inside the caller's transaction when there is one. Leaves to others:
  * answering, plain creates (create.c). */

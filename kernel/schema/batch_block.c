@@ -1,5 +1,5 @@
-/* batch_block.c - "batch" of a definition (docs/definitions.md 'Batches'): checked here, read by
- * who runs batches. */
+/* batch_block.c - "batch" of a definition (docs/reference/definitions.md 'Batches'): checked here,
+ * read by who runs batches. */
 #include <string.h>
 
 #include "schema/compile.h"

@@ -380,10 +380,10 @@ static size_t distance(
     struct arena_mark mark = arena_mark(c->arena);
     struct tally t = {.base = place_path(c->arena, c->base, at).n};
     struct check quiet = *c;
-    size_t told = 0;
+    size_t reported = 0;
     bool ok;
 
-    quiet.told = &told;
+    quiet.reported = &reported;
     quiet.fn = count_problem;
     quiet.arg = &t;
     quiet.measuring = true;
@@ -499,9 +499,9 @@ int64_t schema_max_items(const struct schema *s)
 bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_str base,
     uint32_t flags, struct arena *a, schema_problem_fn *fn, void *arg)
 {
-    size_t told = 0;
+    size_t reported = 0;
     struct check c = {
-        .arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags, .told = &told};
+        .arena = a, .fn = fn, .arg = arg, .base = base, .flags = flags, .reported = &reported};
     struct place root = {0};
 
     return check(&c, s, v, &root, true);
@@ -510,8 +510,9 @@ bool schema_validate(const struct schema *s, const struct wharf_json *v, wharf_s
 bool schema_validate_within(const struct schema *s, const struct wharf_json *v, wharf_str base,
     int64_t *left, struct arena *a, schema_problem_fn *fn, void *arg)
 {
-    size_t told = 0;
-    struct check c = {.arena = a, .fn = fn, .arg = arg, .base = base, .left = left, .told = &told};
+    size_t reported = 0;
+    struct check c = {
+        .arena = a, .fn = fn, .arg = arg, .base = base, .left = left, .reported = &reported};
     struct place root = {0};
     bool ok = check(&c, s, v, &root, true);
 

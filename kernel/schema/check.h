@@ -13,7 +13,7 @@ struct check {
     void *arg;
     wharf_str base;
     uint32_t flags;
-    size_t *told; /* how many problems of the value were told */
+    size_t *reported; /* how many problems of the value were told */
     int64_t *left; /* steps that may still be done, or NULL: any number */
     /* alternatives are being compared: no comparing inside, it would double with each level */
     bool measuring;

@@ -1,5 +1,5 @@
-/* definition.c - compiles a resource's definition (docs/definitions.md 'The resource'). See
- * definition.h.
+/* definition.c - compiles a resource's definition (docs/reference/definitions.md 'The resource').
+ * See definition.h.
  *
  * Leaves to others: the properties (field.c, field_children.c), columns (columns.c), the list
  * (lists.c). */

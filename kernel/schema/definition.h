@@ -1,7 +1,7 @@
 /* definition.h - a resource's definition, compiled: everything the engine needs to know about a
  * resource.
  *
- * The dialect is described in docs/definitions.md. Compiled once per process at start by
+ * The dialect is described in docs/reference/definitions.md. Compiled once per process at start by
  * definition_compile() (all problems collected), read-only afterwards, [any] thread. Leaves to
  * others: running it (resource/), lists (query/), documents (http/openapi). */
 #ifndef WHARF_SCHEMA_DEFINITION_H
@@ -228,7 +228,7 @@ struct definition {
     bool soft_delete;
     bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
     enum retain_rule retain;
-    /* rows are of the live organization, for test keys too (docs/decisions.md 10) */
+    /* rows are of the live organization, for test keys too (docs/decisions 10) */
     enum live_rule live;
     const struct field *fields; /* in the order of output */
     size_t n_fields;
@@ -253,8 +253,8 @@ struct definition {
     const struct field *const *searches; /* own text columns and text columns of children */
     size_t n_searches;
     /* where hits are told of, when the searched columns are not to be named */
-    const struct hit_place *told;
-    size_t n_told;
+    const struct hit_place *reported;
+    size_t n_reported;
     const struct filter *filters;
     size_t n_filters;
     const struct assumed *assumed;

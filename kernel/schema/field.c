@@ -1,4 +1,5 @@
-/* field.c - compiles the properties of a definition into fields (docs/definitions.md 'A property').
+/* field.c - compiles the properties of a definition into fields (docs/reference/definitions.md 'A
+ * property').
  *
  * Leaves to others: rows of child tables (field_children.c), columns (columns.c), the list's
  * parameters (lists.c). */

@@ -1,4 +1,5 @@
-/* field_children.c - the rows owned by a row, and defaults of fields (docs/definitions.md). */
+/* field_children.c - the rows owned by a row, and defaults of fields
+ * (docs/reference/definitions.md). */
 #include "schema/compile.h"
 #include "util/str.h"
 

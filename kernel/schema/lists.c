@@ -1,5 +1,5 @@
 /* lists.c - a definition's list: limits, order, search columns and named filters
- * (docs/definitions.md 'list'). */
+ * (docs/reference/definitions.md 'list'). */
 #include "schema/compile.h"
 #include "util/str.h"
 
@@ -77,11 +77,11 @@ static const struct field *search_field(struct compile *c, const char *name, con
 
 /* Reads "name", "sender.name", or "metadata=metadata_text": the second column under the first
  * name. */
-static void read_told(struct compile *c, const struct wharf_json *x, const struct place *at)
+static void read_reported(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
-    struct place t_at = place_key(at, WHARF_S("search_told"));
+    struct place t_at = place_key(at, WHARF_S("search_reported"));
     size_t n;
-    const char *const *texts = opt_texts(c, x, at, "search_told", &n);
+    const char *const *texts = opt_texts(c, x, at, "search_reported", &n);
     struct hit_place *list = ARENA_ARRAY(c->arena, struct hit_place, n + 1);
 
     for (size_t i = 0; i < n; i++) {
@@ -94,10 +94,10 @@ static void read_told(struct compile *c, const struct wharf_json *x, const struc
             continue;
         if (f->store != (dot ? STORE_JSON : STORE_TEXT))
             opt_problem(c, &t_at, "\"%s\" is neither text nor a member of an object", path);
-        list[c->d->n_told++] = (struct hit_place){
+        list[c->d->n_reported++] = (struct hit_place){
             arena_dup(c->arena, texts[i], is).p, f, dot ? dot + 1 : NULL};
     }
-    c->d->told = list;
+    c->d->reported = list;
 }
 
 static void read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -118,7 +118,7 @@ static void read_search(struct compile *c, const struct wharf_json *x, const str
         list[c->d->n_searches++] = f;
     }
     c->d->searches = list;
-    read_told(c, x, at);
+    read_reported(c, x, at);
     c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
 }
 
@@ -361,7 +361,7 @@ static void read_cache(struct compile *c, const struct wharf_json *x, const stru
     }
 }
 
-/* Reads how the problems of a list's parameters are told: see docs/definitions.md. */
+/* Reads how the problems of a list's parameters are told: see docs/reference/definitions.md. */
 static void read_errors(struct compile *c, const struct wharf_json *x, const struct place *up)
 {
     static const char *const keys[] = {"named", "unnamed", NULL};
@@ -380,7 +380,7 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search",
-        "search_similar", "search_told", "filters", "assume", "former", "cache", "errors",
+        "search_similar", "search_reported", "filters", "assume", "former", "cache", "errors",
         "search_max", NULL};
     struct definition *d = c->d;
 

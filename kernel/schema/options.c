@@ -47,7 +47,7 @@ static void unknown_member(
     if (near)
         opt_problem(c, &at, "unknown keyword; did you mean \"%s\"?", near);
     else
-        opt_problem(c, &at, "unknown keyword; docs/definitions.md lists the ones there are");
+        opt_problem(c, &at, "unknown keyword; docs/reference/definitions.md lists them");
 }
 
 bool opt_object(

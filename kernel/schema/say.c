@@ -9,7 +9,7 @@ static bool wants_words(struct check *c, const char *rule)
 {
     if (!c->fn)
         return false;
-    if (*c->told < SCHEMA_DESCRIBED)
+    if (*c->reported < SCHEMA_DESCRIBED)
         return true;
     if (!c->left || *c->left > 0)
         c->fn(c->arg, (wharf_str){NULL, 0}, rule, (wharf_str){NULL, 0});
@@ -20,7 +20,7 @@ static bool tell(struct check *c, wharf_str path, const char *rule, struct buf *
 {
     wharf_str s = buf_str(text);
 
-    ++*c->told;
+    ++*c->reported;
     if (!c->left || *c->left > 0) /* what was not looked at is no problem */
         c->fn(c->arg, path, rule, arena_dup(c->arena, s.p, s.n));
     buf_done(text);

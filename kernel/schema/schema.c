@@ -558,7 +558,7 @@ static void read_keyword(
         text = arena_printf(c->arena, "unknown keyword; did you mean \"%s\"?", near);
     else
         text = arena_printf(
-            c->arena, "unknown keyword; docs/plugin-abi.md section 6 lists the ones there are");
+            c->arena, "unknown keyword; docs/reference/plugin-abi.md section 6 lists them");
     problem(c, &at, text.p);
 }
 

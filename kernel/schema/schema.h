@@ -1,5 +1,5 @@
-/* schema.h - JSON Schema 2020-12, the subset of docs/plugin-abi.md section 6, compiled once and
- * applied many times.
+/* schema.h - JSON Schema 2020-12, the subset of docs/reference/plugin-abi.md section 6, compiled
+ * once and applied many times.
  *
  * Supported: type enum const properties required additionalProperties items prefixItems minItems
  * maxItems uniqueItems minLength maxLength pattern minimum maximum exclusiveMinimum

@@ -1,10 +1,10 @@
-/* secret.h - secrets at rest: texts of columns with "store": "secret" (docs/definitions.md),
- * sealed before they reach the database.
+/* secret.h - secrets at rest: texts of columns with "store": "secret"
+ * (docs/reference/definitions.md), sealed before they reach the database.
  *
  * XChaCha20-Poly1305 with a random nonce per value; what the value belongs to (table, column,
  * row id) is authenticated, so that a sealed text copied to another row does not open. Its form
  * is "s1.<key id>.<base64url of nonce and sealed bytes>": the key id tells which of the master
- * keys opens it, so that keys are rotated while the server runs (docs/secrets.md).
+ * keys opens it, so that keys are rotated while the server runs (docs/guide/secrets.md).
  * Master keys are 32 bytes, from the setting master_key (WHARF_MASTER_KEY) or the file
  * master_key_file; the first one seals, all open. Leaves to others: which columns (schema/),
  * when (resource/), sealing again after a rotation (cli/). */

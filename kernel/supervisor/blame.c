@@ -1,7 +1,7 @@
 /* blame.c - which plugin a dead worker is due to, and leaving out those that crash too often
- * (docs/decisions.md 21).
+ * (docs/decisions 21).
  *
- * A report of the worker itself names the plugin; without one, the busy crumbs do when all of
+ * A report of the worker itself names the plugin; without one, the busy activities do when all of
  * them are of one
  * plugin. A SIGKILL without report blames nobody, as administrators send it; but when the system
  * ended the worker for its memory, or the supervisor did, the plugin whose thread was seen to
@@ -24,18 +24,19 @@ enum { HANG_POINTS = 2, HANG_WINDOWS = 10 };
 
 /* Reads who was at work. Of two at work either may have been it: then only the plugin is told,
  * when it is the same. */
-static void read_crumbs(const struct supervisor *s, const struct proc *p, struct crash_report *c)
+static void read_activities(
+    const struct supervisor *s, const struct proc *p, struct crash_report *c)
 {
     const struct board_worker *w = &s->board->workers[p - s->procs];
-    const struct crumb *busy = NULL;
+    const struct activity *busy = NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < BOARD_THREADS; i++) {
-        if (!atomic_load(&w->crumbs[i].since_us))
+        if (!atomic_load(&w->activities[i].since_us))
             continue;
-        if (busy && strncmp(busy->plugin, w->crumbs[i].plugin, BOARD_TEXT) != 0)
+        if (busy && strncmp(busy->plugin, w->activities[i].plugin, BOARD_TEXT) != 0)
             return;
-        busy = &w->crumbs[i];
+        busy = &w->activities[i];
         n++;
     }
     if (!busy)
@@ -50,7 +51,7 @@ static void read_crumbs(const struct supervisor *s, const struct proc *p, struct
 static void read_greed(const struct supervisor *s, const struct proc *p, struct crash_report *c)
 {
     if (!greed_thread(p, clock_monotonic_us())) {
-        read_crumbs(s, p, c);
+        read_activities(s, p, c);
         return;
     }
     snprintf(c->plugin, sizeof(c->plugin), "%s", p->greed.plugin);
@@ -82,7 +83,7 @@ static void find_culprit(
     bool reported = crash_read_report(s->config->crash_dir, p->pid, p->started_us, c);
 
     if (p->hung && p->state == BOARD_STARTING) {
-        read_crumbs(s, p, c); /* nobody is served yet: what was being started hung */
+        read_activities(s, p, c); /* nobody is served yet: what was being started hung */
     } else if (p->hung) {
         snprintf(c->plugin, sizeof(c->plugin), "%s", p->hung_plugin);
         snprintf(c->what, sizeof(c->what), "%s", p->hung_what);
@@ -93,7 +94,7 @@ static void find_culprit(
         if (!c->plugin[0])
             read_greed(s, p, c);
     } else if (!reported && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
-        read_crumbs(s, p, c);
+        read_activities(s, p, c);
     }
 }
 
@@ -115,7 +116,7 @@ static void guilty_jobs(
         return;
     }
     for (size_t i = 0; i < BOARD_THREADS; i++) {
-        const struct crumb *busy = &w->crumbs[i];
+        const struct activity *busy = &w->activities[i];
 
         if (atomic_load(&busy->since_us) && is_job(busy->request_id))
             buf_addf(out, "%s%.*s", out->n ? " " : "", 31, busy->request_id);

@@ -37,7 +37,7 @@ static void answer_text(struct client *c, bool good, const char *text)
 static void put_doing(const struct board_worker *w, int64_t now, struct buf *out)
 {
     for (size_t i = 0; i < BOARD_THREADS; i++) {
-        const struct crumb *c = &w->crumbs[i];
+        const struct activity *c = &w->activities[i];
         int64_t since = atomic_load(&c->since_us);
 
         if (since)

@@ -57,7 +57,7 @@ static uint64_t oom_kills(void)
     return n;
 }
 
-static void remember(struct greed *g, const struct crumb *c, int64_t now)
+static void remember(struct greed *g, const struct activity *c, int64_t now)
 {
     g->taken_us = now;
     g->thread = atomic_load(&c->thread);
@@ -68,21 +68,21 @@ static void remember(struct greed *g, const struct crumb *c, int64_t now)
 
 void greed_look(struct supervisor *s, struct proc *p, int64_t used, int64_t now)
 {
-    struct crumb *crumbs = s->board->workers[p - s->procs].crumbs;
+    struct activity *activities = s->board->workers[p - s->procs].activities;
     struct greed *g = &p->greed;
     uint64_t most = (uint64_t)MUCH / (uint64_t)sysconf(_SC_PAGESIZE);
-    const struct crumb *who = NULL;
+    const struct activity *who = NULL;
 
     g->oom_kills = oom_kills();
     if (g->at_us && used - g->used < GROWN && now - g->at_us < (int64_t)REST_S * SECOND)
         return;
     for (size_t i = 0; i < BOARD_THREADS; i++) {
-        int thread = atomic_load(&crumbs[i].thread);
+        int thread = atomic_load(&activities[i].thread);
         uint64_t faults = thread ? faults_of(p, thread) : 0, before = g->seen[i].faults;
 
         if (thread && g->seen[i].thread == thread && faults > before && faults - before >= most) {
             most = faults - before;
-            who = &crumbs[i];
+            who = &activities[i];
         }
         g->seen[i].thread = thread;
         g->seen[i].faults = faults;

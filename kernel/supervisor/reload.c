@@ -1,5 +1,5 @@
-/* reload.c - a new generation of workers takes over seat by seat (docs/plugin-abi.md section 3
- * 'Reload').
+/* reload.c - a new generation of workers takes over seat by seat (docs/reference/plugin-abi.md
+ * section 3 'Reload').
  *
  * The settings are read anew; the first new worker must become ready before anything else
  * happens: until then nothing has changed and a failure only tells its reason. Then each seat's
@@ -151,7 +151,7 @@ static void renew_logs(struct supervisor *s)
 
 static bool begin_later(struct supervisor *s, bool reads)
 {
-    bool busy = s->reload.active || !s->ready_told;
+    bool busy = s->reload.active || !s->ready_reported;
 
     for (size_t i = 0; i < s->n_seats; i++)
         busy = busy || s->seats[i].replaced;

@@ -156,7 +156,7 @@ void seats_watch(struct supervisor *s, int64_t now)
 
         if (seat->start_at_us && now >= seat->start_at_us && !seat->now)
             seat_start(s, seat);
-        if (s->ready_told)
+        if (s->ready_reported)
             stop_listening(s, seat, now);
     }
 }
@@ -167,7 +167,7 @@ bool seat_replace(struct supervisor *s, struct seat *seat)
 {
     int64_t now = clock_monotonic_us();
 
-    if (s->reload.active || s->stopping || !s->ready_told || seat->next ||
+    if (s->reload.active || s->stopping || !s->ready_reported || seat->next ||
         now < seat->replace_at_us)
         return false;
     for (size_t i = 0; i < s->n_seats; i++)

@@ -104,7 +104,7 @@ struct supervisor {
     size_t n_seats;
     struct proc procs[PROCS_MAX];
     uint64_t generation; /* number of the last one that was begun */
-    bool stopping, ready_told;
+    bool stopping, ready_reported;
     int exit_code;
     pid_t ready_pid;
     int64_t tick_us, cluster_at_us, cluster_started_us, cluster_delay_us;

@@ -50,7 +50,7 @@ static void tell_ready(struct supervisor *s)
     for (size_t i = 0; i < s->n_seats; i++)
         if (!s->seats[i].now || s->seats[i].now->state != BOARD_READY)
             return;
-    s->ready_told = true;
+    s->ready_reported = true;
     log_info("server.ready", "%zu web workers and %lld job workers serve", s->start->n_web,
         (long long)s->config->jobs_workers);
     if (s->start->ready_argv && !s->stopping) {
@@ -80,7 +80,7 @@ static void listen_to(struct supervisor *s, struct proc *p)
         return;
     }
     seat_up(s, p->seat);
-    if (!s->ready_told)
+    if (!s->ready_reported)
         tell_ready(s);
 }
 
@@ -113,7 +113,7 @@ static bool refused(const struct proc *p, int status)
 
 static void now_ended(struct supervisor *s, struct proc *p, int status)
 {
-    if (refused(p, status) && !s->ready_told) {
+    if (refused(p, status) && !s->ready_reported) {
         refuse_start(s, p, status);
         return;
     }

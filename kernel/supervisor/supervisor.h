@@ -1,4 +1,5 @@
-/* supervisor.h - the small process that owns sockets and workers (docs/plugin-abi.md section 11).
+/* supervisor.h - the small process that owns sockets and workers (docs/reference/plugin-abi.md
+ * section 11).
  *
  * Starts workers by fork and exec, restarts them, reloads, notices hangs, names the plugin a
  * crash is due to and leaves it out when it crashes too often. Loads no plugin and opens no

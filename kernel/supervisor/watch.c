@@ -3,7 +3,7 @@
  *
  * A thread that is far past its deadline holds that thread and nothing else, and a worker that
  * grows serves on: in both cases a successor takes over first and the old worker finishes what
- * others asked of it. A worker without a sign of life is ended at once. docs/operation.md
+ * others asked of it. A worker without a sign of life is ended at once. docs/guide/operation.md
  * 'Workers that hang or grow'. Leaves to others: who is to blame (blame.c), the successor
  * (seat.c). */
 #include <fcntl.h>
@@ -82,7 +82,7 @@ static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
     abort_silent_one(s, p, now, why);
 }
 
-static void note_hang(struct supervisor *s, struct proc *p, const struct crumb *c, int64_t now)
+static void note_hang(struct supervisor *s, struct proc *p, const struct activity *c, int64_t now)
 {
     int64_t ran_us = now - atomic_load(&c->since_us), late_us = now - atomic_load(&c->deadline_us);
     char name[24];
@@ -101,7 +101,7 @@ static void note_hang(struct supervisor *s, struct proc *p, const struct crumb *
     blame_hang(s, p);
 }
 
-static bool is_late(const struct crumb *c, int64_t now)
+static bool is_late(const struct activity *c, int64_t now)
 {
     int64_t deadline = atomic_load(&c->deadline_us);
     bool ours = strcmp(c->plugin, "wharf") == 0 || module_is_shipped(c->plugin);
@@ -170,8 +170,8 @@ static void watch_ready(struct supervisor *s, struct proc *p, int64_t now)
     int64_t beat = atomic_load(&w->beat_us);
 
     for (size_t i = 0; i < BOARD_THREADS && !p->hung; i++)
-        if (is_late(&w->crumbs[i], now))
-            note_hang(s, p, &w->crumbs[i], now);
+        if (is_late(&w->activities[i], now))
+            note_hang(s, p, &w->activities[i], now);
     if (p->hung && p->seat->now == p)
         seat_replace(s, p->seat);
     if (beat != p->beat_us) {

@@ -8,8 +8,8 @@
  * in a loop whose length comes from outside asks arena_poisoned() in it; request_run() refuses a
  * request whose arena is poisoned before anything is written. A process that
  * has no memory at all ends.
- * Source: docs/plugin-abi.md section 8, 'Request arena'. One arena belongs to one thread at a
- * time. */
+ * Source: docs/reference/plugin-abi.md section 8, 'Request arena'. One arena belongs to one thread
+ * at a time. */
 #ifndef WHARF_UTIL_ARENA_H
 #define WHARF_UTIL_ARENA_H
 

@@ -51,7 +51,8 @@ void json_quote(struct buf *out, wharf_str s)
         if (!to)
             return;
         to[0] = '"';
-        memcpy(to + 1, s.p, s.n);
+        if (s.n) /* zeroed memory is an empty text without a place */
+            memcpy(to + 1, s.p, s.n);
         to[s.n + 1] = '"';
         to[s.n + 2] = 0;
         out->n += s.n + 2;

@@ -2,7 +2,7 @@
  *
  * Texts follow docs/spec/01-platform.md sections 4.1 and 11.2. The kernel clock is the
  * database's clock sampled on start and each minute, moved by the monotonic clock, plus the test
- * offset (docs/decisions.md 9). */
+ * offset (docs/decisions 9). */
 #ifndef WHARF_UTIL_TIME_H
 #define WHARF_UTIL_TIME_H
 

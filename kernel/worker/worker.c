@@ -191,7 +191,7 @@ static bool start_plugins(struct engine *e, const struct config *config,
 {
     struct thread_ctx ctx = {
         .db = db_open(boot->database, config->database_prepared, config->statement_timeout_ms),
-        .crumb = &boot->board->workers[boot->slot].crumbs[0]};
+        .activity = &boot->board->workers[boot->slot].activities[0]};
     bool ok = true;
 
     for (size_t i = 0; ok && i < e->n_plugins; i++) {
@@ -199,7 +199,7 @@ static bool start_plugins(struct engine *e, const struct config *config,
         struct wharf_req req = {
             .arena = arena_new(0), .engine = e, .thread = &ctx, .plugin = &e->plugins[i]};
 
-        crumb_enter(ctx.crumb, e->plugins[i].name, "start", "", 0);
+        activity_enter(ctx.activity, e->plugins[i].name, "start", "", 0);
         if (WHARF_HAS(wharf_plugin_desc, d, start) &&
             d->start(e->plugins[i].handle, &req) != WHARF_OK) {
             *ret_error = arena_printf(e->arena, "plugin %s did not start: %s", e->plugins[i].name,
@@ -209,7 +209,7 @@ static bool start_plugins(struct engine *e, const struct config *config,
                         !strcmp(req.problems[0].code, ERR_DATABASE_UNAVAILABLE);
             ok = false;
         }
-        crumb_leave(ctx.crumb);
+        activity_leave(ctx.activity);
         arena_free(req.arena);
     }
     db_close(ctx.db);
@@ -324,7 +324,7 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     stop_plugins(e, false);
     notifier_stop(notifier);
     parts_close(e);
-    /* No dlclose, no destructors: docs/plugin-abi.md section 3 'stop'. */
+    /* No dlclose, no destructors: docs/reference/plugin-abi.md section 3 'stop'. */
     if (__lsan_do_recoverable_leak_check)
         __lsan_do_recoverable_leak_check();
     _exit(0);
@@ -359,7 +359,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     crash_install(config->crash_dir);
     for (size_t i = 0; i < e->n_plugins; i++)
         crash_add_plugin(e->plugins[i].name, e->plugins[i].manifest->file);
-    crash_thread(&boot->board->workers[boot->slot].crumbs[0]);
+    crash_thread(&boot->board->workers[boot->slot].activities[0]);
     if (!database_answers(boot->database))
         return no_database(boot);
     if (!schema_current(e, r, boot->database, &lost, &why))

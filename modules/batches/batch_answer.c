@@ -1,6 +1,7 @@
 /* batch_answer.c - what requests see of a batch: its row with results and errors, and its items
  * one by one. */
 #include "batches.h"
+#include "batches.gen.h"
 #include "wharf/errors.h"
 
 /* ---- the answer of a creation ---- */
@@ -24,15 +25,7 @@ static void put_line(wharf_out *out, const wharf_rows *rows, size_t r)
     W->json->close(out);
 }
 
-/* The record that an item is about: what it did, or the id that it named. (Not as jsonb, which
- * refuses numbers that JSON may have.) */
-static const char lines_sql[] =
-    "SELECT l.index, (c.lines ->> (l.index - c.first))::integer, l.phase, l.code, l.line,"
-    " coalesce(c.ids ->> (l.index - c.first), (c.items::json -> (l.index - c.first)) ->> 'id')"
-    " FROM (SELECT * FROM batches.line WHERE organization_id = $2::text AND batch_id = $1::text "
-    "ORDER BY index LIMIT $3::integer) l"
-    " JOIN batches.chunk c ON c.organization_id = l.organization_id AND c.batch_id = l.batch_id"
-    " AND l.index >= c.first AND l.index < c.first + c.size ORDER BY l.index";
+static const char lines_sql[] = QUERY_BATCH_LINES;
 
 static wharf_status put_errors(struct batch *b, wharf_out *out)
 {
@@ -180,27 +173,7 @@ static const char *state_of(char letter)
                                   : "error";
 }
 
-/* First which items, then what there is to say about them: chunks are opened for those of the
- * page alone. */
-static const char items_sql[] =
-    "SELECT p.index, (c.lines ->> p.at)::integer, p.letter, l.phase, c.ids ->> p.at, l.code, l.line"
-    " FROM (SELECT c.number, c.first + o.n - 1 AS index, (o.n - 1)::integer AS at, o.letter FROM "
-    "batches.chunk c CROSS JOIN LATERAL unnest(string_to_array(c.states, NULL)) WITH ORDINALITY "
-    "o(letter, n)"
-    " LEFT JOIN batches.line l ON ($4::text IS NOT NULL OR $5::text IS NOT NULL) AND "
-    "l.organization_id = "
-    "c.organization_id"
-    " AND l.batch_id = c.batch_id AND l.index = c.first + o.n - 1"
-    " WHERE c.organization_id = $2::text AND c.batch_id = $1::text AND ($3::text = '' OR "
-    "position(o.letter IN $3::text) > 0)"
-    " AND ($4::text IS NULL OR coalesce(l.phase, CASE WHEN o.letter IN ('c', 'u', 'o', 'd', 'n') "
-    "THEN 'processing' END) = ANY (string_to_array($4::text, ',')))"
-    " AND ($5::text IS NULL OR l.code = ANY (string_to_array($5::text, ',')))"
-    " ORDER BY c.number, o.n LIMIT $6::bigint OFFSET $7::bigint) p"
-    " JOIN batches.chunk c ON c.organization_id = $2::text AND c.batch_id = $1::text AND c.number "
-    "= p.number"
-    " LEFT JOIN batches.line l ON l.organization_id = $2::text AND l.batch_id = $1::text AND "
-    "l.index = p.index ORDER BY p.index";
+static const char items_sql[] = QUERY_BATCH_ITEMS;
 
 static void put_item(wharf_out *out, const wharf_rows *rows, size_t r)
 {

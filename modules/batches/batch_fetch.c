@@ -133,17 +133,17 @@ wharf_status upload_await(struct batch *b)
 /* Keeps what the URL says with the options of the request, which win. */
 static wharf_status url_options(struct batch *b, wharf_str charset)
 {
-    bool told = b->file_options && W->json->get(b->file_options, "encoding");
+    bool reported = b->file_options && W->json->get(b->file_options, "encoding");
     wharf_out *out;
 
-    if ((!charset.n || told) && !b->file_name.n)
+    if ((!charset.n || reported) && !b->file_name.n)
         return WHARF_OK;
     out = W->json->writer(b->req);
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = b->file_options ? W->json->at(b->file_options, 0) : NULL; m;
          m = W->json->next(m))
         W->json->put(out, W->json->key(m).p, val_json(m));
-    if (charset.n && !told)
+    if (charset.n && !reported)
         W->json->put(out, "encoding", val_text(charset));
     if (b->file_name.n)
         W->json->put(out, "name", val_text(b->file_name));

@@ -10,16 +10,7 @@ enum { EARLY_TRIES = 5, TAKE_UP_HOURS = 9 };
 
 /* ---- taking it over ---- */
 
-/* The run before ended in order when it was counted as a failed one; else its process died, and
- * what it ran is a suspect. */
-static const char claim_sql[] = "UPDATE batches.batch SET lease = lease + 1, status = "
-                                "'processing', started_at = coalesce(started_at, "
-                                "$3::timestamptz),"
-                                " tries = CASE WHEN status = 'processing' AND runs = $4::bigint "
-                                "THEN tries + 1 ELSE 1 END, runs = $4::bigint,"
-                                " updated_at = $3::timestamptz, version = version + 1"
-                                " WHERE organization_id = $2::text AND id = $1::text AND status IN "
-                                "('queued', 'processing') RETURNING id";
+static const char claim_sql[] = QUERY_BATCH_CLAIM;
 
 /* Chunks that were taken by a run that ended in order are no suspects. */
 static const char untried_sql[] = "UPDATE batches.chunk SET tries = tries - 1, lease = 0 WHERE "

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "batches.h"
+#include "batches.gen.h"
 #include "wharf/errors.h"
 
 static const char *const PHASE_WORDS[PHASES] = {
@@ -49,17 +50,7 @@ static void read_phases(struct batch *b, const wharf_json *list)
     }
 }
 
-static const char load_sql[] =
-    "SELECT resource, action, mode, status, match_by, location_id, save_result_date_format, "
-    "duplicate_handling, key_id, source_url, source_file, parent_batch_id, properties, filters, "
-    "column_mapping, file_options, save_upload, save_result, validate_only,"
-    " disable_webhooks, via = 'file', cancel_asked, lease, started_at, tries, runs,"
-    /* the moments of phases as numbers, for whoever goes on with them */
-    " (SELECT jsonb_agg(p || jsonb_build_object('_started', (extract(epoch FROM (p ->> "
-    "'started_at')::timestamptz) * 1000000)::bigint, '_finished', (extract(epoch FROM (p ->> "
-    "'finished_at')::timestamptz) * 1000000)::bigint) ORDER BY o)"
-    " FROM jsonb_array_elements(phases) WITH ORDINALITY x(p, o))"
-    " FROM batches.batch WHERE organization_id = $2::text AND id = $1::text";
+static const char load_sql[] = QUERY_BATCH_LOAD;
 
 enum {
     L_RESOURCE,
@@ -143,14 +134,7 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
 
 wharf_status batch_counts(const struct batch *b, struct counts *c)
 {
-    static const char sql[] =
-        "SELECT coalesce(sum(size), 0), coalesce(sum(pending), 0), coalesce(sum(created), 0), "
-        "coalesce(sum(updated), 0), coalesce(sum(overwritten), 0), coalesce(sum(deleted), 0), "
-        "coalesce(sum(unchanged), 0), coalesce(sum(not_parsed), 0), coalesce(sum(not_valid), 0), "
-        "coalesce(sum(not_done), 0), coalesce(sum(ignored), 0), coalesce(sum(skipped), "
-        "0), coalesce(sum(events), 0), coalesce(sum(size - not_parsed - ignored) FILTER (WHERE "
-        "stage > 0), 0)"
-        " FROM batches.chunk WHERE organization_id = $2::text AND batch_id = $1::text";
+    static const char sql[] = QUERY_BATCH_COUNTS;
     int64_t *const all[] = {&c->total, &c->pending, &c->created, &c->updated, &c->overwritten,
         &c->deleted, &c->unchanged, &c->not_parsed, &c->not_valid, &c->not_done, &c->ignored,
         &c->skipped, &c->events, &c->validated};
@@ -257,17 +241,7 @@ static int64_t progress_of(const struct batch *b, const struct counts *c)
 
 static wharf_status note(struct batch *b, const char *status, wharf_str reason, bool over)
 {
-    static const char sql[] =
-        "UPDATE batches.batch SET phases = $3::jsonb, stats = $4::jsonb, "
-        "progress = greatest(progress, $5::bigint),"
-        " status = $6::text, reason = $7::text,"
-        " started_at = CASE $6::text WHEN 'queued' THEN started_at ELSE "
-        "coalesce(started_at, $8::timestamptz) END, "
-        "finished_at ="
-        " CASE WHEN $9::boolean THEN $8::timestamptz END, tries = "
-        "$10::integer, total = $12::bigint, updated_at = $8::timestamptz, version = version + 1"
-        " WHERE organization_id = $2::text AND id = $1::text AND lease = "
-        "$11::bigint RETURNING cancel_asked";
+    static const char sql[] = QUERY_BATCH_NOTE;
     struct counts c;
     const wharf_rows *rows;
     wharf_status s = batch_counts(b, &c);

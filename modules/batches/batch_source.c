@@ -266,13 +266,7 @@ static void take_over(const wharf_rows *wrong, int64_t index, struct rows *rows,
  * batch that was tried again first. */
 static wharf_status began_as_file(struct batch *b, bool *ret)
 {
-    static const char sql[] =
-        "WITH RECURSIVE up AS (SELECT parent_batch_id, via FROM batches.batch WHERE "
-        "organization_id = $2::text AND id "
-        "= $1::text"
-        " UNION ALL SELECT p.parent_batch_id, p.via FROM up JOIN batches.batch p ON "
-        "p.organization_id = $2::text"
-        " AND p.id = up.parent_batch_id) SELECT coalesce(bool_or(via = 'file'), false) FROM up";
+    static const char sql[] = QUERY_BATCH_BEGAN_AS_FILE;
     const wharf_rows *rows;
     wharf_status s = query_about(b->req, sql, b->id, &rows);
 

@@ -1,4 +1,4 @@
-/* batches.h - inside of the module batches (spec 10; docs/batches.md).
+/* batches.h - inside of the module batches (spec 10; docs/internals/batches.md).
  *
  * A batch is taken in (batch_request.c, batch_source.c), its items are kept by chunks (chunk.c),
  * shaped into writes of records (batch_shape.c), validated and processed (items.c), phase by
@@ -281,10 +281,10 @@ wharf_status walk(struct batch *b, enum phase_name phase, bool *ret_rest);
 /* arguments {"batch": id, "lease": number, "phase": word, "nth": number, "away_us": number} */
 wharf_handler batches_help;
 
-/* ---- spare.c ---- */
+/* ---- idle_processors.c ---- */
 /* Computes how many processors had nothing to do since the look *since, which becomes that of now,
  * beyond what is left to clients. Returns false when nobody tells. */
-bool processors_spare(wharf_req *req, struct look *since, double *ret_spare);
+bool processors_idle(wharf_req *req, struct look *since, double *ret_idle);
 /* Rests after a chunk that took worked_us, with nothing held: half of that time, while clients
  * ask. */
 void give_way(struct batch *b, int64_t worked_us);

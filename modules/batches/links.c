@@ -1,5 +1,5 @@
 /* links.c - links to the files of a batch, and who may have them (spec 10 section 10;
- * docs/batches.md 'Files'). */
+ * docs/reference/batches.md 'Files'). */
 #include "batches.h"
 
 #include "batches.gen.h"

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "batches.h"
+#include "batches.gen.h"
 
 enum {
     SECOND_US = 1000000,
@@ -29,8 +30,8 @@ enum {
 /* In processors. A batch with all its helpers, and who seals and sends what they wrote, may fill
  * four of them to the brim without anybody else's doing: then some hundredths are left. Where
  * others want as much there is nothing at all. */
-#define SPARE_TO_STAY 0.05
-#define SPARE_TO_COME 0.85
+#define IDLE_TO_STAY 0.05
+#define IDLE_TO_COME 0.85
 
 int64_t monotonic_us(void)
 {
@@ -58,14 +59,7 @@ static wharf_status take(struct batch *b, const char *sql, int stage, int after,
 
 wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret)
 {
-    static const char sql[] = "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
-                              " WHERE organization_id = $2::text AND batch_id = $1::text AND "
-                              "number = (SELECT number FROM batches.chunk"
-                              " WHERE organization_id = $2::text AND batch_id = $1::text AND "
-                              "number > $6::integer AND stage < $4::smallint"
-                              " AND lease <> $3::bigint AND tries < $5::smallint ORDER BY number "
-                              "LIMIT 1 FOR UPDATE SKIP LOCKED)"
-                              " RETURNING number, tries";
+    static const char sql[] = QUERY_CHUNK_TAKE;
 
     return take(b, sql, stage, after, ret);
 }
@@ -73,13 +67,7 @@ wharf_status chunk_take(struct batch *b, int stage, int after, struct taken *ret
 /* Takes whatever is left, whoever has it: the suspects last. */
 static wharf_status take_rest(struct batch *b, int stage, int after, struct taken *ret)
 {
-    static const char sql[] =
-        "UPDATE batches.chunk SET lease = $3::bigint, tries = tries + 1"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number = (SELECT number "
-        "FROM batches.chunk"
-        " WHERE organization_id = $2::text AND batch_id = $1::text AND number > $6::integer AND "
-        "stage < $4::smallint"
-        " ORDER BY tries >= $5::smallint, number LIMIT 1 FOR UPDATE) RETURNING number, tries";
+    static const char sql[] = QUERY_CHUNK_TAKE_REST;
 
     return take(b, sql, stage, after, ret);
 }
@@ -150,12 +138,12 @@ static bool gives_way_to_all(const struct help *h)
  * nothing left for some time, they go; the first one last, after the others made room. */
 static bool is_crowded(struct batch *b)
 {
-    double spare;
+    double idle;
 
     if (!b->helper || monotonic_us() < b->help.look.at_us + LOOK_US ||
-        !processors_spare(b->req, &b->help.look, &spare))
+        !processors_idle(b->req, &b->help.look, &idle))
         return false;
-    b->help.crowded_looks = spare < SPARE_TO_STAY && gives_way_to_all(&b->help)
+    b->help.crowded_looks = idle < IDLE_TO_STAY && gives_way_to_all(&b->help)
                                 ? b->help.crowded_looks + 1
                                 : 0;
     return b->help.crowded_looks >= (b->help.nth ? LOOKS : PATIENT_LOOKS);
@@ -166,13 +154,13 @@ static bool is_crowded(struct batch *b)
 static bool has_room(struct batch *b)
 {
     const struct timespec moment = {0, LOOK_US * 500L};
-    double spare;
+    double idle;
 
-    processors_spare(b->req, &b->help.look, &spare);
+    processors_idle(b->req, &b->help.look, &idle);
     nanosleep(&moment, NULL);
-    if (!processors_spare(b->req, &b->help.look, &spare))
+    if (!processors_idle(b->req, &b->help.look, &idle))
         return true;
-    return spare >= (b->help.away_us && gives_way_to_all(&b->help) ? SPARE_TO_COME : 0);
+    return idle >= (b->help.away_us && gives_way_to_all(&b->help) ? IDLE_TO_COME : 0);
 }
 
 /* ---- a chunk that was taken ---- */
@@ -196,14 +184,14 @@ static wharf_status run_taken(struct batch *b, enum phase_name phase, struct tak
 
 static wharf_status run_rest(struct batch *b, enum phase_name phase, struct taken *t)
 {
-    bool singly = phase == PROCESSING && t->tries > CHUNK_TRIES;
-    wharf_status s = singly ? WHARF_OK : run_chunk(b, t->number, phase, -1, NULL);
+    bool row_by_row = phase == PROCESSING && t->tries > CHUNK_TRIES;
+    wharf_status s = row_by_row ? WHARF_OK : run_chunk(b, t->number, phase, -1, NULL);
 
     if (s == WHARF_CONFLICT && !b->lost && phase == PROCESSING && !W->req->cancelled(b->req)) {
         W->err->clear(b->req);
-        singly = true;
+        row_by_row = true;
     }
-    if (singly)
+    if (row_by_row)
         s = run_one_by_one(b, t->number);
     return s == WHARF_OK ? take_alone(b, take_rest, phase, -1, t) : s;
 }

@@ -50,7 +50,7 @@ wharf_status contact_address(wharf_req *req, const wharf_json *input, wharf_str 
         return W->json->parse(req, whole, ret);
     /* The id may be of an address that comes with another row of the set. */
     if (W->json->text(input, &text) && text.n > 5 && !memcmp(text.p, "addr_", 5))
-        contacts_many->singly(req);
+        contacts_many->row_by_row(req);
     return s;
 }
 

@@ -94,7 +94,7 @@ static wharf_str part(const wharf_json *address, const char *key)
 static void found(struct channels *c, enum channel_kind by, double score, wharf_str value)
 {
     score = score_round(score); /* as it is shown, so that what is shown adds up */
-    c->told[by] = true;
+    c->reported[by] = true;
     if (score <= c->score[by])
         return;
     c->score[by] = score;
@@ -303,7 +303,7 @@ static void compare_address(
     if (parts < 2)
         return;
     score = got / all;
-    if (score <= c->score[BY_ADDRESS] && c->told[BY_ADDRESS])
+    if (score <= c->score[BY_ADDRESS] && c->reported[BY_ADDRESS])
         return;
     found(c, BY_ADDRESS, score, part(address, "formatted_address"));
     c->marked[ADDRESS_EXACT] = score >= EXACT_FROM;
@@ -380,7 +380,7 @@ double label_relevance(const struct channels *c, bool v3)
     for (int i = BY_BUSINESS; i < CHANNELS; i++)
         left *= 1 - (name > 0 ? boosts[i] : alone[i]) * c->score[i];
     whole = 1 - left;
-    if (c->told[BY_UNIT] && c->score[BY_UNIT] <= 0)
+    if (c->reported[BY_UNIT] && c->score[BY_UNIT] <= 0)
         whole *= OTHER_UNIT;
     return score_round(whole);
 }

@@ -69,7 +69,7 @@ struct party {
 
 struct channels {
     double score[CHANNELS]; /* 0 to 1 */
-    bool told[CHANNELS]; /* there is something to compare in it */
+    bool reported[CHANNELS]; /* there is something to compare in it */
     wharf_str value[CHANNELS]; /* of the contact, what it matched with */
     /* coverage, matched: of the name that is most alike */
     double name_v3, coverage, matched[TOKENS_MAX];

@@ -70,14 +70,7 @@ wharf_status group_children(wharf_req *req, void *arg)
 static wharf_status show(
     wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT c.id, jsonb_agg(jsonb_build_object('id', g.id, 'name', g.name) ORDER BY "
-        "lower(g.name), g.id)"
-        " FROM contacts.contact_group g, jsonb_array_elements_text(g.children) AS c(id)"
-        " WHERE g.organization_id = $1::text AND g.resource = $2::text AND g.deleted_at IS NULL "
-        "AND c.id = ANY ($3::text[])"
-        " AND ($4::boolean OR g.location_id IS NULL OR g.location_id = ANY ($5::text[])) GROUP BY "
-        "c.id";
+    static const char sql[] = QUERY_GROUPS_SHOWN;
     const wharf_caller *who = contacts_keys->caller(req);
     struct ids rows_of = {(wharf_str *)ids, n},
                reached = {(wharf_str *)who->locations, who->n_locations};

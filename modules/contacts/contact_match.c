@@ -8,6 +8,7 @@
 #include "channels.h"
 #include "index.h"
 #include "wharf/ext/contacts.h"
+#include "contacts.gen.h"
 
 enum {
     OTHERS_MAX = 100,
@@ -156,24 +157,7 @@ enum {
     C_LOCATIONS
 };
 
-/* Loads the candidates' data. Parts that the label has nothing to compare with are not read: $5
- * e-mails, $6 phones, $7 addresses, $8 businesses. */
-static const char load_sql[] =
-    "SELECT id, name, email, phone, NULLIF(alternate_names, '{}'), CASE WHEN $5::boolean THEN "
-    "emails END,"
-    " CASE WHEN $6::boolean THEN NULLIF(alternate_phones, '{}') END,"
-    " CASE WHEN $7::boolean AND (address IS NOT NULL OR alternate_addresses <> '{}')"
-    " THEN to_jsonb(array_remove(ARRAY[address,"
-    " alternate_addresses -> 'secondary', alternate_addresses -> 'home', alternate_addresses -> "
-    "'other', alternate_addresses -> 'work', alternate_addresses -> 'education'], NULL)) END,"
-    " CASE WHEN $8::boolean THEN metadata ->> 'business' END, CASE WHEN $8::boolean THEN metadata "
-    "->> 'company' END,"
-    " CASE WHEN $8::boolean AND groups <> '[]' THEN (SELECT jsonb_agg(g.name) FROM "
-    "jsonb_array_elements_text(c.groups)"
-    " e(id) JOIN contacts.contact_group g ON g.organization_id = $1::text AND g.id = e.id WHERE "
-    "g.deleted_at IS NULL) END, NULLIF(locations, '[]') FROM contacts.contact c WHERE "
-    "organization_id = $1::text AND id = ANY ($2::text[])"
-    " AND deleted_at IS NULL AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])";
+static const char load_sql[] = QUERY_MATCH_LOAD;
 
 static wharf_str text_at(const wharf_rows *rows, size_t row, size_t column)
 {
@@ -524,7 +508,7 @@ static void put_decision(const struct search *s, wharf_out *out, const struct de
     put_markers(out, "matched_by", d->first);
     W->json->open(out, "unmatched_by", '[');
     for (int i = 0; d->first && i < CHANNELS; i++) {
-        if (d->first->c.told[i] && whole(d->first->c.score[i]) < DISAGREE_BELOW)
+        if (d->first->c.reported[i] && whole(d->first->c.score[i]) < DISAGREE_BELOW)
             W->json->put(out, NULL, wharf_text(wharf_z(channel_names[i])));
     }
     W->json->close(out);

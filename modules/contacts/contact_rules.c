@@ -350,13 +350,7 @@ static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 static wharf_status check_groups_many(
     wharf_req *req, wharf_rec *const *recs, const bool *good, size_t n)
 {
-    static const char sql[] =
-        "SELECT g.id, g.resource <> 'contact' OR jsonb_array_length(g.children) >= $3::integer"
-        " FROM (SELECT x, count(*) AS more FROM unnest($2::text[]) x GROUP BY x) u JOIN "
-        "contacts.contact_group g"
-        " ON g.organization_id = $1::text AND g.id = u.x"
-        " WHERE g.resource <> 'contact' OR jsonb_array_length(g.children) + u.more > $3::integer "
-        "ORDER BY g.id";
+    static const char sql[] = QUERY_GROUPS_REFUSED;
     struct ids *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), all = {NULL, 0};
     wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(),
         wharf_integer(CHILDREN_MAX)},
@@ -383,7 +377,7 @@ static wharf_status check_groups_many(
         W->db->value(rows, r, 0, WHARF_V_TEXT, &id);
         /* full after some of them: after which? */
         if (!W->db->value(rows, r, 1, WHARF_V_BOOL, &full) || !full.u.i) {
-            contacts_many->singly(req);
+            contacts_many->row_by_row(req);
             return WHARF_CONFLICT;
         }
         for (size_t i = 0; i < n; i++) {

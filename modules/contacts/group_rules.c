@@ -304,13 +304,7 @@ static wharf_status group_written(
 static wharf_status known_by_name(
     wharf_req *req, wharf_str name, wharf_str kind, const wharf_json *item, wharf_str *ret_id)
 {
-    static const char sql[] =
-        "SELECT g.id FROM contacts.contact_group g WHERE g.organization_id = "
-        "$1::text AND g.resource = $2::text"
-        " AND lower(g.name) = lower(btrim($3::text)) AND g.deleted_at IS "
-        "NULL AND NOT EXISTS (SELECT 1 FROM contacts.contact_group x WHERE "
-        "x.organization_id = $1::text AND lower(x.external_id) = lower($4::text)"
-        " AND x.deleted_at IS NULL AND x.id <> g.id)";
+    static const char sql[] = QUERY_GROUP_BY_NAME;
     const wharf_json *external = W->json->get(item, "external_id");
     wharf_str other = {"", 0};
     wharf_val args[4] = {wharf_text(W->req->organization(req)), wharf_text(kind), wharf_text(name),

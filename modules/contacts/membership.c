@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include "wharf/values.h"
+#include "contacts.gen.h"
 
 struct ids ids_of(wharf_req *req, const wharf_json *list, size_t room)
 {
@@ -94,21 +95,8 @@ static wharf_status tell_groups(wharf_req *req, const wharf_rows *rows)
 wharf_status contact_joined(
     wharf_req *req, wharf_str contact, const struct ids *added, const struct ids *removed)
 {
-    static const char add_sql[] = "UPDATE contacts.contact_group SET children = children || "
-                                  "to_jsonb($3::text), members = jsonb_set(members,"
-                                  " '{children}', (members -> 'children') || to_jsonb($3::text)), "
-                                  "version = version + 1, updated_at = "
-                                  "$4::timestamptz,"
-                                  " updated_by = $5::text WHERE organization_id = $1::text AND id "
-                                  "= ANY ($2::text[]) AND NOT children ? $3::text"
-                                  " RETURNING id";
-    static const char remove_sql[] = "UPDATE contacts.contact_group SET children = children - "
-                                     "$3::text, members = jsonb_build_object('children',"
-                                     " (members -> 'children') - $3::text, 'primary', (members -> "
-                                     "'primary') - $3::text), version = version + 1,"
-                                     " updated_at = $4::timestamptz, updated_by = $5::text"
-                                     " WHERE organization_id = $1::text AND id = ANY ($2::text[]) "
-                                     "AND children ? $3::text RETURNING id";
+    static const char add_sql[] = QUERY_CONTACT_JOINS;
+    static const char remove_sql[] = QUERY_CONTACT_LEAVES;
     wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_text(contact),
         {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
     const wharf_rows *rows;
@@ -149,29 +137,14 @@ static wharf_status change_groups(
 
 wharf_status groups_gain(wharf_req *req, const struct ids *groups, const struct ids *contacts)
 {
-    static const char sql[] = "UPDATE contacts.contact_group g SET children = g.children || "
-                              "u.list, members = jsonb_set(g.members, "
-                              "'{children}', (g.members -> 'children') || u.list), version = "
-                              "g.version + jsonb_array_length(u.list),"
-                              " updated_at = $4::timestamptz, updated_by = $5::text"
-                              " FROM (SELECT x.g, jsonb_agg(x.c ORDER BY x.n) AS list FROM "
-                              "unnest($2::text[], $3::text[]) WITH ORDINALITY "
-                              "x(g, c, n) GROUP BY x.g) u WHERE g.organization_id = $1::text AND "
-                              "g.id = u.g RETURNING g.id";
+    static const char sql[] = QUERY_GROUPS_GAIN;
 
     return change_groups(req, sql, groups, contacts);
 }
 
 wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct ids *contacts)
 {
-    static const char sql[] =
-        "UPDATE contacts.contact_group g SET children = g.children - u.ids, members = "
-        "jsonb_build_object('children', (g.members -> 'children') - u.ids, 'primary', (g.members "
-        "-> 'primary') - u.ids), version = g.version + cardinality(u.ids), updated_at = "
-        "$4::timestamptz, updated_by = $5::text"
-        " FROM (SELECT x.g, array_agg(x.c) AS ids FROM unnest($2::text[], $3::text[]) x(g, c) "
-        "GROUP BY x.g) u"
-        " WHERE g.organization_id = $1::text AND g.id = u.g RETURNING g.id";
+    static const char sql[] = QUERY_GROUPS_LOSE;
 
     return change_groups(req, sql, groups, contacts);
 }

@@ -186,17 +186,17 @@ static void put_match(struct found *f, const char *field, wharf_str value)
 /* Marks which words the value contains; told as a match when there is one, or when it is asked
  * to be. */
 static void look_in(struct found *f, const struct asked *a, const char *field, wharf_str value,
-    uint32_t *seen, bool told)
+    uint32_t *seen, bool reported)
 {
     wharf_str form = contacts_forms->search_form(f->req, value, "");
 
     for (size_t i = 0; i < a->n_words; i++) {
         if (has_word(form, a->words[i])) {
             *seen |= 1u << i;
-            told = true;
+            reported = true;
         }
     }
-    if (told)
+    if (reported)
         put_match(f, field, value);
 }
 
@@ -239,14 +239,7 @@ enum {
     C_EXTERNAL_ID,
     C_ADDRESSES
 };
-static const char load_sql[] =
-    "SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, "
-    "external_id, CASE WHEN address IS NOT NULL OR alternate_addresses <> '{}' THEN "
-    "to_jsonb(ARRAY(SELECT x ->> 'formatted_address'"
-    " FROM unnest(ARRAY[address, alternate_addresses -> 'secondary', alternate_addresses -> "
-    "'home', alternate_addresses -> 'other', alternate_addresses -> 'work', alternate_addresses -> "
-    "'education']) x WHERE x ->> 'formatted_address' IS NOT NULL)) END"
-    " FROM contacts.contact WHERE organization_id = $1::text AND id = ANY ($2::text[])";
+static const char load_sql[] = QUERY_SEARCH_LOAD;
 
 static bool column_text(const wharf_rows *rows, size_t row, size_t column, wharf_str *ret)
 {

@@ -6,13 +6,7 @@
 static wharf_status insert_line(wharf_req *req, wharf_rec *rec, const wharf_tracking_update *u,
     wharf_str status, const char *source)
 {
-    static const char sql[] =
-        "INSERT INTO containers.tracking_update (organization_id, id, owner_id, status, comment, "
-        "occurred_at, location_id, layout_id, user_id, vehicle_id, address, coordinates, images, "
-        "source, position, created_at, created_by) VALUES ($1::text, $2::text,"
-        " $3::text, $4::text, $5::text, $6::timestamptz, $7::text, $8::text, $9::text, "
-        "$10::text, $11::jsonb, $12::jsonb, coalesce($13::jsonb, '[]'), $14::text, $15::bigint, "
-        "$16::timestamptz, $17::text)";
+    static const char sql[] = QUERY_TRACKING_UPDATE_ADD;
     int64_t count = field_int(rec, CONTAINER_HISTORY_COUNT) + 1;
     const wharf_val args[] = {val_text(W->req->organization(req)),
         val_text(W->req->new_id(req, "tup")), val_text(W->res->id(rec)), val_text_or_null(status),
@@ -154,21 +148,7 @@ wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_
 wharf_status containers_show_updates(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM (SELECT "
-        "jsonb_build_object('object', 'tracking_update', 'id', u.id, 'status', u.status, "
-        "'comment', u.comment, 'occurred_at', to_char(u.occurred_at AT TIME ZONE"
-        " 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'location_id', u.location_id, 'layout_id', "
-        "u.layout_id, 'user_id', u.user_id, 'vehicle_id', u.vehicle_id, 'address', u.address, "
-        "'coordinates', u.coordinates, 'images', u.images, 'source', u.source,"
-        " 'created_at', to_char(u.created_at AT TIME ZONE 'UTC', "
-        "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', "
-        "u.created_by)"
-        " AS line, u.occurred_at, u.position FROM containers.tracking_update u"
-        " WHERE u.organization_id = $3::text AND u.owner_id = i.id"
-        " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
-        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY "
-        "i.place";
+    static const char sql[] = QUERY_TRACKING_UPDATES;
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     const wharf_rows *rows;
     wharf_val args[3];

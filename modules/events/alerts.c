@@ -5,6 +5,7 @@
  * (address, resource, type) makes one mail of what waits, at most once an hour: what comes
  * within the hour goes out together when it ends, with a count. So nothing is lost. */
 #include "events.h"
+#include "events.gen.h"
 
 #define W events_host
 
@@ -73,22 +74,7 @@ static wharf_status put_alert(wharf_req *req, wharf_out *out, const wharf_event 
 static wharf_status note_alerts(
     wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
 {
-    static const char sql[] =
-        "WITH e AS (SELECT * FROM jsonb_to_recordset($2::jsonb) AS x(e text, t text, r text, a "
-        "timestamptz, o jsonb)), told AS (SELECT e.e, e.t, e.r, e.a, s.email AS address FROM e "
-        "JOIN events.subscriber s ON s.organization_id = $1 AND s.deleted_at IS NULL"
-        " AND s.status = 'active' AND s.events ? e.t"
-        " UNION SELECT e.e, e.t, e.r, e.a, d.address FROM e, jsonb_array_elements_text(e.o) "
-        "d(address) WHERE NOT EXISTS (SELECT FROM events.muted m WHERE m.organization_id = $1 AND "
-        "m.address = d.address)), fresh AS (INSERT INTO events.alert (organization_id, event_id, "
-        "address, type, resource_id, at)"
-        " SELECT DISTINCT ON (e, address) $1, e, address, t, r, a FROM told ON CONFLICT DO NOTHING "
-        "RETURNING address, resource_id, type) INSERT INTO events.alert_line AS l "
-        "(organization_id, address, resource_id, type, due)"
-        " SELECT DISTINCT $1, address, resource_id, type, true FROM fresh"
-        " ON CONFLICT (organization_id, address, resource_id, type) DO UPDATE SET due = true WHERE "
-        "NOT l.due"
-        " RETURNING address, resource_id, type, mailed_at";
+    static const char sql[] = QUERY_ALERTS_NOTE;
     wharf_val args[2] = {
         events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
 

@@ -8,6 +8,7 @@
 
 #define W events_host
 #include "wharf/inline.h"
+#include "events.gen.h"
 
 /* ---- the mail ---- */
 
@@ -115,15 +116,7 @@ wharf_status verify_page(wharf_req *req, void *arg)
 
 wharf_status verify_done(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "UPDATE events.subscriber SET verified_at = $2::timestamptz, "
-        "verification_expires_at = NULL, refusals = 0, "
-        "version = "
-        "version + 1, updated_at = $2::timestamptz, updated_by = 'sys', "
-        "status = CASE WHEN approval_required AND "
-        "approved_at IS "
-        "NULL THEN 'pending_approval' ELSE 'active' END WHERE id = $1 AND "
-        "deleted_at IS NULL AND status = 'pending_verification' RETURNING status";
+    static const char sql[] = QUERY_SUBSCRIBER_VERIFIED;
     wharf_val args[2];
     const wharf_rows *rows;
     bool active;

@@ -51,13 +51,7 @@ static void free_run(void *arg)
 
 static wharf_status load(struct run *r, bool *ret_there)
 {
-    static const char sql[] =
-        "UPDATE exports.export SET state = 'processing', runs = runs + 1, progress = 0, "
-        "exported_rows = 0, started_at = coalesce(started_at, $3::timestamptz), updated_at = "
-        "$3::timestamptz, version = version + 1"
-        " WHERE organization_id = $1::text AND id = $2::text AND state IN ('queued', 'processing')"
-        " RETURNING resource, key_id, options, csv_field_options, formats @> '[\"csv\"]', formats "
-        "@> '[\"json\"]', runs, chosen_columns";
+    static const char sql[] = QUERY_EXPORT_CLAIM;
     const wharf_val args[] = {
         val_text(W->req->organization(r->req)), val_text(r->id), val_time(W->req->now_us(r->req))};
     const wharf_rows *rows;
@@ -383,14 +377,7 @@ static wharf_status write_table(struct run *r)
 static wharf_status end_sql(
     struct run *r, const char *state, const wharf_val *error, bool *ret_done)
 {
-    static const char sql[] =
-        "UPDATE exports.export SET state = $3::text, error = $4::jsonb, csv_file = $5::text, "
-        "json_file = $6::text, csv_error_file = $7::text, csv_sanitized_file = $8::text, "
-        "total_rows = coalesce($9::bigint, total_rows), exported_rows = $10::bigint, error_rows = "
-        "$11::bigint, sanitized_rows = $12::bigint, progress = CASE WHEN $3::text = 'completed' "
-        "THEN 100 ELSE progress END, finished_at = $13::timestamptz, expires_at = $13::timestamptz "
-        "+ interval '1 day', updated_at = $13::timestamptz, version = version + 1"
-        " WHERE organization_id = $1::text AND id = $2::text AND state = 'processing' RETURNING 1";
+    static const char sql[] = QUERY_EXPORT_END;
     bool good = !strcmp(state, "completed");
     int64_t rows = good ? (r->csv ? r->csv_file.rows + r->sanitized_file.rows : r->read) : 0;
     const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id),

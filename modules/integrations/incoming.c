@@ -1,7 +1,7 @@
 /* incoming.c - requests of other systems: judged, noted, and judged again (spec 07 section 12).
  *
  * Who is refused is noted as well, with what he offered as a proof (sealed), so that a wrong
- * secret can be mended and nothing is lost. Leaves to others: the four kinds of proof (proof.c),
+ * secret can be corrected and nothing is lost. Leaves to others: the four kinds of proof (proof.c),
  * telling of errors (notices.c). */
 #include <strings.h>
 
@@ -120,13 +120,7 @@ static wharf_status expires(wharf_req *req, int64_t *ret_us)
 
 static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body)
 {
-    static const char sql[] = "INSERT INTO integrations.incoming (organization_id, id, created_at, "
-                              "updated_at, integration_id, status, request, headers, proof, "
-                              "response, error, duration_ms, expires_at) "
-                              "VALUES ($1::text, $2::text, "
-                              "$3::timestamptz, $3::timestamptz, $4::text, $5::text, $6::jsonb, "
-                              "$7::jsonb, $8::text, $9::jsonb, $10::jsonb, "
-                              "0, $11::timestamptz)";
+    static const char sql[] = QUERY_INCOMING_NOTE;
     const wharf_json *request, *headers, *response, *error;
     wharf_str sealed = WHARF_S("");
     int64_t expires_us;

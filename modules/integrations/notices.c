@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "integrations.h"
+#include "integrations.gen.h"
 
 enum { BATCH = 1000, INTERVAL_TEXT = 9 };
 
@@ -57,15 +58,8 @@ static wharf_status emit(
  * The lock makes errors that come at once one after the other. */
 wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
 {
-    static const char sql[] =
-        "SELECT count(*), COALESCE((SELECT n.at > $3::timestamptz - "
-        "$4::bigint * interval '1 microsecond' FROM "
-        "integrations.notice n WHERE n.organization_id = $1::text AND n.kind "
-        "= $2::text), false) FROM integrations.failure f WHERE f.organization_id = $1::text AND "
-        "f.kind = $2::text AND f.at > $3::timestamptz - $4::bigint * interval '1 microsecond' AND "
-        "f.at > COALESCE((SELECT n.at FROM integrations.notice n WHERE "
-        "n.organization_id = $1::text AND n.kind = $2::text), '-infinity')";
-    static const char told_sql[] =
+    static const char sql[] = QUERY_FAILURES_TO_TELL;
+    static const char reported_sql[] =
         "INSERT INTO integrations.notice (organization_id, kind, at) VALUES ($1::text, $2::text, "
         "$3::timestamptz) ON CONFLICT (organization_id, kind) DO UPDATE SET at = EXCLUDED.at";
     const wharf_rows *rows;
@@ -86,7 +80,7 @@ wharf_status notice_error(wharf_req *req, const char *kind, wharf_str id)
     count = row_int(rows, 0, 0);
     if (count < limit.failures || row_bool(rows, 0, 1))
         return WHARF_OK;
-    s = W->db->exec(req, told_sql, args, 3, NULL);
+    s = W->db->exec(req, reported_sql, args, 3, NULL);
     return s == WHARF_OK ? emit(req, kind, id, count, limit.failures) : s;
 }
 

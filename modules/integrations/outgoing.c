@@ -29,20 +29,7 @@ static wharf_status read_wanting(
 /* Adds rows. Those that are there already are left alone: the step may be made again. */
 static wharf_status add(wharf_req *req, wharf_out *rows)
 {
-    static const char sql[] = "WITH new AS (INSERT INTO integrations.outgoing (organization_id, "
-                              "id, created_at, updated_at, integration_id, "
-                              "event_id, resource_id, next_attempt_at, expires_at) SELECT "
-                              "$1::text, x.i, $3::timestamptz, $3::timestamptz, "
-                              "x.w, x.e, x.r, $3::timestamptz, x.x FROM "
-                              "json_to_recordset($2::json) AS x(i text, w text, e text, r text, x "
-                              "timestamptz) WHERE NOT EXISTS (SELECT FROM integrations.outgoing o "
-                              "WHERE o.organization_id = $1::text AND "
-                              "o.event_id = x.e AND o.integration_id = x.w) RETURNING id, "
-                              "created_at, integration_id, event_id) INSERT INTO "
-                              "integrations.waiting (organization_id, id, created_at, "
-                              "integration_id, event_id, next_attempt_at) SELECT "
-                              "$1::text, new.id, new.created_at, new.integration_id, new.event_id, "
-                              "new.created_at FROM new";
+    static const char sql[] = QUERY_OUTGOING_ADD;
     const wharf_val args[] = {val_text(W->req->organization(req)),
         val_text(W->json->result_text(rows)), val_time(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, sql, args, 3, NULL);
@@ -98,14 +85,7 @@ wharf_status outgoing_step(
 
 wharf_status outgoing_retry(wharf_req *req, void *arg)
 {
-    static const char sql[] =
-        "WITH again AS (UPDATE integrations.outgoing SET status = 'pending', "
-        "next_attempt_at = $3::timestamptz, updated_at = $3::timestamptz "
-        "WHERE organization_id = $1::text AND id = $2::text RETURNING *) INSERT INTO "
-        "integrations.waiting (organization_id, id, created_at, "
-        "integration_id, event_id, next_attempt_at, attempts) "
-        "SELECT organization_id, id, created_at, integration_id, event_id, "
-        "next_attempt_at, attempts FROM again";
+    static const char sql[] = QUERY_OUTGOING_AGAIN;
     wharf_str id = WHARF_S("");
     const wharf_rec *rec;
     wharf_status s;

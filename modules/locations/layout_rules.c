@@ -45,12 +45,6 @@ static wharf_status layout_normalize(wharf_req *req, uint32_t op, wharf_rec *new
 
 /* "down": a layout of the organization $2 and what lies below it and still stands, with its
  * distance n. */
-#define LAYOUTS_BELOW(which)                                                                       \
-    "WITH RECURSIVE down AS (SELECT id, 0 AS n FROM locations.layout WHERE organization_id = "     \
-    "$2::text AND " which " UNION ALL SELECT l.id, down.n + 1 FROM down JOIN locations.layout l "  \
-    "ON l.organization_id = $2::text"                                                              \
-    " AND l.path = down.id AND l.deleted_at IS NULL WHERE down.n < 64)"
-
 struct place {
     wharf_str id, location, path, name;
     wharf_str root, nested_name; /* of the parent, then of the layout */
@@ -65,20 +59,7 @@ static wharf_status parent_missing(wharf_req *req)
 /* Reads the parent's place; cycles and too many brothers are told. */
 static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 {
-    static const char sql[] =
-        "WITH RECURSIVE up AS ("
-        " SELECT id, path, 1 AS n FROM locations.layout WHERE organization_id = $4::text AND id = "
-        "$1::text"
-        " AND location_id = $2::text AND deleted_at IS NULL"
-        " UNION ALL SELECT l.id, l.path, up.n + 1 FROM up JOIN locations.layout l ON "
-        "l.organization_id = $4::text"
-        " AND l.id = up.path AND l.deleted_at IS NULL WHERE up.n < 64)"
-        " SELECT l.root_id, l.nested_name, l.depth, EXISTS (SELECT 1 FROM up WHERE id = $3::text),"
-        " (SELECT count(*) FROM locations.layout c WHERE c.organization_id = $4::text AND "
-        "c.location_id = $2::text"
-        " AND c.path = $1::text AND c.deleted_at IS NULL) FROM locations.layout l"
-        " WHERE l.organization_id = $4::text AND l.id = $1::text AND l.location_id = $2::text AND "
-        "l.deleted_at IS NULL";
+    static const char sql[] = QUERY_LAYOUT_PARENT;
     wharf_val args[4] = {val_text(p->path), val_text(p->location), val_text(p->id),
         val_text(W->req->organization(req))};
     const wharf_rows *rows;
@@ -101,8 +82,7 @@ static wharf_status read_parent(wharf_req *req, struct place *p, bool moves)
 /* Finds how many levels lie below a layout. */
 static wharf_status height_of(wharf_req *req, wharf_str id, int64_t *ret_height)
 {
-    static const char sql[] = LAYOUTS_BELOW(
-        "id = $1::text AND deleted_at IS NULL") " SELECT coalesce(max(n), 0) FROM down";
+    static const char sql[] = QUERY_LAYOUT_HEIGHT;
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, id, &rows);
 
@@ -198,10 +178,10 @@ static wharf_status check_write(
  * stays. */
 static wharf_status check_move_to(wharf_req *req, const wharf_rec *old_rec)
 {
-    static const char sql[] = LAYOUTS_BELOW(
-        "id = $1::text") " SELECT 1 FROM locations.layout WHERE organization_id = $2::text"
-                         " AND id = $3::text AND location_id = $4::text AND deleted_at IS NULL AND "
-                         "id NOT IN (SELECT id FROM down)";
+    static const char sql[] = QUERY_LAYOUTS_BELOW
+        " SELECT 1 FROM locations.layout WHERE organization_id = $2::text"
+        " AND id = $3::text AND location_id = $4::text AND deleted_at IS NULL AND "
+        "id NOT IN (SELECT id FROM down)";
     wharf_str to, location = {"", 0};
     const wharf_rows *rows;
     wharf_val args[4];
@@ -247,16 +227,7 @@ static wharf_status layout_check(
 /* Carries a new name or place down to what lies below; that has not changed by itself. */
 static wharf_status carry_down(wharf_req *req, wharf_str id)
 {
-    static const char sql[] =
-        "WITH RECURSIVE down AS ("
-        " SELECT id, root_id, nested_name, depth FROM locations.layout"
-        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL"
-        " UNION ALL SELECT l.id, down.root_id, down.nested_name || ' / ' || l.name, down.depth + 1"
-        " FROM down JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id"
-        " AND l.deleted_at IS NULL WHERE down.depth < 64)"
-        " UPDATE locations.layout l SET root_id = down.root_id, nested_name = down.nested_name, "
-        "depth = down.depth FROM down"
-        " WHERE l.organization_id = $2::text AND l.id = down.id AND l.id <> $1::text";
+    static const char sql[] = QUERY_LAYOUT_CARRY_DOWN;
 
     return query_about(req, sql, id, NULL);
 }
@@ -264,13 +235,7 @@ static wharf_status carry_down(wharf_req *req, wharf_str id)
 /* Removes what lies below a removed layout with it; one event names all of it. */
 static wharf_status remove_subtree(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = LAYOUTS_BELOW(
-        "id = $1::text") ", gone AS ("
-                         " UPDATE locations.layout l SET deleted_at = to_timestamp($3::bigint / "
-                         "1000 / 1000.0), updated_by = $4::text, version = version + 1 FROM down "
-                         "WHERE l.organization_id = $2::text AND l.id = down.id AND l.id <> "
-                         "$1::text"
-                         " RETURNING l.id) SELECT id FROM gone ORDER BY id";
+    static const char sql[] = QUERY_LAYOUTS_BELOW_REMOVE;
     wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)),
         val_int(W->req->now_us(req)), val_text(W->req->actor(req))};
     const wharf_rows *rows;

@@ -58,14 +58,7 @@ wharf_str layout_default_id(wharf_req *req, wharf_str location_id)
 
 wharf_status layout_make_default(wharf_req *req, wharf_str location_id)
 {
-    static const char sql[] = "INSERT INTO locations.layout (organization_id, id, location_id, "
-                              "name, root_id, nested_name, is_default, "
-                              "checksum, created_at,"
-                              " updated_at, created_by, updated_by) SELECT $1::text, $2::text, "
-                              "$3::text, 'Default', $2::text, 'Default', "
-                              "true, $4::text,"
-                              " t.now, t.now, $6::text, $6::text FROM (SELECT "
-                              "to_timestamp($5::bigint / 1000 / 1000.0) AS now) t";
+    static const char sql[] = QUERY_LAYOUT_MAKE_DEFAULT;
     wharf_str id = layout_default_id(req, location_id), none = {"", 0};
     wharf_val args[6] = {val_text(W->req->organization(req)), val_text(id), val_text(location_id),
         val_text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)),

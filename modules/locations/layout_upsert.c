@@ -22,7 +22,7 @@ struct upsert {
     const char *base; /* "", or "layouts." */
     bool many;
     bool item; /* of a batch: what is wrong refuses the item, not the request */
-    wharf_aside *held; /* else: what is wrong, until all are judged */
+    wharf_held_problems *held; /* else: what is wrong, until all are judged */
     size_t n;
     const wharf_json **items;
     wharf_str *ids, *parents; /* sent id; sent path or parent_id */
@@ -56,7 +56,7 @@ static void tell(struct upsert *u, size_t i, const char *code, const char *path)
     u->wrong[i] = u->done[i] = true;
 }
 
-bool layouts_set_aside(wharf_req *req)
+bool layouts_hold_problems(wharf_req *req)
 {
     locations_many->at(req, 0);
     return W->err->current(req) == WHARF_OK;
@@ -66,7 +66,7 @@ bool layouts_set_aside(wharf_req *req)
  * nobody's in particular. */
 static wharf_status go_on(struct upsert *u)
 {
-    bool aside = u->item ? layouts_set_aside(u->req) : locations_many->aside(u->req, &u->held);
+    bool aside = u->item ? layouts_hold_problems(u->req) : locations_many->hold(u->req, &u->held);
 
     return aside ? WHARF_OK : W->err->current(u->req);
 }
@@ -357,11 +357,11 @@ static wharf_status reach(struct upsert *u)
 
 static wharf_status judge_all(struct upsert *u)
 {
-    wharf_aside *dropped = NULL;
+    wharf_held_problems *dropped = NULL;
     wharf_status s = reach(u);
 
     for (size_t i = 0; i < u->n && s != WHARF_OK && !u->item; i++) {
-        if (u->wrong[i] && locations_many->aside(u->req,
+        if (u->wrong[i] && locations_many->hold(u->req,
                                &dropped)) /* the shape of what was sent comes first, alone */
             return WHARF_OK;
     }
@@ -376,9 +376,9 @@ static wharf_status judge_all(struct upsert *u)
 static wharf_status save(struct upsert *u)
 {
     wharf_status s = judge_all(u),
-                 told = u->item ? WHARF_OK : locations_many->told(u->req, u->held);
+                 reported = u->item ? WHARF_OK : locations_many->report(u->req, u->held);
 
-    return s == WHARF_OK ? told : s;
+    return s == WHARF_OK ? reported : s;
 }
 
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts)

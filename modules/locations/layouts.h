@@ -30,7 +30,7 @@ wharf_status layouts_merge_item(wharf_req *req, wharf_str location_id, const wha
 /* Makes the problems told so far the item's from now on, which is refused for them, and the
  * request has none. For the hook batch_item. Returns false when something is wrong that is
  * nobody's in particular; it stays on the request. */
-bool layouts_set_aside(wharf_req *req);
+bool layouts_hold_problems(wharf_req *req);
 /* Runs an item {location_id, layouts} of a batch (docs/spec/10-batches.md section 8.2):
  * places.c. */
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item);

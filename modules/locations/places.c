@@ -116,14 +116,7 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *old_rec
 static wharf_status removed(
     wharf_req *req, wharf_str layout_id, wharf_str *ret_ids, wharf_str *ret_target)
 {
-    static const char sql[] =
-        "WITH RECURSIVE down AS (SELECT id, location_id, 0 AS n FROM locations.layout"
-        " WHERE organization_id = $2::text AND id = $1::text UNION ALL SELECT l.id, l.location_id, "
-        "down.n + 1 FROM down"
-        " JOIN locations.layout l ON l.organization_id = $2::text AND l.path = down.id WHERE "
-        "down.n < 64)"
-        " SELECT (SELECT array_agg(DISTINCT id)::text FROM down), (SELECT location_id FROM down "
-        "LIMIT 1)";
+    static const char sql[] = QUERY_LAYOUT_REMOVED;
     wharf_str location = {"", 0};
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, layout_id, &rows);
@@ -249,10 +242,10 @@ static wharf_status remove_each(
          e = W->json->next(e), i++)
         s = judge_listed(req, location_id, e, all, i);
     if (s == WHARF_OK)
-        s = item && layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
+        s = item && layouts_hold_problems(req) ? WHARF_OK : W->err->current(req);
     for (i = 0; i < n && s == WHARF_OK; i++) {
         s = all[i].good ? remove_if_there(req, all[i].id, i) : WHARF_OK;
-        if (s != WHARF_OK && item && layouts_set_aside(req))
+        if (s != WHARF_OK && item && layouts_hold_problems(req))
             s = WHARF_OK;
     }
     return s;
@@ -371,7 +364,7 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
             break;
         }
     }
-    return layouts_set_aside(req) ? WHARF_OK : W->err->current(req);
+    return layouts_hold_problems(req) ? WHARF_OK : W->err->current(req);
 }
 
 /* Runs an item of a batch. What was set aside refuses the item whatever is said of it here. */

@@ -1,6 +1,7 @@
 /* org_directory.c - the service org.directory, and array literals for SQL. Users and devices are
- * those of the live organization, for requests of test keys too (docs/decisions.md 10). */
+ * those of the live organization, for requests of test keys too (docs/decisions 10). */
 #include "org.h"
+#include "org.gen.h"
 
 enum { ARRAY_OVERHEAD = 3 };
 
@@ -12,13 +13,7 @@ static wharf_val live(wharf_req *req)
 static wharf_status users(
     wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags)
 {
-    static const char sql[] =
-        "SELECT u.id, u.status <> 'disabled', $2::text = '' OR u.allow_all_locations OR u.role IN "
-        "('owner', 'developer') OR EXISTS (SELECT 1 FROM wharf.principal_location l WHERE "
-        "l.organization_id = u.organization_id"
-        " AND l.principal_type = 'user' AND l.principal_id = u.id AND l.location_id = $2::text)"
-        " FROM wharf.user u WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND "
-        "u.deleted_at IS NULL";
+    static const char sql[] = QUERY_USERS_OF;
     wharf_val args[3] = {val_array(req, ids, n), val_text(location_id), live(req)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 3, &rows);
@@ -211,13 +206,7 @@ static wharf_status owners(
 
 static wharf_status administrators(wharf_req *req, const wharf_str **ret_emails, size_t *ret_n)
 {
-    static const char sql[] = "SELECT a.address FROM wharf.organization o, "
-                              "jsonb_array_elements_text(CASE jsonb_typeof(o.settings #> "
-                              "'{notifications,administrators}') WHEN 'array' THEN o.settings #> "
-                              "'{notifications,administrators}' ELSE '[]' "
-                              "END)"
-                              " WITH ORDINALITY a(address, n) WHERE o.organization_id = $1::text "
-                              "AND o.id = $1::text ORDER BY a.n";
+    static const char sql[] = QUERY_ADMINISTRATORS;
     wharf_val organization = live(req);
     const wharf_str *ids;
     const wharf_rows *rows;

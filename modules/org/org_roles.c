@@ -14,12 +14,7 @@ static bool built_in(wharf_req *req, wharf_str id)
  * ones. */
 static wharf_status check_unused(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT (SELECT count(*) FROM wharf.user WHERE organization_id = "
-                              "$1::text AND role = $2::text AND deleted_at "
-                              "IS "
-                              "NULL) + (SELECT count(*) FROM wharf.organization WHERE "
-                              "organization_id = $1::text AND id = $1::text"
-                              " AND settings #>> '{users,default_role}' = $2::text)";
+    static const char sql[] = QUERY_ROLE_USES;
     wharf_val args[2] = {val_text(keys->caller(req)->live_organization), val_text(id)};
     const wharf_rows *rows;
     wharf_status s = org_host->db->query(req, sql, args, 2, &rows);

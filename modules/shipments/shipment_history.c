@@ -115,16 +115,7 @@ static wharf_str hash_of(const struct history *h, const wharf_tracking_update *u
 static wharf_status insert_line(
     struct history *h, const wharf_tracking_update *u, wharf_str status, bool late, bool *ret_new)
 {
-    static const char sql[] =
-        "INSERT INTO shipments.tracking_update (organization_id, id, shipment_id, status, comment, "
-        "occurred_at, location_id, layout_id, container_id, contact_id, user_id, vehicle_id, "
-        "address, coordinates, images, provider_status, comment_only,"
-        " source, event, hash, position, created_at, created_by) VALUES ($1::text, $2::text, "
-        "$3::text, $4::text, $5::text, $6::timestamptz, $7::text, $8::text, $9::text, $10::text, "
-        "$11::text, $12::text, $13::jsonb, $14::jsonb, coalesce($15::jsonb, '[]'), $16::jsonb, "
-        "$17::boolean, $18::text, $19::text, encode(sha256(convert_to($20::text, 'UTF8')), 'hex'), "
-        "$21::bigint, $22::timestamptz, $23::text)"
-        " ON CONFLICT (organization_id, shipment_id, hash) DO NOTHING";
+    static const char sql[] = QUERY_TRACKING_UPDATE_ADD;
     const wharf_val args[] = {val_text(W->req->organization(h->req)),
         val_text(W->req->new_id(h->req, "tup")), val_text(h->id), val_text_or_null(status),
         val_text_or_null(u->comment), val_time(u->occurred_us), val_text_or_null(u->location_id),
@@ -195,30 +186,10 @@ wharf_status shipments_enter(struct history *h, const char *status, const char *
 
 /* ---- shown ---- */
 
-#define LINE                                                                                       \
-    "jsonb_build_object('object', 'tracking_update', 'id', u.id, 'shipment_id', u.shipment_id, "   \
-    "'status', u.status, "                                                                         \
-    "'comment', u.comment, 'occurred_at', to_char(u.occurred_at AT TIME ZONE 'UTC', "              \
-    "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), "                                                       \
-    "'location_id', u.location_id, 'layout_id', u.layout_id, 'container_id', u.container_id, "     \
-    "'contact_id', "                                                                               \
-    "u.contact_id, 'user_id', u.user_id, 'vehicle_id', u.vehicle_id, 'address', u.address, "       \
-    "'coordinates', "                                                                              \
-    "u.coordinates, 'images', u.images, 'provider_status', u.provider_status, 'comment_only', "    \
-    "u.comment_only, "                                                                             \
-    "'source', u.source, 'event', u.event, 'hash', u.hash, 'created_at', to_char(u.created_at AT " \
-    "TIME ZONE 'UTC', "                                                                            \
-    "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), 'created_by', u.created_by)"
-
 wharf_status shipments_history(
     wharf_req *req, const wharf_str *ids, size_t n, size_t limit, const wharf_json **ret)
 {
-    static const char sql[] = "SELECT coalesce(jsonb_agg(x.line ORDER BY x.occurred_at, "
-                              "x.position), '[]') FROM (SELECT " LINE
-                              " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
-                              " WHERE u.organization_id = $3::text AND u.shipment_id IN (SELECT "
-                              "jsonb_array_elements_text($1::jsonb))"
-                              " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x";
+    static const char sql[] = QUERY_TRACKING_UPDATES;
     wharf_val args[3] = {
         val_ids(req, ids, n), val_int((int64_t)limit), val_text(W->req->organization(req))};
     const wharf_rows *rows;
@@ -233,11 +204,11 @@ wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
 {
     static const char
-        forward[] = "SELECT " LINE
+        forward[] = "SELECT " QUERY_TRACKING_UPDATE_LINE
                     " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
                     " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
                     " OFFSET $3::bigint LIMIT $4::bigint",
-        backward[] = "SELECT " LINE
+        backward[] = "SELECT " QUERY_TRACKING_UPDATE_LINE
                      " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
                      " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
                      " OFFSET $3::bigint LIMIT $4::bigint";
@@ -251,13 +222,7 @@ wharf_status shipments_history_page(
 wharf_status shipments_show_history(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT i.id, coalesce((SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position) FROM "
-        "(SELECT " LINE " AS line, u.occurred_at, u.position FROM shipments.tracking_update u"
-        " WHERE u.organization_id = $3::text AND u.shipment_id = i.id"
-        " ORDER BY u.occurred_at DESC, u.position DESC LIMIT $2::bigint) x), '[]')"
-        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY "
-        "i.place";
+    static const char sql[] = QUERY_TRACKING_UPDATES_EACH;
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     const wharf_rows *rows;
     wharf_val args[3];

@@ -490,21 +490,21 @@ static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const stru
 static wharf_status set_document(
     wharf_req *req, wharf_rec *job, const struct plan *p, const wharf_blob_info *info)
 {
-    const wharf_render_info *told = &p->document.info;
+    const wharf_render_info *reported = &p->document.info;
     wharf_out *out = W->json->writer(req);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "content_type", val_text(p->document.type));
     W->json->put(out, "size", val_int(info->size));
-    W->json->put(
-        out, "pages", p->pages ? val_int(told->pages ? told->pages : p->pages) : val_null());
+    W->json->put(out, "pages",
+        p->pages ? val_int(reported->pages ? reported->pages : p->pages) : val_null());
     W->json->put(out, "width",
-        told->width > 0 ? real(round(told->width / POINTS * 1000) / 1000) : val_null());
+        reported->width > 0 ? real(round(reported->width / POINTS * 1000) / 1000) : val_null());
     W->json->put(out, "height",
-        told->width > 0 ? real(round(told->height / POINTS * 1000) / 1000) : val_null());
+        reported->width > 0 ? real(round(reported->height / POINTS * 1000) / 1000) : val_null());
     W->json->put(out, "sha256", val_text(info->sha256));
     W->json->put(out, "paper_size_detected", val_bool(p->detected));
-    W->json->put(out, "mixed_sizes", val_bool(told->mixed != 0));
+    W->json->put(out, "mixed_sizes", val_bool(reported->mixed != 0));
     W->json->put(out, "available_until", val_null());
     return set_json(req, job, PRINT_JOB_DOCUMENT, out);
 }

@@ -1,5 +1,5 @@
 /* printing.h - print jobs inside of the module stations (docs/spec/04-printing.md sections 6 to
- * 9, docs/printing.md).
+ * 9, docs/guide/printing.md).
  *
  * A job's row is written through its resource only: by requests, by the station's reports, and
  * by the server itself (job_write). So each change has its line of history, its event and its

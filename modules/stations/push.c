@@ -1,6 +1,7 @@
 /* push.c - which stations are pushed to, and by whom: settings, the queue, what a job's history
  * says of it (spec 04 section 9.2). */
 #include "push.h"
+#include "stations.gen.h"
 #include "wharf/errors.h"
 
 enum { UNCLAIMED_S = 5 };
@@ -90,20 +91,7 @@ wharf_str push_first(void)
 wharf_status push_signal(
     wharf_req *req, wharf_str station_id, const char *type, wharf_str job, int64_t seq)
 {
-    static const char sql[] = "INSERT INTO stations.print_push_delivery (organization_id, id, "
-                              "station_id, job_id, seq, type, driver, "
-                              "created_at, due_at)"
-                              " SELECT $2::text, $3::text, s.id, $4::text, $5::bigint, $6::text, "
-                              "s.push ->> 'driver', $7::timestamptz,"
-                              " CASE WHEN n.id IS NULL THEN $7::timestamptz ELSE $7::timestamptz + "
-                              "make_interval(secs => $9::bigint) END"
-                              " FROM stations.print_station s LEFT JOIN stations.print_session n "
-                              "ON n.organization_id = $2::text AND n.station_id = s.id"
-                              " AND n.ended_at IS NULL WHERE s.organization_id = $2::text AND s.id "
-                              "= $1::text AND s.push ->> 'driver' = ANY "
-                              "($8::text[])"
-                              " AND COALESCE(s.push ->> 'status', 'unknown') <> 'invalid' AND "
-                              "(n.id IS NULL OR $4::text IS NOT NULL)";
+    static const char sql[] = QUERY_PUSH_ADD;
     wharf_val args[9];
     uint64_t queued = 0;
     wharf_status s;

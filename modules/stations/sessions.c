@@ -38,17 +38,7 @@ wharf_status station_set_status(wharf_req *req, wharf_str id, const char *status
 
 wharf_status station_read(wharf_req *req, wharf_str id, bool for_update, struct station_row *ret)
 {
-    static const char sql[] =
-        "SELECT s.id, s.location_id, s.status, s.device_id, s.managed, s.draining, "
-        "COALESCE((s.configuration ->> "
-        "'max_inflight')::bigint, 8),"
-        " COALESCE((s.configuration ->> 'pooling_enabled')::boolean, false), n.id, s.device_token, "
-        "s.push ->> 'driver', s.push ->> 'status', s.allow_all_users OR $3::text !~ '^user_' OR "
-        "s.allowed_users ? $3::text"
-        " FROM stations.print_station s LEFT JOIN stations.print_session n ON n.organization_id = "
-        "$2::text AND n.station_id = s.id"
-        " AND n.ended_at IS NULL WHERE s.organization_id = $2::text AND s.id = $1::text AND "
-        "s.deleted_at IS NULL";
+    static const char sql[] = QUERY_STATION_READ;
     static const char lock_sql[] = "SELECT 1 FROM stations.print_station WHERE organization_id = "
                                    "$2::text AND id = $1::text FOR UPDATE";
     wharf_val args[3] = {
@@ -262,24 +252,7 @@ static wharf_status tell_printers(wharf_req *req, wharf_str station, const wharf
 
 static wharf_status report_printer(wharf_req *req, wharf_str station, const struct report *p)
 {
-    static const char sql[] =
-        "WITH old AS (SELECT p.id, p.status, p.told_at FROM stations.printer p WHERE "
-        "p.organization_id = $1::text AND "
-        "p.station_id = $2::text"
-        " AND p.deleted_at IS NULL AND (p.id = $3::text OR ($3::text = '' AND p.name = $4::text)) "
-        "FOR UPDATE) UPDATE stations.printer p SET status = COALESCE(NULLIF($5::text, ''), "
-        "p.status), state_reasons = COALESCE($6::jsonb, p.state_reasons),"
-        " state_detail = COALESCE($7::jsonb, p.state_detail), uri = COALESCE(NULLIF($8::text, ''), "
-        "p.uri), missed = 0, updated_at = CASE WHEN p.status IS DISTINCT FROM "
-        "COALESCE(NULLIF($5::text, ''), "
-        "p.status) THEN "
-        "$9::timestamptz ELSE p.updated_at END,"
-        " told_at = CASE WHEN p.status IS DISTINCT FROM COALESCE(NULLIF($5::text, ''), p.status)"
-        " AND (p.told_at IS NULL OR p.told_at <= $9::timestamptz - interval '10 seconds') THEN "
-        "$9::timestamptz ELSE p.told_at END"
-        " FROM old WHERE p.organization_id = $1::text AND p.id = old.id"
-        " RETURNING p.id, p.status, old.status, p.state_reasons, p.status <> old.status AND "
-        "p.told_at IS DISTINCT FROM old.told_at";
+    static const char sql[] = QUERY_PRINTER_REPORT;
     wharf_str names = {"", 0}, detail = {"", 0}, uri = {"", 0};
     wharf_val args[9];
     const wharf_rows *rows;
@@ -305,16 +278,7 @@ static wharf_status report_printer(wharf_req *req, wharf_str station, const stru
  * offline: a cable that flaps must not drop it. */
 static wharf_status miss_printers(wharf_req *req, wharf_str station, const wharf_json *list)
 {
-    static const char sql[] =
-        "WITH old AS (SELECT p.id, p.status FROM stations.printer p WHERE p.organization_id = "
-        "$1::text AND p.station_id = $2::text"
-        " AND p.deleted_at IS NULL AND NOT (p.id = ANY ($3::text[]) OR p.name = ANY ($4::text[])) "
-        "FOR UPDATE) UPDATE stations.printer p SET missed = p.missed + 1,"
-        " status = CASE WHEN p.missed + 1 >= 3 THEN 'offline' ELSE p.status END,"
-        " updated_at = CASE WHEN p.missed + 1 >= 3 AND p.status <> 'offline' THEN $5::timestamptz "
-        "ELSE p.updated_at END"
-        " FROM old WHERE p.organization_id = $1::text AND p.id = old.id"
-        " RETURNING p.id, p.status, old.status, p.state_reasons, p.status <> old.status";
+    static const char sql[] = QUERY_PRINTERS_MISSED;
     size_t n = W->json->count(list), i = 0;
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)),
               *names = W->mem->alloc(req, (n + 1) * sizeof(*names));
@@ -427,13 +391,7 @@ wharf_status station_comes_online(wharf_req *req, wharf_str id)
 /* Notes that the station was seen now; from here on its status is the server's. */
 static wharf_status touch(wharf_req *req, const struct station_row *st, const wharf_json *agent)
 {
-    static const char sql[] =
-        "WITH s AS (UPDATE stations.print_station SET last_seen_at = $3::timestamptz, managed = "
-        "true, agent = COALESCE($4::jsonb, agent), online_since = CASE WHEN status = 'online' AND "
-        "online_since IS NOT NULL THEN online_since ELSE $3::timestamptz END"
-        " WHERE organization_id = $2::text AND id = $1::text)"
-        " UPDATE stations.print_session SET seen_at = $3::timestamptz WHERE organization_id = "
-        "$2::text AND station_id = $1::text AND ended_at IS NULL";
+    static const char sql[] = QUERY_STATION_SEEN;
     wharf_val args[4] = {val_text(st->id), val_text(W->req->organization(req)),
         val_time(W->req->now_us(req)), val_json(agent)};
     wharf_status s = W->db->exec(req, sql, args, 4, NULL);

@@ -230,7 +230,7 @@ static wharf_status change_status(wharf_req *req, const struct update *u)
  * nothing changes. */
 static wharf_status same_status(wharf_req *req, const struct update *u)
 {
-    static const wharf_field told[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS,
+    static const wharf_field reported[] = {PRINT_JOB_STAGE, PRINT_JOB_PROGRESS,
         PRINT_JOB_PRINTER_STATE_REASONS, PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON,
         PRINT_JOB_REASON_CODE, PRINT_JOB_CONFIDENCE, PRINT_JOB_ATTEMPT};
     int64_t now = W->req->now_us(req);
@@ -252,9 +252,9 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
             keep(u, PRINT_JOB_STAGE); /* bytes that went out do not come back */
         return WHARF_OK;
     }
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-        if (W->res->sent(u->new_rec, told[i]))
-            keep(u, told[i]);
+    for (size_t i = 0; i < sizeof(reported) / sizeof(reported[0]); i++) {
+        if (W->res->sent(u->new_rec, reported[i]))
+            keep(u, reported[i]);
     }
     return WHARF_OK;
 }
@@ -396,14 +396,7 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
 
 static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
 {
-    static const char sql[] = "INSERT INTO stations.print_job_history (organization_id, job_id, "
-                              "number, at, status, stage, actor, reason, "
-                              "late)"
-                              " SELECT $1::text, $2::text, COALESCE(max(h.number), 0) + 1, "
-                              "$3::timestamptz, $4::text, $5::text, $6::text, "
-                              "$7::text, $8::boolean"
-                              " FROM stations.print_job_history h WHERE h.organization_id = "
-                              "$1::text AND h.job_id = $2::text";
+    static const char sql[] = QUERY_PRINT_JOB_NOTE;
     wharf_val args[8] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_time(W->req->now_us(req)), val_text(field_text(rec, PRINT_JOB_STATUS)),
         val_text_or_null(field_text(rec, PRINT_JOB_STAGE)), val_text_or_null(W->req->actor(req)),

@@ -140,13 +140,7 @@ static wharf_status check_room(wharf_req *req)
 /* Checks both names at once; two writes at the same moment meet in the unique indexes. */
 static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char sql[] =
-        "SELECT COALESCE(bool_or(lower(name) = lower($4::text)), false), "
-        "COALESCE(bool_or(lower(display_name) = "
-        "lower($5::text)), false)"
-        " FROM stations.print_station WHERE organization_id = $2::text AND location_id = $1::text "
-        "AND id <> $3::text AND deleted_at IS NULL"
-        " AND (lower(name) = lower($4::text) OR lower(display_name) = lower($5::text))";
+    static const char sql[] = QUERY_STATION_NAMES;
     static const wharf_field names[] = {
         PRINT_STATION_NAME, PRINT_STATION_DISPLAY_NAME, PRINT_STATION_LOCATION_ID};
     wharf_val args[5];
@@ -313,13 +307,7 @@ static wharf_status abort_jobs(
  * printed run on. A pool that has no member left is gone too. */
 static wharf_status abort_jobs_of_removed_printers(wharf_req *req, wharf_str station)
 {
-    static const char sql[] =
-        "SELECT j.id FROM stations.print_job j WHERE j.organization_id = $2::text AND "
-        "j.print_station_id = $1::text AND j.status = 'queued'"
-        " AND j.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM stations.printer p WHERE "
-        "p.organization_id = $2::text AND p.station_id = $1::text"
-        " AND p.deleted_at IS NULL AND (p.id = j.printer_id OR (j.pool AND j.printer_id IS NULL "
-        "AND p.model = j.printer_model))) ORDER BY j.id FOR UPDATE OF j";
+    static const char sql[] = QUERY_JOBS_WITHOUT_PRINTER;
 
     return abort_jobs(req, sql, station, "printer removed", "printer_removed");
 }

@@ -32,12 +32,7 @@ static wharf_status expire(wharf_req *req, wharf_str id)
 
 static wharf_status end_lease(wharf_req *req, wharf_str id)
 {
-    static const char sql[] = "SELECT 1 FROM stations.print_job WHERE organization_id = $2::text "
-                              "AND id = $1::text AND status = 'processing' "
-                              "AND held_by IS NOT NULL AND stage IN ('claimed', 'downloading', "
-                              "'converting') AND lease_expires_at <= "
-                              "$3::timestamptz FOR UPDATE "
-                              "SKIP LOCKED";
+    static const char sql[] = QUERY_LEASE_OVER;
     wharf_val args[3] = {
         val_text(id), val_text(W->req->organization(req)), val_time(W->req->now_us(req))};
     const wharf_rows *rows;

@@ -12,17 +12,10 @@ static bool reads_legs(wharf_req *req)
     return trackers_keys->level(req, WHARF_S("shipments")) >= WHARF_LEVEL_READ;
 }
 
-/* Writes the legs. $2: all locations, $3: the reached ones, $5: any at all. */
+/* Writes the legs that the caller may see. */
 static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] =
-        "SELECT coalesce((SELECT jsonb_agg(trackers.leg(s) ORDER BY s.leg, s.created_at, s.id)"
-        " FROM shipments.shipment s"
-        " WHERE s.organization_id = $4::text AND s.tracker_id = i.id AND s.deleted_at IS NULL"
-        " AND $5::boolean AND ($2::boolean OR s.location_id IS NULL OR s.location_id IN (SELECT "
-        "jsonb_array_elements_text($3::jsonb)))), '[]')"
-        " FROM jsonb_array_elements_text($1::jsonb) WITH ORDINALITY AS i(id, place) ORDER BY "
-        "i.place";
+    static const char sql[] = QUERY_LEGS_SHOWN;
     const wharf_caller *who = trackers_keys->caller(req);
     wharf_val args[5] = {val_ids(req, ids, n), val_bool(who->all_locations),
         val_ids(req, who->locations, who->n_locations), val_text(W->req->organization(req)),
@@ -35,16 +28,10 @@ static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wha
     return s;
 }
 
-wharf_status trackers_told_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
+wharf_status trackers_reported_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
     wharf_str *ids, size_t most, size_t *ret_n)
 {
-    static const char sql[] =
-        "SELECT s.id FROM shipments.shipment s WHERE s.organization_id = $3::text AND s.tracker_id "
-        "= $1::text"
-        " AND s.deleted_at IS NULL AND $6::boolean AND ($4::boolean OR s.location_id IS NULL OR "
-        "s.location_id IN (SELECT jsonb_array_elements_text($5::jsonb))) UNION ALL SELECT m FROM "
-        "trackers.tracker t, jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id)) m"
-        " WHERE t.organization_id = $3::text AND t.id = $1::text AND $2::boolean";
+    static const char sql[] = QUERY_TOLD_OF;
     const wharf_caller *who = trackers_keys->caller(req);
     wharf_val args[6] = {val_text(tracker_id), val_bool(with_trackers),
         val_text(W->req->organization(req)), val_bool(who->all_locations),
@@ -63,7 +50,7 @@ static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out 
     wharf_str ids[LEGS_MAX];
     const wharf_json *lines;
     size_t n;
-    wharf_status s = trackers_told_of(req, tracker_id, false, ids, LEGS_MAX, &n);
+    wharf_status s = trackers_reported_of(req, tracker_id, false, ids, LEGS_MAX, &n);
 
     if (s == WHARF_OK)
         s = trackers_shipments->history(req, ids, n, SHOWN, &lines);
@@ -76,7 +63,7 @@ static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out 
 
 static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *out)
 {
-    wharf_str ids[TOLD_MAX], visibility;
+    wharf_str ids[REPORTED_MAX], visibility;
     const wharf_json *rows;
     size_t n;
     wharf_status s;
@@ -87,7 +74,7 @@ static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *ou
     }
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
-    s = trackers_told_of(req, tracker_id, true, ids, TOLD_MAX, &n);
+    s = trackers_reported_of(req, tracker_id, true, ids, REPORTED_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->recent(req, ids, n, visibility, SHOWN, &rows);
     if (s == WHARF_OK)

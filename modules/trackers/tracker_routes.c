@@ -91,13 +91,7 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
 /* Finds the open leg of the number: its tracker, or none (*ret_leg alone). */
 static wharf_status find_leg(const struct order *o, wharf_str *ret_leg, wharf_str *ret_tracker)
 {
-    static const char sql[] =
-        "SELECT s.id, s.tracker_id FROM shipments.of_number($1::text) s LEFT JOIN trackers.tracker "
-        "t"
-        " ON t.organization_id = s.organization_id AND t.id = s.tracker_id AND t.deleted_at IS NULL"
-        " WHERE s.provider_id = $2::text AND NOT coalesce(t.filters, s.filters) ? 'completed'"
-        " AND s.status <> 'rates_generated' ORDER BY s.tracker_id IS NULL, s.created_at, s.id "
-        "LIMIT 1";
+    static const char sql[] = QUERY_OPEN_LEG;
     wharf_val args[2] = {val_text(o->number), val_text(o->provider)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(o->req, sql, args, 2, &rows);
@@ -227,7 +221,7 @@ wharf_status trackers_post(wharf_req *req, void *arg)
 
 wharf_status trackers_logs_get(wharf_req *req, void *arg)
 {
-    wharf_str ids[TOLD_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
+    wharf_str ids[REPORTED_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
     const wharf_json *lines;
     const wharf_rec *rec;
     int64_t page, limit;
@@ -246,7 +240,7 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = trackers_told_of(req, id, true, ids, TOLD_MAX, &n);
+        s = trackers_reported_of(req, id, true, ids, REPORTED_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->page(
             req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);

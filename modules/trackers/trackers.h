@@ -21,7 +21,7 @@ extern const wharf_logs_api *trackers_logs;
 extern const wharf_keys_api *trackers_keys;
 extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
 
-enum { LEGS_MAX = 25, TOLD_MAX = 100, SHOWN = 100, LOGS_MOST = 1000 };
+enum { LEGS_MAX = 25, REPORTED_MAX = 100, SHOWN = 100, LOGS_MOST = 1000 };
 
 extern const wharf_hooks trackers_hooks, trackers_shipment_hooks, trackers_layout_hooks;
 extern const wharf_trackers_ops_api trackers_ops;
@@ -78,7 +78,7 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
 /* ---- shown.c ---- */
 /* Reads the ids of all legs of a tracker; with_trackers: of whatever its log has to tell, so
  * itself too and the trackers merged into it. */
-wharf_status trackers_told_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
+wharf_status trackers_reported_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
     wharf_str *ids, size_t most, size_t *ret_n);
 wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);

@@ -65,8 +65,8 @@ static bool target_from(
            ret->secrets.n;
 }
 
-/* Gives a delivery back that this machine can't sign (docs/secrets.md): no retry is used up, and
- * for a while others are left to it. */
+/* Gives a delivery back that this machine can't sign (docs/guide/secrets.md): no retry is used up,
+ * and for a while others are left to it. */
 static void give_back(wharf_req *req, struct engine *g, struct job *j)
 {
     static const struct result locked = {.outcome = OUT_FAILURE,

@@ -78,22 +78,22 @@ static wharf_str new_ids(wharf_req *req, size_t n)
 /* Keeps all that was told, to tell it again, before what was over since. */
 static void turn_failed(wharf_req *req, struct engine *g)
 {
-    struct job **last = &g->told;
+    struct job **last = &g->reported;
 
     W->log->write(hooks_self, req, WHARF_LOG_WARN, "webhooks.round",
         "the database is away, or refused a statement; tried again");
     W->err->clear(req);
     while (*last)
         last = &(*last)->next;
-    if (last != &g->told) {
+    if (last != &g->reported) {
         *last = g->over;
         if (!g->over)
             g->over_last = last;
-        g->over = g->told;
+        g->over = g->reported;
     }
-    g->n_over += g->n_told;
-    g->told = NULL;
-    g->n_told = 0;
+    g->n_over += g->n_reported;
+    g->reported = NULL;
+    g->n_reported = 0;
     g->again_us = W->req->now_us(req) + AGAIN_US;
 }
 
@@ -108,15 +108,15 @@ void turn_ask(wharf_req *req, struct engine *g)
 
     g->seen = hooks_events->news(req);
     g->room = room_of(g, W->req->now_us(req));
-    g->told = g->over;
-    if (g->told)
-        args[1] = text(reports_of(req, g->told));
+    g->reported = g->over;
+    if (g->reported)
+        args[1] = text(reports_of(req, g->reported));
     args[2] = text(new_ids(req, g->room));
     g->over = NULL;
     g->over_last = &g->over;
-    g->n_told = g->n_over;
+    g->n_reported = g->n_over;
     g->n_over = g->n_busy = 0;
-    g->asked = hooks_events->aside(req, sql, args, 3) == WHARF_OK;
+    g->asked = hooks_events->side_statement(req, sql, args, 3) == WHARF_OK;
     if (!g->asked)
         turn_failed(req, g);
 }
@@ -159,15 +159,15 @@ static void look_after(
 
 static void settled(wharf_req *req, struct engine *g, const wharf_rows *rows)
 {
-    struct job *jobs = g->told, *next;
+    struct job *jobs = g->reported, *next;
 
     for (struct job *j = jobs; j; j = j->next) {
         j->held = held(rows, j->attempt); /* nothing of it is counted yet */
         if (!j->held && (j->failed || j->disable))
             look_after(req, g, jobs, j);
     }
-    g->told = NULL;
-    g->n_told = 0;
+    g->reported = NULL;
+    g->n_reported = 0;
     for (struct job *j = jobs; j; j = next) {
         next = j->next;
         if (!j->held) {
@@ -223,7 +223,7 @@ void turn_end(wharf_req *req, struct engine *g)
     const wharf_rows *rows;
     wharf_status s;
 
-    if (!g->asked || !hooks_events->aside_over(req, &s, &rows))
+    if (!g->asked || !hooks_events->side_statement_over(req, &s, &rows))
         return;
     g->asked = false;
     if (s != WHARF_OK) {

@@ -159,7 +159,7 @@ wharf_status engine_run(wharf_req *req, void *arg)
     }
     wind_up(req, g);
     free_jobs(g->over);
-    free_jobs(g->told);
+    free_jobs(g->reported);
     endpoints_empty(&g->endpoints);
     free(g);
     return WHARF_OK;

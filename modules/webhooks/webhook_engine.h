@@ -53,8 +53,8 @@ struct engine {
     struct care *care, **care_last;
     struct endpoints endpoints;
     struct job *over, **over_last; /* to be told with the next turn */
-    struct job *told; /* with the turn that runs */
-    size_t n_over, n_told, running;
+    struct job *reported; /* with the turn that runs */
+    size_t n_over, n_reported, running;
     size_t unsent; /* claimed a moment ago */
     size_t n_busy; /* of those that are over: somebody held their queues */
     bool asked; /* a turn runs */

@@ -77,14 +77,7 @@ wharf_status version_read(
 wharf_status code_load(wharf_req *req, wharf_str workflow_id, int64_t number, struct code *ret_code,
     bool *ret_enabled, bool *ret_found)
 {
-    static const char sql[] =
-        "SELECT w.name, w.allowed_locations, v.source, v.files, v.triggers, "
-        "v.scopes, v.settings, v.publisher_key, "
-        "v.options, v.number, w.enabled FROM workflows.workflow w JOIN "
-        "workflows.version v ON v.organization_id = "
-        "w.organization_id AND v.workflow_id = w.id WHERE w.organization_id "
-        "= $1::text AND w.id = $2::text AND v.number = COALESCE($3::bigint, "
-        "w.published_version) AND ($3::bigint IS NOT NULL OR w.deleted_at IS NULL)";
+    static const char sql[] = QUERY_CODE_LOAD;
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(workflow_id),
         number ? val_int(number) : val_null()};
     const wharf_rows *rows;
@@ -163,8 +156,8 @@ wharf_str place_of(wharf_req *req, const struct code *c, const wharf_lua_outcome
 wharf_status code_problem(
     wharf_req *req, const struct code *c, const wharf_lua_outcome *o, const char *code)
 {
-    wharf_str told = place_of(req, c, o);
-    wharf_status s = W->err->add(req, code, told.p, "%s", told.p);
+    wharf_str reported = place_of(req, c, o);
+    wharf_status s = W->err->add(req, code, reported.p, "%s", reported.p);
 
     flow_lua->place(req, o->error);
     return s;

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 #include "wharf/errors.h"
 
-#define ALIVE "(k.expires_at IS NULL OR k.expires_at > $4::timestamptz)"
-#define WHOLE "(jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,19}$')"
+#define ALIVE QUERY_KV_ALIVE
+#define WHOLE QUERY_KV_WHOLE
 
 static const double ttl_max_s = 100.0 * 366 * 86400;
 
@@ -21,29 +22,11 @@ static const char set_sql[] = /* $5 value, $6 milliseconds or null, $7 only when
     "millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
     "SET value = EXCLUDED.value, "
     "expires_at = EXCLUDED.expires_at WHERE NOT $7::boolean OR NOT " ALIVE " RETURNING true";
-/* $5 by, $6 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
-static const char incr_sql[] =
-    "INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value, expires_at) "
-    "VALUES ($1::text, $2::text, $3::text, to_jsonb($5::bigint), $4::timestamptz + $6::bigint "
-    "* interval '1 millisecond') ON CONFLICT (organization_id, workflow_id, key) DO UPDATE "
-    "SET value = CASE WHEN " ALIVE
-    " THEN to_jsonb((k.value #>> '{}')::numeric + $5::bigint) ELSE EXCLUDED.value END, "
-    "expires_at = CASE WHEN " ALIVE
-    " AND $6::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END "
-    "WHERE NOT " ALIVE " OR CASE WHEN " WHOLE
-    " THEN (k.value #>> '{}')::numeric + $5::bigint BETWEEN -9223372036854775808 AND "
-    "9223372036854775807 END RETURNING value";
+static const char incr_sql[] = QUERY_KV_INCREASE;
 static const char whole_sql[] =
     "SELECT k.value FROM workflows.kv k WHERE k.organization_id = $1::text AND "
     "k.workflow_id = $2::text AND k.key = $3::text AND " ALIVE " AND " WHOLE;
-static const char cas_sql[] = /* $5 old or null: absent, $6 new */
-    "WITH changed AS (UPDATE workflows.kv k SET value = $6::jsonb WHERE k.organization_id = "
-    "$1::text AND k.workflow_id = $2::text AND k.key = $3::text AND $5::jsonb IS NOT NULL AND "
-    "k.value = $5::jsonb AND " ALIVE " RETURNING 1), "
-    "made AS (INSERT INTO workflows.kv AS k (organization_id, workflow_id, key, value) SELECT "
-    "$1::text, $2::text, $3::text, $6::jsonb WHERE $5::jsonb IS NULL ON CONFLICT (organization_id, "
-    "workflow_id, key) DO UPDATE SET value = EXCLUDED.value, expires_at = NULL "
-    "WHERE NOT " ALIVE " RETURNING 1) SELECT 1 FROM changed UNION ALL SELECT 1 FROM made";
+static const char cas_sql[] = QUERY_KV_REPLACE;
 static const char delete_sql[] = "DELETE FROM workflows.kv k WHERE k.organization_id = $1::text "
                                  "AND k.workflow_id = $2::text AND k.key = "
                                  "$3::text RETURNING " ALIVE;

@@ -96,17 +96,7 @@ static wharf_status check_held(wharf_req *req, const struct code *c)
 static wharf_status insert_version(
     wharf_req *req, const struct code *c, int64_t number, const wharf_json *body)
 {
-    static const char sql[] = "INSERT INTO workflows.version (organization_id, workflow_id, "
-                              "number, note, sha256, source, files, triggers, "
-                              "scopes, settings, "
-                              "published_at, published_by, publisher_key, options) VALUES "
-                              "($1::text, $2::text, $3::bigint, $4::text, "
-                              "encode(sha256(convert_to($5::text || COALESCE($6::jsonb, "
-                              "'{}')::text, 'UTF8')), 'hex'), $5::text, "
-                              "COALESCE($6::jsonb, '{}'), "
-                              "COALESCE($7::jsonb, '[]'), COALESCE($8::jsonb, '[]'), "
-                              "COALESCE($9::jsonb, '{}'), $10::timestamptz, $11::text, "
-                              "$12::text, COALESCE($13::jsonb, '{}'))";
+    static const char sql[] = QUERY_VERSION_ADD;
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(c->workflow_id),
         val_int(number), val_text_or_null(json_text(body, "note")), val_text(c->source),
         val_json(c->files), val_json(c->triggers), val_json(c->scopes), val_json(c->settings),

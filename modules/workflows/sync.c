@@ -14,7 +14,7 @@ struct asked_for {
     bool moved; /* the token is of another view */
     int64_t change; /* of the token */
     /* which workflows can be in it: now, and as the token says */
-    unsigned long long view, told_view;
+    unsigned long long view, reported_view;
     const wharf_json *reach, *places; /* the caller's locations, location_id; or NULL: all */
 };
 
@@ -57,8 +57,8 @@ static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for 
     char list = 0;
     int used = 0;
 
-    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->told_view, &used) !=
-            4 ||
+    if (sscanf(text.p, "%c2-%18lld-%9lld-%16llx%n", &list, &change, &day, &a->reported_view,
+            &used) != 4 ||
         list != (a->draft ? 'd' : 'w') || (size_t)used != text.n || change < 0 || day > today + 1 ||
         day < today - TOKEN_DAYS)
         return W->err->fail(req, ERR_WORKFLOW_SYNC_TOKEN, "since", NULL);
@@ -102,34 +102,7 @@ static wharf_status read_query(wharf_req *req, struct asked_for *a)
     return s;
 }
 
-/* $1 organization, $2 drafts, $3 change of the token or null, $4 locations of the caller or
- * null: all, $5 locations that are asked for or null, $6 the token is of another view. Rows in
- * the caller's view first, then those that changed, or may have left it, and are not in it. */
-static const char list_sql[] = "SELECT w.id, w.name, w.description, NULLIF(w.allowed_locations, "
-                               "'[]'), w.published_version, w.enabled, "
-                               "jsonb_path_query_array(CASE WHEN $2::boolean THEN w.triggers ELSE "
-                               "v.triggers END, '$[*] ? (@.type == \"http\" || "
-                               "@.type == \"manual\")'), CASE WHEN $2::boolean THEN w.settings "
-                               "ELSE v.settings END, w.updated_at, CASE WHEN "
-                               "$2::boolean THEN encode(sha256(convert_to(w.source || "
-                               "w.files::text, 'UTF8')), 'hex') ELSE v.sha256 END, s.seen "
-                               "FROM workflows.workflow w LEFT JOIN workflows.version v ON "
-                               "v.organization_id = w.organization_id AND "
-                               "v.workflow_id = w.id AND v.number = w.published_version CROSS JOIN "
-                               "LATERAL (SELECT w.deleted_at IS NULL AND CASE "
-                               "WHEN $2::boolean THEN w.published_revision IS DISTINCT FROM "
-                               "w.draft_revision ELSE v.number IS NOT NULL AND "
-                               "w.enabled END AND (COALESCE(w.allowed_locations, '[]') = '[]' OR "
-                               "(($4::jsonb IS NULL OR EXISTS (SELECT FROM "
-                               "jsonb_array_elements_text($4::jsonb) AS c(id) WHERE "
-                               "w.allowed_locations ? c.id)) AND ($5::jsonb IS NULL OR EXISTS "
-                               "(SELECT FROM jsonb_array_elements_text($5::jsonb) AS c(id) WHERE "
-                               "w.allowed_locations ? c.id)))) AS seen) s WHERE "
-                               "w.organization_id = $1::text AND (w.change > $3::bigint OR (s.seen "
-                               "AND $3::bigint IS NULL) OR ($6::boolean AND "
-                               "(s.seen OR (w.deleted_at IS NULL AND ($2::boolean OR v.number IS "
-                               "NOT NULL))))) ORDER BY s.seen DESC, w.id LIMIT "
-                               "2001";
+static const char list_sql[] = QUERY_SYNC_LIST;
 
 static void put_item(wharf_req *req, wharf_out *out, const wharf_rows *rows, size_t i)
 {
@@ -188,7 +161,7 @@ wharf_status sync_route(wharf_req *req, void *arg)
 
     a.reach = run_reach(req);
     a.view = s == WHARF_OK ? view_of(req, &a) : 0;
-    a.moved = a.since && a.view != a.told_view;
+    a.moved = a.since && a.view != a.reported_view;
     if (s == WHARF_OK) /* first: what is committed in between comes again the next time */
         s = W->db->query(req, last_sql, &organization, 1, &last);
     if (s == WHARF_OK && a.since && a.change > row_int(last, 0, 0))

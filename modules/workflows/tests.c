@@ -81,12 +81,12 @@ wharf_status tests_pass(wharf_req *req, const struct code *c, const wharf_json *
         .answer = nothing_outside,
         .tests = 1};
     wharf_lua_outcome o = {.head = WHARF_HEAD(wharf_lua_outcome)};
-    const wharf_json *told = W->json->get(body, "run_tests");
+    const wharf_json *reported = W->json->get(body, "run_tests");
     bool run = true;
     wharf_status s;
 
-    if (told)
-        W->json->truth(told, &run);
+    if (reported)
+        W->json->truth(reported, &run);
     if (!run || !has_tests(c))
         return WHARF_OK;
     spec_files(req, c, &spec);

@@ -95,15 +95,7 @@ static bool has_before(const wharf_json *triggers)
 /* Reads all that hooks of writes of the organization need, but for secrets. */
 static wharf_status read_hooks(wharf_req *req, void **ret)
 {
-    static const char sql[] =
-        "SELECT w.id, w.name, w.allowed_locations, v.number, v.source, v.files, v.triggers, "
-        "v.scopes, v.settings, v.publisher_key, v.options, EXISTS (SELECT FROM workflows.secret s "
-        "WHERE s.organization_id = $1::text AND s.workflow_id = w.id AND s.deleted_at IS NULL) "
-        "FROM workflows.workflow w CROSS JOIN LATERAL (SELECT k.* FROM workflows.version k WHERE "
-        "k.organization_id = $1::text AND k.workflow_id = w.id AND k.number = w.published_version "
-        "LIMIT 1) v WHERE w.organization_id = $1::text AND w.hook_triggers AND "
-        "w.enabled AND w.deleted_at IS NULL ORDER BY COALESCE((v.options ->> 'priority')::bigint, "
-        "0), w.id";
+    static const char sql[] = QUERY_HOOKS_LOAD;
     const wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     struct hooks *all;

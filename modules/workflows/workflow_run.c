@@ -279,18 +279,7 @@ static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
 static wharf_status insert(
     wharf_req *req, const struct run *r, const char *type, const wharf_json *input)
 {
-    static const char sql[] =
-        "INSERT INTO workflows.run (organization_id, id, workflow_id, "
-        "workflow_version, trigger, trigger_type, status, "
-        "key, attempt, location_id, on_behalf_of, depth, seed, started_at, "
-        "finished_at, duration_ms, queued_ms, usage, "
-        "input, input_truncated, output, output_truncated, logs, error, "
-        "created_at, updated_at, created_by, updated_by, given) VALUES ($1::text, $2::text, "
-        "$3::text, $4::bigint, $20::jsonb, $21::text, $5::text, $2::text, 1, "
-        "$6::text, $7::text, $8::bigint, $9::text, $10::timestamptz, "
-        "$11::timestamptz, $12::bigint, 0, $13::jsonb, "
-        "$14::jsonb, $15::boolean, $16::jsonb, $17::boolean, $18::jsonb, "
-        "$19::jsonb, $10::timestamptz, $11::timestamptz, $7::text, $7::text, $22::jsonb)";
+    static const char sql[] = QUERY_RUN_ADD;
     const wharf_lua_outcome *o = &r->outcome;
     bool cut_input, cut_output = false;
     const wharf_json *trigger = NULL, *given = NULL;

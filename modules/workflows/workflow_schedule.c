@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "workflows.h"
+#include "workflows.gen.h"
 #include "wharf/errors.h"
 
 /* Later than that a time is missed: the servers were down. Further back, and the clock was set
@@ -101,17 +102,7 @@ static wharf_str tick_of(wharf_req *req, const struct due *d)
 /* Tells whether a run of this trigger is not over yet. */
 static wharf_status overlaps(wharf_req *req, const struct due *d, bool *ret)
 {
-    static const char sql[] =
-        "SELECT EXISTS (SELECT FROM workflows.run r WHERE r.organization_id "
-        "= $1::text AND r.workflow_id = $2::text "
-        "AND "
-        "r.status IN ('queued', 'waiting') AND r.trigger_type = 'schedule' "
-        "AND r.trigger ->> 'cron' = $3::text AND "
-        "r.trigger ->> 'name' IS NOT DISTINCT FROM $4::text) OR EXISTS "
-        "(SELECT FROM workflows.run r WHERE r.organization_id = $1::text AND "
-        "r.workflow_id = $2::text AND r.status = 'running' AND r.trigger_type = "
-        "'schedule' AND r.trigger ->> 'cron' = $3::text AND r.trigger ->> "
-        "'name' IS NOT DISTINCT FROM $4::text)";
+    static const char sql[] = QUERY_SCHEDULE_OVERLAPS;
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(d->workflow_id),
         val_text(json_text(d->trigger, "cron")), val_text_or_null(json_text(d->trigger, "name"))};
     const wharf_rows *rows;
@@ -171,16 +162,7 @@ static wharf_status fire(wharf_req *req, struct due *d)
 
 wharf_status schedule_due(wharf_req *req, void *arg)
 {
-    static const char sql[] = "SELECT s.workflow_id, s.place, s.next_at, v.triggers -> "
-                              "s.place::integer, v.options FROM workflows.schedule s "
-                              "JOIN workflows.workflow w ON w.organization_id = s.organization_id "
-                              "AND w.id = s.workflow_id JOIN workflows.version v ON "
-                              "v.organization_id = w.organization_id AND "
-                              "v.workflow_id = w.id AND v.number = "
-                              "w.published_version WHERE s.organization_id = $1::text AND "
-                              "(s.next_at <= $2::timestamptz OR s.reckoned_at > "
-                              "$3::timestamptz) ORDER BY s.next_at, "
-                              "s.workflow_id, s.place FOR UPDATE OF s SKIP LOCKED";
+    static const char sql[] = QUERY_SCHEDULES_DUE;
     int64_t now = W->req->now_us(req);
     const wharf_val args[] = {
         val_text(W->req->organization(req)), val_time(now), val_time(now + set_back_us)};

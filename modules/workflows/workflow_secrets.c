@@ -219,9 +219,9 @@ wharf_str secrets_hide(wharf_req *req, const struct secret *list, wharf_str text
 wharf_str secrets_hide_cut(wharf_req *req, const struct secret *list, wharf_str text)
 {
     const wharf_str more = WHARF_S(" …");
-    bool told = text.n >= more.n && !memcmp(text.p + text.n - more.n, more.p, more.n);
+    bool reported = text.n >= more.n && !memcmp(text.p + text.n - more.n, more.p, more.n);
 
-    if (!told || !list)
+    if (!reported || !list)
         return hide(req, list, text, true);
     text = hide(req, list, (wharf_str){text.p, text.n - more.n}, true);
     return W->mem->format(req, "%.*s%s", (int)text.n, text.p, more.p);

@@ -155,18 +155,7 @@ struct listener {
 
 static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t *ret_n)
 {
-    static const char sql[] = "SELECT w.id, v.triggers, w.allowed_locations, v.options, EXISTS "
-                              "(SELECT FROM workflows.secret s WHERE "
-                              "s.organization_id = $1::text AND s.workflow_id = w.id AND "
-                              "s.deleted_at IS NULL), v.publisher_key FROM "
-                              "workflows.workflow w "
-                              "CROSS JOIN LATERAL (SELECT "
-                              "k.triggers, k.options, k.publisher_key FROM workflows.version k "
-                              "WHERE k.organization_id = $1::text AND "
-                              "k.workflow_id = w.id "
-                              "AND k.number = w.published_version LIMIT 1) v WHERE "
-                              "w.organization_id = $1::text AND w.event_triggers AND "
-                              "w.enabled AND w.deleted_at IS NULL ORDER BY w.id";
+    static const char sql[] = QUERY_LISTENERS;
     const wharf_val organization = val_text(W->req->organization(req));
     const wharf_event_reader **readers;
     const wharf_rows *rows;

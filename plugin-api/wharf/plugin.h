@@ -2,7 +2,7 @@
  *
  * The one header a plugin needs. A plugin exports one symbol and imports none from the server:
  * everything else goes through the tables below. Rules for changing this file:
- * docs/plugin-abi.md, section 4. Thread tags used below:
+ * docs/reference/plugin-abi.md, section 4. Thread tags used below:
  *   [declare]  inside declare(), one thread, no I/O     [worker]  inside a handler, hook, job or
  *              start()
  *   [any]      any thread of this process               A function without a tag is [worker].
@@ -91,9 +91,9 @@ enum wharf_val_type {
 /* ---- services of the server: always present, same major as this header ---- */
 
 /* Memory of the request: bump allocation, freed as a whole when req ends; release functions run
- * last-in first-out. Never NULL. Past the request's budget the request is poisoned: alloc still
- * works within a small reserve, every other service call returns WHARF_LIMIT, so the code
- * unwinds by its own error paths. Past the reserve the process aborts. */
+ * last-in first-out. Never NULL. Past the request's budget the request is poisoned: alloc goes on
+ * working, the commit is refused with WHARF_LIMIT (413 request.too_large), so the code unwinds by
+ * its own error paths. A process that has no memory at all ends. */
 typedef struct wharf_mem_api {
     wharf_head head;
     void *(*alloc)(wharf_req *req, size_t bytes); /* zeroed, 16-byte aligned */
@@ -312,9 +312,9 @@ struct wharf_host {
     const wharf_res_api *res;
     const wharf_event_api *event;
 };
-/* Optional server services, each with its own header and number: wharf.fetch/1 (HTTP client with
- * address guard), wharf.import/1 (rows of CSV, XLSX, JSON), wharf.blob/1, wharf.config/1,
- * wharf.metrics/1, wharf.render/1 (PDF), wharf.image/1, wharf.lua/1. */
+/* Optional server services, each with its own header in wharf/service/ and its own number:
+ * wharf.fetch (HTTP client with address guard), wharf.import (rows of CSV, XLSX, JSON), wharf.blob,
+ * wharf.config, wharf.metrics, wharf.render (PDF), wharf.lua and others. */
 
 /* ---- what a plugin declares ---- */
 
@@ -405,7 +405,7 @@ typedef struct wharf_decl_api {
     void (*errors)(wharf_decl *d, wharf_str errors_json);
     /* number > 0: tables and data, run once. 0: functions, views and triggers as they are now
      * ("repeatable"; CREATE OR REPLACE), run after the numbered ones and again whenever the text
-     * has changed (docs/plugin-abi.md section 9). */
+     * has changed (docs/reference/plugin-abi.md section 9). */
     void (*migration)(wharf_decl *d, uint32_t number, const char *name, wharf_str sql);
     void (*fail)(wharf_decl *d, const char *fmt, ...) WHARF_PRINTF(2, 3);
 } wharf_decl_api;

@@ -3,7 +3,7 @@
  * A put is acknowledged when its object would survive the death of process and machine; before
  * that nothing of it can be seen. Objects never change, so readers need no locks. Who refers to
  * an object is not known here: that is blob_file.h's, which also says when one may be erased.
- * docs/spec/05-documents-and-templates.md section 6; docs/files.md. */
+ * docs/spec/05-documents-and-templates.md section 6; docs/reference/files.md. */
 #ifndef WHARF_BLOB_BLOB_H
 #define WHARF_BLOB_BLOB_H
 

@@ -16,7 +16,7 @@
 
 enum { RETRY_AFTER_S = 5 };
 
-/* Links come without an organization: wharf.token knows whose file it is (docs/decisions.md 5). */
+/* Links come without an organization: wharf.token knows whose file it is (docs/decisions 5). */
 #define TOKEN_OF(id) "sha256(convert_to('file:' || " id ", 'UTF8'))"
 #define INSERT_TOKEN                                                                               \
     "WITH t AS (INSERT INTO wharf.token (hash, organization_id, kind, id, created_at) VALUES "     \

@@ -5,7 +5,7 @@
  * before the object is placed until that transaction ends; the collection takes the same lock,
  * exclusively, before it looks for rows and erases. So an object that a committed row names is
  * never erased, whoever is faster. docs/spec/01-platform.md section 16 'Signed links';
- * docs/files.md. */
+ * docs/reference/files.md. */
 #ifndef WHARF_BLOB_BLOB_FILE_H
 #define WHARF_BLOB_BLOB_FILE_H
 

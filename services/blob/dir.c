@@ -3,7 +3,7 @@
  *
  * The order is what makes a put safe: bytes to disk, rename, folder to disk, folder's folder to
  * disk when it is new; only then the answer. An object that is already there is replaced by the
- * same bytes: that mends one that was damaged, and makes it young again. */
+ * same bytes: that repairs one that was damaged, and makes it young again. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

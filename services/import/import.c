@@ -238,7 +238,7 @@ static bool make_good(struct import *in, struct import_row *row)
             surplus++;
         else if (i < in->n_columns && in->cell_error[i] && in->columns[i].field >= 0)
             row_error(in, row, ERR_ROW_CELL_ERROR, i,
-                arena_printf(in->row, "the cell holds the error %.*s; mend the formula",
+                arena_printf(in->row, "the cell holds the error %.*s; correct the formula",
                     STR_ARG(in->cells[i])));
     }
     if (surplus)

@@ -1,5 +1,5 @@
 /* import.h - rows of CSV, JSON and XLSX files, streamed (docs/spec/10-batches.md sections 9 and
- * 9.1; docs/import.md).
+ * 9.1; docs/internals/import.md).
  *
  * The format is told by the content. Rows come one after the other with their physical row
  * number, as cells by column and as the JSON object that the resource pipeline takes. Memory is

@@ -384,7 +384,7 @@ static char find_delimiter(const struct csv *c)
 }
 
 /* Reads a first line "sep=X", which names the delimiter and is no record. */
-static bool told_by_first_line(struct csv *c)
+static bool reported_by_first_line(struct csv *c)
 {
     size_t at = c->at;
 
@@ -420,7 +420,7 @@ bool csv_open(struct csv *c, struct text *text, char delimiter, struct import_pr
     if (delimiter == '"' || delimiter == '\n' || delimiter == '\r')
         return problem_set(
             problem, ERR_PARAM_INVALID, 0, 0, 0, "file.delimiter can't be a quote or a line end");
-    if (told_by_first_line(c) && !delimiter)
+    if (reported_by_first_line(c) && !delimiter)
         return true;
     c->delimiter = delimiter ? delimiter : find_delimiter(c);
     return true;

@@ -133,13 +133,13 @@ static bool check_all(const struct text *t, bool utf8, uint64_t *ret_bad, bool *
 bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8,
     struct import_problem *problem)
 {
-    bool told = declared && declared[0], marked, utf8;
+    bool reported = declared && declared[0], marked, utf8;
     uint64_t bad;
     bool nul;
 
     *t = (struct text){.bytes = bytes};
     marked = has_mark(t);
-    if (!marked && told && !known_name(declared, &t->encoding))
+    if (!marked && reported && !known_name(declared, &t->encoding))
         return problem_set(problem, ERR_PARAM_INVALID, 0, 0, 0,
             "file.encoding must be one of: utf-8, utf-16le, utf-16be, windows-1252, "
             "iso-8859-1, iso-8859-15");
@@ -152,7 +152,7 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
         return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad,
             "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
             (unsigned long long)bad);
-    if (told || marked || only_utf8)
+    if (reported || marked || only_utf8)
         return problem_set(problem, ERR_FILE_ENCODING, 0, 0, bad,
             "byte %llu of the file is not UTF-8; save it as UTF-8, or name its encoding",
             (unsigned long long)bad);

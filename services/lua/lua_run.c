@@ -167,7 +167,7 @@ static void log_line(struct wharf_req *req, const wharf_lua_spec *spec, wharf_st
 
 /* ---- the end ---- */
 
-static void told(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
+static void reported(struct wharf_req *req, wharf_str said, wharf_lua_outcome *o)
 {
     struct json_error bad;
     const struct wharf_json *v = json_parse(req->arena, arena_dup_str(req->arena, said), &bad),
@@ -205,7 +205,7 @@ static void ended(
 {
     switch (r->status) {
     case CELL_OK:
-        told(req, said, o);
+        reported(req, said, o);
         return;
     case CELL_DEADLINE:
         over(o, WHARF_LUA_OVER, ERR_WORKFLOW_BUDGET_TIME, TIME_OVER);

@@ -47,7 +47,7 @@ static void describe(
 }
 
 /* Returns the status with its own problem, or one that says that something is wrong. */
-static wharf_status told(struct wharf_req *req, wharf_status s)
+static wharf_status reported(struct wharf_req *req, wharf_status s)
 {
     return s != WHARF_OK && !req->n_problems ? req_fail(req, ERR_INTERNAL, NULL, NULL) : s;
 }
@@ -65,7 +65,7 @@ wharf_status tenant_ahead(struct wharf_req *req, struct write *w)
     before = plugin_enter(req, req->engine->tenant_plugin, "before hooks");
     s = hooks->ahead(req, &c, &w->hooks_ahead);
     plugin_leave(req, before);
-    return told(req, s);
+    return reported(req, s);
 }
 
 /* Runs one hook; a changed body is checked by the schema at once. */
@@ -103,7 +103,7 @@ wharf_status tenant_before(struct wharf_req *req, struct write *w, bool *ret_cha
     for (size_t i = 0; i < n && s == WHARF_OK; i++)
         s = run_one(req, w, list, i, ret_changed);
     plugin_leave(req, before);
-    return told(req, s);
+    return reported(req, s);
 }
 
 wharf_status tenant_after(struct wharf_req *req, const struct write *w)

@@ -42,8 +42,8 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(struct whar
 #define MISTAKE(...) say(req, ret_text, SANDBOX_MISTAKE, ERR_PARAM_INVALID, __VA_ARGS__)
 #define REFUSED(...) say(req, ret_text, SANDBOX_REFUSED, __VA_ARGS__)
 
-/* Ends the run: what the database has to say is nothing that a script can mend. It is tried again
- * where runs are. */
+/* Ends the run: what the database has to say is nothing that a script can correct. It is tried
+ * again where runs are. */
 static enum sandbox_answer lost(struct wharf_req *req, size_t problems, wharf_str *ret_text)
 {
     req->n_problems = problems;

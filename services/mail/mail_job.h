@@ -1,5 +1,5 @@
 /* mail_job.h - mails that are sent later: the message is a file, sending it a job of the kernel
- * (docs/net.md 'Mail'). */
+ * (docs/reference/net.md 'Mail'). */
 #ifndef WHARF_MAIL_MAIL_JOB_H
 #define WHARF_MAIL_MAIL_JOB_H
 

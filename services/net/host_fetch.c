@@ -42,7 +42,7 @@ struct wharf_fetch {
     uint32_t flags;
     int fd;
     /* taken back; returned by wait() or next(); given up at the request's deadline */
-    bool over, told, late;
+    bool over, reported, late;
     void *tag;
     struct wharf_fetch *next, *prev; /* of all */
     struct wharf_fetch *next_ready, **at_ready;
@@ -98,7 +98,7 @@ static void leave_ready(struct fetch_box *box, struct wharf_fetch *f)
 /* Returns the transfer to the caller: next() does not tell of it again. */
 static struct wharf_fetch *tell(struct fetch_box *box, struct wharf_fetch *f)
 {
-    f->told = true;
+    f->reported = true;
     leave_ready(box, f);
     return f;
 }
@@ -128,7 +128,7 @@ static struct wharf_fetch *take(struct wharf_req *req, int64_t wait_us)
     f->text = v.text;
     if (f->fd >= 0)
         lseek(f->fd, 0, SEEK_SET);
-    if (!f->told) {
+    if (!f->reported) {
         f->next_ready = NULL;
         f->at_ready = box->ready_last;
         *box->ready_last = f;

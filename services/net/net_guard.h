@@ -4,7 +4,7 @@
  * section 9, the union of both lists. Addresses that are not public are refused; IPv6 addresses
  * that carry an IPv4 address (mapped, translated, 6to4, ISATAP) are judged by it. The operator
  * opens exceptions with net.allow: networks, hosts, each with a port or for all ports
- * (docs/net.md).
+ * (docs/reference/net.md).
  * Leaves to others: URLs (url.h), and asking at each connect (transfer.c). */
 #ifndef WHARF_NET_NET_GUARD_H
 #define WHARF_NET_NET_GUARD_H

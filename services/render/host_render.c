@@ -32,7 +32,7 @@ struct wharf_render {
     struct cell_run *run; /* NULL: over */
     uint32_t verdict;
     wharf_str reason;
-    struct render_told told;
+    struct render_reported reported;
 };
 
 /* ---- what bytes look like ---- */
@@ -156,7 +156,7 @@ static wharf_status astray(wharf_render *r)
     return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it is damaged"));
 }
 
-static bool told_well(const struct render_told *t)
+static bool told_well(const struct render_reported *t)
 {
     return t->pages <= RENDER_PAGES_MAX && isfinite(t->width) && isfinite(t->height) &&
            t->width >= 0 && t->height >= 0 && t->width < 1e6 && t->height < 1e6;
@@ -188,10 +188,10 @@ static wharf_status r_open(wharf_req *req, int fd, wharf_str type, wharf_render 
     e = cell_run_next(r->run, true, &said);
     if (e == CELL_EVENT_END)
         return over(req, r);
-    if (e != CELL_EVENT_ASK || said.n != sizeof(r->told))
+    if (e != CELL_EVENT_ASK || said.n != sizeof(r->reported))
         return astray(r);
-    memcpy(&r->told, said.p, sizeof(r->told));
-    return told_well(&r->told) ? WHARF_OK : astray(r);
+    memcpy(&r->reported, said.p, sizeof(r->reported));
+    return told_well(&r->reported) ? WHARF_OK : astray(r);
 }
 
 static uint32_t r_verdict(const wharf_render *r)
@@ -207,10 +207,10 @@ static wharf_str r_reason(const wharf_render *r)
 static void r_info(const wharf_render *r, wharf_render_info *ret_info)
 {
     wharf_render_info all = {.head = ret_info->head,
-        .pages = r->told.pages,
-        .mixed = r->told.mixed,
-        .width = r->told.width,
-        .height = r->told.height};
+        .pages = r->reported.pages,
+        .mixed = r->reported.mixed,
+        .width = r->reported.width,
+        .height = r->reported.height};
 
     memcpy(ret_info, &all, ret_info->head.size < sizeof(all) ? ret_info->head.size : sizeof(all));
 }

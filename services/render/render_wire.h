@@ -31,7 +31,7 @@ struct render_call {
     uint32_t type; /* enum render_type */
 };
 
-struct render_told {
+struct render_reported {
     uint32_t pages; /* 0: only known once it is laid out (text) */
     uint32_t mixed; /* its pages have different sizes */
     /* of the first page as it is shown, in points; 0: the document does not say */

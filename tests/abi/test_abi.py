@@ -1,4 +1,4 @@
-"""The rules of docs/plugin-abi.md section 4.4 hold, and the checks that guard them notice what they must.
+"""The rules of docs/reference/plugin-abi.md section 4.4 hold, and the checks that guard them notice what they must.
 
 Until ABI 1.0 is frozen the checks are proved on mutated copies of the header: each way of breaking it is caught, appending is not a
 break of the layout.

@@ -65,7 +65,7 @@ SILENT = "DROP FUNCTION public.say() CASCADE; DROP TABLE public.said"
 
 
 def test_chunks_do_not_wait_for_the_disk_and_what_is_told_does(fresh, server):
-    """docs/decisions.md 201: effects, events and marks of a chunk are one transaction, which waits only when it tells status and progress too."""
+    """docs/decisions 201: effects, events and marks of a chunk are one transaction, which waits only when it tells status and progress too."""
     server.sql(TOLD)
     try:
         b = later(fresh.client(), [{"name": f"D{i}"} for i in range(2000)])
@@ -115,7 +115,7 @@ CREATE TRIGGER work AFTER UPDATE ON batches.chunk FOR EACH ROW WHEN (OLD.states 
 
 
 def test_clients_come_first():
-    """docs/batches.md, 'When helpers go': of one processor nothing is left for them while clients ask, and who works rests; those who ask how a batch is doing are none."""
+    """docs/internals/batches.md, 'When helpers go': of one processor nothing is left for them while clients ask, and who works rests; those who ask how a batch is doing are none."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(allowed)})  # inherited by the server
     try:
@@ -183,7 +183,7 @@ def processed(org):
 
 
 def test_batches_step_back_behind_who_waits(sessions):
-    """docs/jobs.md 'Background': sessions of the embedded PostgreSQL, of a batch and of who processes the events that it leaves, and of nobody else."""
+    """docs/internals/jobs.md 'Background': sessions of the embedded PostgreSQL, of a batch and of who processes the events that it leaves, and of nobody else."""
     server, seen = sessions
     org = server.organization()
     client = org.client()

@@ -1,4 +1,4 @@
-"""Whoever ends a worker in the middle of work is told by name and left out when it does so often (docs/operation.md 'Workers that crash')."""
+"""Whoever ends a worker in the middle of work is told by name and left out when it does so often (docs/guide/operation.md 'Workers that crash')."""
 import contextlib
 import threading
 

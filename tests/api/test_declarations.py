@@ -1,5 +1,5 @@
 """What a plugin declares is what the server checks: every mistake is refused before anything is served, with the plugin's name and what to
-do; what it does wrong at run time is told with plugin, route and request (docs/plugin-abi.md sections 4.3, 6 and 9). The mistakes are
+do; what it does wrong at run time is told with plugin, route and request (docs/reference/plugin-abi.md sections 4.3, 6 and 9). The mistakes are
 made by tests/plugins/careless."""
 import json
 import os

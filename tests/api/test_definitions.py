@@ -1,4 +1,4 @@
-"""A field added to a definition, with its migration, appears everywhere: no code is touched (spec 01 section 17, docs/definitions.md).
+"""A field added to a definition, with its migration, appears everywhere: no code is touched (spec 01 section 17, docs/reference/definitions.md).
 
 A copy of tests/plugins/filterbench is built twice: as it is, and with one property and one migration more. The server starts with the first, is
 filled, and starts again with the second on the same data.

@@ -118,7 +118,7 @@ def test_filters_are_checked(org, query):
 
 
 def test_deliveries_are_seen(server, org):
-    """The view wharf.event_delivery is what the module webhooks replaces (docs/events.md)."""
+    """The view wharf.event_delivery is what the module webhooks replaces (docs/internals/events.md)."""
     first, second = reversed(processed(org))
     before = server.sql("SELECT pg_get_viewdef('wharf.event_delivery'::regclass)")[0][0]
     rows = ", ".join(f"('{org.id}', '{e}', '{w}', '{s}', {i}, {a})" for e, w, s, i, a in [

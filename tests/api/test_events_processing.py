@@ -1,4 +1,4 @@
-"""From commit to processed (docs/events.md, spec 07 sections 1, 2 and 4): numbers, bodies, merging, steps and their retries, handlers, residents.
+"""From commit to processed (docs/internals/events.md, spec 07 sections 1, 2 and 4): numbers, bodies, merging, steps and their retries, handlers, residents.
 
 A server of its own with the plugin tests/plugins/stepbench. Waiting is for a condition, with a limit that only a hang reaches.
 """

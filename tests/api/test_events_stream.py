@@ -1,4 +1,4 @@
-"""The live event stream (spec 07 section 13, docs/events.md): frames, order, replay, gaps, filters, tokens, limits, ends.
+"""The live event stream (spec 07 section 13, docs/internals/events.md): frames, order, replay, gaps, filters, tokens, limits, ends.
 
 A server of its own, with two web workers. Waiting is for a condition, with a limit that only a hang reaches.
 """

@@ -284,7 +284,7 @@ def many(client):
 
 
 def test_exports_step_back(server):
-    """docs/jobs.md 'Background': who reads the rows for them does."""
+    """docs/internals/jobs.md 'Background': who reads the rows for them does."""
     client = server.organization().client()
     many(client)
     row = client.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data

@@ -1,4 +1,4 @@
-"""How operators' hooks end (spec 08 section 9, docs/lua-hooks.md): which are tried again and when, what is told of those that are gone, hooks of a plugin."""
+"""How operators' hooks end (spec 08 section 9, docs/reference/lua-hooks.md): which are tried again and when, what is told of those that are gone, hooks of a plugin."""
 import os
 import pathlib
 import shutil

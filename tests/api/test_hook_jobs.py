@@ -1,4 +1,4 @@
-"""Jobs of operators' hooks that wait while the folder changes (docs/lua-hooks.md): they call the hook that they were asked for, or none."""
+"""Jobs of operators' hooks that wait while the folder changes (docs/reference/lua-hooks.md): they call the hook that they were asked for, or none."""
 import pytest
 
 from hook_folder import hooks, lines, place, system, until  # noqa: F401  (fixtures among them)

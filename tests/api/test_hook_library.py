@@ -1,4 +1,4 @@
-"""What operators' hooks may ask for (spec 08 sections 5 and 9, docs/lua-hooks.md): settings, secrets, the store, locks, metrics, other organizations, writing SQL."""
+"""What operators' hooks may ask for (spec 08 sections 5 and 9, docs/reference/lua-hooks.md): settings, secrets, the store, locks, metrics, other organizations, writing SQL."""
 import concurrent.futures
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""Operators' own routes, and what runs around every request (spec 08 section 9, docs/lua-hooks.md): wharf.hook.route, request, response."""
+"""Operators' own routes, and what runs around every request (spec 08 section 9, docs/reference/lua-hooks.md): wharf.hook.route, request, response."""
 import gzip
 import json
 import os

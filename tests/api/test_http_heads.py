@@ -1,5 +1,5 @@
 """Everything RFC 9112 calls invalid is refused in our envelope and ends the connection, everything it calls valid works; no request behind a broken one is
-answered (docs/http.md). Each case of heads.py goes over a raw socket with a canary request behind it: whole, byte by byte, in pieces, with TLS, and to the
+answered (docs/reference/http.md). Each case of heads.py goes over a raw socket with a canary request behind it: whole, byte by byte, in pieces, with TLS, and to the
 admin listener."""
 import json
 import random

@@ -1,4 +1,4 @@
-"""Jobs of one plugin that is not shipped never hold all threads of a job worker (docs/jobs.md 'Promises'). Waiting is for a condition."""
+"""Jobs of one plugin that is not shipped never hold all threads of a job worker (docs/internals/jobs.md 'What is promised'). Waiting is for a condition."""
 import contextlib
 
 import pytest

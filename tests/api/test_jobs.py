@@ -1,4 +1,4 @@
-"""Jobs (docs/jobs.md): at least once, effect once, order per key, retries, periods, fairness, cancelling, blame for crashes.
+"""Jobs (docs/internals/jobs.md): at least once, effect once, order per key, retries, periods, fairness, cancelling, blame for crashes.
 
 A server of its own with the plugin tests/plugins/jobbench; a second one on the same database where that matters. Waiting is for a
 condition, with a limit that only a hang reaches.

@@ -1,4 +1,4 @@
-"""Operators' hooks (spec 08 section 9, docs/lua-hooks.md): rules of a folder of Lua files around writes and after events, and how they are changed."""
+"""Operators' hooks (spec 08 section 9, docs/reference/lua-hooks.md): rules of a folder of Lua files around writes and after events, and how they are changed."""
 import datetime
 import hashlib
 import json

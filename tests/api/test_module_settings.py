@@ -1,4 +1,4 @@
-"""Settings of modules against the schemas in their manifests: `wharf check` and the start refuse the same (docs/plugin-abi.md section 2)."""
+"""Settings of modules against the schemas in their manifests: `wharf check` and the start refuse the same (docs/reference/plugin-abi.md section 2)."""
 import os
 import subprocess
 

@@ -1,4 +1,4 @@
-"""Operation: modules that crash (docs/plugin-abi.md section 11), probes and metrics (spec 01 section 17)."""
+"""Operation: modules that crash (docs/reference/plugin-abi.md section 11), probes and metrics (spec 01 section 17)."""
 import contextlib
 import json
 import os

@@ -1,4 +1,4 @@
-"""Outgoing requests of two organizations never meet (spec 07 section 9, docs/net.md): no sender may write a header that says where a
+"""Outgoing requests of two organizations never meet (spec 07 section 9, docs/reference/net.md): no sender may write a header that says where a
 request ends, whom it is for or what becomes of the connection, and a kept connection carries the requests of one organization only."""
 import re
 import socket

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode between server and database (docs/operation.md 'A pooler', docs/decisions.md 16)."""
+"""PgBouncer in transaction mode between server and database (docs/guide/operation.md 'A pooler', docs/decisions 16)."""
 import os
 import pathlib
 import pwd

@@ -1,4 +1,4 @@
-"""Repeatable migrations (sql/NAME.sql): run again when their text changed, never over a newer server's (docs/plugin-abi.md section 9)."""
+"""Repeatable migrations (sql/NAME.sql): run again when their text changed, never over a newer server's (docs/reference/plugin-abi.md section 9)."""
 import pathlib
 import tempfile
 

@@ -1,4 +1,4 @@
-"""Secrets at rest (docs/secrets.md): sealed in the database, never shown, readable by rules, rotated while the server runs."""
+"""Secrets at rest (docs/guide/secrets.md): sealed in the database, never shown, readable by rules, rotated while the server runs."""
 import json
 import os
 import re

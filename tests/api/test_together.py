@@ -1,4 +1,4 @@
-"""Creates that wait together are written by one statement (docs/decisions.md 89): each still gets its own answer, its log line and its event."""
+"""Creates that wait together are written by one statement (docs/decisions 89): each still gets its own answer, its log line and its event."""
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

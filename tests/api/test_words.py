@@ -1,5 +1,5 @@
 """A plugin may name its fields, columns and tables as it likes: each key word of PostgreSQL and each alias of the engine's statements
-works as a field (docs/definitions.md). The plugin is tests/plugins/words."""
+works as a field (docs/reference/definitions.md). The plugin is tests/plugins/words."""
 import json
 
 import pytest

@@ -1,4 +1,4 @@
-"""Workers always come back, and a plugin that crashes, hangs or leaks harms nobody else (docs/operation.md 'Workers')."""
+"""Workers always come back, and a plugin that crashes, hangs or leaks harms nobody else (docs/guide/operation.md 'Workers')."""
 import contextlib
 import json
 import os

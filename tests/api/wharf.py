@@ -72,6 +72,7 @@ def prepare(folder, args):
             return
         if not kept.exists():
             begun = place / (kept.name + ".d")
+            shutil.rmtree(begun, ignore_errors=True)  # of who was killed in the midst of it
             begun.mkdir()
             Server(*modules, folder=begun).end()
             everything.forget(begun)

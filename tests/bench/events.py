@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Events from commit to processed: how long, and how many a second; and to a live stream. Prints figures; asserts nothing (docs/events.md has a run).
+"""Events from commit to processed: how long, and how many a second; and to a live stream. Prints figures; asserts nothing.
 
   tests/bench/events.py [--events N] [--organizations N]     BUILD names the build folder
 """

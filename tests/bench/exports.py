@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """An export of many rows: how long, against PostgreSQL's own COPY of the same rows, and what memory the job worker takes. Prints figures; asserts
-nothing (docs/exports.md has a run).
+nothing (docs/performance.md has a run).
 
   tests/bench/exports.py [--rows N]     BUILD names the build folder
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Jobs per second, and what idle servers cost. Prints figures; asserts nothing (docs/jobs.md has a run).
+"""Jobs per second, and what idle servers cost. Prints figures; asserts nothing (docs/performance.md has a run).
 
   tests/bench/jobs.py [--jobs N] [--threads N] [--waiting N]     BUILD names the build folder
 """

@@ -3,7 +3,7 @@
     tests/bench/lists.py [--rows 1000000] [--limit-ms 50] [--only trackers] [--all]
 
 Prints one JSON line per list: how many requests, the slowest ones (--all: every one), those above the limit, those whose plan reads the whole
-table; and what a create takes. What the table of exceptions in docs/logistics.md names is asked again with a location and a date beside it, as is promised there.
+table; and what a create takes. What the table of exceptions in docs/internals/logistics.md names is asked again with a location and a date beside it, as is promised there.
 Ends with 1 when something is above the limit that is no exception, or is an exception and above it with a bound as well.
 """
 import argparse
@@ -154,7 +154,7 @@ def timed_create(client, path, body):
 @functools.lru_cache(maxsize=None)
 def exceptions():
     """The first column of the table below 'Lists of a million rows': `list` `parameter`."""
-    text = (ROOT / "docs" / "logistics.md").read_text().split("## Lists of a million rows")[1]
+    text = (ROOT / "docs" / "internals" / "logistics.md").read_text().split("## Lists of a million rows")[1]
     return {(lists, name) for lists, names in re.findall(r"^\| ([a-z, ]+) \| ((?:`[a-z_]+`[, ]*)+) \|", text, re.M) for name in re.findall(r"`(\w+)`", names)}
 
 

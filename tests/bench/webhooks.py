@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Deliveries per second, their latency, and what a backlog costs others, beside a bare libcurl loop. Prints figures; asserts nothing
-(docs/webhooks.md has a run).
+(docs/performance.md has a run).
 
   tests/bench/webhooks.py [--events N] [--resources N] [--latency N] [--backlog N] [--concurrency N]     BUILD names the build folder
 """

@@ -5,8 +5,8 @@
  *
  * A round is every probe once. Each must end as the table says; a run must return soon after its
  * limit; afterwards there are no processes and descriptors more than before. Times are told, not
- * judged, except that a limit must hold at all: docs/cells.md has the figures. Prints one line
- * per failure and "N passed, N failed" at the end. */
+ * judged, except that a limit must hold at all: docs/performance.md has the figures. Prints one
+ * line per failure and "N passed, N failed" at the end. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

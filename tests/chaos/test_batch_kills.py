@@ -1,7 +1,7 @@
 """A batch of a file while its job worker and PostgreSQL are killed at random moments: every item once, one event each, counters right; a worker that
 sleeps past its lease writes nothing; an item that crashes the worker is left out alone.
 
-The short form runs in ./test; the long one by hand: pytest tests/chaos/test_batch_kills.py --long -s. docs/batches.md has its figures.
+The short form runs in ./test; the long one by hand: pytest tests/chaos/test_batch_kills.py --long -s. docs/performance.md has its figures.
 """
 import base64
 import os

@@ -1,7 +1,7 @@
 """Ordered jobs on two servers with one database, while their job workers and PostgreSQL are killed: each effect once, each key in
 order, none starved.
 
-The short form runs in ./test; the long one by hand: pytest tests/chaos/test_job_kills.py --long -s. docs/jobs.md has its figures.
+The short form runs in ./test; the long one by hand: pytest tests/chaos/test_job_kills.py --long -s. docs/performance.md has its figures.
 """
 import os
 import random

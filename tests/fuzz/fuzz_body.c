@@ -28,11 +28,11 @@ static void sent_again(struct arena *a, const struct field *f, wharf_str text)
 {
     struct wharf_json v = {.type = JSON_STRING, .text = text};
     struct value again;
-    size_t told = 0;
+    size_t reported = 0;
 
     if (text.n == 0)
         return;
-    must(body_check_field(a, f, OP_UPDATE, &v, WHARF_S("x"), 0, &again, tell, &told),
+    must(body_check_field(a, f, OP_UPDATE, &v, WHARF_S("x"), 0, &again, tell, &reported),
         "accepted texts are accepted again");
     must(str_eq(again.text, text), "accepted texts do not change");
 }
@@ -51,7 +51,7 @@ static void check_value(struct arena *a, const struct field *f, const struct val
     struct json_error error;
     struct value merged;
     int64_t us;
-    size_t told = 0;
+    size_t reported = 0;
 
     if (!v->present || v->null)
         return;
@@ -81,7 +81,7 @@ static void check_value(struct arena *a, const struct field *f, const struct val
     case STORE_METADATA:
         must(json_parse(a, v->text, &error) != NULL, "values are JSON");
         if (v->patch &&
-            value_merge(a, f, WHARF_S("{\"a\": 1}"), v, WHARF_S("x"), &merged, tell, &told))
+            value_merge(a, f, WHARF_S("{\"a\": 1}"), v, WHARF_S("x"), &merged, tell, &reported))
             must(json_parse(a, merged.text, &error) != NULL, "merged values are JSON");
         break;
     case STORE_ARRAY:
@@ -99,13 +99,13 @@ static void check_value(struct arena *a, const struct field *f, const struct val
 static const struct definition *station(void)
 {
     static const struct definition *d; /* once per process: the target runs millions of times */
-    size_t told = 0;
+    size_t reported = 0;
 
     if (!d) {
         struct arena *a = arena_new(0);
 
         d = definition_compile(
-            a, "stations", unit_file(a, "tests/unit/fixtures/station.json"), tell, &told);
+            a, "stations", unit_file(a, "tests/unit/fixtures/station.json"), tell, &reported);
         must(d != NULL, "the station compiles");
     }
     return d;
@@ -121,10 +121,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     for (size_t i = 0; body && i < 4; i++) {
         struct value *values = ARENA_ARRAY(a, struct value, d->n_fields);
-        size_t told = 0;
-        bool ok = body_check(a, d, ops[i % 2], body, i / 2 ? BODY_STRICT : 0, values, tell, &told);
+        size_t reported = 0;
+        bool ok = body_check(
+            a, d, ops[i % 2], body, i / 2 ? BODY_STRICT : 0, values, tell, &reported);
 
-        must(ok == (told == 0), "refused bodies have problems, others none");
+        must(ok == (reported == 0), "refused bodies have problems, others none");
         for (size_t k = 0; ok && k < d->n_fields; k++)
             check_value(a, &d->fields[k], &values[k]);
     }

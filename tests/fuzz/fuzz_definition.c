@@ -42,10 +42,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new(0);
     wharf_str text = arena_dup(a, (const char *)data, size);
-    size_t told = 0;
-    const struct definition *d = definition_compile(a, "docks", text, tell, &told);
+    size_t reported = 0;
+    const struct definition *d = definition_compile(a, "docks", text, tell, &reported);
 
-    must((d == NULL) == (told > 0), "refused definitions have problems, others none");
+    must((d == NULL) == (reported > 0), "refused definitions have problems, others none");
     if (d) {
         must(d->hash == definition_hash(text), "the hash is that of the text");
         must(d->n_columns >= COL_SYSTEM_COUNT && d->list.order && d->n_sorts > 0,

@@ -161,9 +161,9 @@ def test_exports_write_only_what_the_key_may_see(walls):
 class Heard:
     """A live stream that is read by a thread."""
 
-    def __init__(self, who, query="", headers=None):
-        self.text = ""
-        self.r = requests.get(who.client.server.base + "/v1/events/stream" + query, stream=True, timeout=60, headers={"SVC-API-KEY": who.client.key, **(headers or {})})
+    def __init__(self, who, path, headers=None):
+        self.text, self.path = "", path
+        self.r = requests.get(who.client.server.base + path, stream=True, timeout=60, headers={"SVC-API-KEY": who.client.key, **(headers or {})})
         assert self.r.status_code == 200, (who.name, self.r.text)
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -188,42 +188,120 @@ def change_all(walls):
     return changed
 
 
+# ---- who else sends what happens: kinds of subscription, each with its body for a key; "{}" is the URL that hears it ----
+
+TELL = "return {on_event = function(ev) return assert(wharf.http.post('%s', {json = ev})).status end}"
+KINDS = {"webhook": lambda who, url, events, places: {"url": url, "events": events, **({"location_ids": places} if places else {})},
+         "integration": lambda who, url, events, places: {"name": "Told", "direction": "outgoing", "url": url, "auth": None, "events": events,
+                                                          **({"location_ids": places} if places else {})},
+         "workflow": lambda who, url, events, places: {"name": "Told " + url, "source": TELL % url, "triggers": [{"type": "event", "events": events}],
+                                                       **({"allowed_locations": places} if places else {})}}
+
+
+# Told of the organization's own troubles only (system events), by mail to addresses that an owner approves: spec 07 section 11.
+APPROVED = {"event_subscriber"}
+
+
+def subscribing():
+    """Resources whose rows send events somewhere: those that say what they listen to."""
+    return {r for r in DEFINITIONS if {"events", "triggers"} & set(resources.properties(r)) and "post" in resources.x(r).get("operations", ["post"])}
+
+
+def subscribe(walls, who, kind, path, events):
+    """A row of the kind that sends to `path` what it may hear of `events`: those that are refused to the key are left out. Its id, or None when none is left."""
+    places = [walls.places[p] for p in who.places] if who.places else None
+    collection = resources.x(kind)["collection"]
+    while events:
+        a = who.client.request("POST", collection, KINDS[kind](who, walls.web.url(path), events, places))
+        refused = {int(m.group(1)) for m in (re.search(r"events\.(\d+)$", e) for e in a.errors or ()) if m}
+        if a.status == 400 and refused:
+            events = [t for n, t in enumerate(events) if n not in refused]
+            continue
+        assert a.status == 201, (who.name, kind, a, a.errors)
+        if kind == "workflow":
+            published = who.client.request("POST", f"{collection}/{a.data['id']}/publish", {})
+            assert published.status == 200, (who.name, published, published.errors)
+        return a.data["id"]
+    return None
+
+
 def test_streams_and_deliveries_tell_only_what_the_key_may_see(walls):
-    """Open streams from now, from the beginning and resumed, and a webhook of each key, while all rows of all places change."""
+    """Open streams from now, from the beginning and resumed, and a subscription of each kind of each key, while all rows of all places change."""
     found = {p for p, m, op in operations(walls) if m == "get" and "text/event-stream" in json.dumps(op["responses"])}
-    assert "/v1/events/stream" in found and all(p == "/v1/events/stream" or "{station_id}" in p for p in found)
-    whos = list(with_area(walls, ["events", "webhooks"]))
+    assert found == {"/v1/events/stream", STATION_STREAM}, "a stream that no test listens to"
+    assert subscribing() == set(KINDS) | APPROVED, "rows that send events, and no test that hears them: say in KINDS how one is made"
+    shared = {"events", *(resources.x(k)["scope"] for k in KINDS)}
+    whos, full = list(with_area(walls, sorted(shared))), sum(len(w.areas) > 1 for w in walls.whos)
     types = {t["type"]: t for t in walls.admin["one"].get("/v1/events/types").data}
-    streams, hooks = [], []
+    streams, subscriptions = [], []
     for i, who in enumerate(whos):
-        streams += [(who, Heard(who, *how)) for how in ((), ("?from=0",), ("", {"Last-Event-ID": "1"}))]
-        events = sorted(t for t in types if t.split(".")[0] in DEFINITIONS and resources.x(t.split(".")[0])["scope"] in who.areas)
-        places = {"location_ids": [walls.places[p] for p in who.places]} if who.places else {}
-        body = {"url": walls.web.url(f"/beside/{i}"), "events": events, **places}
-        a = who.client.request("POST", "/v1/webhooks", body)
-        while a.status == 400 and a.errors and body["events"] and re.match(r"events\.\d+", a.errors[0]):
-            bad = {int(e.split(".")[1]) for e in a.errors}
-            body["events"] = [t for n, t in enumerate(body["events"]) if n not in bad]
-            a = who.client.request("POST", "/v1/webhooks", body)
-        assert a.status == 201 or not body["events"], (who.name, a)
-        hooks.append((who, f"/beside/{i}", a.data["id"] if a.status == 201 else None))
+        streams += [(who, Heard(who, "/v1/events/stream" + query, headers)) for query, headers in (("", {}), ("?from=0", {}), ("", {"Last-Event-ID": "1"}))]
+        areas = who.areas if i < full else who.areas - shared  # what all keys may read is left to those of all scopes: it is much
+        events = sorted(t for t in types if t.split(".")[0] in DEFINITIONS and resources.x(t.split(".")[0])["scope"] in areas)
+        for kind in KINDS:
+            if subscribe(walls, who, kind, f"/beside/{kind}/{i}", events):
+                subscriptions.append((who, kind, f"/beside/{kind}/{i}"))
     assert change_all(walls) > 30
     walls.settle()
     for who, stream in streams:
         last = [e for e in who.client.get("/v1/events?limit=100").data if e["sequence"]]
         newest = max(last, key=lambda e: e["sequence"])["id"] if last else None
         until(lambda: not newest or newest in stream.text)  # noqa: B023
-    for org in walls.orgs.values():
-        until(lambda: not walls.server.sql("SELECT 1 FROM webhooks.delivery WHERE organization_id = %s AND status IN ('pending', 'sending') LIMIT 1", org.id))  # noqa: B023
-    problems, heard, delivered = [], 0, 0
+    for table in ("webhooks.delivery", "integrations.outgoing", "workflows.run"):
+        until(lambda: not walls.server.sql(f"SELECT 1 FROM {table} WHERE organization_id = ANY (%s) AND status = ANY (%s) LIMIT 1",  # noqa: B023
+                                           [o.id for o in walls.orgs.values()], ["pending", "sending", "queued", "running"]), 120)
+    problems, heard, delivered = [], 0, dict.fromkeys(KINDS, 0)
     for who, stream in streams:
         heard += "event:" in stream.text
         check(walls, who, "stream", stream.text, problems)
-    for who, path, _ in hooks:
+    for who, kind, path in subscriptions:
         bodies = [g.body.decode() for g in walls.web.got[path]]
-        delivered += len(bodies)
-        check(walls, who, "delivery", "\n".join(bodies), problems)
-    assert heard > 20 and delivered > 20, (heard, delivered)
+        delivered[kind] += len(bodies)
+        check(walls, who, f"{kind}", "\n".join(bodies), problems)
+    assert heard > 20 and min(delivered.values()) > 20, (heard, delivered)
+    assert not problems, told(problems)
+
+
+STATION_STREAM = "/v1/cloud-printing/stations/{station_id}/stream"
+
+
+def test_the_stream_of_a_station_is_for_who_may_print_there(walls):
+    """Every key at the stream of every station's session: it is opened by keys that see the station, and tells of that station's jobs only."""
+    stations = [r for r in walls.rows if r.resource == "print_station"]
+    sessions, opened, problems = {}, [], []
+    for row in stations:
+        body = {"agent": {"name": "test", "version": "1"}}
+        sessions[row.id] = walls.admin[row.org].request("POST", f"{row.path}/{row.id}/sessions", body)
+        assert sessions[row.id].status == 201, sessions[row.id]
+    scope = walls.openapi["paths"][STATION_STREAM]["get"]["x-scope"]
+    assert scope.endswith(":write")
+    for who in walls.whos:
+        for row in stations:
+            path = f"{row.path}/{row.id}/stream?session_id={sessions[row.id].data['session_id']}"
+            writes = scope.split(":")[0] in who.areas and not who.name.endswith(":read")
+            if walls.reached(who, row) and writes:
+                opened.append((who, Heard(who, path)))
+                continue
+            r = requests.get(walls.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=30, stream=True)
+            if r.status_code not in (403, 404):
+                problems.append(f"{who.name}: {path} of {row}: {r.status_code}")
+            r.close()
+    for row in stations:
+        marker = "mkj" + os.urandom(6).hex()
+        place = walls.places[row.place]
+        printer = walls.admin[row.org].get(f"{row.path}/{row.id}").data["printers"][0]["name"]
+        job = walls.admin[row.org].post("/v1/cloud-printing/jobs", {"location_id": place, "print_station_id": row.id, "printer_name": printer, "name": marker,
+                                                                   "data": "data:text/plain," + marker, "configuration": {"paper_size": "a4"}}, expect=201).data
+        walls.rows.append(Row("print_job", job["id"], row.org, row.place, marker, "/v1/cloud-printing/jobs"))
+        row.job = job["id"]
+    for who, stream in opened:
+        job = next(r.job for r in stations if r.id in stream.path)
+        until(lambda: job in stream.text)  # noqa: B023
+        for row in stations:
+            if row.id not in stream.path and (row.job in stream.text or row.id in stream.text):
+                problems.append(f"{who.name}: the stream {stream.path} tells of {row}")
+        check(walls, who, "stream of a station", stream.text, problems)
+    assert len(opened) >= 3 and len({s.path for _, s in opened}) == len(stations)
     assert not problems, told(problems)
 
 

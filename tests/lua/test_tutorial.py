@@ -1,4 +1,4 @@
-"""docs/workflows-tutorial.md, pasted into a shell: every command of the document is run as it stands there, and says what the document says."""
+"""docs/guide/workflows-tutorial.md, pasted into a shell: every command of the document is run as it stands there, and says what the document says."""
 import fnmatch
 import os
 import re
@@ -14,7 +14,7 @@ def said(text):
 
 
 def test_the_tutorial(tmp_path):
-    blocks = BLOCK.findall((ROOT / "docs" / "workflows-tutorial.md").read_text(encoding="utf-8"))
+    blocks = BLOCK.findall((ROOT / "docs" / "guide" / "workflows-tutorial.md").read_text(encoding="utf-8"))
     place = os.environ.get("WHARF_TEST_PLACE")
     folder = tmp_path
     if place:

@@ -57,7 +57,7 @@ RULES = [
     ("missing sizes are false", STATION, '"label_4x6": {"type": "boolean", "default": false}', '"label_4x6": {"type": "boolean", "default": true}', S),
     ("removed printers are kept for job history", STATION, '"soft_delete": true', '"soft_delete": false', S),
     ("queued jobs of a removed printer are aborted", RULES_C, "s = abort_jobs_of_removed_printers(req, W->res->id(new_rec));", "s = abort_jobs_of_removed_printers(req, WHARF_S(\"\"));", S),
-    ("jobs being printed run on", RULES_C, "j.print_station_id = $1::text AND j.status = 'queued'", "j.print_station_id = $1::text", JOBS),
+    ("jobs being printed run on", "modules/stations/queries/jobs_without_printer.sql", "j.print_station_id = $1::text AND j.status = 'queued'", "j.print_station_id = $1::text", JOBS),
     ("queued jobs of a deleted station are aborted", RULES_C, 'abort_jobs(req, queued_sql, station, "print station deleted", "station_deleted");', "queued_sql[0] ? WHARF_OK : WHARF_OK;", JOBS),
     ("printers left out of an update are removed", "kernel/resource/children.c", "if (!c.live[i].taken)\n            s = remove_row", "if (0)\n            s = remove_row", S),
     ("allowed_users takes one of add, remove, set", RULES_C, "if (n == 1)\n        return WHARF_OK;", "if (n)\n        return WHARF_OK;", S),

@@ -1,4 +1,4 @@
-"""The example plugin, built out of tree against nothing but what `meson install` puts in place, does what docs/plugin-abi.md says."""
+"""The example plugin, built out of tree against nothing but what `meson install` puts in place, does what docs/reference/plugin-abi.md says."""
 import base64
 import os
 import pathlib

@@ -338,7 +338,7 @@ static void owners_never_meet(void **state)
     cell_pool_free(p);
 }
 
-static struct cell_run *told(struct cell_pool *p, uint64_t mark)
+static struct cell_run *reported(struct cell_pool *p, uint64_t mark)
 {
     struct cell_call call = call_of("told");
 
@@ -347,7 +347,7 @@ static struct cell_run *told(struct cell_pool *p, uint64_t mark)
     return cell_run_start(p, &call);
 }
 
-static void expect_told(struct cell_run *r, const char *text)
+static void expect_reported(struct cell_run *r, const char *text)
 {
     wharf_str said;
 
@@ -366,21 +366,21 @@ static void ahead_of_a_call(void **state)
     struct cell_run *one, *two;
 
     cell_pool_ahead(p, str_z("a"), 1, str_z("too early"));
-    one = told(p, 1);
-    two = told(p, 1);
+    one = reported(p, 1);
+    two = reported(p, 1);
     cell_pool_ahead(p, str_z("a"), 1, str_z("too late"));
-    expect_told(one, "");
-    expect_told(two, "");
+    expect_reported(one, "");
+    expect_reported(two, "");
     cell_pool_ahead(p, str_z("b"), 7, str_z("not theirs"));
     cell_pool_ahead(p, str_z(""), 7, str_z("nobody's"));
     cell_pool_ahead(p, str_z("a"), 7, str_z("seven"));
     cell_pool_ahead(p, str_z("a"), 8, str_z("eight"));
-    expect_told(told(p, 7), "seven");
-    expect_told(told(p, 0), "");
-    expect_told(told(p, 8), "eight");
+    expect_reported(reported(p, 7), "seven");
+    expect_reported(reported(p, 0), "");
+    expect_reported(reported(p, 8), "eight");
     cell_pool_ahead(p, str_z("a"), 9, str_z("nine"));
-    expect_told(told(p, 10), "");
-    expect_told(told(p, 9), "nine");
+    expect_reported(reported(p, 10), "");
+    expect_reported(reported(p, 9), "nine");
     cell_pool_free(p);
 }
 
@@ -507,11 +507,11 @@ static void ahead_of_one_that_stands_still(void **state)
     struct cell_counts counts;
 
     memset(much, 'x', sizeof(much));
-    expect_told(told(p, 0), "");
+    expect_reported(reported(p, 0), "");
     kill(child_of(getpid()), SIGSTOP);
     for (int i = 0; i < 400; i++)
         cell_pool_ahead(p, str_z("a"), 1, (wharf_str){much, sizeof(much)});
-    expect_told(told(p, 1), "");
+    expect_reported(reported(p, 1), "");
     cell_pool_counts(p, &counts);
     assert_true(counts.started >= 2);
     cell_pool_free(p);
@@ -521,11 +521,11 @@ static void ahead_of_one_that_stands_still(void **state)
  * busy. */
 static void parent_killed(void **state)
 {
-    int told[2];
+    int reported[2];
     pid_t parent, cell = 0;
     char path[64];
 
-    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(reported, O_CLOEXEC), 0);
     parent = fork();
     if (parent == 0) {
         struct cell_pool *p = cell_pool_new(&kind, folder());
@@ -533,13 +533,13 @@ static void parent_killed(void **state)
         struct cell_run *r = cell_run_start(p, &call);
 
         cell = child_of(getpid());
-        if (write(told[1], &cell, sizeof(cell)) != (ssize_t)sizeof(cell) || !r)
+        if (write(reported[1], &cell, sizeof(cell)) != (ssize_t)sizeof(cell) || !r)
             _exit(1);
         pause();
     }
-    close(told[1]);
-    assert_int_equal(read(told[0], &cell, sizeof(cell)), sizeof(cell));
-    close(told[0]);
+    close(reported[1]);
+    assert_int_equal(read(reported[0], &cell, sizeof(cell)), sizeof(cell));
+    close(reported[0]);
     assert_true(cell > 0);
     kill(parent, SIGKILL);
     assert_int_equal(waitpid(parent, NULL, 0), parent);

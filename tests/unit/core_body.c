@@ -7,7 +7,7 @@
 struct bench {
     struct arena *arena;
     const struct definition *d;
-    struct buf told;
+    struct buf reported;
     struct value *values;
     bool ok;
 };
@@ -27,9 +27,9 @@ static int setup(void **state)
     struct bench *b = ARENA_NEW(a, struct bench);
 
     b->arena = a;
-    buf_init(&b->told, 1 << 20);
+    buf_init(&b->reported, 1 << 20);
     b->d = definition_compile(
-        a, "stations", unit_file(a, "tests/unit/fixtures/station.json"), tell, &b->told);
+        a, "stations", unit_file(a, "tests/unit/fixtures/station.json"), tell, &b->reported);
     *state = b;
     return b->d ? 0 : 1;
 }
@@ -38,7 +38,7 @@ static int teardown(void **state)
 {
     struct bench *b = *state;
 
-    buf_done(&b->told);
+    buf_done(&b->reported);
     arena_free(b->arena);
     return 0;
 }
@@ -47,12 +47,12 @@ static int teardown(void **state)
 /* Problems as "path rule; path rule". */
 static const char *check(struct bench *b, uint32_t op, uint32_t flags, const char *body)
 {
-    buf_clear(&b->told);
+    buf_clear(&b->reported);
     b->values = ARENA_ARRAY(b->arena, struct value, b->d->n_fields);
     b->ok = body_check(
-        b->arena, b->d, op, unit_json(b->arena, body), flags, b->values, tell, &b->told);
-    assert_int_equal(b->ok, b->told.n == 0);
-    return buf_str(&b->told).p;
+        b->arena, b->d, op, unit_json(b->arena, body), flags, b->values, tell, &b->reported);
+    assert_int_equal(b->ok, b->reported.n == 0);
+    return buf_str(&b->reported).p;
 }
 
 static void update(struct bench *b, const char *body, const char *want)
@@ -367,7 +367,7 @@ struct tally {
     size_t described, counted;
 };
 
-static void count_told(void *arg, wharf_str path, const char *rule, wharf_str message)
+static void count_reported(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     struct tally *t = arg;
 
@@ -391,8 +391,8 @@ static void tally_of(
     buf_addz(&body, strchr(head, '[') ? "0]}" : "\"zz\":0}");
     *ret = (struct tally){0};
     b->values = ARENA_ARRAY(b->arena, struct value, b->d->n_fields);
-    assert_false(body_check(
-        b->arena, b->d, OP_UPDATE, unit_json(b->arena, body.p), flags, b->values, count_told, ret));
+    assert_false(body_check(b->arena, b->d, OP_UPDATE, unit_json(b->arena, body.p), flags,
+        b->values, count_reported, ret));
     buf_done(&body);
 }
 
@@ -468,10 +468,10 @@ static void merged(struct bench *b, const char *name, const char *stored, const 
     bool ok;
 
     update(b, arena_printf(b->arena, "{\"%s\":%s}", name, patch).p, "");
-    buf_clear(&b->told);
+    buf_clear(&b->reported);
     ok = value_merge(b->arena, f, (wharf_str){stored, stored ? strlen(stored) : 0}, value(b, name),
-        str_z(name), &result, tell, &b->told);
-    assert_string_equal(buf_str(&b->told).p, problems);
+        str_z(name), &result, tell, &b->reported);
+    assert_string_equal(buf_str(&b->reported).p, problems);
     assert_int_equal(ok, *problems == 0);
     if (ok)
         assert_string_equal(result.text.p, want);
@@ -585,13 +585,13 @@ static void one_field(void **state)
     struct bench *b = *state;
     struct value v;
 
-    buf_clear(&b->told);
+    buf_clear(&b->reported);
     assert_true(body_check_field(b->arena, definition_field(b->d, "slots"), OP_UPDATE,
-        unit_json(b->arena, "8"), WHARF_S("a.slots"), 0, &v, tell, &b->told));
+        unit_json(b->arena, "8"), WHARF_S("a.slots"), 0, &v, tell, &b->reported));
     assert_string_equal(v.text.p, "8");
     assert_false(body_check_field(b->arena, definition_field(b->d, "slots"), OP_UPDATE,
-        unit_json(b->arena, "[]"), WHARF_S("a.slots"), 0, &v, tell, &b->told));
-    assert_string_equal(b->told.p, "a.slots type");
+        unit_json(b->arena, "[]"), WHARF_S("a.slots"), 0, &v, tell, &b->reported));
+    assert_string_equal(b->reported.p, "a.slots type");
 }
 
 int main(void)

@@ -17,13 +17,13 @@ static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 static const struct definition *compiled(struct arena *a, wharf_str text)
 {
     const struct definition *d;
-    struct buf told;
+    struct buf reported;
 
-    buf_init(&told, 1 << 20);
-    d = definition_compile(a, "stations", text, tell, &told);
+    buf_init(&reported, 1 << 20);
+    d = definition_compile(a, "stations", text, tell, &reported);
     if (!d)
-        fail_msg("%s", told.p);
-    buf_done(&told);
+        fail_msg("%s", reported.p);
+    buf_done(&reported);
     return d;
 }
 
@@ -272,33 +272,33 @@ static wharf_str changed(struct arena *a, const char *from, const char *to)
 static void refused(struct arena *a, const char *from, const char *to, const char *want)
 {
     wharf_str text = changed(a, from, to);
-    struct buf told;
+    struct buf reported;
 
-    buf_init(&told, 1 << 20);
-    if (definition_compile(a, "docks", text, tell, &told))
+    buf_init(&reported, 1 << 20);
+    if (definition_compile(a, "docks", text, tell, &reported))
         fail_msg("compiled: %s", text.p);
-    if (!strstr(buf_str(&told).p, want))
-        fail_msg("%s: told\n%swanted %s", to, told.p, want);
-    buf_done(&told);
+    if (!strstr(buf_str(&reported).p, want))
+        fail_msg("%s: told\n%swanted %s", to, reported.p, want);
+    buf_done(&reported);
 }
 
 static const struct definition *accepted(struct arena *a, const char *from, const char *to)
 {
-    struct buf told;
+    struct buf reported;
     const struct definition *d;
 
-    buf_init(&told, 1 << 20);
-    d = definition_compile(a, "docks", changed(a, from, to), tell, &told);
+    buf_init(&reported, 1 << 20);
+    d = definition_compile(a, "docks", changed(a, from, to), tell, &reported);
     if (!d)
-        fail_msg("%s: %s", to, told.p);
-    buf_done(&told);
+        fail_msg("%s: %s", to, reported.p);
+    buf_done(&reported);
     return d;
 }
 
 static void refuses_documents(void **state)
 {
     struct arena *a = *state;
-    struct buf told;
+    struct buf reported;
 
     accepted(a, "dialect", "dialect");
     refused(a, "{\"$id\"", "{\"$id", "|not JSON at byte");
@@ -325,10 +325,10 @@ static void refuses_documents(void **state)
         "/required|there is no property \"nme\"");
     refused(a, "\"required\":[\"name\"]", "\"required\":[\"id\"]",
         "/required|\"id\" can't be sent on create");
-    buf_init(&told, 1000);
-    assert_null(definition_compile(a, "docks", WHARF_S("[]"), tell, &told));
-    assert_string_equal(told.p, "|a definition is an object\n");
-    buf_done(&told);
+    buf_init(&reported, 1000);
+    assert_null(definition_compile(a, "docks", WHARF_S("[]"), tell, &reported));
+    assert_string_equal(reported.p, "|a definition is an object\n");
+    buf_done(&reported);
 }
 
 static void refuses_resource_options(void **state)
@@ -489,19 +489,19 @@ static void refuses_children(void **state)
 
 static void tells_all_problems(void **state)
 {
-    struct buf told;
+    struct buf reported;
 
-    buf_init(&told, 1 << 20);
+    buf_init(&reported, 1 << 20);
     assert_null(definition_compile(*state, "docks",
         changed(*state, "\"dialect\":1,\"collection\":\"/v1/doors\"",
             "\"list\":{\"limit\":\"x\"},\"x\":1"),
-        tell, &told));
-    assert_string_equal(told.p,
-        "/x-wharf/x|unknown keyword; docs/definitions.md lists the ones there are\n"
+        tell, &reported));
+    assert_string_equal(reported.p,
+        "/x-wharf/x|unknown keyword; docs/reference/definitions.md lists them\n"
         "/x-wharf/dialect|this server knows dialect 1, and it is needed\n"
         "/x-wharf/collection|this is needed\n"
         "/x-wharf/list/limit|this is a whole number from 1 to 1000\n");
-    buf_done(&told);
+    buf_done(&reported);
 }
 
 static void variants(void **state)

@@ -6,14 +6,14 @@
 
 #include "schema/schema.h"
 
-struct told {
+struct reported {
     struct buf text; /* "path rule message" per line */
     size_t count;
 };
 
 static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
-    struct told *t = arg;
+    struct reported *t = arg;
 
     buf_addf(&t->text, "%s%s|%s|%s", t->count++ ? "\n" : "", path.p, rule, message.p);
 }
@@ -22,7 +22,7 @@ static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 static void problems_with(
     struct arena *a, uint32_t flags, const char *schema, const char *value, const char *want)
 {
-    struct told t = {0};
+    struct reported t = {0};
     const struct schema *s;
     bool ok;
 
@@ -43,7 +43,7 @@ static void problems(struct arena *a, const char *schema, const char *value, con
 
 static void refused(struct arena *a, const char *schema, const char *want)
 {
-    struct told t = {0};
+    struct reported t = {0};
 
     buf_init(&t.text, 1 << 20);
     if (schema_compile(a, unit_json(a, schema), tell, &t))
@@ -130,7 +130,7 @@ static void all_at_once_in_order(void **state)
 
 static void base_path(void **state)
 {
-    struct told t = {0};
+    struct reported t = {0};
     const struct schema *s;
 
     buf_init(&t.text, 1000);
@@ -376,7 +376,7 @@ static void patterns_in_linear_time(void **state)
 static void format_cases(struct arena *a, const char *name, const char *const *texts, bool valid)
 {
     for (; *texts; texts++) {
-        struct told t = {0};
+        struct reported t = {0};
         wharf_str schema = arena_printf(a, "{\"format\":\"%s\"}", name);
         const struct schema *s = schema_compile(a, unit_json(a, schema.p), tell, &t);
         struct wharf_json v = {.type = JSON_STRING, .text = str_z(*texts)};

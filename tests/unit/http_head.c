@@ -6,7 +6,7 @@
 
 enum { BYTES = 128 * 1024 };
 
-struct told {
+struct reported {
     char text[BYTES]; /* canonical, without the stand-in */
     size_t n, largest; /* largest: most bytes that were left over */
     enum head_verdict verdict;
@@ -16,13 +16,13 @@ struct told {
 
 /* Sends the pieces of `text` that end at the first cut and at each `step` behind it, as
  * head_tap.c does. */
-static void run_cut(struct told *t, const char *text, size_t n, size_t cut, size_t step)
+static void run_cut(struct reported *t, const char *text, size_t n, size_t cut, size_t step)
 {
     static char kept[BYTES];
     size_t at = 0, left = 0, used, ready, end = cut;
     struct head h;
 
-    *t = (struct told){.n = 0};
+    *t = (struct reported){.n = 0};
     head_init(&h);
     while (at < n) {
         end = end > n ? n : end;
@@ -48,9 +48,9 @@ static void run_cut(struct told *t, const char *text, size_t n, size_t cut, size
     head_done(&h);
 }
 
-static void same_however_cut(const char *text, size_t n, const struct told *whole)
+static void same_however_cut(const char *text, size_t n, const struct reported *whole)
 {
-    static struct told t;
+    static struct reported t;
 
     for (size_t cut = 1; cut <= n; cut++) {
         run_cut(&t, text, n, cut, n);
@@ -95,7 +95,7 @@ static void canonical_forms(void **state)
         {"GET /a HTTP/1.1\r\nHost: x\r\nConnection: a, close\r\n\r\nrubbish\n",
             "GET /a HTTP/1.1\r\nHost: x\r\nConnection: a, close\r\n\r\n"},
     };
-    static struct told t;
+    static struct reported t;
 
     (void)state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
@@ -136,7 +136,7 @@ static void refusals(void **state)
         {"POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n",
             HEAD_MALFORMED, 1, true},
     };
-    static struct told t;
+    static struct reported t;
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -157,7 +157,7 @@ static void bounds(void **state)
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1;a=",
         "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: "};
     static char text[BYTES];
-    static struct told t;
+    static struct reported t;
 
     (void)state;
     for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++) {

@@ -6,19 +6,19 @@
 #include "job/job.h"
 #include "host/declare.h"
 
-struct told {
+struct reported {
     struct buf text;
 };
 
 static void note(void *arg, wharf_str message)
 {
-    struct told *t = arg;
+    struct reported *t = arg;
 
     buf_adds(&t->text, message);
     buf_addc(&t->text, '\n');
 }
 
-static bool read_policy(struct arena *a, const char *text, struct job_policy *p, struct told *t)
+static bool read_policy(struct arena *a, const char *text, struct job_policy *p, struct reported *t)
 {
     buf_init(&t->text, 1 << 16);
     return job_policy_read(a, "mail", str_z(text), p, note, t);
@@ -27,7 +27,7 @@ static bool read_policy(struct arena *a, const char *text, struct job_policy *p,
 static void defaults(void **state)
 {
     struct job_policy p, q;
-    struct told t;
+    struct reported t;
 
     assert_true(read_policy(*state, "", &p, &t));
     assert_true(read_policy(*state, "{}", &q, &t));
@@ -47,7 +47,7 @@ static void defaults(void **state)
 static void every_member(void **state)
 {
     struct job_policy p;
-    struct told t;
+    struct reported t;
 
     assert_true(read_policy(*state,
         "{\"retries\": 0, \"backoff\": {\"first\": \"500ms\", \"factor\": 1.5, \"max\": \"2m\", "
@@ -121,7 +121,7 @@ static void refusals(void **state)
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct job_policy p;
-        struct told t;
+        struct reported t;
 
         assert_false(read_policy(*state, cases[i].policy, &p, &t));
         if (!strstr(t.text.p, cases[i].says))
@@ -133,7 +133,7 @@ static void refusals(void **state)
 static void waits(void **state)
 {
     struct job_policy p;
-    struct told t;
+    struct reported t;
 
     assert_true(read_policy(*state,
         "{\"backoff\": {\"first\": \"1s\", \"factor\": 3, \"max\": \"10s\", \"jitter\": false}}",

@@ -95,7 +95,8 @@ static void test_bounded_ones_end_by_themselves(void **state)
 }
 
 /* With what was said ahead, "" for nothing. */
-static void run_told(struct cell_pool *p, const char *told, const char *body, struct buf *out)
+static void run_reported(
+    struct cell_pool *p, const char *reported, const char *body, struct buf *out)
 {
     struct cell_call call = {.deadline_us = clock_monotonic_us() + LONG_US,
         .wait_us = LONG_US,
@@ -104,8 +105,8 @@ static void run_told(struct cell_pool *p, const char *told, const char *body, st
     struct cell_result r;
     struct buf text;
 
-    if (told[0])
-        cell_pool_ahead(p, call.owner, call.mark, str_z(told));
+    if (reported[0])
+        cell_pool_ahead(p, call.owner, call.mark, str_z(reported));
     buf_init(&text, 1 << 20);
     buf_addf(&text,
         "{\"handler\":\"f\",\"arg\":\"null\",\"context\":\"{}\",\"memory\":1048576,"
@@ -123,7 +124,7 @@ static void run_told(struct cell_pool *p, const char *told, const char *body, st
 /* Whatever was said ahead: the run is what its call says. */
 static void test_ahead_changes_nothing(void **state)
 {
-    static const char *const told[] = {"{\"memory\":1048576,\"seed\":5}",
+    static const char *const reported[] = {"{\"memory\":1048576,\"seed\":5}",
         "{\"memory\":1048576,\"seed\":6}", "{\"memory\":99999999,\"seed\":5}",
         "{\"memory\":1,\"seed\":5}", "{\"seed\":5}", "{}", "no JSON", "[]"};
     struct cell_kind k = kind;
@@ -134,14 +135,15 @@ static void test_ahead_changes_nothing(void **state)
     p = cell_pool_new(&k, getenv("WHARF_CELLS"));
     buf_init(&plain, 1 << 20);
     buf_init(&out, 1 << 20);
-    run_told(p, "", "x = (x or 0) + 1 return math.random(1 << 40) .. ' ' .. x", &plain);
+    run_reported(p, "", "x = (x or 0) + 1 return math.random(1 << 40) .. ' ' .. x", &plain);
     assert_non_null(strstr(plain.p, " 1\""));
-    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
-        run_told(p, told[i], "x = (x or 0) + 1 return math.random(1 << 40) .. ' ' .. x", &out);
+    for (size_t i = 0; i < sizeof(reported) / sizeof(reported[0]); i++) {
+        run_reported(
+            p, reported[i], "x = (x or 0) + 1 return math.random(1 << 40) .. ' ' .. x", &out);
         assert_memory_equal(strstr(out.p, "\"result\""), strstr(plain.p, "\"result\""), 20);
-        run_told(p, told[i], "return ('x'):rep(2000000)", &out);
+        run_reported(p, reported[i], "return ('x'):rep(2000000)", &out);
         assert_non_null(strstr(out.p, "workflow.budget_memory"));
-        run_told(p, told[i], "while true do end", &out);
+        run_reported(p, reported[i], "while true do end", &out);
         assert_non_null(strstr(out.p, "workflow.budget_instructions"));
     }
     buf_done(&plain);

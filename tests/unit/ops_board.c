@@ -1,4 +1,4 @@
-/* ops_board.c - shared memory: crumbs, counters of two processes, the metrics text. */
+/* ops_board.c - shared memory: activities, counters of two processes, the metrics text. */
 #include "unit.h"
 
 #include <stdio.h>
@@ -7,23 +7,23 @@
 
 #include "process/board.h"
 
-static void crumbs(void **state)
+static void activities(void **state)
 {
     int fd;
     struct board *b = board_create(&fd), *other;
-    struct crumb *c = &b->workers[3].crumbs[1], *seen;
+    struct activity *c = &b->workers[3].activities[1], *seen;
 
     assert_non_null(b);
     other = board_map(fd);
-    seen = &other->workers[3].crumbs[1];
-    crumb_enter(c, "stations",
+    seen = &other->workers[3].activities[1];
+    activity_enter(c, "stations",
         "create print_station with a name that is longer than the place for it", "req_1", 99);
     assert_true(atomic_load(&seen->since_us) > 0);
     assert_int_equal(atomic_load(&seen->deadline_us), 99);
     assert_string_equal(seen->plugin, "stations");
     assert_string_equal(seen->request_id, "req_1");
     assert_int_equal(strlen(seen->what), BOARD_TEXT - 1);
-    crumb_leave(c);
+    activity_leave(c);
     assert_int_equal(atomic_load(&seen->since_us), 0);
     close(fd);
 }
@@ -106,7 +106,7 @@ static void metrics(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(crumbs), UNIT(routes), UNIT(two_processes), UNIT(metrics)};
+        UNIT(activities), UNIT(routes), UNIT(two_processes), UNIT(metrics)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

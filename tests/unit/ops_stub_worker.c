@@ -27,17 +27,19 @@ static void on_term(int sig)
     ending = 1;
 }
 
-static void answer(int fd, struct crumb *crumb, const char *request, int index)
+static void answer(int fd, struct activity *activity, const char *request, int index)
 {
     char text[256], body[64];
     int n;
 
     if (strncmp(request, "GET /crash", 10) == 0) {
-        crumb_enter(crumb, "dock_doors", "GET /crash", "req_test", clock_monotonic_us() + 30000000);
+        activity_enter(
+            activity, "dock_doors", "GET /crash", "req_test", clock_monotonic_us() + 30000000);
         abort();
     }
     if (strncmp(request, "GET /hang", 9) == 0) {
-        crumb_enter(crumb, "dock_doors", "GET /hang", "req_test", clock_monotonic_us() - 40000000);
+        activity_enter(
+            activity, "dock_doors", "GET /hang", "req_test", clock_monotonic_us() - 40000000);
         pause();
     }
     if (strncmp(request, "GET /exit", 9) == 0)
@@ -51,7 +53,7 @@ static void answer(int fd, struct crumb *crumb, const char *request, int index)
         return;
 }
 
-static void serve_one(int listen_fd, struct crumb *crumb, int index)
+static void serve_one(int listen_fd, struct activity *activity, int index)
 {
     char request[1024];
     int fd = accept(listen_fd, NULL, NULL);
@@ -59,7 +61,7 @@ static void serve_one(int listen_fd, struct crumb *crumb, int index)
 
     if (n > 0) {
         request[n] = 0;
-        answer(fd, crumb, request, index);
+        answer(fd, activity, request, index);
     }
     if (fd >= 0)
         close(fd);
@@ -78,14 +80,14 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     }
     sigaction(SIGTERM, &term, NULL);
     crash_install(config->crash_dir);
-    crash_thread(&me->crumbs[0]);
+    crash_thread(&me->activities[0]);
     dprintf(boot->control_fd, "ready\n");
     while (!ending) {
         struct pollfd p = {.fd = boot->listen_fd, .events = POLLIN};
 
         atomic_store(&me->beat_us, clock_monotonic_us());
         if (poll(&p, 1, 200) > 0 && boot->listen_fd >= 0) {
-            serve_one(boot->listen_fd, &me->crumbs[0], (int)boot->index);
+            serve_one(boot->listen_fd, &me->activities[0], (int)boot->index);
             atomic_fetch_add(&me->requests, 1);
         }
     }

@@ -146,13 +146,13 @@ static inline struct definition bench_definition(void)
 
 static const unsigned char bench_key[QUERY_KEY] = "0123456789abcdef0123456789abcde";
 
-struct told { /* problems in the order they came */
+struct reported { /* problems in the order they came */
     struct buf codes, params; /* "param.invalid ", "page limit " */
     size_t n;
 };
 static inline void bench_problem(void *arg, const char *code, wharf_str param, wharf_str message)
 {
-    struct told *t = arg;
+    struct reported *t = arg;
 
     assert_true(message.n > param.n + 3);
     buf_addz(&t->codes, t->n ? " " : "");
@@ -160,20 +160,20 @@ static inline void bench_problem(void *arg, const char *code, wharf_str param, w
     buf_addz(&t->params, t->n++ ? " " : "");
     buf_adds(&t->params, param);
 }
-static inline void told_init(struct told *t)
+static inline void reported_init(struct reported *t)
 {
-    *t = (struct told){0};
+    *t = (struct reported){0};
     buf_init(&t->codes, 4096);
     buf_init(&t->params, 4096);
 }
-static inline void told_done(struct told *t)
+static inline void reported_done(struct reported *t)
 {
     buf_done(&t->codes);
     buf_done(&t->params);
 }
 
 static inline const struct list_query *bench_parse(struct arena *a, const struct definition *d,
-    const char *query, const struct query_options *options, struct told *t)
+    const char *query, const struct query_options *options, struct reported *t)
 {
     static const struct query_options plain = {
         .organization = {"org_a", 5}, .parent = {"", 0}, .cursor_key = bench_key};

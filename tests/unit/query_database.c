@@ -55,19 +55,19 @@ static PGresult *page(
 static const struct access everything = {
     .organization = {"org_a", 5}, .all_locations = true, .user_id = {"", 0}, .device_id = {"", 0}};
 
-static const struct list_query *parse(struct arena *a, const char *query, struct told *t)
+static const struct list_query *parse(struct arena *a, const char *query, struct reported *t)
 {
     struct definition *d = ARENA_NEW(a, struct definition);
 
     *d = bench_definition();
-    told_init(t);
+    reported_init(t);
     return bench_parse(a, d, query, NULL, t);
 }
 
 /* Returns the answer of a query: "R1 R3" in the order asked for, or "400 names". */
 static const char *answer(struct arena *a, const char *query, const struct access *who)
 {
-    struct told t;
+    struct reported t;
     const struct list_query *q = parse(a, query, &t);
     const char *text;
     struct buf ids;
@@ -80,7 +80,7 @@ static const char *answer(struct arena *a, const char *query, const struct acces
         text = arena_dup_str(a, buf_str(&ids)).p;
         buf_done(&ids);
     }
-    told_done(&t);
+    reported_done(&t);
     return text;
 }
 
@@ -352,11 +352,11 @@ static const char *walk(struct arena *a, const char *order, int limit, bool curs
         const char *query = cursors
                                 ? arena_printf(a, "%s&limit=%d&cursor=%s", order, limit, cursor).p
                                 : arena_printf(a, "%s&limit=%d&page=%d", order, limit, n).p;
-        struct told t;
+        struct reported t;
         const struct list_query *q = parse(a, query, &t);
         PGresult *r;
 
-        told_done(&t);
+        reported_done(&t);
         assert_non_null(q);
         r = page(a, q, &walkers, &ids);
         for (int i = 0; i < PQntuples(r) && i < limit; i++)
@@ -477,7 +477,7 @@ static void search_ranks(void **state)
     struct db_error e;
     struct access who = everything;
     struct list_query q;
-    struct told t;
+    struct reported t;
     struct buf ids;
     PGresult *r;
 
@@ -496,7 +496,7 @@ static void search_ranks(void **state)
     expect_of("search=packing+table", "R3 R1 R2 R6", &who);
     expect_of("search=table&page=2&limit=2", "R6 R1", &who);
     q = *parse(*state, "search=packing+table", &t);
-    told_done(&t);
+    reported_done(&t);
     q.hits = true;
     buf_init(&ids, 4096);
     r = page(*state, &q, &who, &ids);
@@ -507,13 +507,13 @@ static void search_ranks(void **state)
                 strtod(PQgetvalue(r, 0, 7), NULL) <= 1);
     PQclear(r);
     q = *parse(*state, "search=packing+table&order_by=name", &t);
-    told_done(&t);
+    reported_done(&t);
     q.hits = true;
     r = page(*state, &q, &who, &ids);
     assert_int_equal(PQnfields(r), 9);
     PQclear(r);
     q = *parse(*state, "search=table", &t);
-    told_done(&t);
+    reported_done(&t);
     r = page(*state, &q, &who, &ids);
     assert_int_equal(PQntuples(r), 4);
     PQclear(r);
@@ -523,13 +523,13 @@ static void search_ranks(void **state)
 static int64_t counted(struct arena *a, const char *query, bool estimate)
 {
     struct definition d = bench_definition();
-    struct told t;
+    struct reported t;
     const struct list_query *q = parse(a, query, &t);
     struct sql s;
     PGresult *r;
     int64_t n;
 
-    told_done(&t);
+    reported_done(&t);
     sql_init(&s, a);
     if (estimate)
         query_estimate_sql(&s, &d, q, &walkers, NULL, NULL);
@@ -556,14 +556,14 @@ static void counts(void **state)
 static const char *plan_of(struct arena *a, const char *query, const struct access *who)
 {
     struct definition d = bench_definition();
-    struct told t;
+    struct reported t;
     struct list_query q = *parse(a, query, &t);
     struct sql s;
     PGresult *r;
     struct buf b;
     const char *text;
 
-    told_done(&t);
+    reported_done(&t);
     q.cursor_id = q.cursor ? str_z("row_5") : str_z("");
     q.cursor_value = str_z("2024-01-02 00:00:00+00");
     sql_init(&s, a);

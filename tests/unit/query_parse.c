@@ -8,16 +8,16 @@ static void check(const char *query, const char *params, const char *codes)
     struct arena *a = arena_new(0);
     struct definition d = bench_definition();
     const struct list_query *q;
-    struct told t;
+    struct reported t;
 
-    told_init(&t);
+    reported_init(&t);
     q = bench_parse(a, &d, query, NULL, &t);
     if (strcmp(buf_str(&t.params).p, params) != 0)
         fail_msg("%s: told [%s], not [%s]", query, buf_str(&t.params).p, params);
     if (codes)
         assert_string_equal(buf_str(&t.codes).p, codes);
     assert_int_equal(q == NULL, t.n > 0);
-    told_done(&t);
+    reported_done(&t);
     arena_free(a);
 }
 
@@ -92,14 +92,14 @@ static void one(struct arena *a, const char *query, struct list_query *out)
 {
     static struct definition d;
     const struct list_query *q;
-    struct told t;
+    struct reported t;
 
     d = bench_definition();
-    told_init(&t);
+    reported_init(&t);
     q = bench_parse(a, &d, query, NULL, &t);
     if (!q)
         fail_msg("%s: told %s", query, buf_str(&t.params).p);
-    told_done(&t);
+    reported_done(&t);
     *out = *q;
 }
 
@@ -223,13 +223,13 @@ static void strict_and_view(void **state)
     const struct query_pair *pairs;
     wharf_str bad;
     size_t n;
-    struct told t;
+    struct reported t;
 
-    told_init(&t);
+    reported_init(&t);
     assert_null(bench_parse(*state, &d, "force=1&nope[x]=1&include_documents=1", &o, &t));
     assert_string_equal(buf_str(&t.params).p, "nope");
-    told_done(&t);
-    told_init(&t);
+    reported_done(&t);
+    reported_init(&t);
     q = bench_parse(*state, &d, "include_documents=1", &o, &t);
     assert_int_equal(q->n_embeds, 1);
     assert_string_equal(q->embeds[0], "include_documents");
@@ -242,7 +242,7 @@ static void strict_and_view(void **state)
     assert_string_equal(buf_str(&t.params).p, "page status");
     o.strict = false;
     assert_non_null(query_parse_view(*state, &d, pairs, n, &o, bench_problem, &t));
-    told_done(&t);
+    reported_done(&t);
 }
 
 static void splitting(void **state)

@@ -1,5 +1,5 @@
 /* author.h - what the commands of `wharf lua` share: folders of files, samples, the server.
- * Private to tool/lua/. Guide: docs/lua-tools.md. */
+ * Private to tool/lua/. Guide: docs/reference/lua-tools.md. */
 #ifndef WHARF_TOOL_LUA_AUTHOR_H
 #define WHARF_TOOL_LUA_AUTHOR_H
 

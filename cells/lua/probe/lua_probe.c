@@ -11,7 +11,7 @@
 #include "probe.h"
 
 static long parent;
-static char told[200];
+static char reported[200];
 
 __attribute__((constructor)) static void note_parent(void)
 {
@@ -20,7 +20,7 @@ __attribute__((constructor)) static void note_parent(void)
 
 void probe_tell(const char *what, long value)
 {
-    snprintf(told, sizeof(told), "%s: %s: %s", value == -1 ? "refused" : "allowed", what,
+    snprintf(reported, sizeof(reported), "%s: %s: %s", value == -1 ? "refused" : "allowed", what,
         value == -1 ? strerrorname_np(errno) : "");
 }
 
@@ -35,9 +35,9 @@ static int probe(lua_State *lua)
         lua_pushlstring(lua, names, probe_calls_list(names, sizeof(names)));
         return 1;
     }
-    snprintf(told, sizeof(told), "there is no such probe");
+    snprintf(reported, sizeof(reported), "there is no such probe");
     probe_calls_run(name, parent);
-    lua_pushstring(lua, told);
+    lua_pushstring(lua, reported);
     return 1;
 }
 

@@ -149,7 +149,7 @@ SELECT wharf.protect_table(t::regclass)
 FROM unnest(ARRAY['wharf.organization', 'wharf.role', 'wharf.user', 'wharf.device', 'wharf.api_key', 'wharf.principal_location']) AS t;
 CREATE INDEX api_key_end ON wharf.api_key ((LEAST(expires_at, revoked_at))) WHERE LEAST(expires_at, revoked_at) IS NOT NULL;
 
--- Requests of test keys read the people of the live organization (docs/decisions.md 10): their SQL
+-- Requests of test keys read the people of the live organization (docs/decisions 10): their SQL
 -- sees these rows as well.
 DO $$
 DECLARE

@@ -33,15 +33,15 @@ INSERT INTO wharf.setting (key, value) VALUES
     ('file.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')),
     ('file.key.previous', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
 
--- Up to when the schedules of operators' hooks were turned into jobs (docs/lua-hooks.md): the lock
--- of a row makes each due time one, in the whole cluster.
+-- Up to when the schedules of operators' hooks were turned into jobs (docs/reference/lua-hooks.md):
+-- the lock of a row makes each due time one, in the whole cluster.
 CREATE TABLE wharf.hook_plan (
     hook text COLLATE "C" PRIMARY KEY,
     until_at timestamptz(3) NOT NULL
 );
 
--- Operators' hooks keep values and locks (docs/lua-hooks.md: wharf.kv, wharf.lock), of each
--- organization.
+-- Operators' hooks keep values and locks (docs/reference/lua-hooks.md: wharf.kv, wharf.lock), of
+-- each organization.
 CREATE TABLE wharf.hook_kv (
     organization_id text COLLATE "C",
     key text COLLATE "C",

@@ -1,6 +1,6 @@
 -- Gives back jobs that were running when their worker crashed. Parks them the second time, or as
--- often as their queue is told to bear (docs/plugin-abi.md section 11, docs/decisions.md 21).
--- Returns how many were parked.
+-- often as their queue is told to bear (docs/reference/plugin-abi.md section 11, docs/decisions
+-- 21). Returns how many were parked.
 CREATE OR REPLACE FUNCTION wharf.job_crashed(v_worker text, v_ids bigint[], v_queues text[], v_limits integer[], v_keep bigint) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_list json;

@@ -1,5 +1,5 @@
--- Forgets what was kept long enough, in small pieces; mends lines whose first job was taken away by
--- hand. Returns rows forgotten.
+-- Forgets what was kept long enough, in small pieces; repairs lines whose first job was taken away
+-- by hand. Returns rows forgotten.
 CREATE OR REPLACE FUNCTION wharf.job_tidy() RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_count integer;

@@ -1,4 +1,4 @@
--- Returns the kernel clock: the database's, moved by the test offset (docs/decisions.md 9). In
+-- Returns the kernel clock: the database's, moved by the test offset (docs/decisions 9). In
 -- plpgsql, whose plan is kept: a function in SQL is parsed and planned anew by each statement that
 -- asks for the time.
 CREATE OR REPLACE FUNCTION wharf.now() RETURNS timestamptz LANGUAGE plpgsql STABLE AS $$

@@ -15,7 +15,7 @@ BEGIN
                 AND q.resource_type = d.resource_type AND q.resource_id = d.resource_id AND q.in_flight AND q.head_id = d.id);
     GET DIAGNOSTICS n = ROW_COUNT;
     IF n > 0 THEN
-        PERFORM webhooks.mend_queues(org, webhook);
+        PERFORM webhooks.rebuild_queue_heads(org, webhook);
     END IF;
     RETURN n;
 END

@@ -1,8 +1,8 @@
 -- Settles what is over (`given`, as of complete) and takes what comes next, in one statement: an
--- engine asks for it beside its requests (docs/webhooks.md 'How it works'). Returns rows of `what`:
--- send, a delivery to be sent (as claim answers); busy, an attempt that somebody else held and that
--- is to be told again; due, with the milliseconds in `retries` until there is something to do, when
--- there is room left.
+-- engine asks for it beside its requests (docs/internals/webhooks.md 'How it works'). Returns rows
+-- of `what`: send, a delivery to be sent (as claim answers); busy, an attempt that somebody else
+-- held and that is to be told again; due, with the milliseconds in `retries` until there is
+-- something to do, when there is room left.
 CREATE OR REPLACE FUNCTION webhooks.turn(its_server text, given json, ids text[]) RETURNS TABLE (what text,
     organization_id text, webhook_id text, version bigint, attempt_id text, started_at timestamptz, lane text, resource_type text,
     resource_id text, delivery_id text, delivery_at timestamptz, event_id text, event_type text, sequence bigint, attempt integer,

@@ -1,10 +1,10 @@
 /* wharf/service/batch.h - items of batches: what the module batches runs on, and what hooks
- * batch_item answer with: service "wharf.batch", version 1.1 (docs/batches.md).
+ * batch_item answer with: service "wharf.batch", version 1.1 (docs/reference/batches.md).
  *
  * An item becomes a create, an update or a delete of a declared resource, by the same pipeline
  * as any other write. Which resources take
- * part, and how, is said by the key "batch" of their definitions (docs/definitions.md). Results
- * are those of wharf/service/many.h.
+ * part, and how, is said by the key "batch" of their definitions (docs/reference/definitions.md).
+ * Results are those of wharf/service/many.h.
  * Rules of this header: wharf/plugin.h. A function without a tag is [worker]. */
 #ifndef WHARF_SERVICE_BATCH_H
 #define WHARF_SERVICE_BATCH_H

@@ -4,8 +4,8 @@
  * A file belongs to the request's organization. Its row is part of the request's transaction;
  * the bytes are safe before the row is. When a file is removed or expires its bytes are erased
  * later, unless another file has the same. Codes of problems: storage.unavailable (503),
- * file.too_large, file.upload_invalid, file.already_uploaded, not_found (docs/files.md). Rules
- * of this header: wharf/plugin.h. All functions are [worker]. */
+ * file.too_large, file.upload_invalid, file.already_uploaded, not_found (docs/reference/files.md).
+ * Rules of this header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_BLOB_H
 #define WHARF_SERVICE_BLOB_H
 

@@ -1,5 +1,5 @@
 /* wharf/service/channel.h - messages to clients that wait: service "wharf.channel", version 1.0
- * (docs/events.md 'Channels').
+ * (docs/internals/events.md 'Channels').
  *
  * A channel is a name within the organization. What is sent to it reaches open streams
  * (Server-Sent Events) and parked requests in all processes within milliseconds of the commit;

@@ -1,7 +1,7 @@
 /* wharf/service/crypto.h - signatures and sealed texts: service "wharf.crypto", version 1.3.
  *
  * Signatures are those of Standard Webhooks 1.0 (docs/spec/07-events-and-webhooks.md section 6).
- * Sealing is what columns with "store": "secret" do (docs/secrets.md), for rows that a plugin
+ * Sealing is what columns with "store": "secret" do (docs/guide/secrets.md), for rows that a plugin
  * reads by its own SQL. Rules of this header: wharf/plugin.h. */
 #ifndef WHARF_SERVICE_CRYPTO_H
 #define WHARF_SERVICE_CRYPTO_H

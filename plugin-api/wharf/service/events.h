@@ -1,10 +1,10 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.2 (docs/events.md).
+ * version 1.2 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
  * event is processed once; a step that fails is tried again by itself. Residents (a job with the
- * policy {"resident": true}, docs/jobs.md) do what lasts: sending, polling, waiting.
+ * policy {"resident": true}, docs/internals/jobs.md) do what lasts: sending, polling, waiting.
  * Rules of this header: wharf/plugin.h. A function without a tag is [worker]. */
 #ifndef WHARF_SERVICE_EVENTS_H
 #define WHARF_SERVICE_EVENTS_H
@@ -110,18 +110,20 @@ typedef struct wharf_events_api {
     /* After the request's commit (at once without a transaction) the residents of all processes
      * are woken. */
     void (*wake)(wharf_req *req);
-    /* [declare] The live stream as GET route at path, for keys with the scope (docs/events.md);
-     * tokens: kind of wharf.token that opens it. */
+    /* [declare] The live stream as GET route at path, for keys with the scope
+     * (docs/internals/events.md); tokens: kind of wharf.token that opens it. */
     void (*stream)(wharf_decl *d, const char *path, const char *scope, const char *tokens);
 
     /* Since 1.1. Residents: a statement in a transaction of its own, on another connection,
      * while the caller goes on. One at a time; wait() returns when it is over. sql and args are
      * copied. It sees the organization that the resident acts for now. */
-    wharf_status (*aside)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
+    wharf_status (*side_statement)(
+        wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
     /* Is it over? Then true, once, and how it went: WHARF_OK means committed, with rows that
      * live as long as memory asked for now; else a problem was added. False while it runs, and
      * when there is none. */
-    bool (*aside_over)(wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows);
+    bool (*side_statement_over)(
+        wharf_req *req, wharf_status *ret_status, const wharf_rows **ret_rows);
     /* How often wait() was given news - wake(), events processed, clock moved - in this run: who
      * works beside a statement sees what came since it was asked for. */
     uint64_t (*news)(wharf_req *req);

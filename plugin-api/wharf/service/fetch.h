@@ -1,8 +1,8 @@
 /* wharf/service/fetch.h - outgoing HTTP with the address guard: service "wharf.fetch", version 1.2.
  *
  * Requests reach public addresses only, and what the operator opened with net.allow: every name,
- * every address and every redirect is checked before anything is sent (docs/net.md). A fetch
- * belongs to the request that started it and ends with it at the latest. Nothing here may be
+ * every address and every redirect is checked before anything is sent (docs/reference/net.md). A
+ * fetch belongs to the request that started it and ends with it at the latest. Nothing here may be
  * called on the event loop; start() returns at once, wait(), next() and get() block until the
  * request's deadline. Rules of this header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_FETCH_H

@@ -1,4 +1,5 @@
-/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.3 (docs/logs.md).
+/* wharf/service/logs.h - the change log's seal: service "wharf.logs", version 1.3
+ * (docs/reference/logs.md).
  *
  * The server writes the change log and seals it; which rows anybody sees is a resource's matter.
  * Rules of this header: wharf/plugin.h. */

@@ -1,10 +1,10 @@
-/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.12 (docs/lua.md,
+/* wharf/service/lua.h - Lua of tenants: service "wharf.lua", version 1.12 (docs/reference/lua.md,
  * docs/spec/08-workflows-and-lua.md).
  *
- * A run is done in a sandboxed process (docs/cells.md) that no other run has, or only such that
- * may share it; the process asks for everything that is outside of it: the answer function of
- * the caller decides. Whatever the code does, run() comes back by the wall clock of its limits
- * and 50 ms. Rules of this header: wharf/plugin.h. All
+ * A run is done in a sandboxed process (docs/internals/cells.md) that no other run has, or only
+ * such that may share it; the process asks for everything that is outside of it: the answer
+ * function of the caller decides. Whatever the code does, run() comes back by the wall clock of its
+ * limits and 50 ms. Rules of this header: wharf/plugin.h. All
  * functions are [worker]. */
 #ifndef WHARF_SERVICE_LUA_H
 #define WHARF_SERVICE_LUA_H

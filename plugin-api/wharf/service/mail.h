@@ -1,7 +1,8 @@
 /* wharf/service/mail.h - mail through the operator's server: service "wharf.mail", version 1.1.
  *
  * What is in a text can't become a header; the message carries Date, Message-ID and From by
- * itself (docs/net.md). Rules of this header: wharf/plugin.h. All functions are [worker]. */
+ * itself (docs/reference/net.md). Rules of this header: wharf/plugin.h. All functions are
+ * [worker]. */
 #ifndef WHARF_SERVICE_MAIL_H
 #define WHARF_SERVICE_MAIL_H
 
@@ -36,7 +37,8 @@ typedef struct wharf_mail_api {
      * or it can't be reached or says later. path: of the field with the address. */
     wharf_status (*send)(wharf_req *req, const wharf_mail_message *m, const char *path);
     /* Sends after the request's transaction has committed, by a job that tries for about a day
-     * (docs/net.md). Here only what is wrong with the message itself is a problem: mail.refused. */
+     * (docs/reference/net.md). Here only what is wrong with the message itself is a problem:
+     * mail.refused. */
     wharf_status (*queue)(wharf_req *req, const wharf_mail_message *m, const char *path);
 } wharf_mail_api;
 

@@ -1,5 +1,5 @@
 /* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.1
- * (docs/definitions.md 'Many rows at once').
+ * (docs/reference/definitions.md 'Many rows at once').
  *
  * Every row goes through the same validation, defaults, references, rules, change log and events
  * as a single write, and comes out the same. What is written for a whole set (row, change-log
@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 /* problems that are to be told later; of the request's memory */
-typedef struct wharf_aside wharf_aside;
+typedef struct wharf_held_problems wharf_held_problems;
 /* what became of the rows; lives in the request's memory, until the scope that it was made in
  * ends */
 typedef struct wharf_many wharf_many;
@@ -65,14 +65,14 @@ typedef struct wharf_many_api {
     /* The same: what becomes of one row depends on the others in a way that the set can't answer
      * (a limit that is reached in the middle of it). What was written for the set is taken back
      * and its rows are written one by one. The hook returns any status but WHARF_OK. */
-    void (*singly)(wharf_req *req);
+    void (*row_by_row)(wharf_req *req);
     /* 1.1, for routes that write rows one by one and tell of each what is wrong with it:
      * problems told so far go into *held (NULL: it is made), and the request has none. False:
-     * there is one that is no row's fault, and stays. told() puts them back, the first one
+     * there is one that is no row's fault, and stays. report() puts them back, the first one
      * first, unless one that is no row's fault came since, and returns their status; nothing may
-     * be committed before. Memory scopes that began before aside() may not end before told(). */
-    bool (*aside)(wharf_req *req, wharf_aside **held);
-    wharf_status (*told)(wharf_req *req, wharf_aside *held);
+     * be committed before. Memory scopes that began before hold() may not end before report(). */
+    bool (*hold)(wharf_req *req, wharf_held_problems **held);
+    wharf_status (*report)(wharf_req *req, wharf_held_problems *held);
 } wharf_many_api;
 
 #ifdef __cplusplus

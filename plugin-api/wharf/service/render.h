@@ -1,9 +1,9 @@
 /* wharf/service/render.h - documents made ready for a medium: service "wharf.render", version
- * 1.0 (docs/printing.md).
+ * 1.0 (docs/guide/printing.md).
  *
  * PDF, PNG, JPEG, GIF, WebP, TIFF and text become one PDF whose pages have exactly the medium's
- * size. All of it is done by a sandboxed process of its own (docs/cells.md); what a document
- * does there can hurt nobody else. A render belongs to its request and ends with it at the
+ * size. All of it is done by a sandboxed process of its own (docs/internals/cells.md); what a
+ * document does there can hurt nobody else. A render belongs to its request and ends with it at the
  * latest. Two
  * steps, because what is asked of the medium often depends on what the document says: open()
  * reads it, make() writes the PDF. Both wait for

@@ -1,8 +1,8 @@
 /* wharf/service/schema.h - JSON Schemas that tenants write: service "wharf.schema", version 1.0.
  *
- * The subset of JSON Schema 2020-12 of docs/plugin-abi.md section 6. Nobody vouches for these
- * schemas: whatever they say, comparing ends within some hundredths of a second. Rules of this
- * header: wharf/plugin.h. All functions are [worker]. */
+ * The subset of JSON Schema 2020-12 of docs/reference/plugin-abi.md section 6. Nobody vouches for
+ * these schemas: whatever they say, comparing ends within some hundredths of a second. Rules of
+ * this header: wharf/plugin.h. All functions are [worker]. */
 #ifndef WHARF_SERVICE_SCHEMA_H
 #define WHARF_SERVICE_SCHEMA_H
 

@@ -1,5 +1,5 @@
 /* wharf/service/token.h - links for people without a key: service "wharf.token", version 1.2
- * (docs/files.md 'Tokenized links').
+ * (docs/reference/files.md 'Tokenized links').
  *
  * A token is 256 random bits as 43 characters, shown once; the server keeps its hash. It stands
  * for one thing of one organization: kind (of this plugin) and id. Rules of this header:

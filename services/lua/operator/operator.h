@@ -1,9 +1,9 @@
 /* operator.h - operators' hooks in a worker: the rules of the folder `lua_hooks.dir` around
  * writes and after events.
  *
- * Guide: docs/lua-hooks.md. Contract: docs/spec/08-workflows-and-lua.md section 9. A worker has
- * one active generation. When files change it loads the next one beside it, says so on the
- * board, and all workers of the machine take the new one with the same store: operator_hold()
+ * Guide: docs/reference/lua-hooks.md. Contract: docs/spec/08-workflows-and-lua.md section 9. A
+ * worker has one active generation. When files change it loads the next one beside it, says so on
+ * the board, and all workers of the machine take the new one with the same store: operator_hold()
  * compares the active print with its own. So no request sees two generations, and a folder that
  * one worker can't load changes nothing. A worker that starts while the folder is not the active
  * one loads what the server kept (DATA/lua-hooks.json). */

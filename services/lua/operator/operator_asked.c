@@ -230,12 +230,12 @@ wharf_str asked_hidden(const struct config *c, struct arena *a, wharf_str text)
 wharf_str asked_hidden_cut(const struct config *c, struct arena *a, wharf_str text)
 {
     wharf_str more = str_z(" …");
-    bool told = str_ends(text, more.p);
+    bool reported = str_ends(text, more.p);
 
-    if (told)
+    if (reported)
         text.n -= more.n;
     text = hide_text(a, hook_secrets(c, a), text, true);
-    return told ? arena_printf(a, "%.*s%s", STR_ARG(text), more.p) : text;
+    return reported ? arena_printf(a, "%.*s%s", STR_ARG(text), more.p) : text;
 }
 
 wharf_str hook_message(const struct config *c, struct arena *a, const struct sandbox_error *e)

@@ -7,6 +7,7 @@
 
 #include "lua/operator/hosted.h"
 #include "lua/operator/operator_inside.h"
+#include "services_queries.gen.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -21,8 +22,8 @@ enum {
     LOCK_STEP_US = 20000
 };
 
-#define ALIVE "(k.expires_at IS NULL OR k.expires_at > $3::timestamptz)"
-#define WHOLE "(jsonb_typeof(k.value) = 'number' AND k.value #>> '{}' ~ '^-?[0-9]{1,19}$')"
+#define ALIVE QUERY_HOOK_KV_ALIVE
+#define WHOLE QUERY_HOOK_KV_WHOLE
 #define MINE  "k.organization_id = $1::text AND k.key = $2::text"
 
 static const double ttl_max_s = 100.0 * 366 * 86400;
@@ -34,17 +35,7 @@ static const char set_sql[] = /* $4 value, $5 milliseconds or null, $6 only when
     "$2::text, $4::jsonb, $3::timestamptz + $5::bigint * interval '1 millisecond') ON CONFLICT "
     "(organization_id, key) DO UPDATE SET value = EXCLUDED.value, expires_at = EXCLUDED.expires_at "
     "WHERE NOT $6::boolean OR NOT " ALIVE " RETURNING true";
-/* $4 by, $5 milliseconds or null; no row: it is no whole number, or would be none of 64 bits */
-static const char incr_sql[] =
-    "INSERT INTO wharf.hook_kv AS k (organization_id, key, value, expires_at) VALUES "
-    "($1::text, $2::text, to_jsonb($4::bigint), $3::timestamptz + $5::bigint * interval '1 "
-    "millisecond') ON CONFLICT (organization_id, key) DO UPDATE SET value = CASE WHEN " ALIVE
-    " THEN to_jsonb((k.value #>> '{}')::numeric + $4::bigint) ELSE EXCLUDED.value END, "
-    "expires_at = CASE WHEN " ALIVE
-    " AND $5::bigint IS NULL THEN k.expires_at ELSE EXCLUDED.expires_at END WHERE NOT " ALIVE
-    " OR CASE WHEN " WHOLE
-    " THEN (k.value #>> '{}')::numeric + $4::bigint BETWEEN -9223372036854775808 AND "
-    "9223372036854775807 END RETURNING value";
+static const char incr_sql[] = QUERY_HOOK_KV_INCREASE;
 static const char whole_sql[] = "SELECT FROM wharf.hook_kv k WHERE " MINE " AND " ALIVE
                                 " AND " WHOLE;
 static const char size_sql[] =

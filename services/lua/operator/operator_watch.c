@@ -123,7 +123,7 @@ static bool take_over(struct operator_lua *o, struct lua_generation *g, int fd)
     return agreed;
 }
 
-/* Notes that the folder is as it was: what was wrong with it meanwhile is mended. */
+/* Notes that the folder is as it was: what was wrong with it meanwhile is corrected. */
 static void as_before(struct operator_lua *o, uint64_t print)
 {
     struct board_worker *slot = &o->board->workers[o->slot];

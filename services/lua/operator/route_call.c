@@ -322,7 +322,7 @@ static wharf_status respond_list(struct wharf_req *req, const struct hook_route 
     if (hr->rows && !keep_own(req, v))
         return WHARF_DENIED;
     req_respond(req, 200, arena_printf(req->arena, "%u rows retrieved", v->count));
-    page_told(req, page->page, page->limit, more);
+    page_reported(req, page->page, page->limit, more);
     jw_value(&req->w, NULL, v);
     return WHARF_OK;
 }
@@ -343,7 +343,7 @@ static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, w
         return WHARF_DENIED;
     req_respond(req, 200, str_z("Done"));
     if (v->type == JSON_ARRAY)
-        page_told(req, 1, v->count ? v->count : 1, false);
+        page_reported(req, 1, v->count ? v->count : 1, false);
     jw_value(&req->w, NULL, v);
     return WHARF_OK;
 }

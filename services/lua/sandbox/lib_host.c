@@ -41,7 +41,7 @@ static bool has_nul(wharf_str json)
 }
 
 /* Returns a member of the table on top. */
-static const char *told(lua_State *lua, const char *name, const char *otherwise)
+static const char *reported(lua_State *lua, const char *name, const char *otherwise)
 {
     const char *text;
 
@@ -78,9 +78,10 @@ static int call(lua_State *lua)
     if (!lua_istable(lua, -1))
         sandbox_raise(lua, "%s failed", op);
     if (answer == SANDBOX_ENDED)
-        budget_end(
-            lua, SANDBOX_OVER, told(lua, "code", ERR_WORKFLOW_FAILED), told(lua, "message", ""));
-    sandbox_raise(lua, "%s (%s)", told(lua, "message", op), told(lua, "code", ERR_WORKFLOW_FAILED));
+        budget_end(lua, SANDBOX_OVER, reported(lua, "code", ERR_WORKFLOW_FAILED),
+            reported(lua, "message", ""));
+    sandbox_raise(
+        lua, "%s (%s)", reported(lua, "message", op), reported(lua, "code", ERR_WORKFLOW_FAILED));
 }
 
 /* Implements raise(message): at the author's line. */

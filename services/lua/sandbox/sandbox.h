@@ -1,6 +1,6 @@
 /* sandbox.h - one Lua 5.4 state that runs code of others within limits: the engine of tenants'
- * workflows (in a cell, docs/cells.md) and of operators' hooks (in the server). What authors see
- * is docs/spec/08-workflows-and-lua.md section 5, and nothing else.
+ * workflows (in a cell, docs/internals/cells.md) and of operators' hooks (in the server). What
+ * authors see is docs/spec/08-workflows-and-lua.md section 5, and nothing else.
  *
  * The engine does no I/O. Whatever is outside of the state (the API, HTTP, keys, mail, the
  * clock, randomness, zones) it asks its host for, a table of functions given at birth. It knows

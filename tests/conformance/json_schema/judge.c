@@ -33,12 +33,12 @@ static void judge(struct arena *a, const struct wharf_json *group, struct buf *o
     jw_open(&w, "verdicts", '[');
     for (const struct wharf_json *v = json_get(group, "values")->child; s && v; v = v->next) {
         struct buf messages;
-        struct jw told;
+        struct jw reported;
         bool loud, quiet;
 
         buf_init(&messages, 1 << 20);
-        jw_init(&told, &messages);
-        loud = schema_validate(s, v, WHARF_S(""), 0, a, collect, &told);
+        jw_init(&reported, &messages);
+        loud = schema_validate(s, v, WHARF_S(""), 0, a, collect, &reported);
         quiet = schema_validate(s, v, WHARF_S(""), 0, a, NULL, NULL);
         /* The verdict, and that exactly the refused values have a problem told. */
         if (loud != quiet || loud != (messages.n == 0))

@@ -90,7 +90,7 @@ def outside(schema, root=True):
         return None
     for word in OTHER_WORDS:
         if word in schema:
-            return f"{word} is not one of the keywords (docs/plugin-abi.md section 6)"
+            return f"{word} is not one of the keywords (docs/reference/plugin-abi.md section 6)"
     if "$id" in schema and not root:
         return "gives a part an $id; only the document has one"
     ref = schema.get("$ref")

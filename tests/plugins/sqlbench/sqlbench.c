@@ -64,7 +64,7 @@ static wharf_status do_step(wharf_req *req, wharf_out *out, wharf_str what, int6
 
 static wharf_status run(wharf_req *req, void *arg)
 {
-    wharf_out *told = W->json->writer(req), *out;
+    wharf_out *reported = W->json->writer(req), *out;
     const wharf_json *body, *result, *steps;
     wharf_status s = W->req->body(req, &body);
 
@@ -72,7 +72,7 @@ static wharf_status run(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     steps = W->json->get(body, "steps");
-    W->json->open(told, NULL, '[');
+    W->json->open(reported, NULL, '[');
     for (const wharf_json *m = steps ? W->json->at(steps, 0) : NULL; m; m = W->json->next(m)) {
         wharf_str what = WHARF_S("");
         int64_t n = 0;
@@ -80,13 +80,13 @@ static wharf_status run(wharf_req *req, void *arg)
         W->json->text(W->json->at(m, 0), &what);
         if (W->json->count(m) > 1)
             W->json->integer(W->json->at(m, 1), &n);
-        if (do_step(req, told, what, n) == WHARF_OK)
+        if (do_step(req, reported, what, n) == WHARF_OK)
             continue;
         W->err->clear(req);
-        W->json->put(told, NULL, wharf_text(WHARF_S("refused")));
+        W->json->put(reported, NULL, wharf_text(WHARF_S("refused")));
     }
-    W->json->close(told);
-    s = W->json->result(req, told, &result);
+    W->json->close(reported);
+    s = W->json->result(req, reported, &result);
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 200, "Steps done");

@@ -1,0 +1,59 @@
+-- Finds the first thing that the open transaction changed outside of a plugin's schema: rows of the
+-- catalogue that it wrote itself, whatever its file did by whichever words, functions and DO
+-- blocks. Schemas of the system are left out: TOAST tables and the like come by themselves. Tables
+-- with the comment wharf:offered may be changed. $1: the schema. One column: what was done, to
+-- what.
+WITH own AS (SELECT age(pg_current_xact_id()::xid) AS age),
+home AS (
+    SELECT oid
+    FROM pg_namespace
+    WHERE nspname = $1::text OR nspname LIKE 'pg\_%' OR nspname = 'information_schema'
+), offered AS (
+    SELECT objoid
+    FROM pg_description
+    WHERE classoid = 'pg_class'::regclass AND description = 'wharf:offered'
+), found AS (
+    SELECT 'changes ' || c.oid::regclass::text AS what
+    FROM pg_class c, own
+    WHERE age(c.xmin) <= own.age
+        AND c.relnamespace NOT IN (SELECT oid FROM home)
+        AND c.oid NOT IN (SELECT objoid FROM offered)
+    UNION ALL
+    SELECT 'changes columns of ' || c.oid::regclass::text
+    FROM pg_attribute t
+    JOIN pg_class c ON c.oid = t.attrelid, own
+    WHERE age(t.xmin) <= own.age
+        AND c.relnamespace NOT IN (SELECT oid FROM home)
+        AND c.oid NOT IN (SELECT objoid FROM offered)
+    UNION ALL
+    SELECT 'changes the function ' || p.oid::regprocedure::text
+    FROM pg_proc p, own
+    WHERE age(p.xmin) <= own.age AND p.pronamespace NOT IN (SELECT oid FROM home)
+    UNION ALL
+    SELECT 'puts a trigger on ' || c.oid::regclass::text
+    FROM pg_trigger g
+    JOIN pg_class c ON c.oid = g.tgrelid, own
+    WHERE age(g.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home)
+    UNION ALL
+    SELECT 'puts a constraint on ' || c.oid::regclass::text
+    FROM pg_constraint k
+    JOIN pg_class c ON c.oid = k.conrelid, own
+    WHERE age(k.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home)
+    UNION ALL
+    SELECT 'changes policies of ' || c.oid::regclass::text
+    FROM pg_policy y
+    JOIN pg_class c ON c.oid = y.polrelid, own
+    WHERE age(y.xmin) <= own.age AND c.relnamespace NOT IN (SELECT oid FROM home)
+    UNION ALL
+    SELECT 'changes the schema ' || n.nspname
+    FROM pg_namespace n, own
+    WHERE age(n.xmin) <= own.age AND n.oid NOT IN (SELECT oid FROM home)
+    UNION ALL
+    SELECT 'changes the extension ' || e.extname
+    FROM pg_extension e, own
+    WHERE age(e.xmin) <= own.age
+)
+SELECT what
+FROM found
+ORDER BY 1
+LIMIT 1

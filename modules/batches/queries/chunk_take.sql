@@ -1,0 +1,21 @@
+-- Takes the next chunk of a batch that has a stage to go and is no suspect. $1 batch, $2
+-- organization, $3 lease, $4 stage, $5 tries that make a suspect, $6 number of the chunk before.
+-- Columns: number, tries.
+UPDATE batches.chunk
+SET lease = $3::bigint, tries = tries + 1
+WHERE organization_id = $2::text
+    AND batch_id = $1::text
+    AND number = (
+        SELECT number
+        FROM batches.chunk
+        WHERE organization_id = $2::text
+            AND batch_id = $1::text
+            AND number > $6::integer
+            AND stage < $4::smallint
+            AND lease <> $3::bigint
+            AND tries < $5::smallint
+        ORDER BY number
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    )
+RETURNING number, tries

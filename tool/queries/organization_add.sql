@@ -1,0 +1,17 @@
+-- Makes an organization. $1 its id, $2 id of the log line, $3 name.
+WITH r AS (
+    INSERT INTO wharf.organization (organization_id, id, name, created_at, updated_at)
+    VALUES ($1, $1, $3, wharf.now(), wharf.now())
+    RETURNING organization_id, id, created_at
+), l AS (
+    INSERT INTO wharf.change_log (
+        organization_id, id, created_at, resource, resource_id, action, actor_type, actor_name
+    )
+    SELECT organization_id, $2, created_at, 'organization', id, 'created', 'system', 'command line'
+    FROM r
+    RETURNING organization_id, created_at, id
+)
+INSERT INTO wharf.outbox (organization_id, created_at, log_id)
+SELECT *
+FROM l
+RETURNING 1

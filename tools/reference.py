@@ -1,0 +1,149 @@
+#!/usr/bin/python3
+"""Pages of docs/reference that follow from the tree: settings, commands, error codes, modules.
+
+  reference.py BUILD            tells which page is not what the tree says
+  reference.py BUILD --write    writes them
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MADE = "<!-- made by tools/reference.py BUILD --write -->"
+
+
+def manifests():
+    return [json.loads(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "modules").glob("*/plugin.json"))]
+
+
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def sentence(text):
+    return cell(text[:1].upper() + text[1:].rstrip("."))
+
+
+def table(head, rows):
+    return "\n".join([f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def program(build, *words):
+    """What the program says, with no settings of the machine."""
+    return subprocess.run([build / "tool" / "wharf", *words], capture_output=True, text=True, check=True, cwd="/").stdout
+
+
+def settings_of(name, schema):
+    for key, said in (schema.get("properties") or {}).items():
+        if said.get("properties"):
+            yield from settings_of(f"{name}.{key}", said)
+        else:
+            kind = " or ".join(said["type"]) if isinstance(said.get("type"), list) else said.get("type", "any")
+            words = said.get("enum") or said.get("items", {}).get("enum")
+            kind = ("list of " if kind == "array" else "") + " or ".join(f"`{word}`" for word in words) if words else kind
+            bounds = [f"{word} {said[rule]}" for rule, word in (("minimum", "at least"), ("maximum", "at most")) if rule in said]
+            yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", ""))]
+
+
+def page_settings(build):
+    rows = []
+    for line in program(build, "help", "settings").split("\n\n")[0].split("\n")[1:]:
+        m = re.match(r"(\S+)\s+(text|number|word|list|true/false)\s+(\S+)\s+(.*)", line)
+        rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4))])
+    modules = [row for m in manifests() for row in settings_of(m["name"], m.get("config") or {})]
+    return f"""# Settings
+
+In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_ALLOW=10.0.0.5,10.0.0.6` (lists by comma), on the command line
+`--set net.allow=10.0.0.5`. Later ones win: file, environment, `--set`. An unknown key stops the start. How they are used: [operation](../guide/operation.md).
+
+## The server
+
+{table(["Setting", "Type", "Default", "Meaning"], rows)}
+
+## Modules
+
+A module's settings are a table of its name. What is said behind a semicolon is the default.
+
+{table(["Setting", "Type", "Meaning"], modules)}
+
+`hook_settings` and `hook_secrets` are tables of your own for operators' hooks ([lua-hooks](lua-hooks.md)).
+"""
+
+
+def page_commands(build):
+    return f"""# Commands
+
+`wharf help` says:
+
+```
+{program(build, "help").strip()}
+```
+
+`wharf-station` is the print agent: [printing](../guide/printing.md) 'The agent'. `wharf lua` in full: [lua-tools](lua-tools.md).
+"""
+
+
+def page_errors(_build):
+    source = re.sub(r'"\s*\n\s*"', "", (ROOT / "kernel/resource/codes.c").read_text(encoding="utf-8"))
+    source = re.sub(r",\s*\n\s*", ", ", source)
+    platform = re.findall(r'\{"([\w.]+)", (\d{3}), "((?:\\.|[^"\\])*)"', source)
+    of_modules = []
+    for path in sorted((ROOT / "modules").glob("*/errors.json")):
+        for code, said in sorted(json.loads(path.read_text(encoding="utf-8")).items()):
+            of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"])])
+    rows = [[f"`{code}`", status, cell(text.replace('\\"', '"'))] for code, status, text in platform]
+    return f"""# Error codes
+
+`code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
+The form of errors: [spec 01](../spec/01-platform.md) section 3.
+
+## The platform
+
+{table(["Code", "Status", "Text"], rows)}
+
+## Modules
+
+{table(["Code", "Status", "Module", "Text"], of_modules)}
+"""
+
+
+def page_modules(_build):
+    def services(said):
+        return ", ".join(f"{name} {version}" for name, version in sorted((said or {}).items())) or "–"
+    rows = [[f"[{m['name']}](../../modules/{m['name']}/README.md)", cell(m["description"].rstrip(".")), services(m.get("provides")), services(m.get("needs")),
+             services(m.get("wants"))] for m in manifests()]
+    return f"""# Modules
+
+One `.so` per row; what its `plugin.json` says. A missing "want" turns a feature off, nothing more. The part `minimal` of `./test` starts each module with only
+its needs and runs its tests. Services of the server have a header in [plugin-api/wharf/service](../../plugin-api/wharf/service), those of modules in
+[plugin-api/wharf/ext](../../plugin-api/wharf/ext).
+
+{table(["Module", "What", "Provides", "Needs", "Wants"], rows)}
+"""
+
+
+def pages(build):
+    """path -> text of each page."""
+    made = {"settings": page_settings, "commands": page_commands, "errors": page_errors, "modules": page_modules}
+    return {ROOT / f"docs/reference/{name}.md": write(build).rstrip() + f"\n\n{MADE}\n" for name, write in made.items()}
+
+
+def problems(build):
+    return [f"{path.relative_to(ROOT)}: is not what the tree says (tools/reference.py BUILD --write)" for path, text in pages(build).items()
+            if not path.is_file() or path.read_text(encoding="utf-8") != text]
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    if sys.argv[2:] == ["--write"]:
+        for path, text in pages(build).items():
+            path.write_text(text, encoding="utf-8")
+    said = problems(build)
+    print("\n".join(said) or "fine")
+    sys.exit(bool(said))
+
+
+if __name__ == "__main__":
+    main()
