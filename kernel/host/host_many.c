@@ -166,7 +166,7 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
     return true;
 }
 
-/* Puts problems that came since then behind those that were put aside; one that is no row's fault
+/* Puts problems that came since then behind those that are held; one that is no row's fault
  * says alone what happened. */
 static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 {

@@ -8,8 +8,8 @@
 struct body_reader;
 struct activity;
 
-/* Starts the thread; NULL when there is no memory or no thread to be had. activity: where it tells
- * what it does. */
+/* Starts the thread, which notes in `activity` what it does. Returns NULL when there is no memory
+ * or no thread to be had. */
 struct body_reader *body_reader_start(struct server *s, struct activity *activity);
 /* Queues the request's body to be read; it comes back by threads_done() with `reading` set. Returns
  * false when too many wait already. */

@@ -2,9 +2,8 @@
  * it: a report the supervisor and a person can read.
  *
  * The report names signal, address, the plugin to blame (the first frame inside a plugin's code,
- * else the plugin whose activity
- * the thread holds), registers and a backtrace as module+offset. Then the signal takes its usual
- * course, core file included. */
+ * else the plugin of the thread's activity), registers and a backtrace as module+offset. Then the
+ * signal takes its usual course, core file included. */
 #ifndef WHARF_PROCESS_CRASH_H
 #define WHARF_PROCESS_CRASH_H
 

@@ -51,7 +51,7 @@ void json_quote(struct buf *out, wharf_str s)
         if (!to)
             return;
         to[0] = '"';
-        if (s.n) /* zeroed memory is an empty text without a place */
+        if (s.n) /* an empty text of zeroed memory has no p, which memcpy() may not get */
             memcpy(to + 1, s.p, s.n);
         to[s.n + 1] = '"';
         to[s.n + 2] = 0;

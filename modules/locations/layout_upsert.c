@@ -66,9 +66,9 @@ bool layouts_hold_problems(wharf_req *req)
  * nobody's in particular. */
 static wharf_status go_on(struct upsert *u)
 {
-    bool aside = u->item ? layouts_hold_problems(u->req) : locations_many->hold(u->req, &u->held);
+    bool held = u->item ? layouts_hold_problems(u->req) : locations_many->hold(u->req, &u->held);
 
-    return aside ? WHARF_OK : W->err->current(u->req);
+    return held ? WHARF_OK : W->err->current(u->req);
 }
 
 /* ---- what was sent ---- */

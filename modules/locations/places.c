@@ -367,7 +367,7 @@ static wharf_status check_repeats(wharf_req *req, const wharf_json *layouts)
     return layouts_hold_problems(req) ? WHARF_OK : W->err->current(req);
 }
 
-/* Runs an item of a batch. What was set aside refuses the item whatever is said of it here. */
+/* Runs an item of a batch. A held problem refuses the item whatever is said of it here. */
 wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_json *item)
 {
     wharf_str location = json_text(item, "location_id");

@@ -1,9 +1,9 @@
 /* turn.c - the engine and the database: turns, in which what is over is settled and what is due
  * is claimed. See webhook_engine.h.
  *
- * One turn runs at a time, beside the engine (wharf.events aside): while the database works at
- * it, requests are sent and their ends collected, which the next turn tells. So turns grow with
- * what there is to do, and shrink when there is little. */
+ * One turn runs at a time, beside the engine (wharf.events side_statement): while the database
+ * works at it, requests are sent and their ends collected, which the next turn tells. So turns grow
+ * with what there is to do, and shrink when there is little. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from hook_folder import HOOKS, hooks, lines, place, system, until  # noqa: F401  (fixtures among them)
+from test_auth import key_text
 from wharf import Client, Server, make_location
 
 
@@ -377,6 +378,21 @@ def test_how_often(place, hooks):
         assert s.organization().client().get("/v1/x/rare").data == 1
     finally:
         s.stop()
+
+
+def test_the_actor_of_every_answer(hooks, client, org):
+    """Hooks around answers are told who asked: nobody without a key and with one that nobody has, also when the request was refused."""
+    hooks.load({"10-actor.lua": """
+wharf.hook.response(function(answer, ctx)
+  return { headers = { ["X-Actor"] = ctx.actor and ctx.actor.type .. " " .. ctx.actor.id or "nobody", ["X-Organization"] = ctx.organization_id or "none" } }
+end)"""})
+    made = client.post("/v1/api-keys", {"scopes": {"locations": 1}}, expect=201).data
+    spent = client.post("/v1/api-keys", {"scopes": {"locations": 1}}, expect=201).data
+    client.delete("/v1/api-keys/" + spent["id"])
+    for key, status, said in ((made["api_key"], 200, ("api_key " + made["id"], org.id)), (spent["api_key"], 401, ("api_key " + spent["id"], org.id)),
+                              (key_text(), 401, ("nobody", "none")), (None, 401, ("nobody", "none"))):
+        a = client.request("GET", "/v1/locations", key=key)
+        assert (a.status, a.headers["X-Actor"], a.headers["X-Organization"]) == (status, *said), key
 
 
 @pytest.mark.parametrize("answer, says", [

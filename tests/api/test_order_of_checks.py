@@ -10,7 +10,7 @@ import pytest
 import requests
 from wharf import STATIONS, Client, Server, make_location, make_station
 
-# What is broken: the row of the table, and the answer. Row 10.5 is of docs/decisions 1: references are looked up behind the locations.
+# Each fault of a request, with its row in the table of the spec and its answer. Row 10.5 comes from docs/decisions 1: references are looked up after the locations.
 CHECKS = {
     "two hosts": (1, 400, "http.malformed"), "long URI": (1, 414, "uri.too_long"), "large headers": (1, 431, "headers.too_large"),
     "no route": (2, 404, "route.not_found"), "method": (2, 405, "method.not_allowed"),

@@ -6,6 +6,7 @@ TOLD, WALLS, HEADS = "tests/isolation/test_told.py", "tests/isolation/test_walls
 OUT, WORKERS, READY, BLAME = ("tests/api/test_" + name + ".py" for name in ("outgoing_walls", "workers", "readiness", "blame"))
 FORMS, HOSTILE, DECLARED = ("tests/api/test_" + name + ".py" for name in ("secret_forms", "hostile_bodies", "declarations"))
 SHARES, PROCESSES, OWNERS = ("tests/api/test_" + name + ".py" for name in ("job_shares", "processes", "subscription_rights"))
+BESIDE = "tests/isolation/test_walls_beside.py::test_subscriptions_send_only_what_their_key_may_see"
 
 GUARDS = [
     # ---- who sees a row ----
@@ -46,8 +47,11 @@ GUARDS = [
      "tests/api/test_locations.py"),
     # ---- whose rights ----
     ("guard: a webhook sends what its key may see", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", TOLD + "::test_a_webhook_has_the_rights_of_its_key"),
+    ("guard: a webhook sends what its key may see, in the walk", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", BESIDE),
     ("guard: an integration sends what its key may see", "outgoing.c", "if (!int_events->sees(readers[k], events[i]))", "if (0)", OWNERS),
+    ("guard: an integration sends what its key may see, in the walk", "outgoing.c", "if (!int_events->sees(readers[k], events[i]))", "if (0)", BESIDE),
     ("guard: a workflow hears what its publisher may see", "workflow_triggers.c", "|| !flow_events->sees(l->reader, e))", ")", TOLD + "::test_workflows_hear_what_their_publisher_may_see"),
+    ("guard: a workflow hears what its publisher may see, in the walk", "workflow_triggers.c", "|| !flow_events->sees(l->reader, e))", ")", BESIDE),
     ("guard: who chooses the url gives the rights", "webhook_rules.c", " &&\n        !W->res->changed(old_rec, new_rec, WEBHOOK_URL) && !W->res->changed(old_rec, new_rec, WEBHOOK_PAYLOAD))", ")", OWNERS),
     ("guard: a subscription needs the read scopes", "webhook_checks.c", "            hooks_events->need_pattern(req, pattern);", "            (void)pattern;", TOLD + "::test_events_do_not_get_round_read_scopes"),
     ("guard: a stream needs the read scopes", "stream_open.c", "if (!str_ends(st->types[i], \"*\"))", "if (0)", TOLD + "::test_events_do_not_get_round_read_scopes"),

@@ -1,6 +1,7 @@
 -- Brings the head of every queue of a webhook that is not in flight to its first open delivery, and
 -- takes queues away that have none.
-CREATE OR REPLACE FUNCTION webhooks.rebuild_queue_heads(org text, webhook text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION webhooks.rebuild_queue_heads(org text, webhook text) RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM webhooks.queue q WHERE q.organization_id = org AND q.webhook_id = webhook AND NOT q.in_flight
         AND NOT EXISTS (SELECT FROM webhooks.delivery d WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id

@@ -34,7 +34,7 @@ wharf_str operator_context(
     text_if_any(&w, "organization_id", who ? who->organization : str_z(""));
     text_if_any(&w, "location_id", location);
     text_if_any(&w, "event_id", event);
-    if (who && who->actor_id.n) { /* a key that nobody has is nobody */
+    if (who && who->actor_id.n) { /* an unknown key has no actor */
         jw_open(&w, "actor", '{');
         jw_str(&w, "type", who->actor_type);
         jw_str(&w, "id", who->actor_id);
