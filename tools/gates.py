@@ -13,6 +13,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -346,6 +347,57 @@ def gate_sql_literals():
         others = "".join(text(other) for other in tracked(f"{part}/**.sql") if "/queries/" in other and other != f)
         if not re.search(rf"\bQUERY_{name.upper()}\b", code.get(part, "")) and not re.search(rf"(?<!:):{name}\b", others):
             problems.append(f"{f}: nobody uses QUERY_{name.upper()}; use it or drop the file")
+    return problems
+
+
+# ---- routes and error codes are data -----------------------------------------------------------------------------------
+
+NOT_A_CODE = re.compile(r"\b(?:emit|log_write|log|push_setting|lacking|starts|setting)\(|\.event\b")  # names of events, settings, log lines
+
+
+def constant(prefix, name):
+    return prefix + "_" + re.sub(r"[^A-Z0-9]", "_", name.upper())
+
+
+def gate_error_codes():
+    """C names an error code by its constant, so that a mistyped one does not compile; wharf/errors.h and the headers of services name codes that exist."""
+    codes = {}
+    for f in tracked(*(f"{part}/**errors.json" for part in ("kernel", "services", "modules"))):
+        for code in json.loads(text(f)):
+            codes.setdefault(code, f)
+    problems = []
+    for f in tracked(*(f"{part}/**.{ending}" for part in ("cells", "modules", "plugin-api", *SERVER) for ending in "ch")):
+        lines = code_of(f).split("\n")
+        for n, line in enumerate(lines, 1):
+            defined = re.match(r'#define (ERR_\w+) "([^"]*)"', line)
+            if defined:
+                if defined[2] not in codes or defined[1] != constant("ERR", defined[2]):
+                    problems.append(f"{f}:{n}: {defined[1]} is not the constant of a code in an errors.json")
+                continue
+            context = " ".join(lines[max(0, n - 3):n])
+            problems += [f'{f}:{n}: write {constant("ERR", m[1])}, the constant from {codes[m[1]]}, not "{m[1]}"'
+                         for m in re.finditer(r'"([a-z_]+\.[a-z_0-9.]+)"', line) if m[1] in codes and not NOT_A_CODE.search(context)]
+            problems += [f'{f}:{n}: write {constant("ERR", m[1])}, not "{m[1]}"' for m in re.finditer(r'\bfail\w*\(\w+,\s*"(\w+)"', line) if m[1] in codes]
+    with tempfile.NamedTemporaryFile("r", suffix=".h") as out:
+        sh(BUILD / "tools/wharf-gen", "--plugin", "wharf", "--errors", ROOT / "kernel/resource/errors.json", "--codes", out.name)
+        if pathlib.Path(out.name).read_text(encoding="utf-8") != text("plugin-api/wharf/errors.h"):
+            problems.append("plugin-api/wharf/errors.h: is not what wharf-gen writes of kernel/resource/errors.json; run "
+                            "build/tools/wharf-gen --plugin wharf --errors kernel/resource/errors.json --codes plugin-api/wharf/errors.h")
+    return problems
+
+
+def gate_routes():
+    """Each route of a routes.json of the server has its handler; that of a plugin is checked where it is declared (ROUTES)."""
+    problems = []
+    for f in tracked("kernel/**routes.json", "services/**routes.json", "modules/**routes.json"):
+        folder = str(pathlib.PurePath(f).parent)
+        code = "".join(code_of(c) for c in tracked(f"{folder}/**.c", f"{folder}/*.c"))
+        names = list(json.loads(text(f)))
+        problems += [f"{f}: {name}: nothing below {folder} uses {constant('ROUTE', name)}; give it a handler or drop it"
+                     for name in names if not re.search(rf"\b{constant('ROUTE', name)}\b", code)]
+    for f in tracked("kernel/**.c", "services/**.c", "modules/**.c"):
+        problems += [f"{f}:{n}: a route's method and path stand in routes.json" for n, line in enumerate(code_of(f).split("\n"), 1)
+                     if re.search(r'\.path = "/|\{\.?\w*=? ?"(?:GET|POST|PUT|PATCH|DELETE)", "/', line)]
     return problems
 
 

@@ -86,14 +86,12 @@ def page_commands(build):
 
 
 def page_errors(_build):
-    source = re.sub(r'"\s*\n\s*"', "", (ROOT / "kernel/resource/codes.c").read_text(encoding="utf-8"))
-    source = re.sub(r",\s*\n\s*", ", ", source)
-    platform = re.findall(r'\{"([\w.]+)", (\d{3}), "((?:\\.|[^"\\])*)"', source)
+    platform = json.loads((ROOT / "kernel/resource/errors.json").read_text(encoding="utf-8"))
+    rows = [[f"`{code}`", str(said["status"]), cell(said["text"])] for code, said in platform.items()]
     of_modules = []
     for path in sorted((ROOT / "modules").glob("*/errors.json")):
         for code, said in sorted(json.loads(path.read_text(encoding="utf-8")).items()):
             of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"])])
-    rows = [[f"`{code}`", status, cell(text.replace('\\"', '"'))] for code, status, text in platform]
     return f"""# Error codes
 
 `code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.

@@ -7,6 +7,7 @@
 #ifndef WHARF_SECRETS_H
 #define WHARF_SECRETS_H
 
+#include "wharf/errors.h"
 #include "wharf/inline.h"
 
 #ifdef W
@@ -101,7 +102,7 @@ WHARF_INLINE wharf_status secrets_remove(
     W->req->param(req, "key", &key);
     s = secrets_find(req, k, parent, key, &id, &n);
     if (s == WHARF_OK && !id.n)
-        s = W->err->fail(req, "not_found", key.p, "There is no secret with this key");
+        s = W->err->fail(req, ERR_NOT_FOUND, key.p, "There is no secret with this key");
     if (s == WHARF_OK)
         s = W->res->remove(req, k->resource, id);
     if (s != WHARF_OK)

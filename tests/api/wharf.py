@@ -150,21 +150,29 @@ class Server:
         self.process = subprocess.Popen(
             [program, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *([] if limits else UNLIMITED), *args],
             stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
-        end = time.monotonic() + 60
-        while not (ready.exists() and ready.stat().st_size):
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise RuntimeError("the server did not start:\n" + (self.folder / "out").read_text())
-            time.sleep(0.02)
-        told = json.loads(ready.read_text())
-        self.base, self.admin, self.demo_key = told["base_url"], told["admin_url"], told["api_key"]
         self.http = requests.Session()
         self.sessions = weakref.WeakSet([self.http])
-        self.openapi = self.http.get(self.base + "/v1/openapi.json", headers={"SVC-API-KEY": self.demo_key}, timeout=10).json()
+        self._db = None
+        try:
+            told = self.read_when_ready(ready)
+            self.base, self.admin, self.demo_key = told["base_url"], told["admin_url"], told["api_key"]
+            self.openapi = self.http.get(self.base + "/v1/openapi.json", headers={"SVC-API-KEY": self.demo_key}, timeout=60).json()
+        except BaseException:  # nobody has this object to end it: servers left running took the memory from those that came after
+            self.end()
+            raise
         self.paths = [(re.compile("^" + re.sub(r"\\\{[^}]*\\\}", "[^/]+", re.escape(p)) + "$"), p) for p in
                       sorted(self.openapi["paths"], key=lambda p: p.count("{"))]
         self.resolver = jsonschema.RefResolver("", self.openapi)
-        self._db = None
         Server.running.append(self)
+
+    def read_when_ready(self, ready):
+        """What the server wrote into the file `ready` once it serves. A build with sanitizers on a busy machine takes minutes; one that ended is seen at once."""
+        end = time.monotonic() + 300
+        while not (ready.exists() and ready.stat().st_size):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise RuntimeError("the server did not start:\n" + (self.folder / "out").read_text(errors="replace"))
+            time.sleep(0.02)
+        return json.loads(ready.read_text())
 
     def condition(self):
         """What its log said last, its crash reports, which jobs are not over, and what its database is doing."""
