@@ -452,7 +452,7 @@ def gate_headers():
     def one(job):
         f, cc, std = job
         kind = ["-x", "c"] if "c++" not in std else []
-        p = sh(cc, *kind, *std, *flags, *include, "-include", f, "/dev/null")
+        p = sh(cc, *kind, *std, *flags, *include, "-include", f, "-", input="typedef int not_empty;\n")
         return [f"{f}: does not compile alone with {cc} {' '.join(std)}:\n{p.stderr.strip()}"] if p.returncode else []
     return each(one, jobs)
 

@@ -15,7 +15,8 @@ static const struct {
 
 static const char *const methods[] = {"GET", "POST", "PUT", "PATCH", "DELETE", NULL};
 static const char *const route_members[] = {"method", "path", "scope", "flags", NULL};
-/* Members of the document that a server looks at (docs/reference/plugin-abi.md); others begin with "x-". */
+/* Members of the document that a server looks at (docs/reference/plugin-abi.md section 6); others
+ * begin with "x-". */
 static const char *const document_members[] = {"summary", "description", "tag", "location",
     "params", "query", "body", "response", "status", "statuses", "content_type", "large_body",
     "array_body", "max_body", "per_minute", "any_answer", "event_stream", "key", "nothing", NULL};

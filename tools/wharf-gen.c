@@ -322,6 +322,18 @@ static bool write_json(
     return !note || write_note(note, text);
 }
 
+/* Writes what errors.json and routes.json are made into; header: NULL when they are only judged. */
+static bool write_constants(struct arena *a, const struct options *o, FILE *header)
+{
+    bool ok = !o->errors || write_codes(a, header, o->errors);
+
+    if (o->codes && !o->check)
+        ok = write_codes_header(a, o->codes, o->errors) && ok;
+    if (o->routes)
+        ok = write_routes(a, header, o->routes) && ok;
+    return ok;
+}
+
 static bool write_all(struct arena *a, const struct options *o, FILE *header, FILE *note)
 {
     bool ok = true;
@@ -335,12 +347,7 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
         ok = write_definition(a, header, o, o->definitions[i]) && ok;
     ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;
     ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
-    if (o->errors)
-        ok = write_codes(a, header, o->errors) && ok;
-    if (o->codes && !o->check)
-        ok = write_codes_header(a, o->codes, o->errors) && ok;
-    if (o->routes)
-        ok = write_routes(a, header, o->routes) && ok;
+    ok = write_constants(a, o, header) && ok;
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;

@@ -311,8 +311,8 @@ static void need_area(struct wharf_req *req, const struct event_type *t, bool re
     if (!res || reported[res->area] || req->who->levels[res->area] >= SCOPE_READ)
         return;
     reported[res->area] = true;
-    req_problem(
-        req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL, str_z(""));
+    req_problem(req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL,
+        str_z(""));
 }
 
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)

@@ -22,7 +22,7 @@ GUARDS = [
     ("guard: locations of a record", "seen.c", "    return locations.n && !any;", "    return true;", TOLD),
     ("guard: the audience of a record", "access.c", "if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))", "if (1)", TOLD + " " + WALLS),
     ("guard: the audience of a row", "access.c", "if (!d->audience.users || !user.n || everybodys(d, rec) || seen_among(record_text(rec, d->audience.users), user))\n        return true;\n"
-     "    req_problem(req, \"not_found\", record_id(rec)", "if (1)\n        return true;\n    req_problem(req, \"not_found\", record_id(rec)", TOLD + " " + WALLS + " tests/api/test_stations.py"),
+     "    req_problem(req, ERR_NOT_FOUND, record_id(rec)", "if (1)\n        return true;\n    req_problem(req, ERR_NOT_FOUND, record_id(rec)", TOLD + " " + WALLS + " tests/api/test_stations.py"),
     ("guard: the audience of a job's station", "access.c", "if (!rec || everybodys(of->def, rec) || seen_among(record_text(rec, of->def->audience.users), user))", "if (1)",
      TOLD + "::test_print_jobs_of_stations_that_one_may_not_use"),
     ("guard: a row is judged through the row that it belongs to", "access.c", "    if (!other)\n        return true;\n    return res->def->audience.through && ", "    if (1)\n        return true;\n    return res->def->audience.through && ",
