@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "db/transaction.h"
 #include "identity/keytext.h"
 #include "identity/roles.h"
 #include "tool/tool_queries.gen.h"
@@ -31,11 +32,9 @@ static const char works_sql[] =
     " WHERE t.hash = $1::bytea AND k.revoked_at IS NULL AND k.deleted_at IS NULL"
     " AND (k.expires_at IS NULL OR k.expires_at > wharf.now())";
 
-/* Runs one statement; NULL and a message when the database refuses. */
-static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
-    wharf_str *ret_error)
+/* Judges a result. Returns it, or NULL and a message when the database refuses. */
+static PGresult *judged(PGresult *r, struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0);
     ExecStatusType status = PQresultStatus(r);
 
     if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK)
@@ -50,6 +49,21 @@ static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int
     return NULL;
 }
 
+/* Runs one statement. Returns its result, or NULL and a message. */
+static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
+    wharf_str *ret_error)
+{
+    return judged(PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0), a, ret_error);
+}
+
+static bool begin(PGconn *conn, struct arena *a, wharf_str *ret_error)
+{
+    PGresult *r = judged(tx_begin(conn, NULL), a, ret_error);
+
+    PQclear(r);
+    return r != NULL;
+}
+
 static bool run(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
     wharf_str *ret_error)
 {
@@ -61,9 +75,13 @@ static bool run(PGconn *conn, const char *sql, const char *const *args, int n, s
 
 static bool finish(PGconn *conn, bool good)
 {
-    PGresult *r = PQexec(conn, good ? "COMMIT" : "ROLLBACK");
+    PGresult *r = NULL;
 
-    good = good && PQresultStatus(r) == PGRES_COMMAND_OK && strcmp(PQcmdStatus(r), "COMMIT") == 0;
+    if (good)
+        r = tx_commit(conn);
+    else
+        tx_rollback(conn);
+    good = r && tx_committed(r);
     PQclear(r);
     return good;
 }
@@ -86,7 +104,7 @@ bool admin_org_create(PGconn *conn, const struct admin_org *org, char ret_id[ID_
         id, new_id(a, "log"), new_id(a, "user"), org->owner_name, org->owner_email};
     bool good;
 
-    if (!run(conn, "BEGIN", NULL, 0, a, ret_error))
+    if (!begin(conn, a, ret_error))
         return false;
     good = run(conn, org_sql, org_args, 3, a, ret_error);
     if (good && org->owner_email)
@@ -239,7 +257,7 @@ bool admin_key_create(PGconn *conn, const struct config *config, const struct ad
     const char *scopes = scopes_json(config, key, a, ret_error);
     bool good;
 
-    if (!scopes || !run(conn, "BEGIN", NULL, 0, a, ret_error))
+    if (!scopes || !begin(conn, a, ret_error))
         return false;
     keytext_new(key->test, text);
     *ret_error = (wharf_str){"the database did not commit", 27};

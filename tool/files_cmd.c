@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "blob/blob_file.h"
+#include "db/transaction.h"
 #include "tool/cli/cli.h"
 #include "net/client.h"
 #include "util/str.h"
@@ -51,7 +52,7 @@ static int64_t database_now(PGconn *conn)
 
 static int64_t rows_of(void *arg, const char *sql, const char *value)
 {
-    PGresult *r = PQexecParams(arg, sql, value ? 1 : 0, NULL, &value, NULL, NULL, 0);
+    PGresult *r = PQexecParams(arg, sql, 1, NULL, &value, NULL, NULL, 0);
     ExecStatusType status = PQresultStatus(r);
     int64_t n = -1;
 
@@ -65,10 +66,28 @@ static int64_t rows_of(void *arg, const char *sql, const char *value)
     return n;
 }
 
+static bool step(void *arg, enum tx_step what)
+{
+    PGresult *r;
+    bool good;
+
+    if (what == TX_ROLLBACK) {
+        tx_rollback(arg);
+        return true;
+    }
+    r = what == TX_BEGIN ? tx_begin(arg, NULL) : tx_commit(arg);
+    good = what == TX_BEGIN ? PQresultStatus(r) == PGRES_COMMAND_OK : tx_committed(r);
+    if (!good)
+        cli_fail("%s", PQresultErrorMessage(r));
+    PQclear(r);
+    return good;
+}
+
 static int collect(PGconn *conn, struct blob_store *store, const struct config *config)
 {
     struct file_collected done;
-    bool good = file_collect(rows_of, conn, store, database_now(conn), config->blob_grace_s, &done);
+    const struct file_database db = {rows_of, step, conn};
+    bool good = file_collect(&db, store, database_now(conn), config->blob_grace_s, &done);
 
     printf("erased: %u expired files, %u objects, %u temporary files\n", done.rows, done.objects,
         done.temporary);

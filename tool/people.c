@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "db/transaction.h"
 #include "identity/roles.h"
 #include "tool/tool_queries.gen.h"
 #include "util/str.h"
@@ -37,11 +38,9 @@ static const char *new_id(struct arena *a, const char *prefix)
     return id;
 }
 
-/* Runs a statement. Returns NULL and a message when the database refuses. */
-static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
-    wharf_str *ret_error)
+/* Judges a result. Returns it, or NULL and a message when the database refuses. */
+static PGresult *judged(PGresult *r, struct arena *a, wharf_str *ret_error)
 {
-    PGresult *r = PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0);
     const char *state;
 
     if (PQresultStatus(r) == PGRES_TUPLES_OK || PQresultStatus(r) == PGRES_COMMAND_OK)
@@ -53,6 +52,22 @@ static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int
         *ret_error = arena_printf(a, "the database refused: %s", PQresultErrorMessage(r));
     PQclear(r);
     return NULL;
+}
+
+/* Runs a statement. Returns its result, or NULL and a message. */
+static PGresult *ask(PGconn *conn, const char *sql, const char *const *args, int n, struct arena *a,
+    wharf_str *ret_error)
+{
+    return judged(PQexecParams(conn, sql, n, NULL, args, NULL, NULL, 0), a, ret_error);
+}
+
+/* Judges a step of a transaction. */
+static bool stepped(PGresult *result, struct arena *a, wharf_str *ret_error)
+{
+    PGresult *r = judged(result, a, ret_error);
+
+    PQclear(r);
+    return r != NULL;
 }
 
 /* Returns how many rows a statement changed; -1 after a failure. */
@@ -119,7 +134,7 @@ bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wha
     const char *args[] = {user_id, new_id(a, "log")};
     int n = -1;
 
-    if (change(conn, "BEGIN", NULL, 0, a, ret_error) < 0)
+    if (!stepped(tx_begin(conn, NULL), a, ret_error))
         return false;
     if (change(conn, owners_lock_sql, args, 1, a, ret_error) >= 0)
         n = change(conn, disable_sql, args, 2, a, ret_error);
@@ -127,10 +142,10 @@ bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wha
         *ret_error = arena_printf(
             a, "%s is no user, is disabled already, or is the last active owner", user_id);
     if (n != 1) {
-        PQclear(PQexec(conn, "ROLLBACK"));
+        tx_rollback(conn);
         return false;
     }
-    return tell_servers(conn, a, ret_error) && change(conn, "COMMIT", NULL, 0, a, ret_error) >= 0;
+    return tell_servers(conn, a, ret_error) && stepped(tx_commit(conn), a, ret_error);
 }
 
 bool people_key_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "book.h"
+#include "wharf/civil.h"
 
 enum { DIGITS_MAX = 15, LAST_SERIAL = 2958465 /* 9999-12-31 */, LEAP_ERROR = 60, DAYS_1904 = 1462 };
 
@@ -113,25 +114,13 @@ size_t value_number(const char *p, size_t n, char out[40])
 
 /* ---- dates ---- */
 
-/* Computes the civil date of days since 1970-01-01 (proleptic Gregorian). */
-static void civil(int64_t days, int *y, int *m, int *d)
-{
-    int64_t z = days + 719468, era = (z >= 0 ? z : z - 146096) / 146097, of_era = z - era * 146097;
-    int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * year + year / 4 - year / 100),
-            month = (5 * of_year + 2) / 153;
-
-    *d = (int)(of_year - (153 * month + 2) / 5 + 1);
-    *m = (int)(month < 10 ? month + 3 : month - 9);
-    *y = (int)(year + era * 400 + (*m <= 2));
-}
-
 size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40])
 {
     char text[64], *end;
     double serial;
     int64_t day, ms;
-    int y, m, d;
+    int64_t y;
+    int m, d;
 
     if (n == 0 || n >= sizeof(text))
         return 0;
@@ -152,10 +141,10 @@ size_t value_date(const char *p, size_t n, bool epoch_1904, char out[40])
         day += -24107;
     else
         day += day >= LEAP_ERROR ? -25569 : -25568;
-    civil(day, &y, &m, &d);
+    wharf_date_of(day, &y, &m, &d);
     if (y > 9999)
         return 0;
-    return (size_t)snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", y, m, d,
+    return (size_t)snprintf(out, 40, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)y, m, d,
         (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60), (int)(ms % 1000));
 }
 

@@ -21,9 +21,10 @@ static char *put(char *at, const char *from, size_t n)
     return at + n + 1;
 }
 
-void ahead_add(struct ahead *a, const char *sql, const struct sql_arg *args, size_t n_args)
+void ahead_add(struct ahead *a, const struct db_statement *s)
 {
-    size_t text = strlen(sql), size = n_args * sizeof(*args) + text + 1;
+    const struct sql_arg *args = s->args;
+    size_t text = strlen(s->sql), n_args = s->n_args, size = n_args * sizeof(*args) + text + 1;
     struct sql_arg *copies;
     char *at;
 
@@ -35,12 +36,14 @@ void ahead_add(struct ahead *a, const char *sql, const struct sql_arg *args, siz
         copies[i] = (struct sql_arg){args[i].p ? at : NULL, args[i].n};
         at = put(at, args[i].p, args[i].p ? args[i].n : 0);
     }
-    put(at, sql, text);
+    put(at, s->sql, text);
     if (a->n + 1 >= a->cap) {
         a->cap = a->cap ? 2 * a->cap : 8;
         a->list = must(realloc(a->list, a->cap * sizeof(*a->list)));
     }
-    a->list[a->n++] = (struct db_statement){at, copies, n_args};
+    a->list[a->n] = *s;
+    a->list[a->n].sql = at;
+    a->list[a->n++].args = copies;
 }
 
 void ahead_drop(struct ahead *a, size_t keep)
@@ -58,16 +61,28 @@ void ahead_done(struct ahead *a)
 
 bool ahead_begins(const struct ahead *a)
 {
-    return a->n && !strcmp(a->list[0].sql, "BEGIN");
+    return a->n && a->list[0].step == TX_BEGIN;
 }
 
-bool ahead_releases(struct ahead *a, const char *sql)
+static bool is_savepoint(const struct db_statement *s, unsigned level)
 {
-    static const char release[] = "RELEASE ";
+    return s->step == TX_SAVEPOINT && s->level == level;
+}
 
-    if (!a->n || strncmp(sql, release, sizeof(release) - 1) != 0 ||
-        strcmp(sql + sizeof(release) - 1, a->list[a->n - 1].sql) != 0)
+bool ahead_releases(struct ahead *a, unsigned level)
+{
+    if (!a->n || !is_savepoint(&a->list[a->n - 1], level))
         return false;
     ahead_drop(a, a->n - 1);
     return true;
+}
+
+bool ahead_rolls_back(struct ahead *a, unsigned level)
+{
+    size_t at = a->n;
+
+    while (at && !is_savepoint(&a->list[at - 1], level))
+        at--;
+    ahead_drop(a, at ? at - 1 : 0);
+    return at != 0;
 }

@@ -48,22 +48,12 @@ bool db_in_transaction(const struct db_conn *c)
     return c->open;
 }
 
-static bool transaction_lives(const struct db_conn *c)
-{
-    return c->pg && PQstatus(c->pg) == CONNECTION_OK && PQtransactionStatus(c->pg) != PQTRANS_IDLE;
-}
-
 bool db_transaction_gone(const struct db_conn *c)
 {
-    return c->open && !transaction_lives(c);
+    return c->open && !tx_is_open(c->pg);
 }
 
-static bool begins_with(const char *sql, const char *word)
-{
-    return strncmp(sql, word, strlen(word)) == 0;
-}
-
-static bool good(const PGresult *r)
+bool conn_good(const PGresult *r)
 {
     ExecStatusType s = PQresultStatus(r);
 
@@ -91,7 +81,7 @@ static bool prepare(struct db_conn *c, const char *sql, uint64_t hash, struct db
         return true;
     db_statement_name(hash, name);
     r = PQprepare(c->pg, name, sql, 0, NULL);
-    ok = good(r);
+    ok = conn_good(r);
     if (ok) {
         statement_remember(&c->known, hash);
     } else {
@@ -127,7 +117,7 @@ static PGresult *run_once(struct db_conn *c, const char *sql, const struct sql_a
     r = bind(c, hash, args, n_args, values, name)
             ? PQexecPrepared(c->pg, name, (int)n_args, values, NULL, NULL, 0)
             : PQexecParams(c->pg, sql, (int)n_args, NULL, values, NULL, NULL, 0);
-    if (good(r))
+    if (conn_good(r))
         return r;
     db_error_from(r, c->pg, e);
     if (statement_retry(&c->known, hash, e->sqlstate))
@@ -169,7 +159,7 @@ static PGresult *piece_result(
         }
         if (PQresultStatus(r) == PGRES_PIPELINE_SYNC)
             break;
-        if (!good(r) && !failed) {
+        if (!conn_good(r) && !failed) {
             failed = true;
             db_error_from(r, c->pg, e);
             if (at < n &&
@@ -257,13 +247,9 @@ static PGresult *run_alone(
     return r;
 }
 
-/* Runs what waits, and behind it one more, if there is one. A transaction that begins with it is
- * begun again when the connection turns out to be dead, or not to know a statement: nobody was
- * told anything of it yet. */
-static PGresult *run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e)
+PGresult *conn_run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e)
 {
-    bool fresh = ahead_begins(&c->ahead),
-         again = fresh && !(last && begins_with(last->sql, "COMMIT"));
+    bool fresh = ahead_begins(&c->ahead), again = fresh && !(last && last->step == TX_COMMIT);
     size_t n = c->ahead.n;
     PGresult *r = NULL;
 
@@ -277,8 +263,8 @@ static PGresult *run_behind(struct db_conn *c, const struct db_statement *last, 
         r = run_in_order(c, c->ahead.list, n, e);
         if (r || !again || !(stale(e) || (e->status == DB_LOST && !tries)))
             break;
-        if (transaction_lives(c))
-            PQclear(PQexec(c->pg, "ROLLBACK"));
+        if (tx_is_open(c->pg))
+            tx_rollback(c->pg);
     }
     if (r)
         e->status = DB_OK; /* of an attempt before it may be left */
@@ -292,7 +278,7 @@ static bool flush(struct db_conn *c, struct db_error *e)
 
     if (!c->ahead.n)
         return true;
-    r = run_behind(c, NULL, e);
+    r = conn_run_behind(c, NULL, e);
     PQclear(r);
     return r != NULL;
 }
@@ -328,7 +314,7 @@ static void tell_deadline(struct db_conn *c)
     struct db_statement s;
 
     if (deadline_tell(&c->deadline, &s))
-        ahead_add(&c->ahead, s.sql, s.args, s.n_args);
+        ahead_add(&c->ahead, &s);
 }
 
 /* ---- one ---- */
@@ -336,17 +322,15 @@ static void tell_deadline(struct db_conn *c)
 static const struct db_error transaction_lost = {
     .status = DB_LOST, .message = "the connection was lost inside a transaction"};
 
-/* Tells whether the transaction that is open still lives. One whose BEGIN waits does. */
-static bool alive(const struct db_conn *c, struct db_error *e)
+bool conn_alive(const struct db_conn *c, struct db_error *e)
 {
-    if (!c->open || ahead_begins(&c->ahead) || transaction_lives(c))
+    if (!c->open || ahead_begins(&c->ahead) || tx_is_open(c->pg))
         return true;
     *e = transaction_lost;
     return false;
 }
 
-/* Reads the answer of what was started, before anything else is asked. */
-static void settle(struct db_conn *c)
+void conn_settle(struct db_conn *c)
 {
     PGresult *r;
 
@@ -358,9 +342,9 @@ static void settle(struct db_conn *c)
     }
 }
 
-static void drop_started(struct db_conn *c)
+void conn_drop_started(struct db_conn *c)
 {
-    settle(c);
+    conn_settle(c);
     PQclear(c->started_result);
     c->started_result = NULL;
     c->unprepared.status = DB_OK;
@@ -380,7 +364,7 @@ bool db_start(struct db_conn *c, struct sql *s)
         return false;
     c->unprepared.status = DB_OK;
     tell_deadline(c);
-    if (flush(c, &c->unprepared) && !transaction_lives(c))
+    if (flush(c, &c->unprepared) && !tx_is_open(c->pg))
         return false;
     if (c->unprepared.status == DB_OK && prepare(c, sql, hash, &c->unprepared) &&
         (!bind(c, hash, s->args, s->n_args, values, name) ||
@@ -396,12 +380,12 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error)
     int64_t start_us = clock_monotonic_us();
     PGresult *r;
 
-    settle(c);
+    conn_settle(c);
     r = c->started_result;
     c->started_result = NULL;
     if (c->unprepared.status != DB_OK) {
         *ret_error = c->unprepared;
-    } else if (!r || !good(r)) {
+    } else if (!r || !conn_good(r)) {
         db_error_from(r, c->pg, ret_error);
         if (statement_retry(&c->known, c->started, ret_error->sqlstate))
             ret_error->status = DB_CONFLICT;
@@ -418,13 +402,13 @@ static PGresult *run(
 {
     PGresult *r;
 
-    settle(c);
-    if (!alive(c, ret_error) || !in_time(c, ret_error))
+    conn_settle(c);
+    if (!conn_alive(c, ret_error) || !in_time(c, ret_error))
         return NULL;
     if (c->open)
         tell_deadline(c);
     if (c->ahead.n)
-        return run_behind(c, s, ret_error);
+        return conn_run_behind(c, s, ret_error);
     if (!c->open && !db_ready(c)) {
         db_error_from(NULL, c->pg, ret_error);
         return NULL;
@@ -530,8 +514,8 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
     bool ok;
 
     c->ran++;
-    settle(c);
-    if (!c->open || !alive(c, ret_error)) {
+    conn_settle(c);
+    if (!c->open || !conn_alive(c, ret_error)) {
         *ret_error = transaction_lost;
         return false;
     }
@@ -549,114 +533,29 @@ bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error
     return ok;
 }
 
-/* Begins again on a new connection when the old one died while idle: nothing happened yet, so it
- * is safe. */
-static PGresult *begin(struct db_conn *c, const char *sql)
-{
-    PGresult *r = NULL;
-
-    for (int tries = 0; tries < 2 && db_ready(c); tries++) {
-        PQclear(r);
-        r = PQexec(c->pg, sql);
-        if (good(r))
-            break;
-    }
-    return r;
-}
-
-/* Tells whether what ends a transaction or a savepoint is done already, as nothing of that was
- * sent. What a rollback undoes is not sent any more. */
-static bool needs_nothing(struct db_conn *c, const char *sql, bool rollback)
-{
-    if (ahead_begins(&c->ahead) && (rollback || (begins_with(sql, "COMMIT") && c->ahead.n == 1))) {
-        ahead_drop(&c->ahead, 0);
-        return true;
-    }
-    if (rollback)
-        ahead_drop(&c->ahead, 0);
-    return ahead_releases(&c->ahead, sql);
-}
-
-static PGresult *put(struct db_conn *c, const char *sql, struct db_error *e)
-{
-    struct db_error undone;
-
-    if (begins_with(sql, "BEGIN"))
-        return begin(c, sql);
-    if (c->ahead.n && !strchr(sql, ';'))
-        return run_behind(c, &(struct db_statement){sql, NULL, 0}, e);
-    if (begins_with(sql, "ROLLBACK TO"))
-        flush(c, &undone); /* its savepoint may be among what waits */
-    else if (!flush(c, e))
-        return NULL;
-    return db_ready(c) ? PQexec(c->pg, sql) : NULL;
-}
-
-/* Notes how long the time left that was told holds: up to the end of the transaction, or of the
- * savepoint that it was told in. */
-static void note_for_deadline(struct db_conn *c, const char *sql)
-{
-    if (begins_with(sql, "ROLLBACK TO"))
-        deadline_rolled_back(&c->deadline);
-    else if (begins_with(sql, "BEGIN") || begins_with(sql, "COMMIT") ||
-             begins_with(sql, "ROLLBACK"))
-        deadline_transaction(&c->deadline);
-}
-
-static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error *ret_error)
-{
-    bool commits = begins_with(sql, "COMMIT"),
-         rollback = begins_with(sql, "ROLLBACK") && !begins_with(sql, "ROLLBACK TO");
-    bool ends = commits || rollback;
-    PGresult *r;
-
-    settle(c);
-    if (ends)
-        drop_started(c);
-    note_for_deadline(c, sql);
-    if (!alive(c, ret_error)) {
-        c->open = !ends;
-        ahead_drop(&c->ahead, 0);
-        return ret_error->status;
-    }
-    *ret_error = (struct db_error){.status = DB_OK};
-    if (needs_nothing(c, sql, rollback)) {
-        c->open = c->open && !ends;
-        return DB_OK;
-    }
-    r = put(c, sql, ret_error);
-    if (ret_error->status == DB_OK && (!r || !good(r))) {
-        db_error_from(r, c->pg, ret_error);
-        ret_error->status = r ? ret_error->status : DB_LOST;
-    } else if (r && commits && !strcmp(PQcmdStatus(r), "ROLLBACK")) {
-        /* an error inside was passed over: PostgreSQL then ends the transaction without
-         * complaint */
-        *ret_error = (struct db_error){
-            .status = DB_FAILED, .message = "a failed transaction was to be committed"};
-    }
-    PQclear(r);
-    if (ends && transaction_lives(c)) /* it did not come to the commit */
-        PQclear(PQexec(c->pg, "ROLLBACK"));
-    if (begins_with(sql, "BEGIN"))
-        c->open = ret_error->status == DB_OK;
-    else if (ends)
-        c->open = false;
-    return ret_error->status;
-}
-
 void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args)
 {
-    if (begins_with(sql, "BEGIN") && !c->open) {
-        db_meter_busy(&c->counted, true);
-        deadline_transaction(&c->deadline);
-        c->open = true;
-    } else if (c->open &&
-               !begins_with(
-                   sql, "SAVEPOINT")) { /* with a savepoint something begins that may stay empty */
+    if (c->open)
         tell_deadline(c);
-    }
     c->ran++;
-    ahead_add(&c->ahead, sql, args, n_args);
+    ahead_add(&c->ahead, &(struct db_statement){sql, args, n_args});
+}
+
+static enum db_status do_it(struct db_conn *c, const char *sql, struct db_error *e)
+{
+    PGresult *r;
+
+    conn_settle(c);
+    if (!conn_alive(c, e) || !flush(c, e))
+        return e->status;
+    *e = (struct db_error){.status = DB_OK};
+    r = db_ready(c) ? PQexec(c->pg, sql) : NULL;
+    if (!r || !conn_good(r)) {
+        db_error_from(r, c->pg, e);
+        e->status = r ? e->status : DB_LOST;
+    }
+    PQclear(r);
+    return e->status;
 }
 
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error)

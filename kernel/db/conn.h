@@ -88,17 +88,31 @@ PGresult *db_finish(struct db_conn *c, struct db_error *ret_error);
  * use inside a transaction. */
 PGresult *db_run_whole(
     struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *ret_error);
-/* Keeps a statement to send it in one piece with the next one, which fails when this one fails:
- * BEGIN, or inside a transaction a statement whose answer says nothing but that it went well. A
- * transaction or a savepoint with nothing between its beginning and its end is not sent at all. */
+/* Keeps a statement of a transaction to send it in one piece with the next one, which fails when
+ * this one fails: a statement whose answer says nothing but that it went well. */
 void db_ahead(struct db_conn *c, const char *sql, const struct sql_arg *args, size_t n_args);
 /* Runs COPY ... FROM STDIN with the rows (copy.h), inside a transaction. */
 bool db_copy(struct db_conn *c, const char *sql, wharf_str rows, struct db_error *ret_error);
 /* Runs the same COPY on any connection. Returns the result that says how it went, or NULL when the
  * connection is gone. */
 PGresult *copy_run(PGconn *pg, const char *sql, wharf_str rows);
-/* Runs several statements without parameters (BEGIN, SET LOCAL ...). */
+/* Runs statements without parameters that leave the transaction as it is. */
 enum db_status db_do(struct db_conn *c, const char *sql, struct db_error *ret_error);
+
+/* ---- transactions ---- */
+
+/* Begins a transaction, or a savepoint inside one. It goes with the next statement; one with
+ * nothing between its beginning and its end is not sent at all. A snapshot reads what was there
+ * at its first statement, and nothing else. level: of the savepoint, 1 the outermost. */
+void db_begin(struct db_conn *c);
+void db_begin_snapshot(struct db_conn *c);
+void db_savepoint(struct db_conn *c, unsigned level);
+/* Ends it. No transaction is open after db_commit and db_rollback, whatever they return.
+ * db_rollback_to undoes what is inside the savepoint, and ends it too. */
+enum db_status db_commit(struct db_conn *c, struct db_error *ret_error);
+enum db_status db_rollback(struct db_conn *c, struct db_error *ret_error);
+enum db_status db_release(struct db_conn *c, unsigned level, struct db_error *ret_error);
+enum db_status db_rollback_to(struct db_conn *c, unsigned level, struct db_error *ret_error);
 
 /* Sets a deadline: statements end at until_us (monotonic) with DB_TIMEOUT, and none is begun from
  * then on; what ends a transaction is not bound. An earlier deadline that holds already stays.
@@ -107,8 +121,8 @@ int64_t db_deadline(struct db_conn *c, int64_t until_us);
 void db_deadline_end(struct db_conn *c, int64_t before_us);
 
 bool db_in_transaction(const struct db_conn *c);
-/* Tells whether a transaction should be open and is not: somebody ended it by a statement of
- * their own. */
+/* Tells whether a transaction should be open and, as the server says, is not: somebody ended it
+ * by a statement of their own. */
 bool db_transaction_gone(const struct db_conn *c);
 /* Tells how often the connection was made. When that number changed, answers may have been lost,
  * and commits that nobody waited for. */

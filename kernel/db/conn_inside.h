@@ -1,4 +1,4 @@
-/* conn_inside.h - what conn.c (statements, transactions) and conn_open.c (how a connection comes
+/* conn_inside.h - what conn.c (statements), transaction.c and conn_open.c (how a connection comes
  * to be) share of a connection. Nobody else includes it. */
 #ifndef WHARF_DB_CONN_INSIDE_H
 #define WHARF_DB_CONN_INSIDE_H
@@ -26,5 +26,17 @@ struct db_conn {
      * -1 */
     int session;
 };
+
+bool conn_good(const PGresult *r);
+/* Tells whether the transaction that is open still lives. One whose BEGIN waits does. */
+bool conn_alive(const struct db_conn *c, struct db_error *e);
+/* Reads the answer of what was started (db_start), before anything else is asked. */
+void conn_settle(struct db_conn *c);
+void conn_drop_started(struct db_conn *c);
+/* Runs what waits, and behind it one more, if there is one. A transaction that begins with it is
+ * begun again when the connection turns out to be dead, or not to know a statement: nobody was
+ * told anything of it yet. */
+PGresult *conn_run_behind(
+    struct db_conn *c, const struct db_statement *last, struct db_error *e);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "db/migrate_file.h"
 #include "db/migrate_walls.h"
+#include "db/transaction.h"
 #include "kernel_queries.gen.h"
 #include "util/digest.h"
 #include "util/str.h"
@@ -40,8 +41,8 @@ static const char record_repeatable_sql[] =
     " seconds = excluded.seconds, applied_at = now()";
 /* Functions of one file may call functions of a later one. */
 static const char unchecked_sql[] = "SET LOCAL check_function_bodies = off";
-static const char begin_sql[] =
-    "BEGIN; SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0;"
+static const char in_transaction_sql[] =
+    "SET LOCAL lock_timeout = '5s'; SET LOCAL statement_timeout = 0;"
     " SET LOCAL idle_in_transaction_session_timeout = 0";
 static const char session_sql[] = "SET lock_timeout = '5s'; SET statement_timeout = 0";
 static const char path_sql[] =
@@ -88,27 +89,42 @@ static bool is_fine(const PGresult *res)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-static bool exec(struct run *r, const char *sql, const char *doing)
+/* Takes a result of which only matters whether it is good. */
+static bool take(struct run *r, PGresult *res, bool good, const char *doing)
 {
-    PGresult *res = PQexec(r->conn, sql);
-    bool good = is_fine(res);
-
     if (!good)
         fail_db(r, doing, res);
     PQclear(res);
     return good;
 }
 
+static bool exec(struct run *r, const char *sql, const char *doing)
+{
+    PGresult *res = PQexec(r->conn, sql);
+
+    return take(r, res, is_fine(res), doing);
+}
+
+static bool begin(struct run *r)
+{
+    PGresult *res = tx_begin(r->conn, in_transaction_sql);
+
+    return take(r, res, is_fine(res), "BEGIN");
+}
+
+static bool commit(struct run *r)
+{
+    PGresult *res = tx_commit(r->conn);
+
+    return take(r, res, tx_committed(res), "COMMIT");
+}
+
 static bool exec_args(
     struct run *r, const char *sql, const char *const *args, int n, const char *doing)
 {
     PGresult *res = PQexecParams(r->conn, sql, n, NULL, args, NULL, NULL, 0);
-    bool good = is_fine(res);
 
-    if (!good)
-        fail_db(r, doing, res);
-    PQclear(res);
-    return good;
+    return take(r, res, is_fine(res), doing);
 }
 
 static bool ask_bool(struct run *r, const char *sql, bool *ret_answer)
@@ -269,7 +285,7 @@ static bool run_in_transaction(
     bool good;
 
     *ret_lock_timeout = false;
-    if (!exec(r, begin_sql, "BEGIN") || !enter_schema(r, m->plugin, true))
+    if (!begin(r) || !enter_schema(r, m->plugin, true))
         return false;
     if (!m->number && !exec(r, unchecked_sql, "SET"))
         return false;
@@ -285,7 +301,7 @@ static bool run_in_transaction(
     PQclear(res);
     good = good && stayed_home(r, m, rows);
     PQclear(rows);
-    return good && grant(r, m->plugin) && record(r, m, started) && exec(r, "COMMIT", "COMMIT");
+    return good && grant(r, m->plugin) && record(r, m, started) && commit(r);
 }
 
 /* Runs one statement of a file that runs without a transaction. */
@@ -344,7 +360,7 @@ static bool apply(struct run *r, const struct plugin_migration *m, bool tx)
             pause_ms(RETRY_MS);
         good = tx ? run_in_transaction(r, m, &again) : run_statements(r, m, &again);
         if (!good)
-            PQclear(PQexec(r->conn, "ROLLBACK"));
+            tx_rollback(r->conn);
     }
     if (!good) {
         *r->error = arena_printf(r->a,

@@ -9,6 +9,7 @@
 
 #include "db/conn.h"
 #include "db/copy.h"
+#include "db/transaction.h"
 #include "event/redact.h"
 #include "process/board.h"
 #include "util/log.h"
@@ -252,9 +253,8 @@ static enum outcome outcome_of(const PGresult *r)
     return state && (!strncmp(state, "22", 2) || !strncmp(state, "23", 2)) ? REFUSED : AWAY;
 }
 
-static enum outcome do_one(struct request_log *log, const char *sql)
+static enum outcome outcome_and_clear(PGresult *r)
 {
-    PGresult *r = PQexec(log->pg, sql);
     enum outcome o = outcome_of(r);
 
     PQclear(r);
@@ -270,20 +270,18 @@ static enum outcome copy_rows(struct request_log *log, wharf_str rows)
                                    "idempotent_replayed, request_bytes, response_bytes, "
                                    "request_body, response_body, row_id, path_id, parent_id, "
                                    "audience, reach, areas) FROM STDIN";
-    enum outcome o, end;
-    PGresult *r;
+    enum outcome o;
 
     if (!connected(log))
         return AWAY;
     /* The disk is not waited for: the last second may be lost. */
-    o = do_one(log, "BEGIN; SET LOCAL synchronous_commit = off");
-    if (o == WRITTEN) {
-        r = copy_run(log->pg, copy_sql, rows);
-        o = outcome_of(r);
-        PQclear(r);
-    }
-    end = do_one(log, o == WRITTEN ? "COMMIT" : "ROLLBACK");
-    return o == WRITTEN ? end : o;
+    o = outcome_and_clear(tx_begin(log->pg, "SET LOCAL synchronous_commit = off"));
+    if (o == WRITTEN)
+        o = outcome_and_clear(copy_run(log->pg, copy_sql, rows));
+    if (o == WRITTEN)
+        return outcome_and_clear(tx_commit(log->pg));
+    tx_rollback(log->pg);
+    return o;
 }
 
 static enum outcome write_lines(struct request_log *log, const struct entry *first, bool one)

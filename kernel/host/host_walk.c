@@ -242,20 +242,13 @@ static bool open_cursor(struct wharf_req *req, struct wharf_walk *w)
 static wharf_status start(struct wharf_req *req, struct wharf_walk *w, int64_t *ret_total)
 {
     struct stepped was = step_in(req, w);
-    struct db_error e;
     bool good;
 
-    if (db_do(w->db,
-            "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL "
-            "statement_timeout = 0",
-            &e) != DB_OK) {
-        req_database_problem(req, &e);
-        good = false;
-    } else {
-        good = narrow_rows_of(req, w->res, str_z(""), &w->narrow) &&
-               (!w->q->n_terms || search_found(req, w->res, w->q)) && count(req, w, ret_total) &&
-               open_cursor(req, w);
-    }
+    db_begin_snapshot(w->db);
+    db_ahead(w->db, "SET LOCAL statement_timeout = 0", NULL, 0);
+    good = narrow_rows_of(req, w->res, str_z(""), &w->narrow) &&
+           (!w->q->n_terms || search_found(req, w->res, w->q)) && count(req, w, ret_total) &&
+           open_cursor(req, w);
     step_out(req, was);
     return good ? WHARF_OK : host_err.current(req);
 }

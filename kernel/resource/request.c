@@ -342,15 +342,14 @@ static void run_endings(struct wharf_req *req)
     req->cap_problems = cap;
 }
 
+static const char owner_role_sql[] = "RESET ROLE";
+
 static void begin_level(struct wharf_req *req)
 {
-    char sql[32];
-
     if (req->tx_depth == 0)
-        snprintf(sql, sizeof(sql), "BEGIN");
+        db_begin(req->thread->db);
     else
-        snprintf(sql, sizeof(sql), "SAVEPOINT s%u", req->tx_depth);
-    db_ahead(req->thread->db, sql, NULL, 0);
+        db_savepoint(req->thread->db, req->tx_depth);
     req->tx_depth++;
 }
 
@@ -416,8 +415,8 @@ static void forget_transaction(struct wharf_req *req)
 
 wharf_status req_commit(struct wharf_req *req)
 {
+    struct db_conn *db = req->thread->db;
     struct db_error e;
-    char sql[40];
 
     if (req->tx_depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
         req_rollback(req);
@@ -429,14 +428,10 @@ wharf_status req_commit(struct wharf_req *req)
     }
 
     req->tx_depth--;
-    if (req->tx_depth)
-        snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%u", req->tx_depth);
-    else
-        snprintf(sql, sizeof(sql), "COMMIT");
     settle_notes(req, true);
     if (!req->tx_depth)
         req->plugin_role = false;
-    if (db_do(req->thread->db, sql, &e) != DB_OK) {
+    if ((req->tx_depth ? db_release(db, req->tx_depth, &e) : db_commit(db, &e)) != DB_OK) {
         req->n_committed = 0;
         req->news = 0;
         if (!req->tx_depth)
@@ -459,8 +454,8 @@ wharf_status req_commit(struct wharf_req *req)
 
 void req_rollback(struct wharf_req *req)
 {
+    struct db_conn *db = req->thread->db;
     struct db_error e;
-    char sql[96];
 
     if (!req->tx_depth)
         return;
@@ -471,13 +466,10 @@ void req_rollback(struct wharf_req *req)
         req->news = 0;
         forget_transaction(req);
     }
-    if (req->tx_depth)
-        snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%u; RELEASE SAVEPOINT s%u; RESET ROLE",
-            req->tx_depth, req->tx_depth);
-    else
-        snprintf(sql, sizeof(sql), "ROLLBACK");
-    if (db_in_transaction(req->thread->db))
-        db_do(req->thread->db, sql, &e);
+    if (db_in_transaction(db) && !req->tx_depth)
+        db_rollback(db, &e);
+    else if (db_in_transaction(db) && db_rollback_to(db, req->tx_depth, &e) == DB_OK)
+        db_ahead(db, owner_role_sql, NULL, 0); /* it may be another role's since before it */
     run_endings(req);
 }
 
@@ -518,7 +510,7 @@ static void owner_role(struct wharf_req *req)
 {
     if (!req->plugin_role)
         return;
-    db_ahead(req->thread->db, "RESET ROLE", NULL, 0);
+    db_ahead(req->thread->db, owner_role_sql, NULL, 0);
     req->plugin_role = false;
 }
 

@@ -10,6 +10,7 @@
 #include "schema/uri.h"
 #include "util/str.h"
 #include "util/time.h"
+#include "wharf/civil.h"
 
 struct format {
     const char *name;
@@ -52,8 +53,7 @@ static bool match_date(wharf_str s)
     year = digits(s.p, 4);
     month = digits(s.p + 5, 2);
     day = digits(s.p + 8, 2);
-    return year >= 0 && month >= 1 && month <= 12 && day >= 1 &&
-           day <= time_days_in_month(year, month);
+    return year >= 0 && wharf_date_good(year, month, day);
 }
 
 /* Reads "Z" or "+hh:mm"; *ret_east: minutes east of UTC. */

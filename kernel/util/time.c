@@ -5,46 +5,11 @@
 #include <stdio.h>
 
 #include "util/str.h"
+#include "wharf/civil.h"
 
 static const int64_t SECOND = 1000000, DAY = 86400;
 static const int64_t FIRST_US = -62135596800 * 1000000; /* 0001-01-01T00:00:00Z */
 static const int64_t LAST_US = 253402300800 * 1000000 - 1; /* 9999-12-31T23:59:59.999999Z */
-
-/* Returns the days since 1970-01-01 of a Gregorian date: Howard Hinnant's days_from_civil, years
- * of 400-year eras from March. */
-static int64_t days_of(int year, int month, int day)
-{
-    int y = month <= 2 ? year - 1 : year;
-    int era = (y >= 0 ? y : y - 399) / 400;
-    int year_of_era = y - era * 400;
-    int day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    int day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-
-    return (int64_t)era * 146097 + day_of_era - 719468;
-}
-
-static void date_of(int64_t days, int *ret_year, int *ret_month, int *ret_day)
-{
-    int64_t z = days + 719468;
-    int64_t era = (z >= 0 ? z : z - 146096) / 146097;
-    int day_of_era = (int)(z - era * 146097);
-    int year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) /
-                      365;
-    int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int shifted = (5 * day_of_year + 2) / 153;
-
-    *ret_day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    *ret_month = shifted < 10 ? shifted + 3 : shifted - 9;
-    *ret_year = (int)(year_of_era + era * 400) + (*ret_month <= 2);
-}
-
-int time_days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-
-    return month == 2 && leap ? 29 : days[month - 1];
-}
 
 /* Reads n digits at p. Returns -1 when they are none. */
 static int digits(const char *p, int n)
@@ -68,11 +33,11 @@ static bool read_stamp(const char *p, int64_t *ret_s, int *ret_second)
 
     if (p[4] != '-' || p[7] != '-' || p[13] != ':' || p[16] != ':')
         return false;
-    if (year < 1 || month < 1 || month > 12 || day < 1 || day > time_days_in_month(year, month))
+    if (year < 1 || !wharf_date_good(year, month, day))
         return false;
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
         return false;
-    *ret_s = days_of(year, month, day) * DAY + hour * 3600 + minute * 60 + second;
+    *ret_s = wharf_days_of(year, month, day) * DAY + hour * 3600 + minute * 60 + second;
     *ret_second = second;
     return true;
 }
@@ -173,8 +138,8 @@ static void put(char *p, int n, int v)
 
 void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1])
 {
-    int64_t seconds, days;
-    int year, month, day, rest, ms;
+    int64_t seconds, days, year;
+    int month, day, rest, ms;
 
     if (us < FIRST_US)
         us = FIRST_US;
@@ -184,9 +149,9 @@ void time_format_iso(int64_t us, char out[ISO_MS_LEN + 1])
     ms = (int)((us - seconds * SECOND) / 1000);
     days = (seconds >= 0 ? seconds : seconds - (DAY - 1)) / DAY;
     rest = (int)(seconds - days * DAY);
-    date_of(days, &year, &month, &day);
+    wharf_date_of(days, &year, &month, &day);
     memcpy(out, "0000-00-00T00:00:00.000Z", ISO_MS_LEN + 1);
-    put(out, 4, year);
+    put(out, 4, (int)year);
     put(out + 5, 2, month);
     put(out + 8, 2, day);
     put(out + 11, 2, rest / 3600);

@@ -34,8 +34,6 @@ void time_format_http(int64_t us, char out[HTTP_DATE_LEN + 1]);
 /* Reads PostgreSQL's text of timestamptz with DateStyle ISO and TimeZone UTC ("2024-01-02
  * 03:04:05.6+00"). */
 bool time_parse_pg(wharf_str s, int64_t *ret_us);
-/* Returns the days of a month, 1-12, of a Gregorian year. */
-int time_days_in_month(int year, int month);
 
 int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */

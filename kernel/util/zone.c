@@ -6,17 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wharf/civil.h"
+
 enum { DAY = 86400, HEAD = 44, WEEK = 7 };
 
 /* ---- civil time ---- */
-
-int64_t civil_days(int64_t year, int month, int day)
-{
-    int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
-    int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-
-    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
-}
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -25,26 +19,22 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 struct civil civil_of(int64_t s)
 {
-    int64_t days = floor_div(s, DAY), in_day = s - days * DAY, z = days + 719468;
-    int64_t era = floor_div(z, 146097), of_era = z - era * 146097;
-    int64_t y = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    int64_t of_year = of_era - (365 * y + y / 4 - y / 100), month = (5 * of_year + 2) / 153;
-    struct civil c = {.day = (int)(of_year - (153 * month + 2) / 5 + 1),
-        .month = (int)(month < 10 ? month + 3 : month - 9)};
+    int64_t days = floor_div(s, DAY), in_day = s - days * DAY;
+    struct civil c = {0};
 
-    c.year = y + era * 400 + (c.month <= 2);
+    wharf_date_of(days, &c.year, &c.month, &c.day);
     c.hour = (int)(in_day / 3600);
     c.minute = (int)(in_day / 60 % 60);
     c.second = (int)(in_day % 60);
     c.weekday = (int)((days % WEEK + 4 + WEEK) % WEEK);
-    c.yearday = (int)(days - civil_days(c.year, 1, 1));
+    c.yearday = (int)(days - wharf_days_of(c.year, 1, 1));
     return c;
 }
 
 int64_t civil_seconds(const struct civil *c)
 {
     int64_t months = c->year * 12 + c->month - 1, year = floor_div(months, 12);
-    int64_t days = civil_days(year, (int)(months - year * 12) + 1, 1) + c->day - 1;
+    int64_t days = wharf_days_of(year, (int)(months - year * 12) + 1, 1) + c->day - 1;
 
     return days * DAY + (int64_t)c->hour * 3600 + (int64_t)c->minute * 60 + c->second;
 }
@@ -187,29 +177,24 @@ static bool footer_read(const char *p, struct footer *f)
     return f->has_summer;
 }
 
-static bool leap(int64_t year)
-{
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
 /* Returns the local seconds of the change in this year. */
 static int64_t rule_local(const struct rule *r, int64_t year)
 {
     int64_t days;
 
     if (r->kind == 'M') {
-        int64_t first = civil_days(year, r->month, 1);
+        int64_t first = wharf_days_of(year, r->month, 1);
         int weekday = (int)((first % WEEK + 4 + WEEK) % WEEK);
-        int64_t next = r->month == 12 ? civil_days(year + 1, 1, 1)
-                                      : civil_days(year, r->month + 1, 1);
+        int64_t next = r->month == 12 ? wharf_days_of(year + 1, 1, 1)
+                                      : wharf_days_of(year, r->month + 1, 1);
 
         days = first + (r->day - weekday + WEEK) % WEEK + (int64_t)(r->week - 1) * WEEK;
         if (days >= next)
             days -= WEEK;
     } else {
-        days = civil_days(year, 1, 1) + r->day;
+        days = wharf_days_of(year, 1, 1) + r->day;
         if (r->kind == 'J')
-            days += (leap(year) && r->day > 59) - 1;
+            days += (wharf_leap_year(year) && r->day > 59) - 1;
     }
     return days * DAY + r->at;
 }

@@ -20,7 +20,6 @@ struct civil civil_of(int64_t s);
 /* Computes the seconds of a civil time. Members may be out of range: month 14 is February of the
  * next year. */
 int64_t civil_seconds(const struct civil *c);
-int64_t civil_days(int64_t year, int month, int day); /* since 1970-01-01; month 1-12 */
 
 struct zone_offset {
     int32_t east; /* seconds to add to UTC */

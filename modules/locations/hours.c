@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "wharf/civil.h"
+
 enum { DAYS = 7, RANGES = 6, DAY_MINUTES = 24 * 60, OPEN = 9 * 60, CLOSE = 17 * 60 };
 
 static const char *const day_names[DAYS] = {
@@ -39,8 +41,7 @@ bool hours_time(wharf_str s, int *ret_minutes)
 
 bool hours_date(wharf_str s)
 {
-    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year, month, day, leap;
+    int year, month, day;
 
     if (s.n != 10 || s.p[4] != '-' || s.p[7] != '-')
         return false;
@@ -51,9 +52,7 @@ bool hours_date(wharf_str s)
     year = (s.p[0] - '0') * 1000 + (s.p[1] - '0') * 100 + (s.p[2] - '0') * 10 + (s.p[3] - '0');
     month = (s.p[5] - '0') * 10 + (s.p[6] - '0');
     day = (s.p[8] - '0') * 10 + (s.p[9] - '0');
-    leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return month >= 1 && month <= 12 && day >= 1 &&
-           day <= lengths[month - 1] + (month == 2 && leap);
+    return wharf_date_good(year, month, day);
 }
 
 /* Makes the pieces of a day from open to close; a close that is not later lies on the next day,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "shipments.h"
+#include "wharf/civil.h"
 #include "wharf/errors.h"
 
 enum {
@@ -58,21 +59,12 @@ static bool digits(const char **p, size_t n, int64_t *ret)
     return true;
 }
 
-/* Computes the days since 1970 of a day of the Gregorian calendar. Returns false when there is no
- * such day. */
+/* Computes the days since 1970 of a day. Returns false when there is no such day. */
 static bool day_number(int64_t y, int64_t m, int64_t d, int64_t *ret)
 {
-    static const int64_t lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-    int64_t era, yoe, doy;
-
-    if (y < 1 || m < 1 || m > 12 || d < 1 || d > lengths[m - 1] + (m == 2 && leap))
+    if (y < 1 || !wharf_date_good(y, m, d))
         return false;
-    y -= m <= 2;
-    era = y / 400;
-    yoe = y - era * 400;
-    doy = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    *ret = era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+    *ret = wharf_days_of(y, (int)m, d);
     return true;
 }
 

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "wharf/civil.h"
+
 enum kind { SECONDS_OR_DATE, RESET, RESET_AFTER };
 enum { DIGITS_MAX = 15, BILLION = 1000000000 };
 
@@ -52,26 +54,12 @@ struct moment {
     int64_t year, month, day, hour, minute, second, us;
 };
 
-static int64_t days_from_civil(int64_t y, int64_t m, int64_t d)
-{
-    int64_t era, year_of_era, day_of_year;
-
-    y -= m <= 2;
-    era = (y >= 0 ? y : y - 399) / 400;
-    year_of_era = y - era * 400;
-    day_of_year = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-    return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
-           719468;
-}
-
 static bool to_us(const struct moment *m, int64_t *ret_us)
 {
-    static const int days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-
-    if (m->month < 1 || m->month > 12 || m->day < 1 || m->day > days[m->month - 1] ||
-        m->hour > 23 || m->minute > 59 || m->second > 60)
+    if (!wharf_date_good(m->year, m->month, m->day) || m->hour > 23 || m->minute > 59 ||
+        m->second > 60)
         return false;
-    *ret_us = (days_from_civil(m->year, m->month, m->day) * 86400 + m->hour * 3600 +
+    *ret_us = (wharf_days_of(m->year, (int)m->month, m->day) * 86400 + m->hour * 3600 +
                   m->minute * 60 + m->second) *
                   1000000 +
               m->us;

@@ -10,6 +10,7 @@
 #define WHARF_BLOB_BLOB_FILE_H
 
 #include "blob/blob.h"
+#include "db/transaction.h"
 #include "resource/request.h"
 
 enum { FILE_SIGNATURE = 43 }; /* base64url characters of an HMAC-SHA-256 */
@@ -65,10 +66,17 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status);
 struct file_collected {
     unsigned rows, objects, temporary;
 };
-/* Runs a statement with a parameter (value NULL: none). Returns the number of rows, -1 when it
+/* Runs a statement with a parameter. Returns the number of rows, -1 when it
  * failed. */
 typedef int64_t file_rows_fn(void *arg, const char *sql, const char *value);
-bool file_collect(file_rows_fn *rows, void *arg, struct blob_store *store, int64_t now_us,
+/* Begins a transaction (TX_BEGIN), commits it, or rolls it back. */
+typedef bool file_step_fn(void *arg, enum tx_step step);
+struct file_database {
+    file_rows_fn *rows;
+    file_step_fn *step;
+    void *arg; /* of both */
+};
+bool file_collect(const struct file_database *db, struct blob_store *store, int64_t now_us,
     int64_t grace_s, struct file_collected *ret);
 
 /* Runs the kernel's job that collects each hour (kernel/worker/kernel_part.c). */

@@ -11,19 +11,21 @@
 const char file_collect_policy[] = "{\"every\": \"1h\", \"retries\": 0, \"timeout\": \"6h\", "
                                    "\"transaction\": \"own\", \"background\": true}";
 
+static void warn(const struct wharf_req *req, const struct db_error *e)
+{
+    log_write(WHARF_LOG_WARN, NULL, req->request_id, "file.collect", "%s", e->message);
+}
+
 static int64_t rows_of(void *arg, const char *sql, const char *value)
 {
     struct wharf_req *req = arg;
-    struct sql_arg args[1] = {{value, value ? strlen(value) : 0}};
-    struct db_error e = {.status = DB_OK};
+    struct sql_arg args[1] = {{value, strlen(value)}};
+    struct db_error e;
     int64_t n = 0;
-    PGresult *r;
+    PGresult *r = db_run(req->thread->db, sql, args, 1, &e);
 
-    if (!value && db_do(req->thread->db, sql, &e) == DB_OK)
-        return 0;
-    r = value ? db_run(req->thread->db, sql, args, 1, &e) : NULL;
     if (!r) {
-        log_write(WHARF_LOG_WARN, NULL, req->request_id, "file.collect", "%s", e.message);
+        warn(req, &e);
         return -1;
     }
     n = PQresultStatus(r) == PGRES_TUPLES_OK ? PQntuples(r) : strtoll(PQcmdTuples(r), NULL, 10);
@@ -31,11 +33,28 @@ static int64_t rows_of(void *arg, const char *sql, const char *value)
     return n;
 }
 
+static bool step(void *arg, enum tx_step what)
+{
+    struct wharf_req *req = arg;
+    struct db_conn *db = req->thread->db;
+    struct db_error e;
+
+    if (what == TX_BEGIN) {
+        db_begin(db);
+        return true;
+    }
+    if ((what == TX_COMMIT ? db_commit(db, &e) : db_rollback(db, &e)) == DB_OK)
+        return true;
+    warn(req, &e);
+    return false;
+}
+
 wharf_status file_collect_job(struct wharf_req *req, void *arg)
 {
+    const struct file_database db = {rows_of, step, req};
     struct file_collected done;
     bool good = file_collect(
-        rows_of, req, req->engine->blobs, req->now_us, req->engine->config->blob_grace_s, &done);
+        &db, req->engine->blobs, req->now_us, req->engine->config->blob_grace_s, &done);
 
     (void)arg;
     log_info("file.collected", "%u expired files, %u objects, %u temporary files", done.rows,

@@ -204,14 +204,11 @@ static void run_alone(struct wharf_req *req, const struct inner_call *call)
  * nothing else along. */
 static void run_inside(struct wharf_req *req, struct wharf_req *outer)
 {
-    struct db_error e;
-
     if (req_begin(outer) != WHARF_OK) {
         req_fail(req, ERR_OVERLOADED, NULL, NULL);
         return;
     }
-    if (outer->plugin_role && db_do(outer->thread->db, "RESET ROLE", &e) == DB_OK)
-        outer->plugin_role = false;
+    req_leave_organization(outer);
     req->tx_depth = req->tx_floor = outer->tx_depth;
     if (checked(req) &&
         (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||

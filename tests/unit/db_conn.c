@@ -85,20 +85,20 @@ static void goes_with_the_next(void **state)
         struct db_error e;
 
         for (int i = 0; i < 2; i++) { /* the second time all of it is prepared */
-            db_ahead(c, "BEGIN", NULL, 0);
+            db_begin(c);
             assert_true(db_in_transaction(c));
             db_ahead(c, INSERT, &one, 1);
             assert_true(insert(c, &two, &e));
             db_ahead(c, INSERT, &three, 1);
-            assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+            assert_int_equal(db_commit(c, &e), DB_OK);
             assert_false(db_in_transaction(c));
             assert_string_equal(stored(*state), "one three two");
 
-            db_ahead(c, "BEGIN", NULL, 0);
+            db_begin(c);
             assert_true(insert(c, &two, &e));
             db_ahead(c, INSERT, &three, 1);
             db_ahead(c, INSERT, &two, 1); /* twice: what is undone is not even tried */
-            assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+            assert_int_equal(db_rollback(c, &e), DB_OK);
             assert_string_equal(stored(*state), "");
         }
         db_close(c);
@@ -128,9 +128,9 @@ static void one_plan_is_of_one_statement(void **state)
     for (int i = 0; i < 4; i++) {
         mode_is(c, "force_generic_planx", true);
         mode_is(c, "autox", false);
-        assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+        db_begin(c);
         mode_is(c, "autox", true);
-        assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+        assert_int_equal(db_commit(c, &e), DB_OK);
         if (i == 1)
             end_idle(c);
         if (i == 2)
@@ -150,21 +150,29 @@ static void what_is_empty_is_not_sent(void **state)
     struct db_conn *c = db_open("host=/nowhere", true, 15000);
     struct db_error e;
 
-    db_ahead(c, "BEGIN", NULL, 0);
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    db_begin(c);
+    assert_int_equal(db_commit(c, &e), DB_OK);
     assert_false(db_in_transaction(c));
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     db_ahead(c, INSERT, &one, 1);
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     assert_false(db_in_transaction(c));
-    db_ahead(c, "BEGIN", NULL, 0);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
-    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    db_begin(c);
+    db_savepoint(c, 1);
+    assert_int_equal(db_release(c, 1, &e), DB_OK);
+    assert_int_equal(db_commit(c, &e), DB_OK);
 
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
+    db_savepoint(c, 1);
+    db_ahead(c, INSERT, &one, 1);
+    db_savepoint(c, 2);
+    db_ahead(c, INSERT, &two, 1);
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_OK);
+    assert_int_equal(db_commit(c, &e), DB_OK);
+
+    db_begin(c);
     db_ahead(c, INSERT, &one, 1); /* this one wants to be there */
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST);
+    assert_int_equal(db_commit(c, &e), DB_LOST);
     assert_false(db_in_transaction(c));
     db_close(c);
 }
@@ -178,7 +186,7 @@ static void who_comes_next_is_told(void **state)
 
     assert_true(insert(c, &one, &e));
     for (int how = 0; how < 4; how++) {
-        db_ahead(c, "BEGIN", NULL, 0);
+        db_begin(c);
         db_ahead(c, INSERT, &one, 1);
         if (how == 0) {
             assert_false(insert(c, &two, &e));
@@ -199,14 +207,14 @@ static void who_comes_next_is_told(void **state)
         assert_int_equal(e.status, DB_UNIQUE);
         assert_false(insert(c, &two, &e)); /* nothing of this transaction goes on */
         assert_string_equal(e.sqlstate, "25P02");
-        assert_int_equal(db_do(c, "COMMIT", &e), DB_FAILED);
+        assert_int_equal(db_commit(c, &e), DB_FAILED);
         assert_false(db_in_transaction(c));
     }
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     assert_true(insert(c, &two, &e));
     db_ahead(c, INSERT, &one, 1);
     /* so is who commits, and the session is out of the transaction */
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_UNIQUE);
+    assert_int_equal(db_commit(c, &e), DB_UNIQUE);
     assert_true(insert(c, &three, &e));
     assert_string_equal(stored(*state), "one three");
     db_close(c);
@@ -214,28 +222,113 @@ static void who_comes_next_is_told(void **state)
 
 static void savepoints(void **state)
 {
-    static const char back[] = "ROLLBACK TO SAVEPOINT s1; RELEASE SAVEPOINT s1; RESET ROLE";
     struct db_conn *c = open_one(true);
     struct db_error e;
 
-    db_ahead(c, "BEGIN", NULL, 0);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_begin(c);
+    db_savepoint(c, 1);
     db_ahead(c, INSERT, &one, 1);
-    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    assert_int_equal(db_release(c, 1, &e), DB_OK);
+    db_savepoint(c, 1);
     assert_true(insert(c, &two, &e));
     db_ahead(c, INSERT, &one, 1);
     /* a failure among what waits goes with the savepoint */
-    assert_int_equal(db_do(c, back, &e), DB_OK);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_OK);
+    db_savepoint(c, 1);
     db_ahead(c, INSERT, &two, 1);
-    assert_int_equal(db_do(c, back, &e), DB_OK);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
-    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_OK);
+    db_savepoint(c, 1);
+    assert_int_equal(db_release(c, 1, &e), DB_OK);
     assert_true(insert(c, &three, &e));
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    assert_int_equal(db_commit(c, &e), DB_OK);
     assert_string_equal(stored(*state), "one three");
     db_close(c);
+}
+
+/* What waits behind a savepoint that was sent is undone with it, with what waits in between. */
+static void savepoints_inside_each_other(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+
+    db_begin(c);
+    db_ahead(c, INSERT, &one, 1);
+    db_savepoint(c, 1);
+    assert_true(insert(c, &two, &e));
+    db_savepoint(c, 2);
+    db_ahead(c, INSERT, &two, 1);
+    assert_int_equal(db_rollback_to(c, 2, &e), DB_OK);
+    db_savepoint(c, 2);
+    assert_true(insert(c, &three, &e));
+    db_ahead(c, INSERT, &three, 1);
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_OK);
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_FAILED); /* it is over */
+    assert_int_equal(db_rollback(c, &e), DB_OK);
+    assert_string_equal(stored(*state), "");
+
+    db_begin(c);
+    db_savepoint(c, 1);
+    db_ahead(c, INSERT, &one, 1);
+    db_savepoint(c, 2);
+    db_ahead(c, INSERT, &two, 1);
+    assert_int_equal(db_release(c, 2, &e), DB_OK);
+    db_savepoint(c, 2);
+    assert_int_equal(db_rollback_to(c, 2, &e), DB_OK);
+    assert_int_equal(db_release(c, 1, &e), DB_OK);
+    assert_int_equal(db_commit(c, &e), DB_OK);
+    assert_string_equal(stored(*state), "one two");
+    db_close(c);
+}
+
+static void snapshots_stay_and_write_nothing(void **state)
+{
+    struct db_conn *c = open_one(false), *other = open_one(false);
+    struct db_error e;
+
+    db_begin_snapshot(c);
+    for (int i = 0; i < 2; i++) {
+        PGresult *r = db_run(c, "SELECT name FROM conn_test", NULL, 0, &e);
+
+        assert_int_equal(PQntuples(r), 0);
+        PQclear(r);
+        assert_true(insert(other, i ? &two : &one, &e));
+    }
+    assert_false(insert(c, &three, &e));
+    assert_string_equal(e.sqlstate, "25006");
+    assert_int_equal(db_rollback(c, &e), DB_OK);
+    assert_string_equal(stored(*state), "one two");
+    db_close(c);
+    db_close(other);
+}
+
+/* By the word of the server, however it is written, and whether it goes at once or waits. */
+static void ended_by_hand(void **state)
+{
+    static const char *const ends[] = {
+        "COMMIT", " commit", "END", "/* so */ ROLLBACK", "ABORT", "COMMIT TRANSACTION"};
+
+    for (size_t i = 0; i < 2 * sizeof(ends) / sizeof(ends[0]); i++) {
+        struct db_conn *c = open_one(true);
+        struct db_error e;
+
+        db_begin(c);
+        assert_true(insert(c, &one, &e));
+        assert_false(db_transaction_gone(c));
+        if (i % 2) {
+            db_ahead(c, ends[i / 2], NULL, 0);
+            PQclear(db_run(c, "SELECT 1", NULL, 0, &e));
+        } else {
+            PQclear(db_run(c, ends[i / 2], NULL, 0, &e));
+        }
+        assert_int_equal(e.status, DB_OK);
+        assert_true(db_transaction_gone(c));
+        assert_false(insert(c, &two, &e));
+        assert_int_equal(e.status, DB_LOST);
+        assert_int_equal(db_commit(c, &e), DB_LOST);
+        assert_true(insert(c, &three, &e)); /* the connection goes on */
+        assert_non_null(strstr(stored(*state), "three"));
+        db_close(c);
+    }
 }
 
 static void begins_on_another_connection(void **state)
@@ -245,7 +338,7 @@ static void begins_on_another_connection(void **state)
 
     assert_true(insert(c, &one, &e));
     end_idle(c);
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     assert_true(insert(c, &two, &e)); /* nothing was begun */
     assert_int_equal(e.status, DB_OK);
     assert_int_equal(db_epoch(c), 2);
@@ -254,15 +347,15 @@ static void begins_on_another_connection(void **state)
     assert_false(insert(c, &three, &e)); /* but now it was */
     assert_int_equal(e.status, DB_LOST);
     assert_false(insert(c, &three, &e));
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST);
+    assert_int_equal(db_commit(c, &e), DB_LOST);
     assert_string_equal(stored(*state), "one");
 
     assert_true(insert(c, &one, &e));
     end_idle(c);
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     db_ahead(c, INSERT, &two, 1);
     /* nobody knows what becomes of a commit that is not answered */
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_LOST);
+    assert_int_equal(db_commit(c, &e), DB_LOST);
     assert_false(db_in_transaction(c));
     assert_string_equal(stored(*state), "one");
     db_close(c);
@@ -308,12 +401,12 @@ static void ends_in_time(void **state)
             db_deadline_end(c, 0);
             assert_timeout_is(c, "15s");
 
-            db_ahead(c, "BEGIN", NULL, 0);
+            db_begin(c);
             db_deadline(c, in_ms(100));
             assert_false(sleeps(c, "60", &e));
             assert_int_equal(e.status, DB_TIMEOUT);
             db_deadline_end(c, 0);
-            assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+            assert_int_equal(db_rollback(c, &e), DB_OK);
             assert_timeout_is(c, "15s");
         }
         assert_int_equal(db_epoch(c), 1);
@@ -329,7 +422,7 @@ static void ends_in_time_together(void **state)
     int n = 0;
 
     (void)state;
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     db_deadline(c, in_ms(300));
     assert_true(sleeps(c, "0", &e));
     while (sleeps(c, "0.2", &e))
@@ -337,7 +430,7 @@ static void ends_in_time_together(void **state)
     assert_true(n <= 1); /* the last was not given the whole time anew */
     assert_int_equal(e.status, DB_TIMEOUT);
     db_deadline_end(c, 0);
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     db_close(c);
 }
 
@@ -347,7 +440,7 @@ static void nothing_begins_late(void **state)
     struct db_error e;
     int64_t before;
 
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     assert_true(insert(c, &one, &e));
     before = db_deadline(c, in_ms(-1));
     assert_false(insert(c, &two, &e));
@@ -355,7 +448,7 @@ static void nothing_begins_late(void **state)
     /* the earlier one stays */
     assert_int_equal(db_deadline(c, in_ms(10000)), db_deadline(c, in_ms(20000)));
     assert_false(insert(c, &two, &e));
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK); /* what was done stays */
+    assert_int_equal(db_commit(c, &e), DB_OK); /* what was done stays */
     db_deadline_end(c, before);
     assert_true(insert(c, &three, &e));
     assert_string_equal(stored(*state), "one three");
@@ -364,34 +457,33 @@ static void nothing_begins_late(void **state)
 
 static void what_follows_has_its_time(void **state)
 {
-    static const char back[] = "ROLLBACK TO SAVEPOINT s1; RELEASE SAVEPOINT s1";
     struct db_conn *c = open_one(true);
     struct db_error e;
 
     (void)state;
-    db_ahead(c, "BEGIN", NULL, 0);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_begin(c);
+    db_savepoint(c, 1);
     db_deadline(c, in_ms(100));
     assert_false(sleeps(c, "60", &e));
-    assert_int_equal(db_do(c, back, &e), DB_OK);
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_OK);
     db_deadline_end(c, 0);
     assert_timeout_is(c, "15s");
 
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_savepoint(c, 1);
     db_deadline(c, in_ms(5000));
     assert_true(sleeps(c, "0", &e));
-    assert_int_equal(db_do(c, "RELEASE SAVEPOINT s1", &e), DB_OK);
+    assert_int_equal(db_release(c, 1, &e), DB_OK);
     db_deadline_end(c, 0);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0); /* the limit is from before it, and taken away inside */
+    db_savepoint(c, 1); /* the limit is from before it, and taken away inside */
     assert_timeout_is(c, "15s");
-    assert_int_equal(db_do(c, back, &e), DB_OK); /* and is there again */
+    assert_int_equal(db_rollback_to(c, 1, &e), DB_OK); /* and is there again */
     assert_timeout_is(c, "15s");
 
     db_deadline(c, in_ms(100)); /* what is waited for by the way as well */
     db_ahead(c, "SELECT pg_sleep(60)", NULL, 0);
     assert_false(sleeps(c, "0", &e));
     assert_int_equal(e.status, DB_TIMEOUT);
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     db_deadline_end(c, 0);
     db_close(c);
 }
@@ -404,27 +496,27 @@ static void begins_again_when_statements_are_unknown(void **state)
     char forget[11 + 18];
 
     for (int i = 0; i < 2; i++) {
-        db_ahead(c, "BEGIN", NULL, 0);
+        db_begin(c);
         db_ahead(c, INSERT, i ? &three : &one, 1);
         assert_true(insert(c, i ? &one : &two, &e) || i);
-        assert_int_equal(db_do(c, i ? "ROLLBACK" : "COMMIT", &e), DB_OK);
+        assert_int_equal(i ? db_rollback(c, &e) : db_commit(c, &e), DB_OK);
         assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
     }
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     assert_true(insert(c, &three, &e));
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     memcpy(forget, "DEALLOCATE ", 11);
     /* BEGIN it knows, and then it is in a transaction */
     db_statement_name(statement_hash(INSERT), forget + 11);
     assert_int_equal(db_do(c, forget, &e), DB_OK);
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     assert_true(insert(c, &three, &e));
     assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
-    db_ahead(c, "SAVEPOINT s1", NULL, 0);
+    db_savepoint(c, 1);
     /* in the middle only the transaction as a whole can be tried again */
     assert_false(insert(c, &three, &e));
     assert_int_equal(e.status, DB_CONFLICT);
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     assert_string_equal(stored(*state), "one two");
     db_close(c);
 }
@@ -438,18 +530,18 @@ static void prepared_by_who_asks(void **state)
     assert_int_equal(
         db_do(c, "CREATE ROLE conn_guest; CREATE SCHEMA closed CREATE TABLE kept (n integer)", &e),
         DB_OK);
-    db_ahead(c, "BEGIN", NULL, 0);
+    db_begin(c);
     db_ahead(c, "SELECT set_config('role', 'conn_guest', true)", NULL, 0);
     assert_null(db_run(c, "SELECT * FROM closed.kept", NULL, 0, &e));
     assert_string_equal(e.sqlstate, "42501");
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
-    db_ahead(c, "BEGIN", NULL, 0);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
+    db_begin(c);
     db_ahead(c, "SELECT set_config('role', 'conn_guest', true)", NULL, 0);
     PQclear(db_run(c, "SELECT 1", NULL, 0, &e));
     db_ahead(c, "RESET ROLE", NULL, 0);
     PQclear(db_run(c, "INSERT INTO closed.kept VALUES (1)", NULL, 0, &e));
     assert_int_equal(e.status, DB_OK);
-    assert_int_equal(db_do(c, "COMMIT", &e), DB_OK);
+    assert_int_equal(db_commit(c, &e), DB_OK);
     db_close(c);
 }
 
@@ -501,7 +593,7 @@ static void copies_in_binary(void **state)
     struct buf b;
     PGresult *r;
 
-    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    db_begin(c);
     assert_int_equal(db_do(c,
                          "CREATE TEMP TABLE t (t text, j json, b jsonb, m timestamptz(3), i "
                          "integer, y boolean, n boolean, l bigint, h bytea) ON COMMIT DROP",
@@ -557,7 +649,7 @@ static void copies_no_nonsense(void **state)
         assert_true(b.failed);
         buf_done(&b);
     }
-    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    db_begin(c);
     assert_int_equal(db_do(c, "CREATE TEMP TABLE t (t text, j json) ON COMMIT DROP", &e), DB_OK);
     buf_init(&b, 1 << 20);
     binary_begin(&b);
@@ -580,10 +672,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
         UNIT(what_is_empty_is_not_sent), UNIT(who_comes_next_is_told), UNIT(savepoints),
-        UNIT(begins_on_another_connection), UNIT(begins_again_when_statements_are_unknown),
-        UNIT(prepared_by_who_asks), UNIT(ends_in_time), UNIT(ends_in_time_together),
-        UNIT(nothing_begins_late), UNIT(what_follows_has_its_time), UNIT(copies_in_binary),
-        UNIT(copies_no_nonsense)};
+        UNIT(savepoints_inside_each_other), UNIT(snapshots_stay_and_write_nothing),
+        UNIT(ended_by_hand), UNIT(begins_on_another_connection),
+        UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks),
+        UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late),
+        UNIT(what_follows_has_its_time), UNIT(copies_in_binary), UNIT(copies_no_nonsense)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }

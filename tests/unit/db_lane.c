@@ -324,10 +324,10 @@ static void conn_mends_its_statements(void **state)
     assert_non_null(r);
     PQclear(r);
     assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
-    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    db_begin(c);
     assert_null(db_run(c, "SELECT $1::text", &arg, 1, &e));
     assert_int_equal(e.status, DB_CONFLICT);
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     r = db_run(c, "SELECT $1::text", &arg, 1, &e);
     assert_non_null(r);
     PQclear(r);
@@ -407,7 +407,8 @@ static void copied_cells_come_back_as_they_were(void **state)
     }
     /* outside a transaction */
     assert_false(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e));
-    assert_int_equal(db_do(c, "BEGIN; CREATE TEMP TABLE copied (n bigint, t text)", &e), DB_OK);
+    db_begin(c);
+    assert_int_equal(db_do(c, "CREATE TEMP TABLE copied (n bigint, t text)", &e), DB_OK);
     assert_true(db_copy(c, "COPY copied (n, t) FROM STDIN", buf_str(&rows), &e));
     r = db_run(c, "SELECT t FROM copied ORDER BY n", NULL, 0, &e);
     assert_non_null(r);
@@ -422,10 +423,10 @@ static void copied_cells_come_back_as_they_were(void **state)
     copy_row_end(&rows);
     assert_false(db_copy(c, "COPY copied (n) FROM STDIN", buf_str(&rows), &e));
     assert_string_equal(e.sqlstate, "22P02");
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK); /* the connection goes on */
-    assert_int_equal(db_do(c, "BEGIN", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK); /* the connection goes on */
+    db_begin(c);
     assert_false(db_copy(c, "COPY nothing FROM STDIN", buf_str(&rows), &e));
-    assert_int_equal(db_do(c, "ROLLBACK", &e), DB_OK);
+    assert_int_equal(db_rollback(c, &e), DB_OK);
     buf_done(&rows);
     db_close(c);
 }

@@ -11,6 +11,7 @@
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
+#include "wharf/civil.h"
 
 static const double MOST = 253402300799.0; /* the end of year 9999 */
 
@@ -107,7 +108,7 @@ static const char *const months[] = {"January", "February", "March", "April", "M
 static int iso_week(const struct civil *c, int64_t *ret_year)
 {
     int monday = (c->weekday + 6) % 7;
-    int64_t thursday = civil_days(c->year, c->month, c->day) - monday + 3;
+    int64_t thursday = wharf_days_of(c->year, c->month, c->day) - monday + 3;
     struct civil t = civil_of(thursday * 86400);
 
     *ret_year = t.year;
@@ -468,7 +469,7 @@ static int time_add(lua_State *lua)
         luaL_argcheck(lua, n >= 12 && n < 120000, 2, "too far away");
         c.year = n / 12;
         c.month = (int)(n % 12) + 1;
-        last = time_days_in_month((int)c.year, c.month);
+        last = wharf_days_in_month(c.year, c.month);
         c.day = c.day > last ? last : c.day;
         m.s = to_utc(zone, civil_seconds(&c) + days_more * 86400);
     }

@@ -1,0 +1,44 @@
+/* transaction.h - what begins, divides and ends a transaction, by name.
+ *
+ * Who writes statements says what a step does; nobody finds it out of the text. Here are the
+ * texts, and the steps on a bare connection of libpq: migrations, the request log, commands.
+ * Leaves to others: the same steps on a connection of a worker thread, which waits with them
+ * (conn.h). */
+#ifndef WHARF_DB_TRANSACTION_H
+#define WHARF_DB_TRANSACTION_H
+
+#include <libpq-fe.h>
+#include <stdbool.h>
+
+enum tx_step {
+    TX_NONE, /* a statement that leaves the transaction as it is */
+    TX_BEGIN,
+    TX_SAVEPOINT,
+    TX_RELEASE,
+    TX_COMMIT,
+    TX_ROLLBACK,
+    TX_ROLLBACK_TO,
+};
+
+extern const char tx_begin_sql[], tx_snapshot_sql[], tx_commit_sql[];
+
+/* Text of a step of the savepoint of that level, and of the rollback to it, which ends it too and
+ * goes as several statements. */
+enum { TX_TEXT = 64 };
+void tx_savepoint_text(char ret[static TX_TEXT], unsigned level);
+void tx_release_text(char ret[static TX_TEXT], unsigned level);
+void tx_rollback_to_text(char ret[static TX_TEXT], unsigned level);
+
+/* Begins a transaction. settings: NULL, or statements that go with it in one piece. Returns the
+ * result, which says whether it began. */
+PGresult *tx_begin(PGconn *pg, const char *settings);
+/* Commits. Returns the result; tx_committed tells whether it did. */
+PGresult *tx_commit(PGconn *pg);
+void tx_rollback(PGconn *pg);
+/* Tells whether a commit did what it says: of a failed transaction PostgreSQL says ROLLBACK, and
+ * calls that no error. */
+bool tx_committed(PGresult *r);
+/* Tells whether the server has a transaction open, by its own word. */
+bool tx_is_open(const PGconn *pg);
+
+#endif
