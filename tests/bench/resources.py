@@ -29,6 +29,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -66,10 +67,12 @@ class Run:
         self.args, self.lines = args, []
         self.stack = bench.Stack(tempfile.mkdtemp(prefix="wharf-resources-"))
         os.chmod(self.stack.folder, 0o755)
+
+    def begin(self):
+        args = self.args
         self.start()
         self.rows.sql("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public")
         self.rows.sql("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'")
-        self.rows.sql("ALTER SYSTEM SET pg_stat_statements.track = 'none'")
         self.counts = {n: r.rows[args.small] for n, r in RESOURCES.items()}
         if "search" in (args.only or "search") and not args.small:
             self.counts["contact"] = self.counts["event"] = args.search_rows
@@ -77,7 +80,8 @@ class Run:
         data.fill(self.api, self.rows, self.counts)
         print(f"{self.counts} rows in {time.monotonic() - began:.0f} s", flush=True)
         self.stack.stop(self.child)
-        self.start()  # the counting of statements begins with a start of the cluster
+        self.start()  # statements can be counted after a start of the cluster
+        self.track("none")
         self.names = [n for n in RESOURCES if n in (args.resources or RESOURCES)]
         self.statements = Statements(self.api, self.rows, self.counts, self.stack)
         _, self.peer = fastify(self.statements, self.names)
@@ -271,8 +275,8 @@ def cells(line):
 
 
 def show(line):
-    return "  ".join(f"{h} {c}" for h, c in list(zip(HEAD, cells(line)))[2:] if c).join(
-        [f"{line['resource']:<9} {line['what']:<16} ", ""])
+    told = "  ".join(f"{h} {c}" for h, c in list(zip(HEAD, cells(line)))[2:] if c)
+    return f"{line['resource']:<9} {line['what']:<16} {told}"
 
 
 def table(lines):
@@ -302,9 +306,10 @@ def arguments():
 def main():
     args = arguments()
     wanted = lambda what: not args.only or what in args.only  # noqa: E731
-    it, wrong, told = None, [], {}
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+    it, wrong, told = Run(args), [], {}
     try:
-        it = Run(args)
+        it.begin()
         if not args.no_check:
             wrong = checked(it.statements, it.peer, it.plan())
         if not args.check_only:
@@ -317,9 +322,8 @@ def main():
                     it.batch(name)
             told["memory_mib"] = bench.rss_mib(bench.is_wharf)
     finally:
-        if it:
-            it.stack.stop_all()
-            shutil.rmtree(it.stack.folder, ignore_errors=True)
+        it.stack.stop_all()
+        shutil.rmtree(it.stack.folder, ignore_errors=True)
     if it.lines or told:
         print("\n" + table(it.lines))
         print("\n" + "\n".join([t["text"] for k, t in told.items() if k == "beside"] + [

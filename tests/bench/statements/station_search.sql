@@ -16,8 +16,9 @@ FROM (
     WHERE t.organization_id = :org AND t.deleted_at IS NULL
         AND (lower(t.name) LIKE '%' || split_part(:words, ',', :n) || '%'
         OR lower(t.display_name) LIKE '%' || split_part(:words, ',', :n) || '%'
-        OR t.id = ANY (ARRAY(SELECT x.station_id FROM stations.printer x WHERE x.organization_id = :org
-            AND x.deleted_at IS NULL AND (lower(x.name) LIKE '%' || split_part(:words, ',', :n) || '%'
+        OR t.id = ANY (ARRAY(SELECT x.station_id FROM stations.printer x
+            WHERE x.organization_id = :org AND x.deleted_at IS NULL
+            AND (lower(x.name) LIKE '%' || split_part(:words, ',', :n) || '%'
             OR lower(x.model) LIKE '%' || split_part(:words, ',', :n) || '%'))))
     ORDER BY score DESC, t.id
     LIMIT 21
