@@ -13,13 +13,7 @@ location AS (
         service_levels, pickup_types, settings, groups_changes, default_layout_id, metadata)
     SELECT
         :org::text, 'loc_' || x.n, x.at, x.at, :key::text, :key::text, 1, 'New ' || x.n,
-        '{"id": "addr_2d2ZOcZ1WxgA6zWKzrBJI2", "city": "Springfield", "hash":
-        "45e957c4d1e59c435475c0994d34bc3395a9e467487756083919e6e6e689cc88", "line1": "1 Main
-        St", "line2": null, "state": "Illinois", "country": "United States", "textarea": "1 Main
-        St, Springfield, IL 62701, US", "timezone": null, "verified": false, "state_code": "IL",
-        "coordinates": null, "postal_code": "62701", "country_code": "US", "formatted_address":
-        "1 Main St, Springfield, IL 62701, US"}'::jsonb, '1 Main St, Springfield, IL 62701, US',
-        true,
+        :address::jsonb, '1 Main St, Springfield, IL 62701, US', true,
         '{"friday": {"open": "09:00", "close": "17:00", "active": true, "ranges": [{"open":
         "09:00", "close": "17:00"}]}, "monday": {"open": "09:00", "close": "17:00", "active":
         true, "ranges": [{"open": "09:00", "close": "17:00"}]}, "sunday": {"open": "09:00",
