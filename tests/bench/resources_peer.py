@@ -84,10 +84,12 @@ class Statements:
                 "SELECT address::text, address_hashes ->> 0, search_text FROM contacts.contact"
                 " WHERE organization_id = %s AND id = %s", self.api.organization, out["id"])[0]
         if (name, what) == ("location", "create"):
-            out["address"], out["layout_checksum"] = self.rows.sql(
-                "SELECT t.address::text, l.checksum FROM locations.location t"
-                " JOIN locations.layout l USING (organization_id) WHERE t.organization_id = %s"
-                " AND t.id = %s AND l.location_id = t.id", self.api.organization, out["id"])[0]
+            found = self.rows.sql(
+                "SELECT t.address::text, t.operating_hours::text, t.operating_hours_display::text,"
+                " l.checksum FROM locations.location t JOIN locations.layout l"
+                " USING (organization_id) WHERE t.organization_id = %s AND t.id = %s"
+                " AND l.location_id = t.id", self.api.organization, out["id"])[0]
+            out.update(zip(("address", "hours", "hours_display", "layout_checksum"), found))
         return out
 
     def text(self, name, what):

@@ -13,19 +13,9 @@ location AS (
         service_levels, pickup_types, settings, groups_changes, default_layout_id, metadata)
     SELECT
         :org::text, 'loc_' || x.n, x.at, x.at, :key::text, :key::text, 1, 'New ' || x.n,
-        :address::jsonb, '1 Main St, Springfield, IL 62701, US', true,
-        '{"friday": {"open": "09:00", "close": "17:00", "active": true, "ranges": [{"open":
-        "09:00", "close": "17:00"}]}, "monday": {"open": "09:00", "close": "17:00", "active":
-        true, "ranges": [{"open": "09:00", "close": "17:00"}]}, "sunday": {"open": "09:00",
-        "close": "17:00", "active": false, "ranges": []}, "tuesday": {"open": "09:00", "close":
-        "17:00", "active": true, "ranges": [{"open": "09:00", "close": "17:00"}]}, "saturday":
-        {"open": "09:00", "close": "17:00", "active": false, "ranges": []}, "thursday": {"open":
-        "09:00", "close": "17:00", "active": true, "ranges": [{"open": "09:00", "close":
-        "17:00"}]}, "wednesday": {"open": "09:00", "close": "17:00", "active": true, "ranges":
-        [{"open": "09:00", "close": "17:00"}]}}'::jsonb,
-        '[{"days": "Mon - Fri", "hours": "09:00 - 17:00"}, {"days": "Sat - Sun", "hours":
-        "Closed"}]'::jsonb, '[]'::jsonb, '[]'::jsonb, '[]'::jsonb, '{}'::jsonb, 0, 'lay_' || x.n,
-        '{}'::jsonb
+        :address::jsonb, '1 Main St, Springfield, IL 62701, US', true, :hours::jsonb,
+        :hours_display::jsonb, '[]'::jsonb, '[]'::jsonb, '[]'::jsonb, '{}'::jsonb, 0,
+        'lay_' || x.n, '{}'::jsonb
     FROM x
 ),
 layout AS (
