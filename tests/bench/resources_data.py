@@ -209,14 +209,18 @@ def contacts(api, rows, count, seed):
     rows.sql("DROP TABLE renamed")
 
 
-def fill(api, rows, counts):
-    """All resources; answers how many rows each has."""
+def fill(api, rows, counts, names):
+    """The resources of these names, and the locations that others stand at."""
     copy_record(api, rows, "location", counts["location"])
-    copy_record(api, rows, "group", counts["group"])
-    copy_record(api, rows, "tracker", counts["tracker"])
-    copy_record(api, rows, "station", counts["station"])
-    api.ask("POST", "/v1/groups", {"name": "Crew", "resource": "contact"})
-    contacts(api, rows, counts["contact"], 7)
+    if "group" in names:
+        copy_record(api, rows, "group", counts["group"])
+    if "tracker" in names or "shipment" in names:
+        copy_record(api, rows, "tracker", counts["tracker"])
+    if "station" in names:
+        copy_record(api, rows, "station", counts["station"])
+    if "contact" in names or "event" in names:
+        api.ask("POST", "/v1/groups", {"name": "Crew", "resource": "contact"})
+        contacts(api, rows, counts["contact"], 7)
     rows.sql("VACUUM ANALYZE")
     rows.sql("CHECKPOINT")
 

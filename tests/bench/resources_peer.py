@@ -44,12 +44,12 @@ def body_of(name, what):
 class Statements:
     """The files with their values. samples: an answer of each resource, as it is shown."""
 
-    def __init__(self, api, rows, counts, stack):
+    def __init__(self, api, rows, counts, stack, names):
         self.api, self.rows, self.counts, self.stack = api, rows, counts, stack
         self.key = rows.sql("SELECT id FROM wharf.token WHERE organization_id = %s"
                             " AND kind = 'api_key' LIMIT 1", api.organization)[0][0]
         self.words = {n: resources_data.words_of(api, rows, n) if "search" in r.what else []
-                      for n, r in RESOURCES.items()}
+                      for n, r in RESOURCES.items() if n in names}
         self.written, self.best = {}, {}
 
     def values(self, name, what):
