@@ -17,6 +17,7 @@ import sys
 import time
 
 import requests
+from urllib3.util import SKIP_HEADER
 
 import resources_data
 import run as bench
@@ -67,7 +68,8 @@ class Statements:
         it, body = RESOURCES[name], body_of(name, what).replace("#", unique())
         path = it.path if what == "create" else f"{it.path}/{it.prefix}_{1:022d}"
         r = self.api.http.post(self.api.base + path, data=body, timeout=60, headers={
-            "SVC-API-KEY": self.api.key, "Content-Type": "application/json"})
+            "SVC-API-KEY": self.api.key, "Content-Type": "application/json",
+            "User-Agent": SKIP_HEADER})  # as wrk, which sends none
         assert r.status_code < 300, r.text
         request = r.headers["Request-Id"]
         out = {"body": body, "answer": r.text[:8192], "id": r.json()["data"]["id"]}

@@ -35,13 +35,13 @@ group_event AS (
 ),
 request AS (
     INSERT INTO wharf.request_log (
-        organization_id, id, created_at, method, route, path, status, duration_ms, api_key_id,
-        principal_id, ip, idempotent_replayed, request_bytes, response_bytes, request_body,
-        response_body, row_id, path_id)
+        organization_id, id, created_at, method, route, path, status, duration_ms, api_key_id, ip,
+        idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id,
+        path_id, areas)
     SELECT
         :org::text, 'req_' || x.n, x.at, 'POST', '/v1/groups/{group}', '/v1/groups/' || x.id, 200,
-        1.5, :key::text, :key::text, '127.0.0.1', false, length(:body::text),
-        length(:answer::text), :body::text, :answer::text, x.id, x.id
+        1.5, :key::text, '127.0.0.1', false, length(:body::text), length(:answer::text),
+        :body::text, :answer::text, x.id, x.id, '["groups"]'::jsonb
     FROM x
 )
 INSERT INTO wharf.outbox (organization_id, created_at, log_id, event_id)

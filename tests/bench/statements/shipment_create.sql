@@ -89,13 +89,13 @@ shipment_event AS (
 ),
 request AS (
     INSERT INTO wharf.request_log (
-        organization_id, id, created_at, method, route, path, status, duration_ms, api_key_id,
-        principal_id, ip, idempotent_replayed, request_bytes, response_bytes, request_body,
-        response_body, row_id)
+        organization_id, id, created_at, method, route, path, status, duration_ms, api_key_id, ip,
+        idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id,
+        areas)
     SELECT
         :org::text, 'req_' || x.n, x.at, 'POST', '/v1/shipments', '/v1/shipments', 201, 1.5,
-        :key::text, :key::text, '127.0.0.1', false, length(:body::text), length(:answer::text),
-        :body::text, :answer::text, 'ship_' || x.n
+        :key::text, '127.0.0.1', false, length(:body::text), length(:answer::text), :body::text,
+        :answer::text, 'ship_' || x.n, '["shipments"]'::jsonb
     FROM x
 )
 INSERT INTO wharf.outbox (organization_id, created_at, log_id, event_id)
