@@ -224,7 +224,9 @@ def write_alike(statements, name, what):
     left = []
     for write in (lambda: statements.sample(name, what),
                   lambda: statements.pgbench(name, what, "-c", "1", "-t", "1")):
-        before, since = row_counts(rows, organization), rows.sql("SELECT clock_timestamp()")[0][0]
+        time.sleep(4)  # what came before is older than what is asked for; a request's time is
+        before = row_counts(rows, organization)  # that of the turn of the loop that took it
+        since = rows.sql("SELECT clock_timestamp() - interval '2 seconds'")[0][0]
         write()
         time.sleep(2)  # the request log follows by seconds
         after = row_counts(rows, organization)
