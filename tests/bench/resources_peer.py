@@ -47,14 +47,15 @@ class Statements:
 
     def __init__(self, api, rows, counts, stack, names):
         self.api, self.rows, self.counts, self.stack = api, rows, counts, stack
-        self.key = rows.sql("SELECT id FROM wharf.token WHERE organization_id = %s"
-                            " AND kind = 'api_key' LIMIT 1", api.organization)[0][0]
+        self.key, self.key_name = rows.sql(
+            "SELECT id, name FROM wharf.api_key WHERE organization_id = %s", api.organization)[0]
         self.words = {n: resources_data.words_of(api, rows, n) if "search" in r.what else []
                       for n, r in RESOURCES.items() if n in names}
         self.written, self.best = {}, {}
 
     def values(self, name, what):
-        out = {"org": self.api.organization, "key": self.key, "rows": self.counts[name],
+        out = {"org": self.api.organization, "key": self.key,
+               "key_name": self.key_name, "rows": self.counts[name],
                "places": min(PLACES, self.counts["location"]), "location": resources_data.HOME,
                "words": ",".join(self.words[name]).lower(), "word_count": len(self.words[name])}
         if what in ("create", "update"):
@@ -147,6 +148,7 @@ def fastify(statements, names):
         lists = {k: v[0] for k, v in one.items() if isinstance(v, list) and v and
                  isinstance(v[0], dict) and f'"{k}.id"' in statements.text(name, "list")}
         told[name] = {"path": it.path, "shown": one, "children": lists, "body": it.body,
+                      "listed": api.ask("GET", it.path + "?limit=1")["data"][0],
                       "words": statements.words[name],
                       "statements": {w: statements.text(name, w) for w in it.what},
                       "constants": {k: v for w in it.what if w != "update"

@@ -69,6 +69,9 @@ const derived = {
     group_contacts: r => ({ primary: r.members.primary, children: r.members.children.slice(0, 1000) }),
     children_count: r => r.members.children.length
   },
+  station: {
+    location: r => ({ id: r.location_id, name: r.location_name, code: r.location_code })
+  },
   event: {
     actor: r => ({ id: r.actor_id, name: r.actor_name, type: r.actor_type }),
     status: r => r.processed_at ? 'processed' : 'pending',
@@ -89,7 +92,7 @@ function shaped (shown, row, own = {}) {
 }
 
 // Rows of a join become records with lists of children; a column of a child is named list.column.
-function records (resource, result) {
+function records (resource, result, shown) {
   const lists = {}
   for (const { name } of result.fields) {
     const [list, field] = name.split('.')
@@ -99,7 +102,7 @@ function records (resource, result) {
   for (const row of result.rows) {
     let record = found.get(row.id)
     if (!record) {
-      record = shaped(resource.shown, row, derived[resource.name])
+      record = shaped(shown, row, derived[resource.name])
       for (const list in lists) record[list] = []
       found.set(row.id, record)
     }
@@ -128,7 +131,7 @@ for (const [name, resource] of Object.entries(resources)) {
   const values = (req, more) => ({ org: req.who.organization, key: req.who.id, ...resource.constants, ...more })
 
   app.get(resource.path + '/:id', async (req, reply) => {
-    const found = records(resource, await pool.query(run.retrieve(values(req, { n: number(req.params.id) }))))
+    const found = records(resource, await pool.query(run.retrieve(values(req, { n: number(req.params.id) }))), resource.shown)
     if (!found.length) return reply.code(404).send({ data: null, code: 'not_found' })
     return answer(req, 200, resource.name + ' retrieved', found[0])
   })
@@ -137,7 +140,7 @@ for (const [name, resource] of Object.entries(resources)) {
     const limit = Number(req.query.limit || 25)
     const what = Object.keys(req.query).find(k => k in run) || 'list'
     const n = what === 'search' ? 1 + resource.words.indexOf(req.query.search) : what === 'list' ? 1 : number(req.query[what])
-    const found = records(resource, await pool.query(run[what](values(req, { n }))))
+    const found = records(resource, await pool.query(run[what](values(req, { n }))), resource.listed)
     const rows = found.slice(0, limit)
     return answer(req, 200, rows.length + ' retrieved', rows, { page: 1, limit, has_more: found.length > limit })
   })

@@ -28,20 +28,20 @@ token AS (
 contact_log AS (
     INSERT INTO wharf.change_log (
         organization_id, id, resource, resource_id, action, changes, actor_type, actor_id,
-        request_id, event_id, created_at, locations)
+        actor_name, request_id, event_id, created_at, locations)
     SELECT
         :org::text, 'log_' || x.n, 'contact', 'ctct_' || x.n, 'created', '[]'::jsonb, 'api_key',
-        :key::text, 'req_' || x.n, 'evt_' || x.n, x.at, '[]'::jsonb
+        :key::text, :key_name::text, 'req_' || x.n, 'evt_' || x.n, x.at, '[]'::jsonb
     FROM x
 ),
 contact_event AS (
     INSERT INTO wharf.event (
         organization_id, id, type, "timestamp", resource_type, resource_id, actor_type, actor_id,
-        request_id, data, created_at, expires_at, locations)
+        actor_name, request_id, data, created_at, expires_at, locations)
     SELECT
         :org::text, 'evt_' || x.n, 'contact.created', x.at, 'contact', 'ctct_' || x.n, 'api_key',
-        :key::text, 'req_' || x.n, :data_contact::json, x.at, x.at + interval '30 days',
-        '[]'::jsonb
+        :key::text, :key_name::text, 'req_' || x.n, :data_contact::json, x.at,
+        x.at + interval '30 days', '[]'::jsonb
     FROM x
 ),
 request AS (

@@ -17,19 +17,19 @@ r AS (
 contact_log AS (
     INSERT INTO wharf.change_log (
         organization_id, id, resource, resource_id, action, changes, actor_type, actor_id,
-        request_id, event_id, created_at, locations)
+        actor_name, request_id, event_id, created_at, locations)
     SELECT
         :org::text, 'log_' || x.n, 'contact', x.id, 'updated', :changes::jsonb, 'api_key',
-        :key::text, 'req_' || x.n, 'evt_' || x.n, x.at, '[]'::jsonb
+        :key::text, :key_name::text, 'req_' || x.n, 'evt_' || x.n, x.at, '[]'::jsonb
     FROM x
 ),
 contact_event AS (
     INSERT INTO wharf.event (
         organization_id, id, type, "timestamp", resource_type, resource_id, actor_type, actor_id,
-        request_id, data, previous_attributes, created_at, expires_at, locations)
+        actor_name, request_id, data, previous_attributes, created_at, expires_at, locations)
     SELECT
         :org::text, 'evt_' || x.n, 'contact.updated', x.at, 'contact', x.id, 'api_key',
-        :key::text, 'req_' || x.n, :data_contact::json, :previous::json, x.at,
+        :key::text, :key_name::text, 'req_' || x.n, :data_contact::json, :previous::json, x.at,
         x.at + interval '30 days', '[]'::jsonb
     FROM x
 ),

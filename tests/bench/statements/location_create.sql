@@ -30,20 +30,20 @@ layout AS (
 location_log AS (
     INSERT INTO wharf.change_log (
         organization_id, id, resource, resource_id, action, changes, actor_type, actor_id,
-        request_id, event_id, location_id, created_at)
+        actor_name, request_id, event_id, location_id, created_at)
     SELECT
         :org::text, 'log_' || x.n, 'location', 'loc_' || x.n, 'created', '[]'::jsonb, 'api_key',
-        :key::text, 'req_' || x.n, 'evt_' || x.n, 'loc_' || x.n, x.at
+        :key::text, :key_name::text, 'req_' || x.n, 'evt_' || x.n, 'loc_' || x.n, x.at
     FROM x
 ),
 location_event AS (
     INSERT INTO wharf.event (
         organization_id, id, type, "timestamp", location_id, resource_type, resource_id,
-        actor_type, actor_id, request_id, data, created_at, expires_at)
+        actor_type, actor_id, actor_name, request_id, data, created_at, expires_at)
     SELECT
         :org::text, 'evt_' || x.n, 'location.created', x.at, 'loc_' || x.n, 'location',
-        'loc_' || x.n, 'api_key', :key::text, 'req_' || x.n, :data_location::json, x.at,
-        x.at + interval '30 days'
+        'loc_' || x.n, 'api_key', :key::text, :key_name::text, 'req_' || x.n,
+        :data_location::json, x.at, x.at + interval '30 days'
     FROM x
 ),
 request AS (

@@ -17,19 +17,20 @@ r AS (
 location_log AS (
     INSERT INTO wharf.change_log (
         organization_id, id, resource, resource_id, action, changes, actor_type, actor_id,
-        request_id, event_id, location_id, created_at)
+        actor_name, request_id, event_id, location_id, created_at)
     SELECT
         :org::text, 'log_' || x.n, 'location', x.id, 'updated', :changes::jsonb, 'api_key',
-        :key::text, 'req_' || x.n, 'evt_' || x.n, x.id, x.at
+        :key::text, :key_name::text, 'req_' || x.n, 'evt_' || x.n, x.id, x.at
     FROM x
 ),
 location_event AS (
     INSERT INTO wharf.event (
         organization_id, id, type, "timestamp", location_id, resource_type, resource_id,
-        actor_type, actor_id, request_id, data, previous_attributes, created_at, expires_at)
+        actor_type, actor_id, actor_name, request_id, data, previous_attributes, created_at,
+        expires_at)
     SELECT
         :org::text, 'evt_' || x.n, 'location.updated', x.at, x.id, 'location', x.id, 'api_key',
-        :key::text, 'req_' || x.n, :data_location::json, :previous::json, x.at,
+        :key::text, :key_name::text, 'req_' || x.n, :data_location::json, :previous::json, x.at,
         x.at + interval '30 days'
     FROM x
 ),

@@ -53,49 +53,49 @@ tracker AS (
 tracker_log AS (
     INSERT INTO wharf.change_log (
         organization_id, id, resource, resource_id, action, changes, actor_type, actor_id,
-        request_id, event_id, created_at)
+        actor_name, request_id, event_id, created_at, locations)
     SELECT
         :org::text, 'log_' || x.m, 'tracker', 'track_' || x.n, 'created', '[]'::jsonb, 'api_key',
-        :key::text, 'req_' || x.n, 'evt_' || x.m, x.at
+        :key::text, :key_name::text, 'req_' || x.n, 'evt_' || x.m, x.at, '[]'::jsonb
     FROM x
 ),
 tracker_event AS (
     INSERT INTO wharf.event (
         organization_id, id, type, "timestamp", resource_type, resource_id, actor_type, actor_id,
-        request_id, data, created_at, expires_at)
+        actor_name, request_id, data, created_at, expires_at, locations)
     SELECT
         :org::text, 'evt_' || x.m, 'tracker.created', x.at, 'tracker', 'track_' || x.n, 'api_key',
-        :key::text, 'req_' || x.n, :data_tracker::json, x.at, x.at + interval '30 days'
+        :key::text, :key_name::text, 'req_' || x.n, :data_tracker::json, x.at,
+        x.at + interval '30 days', '[]'::jsonb
     FROM x
 ),
 shipment_log AS (
     INSERT INTO wharf.change_log (
         organization_id, id, resource, resource_id, action, changes, actor_type, actor_id,
-        request_id, event_id, location_id, created_at)
+        actor_name, request_id, event_id, location_id, created_at)
     SELECT
         :org::text, 'log_' || x.n, 'shipment', 'ship_' || x.n, 'created', '[]'::jsonb, 'api_key',
-        :key::text, 'req_' || x.n, 'evt_' || x.n, :location::text, x.at
+        :key::text, :key_name::text, 'req_' || x.n, 'evt_' || x.n, :location::text, x.at
     FROM x
 ),
 shipment_event AS (
     INSERT INTO wharf.event (
         organization_id, id, type, "timestamp", location_id, resource_type, resource_id,
-        actor_type, actor_id, request_id, data, created_at, expires_at)
+        actor_type, actor_id, actor_name, request_id, data, created_at, expires_at)
     SELECT
         :org::text, 'evt_' || x.n, 'shipment.created', x.at, :location::text, 'shipment',
-        'ship_' || x.n, 'api_key', :key::text, 'req_' || x.n, :data_shipment::json, x.at,
-        x.at + interval '30 days'
+        'ship_' || x.n, 'api_key', :key::text, :key_name::text, 'req_' || x.n,
+        :data_shipment::json, x.at, x.at + interval '30 days'
     FROM x
 ),
 request AS (
     INSERT INTO wharf.request_log (
         organization_id, id, created_at, method, route, path, status, duration_ms, api_key_id, ip,
-        idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id,
-        areas)
+        idempotent_replayed, request_bytes, response_bytes, request_body, response_body, areas)
     SELECT
         :org::text, 'req_' || x.n, x.at, 'POST', '/v1/shipments', '/v1/shipments', 201, 1.5,
         :key::text, '127.0.0.1', false, length(:body::text), length(:answer::text), :body::text,
-        :answer::text, 'ship_' || x.n, '["shipments"]'::jsonb
+        :answer::text, '["shipments"]'::jsonb
     FROM x
 )
 INSERT INTO wharf.outbox (organization_id, created_at, log_id, event_id)
