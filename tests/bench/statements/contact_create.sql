@@ -47,12 +47,11 @@ contact_event AS (
 request AS (
     INSERT INTO wharf.request_log (
         organization_id, id, created_at, method, route, path, status, duration_ms, api_key_id, ip,
-        idempotent_replayed, request_bytes, response_bytes, request_body, response_body, row_id,
-        areas)
+        idempotent_replayed, request_bytes, response_bytes, request_body, response_body, areas)
     SELECT
         :org::text, 'req_' || x.n, x.at, 'POST', '/v1/contacts', '/v1/contacts', 201, 1.5,
         :key::text, '127.0.0.1', false, length(:body::text), length(:answer::text), :body::text,
-        :answer::text, 'ctct_' || x.n, '["contacts"]'::jsonb
+        :answer::text, '["contacts"]'::jsonb
     FROM x
 )
 INSERT INTO wharf.outbox (organization_id, created_at, log_id, event_id)
