@@ -110,7 +110,8 @@ class Run:
         if what == "create":
             paths = [RESOURCES[name].path]
         else:
-            found = requests_of(name, what, self.counts[name], self.statements.words[name])
+            words = self.statements.words.get(name, [])
+            found = requests_of(name, what, self.counts[name], words)
             paths = [p for _, p in found]
         text = WRITE if what in WRITES else READ
         return bench.lua(self.stack, "requests.lua", text.format(
