@@ -324,8 +324,17 @@ static void conn_mends_its_statements(void **state)
     assert_non_null(r);
     PQclear(r);
     assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
+    db_begin(c); /* begun anew with the statement that the server did not know */
+    r = db_run(c, "SELECT $1::text", &arg, 1, &e);
+    assert_non_null(r);
+    PQclear(r);
+    assert_int_equal(db_commit(c, &e), DB_OK);
+    assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
     db_begin(c);
-    assert_null(db_run(c, "SELECT $1::text", &arg, 1, &e));
+    r = db_run(c, "SELECT 1", NULL, 0, &e);
+    assert_non_null(r);
+    PQclear(r);
+    assert_null(db_run(c, "SELECT $1::text", &arg, 1, &e)); /* somebody was told of this one */
     assert_int_equal(e.status, DB_CONFLICT);
     assert_int_equal(db_rollback(c, &e), DB_OK);
     r = db_run(c, "SELECT $1::text", &arg, 1, &e);
