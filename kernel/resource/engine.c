@@ -239,13 +239,42 @@ static void shape_of_references(const struct engine *e, const struct definition 
     }
 }
 
-static bool any_hook(const struct resource *res, bool reads)
+/* Notes which reads run rules: a request that runs none stays on the event loop. */
+static void note_read_rules(struct resource *res)
+{
+    const struct definition *d = res->def;
+
+    res->reads_by_rules = d->parent != NULL;
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        const wharf_hooks *h = res->hooks[i].hooks;
+
+        res->reads_by_rules |= h->restrict_rows != NULL;
+        res->search_rule |= WHARF_HAS(wharf_hooks, h, search);
+    }
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+
+        if (f->kind == FIELD_COMPUTED && res->n_hooks && res->hooks[0].hooks->compute)
+            res->computed_in |= f->include_flag ? f->always : f->in;
+        res->names_rows |= f->ids_of && f->store == STORE_TEXT;
+    }
+}
+
+static bool any_write_hook(const struct resource *res)
 {
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 
-        if (reads ? (h->compute || h->restrict_rows || WHARF_HAS(wharf_hooks, h, search))
-                  : (h->normalize || h->check || h->written || h->committed))
+        if (h->normalize || h->check || h->written || h->committed)
+            return true;
+    }
+    return false;
+}
+
+static bool computes(const struct resource *res)
+{
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        if (res->hooks[i].hooks->compute)
             return true;
     }
     return false;
@@ -333,13 +362,10 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
         d->partitioned ? " AND t.created_at = $3::timestamptz" : "",
         d->retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
-    for (size_t i = 0; i < d->n_fields; i++)
-        res->names_rows = res->names_rows ||
-                          (d->fields[i].ids_of && d->fields[i].store == STORE_TEXT);
-    res->plain_read = !any_hook(res, true) && !d->parent && !res->names_rows;
-    res->plain_create = !any_hook(res, false) && !any_hook(res, true) && !d->parent &&
-                        !d->audience.through && only_columns(d) && !d->id_pattern &&
-                        !d->disable_webhooks;
+    note_read_rules(res);
+    res->plain_create = !any_write_hook(res) && !computes(res) && !res->reads_by_rules &&
+                        !res->search_rule && !d->audience.through && only_columns(d) &&
+                        !d->id_pattern && !d->disable_webhooks;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);

@@ -61,7 +61,10 @@ struct resource {
     const char *retrieve_sql;
     bool names_rows; /* texts with "ids_of": ids of rows that who reads may not see */
     bool has_secrets; /* columns that are sealed */
-    bool plain_read; /* no compute or restrict_rows hook: reads run on the event loop */
+    /* what reads need a worker thread for (run.c): always; for search=; where a view shows it */
+    bool reads_by_rules; /* rows of a parent, or narrowed by a restrict_rows hook */
+    bool search_rule;
+    uint32_t computed_in; /* IN_*: views that show fields of the owner's compute hook unasked */
     bool plain_create; /* no rule, no children: creates run on the event loop */
     const char *create_sql; /* with plain_create: row, log line and event in one statement */
     const char *create_many_sql; /* the same for several requests (db/lane.h, many_sql) */

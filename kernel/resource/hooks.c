@@ -150,6 +150,27 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
     req_after_commit(req, run_committed, c);
 }
 
+/* Tells whether the view shows the field and the owner's compute hook fills it. */
+static bool is_computed(const struct resource *res, const struct field *f, const struct view *view)
+{
+    bool asked = f->include_flag && f->index < 64 && (view->includes >> f->index & 1);
+
+    if (f->kind != FIELD_COMPUTED || !res->n_hooks || !res->hooks[0].hooks->compute)
+        return false;
+    if (!asked && !((f->include_flag ? f->always : f->in) & view->in))
+        return false;
+    return (view->in & VIEW_ALL) || record_shows(f, view);
+}
+
+bool computes_fields(const struct resource *res, const struct view *view)
+{
+    for (size_t i = 0; i < res->def->n_fields; i++) {
+        if (is_computed(res, &res->def->fields[i], view))
+            return true;
+    }
+    return false;
+}
+
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
     struct wharf_rec *const *recs, size_t n, const struct view *view)
 {
@@ -159,14 +180,11 @@ wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
         return req_failed(req);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
-        bool asked = f->include_flag && f->index < 64 && (view->includes >> f->index & 1);
-        bool wanted = asked || (f->include_flag ? f->always : f->in) & view->in;
         struct wharf_out **outs;
         const struct plugin *before;
         wharf_status s;
 
-        if (f->kind != FIELD_COMPUTED || !wanted || !n || !res->n_hooks ||
-            !res->hooks[0].hooks->compute)
+        if (!n || !is_computed(res, f, view))
             continue;
         outs = ARENA_ARRAY(req->arena, struct wharf_out *, n);
         for (size_t k = 0; k < n; k++)

@@ -30,6 +30,7 @@ struct plan {
     const struct list_query *list;
     struct view view;
     struct wharf_rec *rec; /* create: the row as it will be */
+    bool searches; /* on the event loop: a search rule is to be asked, the plan ends there */
 };
 
 /* Tells whether this request's plan can run on the event loop. */
@@ -56,6 +57,8 @@ bool req_may_write(const struct wharf_req *req, const struct resource *res);
 /* Reads fields=, include_* of a retrieve, and unknown parameters under strict handling. Returns
  * false after problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);
+/* Tells whether the view shows a field that the owner's compute hook fills. */
+bool computes_fields(const struct resource *res, const struct view *view);
 /* Fills the computed cells of a page by the owner's hook. */
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
     struct wharf_rec *const *recs, size_t n, const struct view *view);

@@ -523,6 +523,9 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         plan_short(req, plan, q, &narrow);
         return true;
     }
+    plan->searches = q->n_terms && res->search_rule && !req->thread;
+    if (plan->searches)
+        return true;
     if (q->n_terms && !search_found(req, res, q))
         return false;
     lead(q);

@@ -7,14 +7,26 @@
 
 #include "util/str.h"
 
+/* Tells whether the read may run no rule and ask no second question. What fields= and include_*
+ * leave or add is known when the plan is made (plan_build). */
+static bool read_on_loop(const struct wharf_req *req, uint32_t in)
+{
+    const struct resource *res = req->route->resource;
+    wharf_str value;
+
+    return !res->reads_by_rules && (!res->names_rows || req->who->access.all_locations) &&
+           (!(res->computed_in & in) || req_param(req, "fields", &value));
+}
+
 bool plan_on_loop(const struct wharf_req *req)
 {
     const struct resource *res = req->route->resource;
 
     switch (req->route->kind) {
     case ROUTE_LIST:
+        return read_on_loop(req, IN_LIST);
     case ROUTE_RETRIEVE:
-        return res->plain_read;
+        return read_on_loop(req, IN_RETRIEVE);
     case ROUTE_CREATE:
         return res->plain_create && !req->idempotency_key.n && !write_observed(req, res, OP_CREATE);
     case ROUTE_UPDATE:
@@ -31,9 +43,11 @@ enum plan_result plan_build(struct wharf_req *req, struct plan *plan)
     *plan = (struct plan){0};
     if (req->route->kind == ROUTE_CREATE)
         return plan_create(req, plan);
-    if (req->route->kind == ROUTE_LIST)
-        return plan_list(req, plan) ? PLAN_READY : PLAN_PROBLEMS;
-    return plan_retrieve(req, plan) ? PLAN_READY : PLAN_PROBLEMS;
+    if (!(req->route->kind == ROUTE_LIST ? plan_list : plan_retrieve)(req, plan))
+        return PLAN_PROBLEMS;
+    if (!req->thread && (plan->searches || computes_fields(req->route->resource, &plan->view)))
+        return PLAN_THREADS;
+    return PLAN_READY;
 }
 
 /* Runs a read's plan on this thread's connection. */

@@ -303,38 +303,54 @@ static wharf_status written(
 
 /* ---- shown ---- */
 
-static wharf_status put_members(wharf_req *req, wharf_str id, bool whole, wharf_out *out)
+/* Writes the shipment whole; one at a location that the caller does not reach is left out. */
+static void put_shipment(wharf_req *req, wharf_str id, wharf_out *out)
 {
     const wharf_rec *shipment;
-    wharf_str *ids;
-    size_t n;
-    wharf_status s = containers_inside(req, id, &ids, &n);
 
+    if (W->res->fetch(req, "shipment", id, 0, &shipment) == WHARF_OK)
+        W->res->encode(req, out, NULL, shipment);
+    else
+        W->err->clear(req);
+}
+
+static void put_shipments(wharf_req *req, const wharf_json *ids, wharf_out *out)
+{
     W->json->open(out, NULL, '[');
-    for (size_t i = 0; s == WHARF_OK && i < n && i < MEMBERS_MAX; i++) {
-        if (!whole) {
-            W->json->put(out, NULL, val_text(ids[i]));
-        } else if (W->res->fetch(req, "shipment", ids[i], 0, &shipment) == WHARF_OK) {
-            W->res->encode(req, out, NULL, shipment);
-        } else {
-            W->err->clear(req); /* at a location that the caller does not reach */
-        }
+    for (const wharf_json *id = W->json->at(ids, 0); id; id = W->json->next(id)) {
+        wharf_str text;
+
+        if (W->json->text(id, &text))
+            put_shipment(req, text, out);
     }
     W->json->close(out);
+}
+
+/* Writes what is inside of each container: ids, or whole shipments with include_shipments. */
+static wharf_status put_members(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+{
+    static const char sql[] = QUERY_INSIDE_EACH;
+    wharf_val args[3] = {
+        val_rec_ids(req, recs, n), val_int(MEMBERS_MAX), val_text(W->req->organization(req))};
+    bool whole = param_truth(req, "include_shipments");
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (whole)
+            put_shipments(req, row_json(rows, i, 0), outs[i]);
+        else
+            W->json->put(outs[i], NULL, val_json(row_json(rows, i, 0)));
+    }
     return s;
 }
 
 static wharf_status compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    bool whole = param_truth(req, "include_shipments");
-    wharf_status s = WHARF_OK;
-
-    if (f == CONTAINER_TRACKING_UPDATES)
-        return containers_show_updates(req, recs, n, outs);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        s = put_members(req, W->res->id(recs[i]), whole, outs[i]);
-    return s;
+    return f == CONTAINER_TRACKING_UPDATES ? containers_show_updates(req, recs, n, outs)
+                                           : put_members(req, recs, n, outs);
 }
 
 const wharf_hooks containers_hooks = {.head = WHARF_HEAD(wharf_hooks),

@@ -28,16 +28,16 @@ static wharf_status put_legs(wharf_req *req, const wharf_str *ids, size_t n, wha
     return s;
 }
 
-wharf_status trackers_reported_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
-    wharf_str *ids, size_t most, size_t *ret_n)
+wharf_status trackers_reported_of(
+    wharf_req *req, wharf_str tracker_id, wharf_str *ids, size_t most, size_t *ret_n)
 {
-    static const char sql[] = QUERY_TOLD_OF;
+    static const char sql[] = QUERY_REPORTED_OF;
     const wharf_caller *who = trackers_keys->caller(req);
-    wharf_val args[6] = {val_text(tracker_id), val_bool(with_trackers),
-        val_text(W->req->organization(req)), val_bool(who->all_locations),
-        val_ids(req, who->locations, who->n_locations), val_bool(reads_legs(req))};
+    wharf_val args[5] = {val_text(tracker_id), val_text(W->req->organization(req)),
+        val_bool(who->all_locations), val_ids(req, who->locations, who->n_locations),
+        val_bool(reads_legs(req))};
     const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 6, &rows);
+    wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
     *ret_n = 0;
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows) && *ret_n < most; i++)
@@ -45,17 +45,23 @@ wharf_status trackers_reported_of(wharf_req *req, wharf_str tracker_id, bool wit
     return s;
 }
 
-static wharf_status put_history(wharf_req *req, wharf_str tracker_id, wharf_out *out)
+/* Writes the histories of the legs that the caller may see, those of a tracker together. */
+static wharf_status put_histories(
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
-    wharf_str ids[LEGS_MAX];
-    const wharf_json *lines;
-    size_t n;
-    wharf_status s = trackers_reported_of(req, tracker_id, false, ids, LEGS_MAX, &n);
+    static const char sql[] = QUERY_LEGS_OF_EACH;
+    const wharf_caller *who = trackers_keys->caller(req);
+    wharf_val args[5] = {val_ids(req, ids, n), val_text(W->req->organization(req)),
+        val_bool(who->all_locations), val_ids(req, who->locations, who->n_locations),
+        val_bool(reads_legs(req))};
+    const wharf_json **lines = W->mem->alloc(req, (n + 1) * sizeof(*lines));
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
     if (s == WHARF_OK)
-        s = trackers_shipments->history(req, ids, n, SHOWN, &lines);
-    if (s == WHARF_OK)
-        W->json->put(out, NULL, val_json(lines));
+        s = trackers_shipments->histories(req, row_text(rows, 0, 0), n, SHOWN, lines);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        W->json->put(outs[i], NULL, val_json(lines[i]));
     return s;
 }
 
@@ -74,7 +80,7 @@ static wharf_status put_logs(wharf_req *req, wharf_str tracker_id, wharf_out *ou
     }
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
         visibility = WHARF_S("");
-    s = trackers_reported_of(req, tracker_id, true, ids, REPORTED_MAX, &n);
+    s = trackers_reported_of(req, tracker_id, ids, REPORTED_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->recent(req, ids, n, visibility, SHOWN, &rows);
     if (s == WHARF_OK)
@@ -94,8 +100,10 @@ wharf_status trackers_compute(
         ids[i] = W->res->id(recs[i]);
     if (f == TRACKER_SHIPMENTS)
         return put_legs(req, ids, n, outs);
+    if (f == TRACKER_TRACKING_UPDATES)
+        return put_histories(req, ids, n, outs);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        s = f == TRACKER_LOGS ? put_logs(req, ids[i], outs[i]) : put_history(req, ids[i], outs[i]);
+        s = put_logs(req, ids[i], outs[i]);
     return s;
 }
 

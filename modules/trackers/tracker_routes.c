@@ -240,7 +240,7 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = trackers_reported_of(req, id, true, ids, REPORTED_MAX, &n);
+        s = trackers_reported_of(req, id, ids, REPORTED_MAX, &n);
     if (s == WHARF_OK)
         s = trackers_logs->page(
             req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);

@@ -76,10 +76,10 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
     const wharf_json *candidates, const wharf_rec **ret_rec);
 
 /* ---- shown.c ---- */
-/* Reads the ids of all legs of a tracker; with_trackers: of whatever its log has to tell, so
- * itself too and the trackers merged into it. */
-wharf_status trackers_reported_of(wharf_req *req, wharf_str tracker_id, bool with_trackers,
-    wharf_str *ids, size_t most, size_t *ret_n);
+/* Reads the ids of all that a tracker's log tells of: its legs, itself and the trackers merged
+ * into it. */
+wharf_status trackers_reported_of(
+    wharf_req *req, wharf_str tracker_id, wharf_str *ids, size_t most, size_t *ret_n);
 wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where);

@@ -1,5 +1,8 @@
 """Every declared resource keeps what it declares: scopes, constraints, null and "", filters, sorts, locations, soft delete, events, change log."""
+import re
+
 import pytest
+import requests
 
 from resources import GROWING, ALWAYS_THERE, BY_MODULE, BY_ROUTE, BY_RULE, DEFINITIONS, EVENT_PREFIX, NEEDS, World, nullable, ops, properties, types, value, violations, writable, x
 
@@ -520,3 +523,32 @@ def test_unique_rules(world, resource):
         assert a.code == rule["error"] and a.errors == rule["report"] and a.status in (400, 409)
         world.all.delete(f"{path}/{first['id']}")
         world.make(resource, path, **{name: taken})
+
+
+# ---- what a page costs ----
+
+LISTED = [r for r in STEADY if "list" in ops(r) and ("create" in ops(r) or "create" in BY_ROUTE.get(r, ()))]
+
+
+def statements(server):
+    text = requests.get(server.admin + "/metrics", timeout=10).text
+    return int(float(re.search(r"^db_query_duration_seconds_count (\S+)$", text, re.M)[1]))
+
+
+def cost(server, client, path):
+    """Statements of one GET: the fewest of some tries, as background work adds its own."""
+    counts = []
+    for _ in range(8):
+        before = statements(server)
+        client.get(path)
+        counts.append(statements(server) - before)
+    return min(counts)
+
+
+@pytest.mark.parametrize("resource", LISTED)
+def test_a_page_costs_no_more_statements_than_a_row(world, server, resource):
+    path = world.parent_of(resource)
+    for _ in range(6):
+        world.make(resource, path)
+    assert len(world.all.get(f"{path}?limit=6").data) == 6
+    assert cost(server, world.all, f"{path}?limit=6") <= cost(server, world.all, f"{path}?limit=1")
