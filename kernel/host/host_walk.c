@@ -134,7 +134,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     q->hits = q->cursor = false;
     q->page = 1;
     q->limit = *ret_limit ? *ret_limit : most;
-    q->columns = q->includes ? res->columns_full : res->columns_list;
+    q->columns = q->includes ? res->columns_shown : res->columns_list;
     req->pairs = pairs; /* search rules read their word there */
     req->n_pairs = n;
     return q;
@@ -288,8 +288,10 @@ static wharf_status encode_rows(struct wharf_req *req, struct wharf_walk *w, PGr
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, n + 1);
     wharf_str *rows = ARENA_ARRAY(req->arena, wharf_str, n + 1);
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         recs[i] = record_from_result(req->arena, w->res, r, (int)i);
+        recs[i]->shown = true;
+    }
     if (compute_fields(req, w->res, recs, n, &w->view) != WHARF_OK)
         return host_err.current(req);
     for (size_t i = 0; i < n; i++)

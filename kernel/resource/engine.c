@@ -112,7 +112,23 @@ static bool only_on_demand(const struct definition *d, int column)
     return false;
 }
 
-static const char *select_list(const struct engine *e, const struct resource *res, uint32_t view)
+/* Adds the computed fields that SQL makes; shown: in these views. */
+static void select_computed(struct buf *b, const struct definition *d, uint32_t shown)
+{
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+
+        if (f->computed && field_selected(f, shown))
+            buf_addf(b, ", %s", f->computed);
+        else if (f->computed)
+            buf_addz(b, ", NULL::jsonb");
+    }
+}
+
+/* Writes a select list of a row. view: IN_LIST or IN_RETRIEVE; shown: where it is shown, 0 for
+ * rows that are read to be written. */
+static const char *select_list(
+    const struct engine *e, const struct resource *res, uint32_t view, uint32_t shown)
 {
     const struct definition *d = res->def;
     struct buf b;
@@ -146,6 +162,7 @@ static const char *select_list(const struct engine *e, const struct resource *re
         else
             buf_addz(&b, "NULL::json");
     }
+    select_computed(&b, d, shown);
     s = arena_dup_str(e->arena, buf_str(&b));
     buf_done(&b);
     return s.p;
@@ -171,9 +188,13 @@ static void lay_out_cells(const struct engine *e, struct resource *res)
         else if (d->fields[i].n_show)
             res->shown_of[i] = (int16_t)next++;
     }
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].computed)
+            res->cell_of[i] = (int16_t)next++;
+    }
     res->n_selected = next;
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (d->fields[i].kind == FIELD_COMPUTED)
+        if (d->fields[i].kind == FIELD_COMPUTED && !d->fields[i].computed)
             res->cell_of[i] = (int16_t)next++;
     }
     res->n_cells = next;
@@ -254,7 +275,8 @@ static void note_read_rules(struct resource *res)
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
-        if (f->kind == FIELD_COMPUTED && res->n_hooks && res->hooks[0].hooks->compute)
+        if (f->kind == FIELD_COMPUTED && !f->computed && res->n_hooks &&
+            res->hooks[0].hooks->compute)
             res->computed_in |= f->include_flag ? f->always : f->in;
         res->names_rows |= f->ids_of && f->store == STORE_TEXT;
     }
@@ -353,11 +375,12 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     }
     lay_out_cells(e, res);
     res->title_lower = lower_first(e->arena, d->title);
-    res->columns_list = select_list(e, res, IN_LIST);
-    res->columns_full = select_list(e, res, IN_RETRIEVE);
+    res->columns_list = select_list(e, res, IN_LIST, IN_LIST);
+    res->columns_full = select_list(e, res, IN_RETRIEVE, 0);
+    res->columns_shown = select_list(e, res, IN_RETRIEVE, IN_LIST | IN_RETRIEVE);
     res->self_contained = self_contained(d);
     res->retrieve_sql = arena_printf(e->arena,
-        "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_full,
+        "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
         d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
         d->partitioned ? " AND t.created_at = $3::timestamptz" : "",
         d->retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")

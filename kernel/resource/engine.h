@@ -54,6 +54,8 @@ struct resource {
     int16_t *shown_of; /* of arrays that show rows: position of the shown objects, or -1 */
     /* select lists; the shorter one has NULL for what lists do not show */
     const char *columns_list, *columns_full;
+    /* as columns_full, for rows that are read to be shown: with what SQL computes of them */
+    const char *columns_shown;
     /* but for the cells behind def->columns they show one row alone, which its place in the
      * table tells from others */
     bool self_contained;

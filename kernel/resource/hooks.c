@@ -150,25 +150,94 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
     req_after_commit(req, run_committed, c);
 }
 
-/* Tells whether the view shows the field and the owner's compute hook fills it. */
-static bool is_computed(const struct resource *res, const struct field *f, const struct view *view)
+/* Tells whether the view shows the computed field. */
+static bool is_wanted(const struct field *f, const struct view *view)
 {
     bool asked = f->include_flag && f->index < 64 && (view->includes >> f->index & 1);
 
-    if (f->kind != FIELD_COMPUTED || !res->n_hooks || !res->hooks[0].hooks->compute)
+    if (f->kind != FIELD_COMPUTED)
         return false;
     if (!asked && !((f->include_flag ? f->always : f->in) & view->in))
         return false;
     return (view->in & VIEW_ALL) || record_shows(f, view);
 }
 
+static bool is_hooked(const struct resource *res, const struct field *f, const struct view *view)
+{
+    return !f->computed && res->n_hooks && res->hooks[0].hooks->compute && is_wanted(f, view);
+}
+
 bool computes_fields(const struct resource *res, const struct view *view)
 {
     for (size_t i = 0; i < res->def->n_fields; i++) {
-        if (is_computed(res, &res->def->fields[i], view))
+        const struct field *f = &res->def->fields[i];
+
+        if (is_hooked(res, f, view) ||
+            (f->computed && !field_selected(f, view->in) && is_wanted(f, view)))
             return true;
     }
     return false;
+}
+
+/* Takes the fields of a result's row, behind the place of its record, which counts from 1. */
+static void take_selected(struct wharf_rec *const *recs, const struct field *const *fields,
+    size_t n_fields, const PGresult *r, int row)
+{
+    struct wharf_rec *rec = recs[strtoull(PQgetvalue(r, row, 0), NULL, 10) - 1];
+
+    for (size_t i = 0; i < n_fields; i++) {
+        int at = (int)i + 1;
+        struct cell *c = record_cell(rec, fields[i]);
+
+        *c = (struct cell){NULL, 0};
+        if (!PQgetisnull(r, row, at))
+            *c = (struct cell){PQgetvalue(r, row, at), (size_t)PQgetlength(r, row, at)};
+    }
+}
+
+/* Asks for the fields that SQL computes of these rows. */
+static bool select_fields(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct field *const *fields, size_t n_fields)
+{
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n);
+    struct sql s;
+    PGresult *r;
+
+    for (size_t k = 0; k < n; k++)
+        ids[k] = record_id(recs[k]);
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT i.place");
+    for (size_t i = 0; i < n_fields; i++)
+        sql_addf(&s, ", %s", fields[i]->computed);
+    sql_add(&s, " FROM unnest(");
+    sql_bind_array(&s, ids, n);
+    sql_addf(&s,
+        "::text[]) WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
+        "x.id = i.id AND x.organization_id = ",
+        res->def->table);
+    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_add(&s, " LIMIT 1) t");
+    r = req_query_sql(req, &s);
+    for (int row = 0; r && row < PQntuples(r); row++)
+        take_selected(recs, fields, n_fields, r, row);
+    return r != NULL;
+}
+
+/* Fills what SQL computes of rows that were not read with it. Returns false after problems. */
+static bool fill_selected(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct view *view)
+{
+    const struct definition *d = res->def;
+    const struct field **fields = ARENA_ARRAY(req->arena, const struct field *, d->n_fields + 1);
+    size_t n_fields = 0;
+
+    for (size_t i = 0; n && i < d->n_fields; i++) {
+        const struct field *f = &d->fields[i];
+
+        if (f->computed && is_wanted(f, view) && !(recs[0]->shown && field_selected(f, view->in)))
+            fields[n_fields++] = f;
+    }
+    return !n_fields || select_fields(req, res, recs, n, fields, n_fields);
 }
 
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
@@ -178,13 +247,15 @@ wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
 
     if (res->names_rows && n && view->who && !hide_references(req, res, recs, n, view->who))
         return req_failed(req);
+    if (!fill_selected(req, res, recs, n, view))
+        return req_failed(req);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
         struct wharf_out **outs;
         const struct plugin *before;
         wharf_status s;
 
-        if (!n || !is_computed(res, f, view))
+        if (!n || !is_hooked(res, f, view))
             continue;
         outs = ARENA_ARRAY(req->arena, struct wharf_out *, n);
         for (size_t k = 0; k < n; k++)

@@ -98,6 +98,7 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
         return true;
     }
     rec = record_from_result(req->arena, res, results[0], 0);
+    rec->shown = true;
     if (!check_location(req, res, rec) ||
         compute_fields(req, res, &rec, 1, &plan->view) != WHARF_OK)
         return true;
@@ -162,7 +163,7 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
-        sql_add(s, res->columns_full);
+        sql_add(s, res->columns_shown);
         sql_addf(s, " FROM %s t WHERE ", res->def->table);
         query_visible(s, res->def, &req->who->access, false);
         sql_add(s, " AND t.id = ");
@@ -398,8 +399,10 @@ static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *cons
     n = PQntuples(got[0]);
     shown = n > q->limit ? (int)q->limit : n;
     recs = ARENA_ARRAY(req->arena, struct wharf_rec *, (size_t)shown + 1);
-    for (int i = 0; i < shown; i++)
+    for (int i = 0; i < shown; i++) {
         recs[i] = record_from_result(req->arena, res, got[0], i);
+        recs[i]->shown = true;
+    }
     if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
         return true;
     req_respond(req, 200,
@@ -529,7 +532,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     if (q->n_terms && !search_found(req, res, q))
         return false;
     lead(q);
-    q->columns = q->includes ? res->columns_full : res->columns_list;
+    q->columns = q->includes ? res->columns_shown : res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,
         .datetime = req->datetime_format,

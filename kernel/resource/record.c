@@ -357,7 +357,10 @@ static void encode_cell(struct jw *w, struct arena *a, const struct field *f, co
     }
     switch (f->store) {
     case STORE_NONE:
-        jw_raw(w, NULL, (wharf_str){c->p, c->n});
+        if (f->computed)
+            encode_compact(w, a, c);
+        else
+            jw_raw(w, NULL, (wharf_str){c->p, c->n});
         break;
     case STORE_TEXT:
     case STORE_SECRET: /* for the comparison of two rows only */
@@ -395,6 +398,11 @@ static bool among(const struct field *const *list, size_t n, const struct field 
             return true;
     }
     return false;
+}
+
+bool field_selected(const struct field *f, uint32_t views)
+{
+    return f->computed && !f->include_flag && (f->in & views);
 }
 
 bool record_shows(const struct field *f, const struct view *view)

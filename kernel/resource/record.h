@@ -23,6 +23,7 @@ struct wharf_rec {
     struct wharf_json *raw; /* in normalize hooks only: the body as sent, to be changed */
     wharf_str id; /* of a row that is not written yet */
     struct write_side *side; /* of the write that it belongs to, else NULL */
+    bool shown; /* read with what SQL computes of it (columns_list, columns_shown) */
     bool locked; /* a secret of it does not open with the keys of this machine; it reads as null */
 };
 
@@ -53,6 +54,8 @@ int64_t record_version(const struct wharf_rec *rec);
 /* Returns the text of a cell, "" when it is null. */
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 
+/* Tells whether rows that are read for these views (IN_*) come with the field, which SQL computes. */
+bool field_selected(const struct field *f, uint32_t views);
 /* Tells whether the field is a member of the row in this view. */
 bool record_shows(const struct field *f, const struct view *view);
 /* Writes the row as a JSON object at the writer's place. a: for parsing nested values. */

@@ -94,6 +94,9 @@ struct field {
     const char *column_name; /* the same without quotes, for who looks it up; or NULL */
     /* what is read instead of a column: SQL over the row t, in parentheses; or NULL */
     const char *expression;
+    /* FIELD_COMPUTED: SQL over the row t that gives its JSON where rows are shown, in parentheses;
+     * NULL: the owner's compute hook does */
+    const char *computed;
     /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
     const char *read;
     int16_t select; /* position in definition.columns, or -1 */

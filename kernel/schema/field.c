@@ -293,6 +293,12 @@ static void read_store(struct compile *c, struct field *f, const struct property
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");
     }
+    if (f->kind == FIELD_COMPUTED && !f->input) {
+        const char *computed = opt_text(c, p->x, &p->x_at, "expression", NULL);
+
+        if (computed)
+            f->computed = arena_printf(c->arena, "(%s)", computed).p;
+    }
 }
 
 /* ---- writing ---- */

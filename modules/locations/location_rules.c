@@ -278,30 +278,9 @@ static wharf_status location_written(
 
 /* ---- computed fields ---- */
 
-static wharf_status count_layouts(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
-{
-    static const char sql[] =
-        "SELECT location_id, count(*) FROM locations.layout WHERE organization_id = $2::text"
-        " AND location_id = ANY ($1::text[]) AND deleted_at IS NULL GROUP BY 1";
-    const wharf_rows *rows;
-    wharf_str id;
-    wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
-
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        int64_t count = 0;
-
-        for (size_t r = 0; r < W->db->count(rows); r++) {
-            if (row_get_text(rows, r, 0, &id) && same(id, W->res->id(recs[i])))
-                count = row_int(rows, r, 1);
-        }
-        W->json->put(outs[i], NULL, val_int(count));
-    }
-    return s;
-}
-
-static wharf_status show_groups(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
+/* Shows the groups of each location, the only field that the definition leaves to us. */
+static wharf_status location_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
 
@@ -314,13 +293,6 @@ static wharf_status show_groups(
         W->json->close(outs[i]);
     }
     return WHARF_OK;
-}
-
-static wharf_status location_compute(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
-{
-    return f == LOCATION_LAYOUTS_COUNT ? count_layouts(req, recs, n, outs)
-                                       : show_groups(req, recs, n, outs);
 }
 
 /* ---- lists: ?user_id=, ?group_id= ---- */

@@ -204,11 +204,11 @@ wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
 {
     static const char
-        forward[] = "SELECT " QUERY_TRACKING_UPDATE_LINE
+        forward[] = "SELECT shipments.tracking_update_line(u)"
                     " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
                     " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
                     " OFFSET $3::bigint LIMIT $4::bigint",
-        backward[] = "SELECT " QUERY_TRACKING_UPDATE_LINE
+        backward[] = "SELECT shipments.tracking_update_line(u)"
                      " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
                      " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
                      " OFFSET $3::bigint LIMIT $4::bigint";
@@ -216,25 +216,4 @@ wharf_status shipments_history_page(
         val_text(id), val_text(W->req->organization(req)), val_int(skip), val_int(limit)};
 
     return W->db->query(req, newest ? backward : forward, args, 4, ret);
-}
-
-/* Shows the history by one query for a page: the newest lines of each, oldest first. */
-wharf_status shipments_show_history(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
-{
-    static const char sql[] = QUERY_TRACKING_UPDATES_EACH;
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
-    const wharf_rows *rows;
-    wharf_val args[3];
-    wharf_status s;
-
-    for (size_t i = 0; i < n; i++)
-        ids[i] = W->res->id(recs[i]);
-    args[0] = val_ids(req, ids, n);
-    args[1] = val_int(HISTORY_SHOWN);
-    args[2] = val_text(W->req->organization(req));
-    s = W->db->query(req, sql, args, 3, &rows);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        W->json->put(outs[i], NULL, val_json(row_json(rows, i, 1)));
-    return s;
 }

@@ -455,21 +455,10 @@ static wharf_status written(
     return s == WHARF_OK && op == WHARF_CREATE ? shipments_simulator_begin(req, new_rec) : s;
 }
 
-static wharf_status compute(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
-{
-    if (f == SHIPMENT_TRACKING_UPDATES)
-        return shipments_show_history(req, recs, n, outs);
-    for (size_t i = 0; i < n; i++)
-        W->json->put(outs[i], NULL, val_null()); /* the module documents fills its own */
-    return WHARF_OK;
-}
-
 const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = normalize,
     .check = check,
     .written = written,
-    .compute = compute,
     .batch_item = shipments_batch_item};
 
 /* ---- locations and layouts ---- */

@@ -76,12 +76,9 @@ wharf_status shipments_enter(struct history *h, const char *status, const char *
 /* Reads histories as shipments.ops says (wharf/ext/shipments.h). */
 wharf_status shipments_histories(
     wharf_req *req, wharf_str groups, size_t n, size_t limit, const wharf_json **ret_lines);
-/* Reads lines skip to skip + limit, oldest or newest first; shipments_show_history() writes one
- * value per row. */
+/* Reads lines skip to skip + limit, oldest or newest first. */
 wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret);
-wharf_status shipments_show_history(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 
 /* ---- parties.c: sender and recipient ---- */
 /* Follows contacts that became one: a wharf_contacts_move_fn. */

@@ -370,41 +370,10 @@ static wharf_status station_written(
     return s == WHARF_OK ? tell_status(req, old_rec, new_rec) : s;
 }
 
-/* ---- computed fields ---- */
-
-static wharf_status station_compute(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
-{
-    static const char sql[] =
-        "SELECT print_station_id, count(*) FROM stations.print_job"
-        " WHERE organization_id = $2::text AND print_station_id = ANY ($1::text[]) AND status IN "
-        "('queued', 'processing') GROUP BY 1";
-    const wharf_rows *rows;
-    wharf_val id, count;
-    wharf_status s;
-
-    if (f != PRINT_STATION_PRINT_JOBS_COUNT)
-        return WHARF_OK;
-    s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        wharf_str own = W->res->id(recs[i]);
-        int64_t jobs = 0;
-
-        for (size_t r = 0; r < W->db->count(rows); r++) {
-            if (W->db->value(rows, r, 0, WHARF_V_TEXT, &id) && id.u.s.n == own.n &&
-                !memcmp(id.u.s.p, own.p, own.n) && W->db->value(rows, r, 1, WHARF_V_INT, &count))
-                jobs = count.u.i;
-        }
-        W->json->put(outs[i], NULL, (wharf_val){.type = WHARF_V_INT, .u.i = jobs});
-    }
-    return s;
-}
-
 const wharf_hooks station_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = station_normalize,
     .check = station_check,
-    .written = station_written,
-    .compute = station_compute};
+    .written = station_written};
 
 /* ---- on locations ---- */
 

@@ -4,7 +4,7 @@ SELECT coalesce(
     (
         SELECT jsonb_agg(x.line ORDER BY x.occurred_at, x.position)
         FROM (
-            SELECT :tracking_update_line AS line, u.occurred_at, u.position
+            SELECT shipments.tracking_update_line(u) AS line, u.occurred_at, u.position
             FROM shipments.tracking_update u
             WHERE u.organization_id = $3::text
                 AND u.shipment_id IN (SELECT jsonb_array_elements_text(i.ids))

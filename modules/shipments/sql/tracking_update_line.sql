@@ -1,5 +1,8 @@
--- Shows a tracking update u as JSON.
-jsonb_build_object(
+-- Shows a tracking update as JSON.
+CREATE OR REPLACE FUNCTION shipments.tracking_update_line(u shipments.tracking_update) RETURNS jsonb
+LANGUAGE sql STABLE
+AS $$
+SELECT jsonb_build_object(
     'object', 'tracking_update', 'id', u.id, 'shipment_id', u.shipment_id, 'status', u.status,
     'comment', u.comment,
     'occurred_at', to_char(u.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
@@ -11,3 +14,4 @@ jsonb_build_object(
     'created_at', to_char(u.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
     'created_by', u.created_by
 )
+$$;
