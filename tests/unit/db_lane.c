@@ -325,6 +325,7 @@ static void conn_mends_its_statements(void **state)
     PQclear(r);
     assert_int_equal(db_do(c, "DEALLOCATE ALL", &e), DB_OK);
     db_begin(c);
+    assert_int_equal(db_do(c, "SELECT 1", &e), DB_OK); /* now it is begun, and can't be again */
     assert_null(db_run(c, "SELECT $1::text", &arg, 1, &e));
     assert_int_equal(e.status, DB_CONFLICT);
     assert_int_equal(db_rollback(c, &e), DB_OK);
