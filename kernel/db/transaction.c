@@ -110,7 +110,7 @@ static PGresult *run_step(struct db_conn *c, const struct db_statement *s, struc
     return NULL;
 }
 
-/* Does a step of which only matters whether it went well. */
+/* Runs a step of which only matters whether it went well. */
 static enum db_status do_step(struct db_conn *c, const struct db_statement *s, struct db_error *e)
 {
     PQclear(run_step(c, s, e));
@@ -135,7 +135,7 @@ static enum db_status commit(struct db_conn *c, struct db_error *e)
     return e->status;
 }
 
-/* What is undone is not sent any more. */
+/* Sends nothing of what is undone. */
 static enum db_status rollback(struct db_conn *c, struct db_error *e)
 {
     bool begun = !ahead_begins(&c->ahead);
@@ -157,7 +157,7 @@ static enum db_status release(struct db_conn *c, unsigned level, struct db_error
     return do_step(c, &s, e);
 }
 
-/* What is undone is not sent any more, be it with its savepoint or not. */
+/* Sends nothing of what is undone, whether its savepoint was sent or not. */
 static enum db_status rollback_to(struct db_conn *c, unsigned level, struct db_error *e)
 {
     struct db_statement s = {.step = TX_ROLLBACK_TO, .level = level};
@@ -171,7 +171,7 @@ static enum db_status rollback_to(struct db_conn *c, unsigned level, struct db_e
     return do_step(c, &s, e);
 }
 
-/* Does one step, and notes what is open after it. */
+/* Takes one step, and notes what is open after it. */
 static enum db_status step(struct db_conn *c, enum tx_step what, unsigned level, struct db_error *e)
 {
     bool ends = what == TX_COMMIT || what == TX_ROLLBACK;

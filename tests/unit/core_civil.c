@@ -74,7 +74,7 @@ static void every_day_before(void **state)
     assert_int_equal(y * 10000 + m * 100 + d, 19691231);
 }
 
-/* Who is built on it says the same, with the day of the week and of the year. Texts of moments:
+/* A clock's date is the same, with the day of the week and of the year. Texts of moments:
  * core_time.c. */
 static void every_day_of_a_clock(void **state)
 {

@@ -245,7 +245,7 @@ static void savepoints(void **state)
     db_close(c);
 }
 
-/* What waits behind a savepoint that was sent is undone with it, with what waits in between. */
+/* A rollback undoes what waits behind a savepoint that was sent, and what waits in between. */
 static void savepoints_inside_each_other(void **state)
 {
     struct db_conn *c = open_one(true);
