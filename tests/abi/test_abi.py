@@ -94,4 +94,4 @@ def test_header_compiles_alone(compiler, standard):
         name = header.relative_to(ROOT / "plugin-api")
         # Included as an author includes it, and twice: clang warns of an unused static inline function only in the file it is given.
         subprocess.run([compiler, "-std=" + standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-I", ROOT / "plugin-api",
-                        "-x", language, "-"], input=f'#include "{name}"\n#include "{name}"\n', text=True, check=True)
+                        "-x", language, "-"], input=f'#include "{name}"\n#include "{name}"\nextern int of_the_author;\n', text=True, check=True)

@@ -54,7 +54,7 @@ def test_the_end_of_a_process_names_the_plugin(way):
                 until(lambda: len(log_lines(server.folder, "worker.crashed")) >= n, 60)
             until(lambda: "quarantined: faulty" in server.command("ps"), 60)
         crashed = log_lines(server.folder, "worker.crashed")
-        assert all(line.get("plugin") == "faulty" and kind in line["message"] and "ended with code 3" in line["message"] for line in crashed), crashed
+        assert all(line.get("plugin") == "faulty" and kind in line["message"] and "ended with code 3" in line["message"] for line in crashed), "\n".join(map(str, crashed))
         reports = [f.read_text() for f in (server.folder / "crash").glob("*.txt")]
         assert len(reports) == len(crashed) and all(told in r and "plugin: faulty\n" in r and "faulty.so+0x" in r for r in reports), reports
         until(lambda: ready(client))
@@ -72,6 +72,6 @@ def test_who_takes_all_memory_is_named(where):
         until(lambda: "quarantined: faulty" in server.command("ps"), 60)
         crashed = log_lines(server.folder, "worker.crashed")
         assert all(line.get("plugin") == "faulty" for line in crashed), crashed
-        assert any("memory.limit" in line["message"] for line in crashed), crashed
+        assert any("memory.limit" in line["message"] for line in crashed), "\n".join(map(str, crashed))
         until(lambda: ready(client))
         assert value(metrics(server), "worker_crashes_total") >= 2
