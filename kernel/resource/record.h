@@ -54,7 +54,8 @@ int64_t record_version(const struct wharf_rec *rec);
 /* Returns the text of a cell, "" when it is null. */
 wharf_str record_text(const struct wharf_rec *rec, const struct field *f);
 
-/* Tells whether rows that are read for these views (IN_*) come with the field, which SQL computes. */
+/* Tells whether rows that are read for these views (IN_*) come with the field, which SQL
+ * computes. */
 bool field_selected(const struct field *f, uint32_t views);
 /* Tells whether the field is a member of the row in this view. */
 bool record_shows(const struct field *f, const struct view *view);
