@@ -139,67 +139,78 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
     return req_query(req, QUERY_LOG_ADD_MANY, args, SAME + COLUMNS) ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
-/* Some of these ids' rows, taken in one order and shown in one, as a JSON array. */
+/* Some rows of n groups of ids, taken in one order and shown in one, as a JSON array each. */
 struct choice {
-    const wharf_str *ids;
+    wharf_str groups; /* a JSON array of arrays of ids */
     size_t n;
     wharf_str visibility;
     const char *take, *show; /* "" or " DESC" */
     int64_t skip, limit;
 };
 
-static wharf_status read_rows(
-    struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
+static void choice_sql(struct wharf_req *req, const struct choice *c, struct sql *s)
 {
     static const struct recorded_sql seen = {
         .locations = "wharf.recorded_locations(c.locations, c.location_id)",
         .audience = "c.audience",
         .resource = "c.resource"};
+
+    sql_addf(s,
+        "SELECT coalesce((SELECT jsonb_agg(x.row ORDER BY x.created_at%s, x.id%s) FROM (SELECT "
+        "c.created_at, c.id, (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE "
+        "c.organization_id = ",
+        c->show, c->show);
+    sql_bind(s, req->who->organization);
+    sql_add(s, " AND c.resource_id = ANY (ARRAY(SELECT jsonb_array_elements_text(g.ids)))");
+    if (c->visibility.n) {
+        sql_add(s, " AND c.visibility = ");
+        sql_bind(s, c->visibility);
+    }
+    query_recorded(s, &seen, &req->who->access);
+    sql_addf(s, " ORDER BY c.created_at%s, c.id%s OFFSET ", c->take, c->take);
+    sql_bind_int(s, c->skip);
+    sql_add(s, "::bigint LIMIT ");
+    sql_bind_int(s, c->limit);
+    sql_add(s, "::bigint) x), '[]') FROM jsonb_array_elements(");
+    sql_bind(s, c->groups);
+    sql_add(s, "::jsonb) WITH ORDINALITY AS g(ids, place) ORDER BY g.place");
+}
+
+static wharf_status read_rows(
+    struct wharf_req *req, const struct choice *c, const wharf_json **ret_rows)
+{
     struct json_error e;
     struct sql s;
     PGresult *r;
 
-    *ret_rows = NULL;
     sql_init(&s, req->arena);
-    sql_addf(&s,
-        "SELECT coalesce(jsonb_agg(x.row ORDER BY x.created_at%s, x.id%s), '[]') FROM (SELECT "
-        "c.created_at, c.id, (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE "
-        "c.organization_id = ",
-        c->show, c->show);
-    sql_bind(&s, req->who->organization);
-    sql_add(&s, " AND c.resource_id = ANY (");
-    sql_bind_array(&s, c->ids, c->n);
-    sql_add(&s, "::text[])");
-    if (c->visibility.n) {
-        sql_add(&s, " AND c.visibility = ");
-        sql_bind(&s, c->visibility);
-    }
-    query_recorded(&s, &seen, &req->who->access);
-    sql_addf(&s, " ORDER BY c.created_at%s, c.id%s OFFSET ", c->take, c->take);
-    sql_bind_int(&s, c->skip);
-    sql_add(&s, "::bigint LIMIT ");
-    sql_bind_int(&s, c->limit);
-    sql_add(&s, "::bigint) x");
+    choice_sql(req, c, &s);
     r = req_query_sql(req, &s);
     if (!r)
         return WHARF_UNAVAILABLE;
-    *ret_rows = json_parse(req->arena, str_z(PQgetvalue(r, 0, 0)), &e);
-    return *ret_rows ? WHARF_OK : WHARF_INTERNAL;
+    if ((size_t)PQntuples(r) != c->n)
+        return WHARF_INTERNAL;
+    for (size_t i = 0; i < c->n; i++) {
+        ret_rows[i] = json_parse(req->arena, str_z(PQgetvalue(r, (int)i, 0)), &e);
+        if (!ret_rows[i])
+            return WHARF_INTERNAL;
+    }
+    return WHARF_OK;
 }
 
-wharf_status log_recent(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
+wharf_status log_recent(wharf_req *req, wharf_str groups, size_t n, wharf_str visibility,
     size_t limit, const wharf_json **ret_rows)
 {
-    const struct choice newest = {ids, n, visibility, " DESC", "", 0, (int64_t)limit};
+    const struct choice newest = {groups, n, visibility, " DESC", "", 0, (int64_t)limit};
 
     return read_rows(req, &newest, ret_rows);
 }
 
-wharf_status log_page(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
-    bool newest, int64_t skip, int64_t limit, const wharf_json **ret_rows)
+wharf_status log_page(wharf_req *req, wharf_str groups, wharf_str visibility, bool newest,
+    int64_t skip, int64_t limit, const wharf_json **ret_rows)
 {
     const char *order = newest ? " DESC" : "";
-    const struct choice page = {ids, n, visibility, order, order, skip, limit};
+    const struct choice page = {groups, 1, visibility, order, order, skip, limit};
 
     return read_rows(req, &page, ret_rows);
 }

@@ -10,9 +10,9 @@
 wharf_status log_add(wharf_req *req, const wharf_log_line *line);
 wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_id,
     wharf_str actor_name, const wharf_log_line *lines, size_t n);
-wharf_status log_recent(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
+wharf_status log_recent(wharf_req *req, wharf_str groups, size_t n, wharf_str visibility,
     size_t limit, const wharf_json **ret_rows);
-wharf_status log_page(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
-    bool newest, int64_t skip, int64_t limit, const wharf_json **ret_rows);
+wharf_status log_page(wharf_req *req, wharf_str groups, wharf_str visibility, bool newest,
+    int64_t skip, int64_t limit, const wharf_json **ret_rows);
 
 #endif

@@ -221,12 +221,12 @@ wharf_status trackers_post(wharf_req *req, void *arg)
 
 wharf_status trackers_logs_get(wharf_req *req, void *arg)
 {
-    wharf_str ids[REPORTED_MAX], id = WHARF_S(""), visibility, order = WHARF_S("asc");
+    wharf_str id = WHARF_S(""), groups, visibility, order = WHARF_S("asc");
     const wharf_json *lines;
     const wharf_rec *rec;
     int64_t page, limit;
     wharf_out *out;
-    size_t n, i = 0;
+    size_t i = 0;
     wharf_status s = W->req->page(req, SHOWN, LOGS_MOST, &page, &limit);
 
     if (!W->req->param(req, "logs_visibility", &visibility) || is(visibility, "all"))
@@ -240,10 +240,10 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = trackers_reported_of(req, id, ids, REPORTED_MAX, &n);
+        s = trackers_reported_of(req, &id, 1, true, &groups);
     if (s == WHARF_OK)
         s = trackers_logs->page(
-            req, ids, n, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);
+            req, groups, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 200, "Logs retrieved");

@@ -21,7 +21,7 @@ extern const wharf_logs_api *trackers_logs;
 extern const wharf_keys_api *trackers_keys;
 extern const wharf_locations_layouts_api *trackers_layouts; /* or NULL */
 
-enum { LEGS_MAX = 25, REPORTED_MAX = 100, SHOWN = 100, LOGS_MOST = 1000 };
+enum { LEGS_MAX = 25, SHOWN = 100, LOGS_MOST = 1000 };
 
 extern const wharf_hooks trackers_hooks, trackers_shipment_hooks, trackers_layout_hooks;
 extern const wharf_trackers_ops_api trackers_ops;
@@ -76,10 +76,11 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
     const wharf_json *candidates, const wharf_rec **ret_rec);
 
 /* ---- shown.c ---- */
-/* Reads the ids of all that a tracker's log tells of: its legs, itself and the trackers merged
- * into it. */
+/* Reads the ids of the legs of n trackers that the caller may see; with_trackers: of all that
+ * their logs tell of, so of themselves and the trackers merged into them too. *ret_groups: a JSON
+ * array of n arrays, as shipments.ops and wharf.logs take them. */
 wharf_status trackers_reported_of(
-    wharf_req *req, wharf_str tracker_id, wharf_str *ids, size_t most, size_t *ret_n);
+    wharf_req *req, const wharf_str *ids, size_t n, bool with_trackers, wharf_str *ret_groups);
 wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where);

@@ -1,18 +1,10 @@
--- Shows the legs of trackers that the caller may see, as a JSON array for each. $1 ids, $2 does the
--- caller reach all locations, $3 those that it reaches, $4 organization, $5 does it see any leg.
+-- Shows the legs of trackers that the caller may see, as a JSON array for each. $1 ids, $2 to $5 as
+-- leg_seen.sql says.
 SELECT coalesce(
     (
         SELECT jsonb_agg(trackers.leg(s) ORDER BY s.leg, s.created_at, s.id)
         FROM shipments.shipment s
-        WHERE s.organization_id = $4::text
-            AND s.tracker_id = i.id
-            AND s.deleted_at IS NULL
-            AND $5::boolean
-            AND (
-                $2::boolean
-                OR s.location_id IS NULL
-                OR s.location_id IN (SELECT jsonb_array_elements_text($3::jsonb))
-            )
+        WHERE s.tracker_id = i.id AND :leg_seen
     ),
     '[]'
 )

@@ -40,14 +40,15 @@ typedef struct wharf_logs_api {
     /* 1.1 */
     /* in the request's transaction */
     wharf_status (*add)(wharf_req *req, const wharf_log_line *line);
-    /* The newest rows of these resources' ids, oldest first, as a JSON array; visibility:
-     * "public", "internal" or empty for both. */
-    wharf_status (*recent)(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
+    /* The newest rows of n groups of resources, a group's together, oldest first, as a JSON array
+     * each. groups: a JSON array of n arrays of ids; visibility: "public", "internal" or empty for
+     * both. ret_rows has n places. */
+    wharf_status (*recent)(wharf_req *req, wharf_str groups, size_t n, wharf_str visibility,
         size_t limit, const wharf_json **ret_rows);
-    /* 1.2: the same by pages: those after the first `skip`, at most limit, as a JSON array;
-     * newest: the other way round. */
-    wharf_status (*page)(wharf_req *req, const wharf_str *ids, size_t n, wharf_str visibility,
-        bool newest, int64_t skip, int64_t limit, const wharf_json **ret_rows);
+    /* 1.2: the same of one group by pages: those after the first `skip`, at most limit, as a JSON
+     * array; newest: the other way round. */
+    wharf_status (*page)(wharf_req *req, wharf_str groups, wharf_str visibility, bool newest,
+        int64_t skip, int64_t limit, const wharf_json **ret_rows);
     /* 1.3: n lines of one resource and action by somebody else than the request's caller, at one
      * moment and in this order, in the request's transaction. Images and changes are left out. */
     wharf_status (*add_many)(wharf_req *req, wharf_str actor_type, wharf_str actor_id,
