@@ -258,6 +258,22 @@ static bool is_system_column(const char *name)
     return system_column(name) >= 0 || !strcmp(name, "organization_id");
 }
 
+/* Reads the SQL that is read instead of a column, or that computes a field. */
+static void read_expression(struct compile *c, struct field *f, const struct property *p)
+{
+    const char *sql = opt_text(c, p->x, &p->x_at, "expression", NULL);
+
+    if (!sql)
+        return;
+    sql = arena_printf(c->arena, "(%s)", sql).p;
+    if (f->kind == FIELD_COLUMN)
+        f->expression = sql;
+    else if (f->kind == FIELD_COMPUTED && !f->input)
+        f->computed = sql;
+    else
+        opt_member_problem(c, &p->x_at, "expression", "only columns and computed fields have this");
+}
+
 static void read_store(struct compile *c, struct field *f, const struct property *p)
 {
     const char *word = opt_text(c, p->x, &p->x_at, "store", NULL);
@@ -280,11 +296,7 @@ static void read_store(struct compile *c, struct field *f, const struct property
         opt_member_problem(c, &p->x_at, "store",
             "the fields of child rows are columns that are neither secrets nor expressions");
     if (f->kind == FIELD_COLUMN) {
-        const char *expression = opt_text(c, p->x, &p->x_at, "expression", NULL);
-
         f->column_name = opt_text(c, p->x, &p->x_at, "column", f->name);
-        if (expression)
-            f->expression = arena_printf(c->arena, "(%s)", expression).p;
         f->read = opt_text(c, p->x, &p->x_at, "read", NULL);
         opt_shape(c, &p->x_at, "column", f->column_name, NAME_SHAPE, NAME_WORDS);
         check_column_name(c, f, p);
@@ -293,12 +305,7 @@ static void read_store(struct compile *c, struct field *f, const struct property
     } else if (json_get(p->x, "column")) {
         opt_member_problem(c, &p->x_at, "column", "only columns have this");
     }
-    if (f->kind == FIELD_COMPUTED && !f->input) {
-        const char *computed = opt_text(c, p->x, &p->x_at, "expression", NULL);
-
-        if (computed)
-            f->computed = arena_printf(c->arena, "(%s)", computed).p;
-    }
+    read_expression(c, f, p);
 }
 
 /* ---- writing ---- */

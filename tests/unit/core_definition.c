@@ -405,6 +405,8 @@ static const char *const bad_properties[][2] = {
         "/properties/x|the system column created_at holds another type"},
     {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"write\":\"both\"}}",
         "/properties/x/x-wharf/write|"},
+    {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"input\",\"expression\":\"t.name\"}}",
+        "/properties/x/x-wharf/expression|only columns and computed fields"},
     {"{\"type\":\"string\",\"x-wharf\":{\"null\":\"clear\"}}",
         "/properties/x/x-wharf/null|clear needs"},
     {"{\"type\":\"string\",\"x-wharf\":{\"null\":\"drop\"}}",
