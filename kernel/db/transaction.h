@@ -1,9 +1,9 @@
 /* transaction.h - what begins, divides and ends a transaction, by name.
  *
- * Who writes statements says what a step does; nobody finds it out of the text. Here are the
- * texts, and the steps on a bare connection of libpq: migrations, the request log, commands.
- * Leaves to others: the same steps on a connection of a worker thread, which waits with them
- * (conn.h). */
+ * A step is named by its caller; no code reads the text of a statement to find out what it does.
+ * This file has the texts, and the steps on a bare connection of libpq (migrations, the request
+ * log, commands). Leaves to others: the same steps on a connection of a worker thread, which sends
+ * them with the next statement (conn.h). */
 #ifndef WHARF_DB_TRANSACTION_H
 #define WHARF_DB_TRANSACTION_H
 
@@ -22,9 +22,9 @@ enum tx_step {
 
 extern const char tx_begin_sql[], tx_snapshot_sql[], tx_commit_sql[];
 
-/* Text of a step of the savepoint of that level, and of the rollback to it, which ends it too and
- * goes as several statements. */
 enum { TX_TEXT = 64 };
+/* Writes the text of a step of the savepoint of that level. The rollback to it ends it too, and is
+ * two statements. */
 void tx_savepoint_text(char ret[static TX_TEXT], unsigned level);
 void tx_release_text(char ret[static TX_TEXT], unsigned level);
 void tx_rollback_to_text(char ret[static TX_TEXT], unsigned level);
@@ -35,10 +35,10 @@ PGresult *tx_begin(PGconn *pg, const char *settings);
 /* Commits. Returns the result; tx_committed tells whether it did. */
 PGresult *tx_commit(PGconn *pg);
 void tx_rollback(PGconn *pg);
-/* Tells whether a commit did what it says: of a failed transaction PostgreSQL says ROLLBACK, and
- * calls that no error. */
+/* Tells whether the result is that of a commit: for a failed transaction PostgreSQL answers
+ * ROLLBACK, without an error. */
 bool tx_committed(PGresult *r);
-/* Tells whether the server has a transaction open, by its own word. */
+/* Tells whether PostgreSQL says that a transaction is open. */
 bool tx_is_open(const PGconn *pg);
 
 #endif

@@ -6,8 +6,8 @@
 #include "host/host.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/http.h"
 #include "wharf/errors.h"
+#include "wharf/service/http.h"
 
 static wharf_str h_body(wharf_req *req)
 {

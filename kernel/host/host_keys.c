@@ -11,8 +11,8 @@
 #include "util/id.h"
 #include "util/network.h"
 #include "util/str.h"
-#include "wharf/service/keys.h"
 #include "wharf/errors.h"
+#include "wharf/service/keys.h"
 #include <sodium.h>
 
 enum { OTHERS_MAX = 100, LAST = 4, NETWORK_TEXT = 64 };

@@ -4,9 +4,9 @@
 #include "event/seal.h"
 #include "host/host.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 #include "wharf/service/config.h"
 #include "wharf/service/logs.h"
-#include "wharf/errors.h"
 
 static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_report *report)
 {

@@ -4,8 +4,8 @@
 #include "schema/schema.h"
 #include "schema/tenant.h"
 #include "util/str.h"
-#include "wharf/service/schema.h"
 #include "wharf/errors.h"
+#include "wharf/service/schema.h"
 
 enum { REPORTED_MAX = 50 };
 

@@ -11,8 +11,8 @@
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/token.h"
 #include "wharf/errors.h"
+#include "wharf/service/token.h"
 
 enum { TOKEN_BYTES = 32, TOKEN_TEXT = 43, NAME_MAX_BYTES = 100, HASH_HEX = 2 * DIGEST_BYTES };
 

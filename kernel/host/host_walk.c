@@ -10,8 +10,8 @@
 #include "host/host.h"
 #include "resource/plan.h"
 #include "util/str.h"
-#include "wharf/service/walk.h"
 #include "wharf/errors.h"
+#include "wharf/service/walk.h"
 
 struct wharf_walk {
     struct wharf_req *req;

@@ -12,8 +12,8 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/values.h"
 #include "wharf/errors.h"
+#include "wharf/values.h"
 
 enum { BATCH = 100, WAITERS = 500 };
 

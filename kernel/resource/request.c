@@ -12,8 +12,8 @@
 #include "resource/hooks.h"
 #include "util/log.h"
 #include "util/str.h"
-#include "wharf/hash.h"
 #include "wharf/errors.h"
+#include "wharf/hash.h"
 
 static int by_code(const void *key, const void *entry)
 {

@@ -8,8 +8,8 @@
 #include "resource/write.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/batch.h"
 #include "wharf/errors.h"
+#include "wharf/service/batch.h"
 
 static const struct resource *find(wharf_req *req, const char *name)
 {

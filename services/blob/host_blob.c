@@ -3,8 +3,8 @@
 #include "blob/blob_serve.h"
 #include "host/host.h"
 #include "util/str.h"
-#include "wharf/service/blob.h"
 #include "wharf/errors.h"
+#include "wharf/service/blob.h"
 
 struct wharf_blob_writer {
     struct blob_put *put; /* NULL: over */

@@ -8,8 +8,8 @@
 #include "import/import.h"
 #include "import/sheets.h"
 #include "host/host.h"
-#include "wharf/service/import.h"
 #include "wharf/errors.h"
+#include "wharf/service/import.h"
 
 struct wharf_import { /* handle */
     struct import *in;

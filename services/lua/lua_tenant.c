@@ -4,8 +4,8 @@
 #include "lua/change.h"
 #include "resource/access.h"
 #include "util/str.h"
-#include "wharf/service/lua.h"
 #include "wharf/errors.h"
+#include "wharf/service/lua.h"
 
 /* Tells whether "resource:action" is one of the words. */
 static bool listed(wharf_str words, const char *resource, const char *action)

@@ -7,8 +7,8 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/mail.h"
 #include "wharf/errors.h"
+#include "wharf/service/mail.h"
 
 enum { TOTAL_MS = 60000 };
 

@@ -13,8 +13,8 @@
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/fetch.h"
 #include "wharf/errors.h"
+#include "wharf/service/fetch.h"
 
 enum {
     DEFAULT_BYTES = 10000000,

@@ -12,8 +12,8 @@
 #include "render/render_wire.h"
 #include "util/str.h"
 #include "util/time.h"
-#include "wharf/service/render.h"
 #include "wharf/errors.h"
+#include "wharf/service/render.h"
 
 enum { SECOND = 1000000, DEADLINE_US = 20 * SECOND, WAIT_US = 10 * SECOND, SNIFF = 1024 };
 

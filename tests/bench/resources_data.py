@@ -74,8 +74,8 @@ RESOURCES = {
         {"type": lambda n: "contact.created", "resource_id": lambda n: f"ctct_{n:022d}"},
         search=False),
 }
-# Of a record that is copied: its body, its tables with the column that names it, and what is
-# different in each copy (pattern of the text in the record's rows -> SQL of row n).
+# Each record that is copied has here its body, its tables with the column that names it, and what
+# is different in each copy (pattern of the text in the record's rows -> SQL of row n).
 PAD = "lpad(n::text, 22, '0')"
 SPOT = f"'loc_' || lpad((1 + n %% {PLACES})::text, 22, '0')"
 COPIED = {

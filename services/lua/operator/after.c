@@ -11,8 +11,8 @@
 #include "db/notifier.h"
 #include "util/log.h"
 #include "util/str.h"
-#include "wharf/hash.h"
 #include "wharf/errors.h"
+#include "wharf/hash.h"
 
 enum { DEPTH_MAX = 5 };
 
