@@ -147,7 +147,7 @@ for (const [name, resource] of Object.entries(resources)) {
 
   // It writes the values of the file, which are those of the body.
   if (run.create) {
-    const body = { type: 'object', required: Object.keys(resource.body), properties: Object.fromEntries(Object.keys(resource.body).map(k => [k, { type: typeof resource.body[k] }])) }
+    const body = { type: 'object', required: Object.keys(resource.body), properties: Object.fromEntries(Object.entries(resource.body).map(([k, v]) => [k, { type: Array.isArray(v) ? 'array' : typeof v }])) }
     app.post(resource.path, { schema: { body } }, async (req, reply) => {
       const now = new Date().toISOString()
       const row = { ...resource.shown, ...req.body, created_at: now, updated_at: now, created_by: req.who.id, updated_by: req.who.id }
