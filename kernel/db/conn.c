@@ -48,11 +48,6 @@ bool db_in_transaction(const struct db_conn *c)
     return c->open;
 }
 
-bool db_transaction_gone(const struct db_conn *c)
-{
-    return c->open && !tx_is_open(c->pg);
-}
-
 bool conn_good(const PGresult *r)
 {
     ExecStatusType s = PQresultStatus(r);

@@ -121,9 +121,6 @@ int64_t db_deadline(struct db_conn *c, int64_t until_us);
 void db_deadline_end(struct db_conn *c, int64_t before_us);
 
 bool db_in_transaction(const struct db_conn *c);
-/* Tells whether a transaction should be open and, as the server says, is not: somebody ended it
- * by a statement of their own. */
-bool db_transaction_gone(const struct db_conn *c);
 /* Tells how often the connection was made. When that number changed, answers may have been lost,
  * and commits that nobody waited for. */
 unsigned db_epoch(const struct db_conn *c);

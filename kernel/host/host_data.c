@@ -4,6 +4,7 @@
 
 #include "event/event_catalogue.h"
 #include "resource/history.h"
+#include "db/plugin_sql.h"
 #include "job/job.h"
 #include "host/host.h"
 #include "resource/access.h"
@@ -41,27 +42,35 @@ struct sql_arg *host_args(wharf_req *req, const wharf_val *args, size_t n_args)
     return bound;
 }
 
+/* Refuses a statement of a plugin that only the server may run: fails the request, and logs who
+ * wrote it. */
+static bool may_run(wharf_req *req, const char *sql)
+{
+    const char *does = plugin_sql_refused(sql);
+
+    if (!does)
+        return true;
+    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
+        "plugin.statement",
+        "a statement of %s is refused, because it %s (\"%.60s\"); use begin, commit and rollback "
+        "of the database table, and return an error to undo the request",
+        req->plugin ? req->plugin->name : "the server", does, sql);
+    req_fail(req, ERR_INTERNAL, NULL, NULL);
+    return false;
+}
+
 static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
 {
     struct db_error e;
     PGresult *r;
 
+    if (!may_run(req, sql))
+        return NULL;
     req_plugin_role(req);
     r = db_run(req->thread->db, sql, host_args(req, args, n_args), n_args, &e);
-    if (!r) {
+    if (!r)
         req_database_problem(req, &e);
-        return NULL;
-    }
-    if (!db_transaction_gone(req->thread->db))
-        return r;
-    log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
-        "plugin.transaction",
-        "%s ended the transaction of its request by hand (\"%.60s\"); return an error to undo it, "
-        "and WHARF_OK to keep it",
-        req->plugin ? req->plugin->name : "the server", sql);
-    PQclear(r);
-    req_fail(req, ERR_INTERNAL, NULL, NULL);
-    return NULL;
+    return r;
 }
 
 static void clear_rows(void *arg)
@@ -104,6 +113,8 @@ static wharf_status d_exec(
 
 static void d_later(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)
 {
+    if (!may_run(req, sql))
+        return;
     req_plugin_role(req);
     db_ahead(req->thread->db, sql, host_args(req, args, n_args), n_args);
 }

@@ -117,10 +117,14 @@ def test_failing_without_a_reason_is_told_once(server, client):
         assert line["plugin"] == "careless" and what in line["message"] and path in line["message"]
 
 
-def test_ending_the_transaction_by_hand_is_told(server, client):
-    a = client.post("/v1/mistakes/commit", {}, expect=500)
-    [line] = told(server, "plugin.transaction", a.headers["Request-Id"])
-    assert line["plugin"] == "careless" and "by hand" in line["message"] and "COMMIT" in line["message"]
+@pytest.mark.parametrize("path, says", [
+    ("commit", "ends a transaction"), ("chain", "COMMIT AND CHAIN"), ("later", "ends a transaction"),
+    ("role", "SET LOCAL ROLE"), ("setting", "changes the settings"),
+])
+def test_a_statement_that_only_the_server_may_run_is_refused(server, client, path, says):
+    a = client.post(f"/v1/mistakes/{path}", {}, expect=500)
+    [line] = told(server, "plugin.statement", a.headers["Request-Id"])
+    assert line["plugin"] == "careless" and "is refused" in line["message"] and says in line["message"]
     client.post("/v1/mistakes/nothing", {}, expect=200)
 
 

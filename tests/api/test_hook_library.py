@@ -415,6 +415,16 @@ def test_what_sql_is_given_and_gives(hooks, client):
     assert "at most 64 parameters" in run("many", {"n": 65}) and "at most 64" not in run("many", {"n": 64})
 
 
+@pytest.mark.parametrize("call, sql", [
+    ("query", "SELECT set_config('wharf.organization', 'other', true)"), ("exec", "SELECT set_config('role', 'none', true)"),
+    ("exec", "COMMIT AND CHAIN"), ("exec", "/* ours */ RESET ROLE"), ("exec", "SET LOCAL ROLE NONE"),
+])
+def test_a_hook_stays_in_its_transaction_role_and_organization(hooks, client, call, sql):
+    run = Runner(hooks, client, {"tried": f"return (select(2, pcall(wharf.db.{call}, i.sql)))"})
+    said = run("tried", {"sql": sql})
+    assert f"wharf.db.{call}: a hook may not run a statement that" in said, said
+
+
 def test_how_large_rows_may_be(hooks, client, server):
     """More than 64 MiB of them is a mistake; a request may ask for as much several times, and send it."""
     run = Runner(hooks, client, {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "db/plugin_sql.h"
 #include "lua/lua_http.h"
 #include "lua/operator/hosted.h"
 #include "lua/operator/operator_inside.h"
@@ -393,6 +394,9 @@ static void statement(lua_State *lua, const char *name, bool exec)
         problem = "the server's configuration has to say lua_hooks.allow_write = true";
     if (problem)
         sandbox_raise(lua, "wharf.%s: %s", name, problem);
+    problem = plugin_sql_refused(sql);
+    if (problem)
+        sandbox_raise(lua, "wharf.%s: a hook may not run a statement that %s", name, problem);
     if (n > PARAMS)
         sandbox_raise(lua, "a query has at most %d parameters", PARAMS);
     if (!exec)

@@ -67,8 +67,12 @@ static wharf_status handler(wharf_req *req, void *arg)
 
     if (!strcmp(what, "silent"))
         return WHARF_INVALID;
-    if (!strcmp(what, "commit"))
-        return W->db->query(req, "COMMIT", NULL, 0, &rows);
+    if (strstr(what, "COMMIT") || strstr(what, "ROLE") || strstr(what, "set_config"))
+        return W->db->query(req, what, NULL, 0, &rows);
+    if (!strcmp(what, "later")) {
+        W->db->later(req, "COMMIT", NULL, 0);
+        return WHARF_OK;
+    }
     if (!strcmp(what, "broken"))
         return W->db->query(req, "SELECT nothing FROM careless.nowhere", NULL, 0, &rows);
     out = W->req->respond(req, 200, "Nothing was done");
@@ -256,7 +260,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     wrong_routes(d, api, route);
     add_route(d, api, &route, "/v1/mistakes/nothing", "nothing");
     add_route(d, api, &route, "/v1/mistakes/silent", "silent");
-    add_route(d, api, &route, "/v1/mistakes/commit", "commit");
+    add_route(d, api, &route, "/v1/mistakes/commit", "COMMIT");
+    add_route(d, api, &route, "/v1/mistakes/chain", "COMMIT AND CHAIN");
+    add_route(d, api, &route, "/v1/mistakes/role", "SET LOCAL ROLE NONE");
+    add_route(d, api, &route, "/v1/mistakes/setting", "SELECT set_config('role', 'none', true)");
+    add_route(d, api, &route, "/v1/mistakes/later", "later");
     add_route(d, api, &route, "/v1/mistakes/broken", "broken");
     /* it does not look at the row */
     add_route(d, api, &route, "/v1/locations/:location/mistakes", "nothing");
