@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-
 static const char transaction[] = "begins, divides or ends a transaction";
 static const char session[] = "changes the settings or the state of the connection";
 

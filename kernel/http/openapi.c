@@ -144,6 +144,21 @@ static void query_of_definition(struct writer *o, const struct route *r)
     }
 }
 
+/* Writes a parameter that rules of the resource read. */
+static void rule_parameter(struct writer *o, const struct query_param *p)
+{
+    static const char says[] = "Read by the rules of the resource";
+    struct buf b;
+
+    buf_init(&b, 4096);
+    buf_addz(&b, says);
+    for (size_t i = 0; i < p->n_words; i++)
+        buf_addf(&b, "%s%s", !i ? ": " : i + 1 < p->n_words ? ", " : " or ", p->words[i]);
+    buf_addc(&b, 0);
+    parameter(&o->w, p->name, "query", false, buf_str(&b).p, NULL);
+    buf_done(&b);
+}
+
 static void parameters(struct writer *o, const struct route *r)
 {
     jw_open(&o->w, "parameters", '[');
@@ -153,9 +168,8 @@ static void parameters(struct writer *o, const struct route *r)
         list_parameters(o, r->resource->def);
     if (r->resource)
         include_parameters(o, r->resource->def);
-    for (const char *const *name = r->resource ? r->resource->def->params : NULL; name && *name;
-         name++)
-        parameter(&o->w, *name, "query", false, "Read by the rules of the resource", NULL);
+    for (size_t i = 0; r->resource && i < r->resource->def->n_params; i++)
+        rule_parameter(o, &r->resource->def->params[i]);
     query_of_definition(o, r);
     jw_close(&o->w, ']');
 }

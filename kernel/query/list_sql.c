@@ -325,12 +325,12 @@ void query_columns(struct sql *s, const struct definition *d)
         sql_addf(s, "%s%s", i ? ", " : "", d->columns[i].sql);
 }
 
-static void page_columns(
-    struct sql *s, const struct definition *d, const struct list_query *q, const char *score)
+static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, const char *score)
 {
     if (q->columns) {
         sql_add(s, "SELECT ");
-        sql_add(s, q->columns);
+        query_shown(s, q->columns, who);
     } else
         query_columns(s, d);
     if (!q->hits || !q->n_terms)
@@ -383,7 +383,7 @@ static bool limit(
 static void relevance_page(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
-    page_columns(s, d, q, "p.score");
+    page_columns(s, d, q, who, "p.score");
     sql_add(s, " FROM (SELECT t.id, ");
     search_score(s, d, q);
     sql_add(s, " AS score FROM (SELECT t.*");
@@ -405,7 +405,7 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
         relevance_page(s, d, q, who, extra, arg);
         return false;
     }
-    page_columns(s, d, q, NULL);
+    page_columns(s, d, q, who, NULL);
     if (skips)
         sql_add(s, " FROM (SELECT t.id");
     from_where(s, d, q, who, extra, arg);

@@ -438,13 +438,32 @@ static void tell_in_order(struct parse *p)
         p->fn(p->arg, p->problems[i].code, p->problems[i].param, p->problems[i].text);
 }
 
-static bool read_elsewhere(const struct parse *p, wharf_str base)
+/* Says which words a parameter may be: "a, b or c". */
+static const char *one_of_words(struct parse *p, const struct query_param *param)
 {
-    for (const char *const *name = p->o->path_params; name && *name; name++) {
-        if (str_eqz(base, *name))
-            return true;
-    }
-    return false;
+    struct buf b;
+    const char *text;
+
+    buf_init(&b, 4096);
+    buf_addz(&b, "must be ");
+    for (size_t i = 0; i < param->n_words; i++)
+        buf_addf(&b, "%s%s", !i ? "" : i + 1 < param->n_words ? ", " : " or ", param->words[i]);
+    text = arena_dup_str(p->a, buf_str(&b)).p;
+    buf_done(&b);
+    return text;
+}
+
+/* Checks a parameter that rules of the resource read. Returns false when it is none of these. */
+static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pair *pair)
+{
+    const struct query_param *param = definition_param(p->d, base);
+    bool good = param && !param->n_words;
+
+    for (size_t i = 0; param && i < param->n_words; i++)
+        good = good || str_eqz(pair->value, param->words[i]);
+    if (param && !good)
+        problem(p, base, one_of_words(p, param));
+    return param != NULL;
 }
 
 static bool is_former(const struct definition *d, wharf_str name)
@@ -466,7 +485,7 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
         problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
         return;
     }
-    if (read_elsewhere(p, base) || read_include(p, pair))
+    if (read_by_rules(p, base, pair) || read_include(p, pair))
         return;
     for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT);
          c++) {

@@ -111,8 +111,6 @@ struct view_query { /* what a retrieve may be asked for */
 struct query_options {
     const char *const *embeds; /* include parameters that other modules add, "include_documents" */
     size_t n_embeds;
-    /* NULL or ended by NULL: names that the path or the route itself reads ("force") */
-    const char *const *path_params;
     bool strict; /* Prefer: handling=strict: unknown parameters are problems */
     bool hits; /* the list shows `_search` (02 section 0) */
     wharf_str organization;
@@ -184,6 +182,10 @@ bool query_hides(const struct filter *f, const struct access *who);
 /* Writes "SELECT t.id FROM ... WHERE ..." of those that it sees, deleted ones too; the caller
  * may append " AND ...". */
 void query_named(struct sql *s, const struct filter *f, const struct access *who);
+/* Tells whether a select list asks for what differs from caller to caller. */
+bool query_asks_caller(const char *columns);
+/* Writes a select list, with what it asks about the caller. */
+void query_shown(struct sql *s, const char *columns, const struct access *who);
 /* Tells whether it reads rows of this resource. */
 bool query_reads(const struct access *who, wharf_str resource);
 

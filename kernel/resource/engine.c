@@ -378,6 +378,8 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->columns_list = select_list(e, res, IN_LIST, IN_LIST);
     res->columns_full = select_list(e, res, IN_RETRIEVE, 0);
     res->columns_shown = select_list(e, res, IN_RETRIEVE, IN_LIST | IN_RETRIEVE);
+    res->shows_by_caller = query_asks_caller(res->columns_list) ||
+                           query_asks_caller(res->columns_shown);
     res->self_contained = self_contained(d);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,

@@ -56,6 +56,7 @@ struct resource {
     const char *columns_list, *columns_full;
     /* as columns_full, for rows that are read to be shown: with what SQL computes of them */
     const char *columns_shown;
+    bool shows_by_caller; /* columns_list or columns_shown ask about the caller (query_shown) */
     /* but for the cells behind def->columns they show one row alone, which its place in the
      * table tells from others */
     bool self_contained;

@@ -207,8 +207,10 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
         ids[k] = record_id(recs[k]);
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT i.place");
-    for (size_t i = 0; i < n_fields; i++)
-        sql_addf(&s, ", %s", fields[i]->computed);
+    for (size_t i = 0; i < n_fields; i++) {
+        sql_add(&s, ", ");
+        query_shown(&s, fields[i]->computed, &req->who->access);
+    }
     sql_add(&s, " FROM unnest(");
     sql_bind_array(&s, ids, n);
     sql_addf(&s,
@@ -355,15 +357,42 @@ void narrow_extra(struct sql *s, void *narrowing)
     narrow_sql(s, narrowing);
 }
 
+void retrieve_statement(
+    struct wharf_req *req, const struct resource *res, wharf_str id, struct plan_statement *ret)
+{
+    wharf_str organization = organization_of(&req->who->access, res->def);
+    struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 3);
+    struct sql s;
+
+    args[0] = (struct sql_arg){organization.p, organization.n};
+    args[1] = (struct sql_arg){id.p, id.n};
+    if (res->def->partitioned) {
+        wharf_str moment = time_iso(req->arena, id_time_ms(id) * 1000);
+
+        args[2] = (struct sql_arg){moment.p, moment.n};
+    }
+    *ret = (struct plan_statement){.sql = res->retrieve_sql,
+        .args = args,
+        .n_args = res->def->partitioned ? 3 : 2,
+        .lane = LANE_READ};
+    if (!res->shows_by_caller)
+        return;
+    sql_init(&s, req->arena);
+    for (size_t i = 0; i < ret->n_args; i++)
+        sql_keep(&s, (wharf_str){args[i].p, args[i].n});
+    query_shown(&s, res->retrieve_sql, &req->who->access);
+    ret->sql = buf_str(s.text).p;
+    ret->args = s.args;
+    ret->n_args = s.n_args;
+}
+
 PGresult *retrieve_row_or(
     struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error)
 {
-    wharf_str organization = organization_of(&req->who->access, res->def);
-    char moment[ISO_MS_LEN + 1];
-    struct sql_arg args[3] = {{organization.p, organization.n}, {id.p, id.n}, {moment, ISO_MS_LEN}};
+    struct plan_statement statement;
 
-    time_format_iso(id_time_ms(id) * 1000, moment);
-    return req_try(req, res->retrieve_sql, args, res->def->partitioned ? 3 : 2, ret_error);
+    retrieve_statement(req, res, id, &statement);
+    return req_try(req, statement.sql, statement.args, statement.n_args, ret_error);
 }
 
 PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id)
@@ -424,11 +453,30 @@ const struct wharf_json *normalize_body(
     return copy;
 }
 
+bool rows_restricted(const struct wharf_req *req, const struct resource *res)
+{
+    const struct definition *d = res->def;
+    wharf_str value;
+
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        if (!res->hooks[i].hooks->restrict_rows)
+            continue;
+        if (res->hooks[i].plugin != res->plugin || !d->restricts_by_params)
+            return true;
+        for (size_t k = 0; k < d->n_params; k++) {
+            if (d->params[k].restricts && req_param(req, d->params[k].name, &value))
+                return true;
+        }
+    }
+    return false;
+}
+
 bool narrow_rows_of(
     struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
 {
     struct wharf_where where = {ret};
     const struct field *parent = res->def->parent;
+    size_t n_hooks;
 
     *ret = (struct narrowing){.req = req, .res = res};
     if (parent && parent_id.n) {
@@ -438,7 +486,8 @@ bool narrow_rows_of(
             return false;
         add_term(ret, parent, "=", true, id);
     }
-    for (size_t i = 0; i < res->n_hooks; i++) {
+    n_hooks = rows_restricted(req, res) ? res->n_hooks : 0;
+    for (size_t i = 0; i < n_hooks; i++) {
         const struct hook_entry *h = &res->hooks[i];
         const struct plugin *before;
         wharf_status s;

@@ -16,6 +16,9 @@ struct wharf_where {
     struct narrowing *n;
 };
 
+/* Tells whether restrict_rows hooks have a say in this request: always those of other plugins, the
+ * owner's when the definition names the parameters that it reads and one of them was sent. */
+bool rows_restricted(const struct wharf_req *req, const struct resource *res);
 /* Runs the restrict_rows hooks, adds the parent's id; checks that the parent row is there and
  * accessible. False: problems. */
 bool narrow_rows_of(
@@ -28,8 +31,10 @@ void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
 /* Narrows by one field (wharf_res_api.narrow). */
 void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v);
 
-/* Reads the row as its columns_full, if it is there, whoever may see it. Returns NULL after a
- * problem was added. */
+/* Sets the statement that reads the row as it is shown to the caller, whoever may see it. */
+void retrieve_statement(struct wharf_req *req, const struct resource *res, wharf_str id,
+    struct plan_statement *ret);
+/* Reads the row so, if it is there. Returns NULL after a problem was added. */
 PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id);
 /* Reads the same row. Returns NULL and *ret_error on failure, and adds no problem. */
 PGresult *retrieve_row_or(

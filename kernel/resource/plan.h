@@ -12,15 +12,17 @@
 
 enum { PLAN_STATEMENTS = 2 };
 
+struct plan_statement {
+    const char *sql;
+    const char *many_sql; /* or NULL (db/lane.h) */
+    const struct sql_arg *args;
+    size_t n_args;
+    enum lane_kind lane;
+    bool by_value; /* db/lane.h */
+};
+
 struct plan {
-    struct {
-        const char *sql;
-        const char *many_sql; /* or NULL (db/lane.h) */
-        const struct sql_arg *args;
-        size_t n_args;
-        enum lane_kind lane;
-        bool by_value; /* db/lane.h */
-    } statements[PLAN_STATEMENTS];
+    struct plan_statement statements[PLAN_STATEMENTS];
     size_t n_statements;
     /* Reads results into req (answer or problems). errors[i].status != DB_OK when statement i
      * failed. Returns false when the request must be run on a worker thread instead, to find out

@@ -33,7 +33,6 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
-        .path_params = res->def->params,
     };
     if (e->n_embeds && res->def->n_links) {
         const char **names = ARENA_ARRAY(req->arena, const char *, e->n_embeds);
@@ -149,21 +148,13 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
     if (!has_audience(req, res->def) && !narrow.n && !res->def->partitioned && !res->def->retain) {
-        struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 2);
-
-        wharf_str organization = organization_of(&req->who->access, res->def);
-
-        args[0] = (struct sql_arg){organization.p, organization.n};
-        args[1] = (struct sql_arg){id.p, id.n};
-        plan->statements[0].sql = res->retrieve_sql;
-        plan->statements[0].args = args;
-        plan->statements[0].n_args = 2;
+        retrieve_statement(req, res, id, &plan->statements[0]);
     } else {
         struct sql *s = ARENA_NEW(req->arena, struct sql);
 
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
-        sql_add(s, res->columns_shown);
+        query_shown(s, res->columns_shown, &req->who->access);
         sql_addf(s, " FROM %s t WHERE ", res->def->table);
         query_visible(s, res->def, &req->who->access, false);
         sql_add(s, " AND t.id = ");

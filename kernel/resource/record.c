@@ -415,7 +415,7 @@ bool record_shows(const struct field *f, const struct view *view)
         return f->kind != FIELD_COMPUTED && f->kind != FIELD_EMBED;
     if ((f->writers && !view->writer) || (f->held && !view->who))
         return false;
-    if (f->include_flag)
+    if (f->include_flag && !f->null_unasked)
         return (f->always & view->in) || (f->index < 64 && (view->includes >> f->index & 1));
     return f->in & view->in;
 }

@@ -64,7 +64,9 @@ static bool precondition(struct wharf_req *req, const struct write *w)
 static bool compute_for_event(
     struct wharf_req *req, const struct resource *res, struct wharf_rec *rec)
 {
-    struct view view = {.in = IN_RETRIEVE};
+    const struct definition *d = res->def;
+    struct view view = {
+        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
 
     return compute_fields(req, res, &rec, 1, &view) == WHARF_OK;
 }

@@ -35,6 +35,9 @@ const struct field *find_field(struct compile *c, const struct place *at, const 
 /* Reads "batch": how items of batches become rows (batch_block.c). */
 void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
 
+/* Reads "params" (query_params.c). */
+void query_params_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
+
 /* Compiles columns, and the hidden fields of system columns that no property shows (columns.c). */
 void columns_compile(struct compile *c, struct field *fields);
 /* Returns the field of a system column: the property or the hidden one. */

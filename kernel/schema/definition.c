@@ -420,7 +420,6 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
     struct place root = {0};
     struct definition *d = c->d;
     char *plural;
-    size_t n;
 
     d->title = opt_need(c, json, &root, "title");
     plural = (char *)arena_printf(c->arena, "%ss", d->title).p;
@@ -431,7 +430,7 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
     d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
     d->live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
     d->links = opt_texts(c, x, at, "links", &d->n_links);
-    d->params = opt_texts(c, x, at, "params", &n);
+    query_params_compile(c, x, at);
     d->scope = opt_need(c, x, at, "scope");
     opt_shape(c, at, "scope", d->scope, AREA_SHAPE,
         "the name of an area: lower-case letters, digits and _");

@@ -84,6 +84,18 @@ struct child_set { /* of FIELD_CHILDREN */
     const struct field *unique; /* unique among live rows of the parent (byte order), or NULL */
 };
 
+struct query_param { /* a query parameter that rules of the resource read */
+    const char *name;
+    const char *const *words; /* what it may be; NULL: anything */
+    size_t n_words;
+    bool restricts; /* the owner's restrict_rows reads it */
+};
+
+/* What an expression of a computed field may ask about the caller, up to the next brace:
+ * "{caller.all_locations}", "{caller.locations}", "{caller.reads:shipment}". */
+#define CALLER_OPENS "{caller."
+#define CALLER_READS "reads:"
+
 struct field {
     uint16_t index; /* in definition.fields: the constant of the generated header */
     enum field_kind kind;
@@ -109,6 +121,7 @@ struct field {
     /* "include_print_jobs_count": shown when the request says so; or NULL */
     const char *include_flag;
     uint32_t always; /* with include_flag: where it is shown without being asked for */
+    bool null_unasked; /* with include_flag: null, and not left out, where it is not asked for */
     bool required, nullable; /* required on create; nullable: the column may be null */
     bool writers; /* shown only to who may write the resource, and to nobody in events */
     bool held; /* holds data of other rows, see holds of struct definition */
@@ -296,8 +309,9 @@ struct definition {
     uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */
     size_t n_links;
-    /* query parameters that rules of the resource read, ended by NULL; or NULL */
-    const char *const *params;
+    const struct query_param *params;
+    size_t n_params;
+    bool restricts_by_params; /* the owner's restrict_rows is asked for some of them only */
     const struct wharf_json *json; /* the whole text, parsed */
     struct arena *arena;
 };
@@ -310,5 +324,6 @@ const struct definition *definition_compile(
 uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */
 const struct filter *definition_filter(const struct definition *d, wharf_str name); /* or NULL */
+const struct query_param *definition_param(const struct definition *d, wharf_str name); /* or NULL */
 
 #endif

@@ -12,7 +12,8 @@ static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
 static const char *const NAME_WORDS = "a name of lower-case letters, digits and _";
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null",
     "empty", "trim", "fold", "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show",
-    "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", "contributed", NULL};
+    "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", "contributed",
+    "null_unasked", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;
@@ -258,6 +259,29 @@ static bool is_system_column(const char *name)
     return system_column(name) >= 0 || !strcmp(name, "organization_id");
 }
 
+/* Checks what an expression asks about the caller. Only what is shown may: filters and sorting
+ * are the same for everybody. */
+static void check_caller(
+    struct compile *c, const struct field *f, const struct property *p, const char *sql)
+{
+    static const char reads[] = CALLER_READS;
+
+    while ((sql = strstr(sql, CALLER_OPENS))) {
+        const char *name = sql + strlen(CALLER_OPENS), *end = strchr(name, '}');
+        size_t n = end ? (size_t)(end - name) : 0;
+
+        if (f->kind == FIELD_COLUMN)
+            opt_member_problem(c, &p->x_at, "expression",
+                "only a field with \"store\": \"computed\" may ask about the caller");
+        else if (!(n == 13 && !memcmp(name, "all_locations", n)) &&
+                 !(n == 9 && !memcmp(name, "locations", n)) &&
+                 !(n > sizeof(reads) - 1 && !memcmp(name, reads, sizeof(reads) - 1)))
+            opt_member_problem(c, &p->x_at, "expression",
+                "a caller has all_locations, locations and reads:<resource>");
+        sql = name;
+    }
+}
+
 /* Reads the SQL that is read instead of a column, or that computes a field. */
 static void read_expression(struct compile *c, struct field *f, const struct property *p)
 {
@@ -265,6 +289,7 @@ static void read_expression(struct compile *c, struct field *f, const struct pro
 
     if (!sql)
         return;
+    check_caller(c, f, p, sql);
     sql = arena_printf(c->arena, "(%s)", sql).p;
     if (f->kind == FIELD_COLUMN)
         f->expression = sql;
@@ -423,6 +448,10 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
     f->always = f->in;
     if (f->include_flag && !f->in)
         f->in = IN_LIST | IN_RETRIEVE;
+    f->null_unasked = opt_bool(c, p->x, &p->x_at, "null_unasked", false);
+    if (f->null_unasked && (!f->include_flag || !f->nullable))
+        opt_member_problem(c, &p->x_at, "null_unasked",
+            "only a field that may be null and that a flag asks for has this");
     if (f->include_flag && f->index >= 64)
         opt_member_problem(c, &p->x_at, "in", "only the first 64 properties may have a flag");
 }

@@ -240,7 +240,7 @@ wharf_status trackers_logs_get(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = W->res->fetch(req, "tracker", id, 0, &rec);
     if (s == WHARF_OK)
-        s = trackers_reported_of(req, &id, 1, true, &groups);
+        s = trackers_reported_of(req, &id, 1, &groups);
     if (s == WHARF_OK)
         s = trackers_logs->page(
             req, groups, visibility, is(order, "desc"), (page - 1) * limit, limit + 1, &lines);

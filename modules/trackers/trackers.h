@@ -76,11 +76,11 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
     const wharf_json *candidates, const wharf_rec **ret_rec);
 
 /* ---- shown.c ---- */
-/* Reads the ids of the legs of n trackers that the caller may see; with_trackers: of all that
- * their logs tell of, so of themselves and the trackers merged into them too. *ret_groups: a JSON
- * array of n arrays, as shipments.ops and wharf.logs take them. */
+/* Reads the ids of all that the logs of n trackers tell of: themselves, the trackers merged into
+ * them, and their legs that the caller may see. *ret_groups: a JSON array of n arrays, as
+ * wharf.logs takes them. */
 wharf_status trackers_reported_of(
-    wharf_req *req, const wharf_str *ids, size_t n, bool with_trackers, wharf_str *ret_groups);
+    wharf_req *req, const wharf_str *ids, size_t n, wharf_str *ret_groups);
 wharf_status trackers_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 wharf_status trackers_restrict(wharf_req *req, wharf_where *where);

@@ -209,12 +209,13 @@ static void limits(void **state)
 
 static void strict_and_view(void **state)
 {
-    static const char *const passed[] = {"force", NULL}, *const embeds[] = {"include_documents"};
+    static const char *const embeds[] = {"include_documents"}, *const words[] = {"all", "some"};
+    static const struct query_param params[] = {
+        {.name = "force"}, {.name = "shown", .words = words, .n_words = 2}};
     struct query_options o = {.organization = {"org_a", 5},
         .parent = {"", 0},
         .cursor_key = bench_key,
         .strict = true,
-        .path_params = passed,
         .embeds = embeds,
         .n_embeds = 1};
     struct definition d = bench_definition();
@@ -225,6 +226,12 @@ static void strict_and_view(void **state)
     size_t n;
     struct reported t;
 
+    d.params = params;
+    d.n_params = 2;
+    reported_init(&t);
+    assert_null(bench_parse(*state, &d, "shown=all&shown[not]=none", &o, &t));
+    assert_string_equal(buf_str(&t.params).p, "shown");
+    reported_done(&t);
     reported_init(&t);
     assert_null(bench_parse(*state, &d, "force=1&nope[x]=1&include_documents=1", &o, &t));
     assert_string_equal(buf_str(&t.params).p, "nope");

@@ -1,4 +1,4 @@
--- Lists for each tracker the legs that the caller may see, and with $6 itself and the trackers
+-- Lists for each tracker the legs that the caller may see, itself and the trackers
 -- merged into it, as a JSON array of arrays of ids. $1 ids of the trackers, $2 to $5 as
 -- leg_seen.sql says.
 SELECT coalesce(jsonb_agg(r.ids ORDER BY i.place), '[]')::text
@@ -12,6 +12,6 @@ CROSS JOIN LATERAL (
         UNION ALL
         SELECT jsonb_array_elements_text(t.merged_ids || to_jsonb(t.id))
         FROM trackers.tracker t
-        WHERE t.organization_id = $2::text AND t.id = i.id AND $6::boolean
+        WHERE t.organization_id = $2::text AND t.id = i.id
     ) x
 ) r

@@ -1,0 +1,46 @@
+/* shown_sql.c - select lists of rows that are shown, with what the expressions of their
+ * definition ask about the caller (docs/reference/definitions.md 'A property'). */
+#include <string.h>
+
+#include "query/filter.h"
+#include "util/str.h"
+
+bool query_asks_caller(const char *columns)
+{
+    return strstr(columns, CALLER_OPENS) != NULL;
+}
+
+/* Writes what stands for one name behind the opening. All but the locations is written out: the
+ * statements of callers who reach all locations have no parameter for it, and PostgreSQL leaves
+ * out of the plan what is true anyway. */
+static void caller_value(struct sql *s, wharf_str name, const struct access *who)
+{
+    const size_t n = strlen(CALLER_READS);
+
+    if (str_eqz(name, "all_locations")) {
+        sql_add(s, who->all_locations ? "true" : "false");
+    } else if (str_eqz(name, "locations") && who->all_locations) {
+        sql_add(s, "'{}'::text[]");
+    } else if (str_eqz(name, "locations")) {
+        sql_bind_array(s, who->locations, who->n_locations);
+        sql_add(s, "::text[]");
+    } else if (name.n > n && !memcmp(name.p, CALLER_READS, n)) {
+        sql_add(s, query_reads(who, (wharf_str){name.p + n, name.n - n}) ? "true" : "false");
+    } else {
+        sql_add(s, "NULL"); /* definition_compile refuses other names */
+    }
+}
+
+void query_shown(struct sql *s, const char *columns, const struct access *who)
+{
+    const char *at;
+
+    while ((at = strstr(columns, CALLER_OPENS))) {
+        const char *name = at + strlen(CALLER_OPENS), *end = strchr(name, '}');
+
+        sql_addf(s, "%.*s", (int)(at - columns), columns);
+        caller_value(s, (wharf_str){name, end ? (size_t)(end - name) : 0}, who);
+        columns = end ? end + 1 : name + strlen(name);
+    }
+    sql_add(s, columns);
+}
