@@ -3,6 +3,8 @@
  * holds for contributed ones too. */
 #include "host/contribute.h"
 
+#include <string.h>
+
 #include "plugin/manifest.h"
 #include "util/str.h"
 
@@ -103,9 +105,62 @@ static void write_property(struct merge *m, const struct wharf_json *property)
     jw_close(&m->w, '}');
 }
 
+/* Returns the SQL of the service that shows the rows of the resource, or NULL when no loaded
+ * plugin has it. */
+static const char *service_sql(const struct merge *m, wharf_str service, wharf_str resource)
+{
+    static const char word[] = "{resource}";
+    const char *sql = NULL, *at;
+    struct buf b;
+    wharf_str text;
+
+    for (size_t i = 0; i < m->d->n_manifests && !sql; i++) {
+        const struct wharf_json *shows = m->d->manifests[i]->shows;
+
+        sql = shows && json_get_n(shows, service) ? json_get_n(shows, service)->text.p : NULL;
+    }
+    if (!sql)
+        return NULL;
+    buf_init(&b, TEXT_MAX);
+    for (; (at = strstr(sql, word)); sql = at + sizeof(word) - 1)
+        buf_addf(&b, "%.*s%.*s", (int)(at - sql), sql, STR_ARG(resource));
+    buf_addz(&b, sql);
+    buf_addc(&b, 0);
+    text = arena_dup_str(m->d->arena, buf_str(&b));
+    buf_done(&b);
+    return text.p;
+}
+
+/* Writes a field that a service of another plugin shows, with that service's SQL; without it the
+ * field is empty. */
+static void write_shown(struct merge *m, const struct wharf_json *property, wharf_str resource)
+{
+    const struct wharf_json *x = json_get(property, "x-wharf");
+    const char *sql = service_sql(m, json_get(x, "shown_by")->text, resource);
+
+    jw_open(&m->w, property->key.p, '{');
+    for (const struct wharf_json *s = property->child; s; s = s->next) {
+        if (s != x)
+            jw_value(&m->w, s->key.p, s);
+    }
+    jw_open(&m->w, "x-wharf", '{');
+    for (const struct wharf_json *s = x->child; s; s = s->next) {
+        if (!str_eqz(s->key, "shown_by"))
+            jw_value(&m->w, s->key.p, s);
+    }
+    jw_z(&m->w, "expression", sql ? sql : "'[]'::jsonb");
+    jw_close(&m->w, '}');
+    jw_close(&m->w, '}');
+}
+
 static bool is_contributed(const struct wharf_json *property)
 {
     return json_get(json_get(property, "x-wharf"), "contributed") != NULL;
+}
+
+static bool is_shown_by(const struct wharf_json *property)
+{
+    return json_is(json_get(json_get(property, "x-wharf"), "shown_by"), JSON_STRING);
 }
 
 static void write_definition(struct merge *m, const struct wharf_json *root)
@@ -120,6 +175,8 @@ static void write_definition(struct merge *m, const struct wharf_json *root)
         for (const struct wharf_json *p = member->child; p; p = p->next) {
             if (is_contributed(p))
                 write_property(m, p);
+            else if (is_shown_by(p))
+                write_shown(m, p, json_text_or(root, "$id", ""));
             else
                 jw_value(&m->w, p->key.p, p);
         }
@@ -139,7 +196,7 @@ wharf_str contribute(struct wharf_decl *d, wharf_str definition)
 
     for (const struct wharf_json *p = root ? json_get(root, "properties") : NULL; p; p = NULL) {
         for (const struct wharf_json *one = p->child; one; one = one->next)
-            any = any || is_contributed(one);
+            any = any || is_contributed(one) || is_shown_by(one);
     }
     if (!any)
         return definition;

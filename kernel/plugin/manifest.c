@@ -252,6 +252,7 @@ static bool known_keys_only(struct reader *r)
         "provides",
         "config",
         "settings",
+        "shows",
         "scopes",
         "events",
         "hookable",
@@ -274,6 +275,17 @@ static bool known_keys_only(struct reader *r)
     return true;
 }
 
+/* Tells whether each member of "shows" is a text, for a service of the plugin's own. */
+static bool shows_provided(const struct reader *r, const struct manifest *m)
+{
+    bool good = json_is(m->shows, JSON_OBJECT);
+
+    for (const struct wharf_json *s = good ? m->shows->child : NULL; s && good; s = s->next)
+        good = json_is(s, JSON_STRING) && s->text.n &&
+               json_get_n(json_get(r->root, "provides"), s->key);
+    return good;
+}
+
 static bool read_members(struct reader *r)
 {
     struct manifest *m = r->m;
@@ -292,6 +304,9 @@ static bool read_members(struct reader *r)
     m->config = json_get(r->root, "config");
     if (m->config && !json_is(m->config, JSON_OBJECT))
         return refuse(r, "config", "must be a JSON Schema object");
+    m->shows = json_get(r->root, "shows");
+    if (m->shows && !shows_provided(r, m))
+        return refuse(r, "shows", "must be an object of SQL texts for services that it provides");
     m->events = json_get(r->root, "events");
     if (m->events && !json_is(m->events, JSON_OBJECT))
         return refuse(r, "events", "must be an object of event types");

@@ -30,6 +30,9 @@ struct manifest {
     size_t n_codes;
     /* properties it adds to the settings of organizations, or NULL */
     const struct wharf_json *settings;
+    /* name of a service that it provides -> SQL over a row t of another's resource, which shows
+     * that row; or NULL */
+    const struct wharf_json *shows;
     /* types of events it emits beside those of its definitions, or NULL
      * (docs/internals/events.md) */
     const struct wharf_json *events;

@@ -13,7 +13,7 @@ static const char *const NAME_WORDS = "a name of lower-case letters, digits and 
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null",
     "empty", "trim", "fold", "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show",
     "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", "contributed",
-    "null_unasked", NULL};
+    "null_unasked", "shown_by", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;
@@ -287,13 +287,16 @@ static void read_expression(struct compile *c, struct field *f, const struct pro
 {
     const char *sql = opt_text(c, p->x, &p->x_at, "expression", NULL);
 
+    if (opt_text(c, p->x, &p->x_at, "shown_by", NULL) && (sql || f->kind != FIELD_COMPUTED))
+        opt_member_problem(c, &p->x_at, "shown_by",
+            "only computed fields and input have this, and no expression of their own");
     if (!sql)
         return;
     check_caller(c, f, p, sql);
     sql = arena_printf(c->arena, "(%s)", sql).p;
     if (f->kind == FIELD_COLUMN)
         f->expression = sql;
-    else if (f->kind == FIELD_COMPUTED && !f->input)
+    else if (f->kind == FIELD_COMPUTED && (!f->input || json_get(p->x, "in")))
         f->computed = sql;
     else
         opt_member_problem(c, &p->x_at, "expression", "only columns and computed fields have this");

@@ -67,35 +67,6 @@ wharf_status group_children(wharf_req *req, void *arg)
 
 /* ---- the groups of rows ---- */
 
-static wharf_status show(
-    wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs)
-{
-    static const char sql[] = QUERY_GROUPS_SHOWN;
-    const wharf_caller *who = contacts_keys->caller(req);
-    struct ids rows_of = {(wharf_str *)ids, n},
-               reached = {(wharf_str *)who->locations, who->n_locations};
-    wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_text(wharf_z(kind)),
-        ids_array(req, &rows_of), wharf_truth(who->all_locations), ids_array(req, &reached)};
-    const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 5, &rows);
-
-    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        wharf_val id, list = wharf_null();
-
-        for (size_t r = 0; r < W->db->count(rows); r++) {
-            if (W->db->value(rows, r, 0, WHARF_V_TEXT, &id) && wharf_same(id.u.s, ids[i]))
-                W->db->value(rows, r, 1, WHARF_V_JSON, &list);
-        }
-        if (list.type == WHARF_V_JSON) {
-            W->json->put(outs[i], NULL, list);
-        } else {
-            W->json->open(outs[i], NULL, '[');
-            W->json->close(outs[i]);
-        }
-    }
-    return s;
-}
-
 static wharf_status children(
     wharf_req *req, const char *kind, wharf_str group_id, const wharf_str **ret_ids, size_t *ret_n)
 {
@@ -253,7 +224,7 @@ static wharf_status join(wharf_req *req, const char *kind, wharf_str id, const w
 }
 
 const wharf_contacts_groups_api contacts_groups = {
-    WHARF_HEAD(wharf_contacts_groups_api), show, children, join};
+    WHARF_HEAD(wharf_contacts_groups_api), children, join};
 
 /* ---- deleted locations leave their groups ---- */
 

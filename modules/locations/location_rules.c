@@ -276,25 +276,6 @@ static wharf_status location_written(
     return s == WHARF_OK && org ? org->grant(req, W->req->actor(req), W->res->id(new_rec)) : s;
 }
 
-/* ---- computed fields ---- */
-
-/* Shows the groups of each location, the only field that the definition leaves to us. */
-static wharf_status location_compute(
-    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
-{
-    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
-
-    for (size_t i = 0; i < n; i++)
-        ids[i] = W->res->id(recs[i]);
-    if (groups)
-        return groups->show(req, "location", ids, n, outs);
-    for (size_t i = 0; i < n; i++) {
-        W->json->open(outs[i], NULL, '[');
-        W->json->close(outs[i]);
-    }
-    return WHARF_OK;
-}
-
 /* ---- lists: ?user_id=, ?group_id= ---- */
 
 static wharf_status only_these(wharf_req *req, wharf_where *where, const wharf_str *ids, size_t n)
@@ -336,5 +317,4 @@ const wharf_hooks location_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = location_normalize,
     .check = location_check,
     .written = location_written,
-    .restrict_rows = location_restrict,
-    .compute = location_compute};
+    .restrict_rows = location_restrict};

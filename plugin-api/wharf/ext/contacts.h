@@ -13,13 +13,11 @@ extern "C" {
 #endif
 
 /* Service "contacts.groups", version 1.0. Groups of kind "location": their children are the
- * rows; the group knows them, the rows do not. */
+ * rows; the group knows them, the rows do not. A field of a definition with "shown_by":
+ * "contacts.groups" shows the groups of its row as [{id, name}], by name; those at locations that
+ * the caller does not reach are left out (docs/reference/definitions.md). */
 typedef struct wharf_contacts_groups_api {
     wharf_head head;
-    /* outs[i] gets the groups of ids[i] as [{id, name}], by name; those at locations that the
-     * caller does not reach are left out. */
-    wharf_status (*show)(
-        wharf_req *req, const char *kind, const wharf_str *ids, size_t n, wharf_out *const *outs);
     /* The rows of a group; none when there is no such group of this kind. */
     wharf_status (*children)(wharf_req *req, const char *kind, wharf_str group_id,
         const wharf_str **ret_ids, size_t *ret_n);
