@@ -320,6 +320,7 @@ void exchange_cut(struct exchange *x)
 {
     answer_raw(x);
     x->state = X_CUT;
+    x->cut_us = x->server->turn_us;
     x->close_after = true;
     x->drained = 0;
 }

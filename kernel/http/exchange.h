@@ -23,7 +23,11 @@ enum {
      * more */
     CONNECTION_MEMORY = 56 * 1024,
     DRAIN_MAX = 64 * 1024,
-    DROP_MAX = 1024 * 1024, /* read and dropped after an answer, before the connection is cut */
+    /* Read and dropped after an answer, before the connection is cut. Clients that send all before
+     * they read see a broken connection then, and no answer; under TLS also one whose answer came
+     * in time. */
+    DROP_MAX = 64 * 1024 * 1024,
+    DROP_US = 30000000, /* and for how long */
     REFUSED_WAIT_US = 1000000, /* a refused body that pauses this long is not waited for */
     /* of a body whose key and scope were good: most clients send all of it before they read */
     DRAIN_TOO_LARGE = 8 * 1024 * 1024,
@@ -87,6 +91,7 @@ struct exchange {
     size_t uri_len;
     struct buf body;
     size_t body_limit, drained;
+    int64_t cut_us; /* in state X_CUT: when the answer went out */
     bool body_read; /* read_body() was done, on the loop or on a thread */
     bool reading; /* the body reader has it, or gave it back a moment ago */
     bool gzip_body, gzip_answer, head_only, close_after, suspended, abandoned, detached, expects;

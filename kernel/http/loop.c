@@ -279,7 +279,8 @@ static void check_exchange(struct server *s, struct exchange *x)
         shutdown(x->peer->fd, SHUT_RD);
     } else if (x->state == X_REFUSED && idle > REFUSED_WAIT_US) {
         exchange_cut(x);
-    } else if (x->state == X_CUT && idle > 2 * REFUSED_WAIT_US) {
+    } else if (x->state == X_CUT &&
+               (idle > 2 * REFUSED_WAIT_US || s->turn_us - x->cut_us > DROP_US)) {
         shutdown(x->peer->fd, SHUT_RDWR);
     }
 }

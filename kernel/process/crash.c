@@ -396,6 +396,7 @@ void crash_install(const char *dir)
     struct sigaction action = {
         .sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
 
+    exit_tap_keep();
     snprintf(state.dir, sizeof(state.dir), "%s", dir);
     state.pid = getpid();
     sigemptyset(&action.sa_mask);

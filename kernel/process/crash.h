@@ -26,6 +26,8 @@ void crash_thread(struct activity *c);
  * now, and the process shall end at once. Returns false when it is the process's own end
  * (exit_tap.c). */
 bool crash_by_exit(const char *call, int code);
+/* Keeps exit_tap.c in the program, whatever else is linked. */
+void exit_tap_keep(void);
 
 /* Contents of a crash report, read by the supervisor (crash_report.c). Texts are "" when the
  * report does not have them. */
