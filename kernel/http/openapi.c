@@ -147,16 +147,8 @@ static void query_of_definition(struct writer *o, const struct route *r)
 /* Writes a parameter that rules of the resource read. */
 static void rule_parameter(struct writer *o, const struct query_param *p)
 {
-    static const char says[] = "Read by the rules of the resource";
-    struct buf b;
-
-    buf_init(&b, 4096);
-    buf_addz(&b, says);
-    for (size_t i = 0; i < p->n_words; i++)
-        buf_addf(&b, "%s%s", !i ? ": " : i + 1 < p->n_words ? ", " : " or ", p->words[i]);
-    buf_addc(&b, 0);
-    parameter(&o->w, p->name, "query", false, buf_str(&b).p, NULL);
-    buf_done(&b);
+    parameter(&o->w, p->name, "query", false,
+        p->n_words ? param_words(o->e->arena, p) : "Read by the rules of the resource", NULL);
 }
 
 static void parameters(struct writer *o, const struct route *r)

@@ -286,6 +286,31 @@ static bool shows_provided(const struct reader *r, const struct manifest *m)
     return good;
 }
 
+/* Reads the members that are objects or lists as they stand. */
+static bool read_objects(struct reader *r)
+{
+    struct manifest *m = r->m;
+    const struct {
+        const char *key;
+        const struct wharf_json **to;
+        uint8_t type;
+        const char *rule;
+    } members[] = {{"config", &m->config, JSON_OBJECT, "must be a JSON Schema object"},
+        {"events", &m->events, JSON_OBJECT, "must be an object of event types"},
+        {"hookable", &m->hookable, JSON_ARRAY, "must be a list of names of resources"},
+        {"settings", &m->settings, JSON_OBJECT, "must be an object of JSON Schemas"}};
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        *members[i].to = json_get(r->root, members[i].key);
+        if (*members[i].to && (*members[i].to)->type != members[i].type)
+            return refuse(r, members[i].key, members[i].rule);
+    }
+    m->shows = json_get(r->root, "shows");
+    if (m->shows && !shows_provided(r, m))
+        return refuse(r, "shows", "must be an object of SQL texts for services that it provides");
+    return true;
+}
+
 static bool read_members(struct reader *r)
 {
     struct manifest *m = r->m;
@@ -301,22 +326,7 @@ static bool read_members(struct reader *r)
         !read_text(r, "homepage", false, &m->homepage) ||
         !read_text(r, "description", false, &m->description))
         return false;
-    m->config = json_get(r->root, "config");
-    if (m->config && !json_is(m->config, JSON_OBJECT))
-        return refuse(r, "config", "must be a JSON Schema object");
-    m->shows = json_get(r->root, "shows");
-    if (m->shows && !shows_provided(r, m))
-        return refuse(r, "shows", "must be an object of SQL texts for services that it provides");
-    m->events = json_get(r->root, "events");
-    if (m->events && !json_is(m->events, JSON_OBJECT))
-        return refuse(r, "events", "must be an object of event types");
-    m->hookable = json_get(r->root, "hookable");
-    if (m->hookable && !json_is(m->hookable, JSON_ARRAY))
-        return refuse(r, "hookable", "must be a list of names of resources");
-    m->settings = json_get(r->root, "settings");
-    if (m->settings && !json_is(m->settings, JSON_OBJECT))
-        return refuse(r, "settings", "must be an object of JSON Schemas");
-    return true;
+    return read_objects(r);
 }
 
 const struct manifest *manifest_parse(

@@ -18,9 +18,9 @@ TAP void exit_tap_c99(int code) __asm__("_Exit");
 TAP void exit_tap_usual(int code) __asm__("exit");
 TAP void exit_tap_quick(int code) __asm__("quick_exit");
 
-/* Does nothing. Nobody else names what this file defines: without the call a library that has
- * functions of these names and stands earlier in the link (an address sanitizer's) leaves the file
- * out of the program. */
+/* Keeps this file in the program. Nobody else names what it defines: without this call a library
+ * that has functions of these names and stands earlier in the link (the address sanitizer's) would
+ * leave the file out. */
 void exit_tap_keep(void)
 {
 }

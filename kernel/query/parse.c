@@ -438,21 +438,6 @@ static void tell_in_order(struct parse *p)
         p->fn(p->arg, p->problems[i].code, p->problems[i].param, p->problems[i].text);
 }
 
-/* Says which words a parameter may be: "a, b or c". */
-static const char *one_of_words(struct parse *p, const struct query_param *param)
-{
-    struct buf b;
-    const char *text;
-
-    buf_init(&b, 4096);
-    buf_addz(&b, "must be ");
-    for (size_t i = 0; i < param->n_words; i++)
-        buf_addf(&b, "%s%s", !i ? "" : i + 1 < param->n_words ? ", " : " or ", param->words[i]);
-    text = arena_dup_str(p->a, buf_str(&b)).p;
-    buf_done(&b);
-    return text;
-}
-
 /* Checks a parameter that rules of the resource read. Returns false when it is none of these. */
 static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pair *pair)
 {
@@ -462,7 +447,7 @@ static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pa
     for (size_t i = 0; param && i < param->n_words; i++)
         good = good || str_eqz(pair->value, param->words[i]);
     if (param && !good)
-        problem(p, base, one_of_words(p, param));
+        problem(p, base, arena_printf(p->a, "must be %s", param_words(p->a, param)).p);
     return param != NULL;
 }
 

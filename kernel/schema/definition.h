@@ -91,7 +91,7 @@ struct query_param { /* a query parameter that rules of the resource read */
     bool restricts; /* the owner's restrict_rows reads it */
 };
 
-/* What an expression of a computed field may ask about the caller, up to the next brace:
+/* Begins what the expression of a computed field asks about the caller, up to the next brace:
  * "{caller.all_locations}", "{caller.locations}", "{caller.reads:shipment}". */
 #define CALLER_OPENS "{caller."
 #define CALLER_READS "reads:"
@@ -324,6 +324,9 @@ const struct definition *definition_compile(
 uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */
 const struct filter *definition_filter(const struct definition *d, wharf_str name); /* or NULL */
-const struct query_param *definition_param(const struct definition *d, wharf_str name); /* or NULL */
+/* Returns the parameter of that name that rules read, or NULL. */
+const struct query_param *definition_param(const struct definition *d, wharf_str name);
+/* Returns what it may be, "a, b or c"; "" for anything. Text in a. */
+const char *param_words(struct arena *a, const struct query_param *p);
 
 #endif

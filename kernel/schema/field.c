@@ -425,6 +425,17 @@ static void read_input(struct compile *c, struct field *f, const struct property
 
 /* ---- showing, filtering ---- */
 
+/* Reads what a field with a flag is where nobody asks for it. */
+static void read_flag(struct compile *c, struct field *f, const struct property *p)
+{
+    f->null_unasked = opt_bool(c, p->x, &p->x_at, "null_unasked", false);
+    if (f->null_unasked && (!f->include_flag || !f->nullable))
+        opt_member_problem(c, &p->x_at, "null_unasked",
+            "only a field that may be null and that a flag asks for has this");
+    if (f->include_flag && f->index >= 64)
+        opt_member_problem(c, &p->x_at, "in", "only the first 64 properties may have a flag");
+}
+
 static void read_in(struct compile *c, struct field *f, const struct property *p)
 {
     size_t n;
@@ -451,12 +462,7 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
     f->always = f->in;
     if (f->include_flag && !f->in)
         f->in = IN_LIST | IN_RETRIEVE;
-    f->null_unasked = opt_bool(c, p->x, &p->x_at, "null_unasked", false);
-    if (f->null_unasked && (!f->include_flag || !f->nullable))
-        opt_member_problem(c, &p->x_at, "null_unasked",
-            "only a field that may be null and that a flag asks for has this");
-    if (f->include_flag && f->index >= 64)
-        opt_member_problem(c, &p->x_at, "in", "only the first 64 properties may have a flag");
+    read_flag(c, f, p);
 }
 
 /* Reads the texts of the enum, without null. There are none when a member is no text. */

@@ -49,6 +49,20 @@ void query_params_compile(struct compile *c, const struct wharf_json *x, const s
     c->d->n_params = n;
 }
 
+const char *param_words(struct arena *a, const struct query_param *p)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < p->n_words; i++)
+        text = arena_printf(a, "%s%s%s", text,
+            !i                   ? ""
+            : i + 1 < p->n_words ? ", "
+                                 : " or ",
+            p->words[i])
+                   .p;
+    return text;
+}
+
 const struct query_param *definition_param(const struct definition *d, wharf_str name)
 {
     for (size_t i = 0; i < d->n_params; i++) {

@@ -1,22 +1,27 @@
 """One server for the session; organizations of their own for each test file and, where wanted, each test."""
 import contextlib
 import os
+import pathlib
+import sys
 
 import pytest
+
+# Tests use helpers of tests in other folders (`from test_print_jobs import Shop`); no two files have one name.
+sys.path.extend(str(folder) for folder in sorted(pathlib.Path(__file__).parent.iterdir()) if folder.is_dir() and not folder.name.startswith("__"))
 
 from wharf import MODULES, Server, make_location
 
 
 # The files that take longest come first: processes that take file after file then end at about the same time.
-LONGEST = ["events_stream", "slow_and_ending", "blobs", "walk", "jobs", "mail", "limits", "operation", "fetch", "webhook_health", "webhook_delivery",
+LONGEST = ["events_stream", "slow_and_ending", "blobs", "cursor_walk", "jobs", "mail", "limits", "operation", "fetch", "webhook_health", "webhook_delivery",
            "contact_import", "events_processing", "request_log", "keys", "idempotency", "database_trouble", "integrations", "support", "webhooks", "print_jobs"]
 
 
 # What a newcomer does not wait for (./test without a name): attacks, faults, limits, races and what else takes long. ./test --all and ./test api
 # run these too.
 THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "events_stream", "hook_ends", "hook_library", "hook_watch",
-            "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "match", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
-            "processes", "readiness", "request_log", "slow_and_ending", "together", "walk", "words", "workers", "workflow_memory", "workflow_rules",
+            "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "contact_match", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
+            "processes", "readiness", "request_log", "slow_and_ending", "creates_together", "cursor_walk", "sql_names", "workers", "workflow_memory", "workflow_rules",
             "workflow_share", "workflow_tells"}
 
 

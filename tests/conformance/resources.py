@@ -53,7 +53,7 @@ BY_MODULE = {"event_subscriber"}
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
             "integration_secret": {"create", "delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4}
-# Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/test_logs.py, test_request_log.py, test_events.py
+# Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.
 GROWING = {"log", "request_log", "event", "export"}
 

@@ -480,7 +480,7 @@ def test_other_organizations(world, server, resource):
 
 # ---- what changes leave behind ----
 
-# Support requests, event subscribers and print jobs have no text that only is what it says: their events are in tests/api/test_support.py,
+# Support requests, event subscribers and print jobs have no text that only is what it says: their events are in tests/api/support/test_support.py,
 # test_events_subscribers.py and test_print_jobs.py.
 @pytest.mark.parametrize("resource", [r for r in WRITABLE if r not in ("support_request", "event_subscriber", "print_job")])
 def test_delete_events_and_log(world, server, resource):

@@ -430,7 +430,7 @@ def test_snapshots_that_cannot_be_written(tmp_path):
 
 
 def test_stock_hooks():
-    """The rules that come with the server, by their own tests; against a server: tests/api/test_stock_hooks.py."""
+    """The rules that come with the server, by their own tests; against a server: tests/api/hooks/test_stock_hooks.py."""
     r = lua("test", "lua-hooks", cwd=ROOT)
     assert r.returncode == 0, r.stdout
     hooks = {p.stem for p in (ROOT / "lua-hooks").glob("*.lua") if not p.stem.endswith("_test")}

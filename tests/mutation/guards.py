@@ -2,10 +2,12 @@
 
 (guard, name of its file, text, what it is replaced by, tests that must then fail). A file is named without its folder: the one that has the text is meant.
 """
-TOLD, WALLS, HEADS = "tests/isolation/test_told.py", "tests/isolation/test_walls.py", "tests/api/test_http_heads.py"
-OUT, WORKERS, READY, BLAME = ("tests/api/test_" + name + ".py" for name in ("outgoing_walls", "workers", "readiness", "blame"))
-FORMS, HOSTILE, DECLARED = ("tests/api/test_" + name + ".py" for name in ("secret_forms", "hostile_bodies", "declarations"))
-SHARES, PROCESSES, OWNERS = ("tests/api/test_" + name + ".py" for name in ("job_shares", "processes", "subscription_rights"))
+TOLD, WALLS, HEADS = "tests/isolation/test_told.py", "tests/isolation/test_walls.py", "tests/api/http/test_http_heads.py"
+OUT = "tests/api/integrations/test_outgoing_walls.py"
+WORKERS, READY, BLAME, PROCESSES = ("tests/api/operation/test_" + name + ".py" for name in ("workers", "readiness", "blame", "processes"))
+FORMS, HOSTILE = "tests/api/org/test_secret_forms.py", "tests/api/http/test_hostile_bodies.py"
+DECLARED = "tests/api/plugins/test_declarations.py"
+SHARES, OWNERS = "tests/api/jobs/test_job_shares.py", "tests/api/webhooks/test_subscription_rights.py"
 BESIDE = "tests/isolation/test_walls_beside.py::test_subscriptions_send_only_what_their_key_may_see"
 
 GUARDS = [
@@ -22,12 +24,12 @@ GUARDS = [
     ("guard: locations of a record", "seen.c", "    return locations.n && !any;", "    return true;", TOLD),
     ("guard: the audience of a record", "access.c", "if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))", "if (1)", TOLD + " " + WALLS),
     ("guard: the audience of a row", "access.c", "if (!d->audience.users || !user.n || everybodys(d, rec) || seen_among(record_text(rec, d->audience.users), user))\n        return true;\n"
-     "    req_problem(req, ERR_NOT_FOUND, record_id(rec)", "if (1)\n        return true;\n    req_problem(req, ERR_NOT_FOUND, record_id(rec)", TOLD + " " + WALLS + " tests/api/test_stations.py"),
+     "    req_problem(req, ERR_NOT_FOUND, record_id(rec)", "if (1)\n        return true;\n    req_problem(req, ERR_NOT_FOUND, record_id(rec)", TOLD + " " + WALLS + " tests/api/stations/test_stations.py"),
     ("guard: the audience of a job's station", "access.c", "if (!rec || everybodys(of->def, rec) || seen_among(record_text(rec, of->def->audience.users), user))", "if (1)",
      TOLD + "::test_print_jobs_of_stations_that_one_may_not_use"),
     ("guard: a row is judged through the row that it belongs to", "access.c", "    if (!other)\n        return true;\n    return res->def->audience.through && ", "    if (1)\n        return true;\n    return res->def->audience.through && ",
      TOLD + " " + WALLS),
-    ("guard: the read scope of what a record tells of", "access.c", "if (d->recorded.resource && !principal_reads(req->who, what.resource))", "if (0)", WALLS + " tests/api/test_events.py tests/api/test_logs.py"),
+    ("guard: the read scope of what a record tells of", "access.c", "if (d->recorded.resource && !principal_reads(req->who, what.resource))", "if (0)", WALLS + " tests/api/events/test_events.py tests/api/logs/test_logs.py"),
     ("guard: records in lists, by location", "list_sql.c", "if (!who->all_locations && r->locations) {", "if (0) {", TOLD),
     ("guard: records in lists, by audience", "list_sql.c", "    if (who->user_id.n) {\n        sql_addf(s, \" AND (%s IS NULL OR", "    if (0) {\n        sql_addf(s, \" AND (%s IS NULL OR",
      TOLD + "::test_print_jobs_of_stations_that_one_may_not_use"),
@@ -41,10 +43,10 @@ GUARDS = [
      TOLD + "::test_links_to_rows_of_other_locations"),
     ("guard: an answer is given again to who reaches as much", "idempotency.c", "if (!may_be_shown(req, r))", "if (0 && !may_be_shown(req, r))", TOLD + "::test_a_replay_judges_places"),
     ("guard: the admin listener has no API", "http_check.c", "return !req->engine->admin || (req->route->kind == ROUTE_KERNEL && req->route->silent);", "return true;", WALLS + "::test_the_admin_listener_has_no_api"),
-    ("guard: a bad row of another place is not named", "seal.c", "if (req->who->access.all_locations)", "if (1)", "tests/api/test_logs.py"),
-    ("guard: addresses of places that one does not reach", "location_address.c", "    if (who->all_locations)\n        return WHARF_OK;\n    s = query_about", "    if (1)\n        return WHARF_OK;\n    s = query_about", "tests/api/test_locations.py"),
+    ("guard: a bad row of another place is not named", "seal.c", "if (req->who->access.all_locations)", "if (1)", "tests/api/logs/test_logs.py"),
+    ("guard: addresses of places that one does not reach", "location_address.c", "    if (who->all_locations)\n        return WHARF_OK;\n    s = query_about", "    if (1)\n        return WHARF_OK;\n    s = query_about", "tests/api/locations/test_locations.py"),
     ("guard: nobody computes an address's id", "location_address.c", "locations_crypto->keyed_hash(req, \"locations.address\", normal_of(req, a, true), hash);", "wharf_str plain = normal_of(req, a, true);\n\n    sha256(plain.p, plain.n, hash);",
-     "tests/api/test_locations.py"),
+     "tests/api/locations/test_locations.py"),
     # ---- whose rights ----
     ("guard: a webhook sends what its key may see", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", TOLD + "::test_a_webhook_has_the_rights_of_its_key"),
     ("guard: a webhook sends what its key may see, in the walk", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", BESIDE),
@@ -58,7 +60,7 @@ GUARDS = [
     ("guard: users of other places", "users.c", "s = old_rec ? reach_user(req, old_rec, op == WHARF_DELETE ? NULL : new_rec) : WHARF_OK;", "s = WHARF_OK;", TOLD + "::test_nobody_widens_access"),
     ("guard: keys that reach more", "reach.c", "if (who->all_locations || same(org_host->res->id(key), who->key_id))", "if (1)", TOLD + "::test_nobody_widens_access"),
     ("guard: devices of other places", "reach.c", "    return reach_allowed(req, get_truth(rec, DEVICE_ALLOW_ALL_LOCATIONS, true), field_json(rec, DEVICE_LOCATIONS));", "    return WHARF_OK;", TOLD + "::test_nobody_widens_access"),
-    ("guard: runs show their insides to authors", "workflow_run.c", "if (flow_keys->level(req, WHARF_S(\"workflow\")) >= WHARF_LEVEL_WRITE ||", "if (1 ||", TOLD + " tests/api/test_workflow_runs.py"),
+    ("guard: runs show their insides to authors", "workflow_run.c", "if (flow_keys->level(req, WHARF_S(\"workflow\")) >= WHARF_LEVEL_WRITE ||", "if (1 ||", TOLD + " tests/api/workflows/test_workflow_runs.py"),
     # ---- connections and heads ----
     ("guard: connections are of one organization", "net_pool.c", "if (p && p->owner_size == owner.n && memcmp(p->owner, owner.p, owner.n) == 0) {", "if (p) {", OUT + "::test_connections_are_of_one_organization"),
     *((f"guard: the header {name} is reserved", "header.c", f'"{name}"', '"x-nothing"', OUT) for name in
@@ -78,7 +80,7 @@ GUARDS = [
     # ---- what one request or plugin may cost others ----
     ("guard: a hundred problems", "request.h", "enum { PROBLEMS_MAX = 100 };", "enum { PROBLEMS_MAX = 1000000 };", HOSTILE + "::test_problems_are_told_up_to_a_hundred"),
     ("guard: the length of a list is judged first", "body_array.c", "if (v->count <= most)\n        return true;", "if (1 || most)\n        return true;", HOSTILE + "::test_length_is_judged_before_elements"),
-    ("guard: memory of a request", "arena.c", "return a->budget && a->total > a->budget;", "return false && a->budget;", HOSTILE + " tests/api/test_bad_input.py"),
+    ("guard: memory of a request", "arena.c", "return a->budget && a->total > a->budget;", "return false && a->budget;", HOSTILE + " tests/api/http/test_bad_input.py"),
     ("guard: a stranger's share of threads", "threads.c", "return s->admitted < (t->n + 1) / 2 && t->strangers < t->n - 1;", "return s && t;", WORKERS + "::test_strangers_leave_threads_to_others"),
     ("guard: refused requests give no place back", "threads.c", "if (room) /* one that was refused has no place in a share to give back */\n        x->share", "x->share", WORKERS + "::test_large_bodies_of_strangers_leave_threads_too"),
     ("guard: a stranger's share of job threads", "job_share.c", "return j->kind->owner && (own->busy >= own->most || all->busy >= all->most);", "return j->kind->owner && own->busy > 999 && all->busy > 999;", SHARES),

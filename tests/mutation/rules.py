@@ -2,11 +2,11 @@
 
 (rule, file, text, what it is replaced by, tests that must then fail). run.py breaks one after the other.
 """
-S, STATION = "tests/api/test_stations.py", "schemas/stations/print_station.json"
-L, F, E, H = "tests/api/test_lists.py", "tests/api/test_filters.py", "tests/api/test_envelope.py", "tests/api/test_http_rules.py"
+S, STATION = "tests/api/stations/test_stations.py", "schemas/stations/print_station.json"
+L, F, E, H = "tests/api/lists/test_lists.py", "tests/api/lists/test_filters.py", "tests/api/http/test_envelope.py", "tests/api/http/test_http_rules.py"
 RULES_C = "modules/stations/station_rules.c"
 CONFORM = "tests/conformance"
-JOBS = S + " tests/api/test_print_jobs.py"
+JOBS = S + " tests/api/stations/test_print_jobs.py"
 
 RULES = [
     # ---- print stations (04 sections 2 to 5) ----
@@ -20,7 +20,7 @@ RULES = [
     ("a display name is unique at its location", "modules/stations/migrations/0001_stations.sql", "CREATE UNIQUE INDEX print_station_display_name", "CREATE INDEX print_station_display_name", S),
     ("names clash without regard to case", "modules/stations/migrations/0001_stations.sql", "location_id, lower(name))", "location_id, name)", S),
     ("display names clash without regard to case", "modules/stations/migrations/0001_stations.sql", "location_id, lower(display_name))", "location_id, display_name)", S),
-    ("both names that clash are told at once", RULES_C, 'if (row_bool(rows, 0, 1))', 'if (0)', S + " tests/api/test_print_rules.py"),
+    ("both names that clash are told at once", RULES_C, 'if (row_bool(rows, 0, 1))', 'if (0)', S + " tests/api/stations/test_print_rules.py"),
     ("station.exists is 400", "modules/stations/errors.json", '"station.exists": {"status": 400', '"station.exists": {"status": 409', S),
     ("the location must have cloud printing on", RULES_C, "if (!(flags & WHARF_LOCATION_CLOUD_PRINTING) && (flags & WHARF_LOCATION_KNOWN))", "if (0)", S),
     ("cloud_printing_disabled is 400", "modules/locations/errors.json", '"location.cloud_printing_disabled": {"status": 400', '"location.cloud_printing_disabled": {"status": 409', S),
@@ -93,8 +93,8 @@ RULES = [
     ("deleted rows are left out", "kernel/query/list_sql.c", "t.organization_id = $%zu AND t.deleted_at IS NULL", "t.organization_id = $%zu", L + " " + S + " " + CONFORM),
     # ---- errors (01 section 3) ----
     ("not_found is 404", "kernel/resource/errors.json", '"not_found": {"status": 404', '"not_found": {"status": 400', E + " " + L + " " + S),
-    ("location_access is 403", "kernel/resource/errors.json", '"location_access": {"status": 403', '"location_access": {"status": 404', S + " tests/api/test_locations.py"),
-    ("scope_access is 403", "kernel/resource/errors.json", '"scope_access": {"status": 403', '"scope_access": {"status": 401', "tests/api/test_auth.py"),
+    ("location_access is 403", "kernel/resource/errors.json", '"location_access": {"status": 403', '"location_access": {"status": 404', S + " tests/api/locations/test_locations.py"),
+    ("scope_access is 403", "kernel/resource/errors.json", '"scope_access": {"status": 403', '"scope_access": {"status": 401', "tests/api/org/test_auth.py"),
     ("param.invalid is 400", "kernel/resource/errors.json", '"param.invalid": {"status": 400', '"param.invalid": {"status": 422', F),
     ("validation.failed is 400", "kernel/resource/errors.json", '"validation.failed": {"status": 400', '"validation.failed": {"status": 422', S),
     ("an unknown enum value in a filter is refused", "kernel/query/filter_set.c", 'NULL : "has a value that is not one of its members";', 'NULL : NULL;', F),
@@ -127,11 +127,11 @@ RULES = [
     ("metadata lt", "kernel/query/filter_metadata.c", '{"lt:", COND_META_LESS}', '{"lt:", COND_META_MORE}', F),
     ("metadata gt", "kernel/query/filter_metadata.c", '{"gt:", COND_META_MORE}', '{"gt:", COND_META_LESS}', F),
     ("metadata of numbers and booleans", "kernel/query/condition_sql.c", "if (!reads_as_scalar(value))\n        return;", "if (value.n || !reads_as_scalar(value))\n        return;", F),
-    ("25 keys", "kernel/resource/body_metadata.c", "KEYS_MAX = 25", "KEYS_MAX = 26", "tests/conformance tests/api/test_stations.py tests/api/test_locations.py tests/api/test_parcels.py"),
-    ("keys of 100 characters", "kernel/resource/body_metadata.c", "KEY_LENGTH = 100", "KEY_LENGTH = 101", "tests/conformance tests/api/test_stations.py tests/api/test_locations.py tests/api/test_parcels.py"),
-    ("values of 500 characters", "kernel/resource/body_metadata.c", "VALUE_LENGTH = 500", "VALUE_LENGTH = 501", "tests/conformance tests/api/test_stations.py tests/api/test_locations.py tests/api/test_parcels.py"),
-    ("an update merges metadata per key", "kernel/resource/body_metadata.c", "if (!n)\n            append(a, out, &last, m);", "if (0)\n            append(a, out, &last, m);", "tests/conformance tests/api/test_stations.py tests/api/test_locations.py tests/api/test_parcels.py"),
-    ("null and empty text remove a key", "kernel/resource/body_metadata.c", "return m->type == JSON_NULL || ", "return m->type == JSON_NULL && ", "tests/conformance tests/api/test_stations.py tests/api/test_locations.py tests/api/test_parcels.py"),
+    ("25 keys", "kernel/resource/body_metadata.c", "KEYS_MAX = 25", "KEYS_MAX = 26", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
+    ("keys of 100 characters", "kernel/resource/body_metadata.c", "KEY_LENGTH = 100", "KEY_LENGTH = 101", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
+    ("values of 500 characters", "kernel/resource/body_metadata.c", "VALUE_LENGTH = 500", "VALUE_LENGTH = 501", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
+    ("an update merges metadata per key", "kernel/resource/body_metadata.c", "if (!n)\n            append(a, out, &last, m);", "if (0)\n            append(a, out, &last, m);", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
+    ("null and empty text remove a key", "kernel/resource/body_metadata.c", "return m->type == JSON_NULL || ", "return m->type == JSON_NULL && ", "tests/conformance tests/api/stations/test_stations.py tests/api/locations/test_locations.py tests/api/shipments/test_parcels.py"),
     # ---- arrays (01 section 11.3) ----
     ("AND by default", "kernel/query/filter_text.c", '{"AND:", false, false}', '{"AND:", true, false}', F),
     ("OR", "kernel/query/filter_text.c", '{"OR:", true, false}', '{"OR:", false, false}', F),
@@ -144,8 +144,8 @@ RULES = [
     ("truth is written six ways in any case", "kernel/query/filter_text.c", "strncasecmp(words[i], value.p, value.n) == 0", "strncmp(words[i], value.p, value.n) == 0", F),
     ("comma lists", "kernel/query/filter.c", "if (at < list.n && list.p[at] != ',') {", "if (at < list.n && list.p[at] != ';') {", F),
     # ---- requests ----
-    ("the key comes in SVC-API-KEY", "kernel/http/http_check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/test_auth.py"),
-    ("an empty body is an empty object", "kernel/http/http_body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/test_http_rules.py " + E),
+    ("the key comes in SVC-API-KEY", "kernel/http/http_check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/org/test_auth.py"),
+    ("an empty body is an empty object", "kernel/http/http_body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/http/test_http_rules.py " + E),
     ("SVC-Datetime-Format is answered", "kernel/http/http_answer.c", 'add(r, "SVC-Datetime-Format"', 'add(r, "SVC-Datetimes"', E + " " + H),
     ("code is null on success", "kernel/resource/envelope.c", 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code)', 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : "ok")', E),
 ]

@@ -1,7 +1,7 @@
 /* blob_store.c - one suite for both drivers of the blob store: bytes and ranges, limits, a
  * process killed at each step of a put, a full disk, collection.
  *
- * Alone it tests the directory. tests/api/test_blobs.py runs it again with WHARF_S3 set to
+ * Alone it tests the directory. tests/api/files/test_blobs.py runs it again with WHARF_S3 set to
  * "endpoint bucket key secret". */
 #include "unit.h"
 

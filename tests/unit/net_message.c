@@ -1,5 +1,5 @@
 /* net_message.c - mail addresses and messages. That other programs read them the same is
- * tests/api/test_mail.py's. */
+ * tests/api/support/test_mail.py's. */
 #include "unit.h"
 
 #include "mail/message.h"

@@ -15,7 +15,7 @@ from test_batches import BATCHES, ids, lines, run
 from test_batches_background import later, wait
 from wharf import MODULES, make_location
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "import"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "import"))
 from test_hostile import HOSTILE as SHEETS  # noqa: E402
 from test_xlsx import pack, parts, row, text  # noqa: E402
 

@@ -5,7 +5,7 @@ import pytest
 
 from test_batches import BATCHES, run
 from test_batches_background import later
-from test_many import Run, random_contact, singly
+from test_writes_of_many import Run, random_contact, singly
 from wharf import make_location
 
 

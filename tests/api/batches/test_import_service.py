@@ -6,7 +6,7 @@ import pytest
 
 from wharf import BUILD, Server
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "import"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "import"))
 from test_hostile import HOSTILE  # noqa: E402
 from test_xlsx import HEAD, pack, parts, row, text  # noqa: E402
 

@@ -131,7 +131,7 @@ def test_rows_of_the_organization(hooks, client, server):
 wharf.hook.before("contact", "create", function(c)
   local rows = wharf.db.query("SELECT name, version, deleted_at, $2::jsonb AS j FROM locations.location WHERE name = ANY(ARRAY['Here', 'Elsewhere']) AND name <> $1", "None", {a = {1, 2}})
   local _, write = pcall(wharf.db.query, "DELETE FROM locations.location RETURNING 1")
-  local _, change = pcall(wharf.db.query, "SELECT set_config('role', 'none', true), nextval('wharf.job_id_seq')")
+  local _, change = pcall(wharf.db.query, "SELECT id FROM locations.location FOR UPDATE")
   local _, sql = pcall(wharf.db.query, "SELECT nothing")
   local _, many = pcall(wharf.db.query, "SELECT generate_series(1, 10001)")
   local _, slow = pcall(wharf.db.query, "SELECT pg_sleep(1)")

@@ -1,5 +1,5 @@
 /* careless.c - a plugin that makes one mistake, the one that WHARF_TEST_MISTAKE names. For
- * tests/api/test_declarations.py. */
+ * tests/api/plugins/test_declarations.py. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

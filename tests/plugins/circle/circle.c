@@ -1,5 +1,5 @@
 /* circle.c - a resource that belongs to a set of locations, without rules. For
- * tests/api/test_multi_locations.py. */
+ * tests/api/locations/test_multi_locations.py. */
 #include "wharf/plugin.h"
 
 #include "circle.gen.h"

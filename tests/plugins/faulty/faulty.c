@@ -1,5 +1,5 @@
 /* faulty.c - a resource, and routes, rules and jobs that crash, end the process, hang or leak.
- * For tests/api/test_operation.py, test_workers.py and test_blame.py. */
+ * For tests/api/operation/test_operation.py, test_workers.py and test_blame.py. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* leaner.c - one route of a plugin that needs another. For tests/api/test_operation.py. */
+/* leaner.c - one route of a plugin that needs another, for tests/api/operation. */
 #include "wharf/plugin.h"
 
 #include "leaner.gen.h"

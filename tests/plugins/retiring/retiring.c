@@ -1,5 +1,5 @@
 /* retiring.c - a resource with a field that is going away, and routes that are. For
- * tests/api/test_deprecation.py. */
+ * tests/api/http/test_deprecation.py. */
 #include "wharf/plugin.h"
 
 #include "retiring.gen.h"

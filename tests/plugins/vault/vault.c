@@ -1,5 +1,5 @@
 /* vault.c - a resource with a sealed column and a rule that reads it, and one without rules. For
- * tests/api/test_secrets.py. */
+ * tests/api/org/test_secrets.py. */
 #include <stdlib.h>
 
 #include "wharf/plugin.h"

@@ -1,5 +1,5 @@
 /* words.c - two resources whose names are key words of SQL or aliases of the engine. For
- * tests/api/test_words.py. */
+ * tests/api/plugins/test_sql_names.py. */
 #include "wharf/plugin.h"
 
 #include "words.gen.h"
