@@ -151,8 +151,12 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
 
 static void begin_sides(struct wharf_req *req, struct write_set *set)
 {
-    for (size_t i = 0; i < set->n_live; i++)
+    set->shared = NULL;
+    for (size_t i = 0; i < set->n_live; i++) {
         write_side_begin(req, &set->live[i]->w);
+        if (set->live[i]->w.side)
+            set->live[i]->w.side->shared = &set->shared;
+    }
 }
 
 static void check_bodies(struct wharf_req *req, struct write_set *set)
