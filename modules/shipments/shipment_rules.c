@@ -448,7 +448,7 @@ static wharf_status emit_status(wharf_req *req, const wharf_rec *old_rec, const 
     return s;
 }
 
-wharf_status shipments_written(
+wharf_status shipments_follow(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s;
@@ -462,11 +462,20 @@ wharf_status shipments_written(
     return s == WHARF_OK && op == WHARF_CREATE ? shipments_simulator_begin(req, new_rec) : s;
 }
 
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_status s = shipments_follow(req, op, old_rec, new_rec);
+
+    return s == WHARF_OK && op != WHARF_DELETE ? shipments_remember(req, &new_rec, 1) : s;
+}
+
 const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = normalize,
     .check = shipments_check,
-    .written = shipments_written,
+    .written = written,
     .batch_item = shipments_batch_item,
+    .look_ahead = shipments_look_ahead,
     .check_many = shipments_check_many,
     .written_many = shipments_written_many,
     .batch_items = shipments_batch_items};

@@ -131,9 +131,9 @@ wharf_status shipments_written_many(wharf_req *req, uint32_t op, const wharf_rec
     (void)old_recs;
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         shipments_many->at(req, i);
-        s = shipments_written(req, op, NULL, new_recs[i]);
+        s = shipments_follow(req, op, NULL, new_recs[i]);
     }
-    return s;
+    return s == WHARF_OK ? shipments_remember(req, new_recs, n) : s;
 }
 
 /* ---- items of batches ---- */
@@ -242,7 +242,7 @@ static size_t name_items(
             list[k].number = shipments_carriers->normalize(req, number);
             list[k++].may_exist = !json_truth(W->json->get(items[i], "allow_duplicate"));
         }
-        if (has(items[i], "id") || beyond_ascii(number) ||
+        if (has(items[i], "id") || has(items[i], "parent_id") || beyond_ascii(number) ||
             W->json->get(items[i], "disable_webhooks") ||
             (!has(items[i], "tracking_number") &&
                 !(has(items[i], "sender") && has(items[i], "recipient") &&

@@ -50,7 +50,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_self = self;
     if (merge)
         merge->on_merge(shipments_contacts_merged);
-    shipments_contacts = W->service(self, "contacts.match", 1, 0);
+    shipments_contacts = W->service(self, "contacts.match", 1, 1);
     shipments_carriers = W->service(self, "carriers.detect", 1, 1);
     shipments_batch = W->service(self, "wharf.batch", 1, 2);
     shipments_many = W->service(self, "wharf.many", 1, 2);
@@ -58,7 +58,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_logs = W->service(self, "wharf.logs", 1, 1);
     shipments_keys = W->service(self, "wharf.keys", 1, 0);
     shipments_config = W->service(self, "wharf.config", 1, 0);
-    shipments_places = W->service(self, "locations.directory", 1, 1);
+    shipments_places = W->service(self, "locations.directory", 1, 2);
     shipments_layouts = W->service(self, "locations.layouts", 1, 1);
     return WHARF_OK;
 }

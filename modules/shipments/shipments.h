@@ -87,6 +87,11 @@ wharf_status shipments_history_page(
 wharf_status shipments_contacts_merged(
     wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
+/* Asks for all rows of a set what shipments_take_parties would ask for each. */
+wharf_status shipments_look_ahead(
+    wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);
+/* Remembers the addresses that the writes of n rows took. */
+wharf_status shipments_remember(wharf_req *req, const wharf_rec *const *recs, size_t n);
 /* Sets what follows from sender, recipient and numbers: ids of addresses, the text that is
  * searched. */
 void shipments_settle_parties(wharf_req *req, wharf_rec *rec);
@@ -113,6 +118,16 @@ struct shipments_shared {
     bool collecting; /* lines are kept here, and written together */
     struct line *lines;
     size_t n, room;
+    /* of a set, asked before its rows are read: the contacts that they name, by id, and the
+     * organization's country when a row has an address */
+    struct party_contact *contacts;
+    size_t n_contacts;
+    bool looked;
+    wharf_str country;
+};
+struct party_contact {
+    wharf_str id;
+    const wharf_json *who; /* NULL: nobody, or not for the caller to see */
 };
 /* Returns NULL for a record that belongs to no write. */
 struct shipments_shared *shipments_shared(const wharf_rec *rec);
@@ -132,7 +147,8 @@ wharf_status shipments_batch_items(
 /* ---- shipment_rules.c ---- */
 wharf_status shipments_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec);
-wharf_status shipments_written(
+/* Does what follows from a shipment that was written. */
+wharf_status shipments_follow(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 
 /* ---- shipment_service.c: what the module itself says beside a body ---- */

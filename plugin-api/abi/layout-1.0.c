@@ -136,6 +136,7 @@ _Static_assert(offsetof(wharf_hooks, search) == 64, "wharf_hooks.search moved");
 _Static_assert(offsetof(wharf_hooks, check_many) == 72, "wharf_hooks.check_many moved");
 _Static_assert(offsetof(wharf_hooks, written_many) == 80, "wharf_hooks.written_many moved");
 _Static_assert(offsetof(wharf_hooks, batch_items) == 88, "wharf_hooks.batch_items moved");
+_Static_assert(offsetof(wharf_hooks, look_ahead) == 96, "wharf_hooks.look_ahead moved");
 _Static_assert(offsetof(wharf_resource, head) == 0, "wharf_resource.head moved");
 _Static_assert(offsetof(wharf_resource, name) == 8, "wharf_resource.name moved");
 _Static_assert(offsetof(wharf_resource, definition) == 16, "wharf_resource.definition moved");
@@ -596,6 +597,10 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->batch
                    wharf_status (*)(wharf_req *req, const char *action,
                        const wharf_json *const *items, size_t n)),
     "wharf_hooks.batch_items has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->look_ahead),
+        wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)),
+    "wharf_hooks.look_ahead has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->head), wharf_head),
     "wharf_resource.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->name), const char *),

@@ -372,6 +372,10 @@ typedef struct wharf_hooks {
      * a set. Called when every plugin with a batch_item on the resource has it. */
     wharf_status (*batch_items)(
         wharf_req *req, const char *action, const wharf_json *const *items, size_t n);
+    /* Before normalize of the rows of a set: asks once what it would ask for each, and keeps it in
+     * res->shared(). The records are as in normalize, and only read. */
+    wharf_status (*look_ahead)(
+        wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);
 } wharf_hooks;
 
 /* A resource is data: definition is the text of schemas/<area>/<name>.json (section 6). */
