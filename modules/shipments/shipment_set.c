@@ -227,7 +227,7 @@ static bool beyond_ascii(wharf_str number)
     return false;
 }
 
-/* Names the numbers of all items, also of those that are left, and leaves what has no form for
+/* Lists the numbers of all items, also of those that are left, and leaves what has no form for
  * sets. */
 static size_t name_items(
     wharf_req *req, const wharf_json *const *items, size_t n, struct numbered *list)

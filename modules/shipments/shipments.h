@@ -112,7 +112,8 @@ enum { LINE_ARGS = 23 };
 struct line {
     wharf_val args[LINE_ARGS];
 };
-/* What the rows of a set have in common; a row that is written alone has one of its own. */
+/* The memory that the rows of a set have in common; a row that is written alone has one of its
+ * own. */
 struct shipments_shared {
     const wharf_carriers_table *carriers; /* NULL: nobody has asked for it yet */
     bool collecting; /* lines are kept here, and written together */
@@ -147,7 +148,7 @@ wharf_status shipments_batch_items(
 /* ---- shipment_rules.c ---- */
 wharf_status shipments_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec);
-/* Does what follows from a shipment that was written. */
+/* Runs what follows from a shipment that was written. */
 wharf_status shipments_follow(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 
