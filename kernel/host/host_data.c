@@ -174,8 +174,25 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
                : req_failed(req);
 }
 
+static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_str *keys, size_t n)
+{
+    struct sql s;
+
+    req_join(req);
+    if (!req->tx_depth)
+        req_begin(req);
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT count(pg_advisory_xact_lock(x.key)) FROM (SELECT DISTINCT "
+                "hashtextextended(");
+    sql_bind(&s, str_z(space));
+    sql_add(&s, "::text || ':' || k, 0) AS key FROM unnest(");
+    sql_bind_array(&s, keys, n);
+    sql_add(&s, "::text[]) k ORDER BY 1 OFFSET 0) x");
+    return !n || req_query_sql(req, &s) ? WHARF_OK : req_failed(req);
+}
+
 const wharf_db_api host_db = {WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value,
-    req_begin, req_commit, req_rollback, d_lock, d_later};
+    req_begin, req_commit, req_rollback, d_lock, d_later, d_lock_many};
 
 /* ---- resources ---- */
 
@@ -451,7 +468,7 @@ static void s_drop(wharf_rec *rec, const char *name)
 
 const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update,
     s_remove, s_get, s_set, s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member,
-    s_drop, hits_add, s_write, side_context, side_scratch};
+    s_drop, hits_add, s_write, side_context, side_scratch, side_shared};
 
 /* ---- events ---- */
 

@@ -80,6 +80,26 @@ static wharf_status m_remove(wharf_req *req, const char *resource, const wharf_s
     return write_it(req, m, ret_many);
 }
 
+static wharf_status m_write(
+    wharf_req *req, const wharf_many_write *given, const wharf_many **ret_many)
+{
+    struct wharf_many *m = new_set(req, given->resource, given->op, given->n, given->flags);
+
+    if (!m)
+        return req_failed(req);
+    for (size_t i = 0; i < given->n; i++) {
+        struct write *w = &m->set.rows[i].w;
+
+        w->id = given->op == OP_CREATE ? str_z("") : given->ids[i];
+        w->body = given->op == OP_DELETE ? NULL : given->bodies[i];
+        w->kind = given->kind;
+        w->context = given->contexts ? given->contexts[i] : NULL;
+        if (given->op == OP_CREATE && w->res->def->parent)
+            w->parent_id = json_text_or(w->body, w->res->def->parent->name, "");
+    }
+    return write_it(req, m, ret_many);
+}
+
 static size_t m_refused(const wharf_many *m)
 {
     return m->set.n_failed;
@@ -180,4 +200,4 @@ static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 }
 
 const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,
-    m_refused, m_outcome, m_id, m_problem, m_at, m_row_by_row, m_hold, m_report};
+    m_refused, m_outcome, m_id, m_problem, m_at, m_row_by_row, m_hold, m_report, m_write};

@@ -57,12 +57,16 @@ struct write_side {
     const void *kind;
     void *context;
     struct write_scratch *scratch; /* of each kind that asked for some */
+    struct write_scratch **shared; /* the same of all rows of its set; NULL: it is alone */
+    struct write_scratch *own_shared; /* of a row that is written alone */
 };
 /* Returns the context of rec's write when it is of that kind, else NULL. */
 void *side_context(const struct wharf_rec *rec, const void *kind);
 /* Returns memory of that kind for rec's write, zeroed when it is asked for first. Returns NULL
  * when rec belongs to no write. */
 void *side_scratch(const struct wharf_rec *rec, const void *kind, size_t size);
+/* Returns memory of that kind that all rows of rec's set have in common, in the same way. */
+void *side_shared(const struct wharf_rec *rec, const void *kind, size_t size);
 
 /* Returns the body as the normalize hooks leave it; rec (res, id, side) is what they are called
  * with. */

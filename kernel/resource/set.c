@@ -151,12 +151,57 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
 
 static void begin_sides(struct wharf_req *req, struct write_set *set)
 {
-    for (size_t i = 0; i < set->n_live; i++)
+    set->shared = NULL;
+    for (size_t i = 0; i < set->n_live; i++) {
         write_side_begin(req, &set->live[i]->w);
+        if (set->live[i]->w.side)
+            set->live[i]->w.side->shared = &set->shared;
+    }
+}
+
+/* Makes the records that normalize hooks will get, with bodies as they were sent. */
+static const wharf_rec **raw_recs(struct wharf_req *req, const struct write_set *set)
+{
+    const wharf_rec **recs = ARENA_ARRAY(req->arena, const wharf_rec *, set->n_live + 1);
+
+    for (size_t i = 0; i < set->n_live; i++) {
+        const struct write *w = &set->live[i]->w;
+        struct wharf_rec *rec = ARENA_NEW(req->arena, struct wharf_rec);
+
+        *rec = (struct wharf_rec){.res = w->res, .arena = req->arena, .id = w->id, .side = w->side};
+        rec->raw = ARENA_NEW(req->arena, struct wharf_json);
+        *rec->raw = *w->body;
+        recs[i] = rec;
+    }
+    return recs;
+}
+
+/* Lets hooks ask once for all rows. What they fail with is no row's problem. */
+static void look_ahead(struct wharf_req *req, struct write_set *set)
+{
+    const wharf_rec **recs = NULL;
+
+    for (size_t i = 0; i < set->res->n_hooks && set->n_live && !set->broken; i++) {
+        const struct hook_entry *h = &set->res->hooks[i];
+        const struct plugin *before;
+        wharf_status s;
+
+        if (!WHARF_HAS(wharf_hooks, h->hooks, look_ahead))
+            continue;
+        if (!recs)
+            recs = raw_recs(req, set);
+        before = plugin_enter(req, h->plugin, "look_ahead");
+        s = h->hooks->look_ahead(req, set->op, recs, set->n_live);
+        plugin_leave(req, before);
+        if (s != WHARF_OK && !req->n_problems)
+            plugin_unexplained(req, h->plugin, "look_ahead", s);
+        set_at(req, NULL);
+    }
 }
 
 static void check_bodies(struct wharf_req *req, struct write_set *set)
 {
+    look_ahead(req, set);
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
         struct write *w = &set->live[i]->w;
 

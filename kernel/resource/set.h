@@ -20,6 +20,7 @@ struct set_row {
      * again */
     wharf_str place;
     const char *operation; /* what a batch_item hook made of it, or NULL */
+    bool left; /* a batch_items hook left it to batch_item */
 };
 
 struct write_set {
@@ -31,6 +32,7 @@ struct write_set {
     size_t n, n_failed;
     /* of the pipeline: */
     struct write_set *outer; /* whose hook this set was made in */
+    struct write_scratch *shared; /* memory of its rows' hooks (side.c) */
     struct set_row *current; /* what is told now is about this row; NULL: about none */
     struct set_row **live; /* those that no rule has refused so far: what hooks are called with */
     size_t n_live;

@@ -16,21 +16,34 @@ void *side_context(const struct wharf_rec *rec, const void *kind)
     return rec && rec->side && kind && rec->side->kind == kind ? rec->side->context : NULL;
 }
 
-void *side_scratch(const struct wharf_rec *rec, const void *kind, size_t size)
+/* Returns the memory of a kind in a list, which it is added to when it is not there. */
+static void *memory_in(struct write_scratch **list, struct arena *a, const void *kind, size_t size)
 {
     struct write_scratch *s;
 
-    if (!rec || !rec->side)
-        return NULL;
-    for (s = rec->side->scratch; s; s = s->next) {
+    for (s = *list; s; s = s->next) {
         if (s->kind == kind && s->size == size)
             return s->memory;
     }
-    s = ARENA_NEW(rec->arena, struct write_scratch);
-    *s = (struct write_scratch){rec->side->scratch, kind, size, arena_alloc(rec->arena, size)};
+    s = ARENA_NEW(a, struct write_scratch);
+    *s = (struct write_scratch){*list, kind, size, arena_alloc(a, size)};
     memset(s->memory, 0, size);
-    rec->side->scratch = s;
+    *list = s;
     return s->memory;
+}
+
+void *side_scratch(const struct wharf_rec *rec, const void *kind, size_t size)
+{
+    return rec && rec->side ? memory_in(&rec->side->scratch, rec->arena, kind, size) : NULL;
+}
+
+void *side_shared(const struct wharf_rec *rec, const void *kind, size_t size)
+{
+    struct write_side *side = rec ? rec->side : NULL;
+
+    if (!side)
+        return NULL;
+    return memory_in(side->shared ? side->shared : &side->own_shared, rec->arena, kind, size);
 }
 
 void write_side_begin(struct wharf_req *req, struct write *w)

@@ -267,15 +267,12 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
  * others do. */
 wharf_status begin_briefly(wharf_req *req, bool durable)
 {
-    static const char
-        sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true)",
-        soon_sql[] = "SELECT set_config('idle_in_transaction_session_timeout', '20s', true),"
-                     " set_config('synchronous_commit', 'off', true), "
-                     "set_config('gin_pending_list_limit', '3500kB', true)";
+    static const char sql[] = "SELECT batches.begun($1::boolean)";
+    const wharf_val arg = val_bool(durable);
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
-    return s == WHARF_OK ? W->db->query(req, durable ? sql : soon_sql, NULL, 0, &rows) : s;
+    return s == WHARF_OK ? W->db->query(req, sql, &arg, 1, &rows) : s;
 }
 
 wharf_status batch_begin(struct batch *b, bool durable)

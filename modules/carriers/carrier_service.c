@@ -32,17 +32,28 @@ wharf_status table_of(wharf_req *req, const struct table **ret)
 
 /* ---- the service ---- */
 
-static wharf_status detect(wharf_req *req, wharf_str number, wharf_detection *ret)
+static const struct table *inside(const wharf_carriers_table *table)
 {
-    struct detected *d = W->mem->alloc(req, sizeof(*d));
+    return (const struct table *)table;
+}
+
+static wharf_status open_table(wharf_req *req, const wharf_carriers_table **ret)
+{
     const struct table *t;
-    wharf_out *out;
     wharf_status s = table_of(req, &t);
 
-    if (s != WHARF_OK)
-        return s;
+    *ret = (const wharf_carriers_table *)t;
+    return s;
+}
+
+static wharf_status detect_in(
+    wharf_req *req, const wharf_carriers_table *table, wharf_str number, wharf_detection *ret)
+{
+    struct detected room, *d = &room;
+    const struct table *t = inside(table);
+    wharf_out *out = W->json->writer(req);
+
     detect_number(t, number, NULL, 0, d);
-    out = W->json->writer(req);
     answer_candidates(req, out, NULL, t, d);
     ret->normalized = W->mem->dup(req, d->normalized, d->n);
     ret->provider_id = d->n_candidates ? d->candidates[0].provider->id : WHARF_S("unknown");
@@ -52,12 +63,21 @@ static wharf_status detect(wharf_req *req, wharf_str number, wharf_detection *re
     return W->json->result(req, out, &ret->candidates);
 }
 
+static wharf_status detect(wharf_req *req, wharf_str number, wharf_detection *ret)
+{
+    const wharf_carriers_table *t;
+    wharf_status s = open_table(req, &t);
+
+    return s == WHARF_OK ? detect_in(req, t, number, ret) : s;
+}
+
 static bool unknown_provider(wharf_str id)
 {
     return same(id, WHARF_S("unknown"));
 }
 
-static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **ret)
+static wharf_status provider_in(
+    wharf_req *req, const wharf_carriers_table *table, wharf_str id, const wharf_json **ret)
 {
     struct provider nobody = {.id = WHARF_S("unknown"),
         .name = WHARF_S(""),
@@ -66,15 +86,13 @@ static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **re
         .support_email = WHARF_S(""),
         .logo_url = WHARF_S("")};
     const struct provider *p = &nobody;
-    const struct table *t;
     wharf_out *out;
-    wharf_status s = table_of(req, &t);
 
     *ret = NULL;
-    if (s == WHARF_OK && !unknown_provider(id))
-        p = table_provider(t, id);
-    if (s != WHARF_OK || !p)
-        return s;
+    if (!unknown_provider(id))
+        p = table_provider(inside(table), id);
+    if (!p)
+        return WHARF_OK;
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(p->id));
@@ -88,23 +106,29 @@ static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **re
     return W->json->result(req, out, ret);
 }
 
-/* Makes the URL of tracking. Formats that carry another number inside are followed by that one. */
-static wharf_status tracking_url(
-    wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
+static wharf_status provider(wharf_req *req, wharf_str id, const wharf_json **ret)
 {
-    struct detected *d = W->mem->alloc(req, sizeof(*d));
-    const struct provider *p;
-    const struct table *t;
-    wharf_str code;
-    wharf_status s = table_of(req, &t);
+    const wharf_carriers_table *t;
+    wharf_status s = open_table(req, &t);
 
-    *ret = WHARF_S("");
-    if (s != WHARF_OK || !number.n || unknown_provider(provider_id) ||
-        detect_is_internal(number.p, number.n, &code))
-        return s;
+    *ret = NULL;
+    return s == WHARF_OK ? provider_in(req, t, id, ret) : s;
+}
+
+/* Makes the URL of tracking. Formats that carry another number inside are followed by that one. */
+static wharf_str tracking_url_in(
+    wharf_req *req, const wharf_carriers_table *table, wharf_str provider_id, wharf_str number)
+{
+    struct detected room, *d = &room;
+    const struct table *t = inside(table);
+    const struct provider *p;
+    wharf_str code;
+
+    if (!number.n || unknown_provider(provider_id) || detect_is_internal(number.p, number.n, &code))
+        return WHARF_S("");
     p = table_provider(t, provider_id);
     if (!p)
-        return WHARF_OK;
+        return WHARF_S("");
     detect_number(t, number, &provider_id, 1, d);
     if (d->n_candidates) {
         const struct candidate *c = d->candidates;
@@ -116,8 +140,17 @@ static wharf_status tracking_url(
                 (size_t)(c->format->number.to - c->format->number.from)};
         number = W->mem->dup(req, core.p, core.n);
     }
-    *ret = answer_url(req, t, p, number);
-    return WHARF_OK;
+    return answer_url(req, t, p, number);
+}
+
+static wharf_status tracking_url(
+    wharf_req *req, wharf_str provider_id, wharf_str number, wharf_str *ret)
+{
+    const wharf_carriers_table *t;
+    wharf_status s = open_table(req, &t);
+
+    *ret = s == WHARF_OK ? tracking_url_in(req, t, provider_id, number) : WHARF_S("");
+    return s;
 }
 
 static wharf_str internal_number(wharf_req *req)
@@ -147,11 +180,12 @@ static bool is_internal(wharf_str normalized, wharf_str *ret_code)
 static wharf_str normalize(wharf_req *req, wharf_str number)
 {
     static const struct table nothing;
-    struct detected *d = W->mem->alloc(req, sizeof(*d));
+    struct detected room, *d = &room;
 
     detect_number(&nothing, number, NULL, 0, d);
     return d->reason == REASON_TOO_LONG ? number : W->mem->dup(req, d->normalized, d->n);
 }
 
 const wharf_carriers_detect_api detect_service = {WHARF_HEAD(wharf_carriers_detect_api), detect,
-    provider, tracking_url, internal_number, is_internal, normalize};
+    provider, tracking_url, internal_number, is_internal, normalize, open_table, detect_in,
+    provider_in, tracking_url_in};

@@ -122,7 +122,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->errors(d, (wharf_str)ERRORS);
     ROUTES(api, d, routes);
     api->hook(d, "organization", &organization, 0);
-    api->provide(d, "carriers.detect", 1, 0, &detect_service);
+    api->provide(d, "carriers.detect", 1, 1, &detect_service);
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

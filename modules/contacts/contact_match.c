@@ -547,23 +547,28 @@ static wharf_status find(wharf_req *req, const wharf_match_label *label, const w
     return status == WHARF_OK ? W->json->result(req, out, ret) : status;
 }
 
-static wharf_status who(wharf_req *req, wharf_str contact_id, const wharf_json **ret)
+static wharf_status who_many(
+    wharf_req *req, const wharf_str *contact_ids, size_t n, const wharf_json **ret)
 {
-    static const char sql[] =
-        "SELECT jsonb_build_object('name', name, 'email', email, 'phone', phone, 'business',"
-        " COALESCE(metadata ->> 'business', metadata ->> 'company'), 'address', address) FROM "
-        "contacts.contact"
-        " WHERE organization_id = $1::text AND id = $2::text AND deleted_at IS NULL"
-        " AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])";
+    static const char sql[] = QUERY_CONTACTS_WHO;
     const wharf_caller *caller = contacts_keys->caller(req);
-    struct ids reached = {(wharf_str *)caller->locations, caller->n_locations};
-    wharf_val args[4] = {wharf_text(W->req->organization(req)), wharf_text(contact_id),
+    struct ids reached = {(wharf_str *)caller->locations, caller->n_locations},
+               asked = {(wharf_str *)contact_ids, n};
+    wharf_val args[4] = {wharf_text(W->req->organization(req)), ids_array(req, &asked),
         wharf_truth(caller->all_locations), ids_array(req, &reached)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
-    *ret = s == WHARF_OK && W->db->count(rows) ? json_at(rows, 0, 0) : NULL;
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        ret[i] = json_at(rows, i, 0);
     return s;
 }
 
-const wharf_contacts_match_api contacts_match = {WHARF_HEAD(wharf_contacts_match_api), find, who};
+static wharf_status who(wharf_req *req, wharf_str contact_id, const wharf_json **ret)
+{
+    *ret = NULL;
+    return who_many(req, &contact_id, 1, ret);
+}
+
+const wharf_contacts_match_api contacts_match = {
+    WHARF_HEAD(wharf_contacts_match_api), find, who, who_many};

@@ -79,5 +79,17 @@ static wharf_status shipment_item(wharf_req *req, const char *action, const whar
     return s == WHARF_OK && container.n ? put_in(req, item, id, container) : s;
 }
 
+/* Leaves to shipment_item what it has a say in: new shipments that are put into a container. */
+static wharf_status shipment_items(
+    wharf_req *req, const char *action, const wharf_json *const *items, size_t n)
+{
+    (void)action;
+    for (size_t i = 0; i < n; i++) {
+        if (json_text(items[i], "container_id").n || json_text(items[i], "id").n)
+            containers_batch->leave(req, i);
+    }
+    return WHARF_OK;
+}
+
 const wharf_hooks containers_shipment_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .batch_item = shipment_item};
+    .head = WHARF_HEAD(wharf_hooks), .batch_item = shipment_item, .batch_items = shipment_items};

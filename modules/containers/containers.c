@@ -30,7 +30,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    containers_batch = W->service(self, "wharf.batch", 1, 0);
+    containers_batch = W->service(self, "wharf.batch", 1, 2);
     containers_carriers = W->service(self, "carriers.detect", 1, 0);
     containers_shipments = W->service(self, "shipments.ops", 1, 0);
     containers_places = W->service(self, "locations.directory", 1, 1);

@@ -186,25 +186,41 @@ static wharf_status make_one(wharf_req *req, wharf_str shipment, const wharf_jso
     return s;
 }
 
-static wharf_status shipment_written(
-    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+/* Makes the parcels of new shipments; those without any are not read. together: they are the rows
+ * of a set, and problems are told of each. */
+static wharf_status make_all(wharf_req *req, const wharf_rec *const *recs, size_t n, bool together)
 {
-    static const char sql[] = "SELECT parcels, location_id, layout_id FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND id = $1::text";
-    const wharf_json *list;
+    static const char sql[] = QUERY_PARCELS_OF;
     const wharf_rows *rows;
-    size_t i = 0;
-    wharf_status s;
+    wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
 
-    if (op != WHARF_CREATE)
-        return WHARF_OK;
-    s = query_about(req, sql, W->res->id(new_rec), &rows);
-    list = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
-    for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
-         e = W->json->next(e), i++)
-        s = make_one(req, W->res->id(new_rec), e, i, row_text(rows, 0, 1), row_text(rows, 0, 2));
+    for (size_t k = 0; s == WHARF_OK && k < W->db->count(rows); k++) {
+        const wharf_json *list = row_json(rows, k, 2);
+        size_t i = 0;
+
+        if (together)
+            parcels_many->at(req, (size_t)row_int(rows, k, 0) - 1);
+        for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
+             e = W->json->next(e), i++)
+            s = make_one(
+                req, row_text(rows, k, 1), e, i, row_text(rows, k, 3), row_text(rows, k, 4));
+    }
     return s;
 }
 
-const wharf_hooks parcels_shipment_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = shipment_written};
+static wharf_status shipment_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    return op == WHARF_CREATE ? make_all(req, &new_rec, 1, false) : WHARF_OK;
+}
+
+static wharf_status shipments_written(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n)
+{
+    (void)old_recs;
+    return op == WHARF_CREATE ? make_all(req, new_recs, n, true) : WHARF_OK;
+}
+
+const wharf_hooks parcels_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .written = shipment_written,
+    .written_many = shipments_written};

@@ -7,6 +7,7 @@
 const wharf_host *W;
 const wharf_locations_directory_api *parcels_places;
 const wharf_locations_layouts_api *parcels_layouts;
+const wharf_many_api *parcels_many;
 bool parcels_items;
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -29,6 +30,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     parcels_places = W->service(self, "locations.directory", 1, 1);
     parcels_layouts = W->service(self, "locations.layouts", 1, 1);
+    parcels_many = W->service(self, "wharf.many", 1, 0);
     parcels_items = W->service(self, "items.stock", 1, 0) != NULL;
     return WHARF_OK;
 }

@@ -7,9 +7,11 @@
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/locations.h"
 #include "wharf/inline.h"
+#include "wharf/service/many.h"
 
 extern const wharf_locations_directory_api *parcels_places;
 extern const wharf_locations_layouts_api *parcels_layouts;
+extern const wharf_many_api *parcels_many;
 extern bool parcels_items; /* the module items is there */
 
 extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks,

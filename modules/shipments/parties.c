@@ -2,8 +2,23 @@
  * (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does not say
  * itself is taken from the contact when it is written, and stays as it was when the contact
  * changes. */
+#include <stdlib.h>
+
 #include "shipments.h"
 #include "shipments.gen.h"
+
+/* The addresses that a write took, as JSON: they are remembered when its row is written. */
+struct taken {
+    wharf_str addresses[2];
+    size_t n;
+};
+
+static struct taken *taken_of(const wharf_rec *rec)
+{
+    static const char kind[] = "shipments.addresses";
+
+    return W->res->scratch(rec, kind, sizeof(struct taken));
+}
 
 static const char *at(wharf_req *req, const char *party, const char *member)
 {
@@ -12,9 +27,10 @@ static const char *at(wharf_req *req, const char *party, const char *member)
 
 /* Takes the address as the organization's others are kept; without the module locations as it was
  * sent. */
-static wharf_status take_address(wharf_req *req, const wharf_json *input, wharf_str line2,
-    const char *name, const wharf_json **ret)
+static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wharf_json *input,
+    wharf_str line2, const char *name, const wharf_json **ret)
 {
+    struct taken *taken = taken_of(rec);
     wharf_out *out;
     wharf_str s;
     wharf_status status;
@@ -23,7 +39,10 @@ static wharf_status take_address(wharf_req *req, const wharf_json *input, wharf_
     if (json_is_null(input))
         return WHARF_OK;
     if (shipments_places) {
-        status = shipments_places->address(req, input, line2, at(req, name, "address"), &s);
+        status = shipments_places->address_in(
+            req, input, line2, shipments_shared(rec)->country, at(req, name, "address"), &s);
+        if (status == WHARF_OK && taken->n < 2)
+            taken->addresses[taken->n++] = s;
         return status == WHARF_OK ? W->json->parse(req, s, ret) : status;
     }
     if (W->json->type(input) == WHARF_J_OBJECT) {
@@ -75,10 +94,31 @@ static void read_contact_id(
             "%s must be a contact's id", at(req, name, "contact_id"));
 }
 
+static int by_id(const void *a, const void *b)
+{
+    const struct party_contact *x = a, *y = b;
+
+    return strcmp(x->id.p, y->id.p);
+}
+
+static wharf_status contact_of(
+    wharf_req *req, const wharf_rec *rec, wharf_str id, const wharf_json **ret)
+{
+    const struct shipments_shared *set = shipments_shared(rec);
+    const struct party_contact key = {.id = id}, *found = NULL;
+
+    if (!set->looked)
+        return shipments_contacts->who(req, id, ret);
+    if (set->n_contacts)
+        found = bsearch(&key, set->contacts, set->n_contacts, sizeof(key), by_id);
+    *ret = found ? found->who : NULL;
+    return WHARF_OK;
+}
+
 /* Makes a party. party: NULL when only the contact's id was sent. Who is unknown is refused as a
  * reference. */
-static wharf_status party_of(
-    wharf_req *req, const char *name, wharf_str id, const wharf_json *party, const wharf_json **ret)
+static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *name, wharf_str id,
+    const wharf_json *party, const wharf_json **ret)
 {
     static const char *const keys[] = {"name", "email", "phone", "business"};
     const wharf_json *contact = NULL, *address = NULL,
@@ -87,7 +127,7 @@ static wharf_status party_of(
     wharf_status s = WHARF_OK;
 
     if (id.n && shipments_contacts)
-        s = shipments_contacts->who(req, id, &contact);
+        s = contact_of(req, rec, id, &contact);
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
@@ -95,7 +135,7 @@ static wharf_status party_of(
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         put_member(req, out, said(party, contact, keys[i]), name, keys[i]);
     if (sent)
-        s = take_address(req, sent, json_text(party, "address_line2"), name, &address);
+        s = take_address(req, rec, sent, json_text(party, "address_line2"), name, &address);
     else if (contact && !json_is_null(W->json->get(contact, "address")))
         address = W->json->get(contact, "address");
     W->json->put(out, "address", val_json(address));
@@ -119,7 +159,7 @@ static wharf_status take_party(
         return W->err->add(
             req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
     }
-    s = party_of(req, name, id, party, &whole);
+    s = party_of(req, rec, name, id, party, &whole);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, field, val_json(whole));
@@ -132,6 +172,79 @@ wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec)
     take_party(req, rec, "sender", SHIPMENT_SENDER, SHIPMENT_SENDER_CONTACT_ID);
     take_party(req, rec, "recipient", SHIPMENT_RECIPIENT, SHIPMENT_RECIPIENT_CONTACT_ID);
     return W->err->current(req);
+}
+
+/* ---- sets ---- */
+
+static const char *const sides[] = {"sender", "recipient"};
+
+static wharf_str named_contact(const wharf_json *party)
+{
+    wharf_str s = WHARF_S("");
+
+    if (json_is_null(party))
+        return s;
+    if (W->json->type(party) == WHARF_J_OBJECT)
+        return json_text(party, "contact_id");
+    W->json->text(party, &s);
+    return s;
+}
+
+static bool has_address(const wharf_json *party)
+{
+    return party && W->json->type(party) == WHARF_J_OBJECT &&
+           !json_is_null(W->json->get(party, "address"));
+}
+
+static wharf_status look_up(wharf_req *req, struct shipments_shared *set, const wharf_str *ids)
+{
+    const wharf_json **who = W->mem->alloc(req, (set->n_contacts + 1) * sizeof(*who));
+    wharf_status s = WHARF_OK;
+
+    if (shipments_contacts && set->n_contacts)
+        s = shipments_contacts->who_many(req, ids, set->n_contacts, who);
+    set->contacts = W->mem->alloc(req, (set->n_contacts + 1) * sizeof(*set->contacts));
+    for (size_t i = 0; i < set->n_contacts; i++)
+        set->contacts[i] = (struct party_contact){ids[i], who[i]};
+    if (set->n_contacts)
+        qsort(set->contacts, set->n_contacts, sizeof(*set->contacts), by_id);
+    set->looked = true;
+    return s;
+}
+
+wharf_status shipments_look_ahead(
+    wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)
+{
+    struct shipments_shared *set = shipments_shared(recs[0]);
+    wharf_str *ids = W->mem->alloc(req, (2 * n + 1) * sizeof(*ids));
+    bool any = false;
+    wharf_status s = WHARF_OK;
+
+    (void)op;
+    for (size_t i = 0; i < 2 * n; i++) {
+        const wharf_json *party = W->res->member(recs[i / 2], sides[i % 2]);
+
+        ids[set->n_contacts] = named_contact(party);
+        set->n_contacts += ids[set->n_contacts].n > 0;
+        any = any || has_address(party);
+    }
+    if (any && shipments_places)
+        s = shipments_org->country(req, &set->country);
+    return s == WHARF_OK ? look_up(req, set, ids) : s;
+}
+
+wharf_status shipments_remember(wharf_req *req, const wharf_rec *const *recs, size_t n)
+{
+    wharf_str *all = W->mem->alloc(req, (2 * n + 1) * sizeof(*all));
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct taken *taken = taken_of(recs[i]);
+
+        for (size_t t = 0; t < taken->n; t++)
+            all[k++] = taken->addresses[t];
+    }
+    return k ? shipments_places->remember(req, all, k) : WHARF_OK;
 }
 
 /* ---- what is looked for ---- */
@@ -194,17 +307,17 @@ static void check_party(wharf_req *req, const wharf_json *party, const char *nam
 
 static void check_parcels(wharf_req *req, const wharf_json *parcels)
 {
-    static const char *const sides[] = {"length", "width", "height", "weight"};
+    static const char *const lengths[] = {"length", "width", "height", "weight"};
     size_t i = 0;
 
     for (const wharf_json *e = parcels ? W->json->at(parcels, 0) : NULL; e;
          e = W->json->next(e), i++) {
         for (size_t k = 0; k < 4; k++) {
-            const wharf_json *v = W->json->get(e, sides[k]);
+            const wharf_json *v = W->json->get(e, lengths[k]);
             int64_t n = 0;
 
             if (!v || !W->json->decimal(v, 4, &n) || n <= 0)
-                need(req, W->mem->format(req, "parcels.%zu", i).p, sides[k]);
+                need(req, W->mem->format(req, "parcels.%zu", i).p, lengths[k]);
         }
     }
 }

@@ -116,7 +116,7 @@ static wharf_status insert_line(
     struct history *h, const wharf_tracking_update *u, wharf_str status, bool late, bool *ret_new)
 {
     static const char sql[] = QUERY_TRACKING_UPDATE_ADD;
-    const wharf_val args[] = {val_text(W->req->organization(h->req)),
+    const wharf_val args[LINE_ARGS] = {val_text(W->req->organization(h->req)),
         val_text(W->req->new_id(h->req, "tup")), val_text(h->id), val_text_or_null(status),
         val_text_or_null(u->comment), val_time(u->occurred_us), val_text_or_null(u->location_id),
         val_text_or_null(u->layout_id), val_text_or_null(u->container_id),
@@ -126,9 +126,15 @@ static wharf_status insert_line(
         val_text(z(h->source)), val_text(event_of(h, status, late)), val_text(hash_of(h, u)),
         val_int(h->count + 1), val_time(W->req->now_us(h->req)),
         val_text_or_null(W->req->actor(h->req))};
+    struct shipments_shared *set = shipments_shared(h->rec);
     uint64_t n = 0;
-    wharf_status s = W->db->exec(h->req, sql, args, sizeof(args) / sizeof(args[0]), &n);
+    wharf_status s;
 
+    if (set && set->collecting) {
+        shipments_keep_line(h->req, set, args, ret_new);
+        return WHARF_OK;
+    }
+    s = W->db->exec(h->req, sql, args, LINE_ARGS, &n);
     *ret_new = n > 0;
     return s;
 }

@@ -8,7 +8,11 @@
 static wharf_status detect_provider(wharf_req *req, wharf_rec *rec, wharf_str number)
 {
     wharf_detection found = {.head = WHARF_HEAD(wharf_detection)};
-    wharf_status s = shipments_carriers->detect(req, number, &found);
+    const wharf_carriers_table *providers;
+    wharf_status s = shipments_providers(req, rec, &providers);
+
+    if (s == WHARF_OK)
+        s = shipments_carriers->detect_in(req, providers, number, &found);
 
     if (s == WHARF_OK)
         W->res->set(rec, SHIPMENT_PROVIDER_ID, val_text(found.provider_id));
@@ -36,7 +40,8 @@ static wharf_status settle_provider(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
 {
     wharf_str id = field_text(rec, SHIPMENT_PROVIDER_ID),
-              number = field_text(rec, SHIPMENT_TRACKING_NUMBER), url;
+              number = field_text(rec, SHIPMENT_TRACKING_NUMBER);
+    const wharf_carriers_table *providers;
     const wharf_json *provider;
     wharf_status s;
 
@@ -48,15 +53,16 @@ static wharf_status settle_provider(
         W->res->set(rec, SHIPMENT_TRACKING_URL, val_null());
         return WHARF_OK;
     }
-    s = shipments_carriers->provider(req, id, &provider);
+    s = shipments_providers(req, rec, &providers);
+    if (s == WHARF_OK)
+        s = shipments_carriers->provider_in(req, providers, id, &provider);
     if (s == WHARF_OK && !provider)
         return W->err->fail(req, ERR_PROVIDER_UNKNOWN, "provider_id", NULL);
-    if (s == WHARF_OK)
-        s = shipments_carriers->tracking_url(req, id, number, &url);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, SHIPMENT_PROVIDER, val_json(provider));
-    W->res->set(rec, SHIPMENT_TRACKING_URL, val_text_or_null(url));
+    W->res->set(rec, SHIPMENT_TRACKING_URL,
+        val_text_or_null(shipments_carriers->tracking_url_in(req, providers, id, number)));
     return WHARF_OK;
 }
 
@@ -375,7 +381,8 @@ static wharf_status check_write(
     return s == WHARF_OK ? finish(&h, op, old_rec) : s;
 }
 
-static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+wharf_status shipments_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     wharf_str status = field_text(old_rec, SHIPMENT_STATUS);
 
@@ -441,7 +448,7 @@ static wharf_status emit_status(wharf_req *req, const wharf_rec *old_rec, const 
     return s;
 }
 
-static wharf_status written(
+wharf_status shipments_follow(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_status s;
@@ -455,11 +462,23 @@ static wharf_status written(
     return s == WHARF_OK && op == WHARF_CREATE ? shipments_simulator_begin(req, new_rec) : s;
 }
 
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    wharf_status s = shipments_follow(req, op, old_rec, new_rec);
+
+    return s == WHARF_OK && op != WHARF_DELETE ? shipments_remember(req, &new_rec, 1) : s;
+}
+
 const wharf_hooks shipments_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = normalize,
-    .check = check,
+    .check = shipments_check,
     .written = written,
-    .batch_item = shipments_batch_item};
+    .batch_item = shipments_batch_item,
+    .look_ahead = shipments_look_ahead,
+    .check_many = shipments_check_many,
+    .written_many = shipments_written_many,
+    .batch_items = shipments_batch_items};
 
 /* ---- locations and layouts ---- */
 

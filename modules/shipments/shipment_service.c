@@ -75,6 +75,16 @@ static wharf_status set_tracker(
     return W->db->exec(req, sql, args, 4, NULL);
 }
 
+static wharf_status set_trackers(
+    wharf_req *req, const wharf_str *shipment_ids, const wharf_str *tracker_ids, size_t n)
+{
+    static const char sql[] = QUERY_TRACKERS_SET;
+    wharf_val args[3] = {val_text(W->req->organization(req)), val_array(req, shipment_ids, n),
+        val_array(req, tracker_ids, n)};
+
+    return W->db->exec(req, sql, args, 3, NULL);
+}
+
 const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api),
     shipments_canonical, shipments_group, shipments_filters, shipments_take_update, update,
-    set_tracker, shipments_histories, shipments_make};
+    set_tracker, shipments_histories, shipments_make, set_trackers};

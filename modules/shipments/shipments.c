@@ -7,6 +7,7 @@
 const wharf_host *W;
 const wharf_carriers_detect_api *shipments_carriers;
 const wharf_batch_api *shipments_batch;
+const wharf_many_api *shipments_many;
 const wharf_org_directory_api *shipments_org;
 const wharf_logs_api *shipments_logs;
 const wharf_keys_api *shipments_keys;
@@ -39,7 +40,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &shipments_location_hooks, 0);
     api->hook(d, "layout", &shipments_layout_hooks, 0);
     api->job(d, "simulate", shipments_simulate, NULL, WHARF_S("{\"retries\": 5}"));
-    api->provide(d, "shipments.ops", 1, 0, &shipments_ops);
+    api->provide(d, "shipments.ops", 1, 1, &shipments_ops);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
@@ -49,14 +50,15 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_self = self;
     if (merge)
         merge->on_merge(shipments_contacts_merged);
-    shipments_contacts = W->service(self, "contacts.match", 1, 0);
-    shipments_carriers = W->service(self, "carriers.detect", 1, 0);
-    shipments_batch = W->service(self, "wharf.batch", 1, 0);
+    shipments_contacts = W->service(self, "contacts.match", 1, 1);
+    shipments_carriers = W->service(self, "carriers.detect", 1, 1);
+    shipments_batch = W->service(self, "wharf.batch", 1, 2);
+    shipments_many = W->service(self, "wharf.many", 1, 2);
     shipments_org = W->service(self, "org.directory", 1, 1);
     shipments_logs = W->service(self, "wharf.logs", 1, 1);
     shipments_keys = W->service(self, "wharf.keys", 1, 0);
     shipments_config = W->service(self, "wharf.config", 1, 0);
-    shipments_places = W->service(self, "locations.directory", 1, 1);
+    shipments_places = W->service(self, "locations.directory", 1, 2);
     shipments_layouts = W->service(self, "locations.layouts", 1, 1);
     return WHARF_OK;
 }

@@ -15,9 +15,11 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/config.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
+#include "wharf/service/many.h"
 
 extern const wharf_carriers_detect_api *shipments_carriers;
 extern const wharf_batch_api *shipments_batch;
+extern const wharf_many_api *shipments_many;
 extern const wharf_org_directory_api *shipments_org;
 extern const wharf_logs_api *shipments_logs;
 extern const wharf_keys_api *shipments_keys;
@@ -85,6 +87,11 @@ wharf_status shipments_history_page(
 wharf_status shipments_contacts_merged(
     wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
+/* Asks for all rows of a set what shipments_take_parties would ask for each. */
+wharf_status shipments_look_ahead(
+    wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);
+/* Remembers the addresses that the writes of n rows took. */
+wharf_status shipments_remember(wharf_req *req, const wharf_rec *const *recs, size_t n);
 /* Sets what follows from sender, recipient and numbers: ids of addresses, the text that is
  * searched. */
 void shipments_settle_parties(wharf_req *req, wharf_rec *rec);
@@ -97,6 +104,53 @@ wharf_status shipments_purchase(struct history *h, const wharf_rec *old_rec, wha
 /* Reads the rate that the options of a quote buy at once; empty: none. */
 wharf_status shipments_wanted_rate(wharf_req *req, const wharf_rec *rec, wharf_str *ret_rate);
 wharf_status shipments_settle_refund(struct history *h, const wharf_rec *old_rec);
+
+/* ---- shipment_set.c: shipments that are written together ---- */
+
+/* The values of one line of a history, as QUERY_TRACKING_UPDATE_ADD takes them. */
+enum { LINE_ARGS = 23 };
+struct line {
+    wharf_val args[LINE_ARGS];
+};
+/* The memory that the rows of a set have in common; a row that is written alone has one of its
+ * own. */
+struct shipments_shared {
+    const wharf_carriers_table *carriers; /* NULL: nobody has asked for it yet */
+    bool collecting; /* lines are kept here, and written together */
+    struct line *lines;
+    size_t n, room;
+    /* of a set, asked before its rows are read: the contacts that they name, by id, and the
+     * organization's country when a row has an address */
+    struct party_contact *contacts;
+    size_t n_contacts;
+    bool looked;
+    wharf_str country;
+};
+struct party_contact {
+    wharf_str id;
+    const wharf_json *who; /* NULL: nobody, or not for the caller to see */
+};
+/* Returns NULL for a record that belongs to no write. */
+struct shipments_shared *shipments_shared(const wharf_rec *rec);
+/* Returns the providers that the organization knows; the database is asked once for a write. */
+wharf_status shipments_providers(
+    wharf_req *req, const wharf_rec *rec, const wharf_carriers_table **ret);
+/* Keeps a line; *ret_new: the shipment, which is new, has no such one yet. */
+void shipments_keep_line(
+    wharf_req *req, struct shipments_shared *set, const wharf_val *args, bool *ret_new);
+wharf_status shipments_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n);
+wharf_status shipments_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n);
+wharf_status shipments_batch_items(
+    wharf_req *req, const char *action, const wharf_json *const *items, size_t n);
+
+/* ---- shipment_rules.c ---- */
+wharf_status shipments_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec);
+/* Runs what follows from a shipment that was written. */
+wharf_status shipments_follow(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec);
 
 /* ---- shipment_service.c: what the module itself says beside a body ---- */
 /* Returns what was said beside the body of the record's write, or NULL. */

@@ -3,23 +3,31 @@
 #include "trackers.h"
 #include "trackers.gen.h"
 
-wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *c)
+wharf_status trackers_load_many(
+    wharf_req *req, const wharf_str *tracker_ids, size_t n, struct chain *ret)
 {
     static const char sql[] = QUERY_LEGS_LOAD;
     const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, tracker_id, &rows);
+    wharf_status s = query_about(req, sql, val_array(req, tracker_ids, n).u.s, &rows);
 
-    *c = (struct chain){.n = 0};
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows) && i < LEGS_MAX + 1; i++) {
+    for (size_t i = 0; i < n; i++)
+        ret[i].n = 0;
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        struct chain *c = &ret[row_int(rows, i, 0) - 1];
         struct leg *l = &c->legs[c->n++];
 
-        l->id = row_text(rows, i, 0);
-        l->status = row_text(rows, i, 1);
+        l->id = row_text(rows, i, 1);
+        l->status = row_text(rows, i, 2);
         l->group = trackers_shipments->group(l->status);
         l->started = l->group > WHARF_GROUP_BEFORE;
-        l->row = row_json(rows, i, 2);
+        l->row = row_json(rows, i, 3);
     }
     return s;
+}
+
+wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *c)
+{
+    return trackers_load_many(req, &tracker_id, 1, c);
 }
 
 const struct leg *trackers_current(const struct chain *c, wharf_str pinned)

@@ -3,33 +3,16 @@
 #include "trackers.h"
 #include "trackers.gen.h"
 
-/* Fields of the tracker around the shipment that is being created; set around that call only. */
-struct wanted {
-    const wharf_json *options, *candidates;
-};
+const char trackers_wanted_kind[] = "trackers.wanted";
 
-static struct wanted *wanted_tracker(wharf_req *req)
+struct wanted *trackers_wanted(const wharf_rec *shipment)
 {
-    static const char kind[] = "trackers.wanted";
-
-    return W->mem->slot(req, kind, sizeof(struct wanted));
+    return W->res->context(shipment, trackers_wanted_kind);
 }
-
-const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates)
-{
-    *ret_candidates = wanted_tracker(req)->candidates;
-    return wanted_tracker(req)->options;
-}
-
-struct order { /* what POST /v1/trackers asks for */
-    wharf_req *req;
-    const wharf_json *body, *options, *candidates;
-    wharf_str number, provider;
-};
 
 /* ---- reading it ---- */
 
-static wharf_status read_provider(struct order *o)
+static wharf_status read_provider(struct order *o, const wharf_carriers_table *table)
 {
     wharf_detection found = {.head = WHARF_HEAD(wharf_detection)};
     wharf_str ambiguity = json_text(o->body, "on_ambiguity");
@@ -41,13 +24,13 @@ static wharf_status read_provider(struct order *o)
             "on_ambiguity must be use_best or error");
     if (o->provider.n)
         return WHARF_OK;
-    s = trackers_carriers->detect(o->req, o->number, &found);
+    s = trackers_carriers->detect_in(o->req, table, o->number, &found);
     if (s != WHARF_OK)
         return s;
     if (found.ambiguous && is(ambiguity, "error"))
         return W->err->fail(o->req, ERR_TRACKER_PROVIDER_AMBIGUOUS, "provider_id", NULL);
     o->provider = found.provider_id;
-    o->candidates = found.ambiguous ? found.candidates : NULL;
+    o->wanted.candidates = found.ambiguous ? found.candidates : NULL;
     return WHARF_OK;
 }
 
@@ -66,13 +49,12 @@ static wharf_status read_options(struct order *o)
             W->json->put(out, keys[i], val_json(v));
     }
     W->json->close(out);
-    return W->json->result(o->req, out, &o->options);
+    return W->json->result(o->req, out, &o->wanted.options);
 }
 
-static wharf_status read_order(wharf_req *req, const wharf_json *body, struct order *o)
+wharf_status trackers_read_number(wharf_req *req, const wharf_json *body, struct order *o)
 {
     const wharf_json *number = W->json->get(body, "tracking_number");
-    wharf_status s;
 
     *o = (struct order){.req = req, .body = body, .number = json_text(body, "tracking_number")};
     if (!o->number.n || strspn(o->number.p, " \t\r\n") >= o->number.n)
@@ -80,10 +62,26 @@ static wharf_status read_order(wharf_req *req, const wharf_json *body, struct or
             json_is_null(number) ? "tracking_number is required"
                                  : "tracking_number must be a text that is not empty");
     o->number = trackers_carriers->normalize(req, o->number);
-    s = W->db->lock(req, "tracking_number", o->number);
-    if (s == WHARF_OK)
-        s = read_provider(o);
+    return WHARF_OK;
+}
+
+wharf_status trackers_read_order(struct order *o, const wharf_carriers_table *table)
+{
+    wharf_status s = read_provider(o, table);
+
     return s == WHARF_OK ? read_options(o) : s;
+}
+
+static wharf_status read_order(wharf_req *req, const wharf_json *body, struct order *o)
+{
+    const wharf_carriers_table *table = NULL;
+    wharf_status s = trackers_read_number(req, body, o);
+
+    if (s == WHARF_OK)
+        s = W->db->lock(req, "tracking_number", o->number);
+    if (s == WHARF_OK && !json_text(body, "provider_id").n)
+        s = trackers_carriers->open(req, &table);
+    return s == WHARF_OK ? trackers_read_order(o, table) : s;
 }
 
 /* ---- what is there already ---- */
@@ -117,13 +115,10 @@ static void put_party(
         W->json->put(out, party, val_text(id));
 }
 
-static wharf_status make_leg(struct order *o, const wharf_rec **ret_shipment)
+wharf_status trackers_leg_body(const struct order *o, const wharf_json **ret_body)
 {
     static const char *const keys[] = {"type", "location_id", "layout_id", "tracking_update"};
-    const wharf_json *body;
     wharf_out *out = W->json->writer(o->req);
-    bool known;
-    wharf_status s;
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "tracking_number", val_text(o->number));
@@ -136,30 +131,29 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_shipment)
     put_party(out, o->body, "sender_contact_id", "sender");
     put_party(out, o->body, "recipient_contact_id", "recipient");
     W->json->close(out);
-    s = W->json->result(o->req, out, &body);
-    if (s != WHARF_OK)
-        return s;
-    *wanted_tracker(o->req) = (struct wanted){o->options, o->candidates};
-    s = trackers_shipments->create(o->req, body, ret_shipment, &known);
-    *wanted_tracker(o->req) = (struct wanted){NULL, NULL};
-    return s;
+    return W->json->result(o->req, out, ret_body);
 }
 
-static wharf_status tracker_of(wharf_req *req, wharf_str shipment_id, const wharf_rec **ret_rec)
+/* Makes the shipment: its tracker is made with it. */
+static wharf_status make_leg(struct order *o, const wharf_rec **ret_tracker)
 {
-    static const char sql[] = "SELECT tracker_id FROM shipments.shipment"
-                              " WHERE organization_id = $2::text AND id = $1::text";
-    const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, shipment_id, &rows);
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "shipment",
+        .op = WHARF_CREATE,
+        .kind = trackers_wanted_kind,
+        .context = &o->wanted};
+    wharf_status s = trackers_leg_body(o, &w.body);
 
-    return s == WHARF_OK ? W->res->fetch(req, "tracker", row_text(rows, 0, 0), 0, ret_rec) : s;
+    if (s == WHARF_OK)
+        s = W->res->write(o->req, &w);
+    return s == WHARF_OK ? W->res->fetch(o->req, "tracker", o->wanted.tracker_id, 0, ret_tracker)
+                         : s;
 }
 
 static wharf_status create(
     wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known)
 {
     wharf_str leg = WHARF_S(""), tracker = WHARF_S("");
-    const wharf_rec *shipment;
     struct order o;
     wharf_status s;
 
@@ -175,9 +169,8 @@ static wharf_status create(
     if (tracker.n)
         return W->res->fetch(req, "tracker", tracker, 0, ret_rec);
     if (leg.n)
-        return trackers_around(req, leg, o.options, o.candidates, ret_rec);
-    s = make_leg(&o, &shipment);
-    return s == WHARF_OK ? tracker_of(req, W->res->id(shipment), ret_rec) : s;
+        return trackers_around(req, leg, o.wanted.options, o.wanted.candidates, ret_rec);
+    return make_leg(&o, ret_rec);
 }
 
 const wharf_trackers_ops_api trackers_ops = {WHARF_HEAD(wharf_trackers_ops_api), create};

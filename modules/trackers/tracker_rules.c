@@ -4,8 +4,6 @@
 #include "trackers.h"
 #include "trackers.gen.h"
 
-enum { ORPHAN = -1 }; /* place of a leg whose tracker was deleted */
-
 /* The trackers whose legs this request writes itself, innermost first: trackers write legs and
  * legs write trackers. */
 struct busy {
@@ -29,27 +27,41 @@ bool trackers_busy(wharf_req *req, wharf_str tracker_id)
     return false;
 }
 
-/* The context of creates: every tracker is made around a shipment. */
-static const char seed_kind[] = "trackers.seed";
-struct seed {
-    wharf_str shipment_id;
-    const wharf_json *candidates;
-};
+const char trackers_seed_kind[] = "trackers.seed";
 
 /* ---- normalize ---- */
 
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
-    return op == WHARF_UPDATE
+    return op == WHARF_UPDATE && W->res->id(new_rec).n
                ? trackers_lock(req, W->res->id(new_rec), W->res->member(new_rec, "chaining"))
                : WHARF_OK;
 }
 
 /* ---- check ---- */
 
+wharf_status trackers_begin(
+    wharf_req *req, wharf_rec *rec, const struct seed *seed, const struct chain *c)
+{
+    if (!c->n)
+        return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
+    W->res->set(rec, TRACKER_COMMENTS_COUNT, val_int(0));
+    if (!field_text(rec, TRACKER_TYPE).n)
+        W->res->set(rec, TRACKER_TYPE, val_text(json_text(c->legs[0].row, "type")));
+    if (!field_text(rec, TRACKER_SENDER_CONTACT_ID).n)
+        W->res->set(rec, TRACKER_SENDER_CONTACT_ID,
+            val_text_or_null(json_text(c->legs[0].row, "sender_contact_id")));
+    if (!field_text(rec, TRACKER_RECIPIENT_CONTACT_ID).n)
+        W->res->set(rec, TRACKER_RECIPIENT_CONTACT_ID,
+            val_text_or_null(json_text(c->legs[0].row, "recipient_contact_id")));
+    if (seed->candidates)
+        W->res->set(rec, TRACKER_PROVIDER_CANDIDATES, val_json(seed->candidates));
+    return trackers_derive(req, rec, c);
+}
+
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
-    const struct seed *seed = W->res->context(rec, seed_kind);
+    const struct seed *seed = W->res->context(rec, trackers_seed_kind);
     struct chain c;
     wharf_status s;
 
@@ -58,20 +70,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
     s = trackers_shipments->set_tracker(req, seed->shipment_id, W->res->id(rec), 0);
     if (s == WHARF_OK)
         s = trackers_load(req, W->res->id(rec), &c);
-    if (s != WHARF_OK || !c.n)
-        return s == WHARF_OK ? W->err->fail(req, ERR_INTERNAL, NULL, NULL) : s;
-    W->res->set(rec, TRACKER_COMMENTS_COUNT, val_int(0));
-    if (!field_text(rec, TRACKER_TYPE).n)
-        W->res->set(rec, TRACKER_TYPE, val_text(json_text(c.legs[0].row, "type")));
-    if (!field_text(rec, TRACKER_SENDER_CONTACT_ID).n)
-        W->res->set(rec, TRACKER_SENDER_CONTACT_ID,
-            val_text_or_null(json_text(c.legs[0].row, "sender_contact_id")));
-    if (!field_text(rec, TRACKER_RECIPIENT_CONTACT_ID).n)
-        W->res->set(rec, TRACKER_RECIPIENT_CONTACT_ID,
-            val_text_or_null(json_text(c.legs[0].row, "recipient_contact_id")));
-    if (seed->candidates)
-        W->res->set(rec, TRACKER_PROVIDER_CANDIDATES, val_json(seed->candidates));
-    return trackers_derive(req, rec, &c);
+    return s == WHARF_OK ? trackers_begin(req, rec, seed, &c) : s;
 }
 
 static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
@@ -225,15 +224,21 @@ static wharf_status check_update(wharf_req *req, const wharf_rec *old_rec, wharf
     return s;
 }
 
+wharf_status trackers_settle_place(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec)
+{
+    return trackers_layouts ? trackers_layouts->settle(req, op, old_rec, rec, TRACKER_LOCATION_ID,
+                                  TRACKER_LAYOUT_ID, WHARF_PLACE_ADOPT)
+                            : WHARF_OK;
+}
+
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = WHARF_OK;
+    wharf_status s;
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
-    if (trackers_layouts)
-        s = trackers_layouts->settle(
-            req, op, old_rec, new_rec, TRACKER_LOCATION_ID, TRACKER_LAYOUT_ID, WHARF_PLACE_ADOPT);
+    s = trackers_settle_place(req, op, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
     return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, old_rec, new_rec);
@@ -259,7 +264,10 @@ const wharf_hooks trackers_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .written = written,
     .restrict_rows = trackers_restrict,
     .compute = trackers_compute,
-    .batch_item = trackers_batch_item};
+    .batch_item = trackers_batch_item,
+    .check_many = trackers_check_many,
+    .written_many = trackers_written_many,
+    .batch_items = trackers_batch_items};
 
 /* ---- layouts ---- */
 
@@ -286,7 +294,7 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
         .resource = "tracker",
         .op = WHARF_CREATE,
         .body = options,
-        .kind = seed_kind,
+        .kind = trackers_seed_kind,
         .context = &seed,
         .ret_rec = ret_rec};
     wharf_status s = options ? WHARF_OK : W->json->parse(req, WHARF_S("{}"), &w.body);
@@ -296,34 +304,35 @@ wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_
 
 /* ---- what legs do ---- */
 
-struct leg_row {
-    wharf_str tracker, number, status;
-    bool deleted;
-    int64_t place;
-};
-
-static wharf_status read_leg(wharf_req *req, wharf_str id, struct leg_row *ret)
+wharf_status trackers_read_legs(wharf_req *req, const wharf_str *ids, size_t n, struct leg_row *ret)
 {
-    static const char sql[] =
-        "SELECT tracker_id, tracking_number, status, deleted_at IS NOT NULL, leg"
-        " FROM shipments.shipment WHERE organization_id = $2::text AND id = $1::text";
+    static const char sql[] = QUERY_LEG_ROWS;
     const wharf_rows *rows;
-    wharf_status s = query_about(req, sql, id, &rows);
+    wharf_status s = query_about(req, sql, val_array(req, ids, n).u.s, &rows);
 
-    if (s == WHARF_OK)
-        *ret = (struct leg_row){row_text(rows, 0, 0), row_text(rows, 0, 1), row_text(rows, 0, 2),
-            row_bool(rows, 0, 3), row_int(rows, 0, 4)};
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        ret[i] = (struct leg_row){row_text(rows, i, 0), row_text(rows, i, 1), row_text(rows, i, 2),
+            row_bool(rows, i, 3), row_int(rows, i, 4)};
     return s;
+}
+
+bool trackers_lacks_one(const struct leg_row *leg)
+{
+    if (leg->tracker.n || leg->deleted || !leg->number.n || is(leg->status, "rates_generated"))
+        return false;
+    return leg->place != ORPHAN; /* else its tracker was deleted: it stays without one */
 }
 
 static wharf_status leg_normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     struct leg_row leg;
+    wharf_str id;
     wharf_status s;
 
     if (op != WHARF_UPDATE)
         return WHARF_OK;
-    s = read_leg(req, W->res->id(new_rec), &leg);
+    id = W->res->id(new_rec);
+    s = trackers_read_legs(req, &id, 1, &leg);
     return s == WHARF_OK && leg.tracker.n ? W->db->lock(req, "tracker", leg.tracker) : s;
 }
 
@@ -347,21 +356,26 @@ static wharf_status leg_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
-    const wharf_json *options, *candidates = NULL;
+    struct wanted *wanted = trackers_wanted(new_rec);
+    const wharf_rec *rec;
     struct leg_row leg;
-    wharf_status s = read_leg(req, id, &leg);
+    wharf_status s = trackers_read_legs(req, &id, 1, &leg);
 
     if (s != WHARF_OK)
         return s;
     if (leg.tracker.n)
         return trackers_busy(req, leg.tracker) ? WHARF_OK : refresh(req, leg.tracker);
-    if (leg.deleted || !leg.number.n || is(leg.status, "rates_generated"))
+    if (!trackers_lacks_one(&leg))
         return WHARF_OK;
-    if (leg.place == ORPHAN) /* its tracker was deleted: it stays without one */
-        return WHARF_OK;
-    options = trackers_options(req, &candidates);
-    return trackers_around(req, id, options, candidates, NULL);
+    if (!wanted)
+        return trackers_around(req, id, NULL, NULL, NULL);
+    s = trackers_around(req, id, wanted->options, wanted->candidates, &rec);
+    if (s == WHARF_OK)
+        wanted->tracker_id = W->res->id(rec);
+    return s;
 }
 
-const wharf_hooks trackers_shipment_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = leg_normalize, .written = leg_written};
+const wharf_hooks trackers_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = leg_normalize,
+    .written = leg_written,
+    .written_many = trackers_legs_written};

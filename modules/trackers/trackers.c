@@ -8,6 +8,7 @@
 const wharf_host *W;
 const wharf_carriers_detect_api *trackers_carriers;
 const wharf_batch_api *trackers_batch;
+const wharf_many_api *trackers_many;
 const wharf_shipments_ops_api *trackers_shipments;
 const wharf_logs_api *trackers_logs;
 const wharf_keys_api *trackers_keys;
@@ -41,9 +42,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
     if (merge)
         merge->on_merge(trackers_contacts_merged);
-    trackers_carriers = W->service(self, "carriers.detect", 1, 0);
-    trackers_batch = W->service(self, "wharf.batch", 1, 0);
-    trackers_shipments = W->service(self, "shipments.ops", 1, 0);
+    trackers_carriers = W->service(self, "carriers.detect", 1, 1);
+    trackers_batch = W->service(self, "wharf.batch", 1, 2);
+    trackers_many = W->service(self, "wharf.many", 1, 2);
+    trackers_shipments = W->service(self, "shipments.ops", 1, 1);
     trackers_logs = W->service(self, "wharf.logs", 1, 2);
     trackers_keys = W->service(self, "wharf.keys", 1, 0);
     trackers_layouts = W->service(self, "locations.layouts", 1, 1);

@@ -13,9 +13,11 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/batch.h"
 #include "wharf/service/keys.h"
 #include "wharf/service/logs.h"
+#include "wharf/service/many.h"
 
 extern const wharf_carriers_detect_api *trackers_carriers;
 extern const wharf_batch_api *trackers_batch;
+extern const wharf_many_api *trackers_many;
 extern const wharf_shipments_ops_api *trackers_shipments;
 extern const wharf_logs_api *trackers_logs;
 extern const wharf_keys_api *trackers_keys;
@@ -26,6 +28,8 @@ enum { LEGS_MAX = 25, SHOWN = 100, LOGS_MOST = 1000 };
 extern const wharf_hooks trackers_hooks, trackers_shipment_hooks, trackers_layout_hooks;
 extern const wharf_trackers_ops_api trackers_ops;
 wharf_status trackers_batch_item(wharf_req *req, const char *action, const wharf_json *item);
+wharf_status trackers_batch_items(
+    wharf_req *req, const char *action, const wharf_json *const *items, size_t n);
 
 /* ---- chain.c: legs ---- */
 
@@ -40,6 +44,9 @@ struct chain {
     size_t n;
 };
 wharf_status trackers_load(wharf_req *req, wharf_str tracker_id, struct chain *ret);
+/* Loads the legs of n trackers into ret[0] to ret[n - 1]. */
+wharf_status trackers_load_many(
+    wharf_req *req, const wharf_str *tracker_ids, size_t n, struct chain *ret);
 /* Returns the leg that is current: the pinned one if it is one, else the last that has started,
  * else the first. Returns NULL when there are no legs. */
 const struct leg *trackers_current(const struct chain *c, wharf_str pinned);
@@ -67,6 +74,31 @@ wharf_status trackers_chain(
 
 /* ---- tracker_rules.c ---- */
 
+enum { ORPHAN = -1 }; /* place of a leg whose tracker was deleted */
+
+/* The context of creates: every tracker is made around a shipment. */
+extern const char trackers_seed_kind[];
+struct seed {
+    wharf_str shipment_id;
+    const wharf_json *candidates;
+};
+/* Lets a tracker that is created stand in its layout. */
+wharf_status trackers_settle_place(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec);
+/* Sets what a new tracker has of its legs, and of the seed. */
+wharf_status trackers_begin(
+    wharf_req *req, wharf_rec *rec, const struct seed *seed, const struct chain *c);
+
+struct leg_row { /* what is asked of a shipment that was written */
+    wharf_str tracker, number, status;
+    bool deleted;
+    int64_t place;
+};
+wharf_status trackers_read_legs(
+    wharf_req *req, const wharf_str *ids, size_t n, struct leg_row *ret);
+/* Tells whether a shipment gets a tracker of its own, now that it was written. */
+bool trackers_lacks_one(const struct leg_row *leg);
+
 /* Tells whether this module itself writes legs of the tracker now: what they tell is looked at
  * when all is done. */
 bool trackers_busy(wharf_req *req, wharf_str tracker_id);
@@ -87,9 +119,35 @@ wharf_status trackers_restrict(wharf_req *req, wharf_where *where);
 
 /* ---- tracker_routes.c ---- */
 wharf_handler trackers_post, trackers_logs_get;
-/* Returns the options of the tracker that is made around a shipment which POST /v1/trackers
- * creates; NULL outside of it. */
-const wharf_json *trackers_options(wharf_req *req, const wharf_json **ret_candidates);
+/* The context of shipments that POST /v1/trackers creates: what the tracker around it is to be. */
+struct wanted {
+    const wharf_json *options, *candidates;
+    wharf_str tracker_id; /* the tracker, when it was made */
+};
+/* Returns it; NULL: something else creates the shipment. */
+struct wanted *trackers_wanted(const wharf_rec *shipment);
+
+struct order { /* what POST /v1/trackers asks for */
+    wharf_req *req;
+    const wharf_json *body;
+    wharf_str number, provider;
+    struct wanted wanted;
+};
+/* Reads the number as it is kept. */
+wharf_status trackers_read_number(wharf_req *req, const wharf_json *body, struct order *ret);
+/* Reads the rest, when the number is locked. table: the providers that there are. */
+wharf_status trackers_read_order(struct order *o, const wharf_carriers_table *table);
+/* Makes the body of the shipment, and its write with the order as its context. */
+wharf_status trackers_leg_body(const struct order *o, const wharf_json **ret_body);
+extern const char trackers_wanted_kind[];
+
+/* ---- tracker_set.c: trackers that are written together ---- */
+wharf_status trackers_check_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n);
+wharf_status trackers_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n);
+wharf_status trackers_legs_written(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    const wharf_rec *const *new_recs, size_t n);
 
 /* Follows contacts that became one: a wharf_contacts_move_fn (chain.c). */
 wharf_status trackers_contacts_merged(

@@ -78,6 +78,7 @@ _Static_assert(offsetof(wharf_db_api, commit) == 48, "wharf_db_api.commit moved"
 _Static_assert(offsetof(wharf_db_api, rollback) == 56, "wharf_db_api.rollback moved");
 _Static_assert(offsetof(wharf_db_api, lock) == 64, "wharf_db_api.lock moved");
 _Static_assert(offsetof(wharf_db_api, later) == 72, "wharf_db_api.later moved");
+_Static_assert(offsetof(wharf_db_api, lock_many) == 80, "wharf_db_api.lock_many moved");
 _Static_assert(offsetof(wharf_write, head) == 0, "wharf_write.head moved");
 _Static_assert(offsetof(wharf_write, resource) == 8, "wharf_write.resource moved");
 _Static_assert(offsetof(wharf_write, op) == 16, "wharf_write.op moved");
@@ -107,6 +108,7 @@ _Static_assert(offsetof(wharf_res_api, hit) == 128, "wharf_res_api.hit moved");
 _Static_assert(offsetof(wharf_res_api, write) == 136, "wharf_res_api.write moved");
 _Static_assert(offsetof(wharf_res_api, context) == 144, "wharf_res_api.context moved");
 _Static_assert(offsetof(wharf_res_api, scratch) == 152, "wharf_res_api.scratch moved");
+_Static_assert(offsetof(wharf_res_api, shared) == 160, "wharf_res_api.shared moved");
 _Static_assert(offsetof(wharf_event_api, head) == 0, "wharf_event_api.head moved");
 _Static_assert(offsetof(wharf_event_api, emit) == 8, "wharf_event_api.emit moved");
 _Static_assert(offsetof(wharf_event_api, enqueue) == 16, "wharf_event_api.enqueue moved");
@@ -133,6 +135,8 @@ _Static_assert(offsetof(wharf_hooks, batch_item) == 56, "wharf_hooks.batch_item 
 _Static_assert(offsetof(wharf_hooks, search) == 64, "wharf_hooks.search moved");
 _Static_assert(offsetof(wharf_hooks, check_many) == 72, "wharf_hooks.check_many moved");
 _Static_assert(offsetof(wharf_hooks, written_many) == 80, "wharf_hooks.written_many moved");
+_Static_assert(offsetof(wharf_hooks, batch_items) == 88, "wharf_hooks.batch_items moved");
+_Static_assert(offsetof(wharf_hooks, look_ahead) == 96, "wharf_hooks.look_ahead moved");
 _Static_assert(offsetof(wharf_resource, head) == 0, "wharf_resource.head moved");
 _Static_assert(offsetof(wharf_resource, name) == 8, "wharf_resource.name moved");
 _Static_assert(offsetof(wharf_resource, definition) == 16, "wharf_resource.definition moved");
@@ -413,6 +417,10 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->lock
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->later),
                    void (*)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args)),
     "wharf_db_api.later has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->lock_many),
+        wharf_status (*)(wharf_req *req, const char *space, const wharf_str *keys, size_t n)),
+    "wharf_db_api.lock_many has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->head), wharf_head),
     "wharf_write.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_write *)0)->resource), const char *),
@@ -497,6 +505,9 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->con
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->scratch),
                    void *(*)(const wharf_rec *rec, const void *kind, size_t size)),
     "wharf_res_api.scratch has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->shared),
+                   void *(*)(const wharf_rec *rec, const void *kind, size_t size)),
+    "wharf_res_api.shared has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->head), wharf_head),
     "wharf_event_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit),
@@ -582,6 +593,14 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->writt
                    wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
                        const wharf_rec *const *new_recs, size_t n)),
     "wharf_hooks.written_many has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->batch_items),
+                   wharf_status (*)(wharf_req *req, const char *action,
+                       const wharf_json *const *items, size_t n)),
+    "wharf_hooks.batch_items has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->look_ahead),
+        wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)),
+    "wharf_hooks.look_ahead has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->head), wharf_head),
     "wharf_resource.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->name), const char *),

@@ -219,6 +219,10 @@ typedef struct wharf_db_api {
      * or with the commit, and what it fails with they fail with. Its arguments are copied. As
      * cheap as many of them are, one after the other. */
     void (*later)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
+    /* lock() of many keys of one space, with one statement, in one order whatever theirs is: two
+     * that lock some of the same keys don't wait for each other in a circle. */
+    wharf_status (*lock_many)(
+        wharf_req *req, const char *space, const wharf_str *keys, size_t n);
 } wharf_db_api;
 
 enum wharf_op { WHARF_CREATE = 1, WHARF_UPDATE = 2, WHARF_DELETE = 4 };
@@ -281,6 +285,9 @@ typedef struct wharf_res_api {
      * with either record; zeroed when it is asked for first. From normalize on; it ends with the
      * request. NULL: rec belongs to no write. */
     void *(*scratch)(const wharf_rec *rec, const void *kind, size_t size);
+    /* Hooks only: the same for all rows that are written as one set with rec, whose hooks so
+     * share what is looked up once; of a row that is written alone it is memory of its own. */
+    void *(*shared)(const wharf_rec *rec, const void *kind, size_t size);
 } wharf_res_api;
 
 typedef struct wharf_event_api {
@@ -360,6 +367,15 @@ typedef struct wharf_hooks {
         wharf_rec *const *new_recs, size_t n);
     wharf_status (*written_many)(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
         const wharf_rec *const *new_recs, size_t n);
+    /* batch_item for items of a batch that stand one after the other and are all creates, before
+     * they are looked at one by one (wharf/service/batch.h): it writes those that it can write as
+     * a set. Called when every plugin with a batch_item on the resource has it. */
+    wharf_status (*batch_items)(
+        wharf_req *req, const char *action, const wharf_json *const *items, size_t n);
+    /* Before normalize of the rows of a set: asks once what it would ask for each, and keeps it in
+     * res->shared(). The records are as in normalize, and only read. */
+    wharf_status (*look_ahead)(
+        wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);
 } wharf_hooks;
 
 /* A resource is data: definition is the text of schemas/<area>/<name>.json (section 6). */

@@ -3,7 +3,7 @@
 
 #include "batch/host_batch.h"
 
-static const struct offered_service services[] = {{{"wharf.batch", 1, 1}, &host_batch}};
+static const struct offered_service services[] = {{{"wharf.batch", 1, 2}, &host_batch}};
 
 const struct part batch_part = {
     .name = "batch", .services = services, .n_services = sizeof(services) / sizeof(*services)};

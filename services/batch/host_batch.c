@@ -178,6 +178,113 @@ static wharf_status item_by_hooks(
     return req_commit(req);
 }
 
+/* ---- hooks that write sets of items ---- */
+
+static void b_done_at(wharf_req *req, size_t row, wharf_str id, const char *operation)
+{
+    struct set_row *r = req->set && row < req->set->n ? &req->set->rows[row] : NULL;
+
+    if (!r)
+        return;
+    r->w.id = arena_dup_str(req->arena, id);
+    r->operation = operation;
+    r->stored = true;
+}
+
+static void b_leave(wharf_req *req, size_t row)
+{
+    if (req->set && row < req->set->n)
+        req->set->rows[row].left = true;
+}
+
+static bool is_open(const struct set_row *row)
+{
+    return !row->stored && !row->failed && !row->left;
+}
+
+static bool b_is_open(wharf_req *req, size_t row)
+{
+    return req->set && row < req->set->n && is_open(&req->set->rows[row]);
+}
+
+/* Tells whether every plugin that writes items of the resource writes sets of them, too. */
+static bool has_set_hooks(const struct resource *res)
+{
+    for (size_t i = 0; i < res->n_hooks; i++) {
+        const wharf_hooks *h = res->hooks[i].hooks;
+
+        if (WHARF_HAS(wharf_hooks, h, batch_item) && !WHARF_HAS(wharf_hooks, h, batch_items))
+            return false;
+    }
+    return true;
+}
+
+static wharf_status run_set_hook(wharf_req *req, const struct hook_entry *h, struct write_set *set,
+    const char *action, const wharf_json *const *items)
+{
+    size_t failed = set->n_failed;
+    const struct plugin *before;
+    wharf_status s;
+
+    if (!WHARF_HAS(wharf_hooks, h->hooks, batch_items))
+        return WHARF_OK;
+    before = plugin_enter(req, h->plugin, "batch_items");
+    s = h->hooks->batch_items(req, action, items, set->n);
+    plugin_leave(req, before);
+    set_at(req, NULL);
+    if (set->broken)
+        return req_failed(req);
+    if (s == WHARF_OK || set->row_by_row || set->n_failed != failed)
+        return WHARF_OK;
+    return plugin_unexplained(req, h->plugin, "batch_items", s);
+}
+
+/* Runs the hooks of a set, those of other plugins first. */
+static wharf_status run_set_hooks(wharf_req *req, struct write_set *set, const char *action)
+{
+    const wharf_json **items = ARENA_ARRAY(req->arena, const wharf_json *, set->n + 1);
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < set->n; i++)
+        items[i] = hook_body(req, &set->rows[i].w);
+    for (int own = 0; own < 2; own++) {
+        for (size_t i = 0; s == WHARF_OK && !set->row_by_row && i < set->res->n_hooks; i++) {
+            if ((set->res->hooks[i].plugin == set->res->plugin) == own)
+                s = run_set_hook(req, &set->res->hooks[i], set, action, items);
+        }
+    }
+    return s;
+}
+
+/* Writes those of the set that hooks write together; the others stay as they are. */
+static wharf_status items_as_set(wharf_req *req, struct write_set *set, const char *action)
+{
+    struct write *start = ARENA_ARRAY(req->arena, struct write, set->n + 1);
+    wharf_status s;
+
+    if (req_begin(req) != WHARF_OK)
+        return req_failed(req);
+    set->live = ARENA_ARRAY(req->arena, struct set_row *, set->n + 1);
+    for (size_t i = 0; i < set->n; i++) {
+        start[i] = set->rows[i].w;
+        set->live[set->n_live++] = &set->rows[i];
+    }
+    set->outer = req->set;
+    req->set = set;
+    s = run_set_hooks(req, set, action);
+    req->set = set->outer;
+    if (s == WHARF_OK && !set->row_by_row)
+        return req_commit(req);
+    req_rollback(req);
+    if (s != WHARF_OK)
+        return s;
+    req_clear_problems(req);
+    set->n_failed = 0;
+    for (size_t i = 0; i < set->n; i++)
+        set->rows[i] = (struct set_row){.w = start[i]};
+    return WHARF_OK;
+}
+
 static wharf_status write_alone(wharf_req *req, struct write_set *one, const char *action)
 {
     bool left = false;
@@ -186,22 +293,41 @@ static wharf_status write_alone(wharf_req *req, struct write_set *one, const cha
     return s == WHARF_OK && left ? write_set(req, one) : s;
 }
 
+/* Writes items of which hooks have a say: as a set what can be, the others one by one. */
+static wharf_status write_by_hooks(wharf_req *req, struct write_set *set, const char *action)
+{
+    wharf_status s = set->n > 1 ? items_as_set(req, set, action) : WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < set->n; i++) {
+        struct set_row *row = &set->rows[i];
+        struct write_set one = {.res = set->res, .op = set->op, .rows = row, .n = 1};
+
+        row->left = false;
+        if (!is_open(row))
+            continue;
+        s = write_alone(req, &one, action);
+        set->n_failed += one.n_failed;
+    }
+    return s;
+}
+
 /* Writes the items. Neighbours that are written the same way go together; several updates one
  * after the other are written so anyway. */
 static wharf_status write_items(wharf_req *req, struct wharf_many *m, const char *action)
 {
-    bool hooks = has_hook(m->set.res);
+    bool hooks = has_hook(m->set.res), sets = hooks && has_set_hooks(m->set.res);
     size_t next;
 
     for (size_t i = 0; i < m->set.n; i = next) {
         struct write_set part = {
             .res = m->set.res, .op = m->set.rows[i].w.op, .rows = m->set.rows + i};
+        bool together = !hooks || (sets && part.op == OP_CREATE);
         wharf_status s;
 
-        for (next = i + 1; !hooks && next < m->set.n && m->set.rows[next].w.op == part.op; next++)
+        for (next = i + 1; together && next < m->set.n && m->set.rows[next].w.op == part.op; next++)
             continue;
         part.n = next - i;
-        s = hooks ? write_alone(req, &part, action) : write_set(req, &part);
+        s = hooks ? write_by_hooks(req, &part, action) : write_set(req, &part);
         if (s != WHARF_OK)
             return s;
         m->set.n_failed += part.n_failed;
@@ -528,4 +654,5 @@ static size_t b_events(wharf_req *req)
 }
 
 const wharf_batch_api host_batch = {WHARF_HEAD(wharf_batch_api), b_definition, b_act_as, b_check,
-    b_apply, b_operation, b_rule, b_done, b_resolve, b_match, b_show, b_events, b_find, b_below};
+    b_apply, b_operation, b_rule, b_done, b_resolve, b_match, b_show, b_events, b_find, b_below,
+    b_done_at, b_leave, b_is_open};

@@ -1,6 +1,7 @@
--- Loads the legs of a tracker in their order, one more than there may be. $1 tracker, $2
--- organization. Columns: id, status, what follows for the tracker.
-SELECT s.id, s.status,
+-- Loads the legs of trackers in their order, of each one more than there may be. $1 trackers, $2
+-- organization. Columns: place of the tracker in the array, from 1, id, status, what follows for
+-- the tracker.
+SELECT i.place, s.id, s.status,
     jsonb_build_object(
         'tracking_number', s.tracking_number, 'provider_id', s.provider_id, 'provider', s.provider,
         'tracking_url', s.tracking_url,
@@ -14,7 +15,12 @@ SELECT s.id, s.status,
         'version_text',
         concat_ws('|', s.id, s.status, s.tracking_number, s.provider_id, s.is_parent)
     )
-FROM shipments.shipment s
-WHERE s.organization_id = $2::text AND s.tracker_id = $1::text AND s.deleted_at IS NULL
-ORDER BY s.leg, s.created_at, s.id
-LIMIT 26
+FROM unnest($1::text[]) WITH ORDINALITY AS i(id, place)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM shipments.shipment x
+    WHERE x.organization_id = $2::text AND x.tracker_id = i.id AND x.deleted_at IS NULL
+    ORDER BY x.leg, x.created_at, x.id
+    LIMIT 26
+) s
+ORDER BY i.place, s.leg, s.created_at, s.id

@@ -26,7 +26,10 @@ typedef struct wharf_detection {
     const wharf_json *candidates;
 } wharf_detection;
 
-/* Service "carriers.detect", version 1.0. */
+/* The providers that an organization knows: its own ones and all others. Lives in the request. */
+typedef struct wharf_carriers_table wharf_carriers_table;
+
+/* Service "carriers.detect", version 1.1. */
 typedef struct wharf_carriers_detect_api {
     wharf_head head;
     wharf_status (*detect)(wharf_req *req, wharf_str number, wharf_detection *ret);
@@ -46,6 +49,15 @@ typedef struct wharf_carriers_detect_api {
     bool (*is_internal)(wharf_str normalized, wharf_str *ret_code);
     /* The number as it is kept and compared: white space removed, upper case. */
     wharf_str (*normalize)(wharf_req *req, wharf_str number);
+    /* 1.1: the same for many numbers, or for one that is asked about more than once: open asks
+     * the database for the organization's providers, the others ask it nothing. */
+    wharf_status (*open)(wharf_req *req, const wharf_carriers_table **ret_table);
+    wharf_status (*detect_in)(wharf_req *req, const wharf_carriers_table *table, wharf_str number,
+        wharf_detection *ret);
+    wharf_status (*provider_in)(wharf_req *req, const wharf_carriers_table *table,
+        wharf_str provider_id, const wharf_json **ret_provider);
+    wharf_str (*tracking_url_in)(wharf_req *req, const wharf_carriers_table *table,
+        wharf_str provider_id, wharf_str number);
 } wharf_carriers_detect_api;
 
 #ifdef __cplusplus

@@ -67,7 +67,7 @@ typedef struct wharf_match_label {
     uint32_t threshold, tolerance;
 } wharf_match_label;
 
-/* Service "contacts.match", version 1.0: whom a label means (docs/spec/06-inference.md section
+/* Service "contacts.match", version 1.1: whom a label means (docs/spec/06-inference.md section
  * 9). The same label and contact always have the same score; only contacts at locations that the
  * caller reaches are looked at. */
 typedef struct wharf_contacts_match_api {
@@ -81,6 +81,9 @@ typedef struct wharf_contacts_match_api {
      * is what its metadata says (business, company). NULL in *ret: there is no such contact
      * within the caller's reach. Tells no problem. */
     wharf_status (*who)(wharf_req *req, wharf_str contact_id, const wharf_json **ret);
+    /* 1.1: who of n contacts; ret has n places. */
+    wharf_status (*who_many)(
+        wharf_req *req, const wharf_str *contact_ids, size_t n, const wharf_json **ret);
 } wharf_contacts_match_api;
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* wharf/service/batch.h - items of batches: what the module batches runs on, and what hooks
- * batch_item answer with: service "wharf.batch", version 1.1 (docs/reference/batches.md).
+ * batch_item answer with: service "wharf.batch", version 1.2 (docs/reference/batches.md).
  *
  * An item becomes a create, an update or a delete of a declared resource, by the same pipeline
  * as any other write. Which resources take
@@ -77,6 +77,19 @@ typedef struct wharf_batch_api {
      * list's own order, at most `most` + 1. Since 1.1. */
     wharf_status (*below)(wharf_req *req, const char *resource, wharf_str parent_id, size_t most,
         const wharf_str **ret_ids, size_t *ret_n);
+
+    /* 1.2: in batch_items hooks, which get the items of a set; row is an item's place in it.
+     * Problems are told of an item after at() of wharf.many, and refuse it; nothing that was
+     * written for it may be left then. row_by_row() of wharf.many takes back what the hooks did,
+     * and all items go one by one.
+     * done_at: as done, of one item. */
+    void (*done_at)(wharf_req *req, size_t row, wharf_str id, const char *operation);
+    /* The item is none of the set: it is written when the set is, by batch_item. So are those
+     * that no hook has done or refused, in their order: an item that means the same as one
+     * before it has to be left when that one is. */
+    void (*leave)(wharf_req *req, size_t row);
+    /* Tells whether nobody has done, refused or left the item. */
+    bool (*is_open)(wharf_req *req, size_t row);
 } wharf_batch_api;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.1
+/* wharf/service/many.h - writes of many rows: service "wharf.many", version 1.2
  * (docs/reference/definitions.md 'Many rows at once').
  *
  * Every row goes through the same validation, defaults, references, rules, change log and events
@@ -32,6 +32,20 @@ enum wharf_many_outcome {
     WHARF_MANY_REFUSED = 3,                /* problem() tells why; nothing of the row was written */
     WHARF_MANY_TAKEN_BACK = 4 /* another row of a set with WHARF_MANY_ALL was refused */
 };
+
+/* A write of many rows, and what the hooks of the plugin that makes it are to know of each beside
+ * its body (wharf_write). The caller sets head. */
+typedef struct wharf_many_write {
+    wharf_head head;
+    const char *resource;
+    uint32_t op;                           /* enum wharf_op */
+    uint32_t flags;                        /* WHARF_MANY_* */
+    size_t n;
+    const wharf_str *ids;                  /* update, delete */
+    const wharf_json *const *bodies;       /* create, update */
+    const void *kind;                      /* whose contexts they are, or NULL */
+    void *const *contexts;                 /* one for each row, or NULL */
+} wharf_many_write;
 
 typedef struct wharf_many_api {
     wharf_head head;
@@ -73,6 +87,9 @@ typedef struct wharf_many_api {
      * be committed before. Memory scopes that began before hold() may not end before report(). */
     bool (*hold)(wharf_req *req, wharf_held_problems **held);
     wharf_status (*report)(wharf_req *req, wharf_held_problems *held);
+    /* 1.2: create, update and remove with contexts. */
+    wharf_status (*write)(
+        wharf_req *req, const wharf_many_write *w, const wharf_many **ret_many);
 } wharf_many_api;
 
 #ifdef __cplusplus
