@@ -45,7 +45,7 @@ GUARDS = [
     ("guard: the admin listener has no API", "http_check.c", "return !req->engine->admin || (req->route->kind == ROUTE_KERNEL && req->route->silent);", "return true;", WALLS + "::test_the_admin_listener_has_no_api"),
     ("guard: a bad row of another place is not named", "seal.c", "if (req->who->access.all_locations)", "if (1)", "tests/api/logs/test_logs.py"),
     ("guard: addresses of places that one does not reach", "location_address.c", "    if (who->all_locations)\n        return WHARF_OK;\n    s = query_about", "    if (1)\n        return WHARF_OK;\n    s = query_about", "tests/api/locations/test_locations.py"),
-    ("guard: nobody computes an address's id", "location_address.c", "locations_crypto->keyed_hash(req, \"locations.address\", normal_of(req, a, true), hash);", "wharf_str plain = normal_of(req, a, true);\n\n    sha256(plain.p, plain.n, hash);",
+    ("guard: nobody computes an address's id", "location_address.c", "locations_crypto->keyed_hash(req, \"locations.address\", normal_of(req, a, true), hash);", "wharf_str plain = locations_text->sha256(req, normal_of(req, a, true));\n\n    for (int i = 0; i < 32; i++)\n        sscanf(plain.p + 2 * i, \"%2hhx\", &hash[i]);",
      "tests/api/locations/test_locations.py"),
     # ---- whose rights ----
     ("guard: a webhook sends what its key may see", "delivery.c", "(!w->reader || hooks_events->sees(w->reader, e));", "true;", TOLD + "::test_a_webhook_has_the_rights_of_its_key"),
