@@ -37,7 +37,7 @@ static const char *skip_comment(const char *p)
 
     if (!strncmp(p, "--", 2))
         return p + strcspn(p, "\n");
-    if (strncmp(p, "/*", 2))
+    if (strncmp(p, "/*", 2) != 0)
         return NULL;
     do {
         if (!strncmp(p, "/*", 2)) {

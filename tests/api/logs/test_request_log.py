@@ -243,9 +243,11 @@ def test_retention(server, org):
         server.sql("INSERT INTO wharf.request_log (organization_id, id, created_at, method, path, status, duration_ms, idempotent_replayed, request_bytes,"
                    " response_bytes) VALUES (%s, 'req_' || repeat(%s, 22), wharf.now() - make_interval(days => %s), 'GET', '/', 200, 1, false, 0, 0)",
                    org.id, id, days)
-    assert [r["id"][4] for r in org.client().get("/v1/request-logs").data] == ["1"]
+    def kept():  # of the three; where reads are logged, they are among the rows too
+        return [r["id"][4] for r in org.client().get("/v1/request-logs").data if len(set(r["id"][4:])) == 1]
+    assert kept() == ["1"]
     server.sql("UPDATE wharf.organization SET settings = '{\"logs\": {\"request_retain_days\": 30}}' WHERE organization_id = %s", org.id)
-    assert [r["id"][4] for r in org.client().get("/v1/request-logs").data] == ["1", "2"]
+    assert kept() == ["1", "2"]
     while server.sql("SELECT wharf.expire_request_log(1)") != [(0,)]:
         pass
-    assert server.sql("SELECT count(*) FROM wharf.request_log WHERE organization_id = %s", org.id) == [(2,)]
+    assert server.sql("SELECT count(*) FROM wharf.request_log WHERE organization_id = %s AND method = 'GET' AND path = '/'", org.id) == [(2,)]
