@@ -186,6 +186,7 @@ def statements(server, act):
     return len(re.findall(r"LOG:  ?(statement|execute [^:]*):", text))
 
 
+@pytest.mark.usual_settings  # hooks of the operator on each row are statements too
 @pytest.mark.parametrize("resource", ["tracker", "shipment"])
 def test_a_row_of_a_set_takes_less_than_three_statements(server, resource):
     world = World(server, False)
