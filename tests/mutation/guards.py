@@ -80,7 +80,7 @@ GUARDS = [
     # ---- what one request or plugin may cost others ----
     ("guard: a hundred problems", "request.h", "enum { PROBLEMS_MAX = 100 };", "enum { PROBLEMS_MAX = 1000000 };", HOSTILE + "::test_problems_are_told_up_to_a_hundred"),
     ("guard: the length of a list is judged first", "body_array.c", "if (v->count <= most)\n        return true;", "if (1 || most)\n        return true;", HOSTILE + "::test_length_is_judged_before_elements"),
-    ("guard: memory of a request", "arena.c", "return a->budget && a->total > a->budget;", "return false && a->budget;", HOSTILE + " tests/api/http/test_bad_input.py"),
+    ("guard: memory of a request", "arena.c", "return a->budget && a->total > a->budget;", "return false && a->budget;", DECLARED),
     ("guard: a stranger's share of threads", "threads.c", "return s->admitted < (t->n + 1) / 2 && t->strangers < t->n - 1;", "return s && t;", WORKERS + "::test_strangers_leave_threads_to_others"),
     ("guard: refused requests give no place back", "threads.c", "if (room) /* one that was refused has no place in a share to give back */\n        x->share", "x->share", WORKERS + "::test_large_bodies_of_strangers_leave_threads_too"),
     ("guard: a stranger's share of job threads", "job_share.c", "return j->kind->owner && (own->busy >= own->most || all->busy >= all->most);", "return j->kind->owner && own->busy > 999 && all->busy > 999;", SHARES),

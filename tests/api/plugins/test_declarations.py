@@ -110,6 +110,14 @@ def test_what_a_check_hook_sets_in_a_set_is_judged(client):
     assert run(client, [{"name": "good"}] * 60, resource="mistake")["stats"]["created"] == 60
 
 
+def test_a_rule_that_takes_more_memory_than_a_request_may_writes_nothing(client):
+    before = client.get("/v1/mistakes?limit=1000").ids
+    a = client.post("/v1/mistakes", {"name": "greedy"})
+    assert (a.status, a.code) == (413, "request.too_large"), a
+    assert client.get("/v1/mistakes?limit=1000").ids == before
+    client.post("/v1/mistakes", {"name": "good"}, expect=201)
+
+
 def test_failing_without_a_reason_is_told_once(server, client):
     for path, body, what in (("/v1/mistakes/silent", {}, "the handler"), ("/v1/mistakes", {"name": "silent"}, "check")):
         a = client.post(path, body, expect=500)

@@ -42,6 +42,8 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         W->res->set(new_rec, MISTAKE_TAGS, (wharf_val){.type = WHARF_V_JSON, .u.j = tags});
     else if (!strcmp(name.u.s.p, "good"))
         W->res->set(new_rec, MISTAKE_SIZE, (wharf_val){.type = WHARF_V_INT, .u.i = 9});
+    else if (!strcmp(name.u.s.p, "greedy"))
+        W->mem->alloc(req, 70u << 20);
     else if (!strcmp(name.u.s.p, "silent"))
         return WHARF_INVALID;
     return WHARF_OK;
