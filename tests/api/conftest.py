@@ -2,13 +2,10 @@
 import contextlib
 import os
 import pathlib
-import sys
 
 import pytest
 
-# Tests use helpers of tests in other folders (`from test_print_jobs import Shop`); no two files have one name.
-sys.path.extend(str(folder) for folder in sorted(pathlib.Path(__file__).parent.iterdir()) if folder.is_dir() and not folder.name.startswith("__"))
-
+import api_folders  # noqa: F401
 from wharf import MODULES, Server, make_location
 
 

@@ -18,6 +18,7 @@ import pathlib
 import platform
 import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -83,6 +84,15 @@ def prepare(folder, args):
             subprocess.run(f"tar -C '{begun}' -cf - . | zstd -1 -q -f -o '{kept}'", shell=True, check=True)
             shutil.rmtree(begun)
     subprocess.run(f"zstd -dcq '{kept}' | tar -C '{folder}' -xf -", shell=True, check=True)
+
+
+def process_state(pid):
+    """The letter of its state (Z: ended, X: not there) and the process id of its parent."""
+    try:
+        state, parent = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[:2]
+    except OSError:
+        return "X", 0
+    return state, int(parent)
 
 
 def niceness(pid):
@@ -213,6 +223,14 @@ class Server:
         if done.returncode:
             raise RuntimeError(f"wharf {' '.join(map(str, args))}: {done.stderr}{done.stdout}")
         return done.stdout.strip()
+
+    def kill_database(self):
+        """Kills PostgreSQL, and waits until no backend is left: one that a request reaches before it notices may still answer that request."""
+        postmaster = int((self.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+        backends = [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if process_state(p.name)[1] == postmaster]
+        os.kill(postmaster, signal.SIGKILL)
+        while any(process_state(pid)[0] not in "ZX" for pid in [postmaster, *backends]):
+            time.sleep(0.01)
 
     def workers(self, kind):
         """Process ids."""

@@ -18,6 +18,7 @@ import tempfile
 import time
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / "api")]
+import api_folders  # noqa: E402, F401
 from others import Others, tell  # noqa: E402
 from test_bad_input import workers  # noqa: E402
 from test_hostile_bodies import VALUES  # noqa: E402

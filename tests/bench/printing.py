@@ -20,6 +20,7 @@ from urllib.parse import urlparse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests" / "api"), str(ROOT / "tests" / "printing")]
+import api_folders  # noqa: E402, F401
 from documents import b64, pdf  # noqa: E402
 from rig import Agent, Bus, Ippeve, wait_until  # noqa: E402
 from wharf import BUILD, STATIONS, Client, Server, make_location, printer, station_body  # noqa: E402

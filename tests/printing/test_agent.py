@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+import api_folders  # noqa: F401
 from documents import b64, pdf
 from rig import Agent, Ippeve, free_port, wait_until
 from test_print_jobs import JOBS, box, ink, near

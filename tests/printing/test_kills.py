@@ -43,8 +43,7 @@ class Again:
             wait_until(self.free)  # its workers end by themselves
             self.start()
         elif what == "postgres":
-            os.kill(int((self.folder / "postgres" / "postmaster.pid").read_text().split("\n")[0]), signal.SIGKILL)
-            time.sleep(0.05)  # until the server can notice it
+            self.server.kill_database()
         else:
             for pid in self.server.workers(what):
                 os.kill(pid, signal.SIGKILL)

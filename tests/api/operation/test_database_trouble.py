@@ -126,7 +126,7 @@ def test_the_database_is_away():
         client = server.organization().client()
         place = make_location(client)
         os.kill(with_base.process.pid, signal.SIGSTOP)  # it would start the next one
-        os.kill(int((with_base.folder / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        with_base.kill_database()
         for ask in (("GET", "/v1/locations"), ("GET", f"/v1/locations/{place['id']}"), ("POST", "/v1/locations", {"name": "x", "address": address()}),
                     ("POST", f"/v1/locations/{place['id']}", {"name": "x"})):
             r = client.request(*ask, expect=503)

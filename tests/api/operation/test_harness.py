@@ -1,10 +1,31 @@
-"""Servers that tests start (wharf.py): one that can't be used is ended by who started it, or the next tests find no memory."""
+"""Servers that tests start (wharf.py): one that can't be used is ended by who started it, or the next tests find no memory. And every Python
+file of the tests finds what it imports, also one that only a long part or a bench runs."""
 import os
 import re
+import subprocess
 
 import pytest
 
-from wharf import Server
+from wharf import ROOT, Server
+
+# Does what a file does before its first function or class: its imports. What the folder's conftest.py puts on the path is there, as when pytest runs it.
+READ = """
+import ast, pathlib, sys
+
+def read(file):
+    sys.path.insert(0, str(file.parent))
+    tree = ast.parse(file.read_text())
+    first = next((i for i, node in enumerate(tree.body) if isinstance(node, (ast.FunctionDef, ast.ClassDef))), len(tree.body))
+    tree.body = tree.body[:first]
+    exec(compile(tree, str(file), "exec"), {"__file__": str(file), "__name__": "read"})
+
+file = pathlib.Path(sys.argv[1])
+if (file.parent / "conftest.py").exists():
+    read(file.parent / "conftest.py")
+read(file)
+"""
+# These are read by test_api's own run, or read what only their part installs.
+READ_ELSEWHERE = ("tests/api/", "tests/lua/")
 
 # Ready at once, with nothing in the file that says where it listens.
 USELESS = """#!/bin/bash
@@ -34,3 +55,11 @@ def test_a_server_that_can_not_be_used_is_ended(tmp_path, monkeypatch):
 def test_a_server_that_ends_at_once_says_why(tmp_path):
     with pytest.raises(RuntimeError, match="the server did not start(.|\n)*no_such_setting"):
         Server("--set", "no_such_setting=1", folder=tmp_path)
+
+
+def test_every_file_of_the_tests_finds_what_it_imports():
+    files = [f for f in sorted(ROOT.glob("tests/**/*.py")) if not str(f.relative_to(ROOT)).startswith(READ_ELSEWHERE) and "node_modules" not in f.parts]
+    assert len(files) > 50, files
+    for file in files:
+        done = subprocess.run(["/usr/bin/python3", "-c", READ, file], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        assert "ModuleNotFoundError" not in done.stderr and "ImportError" not in done.stderr, f"{file}: {done.stderr}"

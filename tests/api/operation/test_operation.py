@@ -198,9 +198,8 @@ def test_not_ready_without_its_database():
     server = Server(beside=with_base)
     try:
         assert requests.get(server.base + "/readyz", timeout=5).text == "ok\n"
-        pid = int((with_base.folder / "postgres" / "postmaster.pid").read_text().split()[0])
         os.kill(with_base.process.pid, signal.SIGSTOP)  # it would start the next one
-        os.kill(pid, signal.SIGKILL)
+        with_base.kill_database()
         until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 503)
         until(lambda: requests.get(server.base + "/readyz?verbose", timeout=5).json()["database"] == "away")
         assert requests.get(server.base + "/livez", timeout=5).status_code == 200
