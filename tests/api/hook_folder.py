@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from wharf import Client
+from wharf import WAIT, Client
 
 HOOKS = "/v1/system/lua-hooks"
 
@@ -66,7 +66,7 @@ def lines(server, event):
     return [t["message"] for t in told if t.get("event") == event]
 
 
-def until(condition, what, seconds=60):
+def until(condition, what, seconds=WAIT):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, what

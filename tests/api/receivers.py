@@ -7,7 +7,7 @@ import json
 import time
 
 from outside import Web
-from wharf import Client, Server
+from wharf import WAIT, Client, Server
 
 ADDRESS = "1 Main St, Springfield, IL 62701, US"
 WEBHOOK_SERVER = ("--modules", "org,locations,events,webhooks", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--test-clock")
@@ -48,7 +48,7 @@ class Receivers(Web):
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
 
-    def wait(self, path, n, timeout=15):
+    def wait(self, path, n, timeout=WAIT):
         end = time.monotonic() + timeout
         while len(self.got[path]) < n:
             assert time.monotonic() < end, f"{path} heard {len(self.got[path])} requests, not {n}"
@@ -128,12 +128,12 @@ class Hook:
     def deliveries(self, query=""):
         return self.client.get(f"/v1/webhooks/{self.id}/deliveries?order_by=created_at&direction=asc&limit=1000{query}").data
 
-    def until(self, condition, timeout=15):
+    def until(self, condition, timeout=WAIT):
         """Waits for a condition on the list of deliveries."""
         return until(lambda: (lambda d: d if condition(d) else None)(self.deliveries()), timeout)
 
 
-def until(condition, timeout=60):
+def until(condition, timeout=WAIT):
     end = time.monotonic() + timeout
     while True:
         found = condition()

@@ -112,7 +112,7 @@ def stepped_back(pid):
         assert group_niceness(pid) in (0, None)
         return False
     assert niceness(pid) == min(19, niceness(os.getpid()) + 10)
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while group_niceness(pid) not in (10, None):
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -179,7 +179,7 @@ class Server:
 
     def read_when_ready(self, ready):
         """What the server wrote into the file `ready` once it serves. A build with sanitizers on a busy machine takes minutes; one that ended is seen at once."""
-        end = time.monotonic() + 300
+        end = time.monotonic() + WAIT
         while not (ready.exists() and ready.stat().st_size):
             if self.process.poll() is not None or time.monotonic() > end:
                 raise RuntimeError("the server did not start:\n" + (self.folder / "out").read_text(errors="replace"))
@@ -410,7 +410,7 @@ class Organization:
 
     def told(self, columns, where, *args):
         """Of events, in the order in which they were processed; waits until all are."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + WAIT
         while self.server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s LIMIT 1", self.id):
             assert time.monotonic() < end, "events are not processed"
             time.sleep(0.02)
@@ -569,7 +569,11 @@ class Client:
 
 # ---- things that many tests need ----
 
-def wait_until(what, seconds=300):
+# How long a test waits for what must come, in seconds: for a busy machine; nothing is measured by it.
+WAIT = 300
+
+
+def wait_until(what, seconds=WAIT):
     """Calls what() until it returns something true, and returns that. The limit is for a busy machine: nothing is measured by it."""
     end = time.monotonic() + seconds
     while not (found := what()):

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from test_batches import BATCHES, ids, lines, run
-from wharf import TURNS_ARE_HEARD, Server, make_location, stepped_back
+from wharf import TURNS_ARE_HEARD, WAIT, Server, make_location, stepped_back
 
 
 def wait(client, id, *wanted, seconds=120):
@@ -176,7 +176,7 @@ def sessions():
 
 
 def processed(org):
-    end = time.monotonic() + 30
+    end = time.monotonic() + WAIT
     while org.server.sql("SELECT 1 FROM wharf.outbox LIMIT 1"):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -258,7 +258,7 @@ def test_cancel_before_it_begins(client, server):
 def test_cancel_while_it_runs_and_retry(fresh):
     client = fresh.client()
     b = run(client, [{"name": f"C{i}"} if i % 500 else {} for i in range(10000)], mode="async", expect=202, duplicate_handling="use_first")
-    end = time.monotonic() + 30
+    end = time.monotonic() + WAIT
     while client.get(f"{BATCHES}/{b['id']}").data["stats"]["created"] == 0:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -353,7 +353,7 @@ def test_filters_mean_the_records_of_one_moment(fresh):
     with held.cursor() as c:
         c.execute("SELECT 1 FROM contacts.contact WHERE id = %s FOR UPDATE", (made[0],))  # the first chunk waits for it
         b = filtered(limited, {"created_at": {"lte": "2100-01-01T00:00:00Z"}}, properties={"notes": "seen"}).data
-        end = time.monotonic() + 60
+        end = time.monotonic() + WAIT
         while limited.get(f"{BATCHES}/{b['id']}").data["phases"][-1]["status"] != "running":
             assert time.monotonic() < end
             time.sleep(0.01)

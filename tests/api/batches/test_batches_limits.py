@@ -15,7 +15,7 @@ from outside import Authority, NameServer, Web
 from test_batches import BATCHES, ids, run
 from test_batches_background import wait
 from test_batches_files import data_url
-from wharf import Client, Server
+from wharf import WAIT, Client, Server
 
 HOST, DAY = "files.example.test", 86400
 
@@ -105,7 +105,7 @@ def test_retries_wait_with_the_others(world):
 def test_six_hours(world):
     client = world.server.organization().client()
     b = run(client, [{"name": f"T{i}", "email": f"t{i}@b.example"} for i in range(10000)], mode="async", expect=202)
-    end = time.monotonic() + 30
+    end = time.monotonic() + WAIT
     while client.get(f"{BATCHES}/{b['id']}").data["stats"]["created"] == 0:
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -300,7 +300,7 @@ def test_a_module_that_is_no_longer_there_stops_nobody():
         client.refused("GET", f"{BATCHES}/{old}/items", 400, "batch.resource_unavailable", ["resource"])
         Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": 31 * DAY}, expect=200)
         assert [(wait(client, b)["status"], wait(client, b)["reason"]) for b in (mine, theirs)] == [("expired", "expired")] * 2
-        end = time.monotonic() + 30
+        end = time.monotonic() + WAIT
         while server.sql("SELECT 1 FROM batches.chunk WHERE batch_id = %s", old):
             assert time.monotonic() < end
             time.sleep(0.1)

@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 import requests
 
-from wharf import BUILD, MODULES, TURNS_ARE_HEARD, Server, make_location, stepped_back
+from wharf import BUILD, MODULES, TURNS_ARE_HEARD, WAIT, Server, make_location, stepped_back
 
 EXPORTS = "/v1/exports"
 
@@ -26,7 +26,7 @@ def server():
 
 
 def done(client, export, **more):
-    end = time.monotonic() + 40
+    end = time.monotonic() + WAIT
     while True:
         row = client.get(f"{EXPORTS}/{export['id']}?include_csv=true&include_json=true", **more).data
         if row["status"] not in ("queued", "processing"):
@@ -462,7 +462,7 @@ def test_five_run_and_others_wait():
         with held.cursor() as c:
             c.execute("LOCK contacts.contact IN ACCESS EXCLUSIVE MODE")  # none gets further than its begin
             many = [client.post(EXPORTS, {"resource": "contact", "options": {}}, expect=201).data for _ in range(7)]
-            end = time.monotonic() + 60
+            end = time.monotonic() + WAIT
             while [client.get(f"{EXPORTS}/{e['id']}").data["status"] for e in many].count("processing") < 5:
                 assert time.monotonic() < end
                 time.sleep(0.02)

@@ -15,7 +15,7 @@ def settled(server, org):
     """The failed tries and the wait of each job of hooks that is left when all of them have run."""
     def jobs():
         return server.sql("SELECT state, attempts, extract(epoch FROM run_at - created_at) FROM wharf.job WHERE queue = 'wharf.lua_hook' AND organization_id = %s", org.id)
-    until(lambda: all(state == "delayed" and n for state, n, _ in jobs()), "they do not end", 60)
+    until(lambda: all(state == "delayed" and n for state, n, _ in jobs()), "they do not end")
     return [(n, wait) for _, n, wait in jobs()]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from documents import b64, pdf
 from receivers import Receivers, status
-from wharf import ROOT, Client, Server, address, make_location, make_station, printer
+from wharf import ROOT, WAIT, Client, Server, address, make_location, make_station, printer
 
 JOBS = "/v1/cloud-printing/jobs"
 
@@ -55,7 +55,7 @@ def server(web):
     shutil.rmtree(folder)
 
 
-def until(condition, what, seconds=60):
+def until(condition, what, seconds=WAIT):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, what

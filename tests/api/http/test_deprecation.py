@@ -5,7 +5,7 @@ import time
 import pytest
 import requests
 
-from wharf import BUILD, Client, Server
+from wharf import BUILD, WAIT, Client, Server
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_it_is_counted(server, client):
     client.get("/v1/relics/no/end", check=False)
     client.post("/v1/relics", {"name": "plain"}, expect=201)
     client.post("/v1/relics", {"name": "x", "nickname": "y"}, expect=201)
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while (count(route), count(field)) != (before[0] + 1, before[1] + 1):  # it is counted when the answer is out
         assert time.monotonic() < end, (before, count(route), count(field))
         time.sleep(0.01)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 import requests
-from wharf import Client, Server, make_location
+from wharf import WAIT, Client, Server, make_location
 
 
 def limited(**rates):
@@ -100,7 +100,7 @@ def test_default_of_requests_in_flight(installed):
         with installed.db.cursor() as cursor:
             cursor.execute("SELECT 1 FROM locations.location WHERE id = %s FOR UPDATE", (where.rsplit("/", 1)[1],))
         [t.start() for t in threads]
-        end = time.monotonic() + 60
+        end = time.monotonic() + WAIT
         while len(results) < 6 and time.monotonic() < end:
             time.sleep(0.01)
         assert [(r.status, r.errors) for r in results] == [(429, ["concurrency"])] * 6
@@ -258,7 +258,7 @@ def test_in_flight():
             t = threading.Thread(target=lambda: results.append(Client(s, c.key).request("POST", f"/v1/locations/{location['id']}", body={"name": "n"}, check=False)))
             t.start()
             threads.append(t)
-        end = time.monotonic() + 60
+        end = time.monotonic() + WAIT
         while len(results) < 4 and time.monotonic() < end:
             time.sleep(0.01)
         assert [(r.status, r.errors) for r in results] == [(429, ["concurrency"])] * 4

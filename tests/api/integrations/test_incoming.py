@@ -228,7 +228,7 @@ def test_kept_as_long_as_events(world, org):
     row = send(client, id, authorization="Bearer hush").data["id"]
     world.ahead(25 * 3600)
     assert log(client) == []
-    until(lambda: world.server.sql("SELECT count(*) FROM integrations.incoming WHERE id = %s", row) == [(0,)], timeout=30)
+    until(lambda: world.server.sql("SELECT count(*) FROM integrations.incoming WHERE id = %s", row) == [(0,)])
 
 
 def test_another_organization_sees_nothing(world, client):

@@ -291,7 +291,7 @@ def test_a_slow_receiver_does_not_hold_up_another(world, client):
     _, at_fast = outgoing(world, client)
     for i in range(30):
         make(client, f"P{i}")
-    world.web.wait(at_fast, 30, timeout=30)
+    world.web.wait(at_fast, 30)
     assert len(world.web.got[at_slow]) <= 30 and len(log(client, "&status=pending")) >= 1
     ended(client, 60)
 
@@ -306,7 +306,7 @@ def test_kept_as_long_as_events(world, org, client):
     world.ahead(25 * 3600)
     assert log(other) == []
     other.refused("GET", "/v1/outgoing-integrations/" + row["id"], 404, "not_found")
-    until(lambda: world.server.sql("SELECT count(*) FROM integrations.outgoing WHERE id = %s", row["id"]) == [(0,)], timeout=30)
+    until(lambda: world.server.sql("SELECT count(*) FROM integrations.outgoing WHERE id = %s", row["id"]) == [(0,)])
 
 
 # ---- error notices ----

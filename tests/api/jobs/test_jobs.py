@@ -14,7 +14,7 @@ import psycopg2
 import pytest
 import requests
 
-from wharf import BUILD, Server
+from wharf import BUILD, WAIT, Server
 
 PLUGIN = f"{BUILD}/tests/plugins/jobbench.so"
 MODULES = f"org,{PLUGIN}"
@@ -506,7 +506,7 @@ def test_connections_of_a_worker_that_stands_still_are_ended(server):
         for name, lease in ((names[0], "-1 minute"), (names[1], "1 minute"), (names[2], "-1 minute")):
             server.sql("INSERT INTO wharf.job_worker (id, host, pid, started_us, crash_dir, lease_until, client) VALUES (%s, 'elsewhere', 1, 1, '/', now() + %s::interval, %s)",
                        "jobw_" + name, lease, name)
-        end = time.monotonic() + 60
+        end = time.monotonic() + WAIT
         while server.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = %s", names[0]):
             assert time.monotonic() < end
             time.sleep(0.02)

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from wharf import Server
+from wharf import WAIT, Server
 
 
 def whole_reads(server):
@@ -14,7 +14,7 @@ def whole_reads(server):
 def end_sessions(server):
     """They tell of their scans when they end, if they have not yet."""
     others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND datname = current_database() AND pid <> pg_backend_pid()"
-    old, end = server.sql(f"SELECT pid, backend_start {others}"), time.monotonic() + 60
+    old, end = server.sql(f"SELECT pid, backend_start {others}"), time.monotonic() + WAIT
     server.sql(f"SELECT pg_terminate_backend(pid) {others}")
     while set(server.sql(f"SELECT pid, backend_start {others}")) & set(old):
         assert time.monotonic() < end, "sessions don't end"

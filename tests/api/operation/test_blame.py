@@ -51,8 +51,8 @@ def test_the_end_of_a_process_names_the_plugin(way):
         with others_at_work(server, client):
             for n in (1, 2):
                 ask(server, client, path, body)
-                until(lambda: len(log_lines(server.folder, "worker.crashed")) >= n, 60)
-            until(lambda: "quarantined: faulty" in server.command("ps"), 60)
+                until(lambda: len(log_lines(server.folder, "worker.crashed")) >= n)
+            until(lambda: "quarantined: faulty" in server.command("ps"))
         crashed = log_lines(server.folder, "worker.crashed")
         wrong = [line for line in crashed if line.get("plugin") != "faulty" or kind not in line["message"] or "ended with code 3" not in line["message"]]
         assert not wrong, "\n".join(map(str, crashed))
@@ -69,8 +69,8 @@ def test_who_takes_all_memory_is_named(where):
         for n in (1, 2):
             if n == 1 or where == "handler":  # a job is run again by itself
                 threading.Thread(target=ask, args=(server, client, path, body), daemon=True).start()
-            until(lambda: len(log_lines(server.folder, "worker.crashed")) >= n, 90)
-        until(lambda: "quarantined: faulty" in server.command("ps"), 60)
+            until(lambda: len(log_lines(server.folder, "worker.crashed")) >= n)
+        until(lambda: "quarantined: faulty" in server.command("ps"))
         crashed = log_lines(server.folder, "worker.crashed")
         assert all(line.get("plugin") == "faulty" for line in crashed), crashed
         assert any("memory.limit" in line["message"] for line in crashed), "\n".join(map(str, crashed))

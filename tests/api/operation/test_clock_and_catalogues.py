@@ -4,7 +4,7 @@ import time
 
 import pytest
 import requests
-from wharf import ISO, Client, Server, make_location
+from wharf import ISO, WAIT, Client, Server, make_location
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_clock_backwards_and_refusals(operator, server):
 def test_the_offset_is_kept(server, operator):
     """Set in the database by another machine, it is heard of; a restarted worker knows it."""
     server.sql("UPDATE wharf.setting SET value = '7200' WHERE key = 'clock.offset_seconds'; NOTIFY wharf_clock")
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while operator.get("/v1/system/clock").data["offset_seconds"] != 7200 and time.monotonic() < end:
         time.sleep(0.05)
     assert operator.get("/v1/system/clock").data["offset_seconds"] == 7200

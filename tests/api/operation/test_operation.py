@@ -14,12 +14,12 @@ import time
 import pytest
 import requests
 
-from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, Client, Server, address, turns
+from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, WAIT, Client, Server, address, turns
 
 MODULES = f"org,locations,stations,{BUILD}/tests/plugins/faulty.so,{BUILD}/tests/plugins/leaner.so"
 
 
-def until(what, seconds=20):
+def until(what, seconds=WAIT):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         answer = what()
@@ -204,7 +204,7 @@ def test_not_ready_without_its_database():
         until(lambda: requests.get(server.base + "/readyz?verbose", timeout=5).json()["database"] == "away")
         assert requests.get(server.base + "/livez", timeout=5).status_code == 200
         os.kill(with_base.process.pid, signal.SIGCONT)
-        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 200, 40)
+        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 200)
     finally:
         server.stop()
         with_base.stop()
@@ -229,7 +229,7 @@ log = {{file = "{self.folder}/wharf.log", access = "{self.folder}/access.log"}}
         self.file, ready = self.folder / "wharf.lua", self.folder / "ready.json"
         self.file.write_text(self.settings)
         self.process = subprocess.Popen([PROGRAM, "serve", "-c", self.file, "--ready", ready], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until(lambda: ready.exists() and ready.stat().st_size, 60)
+        until(lambda: ready.exists() and ready.stat().st_size)
         self.base = json.loads(ready.read_text())["base_url"]
 
     def rotate(self, number):

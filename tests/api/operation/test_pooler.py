@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from wharf import BUILD, Client, Server, address, make_location
+from wharf import BUILD, WAIT, Client, Server, address, make_location
 
 POOL = 3
 
@@ -43,7 +43,7 @@ ignore_startup_parameters = extra_float_digits
         self.log = open(self.folder / "log", "wb")
         self.process = subprocess.Popen(["/usr/sbin/pgbouncer", self.folder / "ini"], stdout=self.log, stderr=self.log, user=nobody.pw_uid, group=nobody.pw_gid,
                                         extra_groups=[])
-        end = time.monotonic() + 60
+        end = time.monotonic() + WAIT
         while socket.socket().connect_ex(("127.0.0.1", self.port)):
             assert time.monotonic() < end, (self.folder / "log").read_text()
             time.sleep(0.05)
@@ -127,7 +127,7 @@ def test_notices_arrive(server, client):
 def test_jobs_are_done(server, client):
     before = server.sql("SELECT count(*) FROM jobbench.effect")[0][0]
     client.post("/v1/jobbench/enqueue", {"job": "count", "times": 100, "from": 0, "keys": 5}, expect=200)
-    end = time.monotonic() + 30
+    end = time.monotonic() + WAIT
     while server.sql("SELECT count(*) FROM jobbench.effect")[0][0] < before + 100:
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -135,7 +135,7 @@ def test_jobs_are_done(server, client):
 
 def test_the_database_goes_and_comes(base, server, client):
     base.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while client.request("POST", "/v1/locations", {"name": "After", "address": address()}).status != 201:
         assert time.monotonic() < end
         time.sleep(0.1)

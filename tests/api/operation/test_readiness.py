@@ -31,7 +31,7 @@ def not_ready(server, check, text):
 
 def back(server):
     for base in ("base", "admin"):
-        until(lambda: requests.get(getattr(server, base) + "/readyz", timeout=10).text == "ok\n", 40)
+        until(lambda: requests.get(getattr(server, base) + "/readyz", timeout=10).text == "ok\n")
 
 
 def test_connections_are_exhausted():

@@ -15,7 +15,7 @@ import requests
 
 from hook_folder import Folder
 from test_operation import Serving, crash, modules, ready, until, value
-from wharf import BUILD, Server, address
+from wharf import BUILD, WAIT, Server, address
 
 FAULTY = BUILD / "tests" / "plugins" / "faulty.so"
 MODULES = f"org,locations,stations,{FAULTY}"
@@ -154,7 +154,7 @@ def test_a_damaged_plugin_and_a_dead_worker():
         until(lambda: set(new_connections(server.base, 5)) == {None})
         shutil.copy(FAULTY, place / "good")
         (place / "good").rename(plugin)
-        until(lambda: "is down" not in server.command("ps") and len(server.workers("web")) == 2, 60)
+        until(lambda: "is down" not in server.command("ps") and len(server.workers("web")) == 2)
         assert new_connections(server.base) == [200] * 30
         until(lambda: requests.get(server.base + "/readyz", timeout=5).text == "ok\n")
         assert client.get("/v1/faults", check=False).status == 200
@@ -224,10 +224,10 @@ def test_a_plugin_that_hangs(where):
         assert {a.status_code for a in answers} <= {503, 504} and any(a.status_code == 504 and a.json()["code"] == "timeout" for a in answers)
         hung = log_lines(server.folder, "worker.hung")
         assert hung[0]["plugin"] == "faulty" and "a new worker takes over" in hung[0]["message"] and value(metrics(server), "worker_hangs_total") >= 1
-        reports = until(lambda: list((server.folder / "crash").glob("*.txt")), 60)
-        text = until(lambda: next((t for r in reports if "plugin: faulty" in (t := r.read_text())), None), 60)
+        reports = until(lambda: list((server.folder / "crash").glob("*.txt")))
+        text = until(lambda: next((t for r in reports if "plugin: faulty" in (t := r.read_text())), None))
         assert "faulty.so+0x" in text, "the report shows where it hung"
-        until(lambda: ready(client) and "is down" not in server.command("ps"), 60)
+        until(lambda: ready(client) and "is down" not in server.command("ps"))
         assert new_connections(server.base) == [200] * 30
 
 
@@ -287,12 +287,12 @@ def test_a_plugin_that_leaks_is_replaced_before_its_limit():
         for t in askers:
             t.start()
         try:
-            end = time.monotonic() + 120
+            end = time.monotonic() + WAIT
             while value(metrics(server), "worker_memory_restarts_total") < 1 and time.monotonic() < end:
                 a = requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=20)
                 assert a.status_code == 200
                 time.sleep(0.3)
-            until(lambda: before - set(server.workers("web")) and ready(client), 60)
+            until(lambda: before - set(server.workers("web")) and ready(client))
         finally:
             stop.set()
             for t in askers:
@@ -312,7 +312,7 @@ def test_the_limit_of_memory_is_hard():
         for _ in range(40):
             with contextlib.suppress(requests.RequestException):
                 requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=20)
-        until(lambda: before - set(server.workers("web")) and ready(client) and "is down" not in server.command("ps"), 60)
+        until(lambda: before - set(server.workers("web")) and ready(client) and "is down" not in server.command("ps"))
         for pid in server.workers("web"):
             memory = int(re.search(r"^VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1))
             assert memory < 900 << 10

@@ -6,7 +6,7 @@ import zlib
 
 import pytest
 
-from wharf import STATIONS, make_location, make_station
+from wharf import STATIONS, WAIT, make_location, make_station
 
 REALM = 'ApiKey realm="api"'
 
@@ -110,7 +110,7 @@ def test_revoked_and_expired_keys(fresh, server):
     assert "WWW-Authenticate" not in fresh.client("users:read").refused("GET", "/v1/locations", 403, "scope_access").headers
 
 
-def until(what, seconds=30):
+def until(what, seconds=WAIT):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "not within the time"

@@ -7,7 +7,7 @@ import pytest
 import requests
 from aiosmtpd.controller import Controller
 
-from wharf import BUILD, ISO, STATIONS, Server, make_location, station_body
+from wharf import BUILD, ISO, STATIONS, WAIT, Server, make_location, station_body
 
 TABLES = ("change_log", "request_log", "event", "idempotency", "job", "job_past")
 
@@ -69,7 +69,7 @@ def run(tmp_path_factory):
     url = c.get("/v1/support/" + request["id"]).data["attachments"][0]["url"]
     requests.get(s.base + url, timeout=10)
     requests.get(s.base + url.replace("op=get", "op=put"), timeout=10)
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while not sink.got:
         assert time.monotonic() < end
         time.sleep(0.05)

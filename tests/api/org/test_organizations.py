@@ -5,7 +5,7 @@ import time
 import pytest
 
 from test_keys import KEYS, soon, with_key
-from wharf import MODULES, Server, make_location
+from wharf import MODULES, WAIT, Server, make_location
 
 ORG = "/v1/organizations"
 DEFAULTS = {"layouts": {"locked": False}, "events": {"expire_after": "days_30", "charged": False}, "inferences": {"create_tracker_automatically": False},
@@ -159,7 +159,7 @@ def test_end(tenants):
     beside = tenants.organization()
     text = re.search(r"wh_live_\w{38}", tenants.command("key", "create", "--org", beside.id, "--system")).group(0)
     with_key(admin, text).post("/v1/system/clock", {"offset_seconds": 31 * 86400}, expect=200)
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while tenants.sql("SELECT 1 FROM wharf.organization WHERE id IN (%s, %s)", org.id, twin):
         assert time.monotonic() < end
         time.sleep(0.2)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from wharf import MODULES, ROOT, Client, Server, address, make_contact, make_location, make_user
+from wharf import MODULES, ROOT, WAIT, Client, Server, address, make_contact, make_location, make_user
 
 SHIPMENTS = "/v1/shipments"
 UPS = "1Z58F2A70378657975"
@@ -599,7 +599,7 @@ def test_simulated_numbers_move_in_test_organizations_only(clocked):
     wanted = {code: ["created", "package_accepted", "in_transit", "out_for_delivery", *end] for code, end in ENDS.items()}
     for step in range(1, 6):
         system.post("/v1/system/clock", {"offset_seconds": step * 61}, expect=200)
-        end = time.monotonic() + 30
+        end = time.monotonic() + WAIT
         while time.monotonic() < end and any(len(history(rows[c])) < min(step + 1, len(wanted[c])) for c in rows):
             time.sleep(0.2)
     assert {code: history(row) for code, row in rows.items()} == wanted

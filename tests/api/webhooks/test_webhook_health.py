@@ -214,7 +214,7 @@ def test_a_url_that_breaks_the_rules_ends_the_webhook_at_start(world, org, clien
     world.server.sql("UPDATE webhooks.webhook SET url = 'https://intranet/' WHERE id = %s", h.id)
     job = [w for w in world.server.command("ps").splitlines() if "job" in w][0]
     world.server.command("reload")
-    until(lambda: client.request("GET", "/v1/webhooks/" + h.id).status == 404, 30)
+    until(lambda: client.request("GET", "/v1/webhooks/" + h.id).status == 404)
     e = org.events(h.id)[-1]
     assert e[0] == "webhook.deleted" and e[1]["deletion_reason"] == "invalid_url" and job
 

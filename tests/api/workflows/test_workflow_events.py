@@ -123,8 +123,8 @@ def test_depth(mine):
     ids = [flow(mine, touch, name, scopes=["locations:write"], events=["location.updated"]) for name in ("ping", "pong")]
     made = make_location(mine, "Ball")["id"]
     mine.post(f"/v1/locations/{made}", {"name": "Thrown"}, expect=200)
-    until(lambda: sum(r["status"] == "skipped" for id in ids for r in runs(mine, id)) == 2, 30)
-    until(lambda: all(r["status"] in END for id in ids for r in runs(mine, id)), 30)
+    until(lambda: sum(r["status"] == "skipped" for id in ids for r in runs(mine, id)) == 2)
+    until(lambda: all(r["status"] in END for id in ids for r in runs(mine, id)))
     depths = sorted(r["depth"] for id in ids for r in runs(mine, id))
     skipped = [mine.get(f"{FLOWS}/runs/{r['id']}").data for id in ids for r in runs(mine, id) if r["status"] == "skipped"]
     assert depths == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]

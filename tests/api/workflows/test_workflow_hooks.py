@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from test_workflow_events import over, runs
-from wharf import MODULES, Client, Server, make_location
+from wharf import MODULES, WAIT, Client, Server, make_location
 
 FLOWS = "/v1/workflows"
 BEFORE = {"type": "hook", "resource": "location", "action": "create", "phase": "before"}
@@ -208,7 +208,7 @@ def test_what_is_kept_of_them_is_renewed(mine):
     assert [seen(client, where).data["metadata"] for where in (here, there)] == [{}, {"by": "Renamed", "secret": "known"}]
     key = next(k for k in mine.get("/v1/api-keys?limit=100&order_by=created_at&direction=asc").data if k["name"] == "anew")
     mine.delete(f"/v1/api-keys/{key['id']}")  # the publisher's
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     while seen(client, there).status == 200 and time.monotonic() < end:
         pass
     assert seen(client, there).code == "workflow.hook_failed"

@@ -117,7 +117,7 @@ def test_cells_grow_to_their_most(server):
         before = now
         time.sleep(0.3)
         return all(sum(r["status"] == "succeeded" for r in runs(client, id)) == 2 for client, id in zip(clients, slow))
-    until(done, 120)
+    until(done)
     assert max(seen) == 3
 
 

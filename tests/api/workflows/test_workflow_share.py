@@ -9,7 +9,7 @@ import pytest
 from receivers import until
 from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_runs import asked
-from wharf import Client, Server, group_niceness, make_location, niceness
+from wharf import WAIT, Client, Server, group_niceness, make_location, niceness
 
 BUSY = "local s = ('x'):rep(100000) for i = 1, 300 do s:find('[y]') end return 1"
 
@@ -54,7 +54,7 @@ def test_a_share_of_the_processor(server, org, mine):
     rule = mine.post(FLOWS, {"name": "rule", "source": "return {before = function(change) end}",
                              "triggers": [{"type": "hook", "resource": "location", "action": "create", "phase": "before"}]}, expect=201).data["id"]
     mine.post(f"{FLOWS}/{rule}/publish", {}, expect=200)
-    end, r = time.monotonic() + 60, None
+    end, r = time.monotonic() + WAIT, None
     while (r is None or r.status != 429) and time.monotonic() < end:
         r = mine.request("POST", f"{FLOWS}/{busy}/run", {})
         assert r.status in (200, 429, 503), r
@@ -70,7 +70,7 @@ def test_a_share_of_the_processor(server, org, mine):
         system.post("/v1/system/clock", {"offset_seconds": next(offset)}, expect=200)
         time.sleep(0.3)
         return runs(mine, queued)[0]["status"] == "succeeded"
-    until(done, 60)
+    until(done)
 
 
 # ---- settings ----
