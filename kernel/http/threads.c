@@ -82,8 +82,11 @@ static void queue_add(struct threads *t, struct exchange *x)
     pthread_cond_signal(&t->more);
 }
 
+/* Queues a request of a plugin, which takes a place in the plugin's share until it is given back.
+ * A request that is held or refused has no place. */
 static void admit(struct threads *t, struct share *s, struct exchange *x)
 {
+    x->share = (unsigned)(s - t->shares) + 1;
     s->admitted++;
     t->strangers++;
     queue_add(t, x);
@@ -274,8 +277,6 @@ bool threads_push(struct threads *t, struct exchange *x)
         admit(t, s, x);
     else if (room)
         queue_add(t, x);
-    if (room) /* one that was refused has no place in a share to give back */
-        x->share = share;
     pthread_mutex_unlock(&t->lock);
     return room;
 }

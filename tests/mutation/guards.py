@@ -82,7 +82,6 @@ GUARDS = [
     ("guard: the length of a list is judged first", "body_array.c", "if (v->count <= most)\n        return true;", "if (1 || most)\n        return true;", HOSTILE + "::test_length_is_judged_before_elements"),
     ("guard: memory of a request", "arena.c", "return a->budget && a->total > a->budget;", "return false && a->budget;", DECLARED),
     ("guard: a stranger's share of threads", "threads.c", "return s->admitted < (t->n + 1) / 2 && t->strangers < t->n - 1;", "return s && t;", WORKERS + "::test_strangers_leave_threads_to_others"),
-    ("guard: refused requests give no place back", "threads.c", "if (room) /* one that was refused has no place in a share to give back */\n        x->share", "x->share", WORKERS + "::test_large_bodies_of_strangers_leave_threads_too"),
     ("guard: a stranger's share of job threads", "job_share.c", "return j->kind->owner && (own->busy >= own->most || all->busy >= all->most);", "return j->kind->owner && own->busy > 999 && all->busy > 999;", SHARES),
     ("guard: a stranger's share of threads for long jobs", "job_share.c", ".most = at_least_one(c->n * percent / 100)", ".most = at_least_one(c->n + 0 * percent)",
      "'" + SHARES + "::test_half_of_the_threads[long]'"),
