@@ -13,10 +13,9 @@ import pytest
 import requests
 
 from test_jobs import until
-from wharf import BUILD, Server, make_location
+from wharf import BUILD, WAIT, Server, make_location
 
 STREAM = "/v1/events/stream"
-LIMIT = 30
 
 
 @pytest.fixture(scope="module")
@@ -384,7 +383,7 @@ def test_a_slow_reader_is_cut_off(server, org):
         processed(org)
         time.sleep(0.5)
         rest = b""
-        s.settimeout(LIMIT)
+        s.settimeout(WAIT)
         while chunk := s.recv(1 << 16):
             rest += chunk
             if rest.endswith(b"0\r\n\r\n"):
