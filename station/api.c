@@ -49,6 +49,8 @@ void *api_handle(const char *path, struct curl_slist **ret_headers)
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "wharf-station/" AGENT_VERSION);
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+    if (settings.ca_file[0])
+        curl_easy_setopt(handle, CURLOPT_CAINFO, settings.ca_file);
     return handle;
 }
 

@@ -40,7 +40,7 @@ struct printer_config { /* of the configuration file; "" and 0: nothing is said 
 struct settings {
     char file[PATH_TEXT];
     char server[URI_TEXT], key[200], station_id[ID_TEXT], location_id[ID_TEXT], name[192],
-        spool[PATH_TEXT], pdftoppm[PATH_TEXT];
+        spool[PATH_TEXT], pdftoppm[PATH_TEXT], ca_file[PATH_TEXT];
     struct printer_config printers[PRINTERS_MAX];
     size_t n_printers;
     bool dry_run, verbose;

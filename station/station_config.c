@@ -92,6 +92,7 @@ bool settings_read(const char *file)
     copy(settings.name, sizeof(settings.name), root, "name", "");
     copy(settings.spool, sizeof(settings.spool), root, "spool", "/var/lib/wharf-station");
     copy(settings.pdftoppm, sizeof(settings.pdftoppm), root, "pdftoppm", "/usr/bin/pdftoppm");
+    copy(settings.ca_file, sizeof(settings.ca_file), root, "ca_file", "");
     read_key(root);
     read_printers(json_get(root, "printers"));
     if (!settings.server[0] || !settings.key[0])
@@ -109,6 +110,8 @@ static void write_members(struct jw *w)
     jw_z(w, "name", settings.name);
     jw_z(w, "spool", settings.spool);
     jw_z(w, "pdftoppm", settings.pdftoppm);
+    if (settings.ca_file[0])
+        jw_z(w, "ca_file", settings.ca_file);
     jw_open(w, "printers", '{');
     for (size_t i = 0; i < settings.n_printers; i++) {
         const struct printer_config *p = &settings.printers[i];

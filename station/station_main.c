@@ -24,12 +24,13 @@ static const char usage_text[] =
     "  wharf-station test PRINTER                                              print a test "
     "page\n\n"
     "  --config FILE   default /etc/wharf-station.json, or $WHARF_STATION_CONFIG\n"
+    "  --ca-file FILE  pair: authorities whose certificates count, instead of the system's\n"
     "  --dry-run       pair: show what would be registered; run: do everything but send documents "
     "to printers\n"
     "  --verbose       say more\n";
 
 struct options {
-    const char *config, *server, *key, *location, *name;
+    const char *config, *server, *key, *location, *name, *ca_file;
     bool once, refresh;
 };
 
@@ -161,6 +162,8 @@ static int command_pair(const struct options *o)
         snprintf(settings.location_id, sizeof(settings.location_id), "%s", o->location);
     if (o->name || !settings.name[0])
         snprintf(settings.name, sizeof(settings.name), "%s", o->name ? o->name : host);
+    if (o->ca_file)
+        snprintf(settings.ca_file, sizeof(settings.ca_file), "%s", o->ca_file);
     if (!settings.spool[0])
         snprintf(settings.spool, sizeof(settings.spool), "/var/lib/wharf-station");
     if (!settings.pdftoppm[0])
@@ -262,7 +265,8 @@ static int command_run(const struct options *o)
 static void read_options(int argc, char **argv, struct options *o)
 {
     static const struct option names[] = {{"server", 1, 0, 's'}, {"key", 1, 0, 'k'},
-        {"location", 1, 0, 'l'}, {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'}, {"once", 0, 0, '1'},
+        {"location", 1, 0, 'l'}, {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'},
+        {"ca-file", 1, 0, 'a'}, {"once", 0, 0, '1'},
         {"refresh", 0, 0, 'r'}, {"dry-run", 0, 0, 'd'}, {"verbose", 0, 0, 'v'}, {"help", 0, 0, 'h'},
         {0, 0, 0, 0}};
     const char *environment = getenv("WHARF_STATION_CONFIG");
@@ -270,11 +274,12 @@ static void read_options(int argc, char **argv, struct options *o)
 
     o->config = environment && *environment ? environment : "/etc/wharf-station.json";
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        const char **to[] = {&o->server, &o->key, &o->location, &o->name, &o->config};
-        const char *at = strchr("sklnc", c);
+        const char **to[] = {&o->server, &o->key, &o->location, &o->name, &o->config,
+            &o->ca_file};
+        const char *at = strchr("sklnca", c);
 
         if (at && c)
-            *to[at - "sklnc"] = optarg;
+            *to[at - "sklnca"] = optarg;
         else if (c == '1')
             o->once = true;
         else if (c == 'r')

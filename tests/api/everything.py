@@ -81,11 +81,11 @@ wharf.hook.route("GET", "/v1/x/everything/:name", {scope = "any", location = "no
 
 @functools.lru_cache(maxsize=None)
 def certificate():
-    """The pair of all servers of this process; whoever asks by `requests` believes it."""
+    """The pair of all servers of this process; whoever asks by `requests` or by the commands that ask a server believes it."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-tls-", dir=os.environ.get("WHARF_TEST_PLACE")))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     pair = certificates.make(folder, "everything", "-days", "30")
-    os.environ["REQUESTS_CA_BUNDLE"] = str(pair[0])
+    os.environ["REQUESTS_CA_BUNDLE"] = os.environ["WHARF_CA_FILE"] = str(pair[0])
     return pair
 
 

@@ -135,6 +135,11 @@ def turns(pid):
 TURNS_ARE_HEARD = turns(os.getpid()) > 0  # kernel/util/turns.h
 
 
+def beside_sanitizers(env):
+    """What the environment says more where a preloaded library comes before that of the sanitizer."""
+    return {"ASAN_OPTIONS": os.environ["ASAN_OPTIONS"] + ":verify_asan_link_order=0"} if "LD_PRELOAD" in env and "ASAN_OPTIONS" in os.environ else {}
+
+
 class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
     this one uses. program: another file than PROGRAM."""
@@ -161,7 +166,7 @@ class Server:
         self.log = open(self.folder / "out", "wb")
         self.process = subprocess.Popen(
             [program, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *([] if limits else UNLIMITED), *args],
-            stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+            stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {}), **beside_sanitizers(env or {})})
         self.http = requests.Session()
         self.sessions = weakref.WeakSet([self.http])
         self._db = None

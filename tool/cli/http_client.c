@@ -2,6 +2,7 @@
 #include "tool/cli/http_client.h"
 
 #include <curl/curl.h>
+#include <stdlib.h>
 
 #include "util/buf.h"
 
@@ -22,35 +23,47 @@ static struct curl_slist *headers_of(struct arena *a, const char *key)
     return curl_slist_append(list, "Content-Type: application/json");
 }
 
+/* Sets what a request to a server elsewhere needs, or one to our own listener on this machine. */
+static void set_trust(CURL *curl, bool far)
+{
+    const char *authorities = getenv("WHARF_CA_FILE");
+
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)(far ? FAR_WAIT_S : WAIT_S));
+    if (far && authorities && *authorities) {
+        curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);
+    } else if (!far) {
+        curl_easy_setopt(curl, CURLOPT_PROXY, "");
+        /* our own listener is asked by address: its certificate bears the name that clients use */
+        curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
+        curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
+    }
+}
+
 static struct http_reply ask(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body, bool far)
 {
-    struct http_reply reply = {.body = {"", 0}};
+    struct http_reply reply = {.failure = "out of memory", .body = {"", 0}};
     struct curl_slist *headers = headers_of(a, key);
     CURL *curl = curl_easy_init();
     struct buf answer;
     long status = 0;
+    CURLcode e;
 
     buf_init(&answer, ANSWER_MAX);
     if (curl && headers) {
         curl_easy_setopt(curl, CURLOPT_URL, arena_printf(a, "%s%s", base_url, path).p);
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
         curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-        curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)(far ? FAR_WAIT_S : WAIT_S));
-        if (!far) {
-            curl_easy_setopt(curl, CURLOPT_PROXY, "");
-            /* our own listener on this machine, asked by address: its certificate bears the name
-             * that clients use */
-            curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
-            curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
-        }
+        set_trust(curl, far);
         curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
         curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
         if (body.n) {
             curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)body.n);
             curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body.p);
         }
-        if (curl_easy_perform(curl) == CURLE_OK)
+        e = curl_easy_perform(curl);
+        reply.failure = e == CURLE_OK ? NULL : curl_easy_strerror(e); /* a constant of libcurl */
+        if (e == CURLE_OK)
             curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     }
     reply.status = (int)status;

@@ -88,7 +88,7 @@ const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s,
     if (r.status >= 200 && r.status < 300 && json_is(json_get(answer, "data"), JSON_OBJECT))
         return json_get(answer, "data");
     if (!r.status)
-        cli_fail("%s does not answer", s->url);
+        cli_fail("%s does not answer: %s", s->url, r.failure);
     else
         cli_fail("%s (%s, %d)", json_text_or(answer, "message", "the server refused it").p,
             json_text_or(answer, "code", "no code").p, r.status);

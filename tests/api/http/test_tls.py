@@ -16,7 +16,7 @@ import pytest
 import requests
 
 import certificates
-from wharf import PROGRAM, Server, address
+from wharf import BUILD, PROGRAM, Server, address
 
 
 @pytest.fixture(scope="module")
@@ -231,3 +231,26 @@ def test_pairs_that_stop_the_start(folder):
     assert "tls.certificate is set without tls.key" in start_refused(folder, "--set", f"tls.certificate={one}")
     check = subprocess.run([PROGRAM, "check", *map(str, certificates.settings(one, other_key))], capture_output=True, text=True, timeout=60)
     assert check.returncode != 0 and "is not the key" in check.stderr
+
+
+# ---- programs that ask a server with a certificate of an authority of the operator's own ----
+
+def test_the_command_line_believes_the_authorities_that_it_is_told(server, client, folder):
+    def publish(**env):
+        return subprocess.run([PROGRAM, "lua", "publish", "wkf_0123456789abcdefghijkl", folder], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "WHARF_SERVER": server.base, "WHARF_KEY": client.key, **env})
+    (folder / "workflow.json").write_text("{}")
+    stranger = publish(WHARF_CA_FILE="")
+    assert stranger.returncode and "certificate" in stranger.stderr and server.base in stranger.stderr, stranger
+    known = publish(WHARF_CA_FILE=str(folder / "ca.pem"))
+    assert "does not answer" not in known.stderr and "404" in known.stderr, known
+
+
+def test_the_print_agent_believes_the_authorities_that_it_is_told(server, client, folder):
+    def status(**more):
+        file = folder / "station.json"
+        file.write_text(json.dumps({"server": server.base, "key": client.key, "station_id": "prst_0123456789abcdefghijkl", **more}))
+        return subprocess.run([BUILD / "station" / "wharf-station", "--config", file, "status"], capture_output=True, text=True, timeout=60)
+    stranger, known = status(), status(ca_file=str(folder / "ca.pem"))
+    assert stranger.returncode and "certificate" in stranger.stderr, stranger
+    assert "(not_found)" in known.stderr, known

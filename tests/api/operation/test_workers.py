@@ -15,7 +15,7 @@ import requests
 
 from hook_folder import Folder
 from test_operation import Serving, crash, modules, ready, until, value
-from wharf import BUILD, WAIT, Server, address
+from wharf import BUILD, SANITIZED, WAIT, Server, address
 
 FAULTY = BUILD / "tests" / "plugins" / "faulty.so"
 MODULES = f"org,locations,stations,{FAULTY}"
@@ -305,6 +305,7 @@ def test_a_plugin_that_leaks_is_replaced_before_its_limit():
         assert not log_lines(server.folder, "worker.crashed")
 
 
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer reports that there is no memory as a fault")
 def test_the_limit_of_memory_is_hard():
     with running("--modules", MODULES, "--set", f"memory.limit={400 << 20}") as (server, _):
         client = server.organization().client()
