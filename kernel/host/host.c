@@ -2,6 +2,7 @@
  * that reach the database. */
 #include "host/host.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,61 +347,105 @@ static wharf_status j_parse(wharf_req *req, wharf_str text, const wharf_json **r
     return WHARF_OK;
 }
 
-static void put_decimal(struct jw *w, const char *key, int64_t scaled, uint32_t scale)
+/* Writes a number of that many decimals, without trailing zeros. Returns its length. */
+static size_t format_decimal(char text[48], int64_t scaled, uint32_t scale)
 {
-    char text[48];
     uint64_t u = scaled < 0 ? 0 - (uint64_t)scaled : (uint64_t)scaled, div = 1;
     int n;
 
     for (uint32_t i = 0; i < scale && i < 18; i++)
         div *= 10;
-    n = snprintf(
-        text, sizeof(text), "%s%llu", scaled < 0 ? "-" : "", (unsigned long long)(u / div));
+    n = snprintf(text, 48, "%s%llu", scaled < 0 ? "-" : "", (unsigned long long)(u / div));
     if (u % div)
-        n += snprintf(text + n, sizeof(text) - (size_t)n, ".%0*llu", (int)scale,
-            (unsigned long long)(u % div));
+        n += snprintf(
+            text + n, 48 - (size_t)n, ".%0*llu", (int)scale, (unsigned long long)(u % div));
     while (u % div && text[n - 1] == '0')
         n--;
-    jw_raw(w, key, (wharf_str){text, (size_t)n});
+    return (size_t)n;
+}
+
+static void put_number(wharf_out *out, const char *key, const char *text, size_t n)
+{
+    if (out->w)
+        jw_raw(out->w, key, (wharf_str){text, n});
+    else
+        json_build_number(out->build, key, (wharf_str){text, n});
+}
+
+static void put_text(wharf_out *out, const char *key, wharf_str s)
+{
+    if (out->w)
+        jw_str(out->w, key, s);
+    else
+        json_build_text(out->build, key, s);
+}
+
+static void put_null(wharf_out *out, const char *key)
+{
+    if (out->w)
+        jw_null(out->w, key);
+    else
+        json_build_null(out->build, key);
+}
+
+static void put_bool(wharf_out *out, const char *key, bool truth)
+{
+    if (out->w)
+        jw_bool(out->w, key, truth);
+    else
+        json_build_bool(out->build, key, truth);
+}
+
+static void put_value(wharf_out *out, const char *key, const struct wharf_json *v)
+{
+    if (out->w)
+        jw_value(out->w, key, v);
+    else
+        json_build_value(out->build, key, v);
 }
 
 static void j_put(wharf_out *out, const char *key, wharf_val v)
 {
-    char text[40];
-    struct jw *w = out->w;
+    char text[48];
 
     switch (v.type) {
     case WHARF_V_BOOL:
-        jw_bool(w, key, v.u.i != 0);
+        put_bool(out, key, v.u.i != 0);
         break;
     case WHARF_V_INT:
-        jw_int(w, key, v.u.i);
+        put_number(out, key, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)v.u.i));
         break;
     case WHARF_V_DEC:
-        put_decimal(w, key, v.u.i, v.scale);
+        put_number(out, key, text, format_decimal(text, v.u.i, v.scale));
         break;
     case WHARF_V_DOUBLE:
-        snprintf(text, sizeof(text), "%.17g", v.u.d);
-        jw_raw(w, key, str_z(text));
+        if (isfinite(v.u.d))
+            put_number(out, key, text, (size_t)snprintf(text, sizeof(text), "%.17g", v.u.d));
+        else
+            put_null(out, key);
         break;
     case WHARF_V_TEXT:
-        jw_str(w, key, v.u.s);
+        put_text(out, key, v.u.s);
         break;
     case WHARF_V_TIME_US:
         time_format_iso(v.u.i, text);
-        jw_str(w, key, (wharf_str){text, ISO_MS_LEN});
+        put_text(out, key, (wharf_str){text, ISO_MS_LEN});
         break;
     case WHARF_V_JSON:
-        jw_value(w, key, v.u.j);
+        put_value(out, key, v.u.j);
         break;
     default:
-        jw_null(w, key);
+        put_null(out, key);
         break;
     }
 }
 
 static void j_open(wharf_out *out, const char *key, char bracket)
 {
+    if (!out->w) {
+        json_build_open(out->build, key, bracket);
+        return;
+    }
     if (out->depth < sizeof(out->closers))
         out->closers[out->depth++] = bracket == '{' ? '}' : ']';
     jw_open(out->w, key, bracket);
@@ -408,7 +453,9 @@ static void j_open(wharf_out *out, const char *key, char bracket)
 
 static void j_close(wharf_out *out)
 {
-    if (out->depth)
+    if (!out->w)
+        json_build_close(out->build);
+    else if (out->depth)
         jw_close(out->w, out->closers[--out->depth]);
 }
 
@@ -417,11 +464,21 @@ static wharf_out *j_writer(wharf_req *req)
     return out_new(req->arena);
 }
 
+static wharf_out *j_builder(wharf_req *req)
+{
+    return out_build_new(req->arena);
+}
+
 static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **ret_v)
 {
-    return j_parse(req, arena_dup_str(req->arena, out_text(out)), ret_v);
+    const char *wrong = "it was begun by writer(), which makes a text, not by builder()";
+
+    *ret_v = out->build ? json_build_result(out->build, &wrong) : NULL;
+    if (*ret_v)
+        return WHARF_OK;
+    return req_fail(req, ERR_INTERNAL, NULL, "a rule made no JSON value: %s", wrong);
 }
 
 const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count,
     j_text, json_int, json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next,
-    j_writer, j_result, out_text};
+    j_writer, out_text, j_builder, j_result};

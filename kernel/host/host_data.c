@@ -430,7 +430,7 @@ static void s_encode(wharf_req *req, wharf_out *out, const char *key, const whar
     *own = *rec; /* the cells of computed fields are filled in either */
     if (compute_fields(req, rec->res, &own, 1, &view) != WHARF_OK)
         return;
-    record_encode(out->w, key, req->arena, rec, &view);
+    out_record(out, key, req->arena, rec, &view);
 }
 
 static wharf_str s_id(const wharf_rec *rec)

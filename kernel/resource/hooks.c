@@ -1,6 +1,7 @@
 /* hooks.c - see hooks.h. */
 #include "resource/access.h"
 #include "resource/hooks.h"
+#include "resource/out.h"
 
 #include <stdlib.h>
 

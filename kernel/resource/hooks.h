@@ -98,11 +98,6 @@ bool search_found(struct wharf_req *req, const struct resource *res, struct list
 void hits_add(
     struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
 
-/* Makes a JSON writer into memory of its own, for plugins: computed fields, embeds. */
-struct wharf_out *out_new(struct arena *a);
-wharf_str out_text(const struct wharf_out *out); /* "" when nothing was written */
-struct wharf_out *out_of_request(struct wharf_req *req);
-
 
 /* Calls thread_start() or thread_stop() of all plugins, on a thread that runs their code. */
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);

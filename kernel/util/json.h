@@ -1,4 +1,4 @@
-/* json.h - strict reading of JSON text, and writing it.
+/* json.h - strict reading of JSON text, writing it, and building values without a text.
  *
  * Reading follows docs/spec/01-platform.md section 2.3 'Strict JSON': RFC 8259, refusing
  * trailing text, comments, invalid UTF-8, lone surrogate escapes, duplicate keys, depth over 64,
@@ -10,6 +10,8 @@
 
 #include "util/arena.h"
 #include "util/buf.h"
+
+enum { JSON_DEPTH_MAX = 64 };
 
 /* The numbers are part of the plugin interface (wharf_json_api.type). */
 enum json_type {
@@ -114,5 +116,34 @@ void jw_raw(struct jw *w, const char *key, wharf_str json); /* json must be one 
 void jw_value(struct jw *w, const char *key, const struct wharf_json *v);
 /* Writes the string with its quotes, escaped, no comma logic. */
 void json_quote(struct buf *out, wharf_str s);
+
+/* ---- building a value ---- */
+
+/* A value that is built from its outside in: open(), members, close(). key: name of an object's
+ * member, NULL in arrays and for the whole value. Texts are copied into the arena. What would be
+ * no JSON (a member without a name, a name twice, text that is not UTF-8) is noted, and
+ * json_build_result() says it. */
+struct json_build {
+    struct arena *arena;
+    struct wharf_json *root; /* NULL: nothing yet */
+    const char *wrong; /* what was wrong with it, or NULL */
+    struct json_build_level {
+        struct wharf_json *node, *last;
+    } levels[JSON_DEPTH_MAX];
+    unsigned depth;
+};
+
+void json_build_init(struct json_build *b, struct arena *a);
+void json_build_open(struct json_build *b, const char *key, char bracket);
+void json_build_close(struct json_build *b);
+void json_build_text(struct json_build *b, const char *key, wharf_str v);
+/* Adds a number. v must be one by RFC 8259. */
+void json_build_number(struct json_build *b, const char *key, wharf_str v);
+void json_build_bool(struct json_build *b, const char *key, bool v);
+void json_build_null(struct json_build *b, const char *key);
+/* Adds a value, whose members and texts are shared: they must live as long as the arena. */
+void json_build_value(struct json_build *b, const char *key, const struct wharf_json *v);
+/* Returns the value; NULL with *ret_wrong (static, part of a sentence) when it is none. */
+const struct wharf_json *json_build_result(const struct json_build *b, const char **ret_wrong);
 
 #endif

@@ -12,14 +12,7 @@
 #include "util/json.h"
 #include "util/str.h"
 
-enum {
-    DEPTH_MAX = 64,
-    FEW_KEYS = 12,
-    CHUNK_FIRST = 8,
-    CHUNK_MAX = 256,
-    DIGITS_SAFE = 300,
-    LARGE_TEXT = 1 << 20
-};
+enum { FEW_KEYS = 12, CHUNK_FIRST = 8, CHUNK_MAX = 256, DIGITS_SAFE = 300, LARGE_TEXT = 1 << 20 };
 
 struct reader {
     struct arena *arena;
@@ -418,7 +411,7 @@ static struct wharf_json *read_container(struct reader *r, uint32_t type)
 
     if (!v)
         return NULL;
-    if (r->depth == DEPTH_MAX)
+    if (r->depth == JSON_DEPTH_MAX)
         return fail(r, "nested deeper than 64 levels");
     r->depth++;
     r->p++;

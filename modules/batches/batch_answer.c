@@ -83,7 +83,7 @@ static wharf_status put_results(struct batch *b, wharf_out *out)
 
 wharf_status answer_batch(struct batch *b, uint32_t status, const char *message)
 {
-    wharf_out *shown = W->json->writer(b->req), *out;
+    wharf_out *shown = W->json->builder(b->req), *out;
     const wharf_json *row;
     const wharf_rec *rec;
     wharf_status s = W->res->fetch(b->req, "batch", b->id, 0, &rec);

@@ -138,7 +138,7 @@ static wharf_status url_options(struct batch *b, wharf_str charset)
 
     if ((!charset.n || reported) && !b->file_name.n)
         return WHARF_OK;
-    out = W->json->writer(b->req);
+    out = W->json->builder(b->req);
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = b->file_options ? W->json->at(b->file_options, 0) : NULL; m;
          m = W->json->next(m))

@@ -232,7 +232,7 @@ static wharf_status put_value(struct naming *n, wharf_out *out, const wharf_json
     W->json->open(out, NULL, type == WHARF_J_ARRAY ? '[' : '{');
     for (const wharf_json *e = W->json->at(value, 0); e && s == WHARF_OK; e = W->json->next(e)) {
         const wharf_json *made;
-        wharf_out *one = W->json->writer(n->b->req);
+        wharf_out *one = W->json->builder(n->b->req);
 
         s = put_value(n, one, e);
         if (s == WHARF_OK)
@@ -266,7 +266,7 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 static wharf_status put_object(struct naming *n, const wharf_json *object, wharf_str member,
     wharf_str inner, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(n->b->req);
+    wharf_out *out = W->json->builder(n->b->req);
     wharf_status s = WHARF_OK;
 
     W->json->open(out, NULL, '{');
@@ -276,7 +276,7 @@ static wharf_status put_object(struct naming *n, const wharf_json *object, wharf
         if (same(W->json->key(m), member) && inner.n) {
             s = put_object(n, m, inner, WHARF_S(""), &made);
         } else if (same(W->json->key(m), member)) {
-            wharf_out *value = W->json->writer(n->b->req);
+            wharf_out *value = W->json->builder(n->b->req);
 
             s = put_value(n, value, m);
             if (s == WHARF_OK)

@@ -180,7 +180,7 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     static const char *const same_keys[] = {"name", "location_id", "properties", "filters",
         "column_mapping", "save_upload", "save_result", "validate_only", "disable_webhooks"};
     const struct counts none = {0};
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->builder(b->req);
     const wharf_json *row, *phases, *stats;
     wharf_status s = W->json->parse(b->req, phases_json(b, &none).u.s, &phases);
 

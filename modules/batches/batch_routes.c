@@ -91,7 +91,7 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
 {
     struct batch plan = *b;
     const struct counts none = {0};
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->builder(b->req);
     const wharf_json *phases, *stats, *row;
     const wharf_rec *rec;
     wharf_status s;

@@ -127,7 +127,7 @@ static wharf_status compose(struct batch *b, const wharf_json *item, struct shap
     ret->body = item;
     if (plain && !place && (!ret->id.n || W->json->get(item, "id")))
         return WHARF_OK;
-    out = W->json->writer(b->req);
+    out = W->json->builder(b->req);
     W->json->open(out, NULL, '{');
     if (ret->id.n)
         W->json->put(out, "id", val_text(ret->id));

@@ -163,7 +163,7 @@ void source_close(struct batch *b)
 
 static wharf_status read_options(struct batch *b, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->builder(b->req);
 
     W->json->open(out, NULL, '{');
     if (b->file_options)
@@ -419,7 +419,7 @@ wharf_status source_resolve(struct batch *b)
         const wharf_json *item;
 
         filling_open(b, &g);
-        out = W->json->writer(b->req);
+        out = W->json->builder(b->req);
         W->json->open(out, NULL, '{');
         W->json->put(out, "id", val_text(ids[i]));
         W->json->close(out);

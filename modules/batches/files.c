@@ -327,7 +327,7 @@ static wharf_status put_members(
     }
     outs = W->mem->alloc(b->req, (n + 1) * sizeof(*outs));
     for (size_t k = 0; k < n; k++)
-        outs[k] = W->json->writer(b->req);
+        outs[k] = W->json->builder(b->req);
     if (s == WHARF_OK)
         s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
     for (size_t k = 0; k < n && s == WHARF_OK; k++) {

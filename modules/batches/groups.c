@@ -134,7 +134,7 @@ static wharf_status item_of(
     *ret = from->whole;
     if (from->whole)
         return WHARF_OK;
-    out = W->json->writer(b->req);
+    out = W->json->builder(b->req);
     W->json->close(from->members);
     s = W->json->parse(b->req, W->json->result_text(from->members), &members);
     W->json->open(out, NULL, '{');
@@ -205,7 +205,7 @@ wharf_status groups_take(
 static wharf_status row_of(struct batch *b, const wharf_json *item, wharf_str by,
     const wharf_json *member, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->builder(b->req);
 
     W->json->open(out, NULL, '{');
     if (W->json->get(item, by.p))

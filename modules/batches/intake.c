@@ -282,7 +282,7 @@ static wharf_status as_object(struct batch *b, const wharf_json *item, const wha
     *ret = item;
     if (!is(b->action, "delete") || W->json->type(item) != WHARF_J_STRING)
         return WHARF_OK;
-    out = W->json->writer(b->req);
+    out = W->json->builder(b->req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_json(item));
     W->json->close(out);

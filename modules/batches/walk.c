@@ -226,7 +226,7 @@ static wharf_status chunks(struct batch *b, enum phase_name phase, take_fn *firs
 static wharf_status ask_for_help(
     struct batch *b, enum phase_name phase, int64_t nth, int64_t away_us)
 {
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->builder(b->req);
     const wharf_json *args;
     wharf_status s;
 

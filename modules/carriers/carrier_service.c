@@ -51,7 +51,7 @@ static wharf_status detect_in(
 {
     struct detected room, *d = &room;
     const struct table *t = inside(table);
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     detect_number(t, number, NULL, 0, d);
     answer_candidates(req, out, NULL, t, d);
@@ -93,7 +93,7 @@ static wharf_status provider_in(
         p = table_provider(inside(table), id);
     if (!p)
         return WHARF_OK;
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(p->id));
     W->json->put(out, "name", val_text_or_null(p->name));

@@ -65,7 +65,7 @@ wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec)
         "state_code", "postal_code", "country", "country_code", "formatted_address", "textarea",
         "coordinates", "timezone", "verified"};
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES), *whole;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_status s;
 
     if (!others || !W->res->sent(rec, CONTACT_ALTERNATE_ADDRESSES))

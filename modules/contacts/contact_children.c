@@ -140,7 +140,7 @@ static wharf_status read_list(
 
 static wharf_status change(const struct wish *w, const struct ids *groups, const char *verb)
 {
-    wharf_out *out = W->json->writer(w->req);
+    wharf_out *out = W->json->builder(w->req);
     const wharf_json *body;
     wharf_status s;
 

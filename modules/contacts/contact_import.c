@@ -36,7 +36,7 @@ static wharf_status row_body(
         enum use use;
         const char *key;
     } texts[] = {{USE_EMAIL, "email"}, {USE_PHONE, "phone"}, {USE_ADDRESS, "address"}};
-    wharf_out *out = W->json->writer(r->req);
+    wharf_out *out = W->json->builder(r->req);
     wharf_str groups = file_cell(r, in, USE_GROUPS);
 
     W->json->open(out, NULL, '{');
@@ -210,7 +210,7 @@ static wharf_status delete_all(wharf_req *req, size_t *ret_n)
 static wharf_status tell(const struct writing *w, wharf_str import_id, size_t deleted)
 {
     wharf_req *req = w->r->req;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
     wharf_status s;
 
@@ -366,7 +366,7 @@ static bool is_group(const wharf_json *body)
 /* Makes a group of contacts of {"type": "group"} of older clients. */
 static wharf_status as_group(wharf_req *req, const wharf_json *body, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(body, 0); m; m = W->json->next(m)) {

@@ -522,7 +522,7 @@ static wharf_status find(wharf_req *req, const wharf_match_label *label, const w
 {
     struct search *s = W->mem->alloc(req, sizeof(*s));
     size_t limit = label->limit < LIMIT_MAX ? label->limit : LIMIT_MAX;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     struct decision d;
     wharf_status status;
 

@@ -103,7 +103,7 @@ static wharf_status take_alternates(wharf_req *req, wharf_rec *rec)
     const wharf_json *sent = W->res->member(rec, "alternate_addresses"),
                      *second = W->res->member(rec, "secondary_address"), *value;
     bool object = sent && W->json->type(sent) == WHARF_J_OBJECT;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_status s = WHARF_OK;
 
     if (sent && !object)
@@ -135,7 +135,7 @@ static wharf_status take_nickname(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *nickname = W->res->member(rec, "nickname"),
                      *names = W->res->member(rec, "alternate_names"), *value;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_status s;
 
     if (!nickname)
@@ -253,7 +253,7 @@ static wharf_status check_phones(
     wharf_req *req, const wharf_str *country, wharf_rec *rec, struct channel *c)
 {
     const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_PHONES), *value;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_str s, form;
 
     c->n = 0;

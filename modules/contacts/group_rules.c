@@ -75,7 +75,7 @@ static wharf_status group_normalize(wharf_req *req, uint32_t op, wharf_rec *rec)
 {
     const wharf_json *whole = W->res->member(rec, "group_contacts"),
                      *type = W->res->member(rec, "type"), *value;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     bool any = false;
     wharf_status s;
 
@@ -216,7 +216,7 @@ static wharf_status members_json(
     wharf_req *req, const struct ids *children, const struct ids *primary, const wharf_json **ret)
 {
     const wharf_json *parts[2];
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     if (ids_json(req, children, &parts[0]) != WHARF_OK ||
         ids_json(req, primary, &parts[1]) != WHARF_OK)

@@ -29,7 +29,7 @@ static wharf_status too_large(wharf_req *req)
 static wharf_status read_options(struct reading *r, wharf_str type)
 {
     wharf_str charset = contacts_forms->type_param(r->req, type, "charset");
-    wharf_out *out = W->json->writer(r->req);
+    wharf_out *out = W->json->builder(r->req);
 
     if (!charset.n)
         return WHARF_OK;

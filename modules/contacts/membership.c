@@ -44,7 +44,7 @@ struct ids ids_without(wharf_req *req, const struct ids *a, const struct ids *b)
 
 wharf_status ids_json(wharf_req *req, const struct ids *list, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < list->n; i++)

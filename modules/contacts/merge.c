@@ -239,7 +239,7 @@ static wharf_status merge_all(
     wharf_req *req, wharf_str id, const struct ids *from, const wharf_rec **ret)
 {
     const wharf_rec **recs = W->mem->alloc(req, (from->n + 1) * sizeof(*recs)), *to;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *body;
     wharf_status s = fetch_all(req, id, from, &to, recs);
 

@@ -309,7 +309,7 @@ static void judge(struct found *f, const struct asked *a, const wharf_rows *rows
     wharf_str s;
 
     column_text(rows, row, C_ID, &f->id);
-    f->matches = W->json->writer(f->req);
+    f->matches = W->json->builder(f->req);
     W->json->open(f->matches, NULL, '[');
     if (column_text(rows, row, C_NAME, &s))
         score_name(f, a, "name", s, &seen, &name, &name_v3);
@@ -343,7 +343,7 @@ static wharf_val decimal(double score)
 
 static wharf_status tell(struct found *f, wharf_hits *hits)
 {
-    wharf_out *out = W->json->writer(f->req);
+    wharf_out *out = W->json->builder(f->req);
     const wharf_json *members, *matches;
     wharf_status s = W->json->result(f->req, f->matches, &matches);
 

@@ -27,7 +27,7 @@ static wharf_status open_container(wharf_req *req, wharf_str id, wharf_str locat
 /* Makes the item without what is said of the container. */
 static wharf_status plain_item(wharf_req *req, const wharf_json *item, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(item, 0); m; m = W->json->next(m)) {

@@ -163,7 +163,7 @@ static void put_update(wharf_out *out, const wharf_tracking_update *u)
 wharf_status containers_write_shipment(wharf_req *req, wharf_str shipment_id,
     const wharf_tracking_update *u, const wharf_shipment_write *w)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *update = NULL;
     wharf_status s = WHARF_OK;
 
@@ -192,7 +192,7 @@ static wharf_status container_of(wharf_req *req, wharf_str shipment_id, wharf_st
 
 static wharf_status add(wharf_req *req, wharf_str container_id, const wharf_str *ids, size_t n)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *body;
     wharf_status s;
 

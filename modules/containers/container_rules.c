@@ -37,7 +37,7 @@ static bool has(const wharf_json *object, const char *key)
 static wharf_status join_update(wharf_req *req, wharf_rec *rec, const wharf_json *update,
     const wharf_json *status, const wharf_json *comment)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *whole;
     wharf_status s;
 
@@ -259,7 +259,7 @@ static wharf_status copy(wharf_req *req, const struct plan *p, const wharf_rec *
 
 static wharf_status tell_members(wharf_req *req, const struct plan *p)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
     wharf_status s;
 

@@ -83,7 +83,7 @@ static wharf_status note_alerts(
 
 static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t at_us)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *args;
     wharf_str key;
     wharf_status s;
@@ -104,7 +104,7 @@ static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t a
 wharf_status alerts_step(
     wharf_req *req, const wharf_event *const *list, size_t n, uint8_t *outcomes, void *arg)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *alerts;
     const wharf_rows *lines;
     bool any = false;
@@ -258,7 +258,7 @@ static wharf_status take_waiting(wharf_req *req, const struct line *l, const wha
 
 static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < W->db->count(rows); i++)

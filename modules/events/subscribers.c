@@ -62,7 +62,7 @@ static bool system_types(const wharf_json *list)
 /* Sets the types; repeated types are one. */
 static wharf_status set_types(wharf_req *req, wharf_rec *rec, const wharf_json *list)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *own;
     wharf_status s;
 

@@ -89,7 +89,7 @@ static wharf_status check_csv(wharf_req *req, const wharf_json *o, const wharf_s
 static void keep_columns(wharf_req *req, wharf_rec *rec, const wharf_json *csv)
 {
     const wharf_json *columns = csv ? W->json->get(csv, "columns") : NULL, *list;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     bool truth;
 
     if (!columns || W->json->type(columns) != WHARF_J_OBJECT)
@@ -137,7 +137,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 static wharf_status written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec)
 {
-    wharf_out *args = W->json->writer(req);
+    wharf_out *args = W->json->builder(req);
     const wharf_json *value;
     wharf_status s;
 

@@ -422,7 +422,7 @@ static wharf_status end(struct run *r, const char *state, wharf_val error)
 
 static wharf_status fail(struct run *r, const char *code, const char *message)
 {
-    wharf_out *error = W->json->writer(r->req);
+    wharf_out *error = W->json->builder(r->req);
     const wharf_json *value;
     wharf_status s;
 

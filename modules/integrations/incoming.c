@@ -52,7 +52,7 @@ static bool came_before(wharf_req *req, wharf_str name, size_t n)
 
 static wharf_status headers_json(wharf_req *req, const struct arrival *a, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_str name, value;
 
     W->json->open(out, NULL, '{');
@@ -72,7 +72,7 @@ static wharf_status headers_json(wharf_req *req, const struct arrival *a, const 
 static wharf_status request_json(
     wharf_req *req, const struct arrival *a, bool with_body, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     bool plain = int_text->is_text(a->body);
 
     W->json->open(out, NULL, '{');
@@ -90,7 +90,7 @@ static wharf_status request_json(
 
 static wharf_status error_json(wharf_req *req, const char *problem, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     *ret = NULL;
     if (!problem)

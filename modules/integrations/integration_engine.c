@@ -106,7 +106,7 @@ static void report(
 
 static const wharf_json *error_of(wharf_req *req, const char *code, const char *message)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *v;
 
     W->json->open(out, NULL, '{');

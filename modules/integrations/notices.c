@@ -37,7 +37,7 @@ static wharf_status read_limit(wharf_req *req, const char *kind, struct limit *r
 static wharf_status emit(
     wharf_req *req, const char *kind, wharf_str id, int64_t count, int64_t limit)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
     wharf_status s;
 

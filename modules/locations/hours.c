@@ -175,7 +175,7 @@ static void load_day(
 wharf_status hours_merge(
     wharf_req *req, const wharf_json *stored, const wharf_json *sent, const wharf_json **ret_week)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < DAYS; i++) {
@@ -211,7 +211,7 @@ static wharf_str hours_of(wharf_req *req, const struct day *d)
 wharf_status hours_display(wharf_req *req, const wharf_json *week, const wharf_json **ret_list)
 {
     wharf_str hours[DAYS];
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     for (size_t i = 0; i < DAYS; i++) {
         struct day d = default_day(i);

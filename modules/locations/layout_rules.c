@@ -246,7 +246,7 @@ static wharf_status remove_subtree(wharf_req *req, wharf_str id)
 
     if (s != WHARF_OK)
         return s;
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "deleted", val_bool(true));
     W->json->open(out, "deleted_ids", '[');

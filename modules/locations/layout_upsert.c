@@ -253,7 +253,7 @@ static bool is_left_out(const struct upsert *u, size_t i, wharf_str key, bool or
  * already. Orphans are judged as roots: nothing of them stays. */
 static wharf_status item_body(struct upsert *u, size_t i, const wharf_json **ret_body)
 {
-    wharf_out *out = W->json->writer(u->req);
+    wharf_out *out = W->json->builder(u->req);
     bool orphan = is_orphan(u, i);
 
     W->json->open(out, NULL, '{');

@@ -46,7 +46,7 @@ static wharf_status add_own_location(wharf_req *req, wharf_rec *rec, wharf_str l
 
     if (has(ids, location))
         return WHARF_OK;
-    out = org_host->json->writer(req);
+    out = org_host->json->builder(req);
     org_host->json->open(out, NULL, '[');
     for (const wharf_json *e = ids ? org_host->json->at(ids, 0) : NULL; e;
          e = org_host->json->next(e))
@@ -103,7 +103,7 @@ static wharf_status make_key(wharf_req *req, const wharf_rec *device, wharf_str 
 {
     const wharf_json *own = field_json(device, DEVICE_SCOPES), *granted, *body;
     struct scopes scopes = scopes_of(req, own), caller = scopes_of_caller(req);
-    wharf_out *out = org_host->json->writer(req);
+    wharf_out *out = org_host->json->builder(req);
     wharf_str name = {"", 0};
     bool found;
     wharf_status s = own ? WHARF_OK : scopes_of_role(req, WHARF_S("user"), &found, &scopes);

@@ -384,7 +384,7 @@ static wharf_status key_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     if (org_host->json->type(limit) != WHARF_J_NULL && !(org_host->json->text(limit, &id) && id.n))
         return org_host->err->fail(req, ERR_VALIDATION_FAILED, "limit_to_location",
             "limit_to_location must be the id of a location, or null");
-    out = org_host->json->writer(req);
+    out = org_host->json->builder(req);
     org_host->json->open(out, NULL, '[');
     if (id.n)
         org_host->json->put(out, NULL, val_text(id));
@@ -517,7 +517,7 @@ static wharf_status body_of_successor(wharf_req *req, const wharf_rec *old, cons
         {"user_id", API_KEY_USER_ID}, {"device_id", API_KEY_DEVICE_ID},
         {"allow_all_locations", API_KEY_ALLOW_ALL_LOCATIONS},
         {"location_ids", API_KEY_LOCATION_IDS}, {"ip_allowlist", API_KEY_IP_ALLOWLIST}};
-    wharf_out *out = org_host->json->writer(req);
+    wharf_out *out = org_host->json->builder(req);
     int64_t expires;
     wharf_val v;
     wharf_status s = new_expiry(req, old, &expires);
@@ -580,7 +580,7 @@ static wharf_status retire(
 wharf_status keys_show(
     wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec, wharf_str text)
 {
-    wharf_out *inner = org_host->json->writer(req);
+    wharf_out *inner = org_host->json->builder(req);
     const wharf_json *row;
     wharf_status s;
 

@@ -57,7 +57,7 @@ static wharf_status check_known(
 /* Changes the user through the resource, so that the user's change log and event say it. */
 static wharf_status change(wharf_req *req, wharf_str user, wharf_str location, const char *verb)
 {
-    wharf_out *out = org_host->json->writer(req);
+    wharf_out *out = org_host->json->builder(req);
     const wharf_json *body;
     const wharf_rec *rec;
     wharf_status s;

@@ -71,7 +71,7 @@ static wharf_status organization_normalize(wharf_req *req, uint32_t op, wharf_re
 
     if (!events || j->type(events) != WHARF_J_OBJECT)
         return WHARF_OK;
-    out = j->writer(req);
+    out = j->builder(req);
     j->open(out, NULL, '{');
     for (const wharf_json *m = j->at(settings, 0); m; m = j->next(m)) {
         if (m == events)
@@ -130,7 +130,7 @@ static wharf_status create(
 
 static wharf_status make_row(wharf_req *req, struct making *m)
 {
-    wharf_out *body = org_host->json->writer(req);
+    wharf_out *body = org_host->json->builder(req);
     wharf_status s;
 
     org_host->json->open(body, NULL, '{');
@@ -145,7 +145,7 @@ static wharf_status make_row(wharf_req *req, struct making *m)
 
 static wharf_status make_owner(wharf_req *req, struct making *m)
 {
-    wharf_out *body = org_host->json->writer(req);
+    wharf_out *body = org_host->json->builder(req);
     wharf_status s;
 
     org_host->json->open(body, NULL, '{');
@@ -162,7 +162,7 @@ static wharf_status make_owner(wharf_req *req, struct making *m)
 /* Makes the base location. Where there is no module with locations there is none. */
 static wharf_status make_location(wharf_req *req, struct making *m)
 {
-    wharf_out *body = org_host->json->writer(req);
+    wharf_out *body = org_host->json->builder(req);
     const wharf_rec *location;
     wharf_status s;
 
@@ -181,7 +181,7 @@ static wharf_status make_location(wharf_req *req, struct making *m)
 /* Makes a key of all scopes for the first minutes; whoever wants to keep it changes its end. */
 static wharf_status make_key(wharf_req *req, struct making *m)
 {
-    wharf_out *body = org_host->json->writer(req);
+    wharf_out *body = org_host->json->builder(req);
     const wharf_json *v;
     wharf_status s;
 

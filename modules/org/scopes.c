@@ -153,7 +153,7 @@ wharf_status scopes_read(
 
 wharf_status scopes_json(wharf_req *req, const struct scopes *s, const wharf_json **ret)
 {
-    wharf_out *out = org_host->json->writer(req);
+    wharf_out *out = org_host->json->builder(req);
 
     org_host->json->open(out, NULL, '{');
     for (size_t i = 0; i < s->n; i++) {

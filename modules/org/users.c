@@ -41,7 +41,7 @@ static wharf_status take_token(wharf_req *req, wharf_rec *rec)
     if (org_host->json->type(token) != WHARF_J_NULL && !org_host->json->text(token, &s))
         return org_host->err->fail(
             req, ERR_VALIDATION_FAILED, "fcm_token", "fcm_token must be a string or null");
-    out = org_host->json->writer(req);
+    out = org_host->json->builder(req);
     org_host->json->open(out, NULL, '[');
     if (s.n)
         org_host->json->put(out, NULL, val_text(s));

@@ -40,7 +40,7 @@ static const wharf_json *either(
 
 static wharf_status find_by(wharf_req *req, const char *key, wharf_str value, wharf_str *ret_id)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_rec *const *recs;
     const wharf_json *query;
     size_t n = 0;
@@ -172,7 +172,7 @@ static wharf_status add_new(struct lines *l, const wharf_json *stored, const wha
 wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
     const wharf_json **ret_contents, const wharf_json **ret_item_ids)
 {
-    struct lines l = {.req = req, .out = W->json->writer(req), .items = W->json->writer(req)};
+    struct lines l = {.req = req, .out = W->json->builder(req), .items = W->json->builder(req)};
     wharf_status s;
 
     W->json->open(l.out, NULL, '[');

@@ -157,7 +157,7 @@ const wharf_hooks parcels_layout_hooks = {
 static wharf_status make_one(wharf_req *req, wharf_str shipment, const wharf_json *parcel, size_t i,
     wharf_str location, wharf_str layout)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = "parcel",
         .op = WHARF_CREATE,

@@ -52,7 +52,7 @@ static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wha
     if (!W->json->text(input, &s) || !s.n)
         return W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, "address"),
             "%s must be text or an object", at(req, name, "address"));
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "formatted_address", val_text(s));
     W->json->close(out);
@@ -123,7 +123,7 @@ static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *n
     static const char *const keys[] = {"name", "email", "phone", "business"};
     const wharf_json *contact = NULL, *address = NULL,
                      *sent = party ? W->json->get(party, "address") : NULL;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_status s = WHARF_OK;
 
     if (id.n && shipments_contacts)

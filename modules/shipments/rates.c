@@ -54,7 +54,7 @@ static const wharf_json *cheapest(const wharf_json *rates)
 wharf_status shipments_quote(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *private_rates = NULL, *rates;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_status s = shipments_org->setting_json(req, "shipments.private_rates", &private_rates);
 
     if (s != WHARF_OK)

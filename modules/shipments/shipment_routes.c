@@ -120,7 +120,7 @@ wharf_status shipments_batch_item(wharf_req *req, const char *action, const whar
 static wharf_status update_with(
     wharf_req *req, const char *key, wharf_val value, const wharf_rec **ret_rec)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *body;
     wharf_str id = WHARF_S("");
     wharf_status s;

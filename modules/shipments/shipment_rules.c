@@ -304,7 +304,7 @@ static wharf_status log_status(struct history *h, const wharf_rec *old_rec)
 
     if (same(from, h->status) || !old_rec)
         return WHARF_OK;
-    out = W->json->writer(h->req);
+    out = W->json->builder(h->req);
     W->json->open(out, NULL, '[');
     W->json->open(out, NULL, '{');
     W->json->put(out, "field", val_text(WHARF_S("status")));

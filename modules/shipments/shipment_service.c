@@ -42,7 +42,7 @@ static wharf_status update(
     wharf_req *req, wharf_str id, const wharf_json *tracking_update, const wharf_shipment_write *w)
 {
     struct beside with = {.id = id, .write = w};
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *body;
     wharf_status s;
 

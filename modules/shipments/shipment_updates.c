@@ -183,7 +183,7 @@ static void read_images(
         u->images = many;
         return;
     }
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '[');
     W->json->put(out, NULL, val_json(one));
     W->json->close(out);
@@ -223,7 +223,7 @@ static void read_address(
     if (W->json->type(v) == WHARF_J_OBJECT) {
         u->address = v;
     } else if (W->json->text(v, &s) && s.n && characters(s) <= 512) {
-        out = W->json->writer(req);
+        out = W->json->builder(req);
         W->json->open(out, NULL, '{');
         W->json->put(out, "formatted_address", val_text(s));
         W->json->close(out);

@@ -44,7 +44,7 @@ static int64_t step_us(void)
 
 static wharf_status enqueue(wharf_req *req, wharf_str id, int64_t step)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *args;
     wharf_status s;
 
@@ -73,7 +73,7 @@ static wharf_status write_step(wharf_req *req, wharf_str id, const char *status)
 {
     const wharf_shipment_write w = {
         .head = WHARF_HEAD(wharf_shipment_write), .source = "system", .skip_completed = true};
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *update;
     wharf_status s;
 

@@ -72,7 +72,7 @@ uint32_t shipments_group(wharf_str status)
 wharf_status shipments_filters(wharf_req *req, wharf_str status, const wharf_json **ret)
 {
     uint32_t group = shipments_group(status);
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '[');
     if (group >= WHARF_GROUP_GOOD)

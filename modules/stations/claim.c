@@ -139,7 +139,7 @@ static wharf_status take_all(wharf_req *req, const struct claim *c, wharf_str *i
 /* Writes the job as it is retrieved, and what only its station needs. */
 static wharf_status put_job(wharf_req *req, wharf_out *out, wharf_str id)
 {
-    wharf_out *own = W->json->writer(req);
+    wharf_out *own = W->json->builder(req);
     wharf_str file, url, type, hash;
     const wharf_json *job;
     const wharf_rec *rec;

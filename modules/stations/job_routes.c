@@ -67,7 +67,7 @@ static wharf_status reprint_body(
     const wharf_json *station = W->json->get(sent, "print_station_id"),
                      *printer = W->json->get(sent, "printer_name");
     bool named = !automatic && !station;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     put_member(out, "name", NULL, text_or_null(old_rec, PRINT_JOB_NAME));
@@ -163,7 +163,7 @@ static const wharf_json *find_printer(const wharf_json *printers, wharf_str id)
 static wharf_status test_body(wharf_req *req, wharf_str station, const wharf_json *printer,
     wharf_str size, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_str name = json_text(printer, "name");
 
     W->json->open(out, NULL, '{');
@@ -182,7 +182,7 @@ static wharf_status test_body(wharf_req *req, wharf_str station, const wharf_jso
 wharf_status printer_test_page(wharf_req *req, void *arg)
 {
     wharf_str station = path_id(req, "station_id"), size = {"", 0};
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *row, *printer, *body;
     const wharf_rec *rec, *made;
     struct station_row st;

@@ -29,7 +29,7 @@ static wharf_status settle_document(wharf_req *req, const wharf_rec *old_rec, wh
 {
     const wharf_json *document = field_json(new_rec, PRINT_JOB_DOCUMENT), *v;
     int64_t ended = field_int(new_rec, PRINT_JOB_ENDED_AT);
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_status s;
 
     if (!ended || !W->res->changed(old_rec, new_rec, PRINT_JOB_ENDED_AT))

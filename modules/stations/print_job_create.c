@@ -467,7 +467,7 @@ static wharf_status set_json(wharf_req *req, wharf_rec *job, wharf_field field, 
 
 static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const struct plan *p)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "copies", val_int(wish_int(p, "copies", 1)));
@@ -491,7 +491,7 @@ static wharf_status set_document(
     wharf_req *req, wharf_rec *job, const struct plan *p, const wharf_blob_info *info)
 {
     const wharf_render_info *reported = &p->document.info;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "content_type", val_text(p->document.type));
@@ -511,7 +511,7 @@ static wharf_status set_document(
 
 static wharf_status set_routing(wharf_req *req, wharf_rec *job, const struct plan *p)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "automatic", val_bool(!p->named));

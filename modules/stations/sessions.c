@@ -129,7 +129,7 @@ static wharf_str channel_of(wharf_req *req, wharf_str station_id)
 
 wharf_status station_signal(wharf_req *req, wharf_str station_id, const char *type, wharf_str job)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *data;
     int64_t seq = 0;
     wharf_status s;
@@ -222,7 +222,7 @@ static wharf_status reasons_json(
 static wharf_status tell_printer(
     wharf_req *req, wharf_str station, const wharf_rows *rows, size_t r)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
     wharf_status s;
 
@@ -419,7 +419,7 @@ static wharf_status agent_json(wharf_req *req, const wharf_json *body, const wha
 {
     static const char *const names[] = {"name", "version", "os", "hostname"};
     const wharf_json *agent = W->json->get(body, "agent");
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < 4; i++)

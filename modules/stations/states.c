@@ -408,7 +408,7 @@ static wharf_status note(wharf_req *req, const wharf_rec *rec, bool late)
 static wharf_status emit(
     wharf_req *req, const char *type, const wharf_rec *old_rec, const wharf_rec *rec, bool late)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
     wharf_status s;
 

@@ -224,7 +224,7 @@ static wharf_status settle_push(wharf_req *req, const wharf_rec *old_rec, wharf_
 
     if (s != WHARF_OK || (!sent && !anew))
         return s;
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     last = old_push ? W->json->get(old_push, "last_delivery_at") : NULL;
     W->json->open(out, NULL, '{');
     W->json->put(out, "driver", val_text(member_text(sent, "driver", before.p)));

@@ -110,7 +110,7 @@ static wharf_status erase_bytes(wharf_req *req, wharf_str id)
 static wharf_status write_route(
     wharf_req *req, wharf_str id, const struct printer_at *to, size_t candidates)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *routing;
     struct job_set sets[6];
     wharf_status s;

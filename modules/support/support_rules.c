@@ -39,7 +39,7 @@ static wharf_status own_email(wharf_req *req, wharf_str *ret)
         W->err->clear(req);
         return WHARF_OK;
     }
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     W->res->encode(req, out, NULL, user);
     if (W->json->result(req, out, &row) == WHARF_OK)
         W->json->text(W->json->get(row, "email"), ret);

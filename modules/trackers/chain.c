@@ -154,7 +154,7 @@ static bool has_tag(wharf_str *tags, size_t n, wharf_str tag)
 static wharf_status set_tags(wharf_req *req, wharf_rec *rec, const struct chain *c)
 {
     wharf_str seen[64], tag;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *tags;
     size_t n = 0;
     wharf_status s;

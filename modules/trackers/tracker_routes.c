@@ -39,7 +39,7 @@ static wharf_status read_options(struct order *o)
     static const char *const keys[] = {"type", "chained_status", "auto_close_shipments_option",
         "location_id", "layout_id", "sender_contact_id", "recipient_contact_id", "inference_id",
         "destination", "metadata"};
-    wharf_out *out = W->json->writer(o->req);
+    wharf_out *out = W->json->builder(o->req);
 
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
@@ -118,7 +118,7 @@ static void put_party(
 wharf_status trackers_leg_body(const struct order *o, const wharf_json **ret_body)
 {
     static const char *const keys[] = {"type", "location_id", "layout_id", "tracking_update"};
-    wharf_out *out = W->json->writer(o->req);
+    wharf_out *out = W->json->builder(o->req);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "tracking_number", val_text(o->number));

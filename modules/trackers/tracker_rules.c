@@ -104,7 +104,7 @@ static wharf_status write_current(
 
     if (!current || (!update && !provider))
         return WHARF_OK;
-    out = W->json->writer(req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '{');
     if (update)
         W->json->put(out, "tracking_update", val_json(update));

@@ -19,7 +19,7 @@ static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const w
         "$2::text AND d.trigger = 'automatic'"
         " AND w.deleted_at IS NULL ORDER BY 1";
     const wharf_val args[] = {text(W->req->organization(req)), text(event_id)};
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
@@ -71,7 +71,7 @@ static wharf_status find_event(wharf_req *req, const wharf_event **ret)
 
 wharf_status event_resend(wharf_req *req, void *arg)
 {
-    wharf_out *rows = W->json->writer(req), *shown = W->json->writer(req);
+    wharf_out *rows = W->json->writer(req), *shown = W->json->builder(req);
     wharf_str run = W->req->new_id(req, "rsd"), id;
     const wharf_json *body, *list, *deliveries;
     const wharf_event *e = NULL;
@@ -307,7 +307,7 @@ static wharf_status note_recovery(wharf_req *req, const struct recovery *r, int6
 
 static wharf_status enqueue(wharf_req *req, const struct recovery *r)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *args;
     wharf_status s;
 

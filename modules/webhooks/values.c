@@ -50,7 +50,7 @@ wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret)
 const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name)
 {
     const char *const path[] = {"settings", group, name};
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *v;
     const wharf_rec *rec;
 

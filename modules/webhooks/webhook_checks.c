@@ -17,7 +17,7 @@ enum { HEADER_NAMES_MAX = 20, HEADER_NAME = 64, HEADER_VALUE = 1024 };
 
 static wharf_status unique_texts(wharf_req *req, const wharf_json *list, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '[');
     for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
@@ -208,7 +208,7 @@ static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *o
 wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before,
     const char *path, const wharf_json **ret_shown, wharf_str *ret_values)
 {
-    wharf_out *sealed = W->json->writer(req), *shown = W->json->writer(req);
+    wharf_out *sealed = W->json->writer(req), *shown = W->json->builder(req);
     const wharf_json *old = NULL;
     wharf_status s = before.n ? W->json->parse(req, before, &old) : WHARF_OK;
 
@@ -245,7 +245,7 @@ static wharf_status wanted(wharf_req *req, const wharf_event *e, const wharf_jso
 static wharf_status answer(wharf_req *req, const wharf_fetch *f, const wharf_json **ret_response,
     const wharf_json **ret_error, int64_t *ret_wait_ms)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *both;
     struct result r;
     wharf_status s;

@@ -366,7 +366,7 @@ static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type
     static const char sql[] = "SELECT id, events, location_ids FROM webhooks.webhook"
                               " WHERE organization_id = $1::text AND deleted_at IS NULL";
     wharf_val organization = text(W->req->organization(req)), v;
-    wharf_out *ids = W->json->writer(req);
+    wharf_out *ids = W->json->builder(req);
     const wharf_json *list;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &organization, 1, &rows);

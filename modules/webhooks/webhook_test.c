@@ -99,7 +99,7 @@ static wharf_status show(wharf_req *req, const struct target *t, const struct me
     const struct result *r, wharf_str request, const wharf_json **ret)
 {
     static const char *const outcomes[] = {"success", "failure", "rate_limited"};
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *sent;
     int64_t now = W->req->now_us(req);
     wharf_status s = W->json->parse(req, request, &sent);
@@ -153,7 +153,7 @@ wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type
 
 wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_json **ret)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "at", moment(W->req->now_us(req)));

@@ -9,7 +9,7 @@
 /* Returns what else says how published code runs, as versions keep it. */
 static const wharf_json *options_of(wharf_req *req, const wharf_rec *rec)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
 
     W->json->open(out, NULL, '{');

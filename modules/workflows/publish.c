@@ -275,7 +275,7 @@ static wharf_status put_back(wharf_req *req, const struct code *c)
     static const char sql[] =
         "UPDATE workflows.workflow SET published_revision = draft_revision WHERE organization_id "
         "= $2::text AND id = $1::text";
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *body;
     const wharf_rec *rec;
     wharf_status s;

@@ -69,7 +69,7 @@ static wharf_status read_token(wharf_req *req, wharf_str text, struct asked_for 
 
 static wharf_status read_places(wharf_req *req, wharf_str list, struct asked_for *a)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '[');
     for (const char *p = list.p; *p;) {

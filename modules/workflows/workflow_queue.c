@@ -161,7 +161,7 @@ static wharf_status load(wharf_req *req, wharf_str workflow_id, int64_t version,
 static wharf_status narrow(wharf_req *req, struct run *r, const wharf_json *reach)
 {
     const wharf_json *own = r->code.locations;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_str id, other;
     size_t n = 0;
     wharf_status s;

@@ -85,7 +85,7 @@ const wharf_json *run_given(wharf_req *req, const struct secret *secrets, const 
 {
     const wharf_json *value = secrets_hide_json(req, secrets, *input),
                      *cause = secrets_hide_json(req, secrets, *trigger), *given = NULL;
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
 
     if (same_json(req, value, *input) && same_json(req, cause, *trigger))
         return NULL;
@@ -141,7 +141,7 @@ static wharf_status disable(wharf_req *req, wharf_str workflow_id)
 
 static wharf_status tell(wharf_req *req, wharf_str run_id, int64_t count)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *extra;
     wharf_status s;
 

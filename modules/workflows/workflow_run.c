@@ -29,7 +29,7 @@ wharf_status run_check_location(wharf_req *req, const struct run *r, bool caller
  * has, which may be another run's. */
 static wharf_status held_scopes(wharf_req *req, const wharf_json **scopes)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     wharf_str scope;
 
     W->json->open(out, NULL, '[');
@@ -376,7 +376,7 @@ static wharf_status show_own(wharf_req *req, const wharf_rec *rec, wharf_out *ou
         const char *name;
         wharf_field field;
     } own[] = {{"input", WORKFLOW_RUN_INPUT}, {"output", WORKFLOW_RUN_OUTPUT}};
-    wharf_out *inner = W->json->writer(req);
+    wharf_out *inner = W->json->builder(req);
     const wharf_json *row;
     wharf_status s;
     wharf_val v;
@@ -412,7 +412,7 @@ static wharf_status show(wharf_req *req, wharf_str id, uint32_t status, const ch
 const wharf_json *run_reach(wharf_req *req)
 {
     const wharf_caller *c = flow_keys->caller(req);
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
 
     if (c->all_locations)

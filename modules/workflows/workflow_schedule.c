@@ -73,7 +73,7 @@ struct due {
 
 static const wharf_json *trigger_of(wharf_req *req, const struct due *d)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
 
     W->json->open(out, NULL, '{');

@@ -276,7 +276,7 @@ static void put_hidden(
 
 const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *hidden = NULL;
 
     if (!v || !list)

@@ -227,7 +227,7 @@ static wharf_status wanted(
 
 static const wharf_json *trigger_of(wharf_req *req, const wharf_json *t, const wharf_event *e)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *v = NULL;
 
     W->json->open(out, NULL, '{');

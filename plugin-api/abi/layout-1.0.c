@@ -66,8 +66,9 @@ _Static_assert(offsetof(wharf_json_api, truth) == 96, "wharf_json_api.truth move
 _Static_assert(offsetof(wharf_json_api, key) == 104, "wharf_json_api.key moved");
 _Static_assert(offsetof(wharf_json_api, next) == 112, "wharf_json_api.next moved");
 _Static_assert(offsetof(wharf_json_api, writer) == 120, "wharf_json_api.writer moved");
-_Static_assert(offsetof(wharf_json_api, result) == 128, "wharf_json_api.result moved");
-_Static_assert(offsetof(wharf_json_api, result_text) == 136, "wharf_json_api.result_text moved");
+_Static_assert(offsetof(wharf_json_api, result_text) == 128, "wharf_json_api.result_text moved");
+_Static_assert(offsetof(wharf_json_api, builder) == 136, "wharf_json_api.builder moved");
+_Static_assert(offsetof(wharf_json_api, result) == 144, "wharf_json_api.result moved");
 _Static_assert(offsetof(wharf_db_api, head) == 0, "wharf_db_api.head moved");
 _Static_assert(offsetof(wharf_db_api, query) == 8, "wharf_db_api.query moved");
 _Static_assert(offsetof(wharf_db_api, exec) == 16, "wharf_db_api.exec moved");
@@ -379,12 +380,15 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->ne
 _Static_assert(__builtin_types_compatible_p(
                    __typeof__(((wharf_json_api *)0)->writer), wharf_out *(*)(wharf_req *req)),
     "wharf_json_api.writer has another type");
-_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result),
-                   wharf_status (*)(wharf_req *req, wharf_out *out, const wharf_json **ret_v)),
-    "wharf_json_api.result has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result_text),
                    wharf_str (*)(const wharf_out *out)),
     "wharf_json_api.result_text has another type");
+_Static_assert(__builtin_types_compatible_p(
+                   __typeof__(((wharf_json_api *)0)->builder), wharf_out *(*)(wharf_req *req)),
+    "wharf_json_api.builder has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_json_api *)0)->result),
+                   wharf_status (*)(wharf_req *req, wharf_out *builder, const wharf_json **ret_v)),
+    "wharf_json_api.result has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->head), wharf_head),
     "wharf_db_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_db_api *)0)->query),

@@ -191,11 +191,14 @@ typedef struct wharf_json_api {
     wharf_str (*key)(const wharf_json *member); /* name of an object's member, met by at() */
     /* after at(v, 0): the following one, or NULL */
     const wharf_json *(*next)(const wharf_json *element);
-    /* A writer of its own, for values that a rule makes: put or open one value with key NULL,
-     * then read it back. */
+    /* A text that a rule makes: put or open one value with key NULL. result_text is what was
+     * written so far, compact; good until more is written. */
     wharf_out *(*writer)(wharf_req *req);
-    wharf_status (*result)(wharf_req *req, wharf_out *out, const wharf_json **ret_v);
-    wharf_str (*result_text)(const wharf_out *out); /* compact; good until more is written */
+    wharf_str (*result_text)(const wharf_out *out);
+    /* A value that a rule makes, without a text in between: put or open one value with key NULL,
+     * close it, then take it with result. Its members live as long as the request. */
+    wharf_out *(*builder)(wharf_req *req);
+    wharf_status (*result)(wharf_req *req, wharf_out *builder, const wharf_json **ret_v);
 } wharf_json_api;
 
 /* SQL on the request's connection and transaction. $1.. only; the linter refuses a formatted

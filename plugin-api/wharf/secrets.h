@@ -48,7 +48,7 @@ WHARF_INLINE wharf_status secrets_put(wharf_req *req, const struct secrets_kind 
     wharf_str parent, wharf_str key, wharf_str value, const char *path, const wharf_rec **ret_rec,
     bool *ret_made)
 {
-    wharf_out *out = W->json->writer(req);
+    wharf_out *out = W->json->builder(req);
     const wharf_json *body;
     wharf_str id;
     int64_t n;

@@ -637,7 +637,7 @@ static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str
         size_t at = strtoul(PQgetvalue(r, (int)i, (int)res->n_selected), NULL, 10) - 1;
 
         if (check_location(req, res, recs[i]))
-            record_encode(outs[at]->w, NULL, req->arena, recs[i], &view);
+            out_record(outs[at], NULL, req->arena, recs[i], &view);
         else
             req_clear_problems(req); /* not the caller's to see any more */
     }

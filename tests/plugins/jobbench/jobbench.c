@@ -151,7 +151,7 @@ static wharf_status in_pieces(wharf_req *req, void *arg)
 /* A resource, by the pipeline, whose transaction nests in the job's; then another job. */
 static wharf_status tally(wharf_req *req, void *arg)
 {
-    wharf_out *out = host->json->writer(req);
+    wharf_out *out = host->json->builder(req);
     const wharf_json *body;
     wharf_status s;
 

@@ -64,7 +64,7 @@ static wharf_status do_step(wharf_req *req, wharf_out *out, wharf_str what, int6
 
 static wharf_status run(wharf_req *req, void *arg)
 {
-    wharf_out *reported = W->json->writer(req), *out;
+    wharf_out *reported = W->json->builder(req), *out;
     const wharf_json *body, *result, *steps;
     wharf_status s = W->req->body(req, &body);
 
