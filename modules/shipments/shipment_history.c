@@ -192,20 +192,6 @@ wharf_status shipments_enter(struct history *h, const char *status, const char *
 
 /* ---- shown ---- */
 
-wharf_status shipments_histories(
-    wharf_req *req, wharf_str groups, size_t n, size_t limit, const wharf_json **ret)
-{
-    static const char sql[] = QUERY_TRACKING_UPDATES_GROUPS;
-    wharf_val args[3] = {
-        val_text(groups), val_int((int64_t)limit), val_text(W->req->organization(req))};
-    const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
-
-    for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        ret[i] = row_json(rows, i, 0);
-    return s;
-}
-
 wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
 {

@@ -87,4 +87,4 @@ static wharf_status set_trackers(
 
 const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api),
     shipments_canonical, shipments_group, shipments_filters, shipments_take_update, update,
-    set_tracker, shipments_histories, shipments_make, set_trackers};
+    set_tracker, shipments_make, set_trackers};

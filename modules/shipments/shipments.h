@@ -75,9 +75,6 @@ wharf_status shipments_history_open(
 wharf_status shipments_apply(struct history *h, const wharf_tracking_update *u, const char *path);
 /* Enters a status of our own making: no rule asks whether it is allowed. */
 wharf_status shipments_enter(struct history *h, const char *status, const char *comment);
-/* Reads histories as shipments.ops says (wharf/ext/shipments.h). */
-wharf_status shipments_histories(
-    wharf_req *req, wharf_str groups, size_t n, size_t limit, const wharf_json **ret_lines);
 /* Reads lines skip to skip + limit, oldest or newest first. */
 wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret);

@@ -8,10 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "import/problem.h"
 #include "wharf/errors.h"
 
@@ -21,23 +17,6 @@ static const char candidates[] = {',', ';', '\t', '|'};
 
 /* ---- the mask ---- */
 
-#ifdef __SSE2__
-static uint64_t marks_of(const char *p, char delimiter)
-{
-    const __m128i d = _mm_set1_epi8(delimiter), q = _mm_set1_epi8('"'), r = _mm_set1_epi8('\r'),
-                  n = _mm_set1_epi8('\n');
-    uint64_t marks = 0;
-
-    for (int i = 0; i < WIDTH; i += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-        __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(x, d), _mm_cmpeq_epi8(x, q)),
-            _mm_or_si128(_mm_cmpeq_epi8(x, r), _mm_cmpeq_epi8(x, n)));
-
-        marks |= (uint64_t)(uint32_t)_mm_movemask_epi8(hit) << i;
-    }
-    return marks;
-}
-#else
 /* Returns one bit per byte of x that equals c. */
 static uint64_t equal_bytes(uint64_t x, char c)
 {
@@ -64,7 +43,6 @@ static uint64_t marks_of(const char *p, char delimiter)
     }
     return marks;
 }
-#endif
 
 static void look_from(struct csv *c, size_t at)
 {

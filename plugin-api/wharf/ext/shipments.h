@@ -101,10 +101,6 @@ typedef struct wharf_shipments_ops_api {
     /* The shipment's place in a tracker; tracker empty: in none. No event: the caller's. */
     wharf_status (*set_tracker)(
         wharf_req *req, wharf_str shipment_id, wharf_str tracker_id, int64_t leg);
-    /* The newest lines of n groups of shipments, a group's together, oldest first, as a JSON
-     * array each. groups: a JSON array of n arrays of ids. ret_lines has n places. */
-    wharf_status (*histories)(wharf_req *req, wharf_str groups, size_t n, size_t limit,
-        const wharf_json **ret_lines);
     /* POST /v1/shipments for another module: the body's row, or the one that is there already
      * (*ret_known). */
     wharf_status (*create)(
