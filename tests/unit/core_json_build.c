@@ -101,8 +101,9 @@ static void shared_values(void **state)
     assert_int_equal(part->count, 2);
 }
 
-/* What a plugin may do wrong, a letter each: { } [ ] open and close, n a null with the name "n", N
- * one with another name each time, v a null without a name, u a text that is not UTF-8. */
+/* Builds by steps, a letter each, and returns what is wrong with the value, or NULL: { } [ ] open
+ * and close, n adds a null with the name "n", N one with another name each time, v one without a
+ * name, u a text that is not UTF-8. */
 static const char *wrong_of(struct arena *a, const char *steps)
 {
     struct json_build b;
