@@ -54,10 +54,10 @@ bool settings_write(const char *file);
 /* ---- member.c ---- */
 
 const cJSON *member(const cJSON *object, const char *key); /* or NULL */
-/* Return the member, or fallback when it is absent or of another type. */
+/* Returns the text of a member, or fallback when it is absent or of another type. */
 const char *member_text(const cJSON *object, const char *key, const char *fallback);
 bool member_bool(const cJSON *object, const char *key, bool fallback);
-/* A number that no int holds comes as the nearest one. */
+/* Returns a number cut to a whole one; what no int holds comes as the nearest int. */
 int member_int(const cJSON *object, const char *key, int fallback);
 
 /* ---- station_log.c ---- */

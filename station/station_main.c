@@ -267,17 +267,15 @@ static int command_run(const struct options *o)
 static void read_options(int argc, char **argv, struct options *o)
 {
     static const struct option names[] = {{"server", 1, 0, 's'}, {"key", 1, 0, 'k'},
-        {"location", 1, 0, 'l'}, {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'},
-        {"ca-file", 1, 0, 'a'}, {"once", 0, 0, '1'},
-        {"refresh", 0, 0, 'r'}, {"dry-run", 0, 0, 'd'}, {"verbose", 0, 0, 'v'}, {"help", 0, 0, 'h'},
-        {0, 0, 0, 0}};
+        {"location", 1, 0, 'l'}, {"name", 1, 0, 'n'}, {"config", 1, 0, 'c'}, {"ca-file", 1, 0, 'a'},
+        {"once", 0, 0, '1'}, {"refresh", 0, 0, 'r'}, {"dry-run", 0, 0, 'd'}, {"verbose", 0, 0, 'v'},
+        {"help", 0, 0, 'h'}, {0, 0, 0, 0}};
     const char *environment = getenv("WHARF_STATION_CONFIG");
     int c;
 
     o->config = environment && *environment ? environment : "/etc/wharf-station.json";
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
-        const char **to[] = {&o->server, &o->key, &o->location, &o->name, &o->config,
-            &o->ca_file};
+        const char **to[] = {&o->server, &o->key, &o->location, &o->name, &o->config, &o->ca_file};
         const char *at = strchr("sklnca", c);
 
         if (at && c)
