@@ -54,24 +54,19 @@ void *api_handle(const char *path, struct curl_slist **ret_headers)
     return handle;
 }
 
-static void read_answer(struct buf *body, struct answer *ret)
+static void read_answer(const struct buf *body, struct answer *ret)
 {
-    const struct wharf_json *root;
-    struct json_error e;
-    wharf_str s;
+    cJSON *root = cJSON_ParseWithOpts(buf_str(body).p, NULL, true);
 
-    ret->arena = arena_new(0);
-    root = body->n ? json_parse(ret->arena, arena_dup_str(ret->arena, buf_str(body)), &e) : NULL;
-    ret->data = json_get(root, "data");
-    s = json_text_or(root, "code", "");
-    snprintf(ret->code, sizeof(ret->code), "%.*s", STR_ARG(s));
-    s = json_text_or(root, "message", "");
-    snprintf(ret->message, sizeof(ret->message), "%.*s", STR_ARG(s));
+    ret->data = cJSON_DetachItemFromObjectCaseSensitive(root, "data");
+    snprintf(ret->code, sizeof(ret->code), "%s", member_text(root, "code", ""));
+    snprintf(ret->message, sizeof(ret->message), "%s", member_text(root, "message", ""));
+    cJSON_Delete(root);
 }
 
-void api_call(
-    const char *method, const char *path, const char *body, int timeout_s, struct answer *ret)
+void api_call(const char *method, const char *path, cJSON *body, int timeout_s, struct answer *ret)
 {
+    char *text = body ? cJSON_PrintUnformatted(body) : NULL;
     struct curl_slist *headers;
     struct buf out;
     CURL *h = api_handle(path, &headers);
@@ -83,8 +78,8 @@ void api_call(
     headers = curl_slist_append(headers, "Expect:");
     curl_easy_setopt(h, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(h, CURLOPT_CUSTOMREQUEST, method);
-    if (body)
-        curl_easy_setopt(h, CURLOPT_POSTFIELDS, body);
+    if (text)
+        curl_easy_setopt(h, CURLOPT_POSTFIELDS, text);
     curl_easy_setopt(h, CURLOPT_WRITEFUNCTION, api_collect);
     curl_easy_setopt(h, CURLOPT_WRITEDATA, &out);
     curl_easy_setopt(h, CURLOPT_TIMEOUT, (long)timeout_s);
@@ -97,12 +92,14 @@ void api_call(
     }
     curl_slist_free_all(headers);
     buf_done(&out);
+    cJSON_free(text);
+    cJSON_Delete(body);
 }
 
 void answer_done(struct answer *a)
 {
-    arena_free(a->arena);
-    a->arena = NULL;
+    cJSON_Delete(a->data);
+    a->data = NULL;
 }
 
 /* ---- documents ---- */

@@ -34,23 +34,20 @@ static ipp_t *new_request(const struct printer *p, ipp_op_t op)
 
 /* ---- submitting ---- */
 
-static const struct wharf_json *wish(const struct job *j)
+static const cJSON *wish(const struct job *j)
 {
-    return json_get(j->claim, "configuration");
+    return member(j->claim, "configuration");
 }
 
 static void job_name(const struct job *j, char *to, size_t size)
 {
-    wharf_str name = json_text_or(j->claim, "name", "");
-
-    snprintf(to, size, "wharf:%s %.*s", j->record.id, name.n > 100 ? 100 : (int)name.n, name.p);
+    snprintf(to, size, "wharf:%s %.100s", j->record.id, member_text(j->claim, "name", ""));
 }
 
 static void add_size(ipp_t *r, const struct job *j)
 {
-    wharf_str name = json_text_or(wish(j), "paper_size", ""),
-              source = json_text_or(wish(j), "media_source", "");
-    const struct medium *m = medium_named(name.p);
+    const struct medium *m = medium_named(member_text(wish(j), "paper_size", ""));
+    const char *source = member_text(wish(j), "media_source", "");
     ipp_t *col, *size;
 
     if (!m) /* page_size_custom: what is in the printer */
@@ -61,8 +58,8 @@ static void add_size(ipp_t *r, const struct job *j)
     ippAddInteger(
         size, IPP_TAG_ZERO, IPP_TAG_INTEGER, "y-dimension", (int)lround(m->height * 2540));
     ippAddCollection(col, IPP_TAG_ZERO, "media-size", size);
-    if (source.n)
-        ippAddString(col, IPP_TAG_ZERO, IPP_TAG_KEYWORD, "media-source", NULL, source.p);
+    if (source[0])
+        ippAddString(col, IPP_TAG_ZERO, IPP_TAG_KEYWORD, "media-source", NULL, source);
     ippAddCollection(r, IPP_TAG_JOB, "media-col", col);
     ippDelete(size);
     ippDelete(col);
@@ -70,17 +67,17 @@ static void add_size(ipp_t *r, const struct job *j)
 
 static void add_job_attributes(ipp_t *r, const struct job *j)
 {
-    bool both = json_bool_or(wish(j), "double_sided", false);
-    wharf_str edge = json_text_or(wish(j), "duplex_edge", "long");
-    int copies = (int)json_int_or(wish(j), "copies", 1);
+    const char *edge = member_text(wish(j), "duplex_edge", "long");
+    bool both = member_bool(wish(j), "double_sided", false);
+    int copies = member_int(wish(j), "copies", 1);
 
     if (copies > 1 && copies <= j->printer->copies)
         ippAddInteger(r, IPP_TAG_JOB, IPP_TAG_INTEGER, "copies", copies);
     if (copies > 1 && j->printer->takes_uncollated)
         ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "multiple-document-handling",
             NULL,
-            json_bool_or(wish(j), "collate", true) ? "separate-documents-collated-copies"
-                                                   : "separate-documents-uncollated-copies");
+            member_bool(wish(j), "collate", true) ? "separate-documents-collated-copies"
+                                                  : "separate-documents-uncollated-copies");
     if (j->printer->takes_resolution)
         ippAddResolution(r, IPP_TAG_JOB, "printer-resolution", IPP_RES_PER_INCH, j->printer->dpi_x,
             j->printer->dpi_y);
@@ -90,11 +87,11 @@ static void add_job_attributes(ipp_t *r, const struct job *j)
     if (j->printer->double_sided)
         ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "sides", NULL,
             !both                    ? "one-sided"
-            : str_eqz(edge, "short") ? "two-sided-short-edge"
+            : !strcmp(edge, "short") ? "two-sided-short-edge"
                                      : "two-sided-long-edge");
     if (j->printer->color)
         ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "print-color-mode", NULL,
-            json_bool_or(wish(j), "color_print", false) ? "color" : "monochrome");
+            member_bool(wish(j), "color_print", false) ? "color" : "monochrome");
     ippAddString(r, IPP_TAG_JOB, IPP_CONST_TAG(IPP_TAG_KEYWORD), "print-scaling", NULL, "none");
     add_size(r, j);
 }
@@ -103,13 +100,13 @@ static const char *raw_format(const struct job *j)
 {
     static const char *const known[] = {"application/vnd.zebra-zpl", "application/postscript",
         "application/pdf", "application/vnd.hp-pcl"};
-    wharf_str type = json_text_or(json_get(j->claim, "document"), "content_type", "");
+    const char *type = member_text(member(j->claim, "document"), "content_type", "");
 
     if (j->printer->config &&
         j->printer->config->languages) /* said by a person; the printer may not know the name */
         return "application/octet-stream";
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (str_eqz(type, known[i]))
+        if (!strcmp(type, known[i]))
             return known[i];
     }
     return "application/octet-stream";
@@ -118,7 +115,7 @@ static const char *raw_format(const struct job *j)
 /* Repeats the document when more copies are wanted than the printer makes of one job. */
 static bool repeat_copies(const struct job *j, char *file, bool pdf, struct outcome *ret)
 {
-    int copies = (int)json_int_or(wish(j), "copies", 1);
+    int copies = member_int(wish(j), "copies", 1);
     char to[PATH_TEXT + 8];
 
     if (copies <= 1 || copies <= j->printer->copies)
@@ -142,7 +139,7 @@ static bool choose_format(
 
     snprintf(file, PATH_TEXT, "%s", j->file);
     *ret_format = "application/pdf";
-    if (json_bool_or(j->claim, "raw", false)) {
+    if (member_bool(j->claim, "raw", false)) {
         *ret_format = raw_format(j);
         return repeat_copies(j, file, false, ret);
     }

@@ -56,23 +56,19 @@ static void keep(const struct record *r)
         left[i] = left[--n_left];
 }
 
-static void text_of(const struct wharf_json *o, const char *key, char *to, size_t size)
+static void text_of(const cJSON *o, const char *key, char *to, size_t size)
 {
-    wharf_str s = json_text_or(o, key, "");
-
-    snprintf(to, size, "%.*s", STR_ARG(s));
+    snprintf(to, size, "%s", member_text(o, key, ""));
 }
 
-static void read_line(const char *line, size_t n)
+static void read_line(const char *line)
 {
-    struct arena *a = arena_new(0);
-    struct json_error e;
-    const struct wharf_json *o = json_parse(a, arena_dup(a, line, n), &e);
+    cJSON *o = cJSON_ParseWithOpts(line, NULL, true);
     struct record r = {.step = STEP_NONE};
     char step[16];
 
     /* a line that a crash cut off says nothing that was promised */
-    if (o && o->type == JSON_OBJECT) {
+    if (cJSON_IsObject(o)) {
         text_of(o, "id", r.id, sizeof(r.id));
         text_of(o, "printer", r.printer, sizeof(r.printer));
         text_of(o, "outcome", r.outcome, sizeof(r.outcome));
@@ -80,14 +76,14 @@ static void read_line(const char *line, size_t n)
         text_of(o, "code", r.code, sizeof(r.code));
         text_of(o, "reason", r.reason, sizeof(r.reason));
         text_of(o, "step", step, sizeof(step));
-        r.attempt = (int)json_int_or(o, "attempt", 0);
-        r.device_job = (int)json_int_or(o, "device_job", 0);
+        r.attempt = member_int(o, "attempt", 0);
+        r.device_job = member_int(o, "device_job", 0);
         for (size_t i = 1; i < sizeof(steps) / sizeof(steps[0]); i++)
             r.step = !strcmp(step, steps[i]) ? (enum step)i : r.step;
         if (r.id[0] && r.step != STEP_NONE)
             keep(&r);
     }
-    arena_free(a);
+    cJSON_Delete(o);
 }
 
 static void read_all(FILE *f)
@@ -95,42 +91,41 @@ static void read_all(FILE *f)
     char line[LINE_MAX_BYTES];
 
     while (fgets(line, sizeof(line), f))
-        read_line(line, strcspn(line, "\n"));
+        read_line(line);
 }
 
 /* ---- writing ---- */
 
-static void line_of(const struct record *r, struct buf *out)
+/* Makes the line of a record, without its end. Returns false when there is no memory or no room. */
+static bool line_of(const struct record *r, char *to, int size)
 {
-    struct jw w;
+    cJSON *o = cJSON_CreateObject();
+    bool good = cJSON_AddStringToObject(o, "id", r->id) &&
+                cJSON_AddStringToObject(o, "printer", r->printer) &&
+                cJSON_AddNumberToObject(o, "attempt", r->attempt) &&
+                cJSON_AddStringToObject(o, "step", steps[r->step]) &&
+                cJSON_AddNumberToObject(o, "device_job", r->device_job);
 
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "id", r->id);
-    jw_z(&w, "printer", r->printer);
-    jw_int(&w, "attempt", r->attempt);
-    jw_z(&w, "step", steps[r->step]);
-    jw_int(&w, "device_job", r->device_job);
-    if (r->step >= STEP_FINAL) {
-        jw_z(&w, "outcome", r->outcome);
-        jw_z(&w, "confidence", r->confidence);
-        jw_z(&w, "code", r->code);
-        jw_z(&w, "reason", r->reason);
-    }
-    jw_close(&w, '}');
-    BUF_LIT(out, "\n");
+    if (r->step >= STEP_FINAL)
+        good = good && cJSON_AddStringToObject(o, "outcome", r->outcome) &&
+               cJSON_AddStringToObject(o, "confidence", r->confidence) &&
+               cJSON_AddStringToObject(o, "code", r->code) &&
+               cJSON_AddStringToObject(o, "reason", r->reason);
+    good = good && cJSON_PrintPreallocated(o, to, size, false);
+    cJSON_Delete(o);
+    return good;
 }
 
 static bool append(int fd, const struct record *r)
 {
-    struct buf out;
-    bool good;
+    char line[LINE_MAX_BYTES];
+    size_t n;
 
-    buf_init(&out, LINE_MAX_BYTES);
-    line_of(r, &out);
-    good = write(fd, out.p, out.n) == (ssize_t)out.n && fsync(fd) == 0;
-    buf_done(&out);
-    return good;
+    if (!line_of(r, line, (int)sizeof(line) - 1))
+        return false;
+    n = strlen(line);
+    line[n++] = '\n';
+    return write(fd, line, n) == (ssize_t)n && fsync(fd) == 0;
 }
 
 void journal_write(const struct record *r)

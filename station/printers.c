@@ -256,18 +256,18 @@ static void learn(struct printer *p, ipp_t *a)
 
 static void add_configured(struct printer *p)
 {
-    const struct printer_config *c = p->config;
+    const cJSON *sizes = p->config ? p->config->sizes : NULL,
+                *languages = p->config ? p->config->languages : NULL, *e;
 
-    for (const struct wharf_json *e = c && c->sizes ? c->sizes->child : NULL; e; e = e->next) {
-        const struct medium *m = e->type == JSON_STRING ? medium_named(e->text.p) : NULL;
+    cJSON_ArrayForEach(e, sizes) {
+        const struct medium *m = cJSON_IsString(e) ? medium_named(e->valuestring) : NULL;
 
         if (m)
             p->sizes[m - media] = true;
     }
-    for (const struct wharf_json *e = c && c->languages ? c->languages->child : NULL;
-         e && p->n_languages < 7; e = e->next) {
-        if (e->type == JSON_STRING)
-            snprintf(p->languages[p->n_languages++], sizeof(p->languages[0]), "%s", e->text.p);
+    cJSON_ArrayForEach(e, languages) {
+        if (cJSON_IsString(e) && p->n_languages < 7)
+            snprintf(p->languages[p->n_languages++], sizeof(p->languages[0]), "%s", e->valuestring);
     }
 }
 
@@ -402,42 +402,39 @@ const struct printer *printer_named(const char *name)
 
 /* ---- as JSON ---- */
 
-static void put_configuration(struct jw *w, const struct printer *p)
+static void add_configuration(cJSON *to, const struct printer *p)
 {
+    cJSON *o = cJSON_AddObjectToObject(to, "configuration"), *list;
     char dpi[24];
 
     snprintf(dpi, sizeof(dpi), p->dpi_x == p->dpi_y ? "%d" : "%dx%d", p->dpi_x, p->dpi_y);
-    jw_open(w, "configuration", '{');
-    jw_z(w, "dpi", dpi);
-    jw_bool(w, "color_print", p->color);
-    jw_bool(w, "double_sided", p->double_sided);
-    jw_close(w, '}');
-    jw_open(w, "page_size", '{');
+    cJSON_AddStringToObject(o, "dpi", dpi);
+    cJSON_AddBoolToObject(o, "color_print", p->color);
+    cJSON_AddBoolToObject(o, "double_sided", p->double_sided);
+    o = cJSON_AddObjectToObject(to, "page_size");
     for (size_t i = 0; i < n_media; i++) {
         if (p->sizes[i])
-            jw_bool(w, media[i].name, true);
+            cJSON_AddTrueToObject(o, media[i].name);
     }
-    jw_close(w, '}');
-    jw_open(w, "languages", '[');
+    list = cJSON_AddArrayToObject(to, "languages");
     for (size_t i = 0; i < p->n_languages; i++)
-        jw_z(w, NULL, p->languages[i]);
-    jw_close(w, ']');
+        cJSON_AddItemToArray(list, cJSON_CreateString(p->languages[i]));
 }
 
-void printer_json(struct jw *w, const struct printer *p, bool whole)
+cJSON *printer_json(const struct printer *p, bool whole)
 {
-    jw_open(w, NULL, '{');
-    jw_z(w, "name", p->name);
-    jw_z(w, "status", p->status);
+    cJSON *o = cJSON_CreateObject(), *reasons;
+
+    cJSON_AddStringToObject(o, "name", p->name);
+    cJSON_AddStringToObject(o, "status", p->status);
     if (whole) {
-        jw_z(w, "model", p->model);
-        put_configuration(w, p);
+        cJSON_AddStringToObject(o, "model", p->model);
+        add_configuration(o, p);
     } else {
-        jw_open(w, "state_reasons", '[');
+        reasons = cJSON_AddArrayToObject(o, "state_reasons");
         for (size_t i = 0; i < p->n_reasons; i++)
-            jw_z(w, NULL, p->reasons[i]);
-        jw_close(w, ']');
-        jw_z(w, "uri", p->uri);
+            cJSON_AddItemToArray(reasons, cJSON_CreateString(p->reasons[i]));
+        cJSON_AddStringToObject(o, "uri", p->uri);
     }
-    jw_close(w, '}');
+    return o;
 }

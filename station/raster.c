@@ -113,9 +113,9 @@ static bool write_page(FILE *f, struct page *p, cups_raster_t *to, cups_page_hea
 static bool page_header(
     const struct job *j, const struct page *p, const char *type, cups_page_header2_t *h)
 {
-    const struct wharf_json *wish = json_get(j->claim, "configuration");
-    bool both = json_bool_or(wish, "double_sided", false);
-    wharf_str edge = json_text_or(wish, "duplex_edge", "long");
+    const cJSON *wish = member(j->claim, "configuration");
+    const char *edge = member_text(wish, "duplex_edge", "long");
+    bool both = member_bool(wish, "double_sided", false);
     /* the prepared page has the medium's size: what it is in dots is what it is in hundredths of
      * a millimetre */
     pwg_media_t m = {.pwg = "custom",
@@ -124,7 +124,7 @@ static bool page_header(
 
     return cupsRasterInitPWGHeader(h, &m, type, j->printer->dpi_x, j->printer->dpi_y,
                !both                    ? "one-sided"
-               : str_eqz(edge, "short") ? "two-sided-short-edge"
+               : !strcmp(edge, "short") ? "two-sided-short-edge"
                                         : "two-sided-long-edge",
                "normal") != 0;
 }
@@ -154,7 +154,7 @@ static bool convert(
 bool raster_make(const struct job *j, const char *pdf, const char *to, char reason[REASON_TEXT])
 {
     bool color = j->printer->color &&
-                 json_bool_or(json_get(j->claim, "configuration"), "color_print", false),
+                 member_bool(member(j->claim, "configuration"), "color_print", false),
          good;
     int fds[2], to_fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), status = -1;
     FILE *from;

@@ -57,9 +57,9 @@ static bool send_file(int fd, const char *file)
 
 static bool speaks_zpl(const struct job *j)
 {
-    wharf_str type = json_text_or(json_get(j->claim, "document"), "content_type", "");
+    const char *type = member_text(member(j->claim, "document"), "content_type", "");
 
-    for (size_t i = 0; str_ends(type, "zpl") && i < j->printer->n_languages; i++) {
+    for (size_t i = 0; str_ends(str_z(type), "zpl") && i < j->printer->n_languages; i++) {
         if (!strcmp(j->printer->languages[i], "zpl"))
             return true;
     }
@@ -85,7 +85,7 @@ static void settle(const struct job *j, enum zebra_end end, struct outcome *ret)
 
 static void send_all(struct job *j, int fd, bool zpl, struct outcome *ret)
 {
-    int copies = (int)json_int_or(json_get(j->claim, "configuration"), "copies", 1);
+    int copies = member_int(member(j->claim, "configuration"), "copies", 1);
     enum zebra_end end = ZEBRA_SILENT;
     bool good = true;
     char rest[256];
@@ -112,7 +112,7 @@ void socket_print(struct job *j, struct outcome *ret)
     bool zpl = speaks_zpl(j);
     int fd;
 
-    if (!json_bool_or(j->claim, "raw", false)) {
+    if (!member_bool(j->claim, "raw", false)) {
         outcome_set(ret, "failed", "conversion", "the printer at %.100s takes raw documents only",
             j->printer->uri);
         return;

@@ -60,13 +60,13 @@ static void on_signal(int sig)
     ending = 1;
 }
 
-static void put_printers(struct jw *w)
+static void add_printers(cJSON *body)
 {
+    cJSON *list = cJSON_AddArrayToObject(body, "printers");
+
     pthread_mutex_lock(&printers_lock);
-    jw_open(w, "printers", '[');
     for (size_t i = 0; i < printers.n; i++)
-        printer_json(w, &printers.list[i], false);
-    jw_close(w, ']');
+        cJSON_AddItemToArray(list, printer_json(&printers.list[i], false));
     pthread_mutex_unlock(&printers_lock);
 }
 
@@ -77,32 +77,30 @@ static void station_path(char *to, size_t size, const char *what)
 
 /* ---- opening ---- */
 
-static void open_body(struct buf *out)
+static cJSON *open_body(void)
 {
+    cJSON *body = cJSON_CreateObject(), *agent = cJSON_AddObjectToObject(body, "agent");
     struct utsname u;
-    struct jw w;
 
     uname(&u);
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    jw_open(&w, "agent", '{');
-    jw_z(&w, "name", "wharf-station");
-    jw_z(&w, "version", AGENT_VERSION);
-    jw_z(&w, "os", u.sysname);
-    jw_z(&w, "hostname", u.nodename);
-    jw_close(&w, '}');
-    put_printers(&w);
-    jw_close(&w, '}');
+    cJSON_AddStringToObject(agent, "name", "wharf-station");
+    cJSON_AddStringToObject(agent, "version", AGENT_VERSION);
+    cJSON_AddStringToObject(agent, "os", u.sysname);
+    cJSON_AddStringToObject(agent, "hostname", u.nodename);
+    add_printers(body);
+    return body;
 }
 
-static void learn_ids(const struct wharf_json *list)
+static void learn_ids(const cJSON *list)
 {
+    const cJSON *e;
+
     pthread_mutex_lock(&printers_lock);
-    for (const struct wharf_json *e = list ? list->child : NULL; e; e = e->next) {
+    cJSON_ArrayForEach(e, list) {
         for (size_t i = 0; i < printers.n; i++) {
-            if (str_eqz(json_text_or(e, "name", ""), printers.list[i].name))
+            if (!strcmp(member_text(e, "name", ""), printers.list[i].name))
                 snprintf(printers.list[i].id, sizeof(printers.list[i].id), "%s",
-                    json_text_or(e, "id", "").p);
+                    member_text(e, "id", ""));
         }
     }
     pthread_mutex_unlock(&printers_lock);
@@ -113,26 +111,20 @@ static int open_session(int *ret_heartbeat_s)
 {
     char path[200];
     struct answer a;
-    struct buf body;
     int result;
 
     station_path(path, sizeof(path), "sessions");
-    buf_init(&body, 1 << 20);
-    open_body(&body);
-    api_call("POST", path, body.p, CALL_S, &a);
-    buf_done(&body);
+    api_call("POST", path, open_body(), CALL_S, &a);
     if (a.status == 201)
-        learn_ids(json_get(json_get(a.data, "station"), "printers"));
+        learn_ids(member(member(a.data, "station"), "printers"));
     result = a.status == 201 ? 1 : a.status == 0 || a.status >= 500 || a.status == 429 ? 0 : -1;
     if (result > 0) {
-        wharf_str id = json_text_or(a.data, "session_id", "");
-
         pthread_mutex_lock(&session_lock);
-        snprintf(session_id, sizeof(session_id), "%.*s", STR_ARG(id));
+        snprintf(session_id, sizeof(session_id), "%s", member_text(a.data, "session_id", ""));
         superseded = false;
         look = true;
         pthread_mutex_unlock(&session_lock);
-        *ret_heartbeat_s = (int)json_int_or(a.data, "heartbeat_interval", 30);
+        *ret_heartbeat_s = member_int(a.data, "heartbeat_interval", 30);
         say(NULL, "connected to %s as %s", settings.server, settings.station_id);
     } else {
         say(NULL, "%s: %s",
@@ -144,52 +136,44 @@ static int open_session(int *ret_heartbeat_s)
 
 /* ---- claims ---- */
 
-/* Writes the body of a claim for the printers that answer. Returns false when none does. */
-static bool claim_body(size_t room, struct buf *out)
+/* Makes the body of a claim for the printers that answer. Returns NULL when none does. */
+static cJSON *claim_body(size_t room)
 {
+    cJSON *body = cJSON_CreateObject(), *list;
     char session[ID_TEXT];
-    bool any = false;
-    struct jw w;
 
     session_copy(session);
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "session_id", session);
-    jw_int(&w, "max", (int64_t)(room < CLAIM_MAX ? room : CLAIM_MAX));
-    jw_open(&w, "printer_ids", '[');
+    cJSON_AddStringToObject(body, "session_id", session);
+    cJSON_AddNumberToObject(body, "max", room < CLAIM_MAX ? (int)room : CLAIM_MAX);
+    list = cJSON_AddArrayToObject(body, "printer_ids");
     pthread_mutex_lock(&printers_lock);
     for (size_t i = 0; i < printers.n; i++) {
-        if (!strcmp(printers.list[i].status, "offline") || !printers.list[i].id[0])
-            continue;
-        any = true;
-        jw_z(&w, NULL, printers.list[i].id);
+        if (strcmp(printers.list[i].status, "offline") != 0 && printers.list[i].id[0])
+            cJSON_AddItemToArray(list, cJSON_CreateString(printers.list[i].id));
     }
     pthread_mutex_unlock(&printers_lock);
-    jw_close(&w, ']');
-    jw_close(&w, '}');
-    return any;
+    if (cJSON_GetArraySize(list) > 0)
+        return body;
+    cJSON_Delete(body);
+    return NULL;
 }
 
 /* Claims jobs. Returns how many were taken; -1: the session is over. */
 static int claim(void)
 {
     size_t room = JOBS_MAX - jobs_running();
+    cJSON *body = room ? claim_body(room) : NULL, *list, *job;
     struct answer a;
-    struct buf body;
     char path[200];
     int n = 0;
 
-    buf_init(&body, 1 << 16);
-    if (!room || !claim_body(room, &body)) {
-        buf_done(&body);
+    if (!body)
         return 0;
-    }
     station_path(path, sizeof(path), "claim");
-    api_call("POST", path, body.p, CALL_S, &a);
-    buf_done(&body);
-    for (const struct wharf_json *j = a.status == 200 ? json_get(a.data, "jobs")->child : NULL; j;
-         j = j->next)
-        n += job_begin(j);
+    api_call("POST", path, body, CALL_S, &a);
+    list = a.status == 200 ? cJSON_GetObjectItemCaseSensitive(a.data, "jobs") : NULL;
+    while ((job = cJSON_DetachItemFromArray(list, 0)))
+        n += job_begin(job);
     if (a.status == 409)
         n = -1;
     answer_done(&a);
@@ -198,51 +182,39 @@ static int claim(void)
 
 /* ---- heartbeats ---- */
 
-static void heartbeat_body(struct buf *out)
+static cJSON *heartbeat_body(void)
 {
+    cJSON *body = cJSON_CreateObject(), *list;
     char session[ID_TEXT];
-    struct jw w;
 
     session_copy(session);
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "session_id", session);
-    put_printers(&w);
-    jw_open(&w, "jobs", '[');
+    cJSON_AddStringToObject(body, "session_id", session);
+    add_printers(body);
+    list = cJSON_AddArrayToObject(body, "jobs");
     pthread_mutex_lock(&jobs_lock);
     for (size_t i = 0; i < JOBS_MAX; i++) {
-        if (!jobs[i].used || jobs[i].record.step >= STEP_FINAL)
-            continue;
-        jw_open(&w, NULL, '{');
-        jw_z(&w, "id", jobs[i].record.id);
-        jw_int(&w, "attempt", jobs[i].record.attempt);
-        jw_close(&w, '}');
+        if (jobs[i].used && jobs[i].record.step < STEP_FINAL)
+            job_refer(list, &jobs[i].record);
     }
     pthread_mutex_unlock(&jobs_lock);
-    jw_close(&w, ']');
-    jw_close(&w, '}');
+    return body;
 }
 
 /* Sends a heartbeat. Returns false when the session is over. */
 static bool heartbeat(void)
 {
     char path[200];
+    const cJSON *list, *e;
     struct answer a;
-    struct buf body;
     bool good;
 
     station_path(path, sizeof(path), "heartbeat");
-    buf_init(&body, 1 << 20);
-    heartbeat_body(&body);
-    api_call("POST", path, body.p, CALL_S, &a);
-    buf_done(&body);
+    api_call("POST", path, heartbeat_body(), CALL_S, &a);
     good = a.status != 409;
-    for (const struct wharf_json *e = a.status == 200 && json_get(a.data, "cancel")
-                                          ? json_get(a.data, "cancel")->child
-                                          : NULL;
-         e; e = e->next) {
-        if (e->type == JSON_STRING)
-            job_cancel(e->text.p);
+    list = a.status == 200 ? member(a.data, "cancel") : NULL;
+    cJSON_ArrayForEach(e, list) {
+        if (cJSON_IsString(e))
+            job_cancel(e->valuestring);
     }
     answer_done(&a);
     return good;

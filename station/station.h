@@ -4,17 +4,17 @@
  * station_main.c commands · station_config.c settings · api.c calls to the server · stream.c
  * signals · printers.c what printers there are and what they can · session.c the loop ·
  * station_job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c
- * sockets · raster.c PDF to PWG raster · journal.c what survives a crash. Each job has a thread;
- * the loop has the main one. */
+ * sockets · raster.c PDF to PWG raster · journal.c what survives a crash · member.c look-ups in
+ * JSON. Each job has a thread; the loop has the main one. JSON is read and written by cJSON; its
+ * cJSON_GetErrorPtr() is of all threads and is never asked. */
 #ifndef WHARF_STATION_H
 #define WHARF_STATION_H
 
+#include <cjson/cJSON.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "util/arena.h"
 #include "util/buf.h"
-#include "util/json.h"
 #include "util/str.h"
 
 #define AGENT_VERSION "0.1.0"
@@ -34,7 +34,7 @@ enum {
 
 struct printer_config { /* of the configuration file; "" and 0: nothing is said */
     char name[192], uri[URI_TEXT], model[192];
-    const struct wharf_json *sizes, *languages;
+    const cJSON *sizes, *languages;
     bool assume_completed;
 };
 struct settings {
@@ -51,6 +51,15 @@ bool settings_read(const char *file); /* false: told on stderr */
 /* Writes it (0600), by rename. */
 bool settings_write(const char *file);
 
+/* ---- member.c ---- */
+
+const cJSON *member(const cJSON *object, const char *key); /* or NULL */
+/* Returns the text of a member, or fallback when it is absent or of another type. */
+const char *member_text(const cJSON *object, const char *key, const char *fallback);
+bool member_bool(const cJSON *object, const char *key, bool fallback);
+/* Returns a number cut to a whole one; what no int holds comes as the nearest int. */
+int member_int(const cJSON *object, const char *key, int fallback);
+
 /* ---- station_log.c ---- */
 
 /* Prints one line for a person: time, what it is about (or NULL), text. */
@@ -65,15 +74,13 @@ int between(int low, int high);
 /* ---- api.c ---- */
 
 struct answer {
-    struct arena *arena; /* of json; answer_done() frees it */
     long status; /* 0: no answer */
-    const struct wharf_json *data; /* of the envelope, or NULL */
+    cJSON *data; /* of the envelope, or NULL; answer_done() frees it */
     char code[80], message[300];
 };
 void api_start(void);
-/* Calls the API. method: "GET", "POST", "DELETE". body NULL: GET. */
-void api_call(
-    const char *method, const char *path, const char *body, int timeout_s, struct answer *ret);
+/* Calls the API. method: "GET", "POST", "DELETE". body is given up to it, and freed; NULL: none. */
+void api_call(const char *method, const char *path, cJSON *body, int timeout_s, struct answer *ret);
 void answer_done(struct answer *a);
 /* Downloads a document into a file; resumes, and compares its SHA-256. */
 bool api_download(const char *url, const char *file, const char *sha256, char reason[REASON_TEXT]);
@@ -135,9 +142,9 @@ void printer_away(const struct printer *p);
 /* Notes what the printer says itself is wrong with it, as IPP keywords; n 0: nothing. */
 void printer_trouble(const struct printer *p, const char *const *reasons, size_t n);
 bool printers_reported(void); /* did it, since the last call? */
-/* Writes the element of the API's array `printers`; whole: as it is registered, else what a report
- * says. */
-void printer_json(struct jw *w, const struct printer *p, bool whole);
+/* Makes the element of the API's array `printers`, for the caller to free; whole: as it is
+ * registered, else what a report says. */
+cJSON *printer_json(const struct printer *p, bool whole);
 
 /* ---- journal.c ---- */
 
@@ -164,8 +171,7 @@ void fault_point(const char *name);
 struct job {
     struct record record;
     const struct printer *printer;
-    struct arena *arena;
-    const struct wharf_json *claim; /* what the claim said; NULL: from the journal */
+    cJSON *claim; /* what the claim said, freed with the job; NULL: from the journal */
     char file[PATH_TEXT];
     char stage[16]; /* as last told */
     int pages_done;
@@ -175,15 +181,14 @@ struct job {
 extern pthread_mutex_t jobs_lock;
 /* guarded by the lock, but for what the thread of a used one has to itself */
 extern struct job jobs[JOBS_MAX];
-/* Begins with what a claim returned. False: no room. */
-bool job_begin(const struct wharf_json *claim);
+/* Begins with what a claim returned, which is given up to it. False: no room. */
+bool job_begin(cJSON *claim);
 /* Goes on with what was left by a crash. */
 void job_resume(const struct record *r);
+/* Adds the job to a list of the API's: its id and attempt. */
+void job_refer(cJSON *list, const struct record *r);
 size_t jobs_running(void);
 void job_cancel(const char *id);
-/* Writes the jobs that nobody submitted, as the body of a release. Returns false when there are
- * none. */
-bool jobs_release_body(struct buf *out);
 
 /* How a submission or a watch ended. */
 struct outcome {

@@ -32,15 +32,12 @@ static bool read_file(const char *file, struct buf *out)
     return !out->failed;
 }
 
-static void copy(
-    char *to, size_t size, const struct wharf_json *object, const char *key, const char *fallback)
+static void copy(char *to, size_t size, const cJSON *object, const char *key, const char *fallback)
 {
-    wharf_str s = json_text_or(object, key, fallback);
-
-    snprintf(to, size, "%.*s", STR_ARG(s));
+    snprintf(to, size, "%s", member_text(object, key, fallback));
 }
 
-static void read_key(const struct wharf_json *root)
+static void read_key(const cJSON *root)
 {
     char file[PATH_TEXT];
     struct buf text;
@@ -55,36 +52,33 @@ static void read_key(const struct wharf_json *root)
     buf_done(&text);
 }
 
-static void read_printers(const struct wharf_json *list)
+static void read_printers(const cJSON *list)
 {
-    for (const struct wharf_json *m = list ? list->child : NULL;
+    for (const cJSON *m = cJSON_IsObject(list) ? list->child : NULL;
          m && settings.n_printers < PRINTERS_MAX; m = m->next) {
         struct printer_config *p = &settings.printers[settings.n_printers++];
 
-        snprintf(p->name, sizeof(p->name), "%.*s", STR_ARG(m->key));
+        snprintf(p->name, sizeof(p->name), "%s", m->string);
         copy(p->uri, sizeof(p->uri), m, "uri", "");
         copy(p->model, sizeof(p->model), m, "model", "");
-        p->sizes = json_get(m, "sizes");
-        p->languages = json_get(m, "languages");
-        p->assume_completed = json_bool_or(m, "assume_completed", false);
+        p->sizes = member(m, "sizes");
+        p->languages = member(m, "languages");
+        p->assume_completed = member_bool(m, "assume_completed", false);
     }
 }
 
 bool settings_read(const char *file)
 {
-    static struct arena *memory; /* lives as long as the process: settings point into it */
-    const struct wharf_json *root;
-    struct json_error e;
+    static cJSON *root; /* lives as long as the process: settings point into it */
     struct buf text;
 
-    memory = arena_new(0);
     snprintf(settings.file, sizeof(settings.file), "%s", file);
     buf_init(&text, FILE_MAX);
     if (!read_file(file, &text))
         return complain(file, "can't be read; make it with `wharf-station pair`");
-    root = json_parse(memory, arena_dup_str(memory, buf_str(&text)), &e);
+    root = cJSON_ParseWithOpts(text.p, NULL, true);
     buf_done(&text);
-    if (!root || root->type != JSON_OBJECT)
+    if (!cJSON_IsObject(root))
         return complain(file, "is no JSON object");
     copy(settings.server, sizeof(settings.server), root, "server", "");
     copy(settings.station_id, sizeof(settings.station_id), root, "station_id", "");
@@ -94,66 +88,59 @@ bool settings_read(const char *file)
     copy(settings.pdftoppm, sizeof(settings.pdftoppm), root, "pdftoppm", "/usr/bin/pdftoppm");
     copy(settings.ca_file, sizeof(settings.ca_file), root, "ca_file", "");
     read_key(root);
-    read_printers(json_get(root, "printers"));
+    read_printers(member(root, "printers"));
     if (!settings.server[0] || !settings.key[0])
         return complain(file, "needs server and key (or key_file)");
     return true;
 }
 
-static void write_members(struct jw *w)
+static cJSON *members(void)
 {
-    jw_open(w, NULL, '{');
-    jw_z(w, "server", settings.server);
-    jw_z(w, "key", settings.key);
-    jw_z(w, "station_id", settings.station_id);
-    jw_z(w, "location_id", settings.location_id);
-    jw_z(w, "name", settings.name);
-    jw_z(w, "spool", settings.spool);
-    jw_z(w, "pdftoppm", settings.pdftoppm);
+    cJSON *root = cJSON_CreateObject(), *list;
+
+    cJSON_AddStringToObject(root, "server", settings.server);
+    cJSON_AddStringToObject(root, "key", settings.key);
+    cJSON_AddStringToObject(root, "station_id", settings.station_id);
+    cJSON_AddStringToObject(root, "location_id", settings.location_id);
+    cJSON_AddStringToObject(root, "name", settings.name);
+    cJSON_AddStringToObject(root, "spool", settings.spool);
+    cJSON_AddStringToObject(root, "pdftoppm", settings.pdftoppm);
     if (settings.ca_file[0])
-        jw_z(w, "ca_file", settings.ca_file);
-    jw_open(w, "printers", '{');
+        cJSON_AddStringToObject(root, "ca_file", settings.ca_file);
+    list = cJSON_AddObjectToObject(root, "printers");
     for (size_t i = 0; i < settings.n_printers; i++) {
         const struct printer_config *p = &settings.printers[i];
+        cJSON *o = cJSON_AddObjectToObject(list, p->name);
 
-        jw_open(w, p->name, '{');
         if (p->uri[0])
-            jw_z(w, "uri", p->uri);
+            cJSON_AddStringToObject(o, "uri", p->uri);
         if (p->model[0])
-            jw_z(w, "model", p->model);
+            cJSON_AddStringToObject(o, "model", p->model);
         if (p->sizes)
-            jw_value(w, "sizes", p->sizes);
+            cJSON_AddItemToObject(o, "sizes", cJSON_Duplicate(p->sizes, true));
         if (p->languages)
-            jw_value(w, "languages", p->languages);
+            cJSON_AddItemToObject(o, "languages", cJSON_Duplicate(p->languages, true));
         if (p->assume_completed)
-            jw_bool(w, "assume_completed", true);
-        jw_close(w, '}');
+            cJSON_AddTrueToObject(o, "assume_completed");
     }
-    jw_close(w, '}');
-    jw_close(w, '}');
+    return root;
 }
 
 bool settings_write(const char *file)
 {
-    char temporary[PATH_TEXT + 8];
-    struct buf out;
-    struct jw w;
-    ssize_t n;
+    cJSON *root = members();
+    char temporary[PATH_TEXT + 8], *text = cJSON_PrintUnformatted(root);
+    bool good;
     int fd;
 
-    buf_init(&out, FILE_MAX);
-    jw_init(&w, &out);
-    write_members(&w);
-    BUF_LIT(&out, "\n");
+    cJSON_Delete(root);
     snprintf(temporary, sizeof(temporary), "%s.new", file);
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    good = text && fd >= 0 && dprintf(fd, "%s\n", text) == (int)strlen(text) + 1 && fsync(fd) == 0;
+    cJSON_free(text);
     if (fd < 0)
         return complain(temporary, "can't be written");
-    n = write(fd, out.p, out.n);
-    if (n != (ssize_t)out.n || fsync(fd) != 0 || close(fd) != 0 || rename(temporary, file) != 0) {
-        buf_done(&out);
+    if (close(fd) != 0 || !good || rename(temporary, file) != 0)
         return complain(file, "can't be written");
-    }
-    buf_done(&out);
     return true;
 }

@@ -46,45 +46,41 @@ void outcome_set(struct outcome *o, const char *status, const char *code, const 
 
 /* ---- telling the server ---- */
 
-/* Writes why the printer stands still. */
-static void put_reasons(struct jw *w, const struct printer *p)
+/* Adds why the printer stands still. */
+static void add_reasons(cJSON *body, const struct printer *p)
 {
-    jw_open(w, "printer_state_reasons", '[');
+    cJSON *list = cJSON_AddArrayToObject(body, "printer_state_reasons");
+
     pthread_mutex_lock(&printers_lock);
     for (size_t i = 0; i < p->n_reasons; i++)
-        jw_z(w, NULL, p->reasons[i]);
+        cJSON_AddItemToArray(list, cJSON_CreateString(p->reasons[i]));
     pthread_mutex_unlock(&printers_lock);
-    jw_close(w, ']');
 }
 
-static void report_body(const struct job *j, const char *stage, struct buf *out)
+static cJSON *report_body(const struct job *j, const char *stage)
 {
     const struct record *r = &j->record;
+    cJSON *body = cJSON_CreateObject();
     char session[ID_TEXT];
-    struct jw w;
 
     session_copy(session);
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "status", stage ? "processing" : r->outcome);
-    jw_z(&w, "session_id", session);
-    jw_int(&w, "attempt", r->attempt);
+    cJSON_AddStringToObject(body, "status", stage ? "processing" : r->outcome);
+    cJSON_AddStringToObject(body, "session_id", session);
+    cJSON_AddNumberToObject(body, "attempt", r->attempt);
     if (stage)
-        jw_z(&w, "stage", stage);
+        cJSON_AddStringToObject(body, "stage", stage);
     if (stage && !strcmp(stage, "blocked"))
-        put_reasons(&w, j->printer);
+        add_reasons(body, j->printer);
     if (!stage && r->reason[0])
-        jw_z(&w, "reason", r->reason);
+        cJSON_AddStringToObject(body, "reason", r->reason);
     if (!stage && r->code[0])
-        jw_z(&w, "reason_code", r->code);
+        cJSON_AddStringToObject(body, "reason_code", r->code);
     if (!stage && r->confidence[0] && !strcmp(r->outcome, "completed"))
-        jw_z(&w, "confidence", r->confidence);
-    if (j->pages_done) {
-        jw_open(&w, "progress", '{');
-        jw_int(&w, "pages_completed", j->pages_done);
-        jw_close(&w, '}');
-    }
-    jw_close(&w, '}');
+        cJSON_AddStringToObject(body, "confidence", r->confidence);
+    if (j->pages_done)
+        cJSON_AddNumberToObject(
+            cJSON_AddObjectToObject(body, "progress"), "pages_completed", j->pages_done);
+    return body;
 }
 
 /* Tells the server a stage. Returns 200: told; 409 and the like: the server knows better; 0 and
@@ -93,17 +89,13 @@ static long tell(const struct job *j, const char *stage, char *ret_code, size_t 
 {
     char path[120];
     struct answer a;
-    struct buf body;
     long status;
 
     snprintf(path, sizeof(path), "/v1/cloud-printing/jobs/%s", j->record.id);
-    buf_init(&body, 8192);
-    report_body(j, stage, &body);
-    api_call("POST", path, body.p, CALL_S, &a);
+    api_call("POST", path, report_body(j, stage), CALL_S, &a);
     status = a.status;
     snprintf(ret_code, size, "%s", a.code);
     answer_done(&a);
-    buf_done(&body);
     return status;
 }
 
@@ -194,29 +186,27 @@ void job_submitted(struct job *j, int device_job)
 
 /* ---- ends ---- */
 
+void job_refer(cJSON *list, const struct record *r)
+{
+    cJSON *o = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(o, "id", r->id);
+    cJSON_AddNumberToObject(o, "attempt", r->attempt);
+    cJSON_AddItemToArray(list, o);
+}
+
 static void give_back(struct job *j)
 {
+    cJSON *body = cJSON_CreateObject();
     char path[120], session[ID_TEXT];
     struct answer a;
-    struct buf body;
-    struct jw w;
 
     session_copy(session);
     snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/release", settings.station_id);
-    buf_init(&body, 1024);
-    jw_init(&w, &body);
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "session_id", session);
-    jw_open(&w, "jobs", '[');
-    jw_open(&w, NULL, '{');
-    jw_z(&w, "id", j->record.id);
-    jw_int(&w, "attempt", j->record.attempt);
-    jw_close(&w, '}');
-    jw_close(&w, ']');
-    jw_close(&w, '}');
-    api_call("POST", path, body.p, CALL_S, &a); /* not taken: the lease gives it back */
+    cJSON_AddStringToObject(body, "session_id", session);
+    job_refer(cJSON_AddArrayToObject(body, "jobs"), &j->record);
+    api_call("POST", path, body, CALL_S, &a); /* not taken: the lease gives it back */
     answer_done(&a);
-    buf_done(&body);
     j->record.step = STEP_REPORTED;
     journal_write(&j->record);
 }
@@ -246,10 +236,8 @@ static void end(struct job *j, const struct outcome *o)
 
 static bool download(struct job *j, struct outcome *o)
 {
-    wharf_str url = json_text_or(j->claim, "document_url", ""),
-              hash = json_text_or(j->claim, "document_sha256", "");
-
-    if (api_download(url.p, j->file, hash.p, o->reason))
+    if (api_download(member_text(j->claim, "document_url", ""), j->file,
+            member_text(j->claim, "document_sha256", ""), o->reason))
         return true;
     o->status = NULL;
     return false;
@@ -283,14 +271,12 @@ static bool fetch_claim(struct job *j)
 
     snprintf(path, sizeof(path), "/v1/cloud-printing/jobs/%s", j->record.id);
     api_call("GET", path, NULL, CALL_S, &a);
-    ours = a.status == 200 && json_int_or(a.data, "attempt", 0) == j->record.attempt &&
-           str_eqz(json_text_or(a.data, "status", ""), "processing");
-    if (ours) {
-        j->arena = a.arena;
+    ours = a.status == 200 && member_int(a.data, "attempt", 0) == j->record.attempt &&
+           !strcmp(member_text(a.data, "status", ""), "processing");
+    if (ours)
         j->claim = a.data;
-    } else {
+    else
         answer_done(&a);
-    }
     return ours;
 }
 
@@ -355,7 +341,7 @@ static void *job_main(void *arg)
         end(j, &o);
     }
     unlink(j->file);
-    arena_free(j->arena);
+    cJSON_Delete(j->claim);
     pthread_mutex_lock(&jobs_lock);
     j->used = false;
     pthread_mutex_unlock(&jobs_lock);
@@ -390,29 +376,23 @@ static void start(struct job *j)
     pthread_detach(t);
 }
 
-bool job_begin(const struct wharf_json *claim)
+bool job_begin(cJSON *claim)
 {
-    wharf_str id = json_text_or(claim, "id", ""), printer = json_text_or(claim, "printer_name", "");
     struct job *j = take_place();
-    struct buf text;
-    struct json_error e;
-    struct jw w;
 
-    if (!j)
+    if (!j) {
+        cJSON_Delete(claim);
         return false;
-    snprintf(j->record.id, sizeof(j->record.id), "%.*s", STR_ARG(id));
-    snprintf(j->record.printer, sizeof(j->record.printer), "%.*s", STR_ARG(printer));
-    j->record.attempt = (int)json_int_or(claim, "attempt", 0);
+    }
+    snprintf(j->record.id, sizeof(j->record.id), "%s", member_text(claim, "id", ""));
+    snprintf(
+        j->record.printer, sizeof(j->record.printer), "%s", member_text(claim, "printer_name", ""));
+    j->record.attempt = member_int(claim, "attempt", 0);
     j->record.step = STEP_CLAIMED;
-    j->arena = arena_new(0);
-    buf_init(&text, 1 << 20);
-    jw_init(&w, &text);
-    jw_value(&w, NULL, claim);
-    j->claim = json_parse(j->arena, arena_dup_str(j->arena, buf_str(&text)), &e);
-    buf_done(&text);
+    j->claim = claim;
     journal_write(&j->record);
     fault_point("claimed");
-    say(j->record.printer, "%s claimed: %s", j->record.id, json_text_or(claim, "name", "").p);
+    say(j->record.printer, "%s claimed: %s", j->record.id, member_text(claim, "name", ""));
     start(j);
     return true;
 }

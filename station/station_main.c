@@ -81,67 +81,70 @@ static int command_printers(void)
 
 /* ---- pair ---- */
 
-static void put_printers(struct jw *w)
+static void add_printers(cJSON *body)
 {
-    jw_open(w, "printers", '[');
+    cJSON *list = cJSON_AddArrayToObject(body, "printers");
+
     for (size_t i = 0; i < printers.n; i++) {
         if (printers.list[i].found)
-            printer_json(w, &printers.list[i], true);
+            cJSON_AddItemToArray(list, printer_json(&printers.list[i], true));
         else
             fprintf(stderr, "wharf-station: %s does not answer and is left out\n",
                 printers.list[i].name);
     }
-    jw_close(w, ']');
 }
 
-static void station_body(struct buf *out, bool create)
+static cJSON *station_body(bool create)
 {
+    cJSON *body = cJSON_CreateObject();
     char token[40];
-    struct jw w;
 
     snprintf(token, sizeof(token), "stream-%ld", (long)getpid());
-    jw_init(&w, out);
-    jw_open(&w, NULL, '{');
     if (create) {
-        jw_z(&w, "name", settings.name);
-        jw_z(&w, "display_name", settings.name);
-        jw_z(&w, "location_id", settings.location_id);
-        jw_z(&w, "device_token", token);
-        jw_z(&w, "status", "offline");
-        jw_open(&w, "push", '{'); /* it listens to the stream, whatever else the server pushes by */
-        jw_z(&w, "driver", "stream");
-        jw_close(&w, '}');
+        cJSON_AddStringToObject(body, "name", settings.name);
+        cJSON_AddStringToObject(body, "display_name", settings.name);
+        cJSON_AddStringToObject(body, "location_id", settings.location_id);
+        cJSON_AddStringToObject(body, "device_token", token);
+        cJSON_AddStringToObject(body, "status", "offline");
+        /* it listens to the stream, whatever else the server pushes by */
+        cJSON_AddStringToObject(cJSON_AddObjectToObject(body, "push"), "driver", "stream");
     }
-    put_printers(&w);
-    jw_close(&w, '}');
+    add_printers(body);
+    return body;
+}
+
+/* Shows what would be sent, and frees it. */
+static int show_call(const char *path, cJSON *body)
+{
+    char *text = cJSON_PrintUnformatted(body);
+
+    printf("POST %s\n%s\n", path, text ? text : "");
+    cJSON_free(text);
+    cJSON_Delete(body);
+    return 0;
 }
 
 static int register_station(bool create)
 {
     char path[120] = "/v1/cloud-printing/stations";
+    cJSON *body = station_body(create);
     struct answer a;
-    struct buf body;
     int result = 0;
 
     if (!create)
         snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s", settings.station_id);
-    buf_init(&body, 1 << 20);
-    station_body(&body, create);
-    if (settings.dry_run) {
-        printf("POST %s\n%s\n", path, body.p);
+    if (settings.dry_run)
+        return show_call(path, body);
+    api_call("POST", path, body, CALL_S, &a);
+    if (a.status != (create ? 201 : 200)) {
+        result = complain(&a, "the station can't be registered");
     } else {
-        api_call("POST", path, body.p, CALL_S, &a);
-        if (a.status != (create ? 201 : 200)) {
-            result = complain(&a, "the station can't be registered");
-        } else {
-            snprintf(settings.station_id, sizeof(settings.station_id), "%s",
-                json_text_or(a.data, "id", "").p);
-            printf("%s is station %s with %zu printers.\n", settings.name, settings.station_id,
-                printers.n);
-        }
-        answer_done(&a);
+        snprintf(
+            settings.station_id, sizeof(settings.station_id), "%s", member_text(a.data, "id", ""));
+        printf("%s is station %s with %zu printers.\n", settings.name, settings.station_id,
+            printers.n);
     }
-    buf_done(&body);
+    answer_done(&a);
     return result;
 }
 
@@ -182,7 +185,7 @@ static int command_pair(const struct options *o)
 static int command_status(void)
 {
     char path[140];
-    const struct wharf_json *list;
+    const cJSON *list, *p;
     struct answer a;
 
     snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s?include_print_jobs_count=true",
@@ -194,12 +197,11 @@ static int command_status(void)
         answer_done(&a);
         return result;
     }
-    printf("%s (%s) is %s, %lld jobs wait\n", json_text_or(a.data, "name", "").p,
-        settings.station_id, json_text_or(a.data, "status", "").p,
-        (long long)json_int_or(a.data, "print_jobs_count", 0));
-    list = json_get(a.data, "printers");
-    for (const struct wharf_json *p = list ? list->child : NULL; p; p = p->next)
-        printf("  %-30s %s\n", json_text_or(p, "name", "").p, json_text_or(p, "status", "").p);
+    printf("%s (%s) is %s, %d jobs wait\n", member_text(a.data, "name", ""), settings.station_id,
+        member_text(a.data, "status", ""), member_int(a.data, "print_jobs_count", 0));
+    list = member(a.data, "printers");
+    cJSON_ArrayForEach(p, list)
+        printf("  %-30s %s\n", member_text(p, "name", ""), member_text(p, "status", ""));
     answer_done(&a);
     return 0;
 }
@@ -208,16 +210,16 @@ static int command_status(void)
 static bool printer_id(const char *name, char to[ID_TEXT])
 {
     char path[120];
-    const struct wharf_json *list;
+    const cJSON *list;
     struct answer a;
     bool found = false;
 
     snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s", settings.station_id);
     api_call("GET", path, NULL, CALL_S, &a);
-    list = json_get(a.data, "printers");
-    for (const struct wharf_json *p = list ? list->child : NULL; p && !found; p = p->next) {
-        found = str_eqz(json_text_or(p, "name", ""), name);
-        snprintf(to, ID_TEXT, "%s", json_text_or(p, "id", "").p);
+    list = member(a.data, "printers");
+    for (const cJSON *p = list ? list->child : NULL; p && !found; p = p->next) {
+        found = !strcmp(member_text(p, "name", ""), name);
+        snprintf(to, ID_TEXT, "%s", member_text(p, "id", ""));
     }
     answer_done(&a);
     return found;
@@ -237,9 +239,9 @@ static int command_test(const char *name)
     }
     snprintf(path, sizeof(path), "/v1/cloud-printing/stations/%s/printers/%s/test-page",
         settings.station_id, id);
-    api_call("POST", path, "{}", CALL_S, &a);
+    api_call("POST", path, cJSON_CreateObject(), CALL_S, &a);
     if (a.status == 201)
-        printf("Test page %s is queued.\n", json_text_or(a.data, "id", "").p);
+        printf("Test page %s is queued.\n", member_text(a.data, "id", ""));
     else
         result = complain(&a, "no test page");
     answer_done(&a);

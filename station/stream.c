@@ -19,13 +19,10 @@ static void take_frame(struct frames *f)
     if (!strcmp(f->event, "superseded")) {
         session_superseded();
     } else if (!strcmp(f->event, "print_job.cancel")) {
-        struct arena *a = arena_new(0);
-        struct json_error e;
-        const struct wharf_json *o = json_parse(a, arena_dupz(a, f->data), &e);
-        wharf_str id = json_text_or(o, "job_id", "");
+        cJSON *o = cJSON_Parse(f->data);
 
-        job_cancel(id.p);
-        arena_free(a);
+        job_cancel(member_text(o, "job_id", ""));
+        cJSON_Delete(o);
     }
     if (f->event[0])
         session_poke();

@@ -1,6 +1,7 @@
 /* devfile.c - see devfile.h. */
 #include "tool/devfile.h"
 
+#include <cjson/cJSON.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,24 +12,30 @@
 #include "util/json.h"
 #include "util/str.h"
 
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+    return text ? text : "";
+}
+
 void devfile_read(const char *data, struct devfile *ret, struct arena *a)
 {
     int fd = open(arena_printf(a, "%s/dev.json", data).p, O_RDONLY | O_CLOEXEC);
     char text[4096];
     ssize_t n = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
-    struct json_error error;
-    const struct wharf_json *json = NULL;
+    cJSON *json;
 
     if (fd >= 0)
         close(fd);
-    if (n > 0)
-        json = json_parse(a, arena_dup(a, text, (size_t)n), &error);
-    if (!json_is(json, JSON_OBJECT))
-        return;
-    ret->api_key = json_text_or(json, "api_key", "").p;
-    snprintf(ret->organization_id, sizeof(ret->organization_id), "%s",
-        json_text_or(json, "organization_id", "").p);
-    ret->system = json_bool_or(json, "system", false);
+    json = n > 0 ? cJSON_ParseWithLength(text, (size_t)n) : NULL;
+    if (cJSON_IsObject(json)) {
+        ret->api_key = arena_dupz(a, text_of(json, "api_key")).p;
+        snprintf(ret->organization_id, sizeof(ret->organization_id), "%s",
+            text_of(json, "organization_id"));
+        ret->system = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, "system"));
+    }
+    cJSON_Delete(json);
 }
 
 bool devfile_write(

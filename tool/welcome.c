@@ -2,6 +2,7 @@
  *
  * Under `wharf dev`: demonstration data through the public API (nothing is made twice), a
  * greeting, and in any case the file of --ready, which tells programs where the server is. */
+#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,15 +68,16 @@ static struct http_reply call(
 /* Returns the id of the first row of an answer, "" when there is none. */
 static const char *first_id(struct welcome *w, struct http_reply reply)
 {
-    struct json_error error;
-    const struct wharf_json *json = reply.status == 200 || reply.status == 201
-                                        ? json_parse(w->a, reply.body, &error)
-                                        : NULL;
-    const struct wharf_json *data = json_get(json, "data");
+    cJSON *json = reply.status == 200 || reply.status == 201 ? cJSON_Parse(reply.body.p) : NULL;
+    const cJSON *data = cJSON_GetObjectItemCaseSensitive(json, "data");
+    const char *id;
 
-    if (json_is(data, JSON_ARRAY))
-        data = json_at(data, 0);
-    return json_text_or(data, "id", "").p;
+    if (cJSON_IsArray(data))
+        data = cJSON_GetArrayItem(data, 0);
+    id = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(data, "id"));
+    id = id ? arena_dupz(w->a, id).p : "";
+    cJSON_Delete(json);
+    return id;
 }
 
 /* Finds a row by a filter, or makes it when it is not there. Returns "" when the module is not
