@@ -319,7 +319,7 @@ wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
 {
     const struct engine *e = req->engine;
     bool reported[AREAS_MAX] = {false};
-    size_t before = req->n_problems;
+    size_t before = req->problems.n;
 
     for (size_t i = 0; i < e->n_event_types; i++) {
         if (event_matches(&e->event_types[i], str_z(e->event_types[i].type), pattern))
@@ -327,7 +327,7 @@ wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
     }
     if (str_eqz(pattern, "*") || str_starts(pattern, "custom."))
         need_area(req, &custom_type, reported);
-    return req->n_problems > before ? WHARF_DENIED : WHARF_OK;
+    return req->problems.n > before ? WHARF_DENIED : WHARF_OK;
 }
 
 /* ---- the schema ---- */

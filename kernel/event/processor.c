@@ -239,7 +239,7 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
     }
     if (done < 0)
         log_warn("events.chunk", "%zu changes are processed later: %s", k.n,
-            c.n_problems ? c.problems[0].text.p : "the transaction was lost");
+            c.problems.n ? c.problems.list[0].text.p : "the transaction was lost");
     chunk_end(&c);
     return done;
 }

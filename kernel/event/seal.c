@@ -270,6 +270,6 @@ wharf_status seal_verify(
         ret->head_hash = end ? arena_dupz(req->arena, PQgetvalue(r, 0, 1)) : str_z("");
     }
     if (!range(req, shown, &first, &last))
-        return req->n_problems ? WHARF_INVALID : WHARF_OK;
+        return req->problems.n ? WHARF_INVALID : WHARF_OK;
     return walk(req, first > base ? first : base + 1, last, end, ret);
 }

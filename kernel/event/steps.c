@@ -94,7 +94,7 @@ const struct event_step *step_find(const struct engine *e, const char *name)
 
 static const char *reason(struct wharf_req *req)
 {
-    return req->n_problems ? arena_dup_str(req->arena, req->problems[0].text).p
+    return req->problems.n ? arena_dup_str(req->arena, req->problems.list[0].text).p
                            : "it gave no reason";
 }
 
@@ -117,7 +117,7 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
     plugin_leave(req, before);
     while (req->tx_depth > depth + 1)
         req_rollback(req);
-    if (s == WHARF_OK && !req->n_problems)
+    if (s == WHARF_OK && !req->problems.n)
         return req_commit(req) == WHARF_OK;
     *ret_error = reason(req);
     log_write(WHARF_LOG_WARN, step->plugin->name, NULL, "event.step_failed",

@@ -143,7 +143,7 @@ static wharf_status err_fail(
 
 static wharf_status err_current(const wharf_req *req)
 {
-    return req->n_problems ? req_failed(req) : WHARF_OK;
+    return req->problems.n ? req_failed(req) : WHARF_OK;
 }
 
 static void err_clear(wharf_req *req)
@@ -153,7 +153,7 @@ static void err_clear(wharf_req *req)
 
 static void err_base(wharf_req *req, const char *prefix)
 {
-    req->path_base = arena_dupz(req->arena, prefix);
+    req->problems.path_base = arena_dupz(req->arena, prefix);
 }
 
 const wharf_err_api host_err = {

@@ -181,7 +181,7 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
         return false;
     if (!*held)
         *held = ARENA_NEW(req->arena, struct wharf_held_problems);
-    hold(req, *held, req->problems, req->n_problems);
+    hold(req, *held, req->problems.list, req->problems.n);
     req_clear_problems(req);
     return true;
 }
@@ -191,12 +191,12 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
 static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 {
     if (held && held->n && !set_everybodys(req)) {
-        hold(req, held, req->problems, req->n_problems);
-        req->problems = held->problems;
-        req->n_problems = held->n;
-        req->cap_problems = held->cap;
+        hold(req, held, req->problems.list, req->problems.n);
+        req->problems.list = held->problems;
+        req->problems.n = held->n;
+        req->problems.cap = held->cap;
     }
-    return req->n_problems ? req_failed(req) : WHARF_OK;
+    return req->problems.n ? req_failed(req) : WHARF_OK;
 }
 
 const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,

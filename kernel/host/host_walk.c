@@ -76,7 +76,7 @@ static bool read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
 static bool take_limit(
     struct asked *a, struct query_pair *pairs, size_t *n, int64_t most, int64_t *ret_limit)
 {
-    size_t kept = 0, problems = a->req->n_problems;
+    size_t kept = 0, problems = a->req->problems.n;
 
     *ret_limit = ALL;
     for (size_t i = 0; i < *n; i++) {
@@ -92,7 +92,7 @@ static bool take_limit(
                     "limit must be a whole number from 1 to %lld, or \"all\"", (long long)most));
     }
     *n = kept;
-    return a->req->n_problems == problems;
+    return a->req->problems.n == problems;
 }
 
 /* Reads the options. Returns NULL after problems were told. */
@@ -123,7 +123,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
         if (!principal_may_see(req->who, q->locations_asked[i]))
             req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
     }
-    if (req->n_problems)
+    if (req->problems.n)
         return NULL;
     /* how well a row matches is looked at for some only: all come in the list's own order */
     if (q->relevance) {
@@ -146,7 +146,7 @@ static const struct resource *find(struct wharf_req *req, const char *name)
 
     if (!res || !(res->def->ops & OP_LIST))
         req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, "the module of %s is not enabled", name);
-    return req->n_problems ? NULL : res;
+    return req->problems.n ? NULL : res;
 }
 
 static struct view view_of(const struct wharf_req *req, const struct list_query *q)

@@ -360,7 +360,7 @@ wharf_status channel_stream_open(
     principal_ref(st->who);
     if (!find_place(req, st, known_of(req, after), &gone, &newest) || !find_key(req, st)) {
         stream_free(st);
-        return req->n_problems ? WHARF_UNAVAILABLE : req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
+        return req->problems.n ? WHARF_UNAVAILABLE : req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }
     buf_addf(&st->out, "retry: 2000\n\nid: %lld\nevent: hello\ndata: {\"seq\":%lld%s%.*s\n\n",
         (long long)st->after, (long long)newest, hello.n > 2 ? "," : "",

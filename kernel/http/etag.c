@@ -59,7 +59,7 @@ bool etag_build(struct exchange *x)
     const struct wharf_req *req = &x->req;
     const char *known;
 
-    if (req->n_problems || req->status != 200 || req->foreign || req->out.n > TAGGED_MAX ||
+    if (req->problems.n || req->status != 200 || req->foreign || req->out.n > TAGGED_MAX ||
         (strcmp(req->method, "GET") != 0 && !x->head_only) ||
         (req->route->kind == ROUTE_KERNEL && req->route->silent))
         return false;

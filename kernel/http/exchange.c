@@ -178,11 +178,11 @@ static void shrink(struct exchange *x)
         str_z("");
     req->entity = req->replay = req->idempotency_key = req->if_match = req->batch_id =
         req->answered_id = str_z("");
-    req->preference_applied = req->path_base = req->body_text = str_z("");
+    req->preference_applied = req->problems.path_base = req->body_text = str_z("");
     req->answered = NULL;
     req->raw_type = req->success_code = NULL;
-    req->problems = NULL;
-    req->n_problems = req->cap_problems = 0;
+    req->problems.list = NULL;
+    req->problems.n = req->problems.cap = 0;
     x->uri = "";
     x->origin = str_z("");
     buf_done(&x->body);
@@ -302,7 +302,7 @@ void exchange_resume(struct exchange *x)
 /* Returns how much of a body that nobody wants is read before the sender is cut off. */
 static size_t drain_limit(const struct exchange *x)
 {
-    bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, ERR_BODY_TOO_LARGE);
+    bool too_large = x->req.problems.n && !strcmp(x->req.problems.list[0].code, ERR_BODY_TOO_LARGE);
 
     return too_large ? (size_t)DRAIN_TOO_LARGE : (size_t)DRAIN_MAX;
 }
@@ -376,7 +376,7 @@ static void refuse_unread(struct exchange *x, const struct head_refusal *r)
         [HEAD_METHOD] = ERR_HTTP_METHOD,
         [HEAD_VERSION] = ERR_HTTP_VERSION};
 
-    if (!x->req.n_problems)
+    if (!x->req.problems.n)
         req_fail(&x->req, codes[r->verdict], NULL, r->why ? "%s" : NULL, r->why);
     x->state = X_REFUSED;
     x->body_idle_us = x->server->turn_us;
@@ -472,9 +472,9 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     if (x->state == X_NEW)
         return first_call(x, c, method);
     if (x->state == X_ASKED) /* resumed: request hooks have run */
-        return after_headers(x, !x->req.n_problems && check_its_route(x));
+        return after_headers(x, !x->req.problems.n && check_its_route(x));
     if (x->state == X_KEYED) /* resumed: the key is known */
-        return after_headers(x, x->req.n_problems == 0);
+        return after_headers(x, x->req.problems.n == 0);
     if (x->state == X_QUEUED) {
         *upload_data_size = 0;
         return MHD_YES;

@@ -71,9 +71,9 @@ static wharf_str answered_body(struct exchange *x, struct buf *b)
 
     if (req->raw_type || req->served || x->answer_status == 204 || x->answer_status == 304)
         return str_z("");
-    if (req->replay.n && !req->n_problems)
+    if (req->replay.n && !req->problems.n)
         return beginning(req->replay);
-    if (!req->n_problems && req->out.n > REQUEST_BODY_READ)
+    if (!req->problems.n && req->out.n > REQUEST_BODY_READ)
         return beginning(buf_str(&req->out));
     envelope_write(b, req, x->answer_status);
     return buf_str(b);
@@ -117,7 +117,7 @@ static void request_line(struct exchange *x, int64_t us)
     l.route = str_z(req->route ? req->route->pattern : NULL);
     l.path = beginning(req->path);
     l.query = req->raw_query;
-    l.code = str_z(req->n_problems ? req->problems[0].code : NULL);
+    l.code = str_z(req->problems.n ? req->problems.list[0].code : NULL);
     l.key_id = who->key_id;
     l.principal_id = who->access.user_id.n ? who->access.user_id : who->access.device_id;
     l.ip = str_z(client_address(x, ip));
@@ -129,7 +129,7 @@ static void request_line(struct exchange *x, int64_t us)
         l.request_body = beginning(req->body_text);
     if (bodies)
         l.response_body = answered_body(x, &b);
-    if (req->answered && !req->n_problems)
+    if (req->answered && !req->problems.n)
         l.row_id = req->answered_id;
     ids_of_path(req, &l);
     seen_of_request(req, &l);
@@ -167,7 +167,7 @@ void access_line(struct exchange *x)
     jw_z(&w, "method", req->method ? req->method : "");
     jw_z(&w, "route", req->route ? req->route->pattern : NULL);
     jw_int(&w, "status", x->answer_status);
-    jw_z(&w, "code", req->n_problems ? req->problems[0].code : NULL);
+    jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : NULL);
     jw_raw(&w, "ms",
         arena_printf(req->arena, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000));
     jw_int(&w, "bytes", (int64_t)x->answer_bytes);

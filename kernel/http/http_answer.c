@@ -82,7 +82,7 @@ static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
     if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->page)
         return "no-store";
-    if (req->served && !req->n_problems)
+    if (req->served && !req->problems.n)
         return req->served->cache.p;
     return good_read ? "private, no-cache" : "no-store";
 }
@@ -103,7 +103,7 @@ static void identity_headers(const struct wharf_req *req, struct MHD_Response *r
     add(r, "X-Content-Type-Options", "nosniff");
     if (!is_added(req, "Cache-Control"))
         add(r, "Cache-Control", cache_control(req, good_read));
-    if (req->foreign && !req->n_problems) /* it may run nothing in the name of this server */
+    if (req->foreign && !req->problems.n) /* it may run nothing in the name of this server */
         add(r, "Content-Security-Policy", "sandbox");
 }
 
@@ -196,9 +196,9 @@ static void add_etag(const struct exchange *x, struct MHD_Response *r, bool pack
 
 static void write_body(struct wharf_req *req, int status, struct buf *b)
 {
-    if (req->n_problems && req->problem_details)
+    if (req->problems.n && req->problem_details)
         problem_details_write(b, req, status);
-    else if (req->n_problems)
+    else if (req->problems.n)
         envelope_write(b, req, status);
     else if (req->replay.n)
         buf_add(b, req->replay.p, req->replay.n);
@@ -211,7 +211,7 @@ static void write_body(struct wharf_req *req, int status, struct buf *b)
 static struct MHD_Response *body_response(struct exchange *x, int status)
 {
     struct wharf_req *req = &x->req;
-    bool problem = req->n_problems && req->problem_details, packed = false;
+    bool problem = req->problems.n && req->problem_details, packed = false;
     struct MHD_Response *r;
     struct buf b;
 
@@ -221,7 +221,7 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     if (x->gzip_answer && b.n >= GZIP_FROM)
         packed = deflate_buf(&b);
     r = raw_response(x, status, &b);
-    if (req->raw_type && !req->n_problems) {
+    if (req->raw_type && !req->problems.n) {
         add(r, "Content-Type", req->raw_type);
         if (req->page) {
             add(r, "Content-Security-Policy",
@@ -237,7 +237,7 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     }
     if (packed)
         add(r, "Content-Encoding", "gzip");
-    if (req->entity.n && !req->n_problems)
+    if (req->entity.n && !req->problems.n)
         add(r, "ETag", req->entity.p);
     add_etag(x, r, packed);
     return r;
@@ -251,13 +251,13 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
 
     if (req->offer_missed)
         offer_missed(x);
-    if (req->n_problems)
-        status = code_status(req->engine, req->problems[0].code);
-    if (!req->n_problems && (req->out.failed || !status)) {
+    if (req->problems.n)
+        status = code_status(req->engine, req->problems.list[0].code);
+    if (!req->problems.n && (req->out.failed || !status)) {
         req_fail(req, ERR_INTERNAL, NULL, NULL);
         status = 500;
     }
-    if (req->stream && !req->n_problems && address_allowed(x)) {
+    if (req->stream && !req->problems.n && address_allowed(x)) {
         r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT)
                          : stream_response(x);
         if (r) {
@@ -268,11 +268,11 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
             return r;
         }
     }
-    if (req->n_problems)
-        status = code_status(req->engine, req->problems[0].code);
+    if (req->problems.n)
+        status = code_status(req->engine, req->problems.list[0].code);
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
-    if (req->served && !req->n_problems) {
+    if (req->served && !req->problems.n) {
         r = served_response(x, ret_status);
         common_headers(x, r, *ret_status);
         return r;
@@ -327,7 +327,7 @@ static const char *phrase(int status)
  * says whom it is for. */
 static void refuse_raw(struct exchange *x, struct wharf_req *req)
 {
-    int status = code_status(req->engine, req->problems[0].code);
+    int status = code_status(req->engine, req->problems.list[0].code);
     struct buf body, out;
 
     buf_init(&body, 1 << 20);
@@ -368,7 +368,7 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
  * after a body, not inside it. */
 void answer_raw(struct exchange *x)
 {
-    if (x->req.n_problems)
+    if (x->req.problems.n)
         refuse_raw(x, &x->req);
     else
         options_raw(x);

@@ -133,7 +133,7 @@ static bool count_in(struct exchange *x, struct stream *st)
         }
         st->owners[st->n_owners++] = owner;
     }
-    if (!x->req.n_problems)
+    if (!x->req.problems.n)
         return true;
     while (st->n_owners)
         limit_leave(&boot->board->limits, st->owners[--st->n_owners], boot->slot);

@@ -66,7 +66,7 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
     args[0] = hex_arg(req->arena, digest, sizeof(digest));
     time_format_iso(req->now_us, now);
     r = token.n == TOKEN_TEXT ? req_query(req, sql, args, 3) : NULL;
-    if (req->n_problems)
+    if (req->problems.n)
         return false;
     if (!r || !PQntuples(r)) {
         req_fail(req, ERR_API_KEY_INVALID, NULL,
@@ -91,7 +91,7 @@ static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_H
         req_fail(req, ERR_API_KEY_EXPIRED, NULL, NULL);
     else if (req->who->levels[req->route->area] < req->route->level)
         req_fail(req, ERR_SCOPE_ACCESS, NULL, NULL);
-    return !req->n_problems;
+    return !req->problems.n;
 }
 
 static bool find_key_hash(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
@@ -246,7 +246,7 @@ static bool find_place(struct wharf_req *req, struct stream *st)
     struct sql_arg args[2] = {{st->organization.p, st->organization.n}, {now, ISO_MS_LEN}};
     PGresult *r;
 
-    if (req->n_problems)
+    if (req->problems.n)
         return false;
     time_format_iso(req->now_us, now);
     r = req_query(req, sql, args, 2);
@@ -289,12 +289,12 @@ void stream_open(struct wharf_req *req)
         st->organization = arena_dup_str(a, req->who->organization);
         st->resource_type = st->resource_id = str_z("");
         read_filters(req, st);
-        if (!req->n_problems)
+        if (!req->problems.n)
             find_place(req, st);
-    } else if (!req->n_problems) {
+    } else if (!req->problems.n) {
         req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }
-    if (req->n_problems) {
+    if (req->problems.n) {
         stream_free(st);
         return;
     }

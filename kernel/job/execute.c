@@ -197,7 +197,7 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
 {
     const struct job_policy *p = &j->kind->policy;
     const struct run *run = run_of(req);
-    const struct problem *first = req->n_problems ? &req->problems[0] : NULL;
+    const struct problem *first = req->problems.n ? &req->problems.list[0] : NULL;
     bool late = clock_monotonic_us() > req->deadline_us;
     unsigned random;
 
@@ -232,7 +232,7 @@ static void run_handler(struct wharf_req *req, struct leased *j)
 {
     wharf_status s = j->kind->fn(req, j->kind->arg);
 
-    if (s == WHARF_OK && req->n_problems)
+    if (s == WHARF_OK && req->problems.n)
         s = WHARF_INVALID;
     if (s == WHARF_OK && atomic_load(&j->lost))
         s = lost(req);

@@ -90,11 +90,11 @@ static wharf_status run_once(struct resident *x)
     side_statement_free(stay.job.side_statement);
     while (req.tx_depth)
         req_rollback(&req);
-    if (s == WHARF_OK && req.n_problems)
+    if (s == WHARF_OK && req.problems.n)
         s = WHARF_INVALID;
     if (s != WHARF_OK && !x->runner->draining)
         log_write(WHARF_LOG_ERROR, stay.job.plugin, NULL, "resident.failed", "%s: %s",
-            x->kind->name, req.n_problems ? req.problems[0].text.p : "it gave no reason");
+            x->kind->name, req.problems.n ? req.problems.list[0].text.p : "it gave no reason");
     buf_done(&req.out);
     arena_free(req.arena);
     return s;

@@ -41,7 +41,7 @@ static bool refuse_locations(struct wharf_req *req, wharf_str set)
         if (!principal_may_see(req->who, i->text))
             req_problem(req, ERR_LOCATION_ACCESS, i->text, NULL, str_z(""));
     }
-    if (!req->n_problems)
+    if (!req->problems.n)
         req_fail(req, ERR_LOCATION_ACCESS, NULL,
             "This is of all locations, and the key reaches some only");
     return false;

@@ -255,7 +255,7 @@ wharf_status children_write(
         return req_failed(req);
     if (w->op == OP_UPDATE)
         match_items(&c, v, rows);
-    if (req->n_problems)
+    if (req->problems.n)
         return WHARF_INVALID;
     /* Removals first, so that a name may move from a removed row to another one. */
     for (size_t i = 0; i < c.n_live && s == WHARF_OK; i++) {

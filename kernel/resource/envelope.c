@@ -14,7 +14,8 @@ static const char *const title_of_status[] = {"Bad request", "Unauthorized", "",
 static bool is_repeated_path(const struct wharf_req *req, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (req->problems[k].path.p && req->problems[k].hash == req->problems[i].hash)
+        if (req->problems.list[k].path.p &&
+            req->problems.list[k].hash == req->problems.list[i].hash)
             return true;
     return false;
 }
@@ -24,10 +25,10 @@ static bool is_repeated_path(const struct wharf_req *req, size_t i)
 void envelope_errors(struct jw *w, const struct wharf_req *req)
 {
     jw_open(w, "errors", '[');
-    for (size_t i = 0; i < req->n_problems; i++) {
-        const struct problem *p = &req->problems[i];
+    for (size_t i = 0; i < req->problems.n; i++) {
+        const struct problem *p = &req->problems.list[i];
 
-        if (p->path.p && !strcmp(p->code, req->problems[0].code) && !is_repeated_path(req, i))
+        if (p->path.p && !strcmp(p->code, req->problems.list[0].code) && !is_repeated_path(req, i))
             jw_str(w, NULL, p->path);
     }
     jw_close(w, ']');
@@ -47,13 +48,13 @@ static wharf_str endpoint(const struct wharf_req *req)
 
 static wharf_str first_message(const struct wharf_req *req)
 {
-    if (!strcmp(req->problems[0].code, ERR_INTERNAL))
+    if (!strcmp(req->problems.list[0].code, ERR_INTERNAL))
         return arena_printf(req->arena,
             "Something went wrong on our side; the request is known as %s", req->request_id);
-    if (req->more_problems && req->n_problems == PROBLEMS_MAX)
+    if (req->problems.more && req->problems.n == PROBLEMS_MAX)
         return arena_printf(req->arena, "%.*s (%d problems are listed, and %zu more were found)",
-            STR_ARG(req->problems[0].text), PROBLEMS_MAX, req->more_problems);
-    return req->problems[0].text;
+            STR_ARG(req->problems.list[0].text), PROBLEMS_MAX, req->problems.more);
+    return req->problems.list[0].text;
 }
 
 void envelope_write(struct buf *out, const struct wharf_req *req, int status)
@@ -62,15 +63,15 @@ void envelope_write(struct buf *out, const struct wharf_req *req, int status)
 
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    if (req->n_problems || !req->out.n)
+    if (req->problems.n || !req->out.n)
         jw_null(&w, "data");
     else
         jw_raw(&w, "data", buf_str(&req->out));
-    jw_str(&w, "message", req->n_problems ? first_message(req) : req->message);
+    jw_str(&w, "message", req->problems.n ? first_message(req) : req->message);
     jw_int(&w, "status", status);
-    jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code);
+    jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : req->success_code);
     envelope_errors(&w, req);
-    if (req->pagination.n && !req->n_problems)
+    if (req->pagination.n && !req->problems.n)
         jw_raw(&w, "pagination", req->pagination);
     else
         jw_null(&w, "pagination");
@@ -97,7 +98,7 @@ void problem_details_write(struct buf *out, const struct wharf_req *req, int sta
 
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", req->problems[0].code));
+    jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", req->problems.list[0].code));
     jw_z(&w, "title",
         status < 410   ? title_of_status[status - 400]
         : status < 500 ? "Not possible"
@@ -105,19 +106,19 @@ void problem_details_write(struct buf *out, const struct wharf_req *req, int sta
     jw_int(&w, "status", status);
     jw_str(&w, "detail", first_message(req));
     jw_z(&w, "instance", req->request_id);
-    jw_z(&w, "code", req->problems[0].code);
+    jw_z(&w, "code", req->problems.list[0].code);
     envelope_errors(&w, req);
     jw_open(&w, "violations", '[');
-    for (size_t i = 0; i < req->n_problems; i++) {
-        if (!req->problems[i].path.p)
+    for (size_t i = 0; i < req->problems.n; i++) {
+        if (!req->problems.list[i].path.p)
             continue;
         jw_open(&w, NULL, '{');
-        jw_str(&w, "path", req->problems[i].path);
-        jw_z(&w, "rule", req->problems[i].rule ? req->problems[i].rule : "format");
-        if (json_get(req->problems[i].place, "message"))
-            write_place(&w, &req->problems[i]);
+        jw_str(&w, "path", req->problems.list[i].path);
+        jw_z(&w, "rule", req->problems.list[i].rule ? req->problems.list[i].rule : "format");
+        if (json_get(req->problems.list[i].place, "message"))
+            write_place(&w, &req->problems.list[i]);
         else
-            jw_str(&w, "message", req->problems[i].text);
+            jw_str(&w, "message", req->problems.list[i].text);
         jw_close(&w, '}');
     }
     jw_close(&w, ']');

@@ -78,9 +78,9 @@ wharf_status plugin_unexplained(
 static wharf_status explained(
     struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
 {
-    if (s != WHARF_OK && !req->n_problems)
+    if (s != WHARF_OK && !req->problems.n)
         return plugin_unexplained(req, plugin, what, s);
-    if (s == WHARF_OK && req->n_problems)
+    if (s == WHARF_OK && req->problems.n)
         return WHARF_INVALID;
     return s;
 }
@@ -502,7 +502,7 @@ bool narrow_rows_of(
     }
     /* a hook may have asked by plugin SQL; the list itself is the owner's */
     req_leave_organization(req);
-    return req->n_problems == 0;
+    return req->problems.n == 0;
 }
 
 /* ---- search ---- */

@@ -59,7 +59,7 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
     struct wharf_rec *rec;
 
     if (!r || !PQntuples(r)) {
-        if (!req->n_problems)
+        if (!req->problems.n)
             req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return;
     }
@@ -112,7 +112,7 @@ static void replay(struct wharf_req *req, const PGresult *r)
     } else if (PQgetisnull(r, 0, C_BODY)) {
         render_row(req, PQgetvalue(r, 0, C_RESOURCE),
             arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
-        if (req->n_problems)
+        if (req->problems.n)
             return;
     } else {
         req_respond(req, status, str_z("ok"));
@@ -230,7 +230,7 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
     run(req);
     while (req->tx_depth > 1)
         req_rollback(req);
-    if (req->n_problems || !remember(req, mark)) {
+    if (req->problems.n || !remember(req, mark)) {
         req_rollback(req);
         return req_lost_a_race(req);
     }

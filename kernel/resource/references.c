@@ -271,7 +271,7 @@ wharf_status references_check(struct wharf_req *req, const struct write *w)
 
     if (!check_all(req, &w, NULL, 1, &refused))
         return req_failed(req);
-    return req->n_problems ? WHARF_INVALID : tell_refused(req, &refused);
+    return req->problems.n ? WHARF_INVALID : tell_refused(req, &refused);
 }
 
 wharf_status references_check_set(struct wharf_req *req, struct write_set *set)

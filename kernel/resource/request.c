@@ -66,16 +66,16 @@ static uint64_t problem_hash(const char *code, wharf_str path)
 
 static void problem_room(struct wharf_req *req)
 {
-    size_t cap = req->cap_problems ? req->cap_problems * 2 : 8;
+    size_t cap = req->problems.cap ? req->problems.cap * 2 : 8;
     struct problem *more;
 
-    if (req->n_problems < req->cap_problems)
+    if (req->problems.n < req->problems.cap)
         return;
     more = ARENA_ARRAY(req->arena, struct problem, cap);
-    if (req->n_problems)
-        memcpy(more, req->problems, req->n_problems * sizeof(*more));
-    req->problems = more;
-    req->cap_problems = cap;
+    if (req->problems.n)
+        memcpy(more, req->problems.list, req->problems.n * sizeof(*more));
+    req->problems.list = more;
+    req->problems.cap = cap;
 }
 
 wharf_status req_problem(
@@ -89,14 +89,16 @@ wharf_status req_problem(
         c = find_code(req->engine, ERR_INTERNAL);
         text = str_z("");
     }
-    if (req->n_problems >= PROBLEMS_MAX) {
-        req->more_problems++;
+    if (req->problems.n >= PROBLEMS_MAX) {
+        req->problems.more++;
         return status_kind(c->status);
     }
-    if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
-        path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(req->path_base), STR_ARG(path));
+    if (req->problems.path_base.n && path.n &&
+        (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
+        path = arena_printf(
+            req->arena, "%.*s%.*s", STR_ARG(req->problems.path_base), STR_ARG(path));
     problem_room(req);
-    req->problems[req->n_problems++] = (struct problem){.code = c->code,
+    req->problems.list[req->problems.n++] = (struct problem){.code = c->code,
         .path = path.p ? arena_dup_str(req->arena, path) : path,
         .hash = problem_hash(c->code, path),
         .rule = rule,
@@ -120,19 +122,19 @@ wharf_status req_fail(
 
 bool req_lost_a_race(const struct wharf_req *req)
 {
-    return req->n_problems == 1 && !strcmp(req->problems[0].code, ERR_CONFLICT);
+    return req->problems.n == 1 && !strcmp(req->problems.list[0].code, ERR_CONFLICT);
 }
 
 wharf_status req_failed(const struct wharf_req *req)
 {
-    return req->n_problems ? status_kind(code_status(req->engine, req->problems[0].code))
+    return req->problems.n ? status_kind(code_status(req->engine, req->problems.list[0].code))
                            : WHARF_UNAVAILABLE;
 }
 
 void req_clear_problems(struct wharf_req *req)
 {
-    req->n_problems = 0;
-    req->more_problems = 0;
+    req->problems.n = 0;
+    req->problems.more = 0;
 }
 
 bool req_memory_ok(struct wharf_req *req)
@@ -157,9 +159,9 @@ static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 struct req_scope req_scope_begin(const struct wharf_req *req)
 {
     struct req_scope s = {.mark = arena_mark(req->arena),
-        .problems = req->problems,
-        .n_problems = req->n_problems,
-        .cap_problems = req->cap_problems,
+        .problems = req->problems.list,
+        .n_problems = req->problems.n,
+        .cap_problems = req->problems.cap,
         .n_committed = req->n_committed};
 
     list_kept(req, s.kept);
@@ -171,11 +173,11 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s)
     const void *kept[REQ_KEPT];
 
     list_kept(req, kept);
-    if (req->n_problems != s->n_problems || req->n_committed != s->n_committed ||
+    if (req->problems.n != s->n_problems || req->n_committed != s->n_committed ||
         memcmp(kept, s->kept, sizeof(kept)) != 0)
         return;
-    req->problems = s->problems;
-    req->cap_problems = s->cap_problems;
+    req->problems.list = s->problems;
+    req->problems.cap = s->cap_problems;
     arena_rewind(req->arena, s->mark);
 }
 
@@ -316,7 +318,7 @@ static void run_ending(struct wharf_req *req, struct ending *e)
     before = plugin_enter(req, e->plugin, "what is behind a transaction");
     s = e->fn(req, e->text);
     plugin_leave(req, before);
-    if (s == WHARF_OK && !req->n_problems)
+    if (s == WHARF_OK && !req->problems.n)
         req_commit(req);
     else
         req_rollback(req);
@@ -325,21 +327,21 @@ static void run_ending(struct wharf_req *req, struct ending *e)
 /* Runs the endings after the transaction. Problems of the request stay what they are. */
 static void run_endings(struct wharf_req *req)
 {
-    struct problem *problems = req->problems;
-    size_t n = req->n_problems, cap = req->cap_problems;
+    struct problem *problems = req->problems.list;
+    size_t n = req->problems.n, cap = req->problems.cap;
 
     while (req->endings && !req->tx_depth) {
         struct ending *e = req->endings;
 
         req->endings = e->next;
-        req->problems = NULL;
-        req->n_problems = req->cap_problems = 0;
+        req->problems.list = NULL;
+        req->problems.n = req->problems.cap = 0;
         run_ending(req, e);
         free(e);
     }
-    req->problems = problems;
-    req->n_problems = n;
-    req->cap_problems = cap;
+    req->problems.list = problems;
+    req->problems.n = n;
+    req->problems.cap = cap;
 }
 
 static const char owner_role_sql[] = "RESET ROLE";

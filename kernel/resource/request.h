@@ -23,7 +23,7 @@ struct served;
 struct lua_generation;
 
 /* A request keeps this many problems; what comes after is only counted
- * (wharf_req.more_problems). */
+ * (req_problems.more). */
 enum { PROBLEMS_MAX = 100 };
 
 struct problem {
@@ -97,11 +97,20 @@ struct committed_fn {
     unsigned depth; /* of the savepoint that it belongs to */
 };
 
+struct req_problems { /* what is wrong with it */
+    struct problem *list;
+    size_t n, cap;
+    size_t more; /* that were told after PROBLEMS_MAX were kept */
+    wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
+};
+
 struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
     struct thread_ctx *thread; /* NULL on the event loop */
     struct req_slot *slots; /* of plugins, by kind (host/host.c) */
+
+    struct req_problems problems;
 
     const char *method;
     wharf_str path; /* without the query, as received */
@@ -154,10 +163,6 @@ struct wharf_req {
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */
 
-    struct problem *problems;
-    size_t n_problems, cap_problems;
-    size_t more_problems; /* that were told after PROBLEMS_MAX were kept */
-    wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
     int retry_after; /* seconds, 0: none */
 
     int status; /* 0: not answered yet */

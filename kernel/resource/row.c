@@ -55,7 +55,7 @@ bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const
 static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
 {
     bool started = write_observed(req, w->res, w->op) && req_start_sql(req, s);
-    size_t before = req->n_problems;
+    size_t before = req->problems.n;
     wharf_status ahead = observers_ahead(req, w);
     struct db_error e;
     PGresult *r = started             ? req_finish_sql(req, &e)
@@ -63,7 +63,7 @@ static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql 
                                       : NULL;
 
     if (!r && (started || ahead == WHARF_OK)) {
-        req->n_problems = before; /* what hooks asked behind it failed for that */
+        req->problems.n = before; /* what hooks asked behind it failed for that */
         req_database_problem(req, &e);
     }
     return ahead == WHARF_OK ? r : NULL;

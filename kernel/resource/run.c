@@ -132,11 +132,11 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
     before = plugin_enter(req, req->route->plugin, r->path);
     s = r->handler(req, r->arg);
     plugin_leave(req, before);
-    if (s != WHARF_OK && !req->n_problems)
+    if (s != WHARF_OK && !req->problems.n)
         plugin_unexplained(req, req->route->plugin, "the handler", s);
     while (req->tx_depth > depth)
         req_rollback(req);
-    if (req->tx_depth == depth && req->n_problems)
+    if (req->tx_depth == depth && req->problems.n)
         req_rollback(req);
     else if (req->tx_depth == depth)
         req_commit(req);
@@ -162,11 +162,11 @@ static void run_handler(struct wharf_req *req)
         if (!req_lost_a_race(req))
             break;
     }
-    if (req->parked && !req->n_problems) { /* it runs again from the beginning, maybe in a minute */
+    if (req->parked && !req->problems.n) { /* it runs again from the beginning, maybe in a minute */
         req_scope_end(req, &scope);
         return;
     }
-    if (!req->n_problems && !req->status)
+    if (!req->problems.n && !req->status)
         req->status = 204;
 }
 

@@ -19,8 +19,8 @@ static bool is_everybodys(const struct wharf_req *req, const char *code)
 
 bool set_everybodys(const struct wharf_req *req)
 {
-    for (size_t i = 0; i < req->n_problems; i++) {
-        if (is_everybodys(req, req->problems[i].code))
+    for (size_t i = 0; i < req->problems.n; i++) {
+        if (is_everybodys(req, req->problems.list[i].code))
             return true;
     }
     return false;
@@ -31,19 +31,19 @@ static void take_problems(struct wharf_req *req, struct write_set *set)
     struct set_row *row = set->current;
     struct problem *all;
 
-    if (!req->n_problems || set->broken)
+    if (!req->problems.n || set->broken)
         return;
     set->broken |= !row || set_everybodys(req);
     if (set->broken)
         return;
-    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + req->n_problems);
+    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + req->problems.n);
     if (row->n_problems)
         memcpy(all, row->problems, row->n_problems * sizeof(*all));
-    memcpy(all + row->n_problems, req->problems, req->n_problems * sizeof(*all));
+    memcpy(all + row->n_problems, req->problems.list, req->problems.n * sizeof(*all));
     set->n_failed += !row->failed;
     row->failed = true;
     row->problems = all;
-    row->n_problems += req->n_problems;
+    row->n_problems += req->problems.n;
     req_clear_problems(req);
 }
 
@@ -193,7 +193,7 @@ static void look_ahead(struct wharf_req *req, struct write_set *set)
         before = plugin_enter(req, h->plugin, "look_ahead");
         s = h->hooks->look_ahead(req, set->op, recs, set->n_live);
         plugin_leave(req, before);
-        if (s != WHARF_OK && !req->n_problems)
+        if (s != WHARF_OK && !req->problems.n)
             plugin_unexplained(req, h->plugin, "look_ahead", s);
         set_at(req, NULL);
     }
@@ -360,7 +360,7 @@ wharf_status check_set(struct wharf_req *req, struct write_set *set)
 {
     wharf_status s;
 
-    if (req->n_problems)
+    if (req->problems.n)
         return WHARF_INVALID;
     if (req_begin(req) != WHARF_OK)
         return req_failed(req);
@@ -381,7 +381,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
 
         set_at(req, row);
         write_transaction(req, &row->w);
-        row->stored = !req->n_problems;
+        row->stored = !req->problems.n;
         set_at(req, NULL);
         if (set->broken)
             return req_failed(req);
@@ -431,7 +431,7 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
 {
     wharf_status s;
 
-    if (req->n_problems)
+    if (req->problems.n)
         return WHARF_INVALID;
     if (req->res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);

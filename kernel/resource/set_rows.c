@@ -156,7 +156,7 @@ wharf_status set_refresh(struct wharf_req *req, struct write_set *set)
         fresh = set->live[i]->place.n && !shows_others(set->res, set->live[i]->w.new_rec);
     if (fresh)
         fresh = all_in_place(req, set);
-    if (req->n_problems)
+    if (req->problems.n)
         return req_failed(req);
     return fresh ? WHARF_OK : set_read(req, set);
 }
@@ -323,7 +323,7 @@ static wharf_status insert_rows(
     for (int copied = set->n_live >= COPIED_FROM; !req->met_unique && copied >= 0; copied--) {
         if (insert_all(req, set, copied, &r, &e))
             return r ? (take_rows(req, set, sorted, r), WHARF_OK) : set_read(req, set);
-        if (req->n_problems)
+        if (req->problems.n)
             return req_failed(req);
         req->met_unique = e.status == DB_UNIQUE;
         /* The statement may write where COPY may not, as where row-level security holds for the
@@ -333,7 +333,7 @@ static wharf_status insert_rows(
     }
     if (req->met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))
         r = req_try_sql(req, &s, &e);
-    if (!r && !req->n_problems)
+    if (!r && !req->problems.n)
         req_database_problem(req, &e);
     if (!r)
         return req_failed(req);

@@ -331,7 +331,7 @@ wharf_status write_settle(struct wharf_req *req, struct write *w)
             value_settle_set(req->arena, f, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"),
                 str_z(f->name), v, body_problem, req);
     }
-    return req->n_problems ? WHARF_INVALID : WHARF_OK;
+    return req->problems.n ? WHARF_INVALID : WHARF_OK;
 }
 
 static bool will_change(struct wharf_req *req, const struct write *w, const struct field *f)
@@ -561,7 +561,7 @@ wharf_status write_check_body(struct wharf_req *req, struct write *w)
 
     take_disable_webhooks(req, w);
     w->body = normalize_body(req, w->op, &rec, w->body);
-    return req->n_problems ? WHARF_INVALID : write_values(req, w);
+    return req->problems.n ? WHARF_INVALID : write_values(req, w);
 }
 
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res)
@@ -596,7 +596,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     }
     req->res_depth--;
     req->quiet = quiet_before;
-    return s == WHARF_OK && req->n_problems ? WHARF_INVALID : s;
+    return s == WHARF_OK && req->problems.n ? WHARF_INVALID : s;
 }
 
 wharf_status write_transaction(struct wharf_req *req, struct write *w)

@@ -108,12 +108,12 @@ static wharf_status run_item_hook(
     const struct plugin *before;
     wharf_status s;
 
-    if (!WHARF_HAS(wharf_hooks, h->hooks, batch_item) || req->item.operation || req->n_problems)
+    if (!WHARF_HAS(wharf_hooks, h->hooks, batch_item) || req->item.operation || req->problems.n)
         return WHARF_OK;
     before = plugin_enter(req, h->plugin, "batch_item");
     s = h->hooks->batch_item(req, action, body);
     plugin_leave(req, before);
-    return s != WHARF_OK && !req->n_problems ? plugin_unexplained(req, h->plugin, "batch_item", s)
+    return s != WHARF_OK && !req->problems.n ? plugin_unexplained(req, h->plugin, "batch_item", s)
                                              : s;
 }
 
@@ -385,7 +385,7 @@ static wharf_status b_apply(wharf_req *req, const char *resource, const char *ac
     struct wharf_many *m;
     wharf_status s;
 
-    if (!res || req->n_problems)
+    if (!res || req->problems.n)
         return req_failed(req);
     m = new_items(req, res, action, ids, bodies, n);
     if (req_begin(req) != WHARF_OK)
@@ -463,7 +463,7 @@ static const struct list_query *read_filters(
                     STR_ARG(pairs[i].key)));
     }
     q = (struct list_query *)query_parse(req->arena, res->def, pairs, n, &o, filter_problem, req);
-    if (!q || req->n_problems)
+    if (!q || req->problems.n)
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
         if (!principal_may_see(req->who, q->locations_asked[i]))
@@ -474,7 +474,7 @@ static const struct list_query *read_filters(
     q->descending = q->relevance = q->hits = q->cursor = false;
     q->page = 1;
     q->limit = (int64_t)most;
-    return req->n_problems ? NULL : q;
+    return req->problems.n ? NULL : q;
 }
 
 static wharf_status read_ids(wharf_req *req, const struct resource *res, const struct list_query *q,

@@ -111,7 +111,7 @@ static bool upload_headers_ok(struct exchange *x)
             (long long)limit);
     else if (x->upload->want_size >= 0)
         limit = x->upload->want_size;
-    if (req->n_problems)
+    if (req->problems.n)
         return false;
     return file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->put)) ==
            WHARF_OK;

@@ -303,8 +303,8 @@ static const char *l_trigger_problem(
 
 static void l_place(wharf_req *req, const wharf_json *error)
 {
-    if (req->n_problems && !req->more_problems) /* else the problem meant was only counted */
-        req->problems[req->n_problems - 1].place = error;
+    if (req->problems.n && !req->problems.more) /* else the problem meant was only counted */
+        req->problems.list[req->problems.n - 1].place = error;
 }
 
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks,

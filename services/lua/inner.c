@@ -168,7 +168,7 @@ static bool checked(struct wharf_req *req)
 
 static bool answer(struct wharf_req *req, struct buf *out)
 {
-    bool good = !req->n_problems;
+    bool good = !req->problems.n;
     struct jw w;
 
     if (good && req->replay.n) { /* the whole envelope of the first time */
@@ -177,10 +177,11 @@ static bool answer(struct wharf_req *req, struct buf *out)
     }
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    jw_int(&w, "status", good ? req->status : code_status(req->engine, req->problems[0].code));
+    jw_int(&w, "status", good ? req->status : code_status(req->engine, req->problems.list[0].code));
     if (!good)
-        jw_z(&w, "code", req->problems[0].code);
-    jw_str(&w, "message", good ? req->message.p ? req->message : str_z("") : req->problems[0].text);
+        jw_z(&w, "code", req->problems.list[0].code);
+    jw_str(&w, "message",
+        good ? req->message.p ? req->message : str_z("") : req->problems.list[0].text);
     if (good && req->out.n)
         jw_raw(&w, "data", buf_str(&req->out));
     if (good && req->pagination.n)
@@ -214,11 +215,11 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
         (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
             (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
         request_run(req);
-    else if (!req->n_problems)
+    else if (!req->problems.n)
         req_fail(
             req, ERR_ROUTE_NOT_FOUND, NULL, "This path is not available inside of a transaction");
     outer->plugin_role = outer->plugin_role || req->plugin_role;
-    if (req->n_problems)
+    if (req->problems.n)
         req_rollback(outer);
     else
         req_commit(outer);
@@ -252,7 +253,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
         run_inside(&req, outer);
     else
         run_alone(&req, call);
-    if (!req.n_problems && (req.parked || req.served || req.stream || req.raw_type))
+    if (!req.problems.n && (req.parked || req.served || req.stream || req.raw_type))
         req_fail(&req, ERR_ROUTE_NOT_FOUND, NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);
     request_release(&req);

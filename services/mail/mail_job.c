@@ -177,7 +177,7 @@ wharf_status mail_job(struct wharf_req *req, void *arg)
 
     (void)arg;
     if (file_find(req, json_text_or(req->body, "file", ""), &row) != WHARF_OK) {
-        if (strcmp(req->problems[0].code, ERR_NOT_FOUND) != 0)
+        if (strcmp(req->problems.list[0].code, ERR_NOT_FOUND) != 0)
             return WHARF_UNAVAILABLE;
         req_clear_problems(req); /* sent by a run whose end nobody noted */
         return WHARF_OK;

@@ -285,7 +285,7 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
     } else if (event.n) {
         if (event_input(req, hook, event, &call))
             s = run(req, g, hook, &call);
-        else if (req->n_problems)
+        else if (req->problems.n)
             s = WHARF_UNAVAILABLE;
     } else if (due) {
         call.context = operator_context(req, hook, str_z(""), str_z(""));

@@ -91,8 +91,8 @@ static wharf_str request_text(struct wharf_req *req, int status)
     operator_shown(req, &w);
     if (status) {
         jw_int(&w, "status", status);
-        if (req->n_problems)
-            jw_z(&w, "code", req->problems[0].code);
+        if (req->problems.n)
+            jw_z(&w, "code", req->problems.list[0].code);
         if (req->route)
             jw_z(&w, "route", req->route->pattern);
         jw_raw(&w, "duration_ms",
@@ -267,7 +267,7 @@ void operator_request(struct wharf_req *req)
     const struct hook_list *list = hooks_of(req, false);
     struct sandbox_error e;
 
-    for (size_t i = 0; i < list->n && !req->n_problems; i++) {
+    for (size_t i = 0; i < list->n && !req->problems.n; i++) {
         if (call(req, list->items[i], 0, &e))
             continue;
         if (e.end == SANDBOX_REJECTED) {
@@ -282,13 +282,14 @@ void operator_request(struct wharf_req *req)
 /* Tells whether a hook may refuse: a write that was done is told as done, whatever a hook says. */
 static bool may_refuse(const struct wharf_req *req)
 {
-    return !req->n_problems && (!strcmp(req->method, "GET") || !strcmp(req->method, "HEAD"));
+    return !req->problems.n && (!strcmp(req->method, "GET") || !strcmp(req->method, "HEAD"));
 }
 
 void operator_response(struct wharf_req *req)
 {
     const struct hook_list *list = hooks_of(req, true);
-    int status = req->n_problems ? code_status(req->engine, req->problems[0].code) : req->status;
+    int status = req->problems.n ? code_status(req->engine, req->problems.list[0].code)
+                                 : req->status;
     struct sandbox_error e;
 
     for (size_t i = 0; i < list->n; i++) {

@@ -36,11 +36,11 @@ static struct principal *other_organization(struct wharf_req *req, wharf_str id)
         "SELECT COALESCE(o.live_organization_id, o.id) FROM wharf.organization o WHERE "
         "o.organization_id = $1::text AND o.id = $1::text AND " ORGANIZATION_THERE;
     struct sql_arg arg = {id.p, id.n};
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     PGresult *r = id.n ? req_query(req, sql, &arg, 1) : NULL;
     struct principal *who;
 
-    req->n_problems = problems;
+    req->problems.n = problems;
     if (!r || !PQntuples(r))
         return NULL;
     who = principal_system(req->arena, arena_dup_str(req->arena, id));

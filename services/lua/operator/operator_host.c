@@ -321,7 +321,7 @@ static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec,
     int64_t before_us,
         until_us = clock_monotonic_us() + st->gen->engine->config->lua_hooks_query_ms * 1000;
     wharf_str rows = {NULL, 0};
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     struct db_error e = {.status = DB_OK};
     PGresult *r = NULL;
 
@@ -349,7 +349,7 @@ static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec,
     else if (req_commit(req) != WHARF_OK)
         rows.p = NULL;
 out:
-    req->n_problems = problems; /* told to the script */
+    req->problems.n = problems; /* told to the script */
     return rows;
 }
 

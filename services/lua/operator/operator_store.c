@@ -102,12 +102,12 @@ static bool ask(
     struct wharf_req *req = k->req;
     struct sql_arg args[6] = {arg_of(req->who->access.organization), arg_of(key),
         arg_of(time_iso(req->arena, req->now_us))};
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
 
     for (size_t i = 0; i < n_more; i++)
         args[3 + i] = more[i];
     k->rows = req_query(req, sql, args, 3 + n_more);
-    req->n_problems = problems; /* told to the hook */
+    req->problems.n = problems; /* told to the hook */
     return k->rows != NULL;
 }
 

@@ -221,7 +221,7 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
     if (res && r && !PQntuples(r))
         req_problem(req, ERR_VALIDATION_FAILED, str_z("location_id"), "reference",
             str_z("There is no such location"));
-    return !req->n_problems;
+    return !req->problems.n;
 }
 
 static bool reached(const struct wharf_req *req, const struct wharf_json *row)
