@@ -66,7 +66,7 @@ static void chunk_begin(const struct wharf_req *resident, struct wharf_req *c)
 
 static void chunk_end(struct wharf_req *c)
 {
-    while (c->tx_depth)
+    while (c->tx.depth)
         req_rollback(c);
     buf_done(&c->out);
     arena_free(c->arena);
@@ -229,7 +229,7 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
         if (!k.n) {
             done = 0;
         } else if (work_on(&c, k.events, k.n_events) && seal_chunk(&c, k.lines, k.n_lines)) {
-            c.news |= k.n_events ? NEWS_PROCESSED : 0;
+            c.tx.news |= k.n_events ? NEWS_PROCESSED : 0;
             if (req_commit(&c) == WHARF_OK) {
                 done = (int)k.n;
                 snprintf(s->after, ID_MAX, "%s", k.last.p);
@@ -341,7 +341,7 @@ static int retry_steps(struct wharf_req *resident)
         done = PQntuples(r);
         for (int i = 0; good && i < done; i++)
             good = retry_row(&c, r, i);
-        c.news |= done ? NEWS_PROCESSED : 0;
+        c.tx.news |= done ? NEWS_PROCESSED : 0;
         if (!good || (done && req_commit(&c) != WHARF_OK))
             done = -1;
     }

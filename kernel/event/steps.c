@@ -105,7 +105,7 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
 {
     /* pub is the first member */
     const wharf_event *const *list = (const wharf_event *const *)events;
-    unsigned depth = req->tx_depth;
+    unsigned depth = req->tx.depth;
     const struct plugin *before;
     wharf_status s;
 
@@ -115,7 +115,7 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
     before = plugin_enter(req, step->plugin, step->name);
     s = step->fn(req, list, n, outcomes, step->arg);
     plugin_leave(req, before);
-    while (req->tx_depth > depth + 1)
+    while (req->tx.depth > depth + 1)
         req_rollback(req);
     if (s == WHARF_OK && !req->problems.n)
         return req_commit(req) == WHARF_OK;

@@ -277,7 +277,7 @@ static void tell_access(wharf_req *req, void *arg)
 
 static void r_access_changed(wharf_req *req)
 {
-    req->access_changed = true;
+    req->tx.access_changed = true;
     req_after_commit(req, tell_access, NULL);
 }
 

@@ -165,7 +165,7 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
     struct sql_arg args[2] = {{space, strlen(space)}, {key.p, key.n}};
 
     req_join(req);
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         req_begin(req);
     return req_query(req,
                "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))",
@@ -179,7 +179,7 @@ static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_s
     struct sql s;
 
     req_join(req);
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         req_begin(req);
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT count(pg_advisory_xact_lock(x.key)) FROM (SELECT DISTINCT "

@@ -117,7 +117,7 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
     struct principal *who;
     PGresult *r;
 
-    if (!job || req->tx_depth || organization.n >= ID_MAX)
+    if (!job || req->tx.depth || organization.n >= ID_MAX)
         return req_fail(req, ERR_INTERNAL, NULL,
             "only jobs act for other organizations, and between transactions");
     snprintf(job->acting_organization, ID_MAX, "%.*s", STR_ARG(organization));
@@ -154,7 +154,7 @@ static wharf_status ev_side_statement(
 {
     struct req_job *job = req->job;
 
-    if (!job || !job->resident || req->tx_depth)
+    if (!job || !job->resident || req->tx.depth)
         return req_fail(req, ERR_INTERNAL, NULL,
             "only residents have statements run beside them, and between transactions");
     if (!job->side_statement)

@@ -33,11 +33,11 @@ struct stepped {
 
 static struct stepped step_in(struct wharf_req *req, const struct wharf_walk *w)
 {
-    struct stepped was = {req->thread->db, req->tx_depth, req->plugin_role};
+    struct stepped was = {req->thread->db, req->tx.depth, req->tx.plugin_role};
 
     req->thread->db = w->db;
-    req->tx_depth = 1;
-    req->plugin_role = false;
+    req->tx.depth = 1;
+    req->tx.plugin_role = false;
     return was;
 }
 
@@ -45,8 +45,8 @@ static void step_out(struct wharf_req *req, struct stepped was)
 {
     req_leave_organization(req);
     req->thread->db = was.db;
-    req->tx_depth = was.depth;
-    req->plugin_role = was.role;
+    req->tx.depth = was.depth;
+    req->tx.plugin_role = was.role;
 }
 
 /* ---- what is asked for ---- */

@@ -56,7 +56,7 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
     }
     /* A run in pieces, each with a transaction of its own, may last for hours: each piece has
      * its own moment. */
-    if (run->leased->kind->policy.own_transactions && !req->tx_depth)
+    if (run->leased->kind->policy.own_transactions && !req->tx.depth)
         req->now_us = clock_now_us();
     atomic_store(&run->leased->total, total);
     atomic_store(&run->leased->done, done);
@@ -119,7 +119,7 @@ static wharf_status complete(struct wharf_req *req)
         return WHARF_UNAVAILABLE;
     if (PQgetvalue(r, 0, 0)[0] != 't')
         return lost(req);
-    req->tx_depth = 1; /* savepoints that the handler left end with it */
+    req->tx.depth = 1; /* savepoints that the handler left end with it */
     return req_commit(req);
 }
 
@@ -237,14 +237,14 @@ static void run_handler(struct wharf_req *req, struct leased *j)
     if (s == WHARF_OK && atomic_load(&j->lost))
         s = lost(req);
     j->outcome = OUT_DONE;
-    if (s == WHARF_OK && req->tx_depth && req->job->joined) {
+    if (s == WHARF_OK && req->tx.depth && req->job->joined) {
         s = complete(req);
         j->outcome = OUT_MARKED;
-    } else if (s == WHARF_OK && req->tx_depth) {
-        req->tx_depth = 1;
+    } else if (s == WHARF_OK && req->tx.depth) {
+        req->tx.depth = 1;
         s = req_commit(req);
     }
-    while (req->tx_depth)
+    while (req->tx.depth)
         req_rollback(req);
     if (s != WHARF_OK)
         note_failure(req, j, s);

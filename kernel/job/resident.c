@@ -88,7 +88,7 @@ static wharf_status run_once(struct resident *x)
     s = x->kind->fn(&req, x->kind->arg);
     activity_leave(x->ctx.activity);
     side_statement_free(stay.job.side_statement);
-    while (req.tx_depth)
+    while (req.tx.depth)
         req_rollback(&req);
     if (s == WHARF_OK && req.problems.n)
         s = WHARF_INVALID;

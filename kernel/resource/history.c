@@ -321,8 +321,8 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 static struct event_note *find_note(
     struct wharf_req *req, const struct change *c, wharf_str organization)
 {
-    struct event_note *n = req->tx_depth && req->emitted_of
-                               ? req->emitted_of[event_bucket(c->resource_id)]
+    struct event_note *n = req->tx.depth && req->tx.emitted_of
+                               ? req->tx.emitted_of[event_bucket(c->resource_id)]
                                : NULL;
 
     while (n && !(str_eq(n->organization, organization) && str_eq(n->resource_id, c->resource_id) &&
@@ -341,14 +341,14 @@ static void note(struct wharf_req *req, const struct change *c, const struct sql
     struct event_note *n, **bucket;
     struct arena *a;
 
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         return;
     a = req_tx_memory(req);
-    if (!req->emitted_of)
-        req->emitted_of = ARENA_ARRAY(a, struct event_note *, EVENT_BUCKETS);
-    bucket = &req->emitted_of[event_bucket(c->resource_id)];
+    if (!req->tx.emitted_of)
+        req->tx.emitted_of = ARENA_ARRAY(a, struct event_note *, EVENT_BUCKETS);
+    bucket = &req->tx.emitted_of[event_bucket(c->resource_id)];
     n = ARENA_NEW(a, struct event_note);
-    *n = (struct event_note){.next = req->emitted,
+    *n = (struct event_note){.next = req->tx.emitted,
         .beside = *bucket,
         .type = arena_dupz(a, c->event).p,
         .organization = arena_dup_str(a, arg_str(&args[P_ORGANIZATION])),
@@ -356,8 +356,8 @@ static void note(struct wharf_req *req, const struct change *c, const struct sql
         .id = arena_dup_str(a, arg_str(&args[P_EVENT_ID])),
         .created_at = arena_dup_str(a, arg_str(&args[P_NOW])),
         .previous = arena_dup_str(a, arg_str(&args[P_PREVIOUS])),
-        .depth = req->tx_depth};
-    req->emitted = *bucket = n;
+        .depth = req->tx.depth};
+    req->tx.emitted = *bucket = n;
 }
 
 /* Merges previous values: of a field that was changed twice the oldest value counts. */

@@ -228,7 +228,7 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
         return false;
     }
     run(req);
-    while (req->tx_depth > 1)
+    while (req->tx.depth > 1)
         req_rollback(req);
     if (req->problems.n || !remember(req, mark)) {
         req_rollback(req);

@@ -162,7 +162,7 @@ struct req_scope req_scope_begin(const struct wharf_req *req)
         .problems = req->problems.list,
         .n_problems = req->problems.n,
         .cap_problems = req->problems.cap,
-        .n_committed = req->n_committed};
+        .n_committed = req->tx.n_committed};
 
     list_kept(req, s.kept);
     return s;
@@ -173,7 +173,7 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s)
     const void *kept[REQ_KEPT];
 
     list_kept(req, kept);
-    if (req->problems.n != s->n_problems || req->n_committed != s->n_committed ||
+    if (req->problems.n != s->n_problems || req->tx.n_committed != s->n_committed ||
         memcmp(kept, s->kept, sizeof(kept)) != 0)
         return;
     req->problems.list = s->problems;
@@ -221,7 +221,7 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_FAILED:
         break;
     }
-    if (req->speculation ==
+    if (req->tx.speculation ==
         SPECULATION_NONE) /* else the write is done again, and tells then what is wrong */
         log_database_failed(req, e);
     return req_fail(req, ERR_INTERNAL, NULL, NULL);
@@ -254,8 +254,8 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
 
 void req_tell(struct wharf_req *req, unsigned news)
 {
-    if (req->tx_depth)
-        req->news |= news;
+    if (req->tx.depth)
+        req->tx.news |= news;
     else if (req->engine->notifier)
         notifier_tell(req->engine->notifier, news);
 }
@@ -263,16 +263,16 @@ void req_tell(struct wharf_req *req, unsigned news)
 void req_after_commit(
     struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
 {
-    if (req->n_committed == req->cap_committed) {
-        size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
+    if (req->tx.n_committed == req->tx.cap_committed) {
+        size_t cap = req->tx.cap_committed ? req->tx.cap_committed * 2 : 8;
         struct committed_fn *more = ARENA_ARRAY(req_tx_memory(req), struct committed_fn, cap);
 
-        if (req->n_committed)
-            memcpy(more, req->committed, req->n_committed * sizeof(*more));
-        req->committed = more;
-        req->cap_committed = cap;
+        if (req->tx.n_committed)
+            memcpy(more, req->tx.committed, req->tx.n_committed * sizeof(*more));
+        req->tx.committed = more;
+        req->tx.cap_committed = cap;
     }
-    req->committed[req->n_committed++] = (struct committed_fn){fn, arg, req->tx_depth};
+    req->tx.committed[req->tx.n_committed++] = (struct committed_fn){fn, arg, req->tx.depth};
 }
 
 /* ---- what is done behind a transaction ---- */
@@ -286,7 +286,7 @@ struct ending {
 
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
 {
-    struct ending *e = malloc(sizeof(*e) + text.n + 1), **last = &req->endings;
+    struct ending *e = malloc(sizeof(*e) + text.n + 1), **last = &req->tx.endings;
 
     if (!e)
         return;
@@ -300,10 +300,10 @@ void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
 
 void req_forget_endings(struct wharf_req *req)
 {
-    while (req->endings) {
-        struct ending *e = req->endings;
+    while (req->tx.endings) {
+        struct ending *e = req->tx.endings;
 
-        req->endings = e->next;
+        req->tx.endings = e->next;
         free(e);
     }
 }
@@ -330,10 +330,10 @@ static void run_endings(struct wharf_req *req)
     struct problem *problems = req->problems.list;
     size_t n = req->problems.n, cap = req->problems.cap;
 
-    while (req->endings && !req->tx_depth) {
-        struct ending *e = req->endings;
+    while (req->tx.endings && !req->tx.depth) {
+        struct ending *e = req->tx.endings;
 
-        req->endings = e->next;
+        req->tx.endings = e->next;
         req->problems.list = NULL;
         req->problems.n = req->problems.cap = 0;
         run_ending(req, e);
@@ -348,16 +348,16 @@ static const char owner_role_sql[] = "RESET ROLE";
 
 static void begin_level(struct wharf_req *req)
 {
-    if (req->tx_depth == 0)
+    if (req->tx.depth == 0)
         db_begin(req->thread->db);
     else
-        db_savepoint(req->thread->db, req->tx_depth);
-    req->tx_depth++;
+        db_savepoint(req->thread->db, req->tx.depth);
+    req->tx.depth++;
 }
 
 void req_join(struct wharf_req *req)
 {
-    if (req->job && req->job->joined && !req->tx_depth)
+    if (req->job && req->job->joined && !req->tx.depth)
         begin_level(req);
 }
 
@@ -370,9 +370,9 @@ wharf_status req_begin(struct wharf_req *req)
 
 struct arena *req_tx_memory(struct wharf_req *req)
 {
-    if (!req->tx_memory)
-        req->tx_memory = arena_new(0);
-    return req->tx_memory;
+    if (!req->tx.memory)
+        req->tx.memory = arena_new(0);
+    return req->tx.memory;
 }
 
 size_t event_bucket(wharf_str resource_id)
@@ -386,31 +386,31 @@ size_t event_bucket(wharf_str resource_id)
  * commit, belong to this one or were never. Those of the deepest are the newest. */
 static void settle_notes(struct wharf_req *req, bool keep)
 {
-    for (size_t i = req->n_committed; i && req->committed[i - 1].depth > req->tx_depth; i--) {
+    for (size_t i = req->tx.n_committed; i && req->tx.committed[i - 1].depth > req->tx.depth; i--) {
         if (keep)
-            req->committed[i - 1].depth = req->tx_depth;
+            req->tx.committed[i - 1].depth = req->tx.depth;
         else
-            req->n_committed--;
+            req->tx.n_committed--;
     }
-    for (struct event_note *n = req->emitted; n && n->depth > req->tx_depth; n = n->next) {
-        if (keep && req->tx_depth) {
-            n->depth = req->tx_depth;
+    for (struct event_note *n = req->tx.emitted; n && n->depth > req->tx.depth; n = n->next) {
+        if (keep && req->tx.depth) {
+            n->depth = req->tx.depth;
             continue;
         }
-        req->emitted = n->next;
-        req->emitted_of[event_bucket(n->resource_id)] = n->beside;
+        req->tx.emitted = n->next;
+        req->tx.emitted_of[event_bucket(n->resource_id)] = n->beside;
     }
 }
 
 /* Forgets everything of a transaction that is over. */
 static void forget_transaction(struct wharf_req *req)
 {
-    req->n_committed = req->cap_committed = 0;
-    req->committed = NULL;
-    req->emitted = NULL;
-    req->emitted_of = NULL;
-    arena_free(req->tx_memory);
-    req->tx_memory = NULL;
+    req->tx.n_committed = req->tx.cap_committed = 0;
+    req->tx.committed = NULL;
+    req->tx.emitted = NULL;
+    req->tx.emitted_of = NULL;
+    arena_free(req->tx.memory);
+    req->tx.memory = NULL;
     if (req->job) /* one that runs for long has the hooks of its moment in each transaction */
         request_release(req);
 }
@@ -420,35 +420,35 @@ wharf_status req_commit(struct wharf_req *req)
     struct db_conn *db = req->thread->db;
     struct db_error e;
 
-    if (req->tx_depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
+    if (req->tx.depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
         req_rollback(req);
         return WHARF_CONFLICT;
     }
-    if (req->tx_depth == 1 && !req_memory_ok(req)) {
+    if (req->tx.depth == 1 && !req_memory_ok(req)) {
         req_rollback(req);
         return WHARF_LIMIT;
     }
 
-    req->tx_depth--;
+    req->tx.depth--;
     settle_notes(req, true);
-    if (!req->tx_depth)
-        req->plugin_role = false;
-    if ((req->tx_depth ? db_release(db, req->tx_depth, &e) : db_commit(db, &e)) != DB_OK) {
-        req->n_committed = 0;
-        req->news = 0;
-        if (!req->tx_depth)
+    if (!req->tx.depth)
+        req->tx.plugin_role = false;
+    if ((req->tx.depth ? db_release(db, req->tx.depth, &e) : db_commit(db, &e)) != DB_OK) {
+        req->tx.n_committed = 0;
+        req->tx.news = 0;
+        if (!req->tx.depth)
             forget_transaction(req);
         req_database_problem(req, &e);
         run_endings(req);
         return req_failed(req);
     }
-    if (!req->tx_depth) {
-        for (size_t i = 0; i < req->n_committed; i++)
-            req->committed[i].fn(req, req->committed[i].arg);
+    if (!req->tx.depth) {
+        for (size_t i = 0; i < req->tx.n_committed; i++)
+            req->tx.committed[i].fn(req, req->tx.committed[i].arg);
         forget_transaction(req);
-        if (req->news && req->engine->notifier)
-            notifier_tell(req->engine->notifier, req->news);
-        req->news = 0;
+        if (req->tx.news && req->engine->notifier)
+            notifier_tell(req->engine->notifier, req->tx.news);
+        req->tx.news = 0;
         run_endings(req);
     }
     return WHARF_OK;
@@ -459,18 +459,18 @@ void req_rollback(struct wharf_req *req)
     struct db_conn *db = req->thread->db;
     struct db_error e;
 
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         return;
-    req->tx_depth--;
+    req->tx.depth--;
     settle_notes(req, false);
-    req->plugin_role = false;
-    if (!req->tx_depth) {
-        req->news = 0;
+    req->tx.plugin_role = false;
+    if (!req->tx.depth) {
+        req->tx.news = 0;
         forget_transaction(req);
     }
-    if (db_in_transaction(db) && !req->tx_depth)
+    if (db_in_transaction(db) && !req->tx.depth)
         db_rollback(db, &e);
-    else if (db_in_transaction(db) && db_rollback_to(db, req->tx_depth, &e) == DB_OK)
+    else if (db_in_transaction(db) && db_rollback_to(db, req->tx.depth, &e) == DB_OK)
         db_ahead(db, owner_role_sql, NULL, 0); /* it may be another role's since before it */
     run_endings(req);
 }
@@ -500,20 +500,20 @@ void req_plugin_role(struct wharf_req *req)
     if (who && who->live_organization.p)
         organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
 
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         begin_level(req);
-    if (req->plugin_role)
+    if (req->tx.plugin_role)
         return;
     db_ahead(req->thread->db, plugin_role_sql, organizations, 2);
-    req->plugin_role = true;
+    req->tx.plugin_role = true;
 }
 
 static void owner_role(struct wharf_req *req)
 {
-    if (!req->plugin_role)
+    if (!req->tx.plugin_role)
         return;
     db_ahead(req->thread->db, owner_role_sql, NULL, 0);
-    req->plugin_role = false;
+    req->tx.plugin_role = false;
 }
 
 void req_leave_organization(struct wharf_req *req)
@@ -541,7 +541,7 @@ PGresult *req_try(struct wharf_req *req, const char *sql, const struct sql_arg *
 
 bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
 {
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         return req_query(req, sql, args, n_args) != NULL;
     owner_role(req);
     db_ahead(req->thread->db, sql, args, n_args);

@@ -104,6 +104,26 @@ struct req_problems { /* what is wrong with it */
     wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
 };
 
+struct req_transaction { /* the open transaction, and what waits for its end */
+    struct arena *memory; /* what it remembers, whatever scopes end; or NULL */
+    /* levels of it that are somebody else's: a request inside of another one's */
+    unsigned floor;
+    unsigned depth, res_depth;
+    bool plugin_role; /* it runs as wharf_plugin at the moment */
+    /* of a write whose before hooks judge meanwhile (speculation.h) */
+    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation;
+    struct event_note *emitted; /* in it (resource/history.c), the newest first */
+    struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
+    bool met_unique; /* a row of a set met a unique rule: others may, too */
+    /* it told so of rights or hooks: what it reads of them is its own until its commit */
+    bool access_changed;
+    /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
+    unsigned news;
+    struct committed_fn *committed; /* run after the outermost commit */
+    size_t n_committed, cap_committed;
+    struct ending *endings; /* what is done when it is over (req_at_end), or NULL */
+};
+
 struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
@@ -111,6 +131,7 @@ struct wharf_req {
     struct req_slot *slots; /* of plugins, by kind (host/host.c) */
 
     struct req_problems problems;
+    struct req_transaction tx;
 
     const char *method;
     wharf_str path; /* without the query, as received */
@@ -147,9 +168,6 @@ struct wharf_req {
     } item;
     struct write_set *set; /* the set of rows whose rules run (resource/set.h), or NULL */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
-    struct arena *tx_memory; /* what the open transaction remembers, whatever scopes end; or NULL */
-    struct event_note *emitted; /* in the open transaction (resource/history.c), the newest first */
-    struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
     uint64_t areas; /* a bit for each whose scope was asked for */
     struct principal *who; /* NULL on public routes */
@@ -196,21 +214,6 @@ struct wharf_req {
      * asked for yet */
     struct lua_generation *hooks;
     struct req_job *job; /* NULL: this is no job */
-    bool met_unique; /* a row of a set met a unique rule: others may, too */
-    /* it told so of rights or hooks: what it reads of them is its own until its commit */
-    bool access_changed;
-    /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
-    unsigned news;
-    /* what is done when the open transaction is over (req_at_end), or NULL */
-    struct ending *endings;
-    /* levels of the transaction that are somebody else's: a request inside of another one's */
-    unsigned tx_floor;
-    unsigned tx_depth, res_depth;
-    /* of a write whose before hooks judge meanwhile (speculation.h) */
-    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation;
-    bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
-    struct committed_fn *committed; /* run after the outermost commit */
-    size_t n_committed, cap_committed;
     struct fetch_box *fetches; /* outgoing requests that this one started, or NULL */
 };
 

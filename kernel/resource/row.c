@@ -88,7 +88,7 @@ wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)
 
 wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql)
 {
-    if (w->speculative || !req->tx_depth || sql->failed || sql->text->failed)
+    if (w->speculative || !req->tx.depth || sql->failed || sql->text->failed)
         return row_write(req, w, sql);
     req_ahead(req, buf_str(sql->text).p, sql->args, sql->n_args);
     return WHARF_OK;

@@ -123,7 +123,7 @@ static bool route_body_ok(struct wharf_req *req)
 
 static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
 {
-    unsigned depth = req->tx_depth + 1; /* of its own transaction */
+    unsigned depth = req->tx.depth + 1; /* of its own transaction */
     const struct plugin *before;
     wharf_status s = WHARF_OK;
 
@@ -134,11 +134,11 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
     plugin_leave(req, before);
     if (s != WHARF_OK && !req->problems.n)
         plugin_unexplained(req, req->route->plugin, "the handler", s);
-    while (req->tx_depth > depth)
+    while (req->tx.depth > depth)
         req_rollback(req);
-    if (req->tx_depth == depth && req->problems.n)
+    if (req->tx.depth == depth && req->problems.n)
         req_rollback(req);
-    else if (req->tx_depth == depth)
+    else if (req->tx.depth == depth)
         req_commit(req);
 }
 
@@ -147,7 +147,7 @@ static void run_handler(struct wharf_req *req)
 {
     const wharf_route *r = req->route->declared;
     bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
-    int most = tx && !req->tx_depth ? RACE_TRIES : 1;
+    int most = tx && !req->tx.depth ? RACE_TRIES : 1;
     struct req_scope scope;
 
     if (!route_body_ok(req) || !req_memory_ok(req) || !guard_rows(req))
@@ -201,6 +201,6 @@ void request_run(struct wharf_req *req)
         idempotent_run(req, run_route);
     else
         run_route(req);
-    while (req->tx_depth > req->tx_floor)
+    while (req->tx.depth > req->tx.floor)
         req_rollback(req);
 }

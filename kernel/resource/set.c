@@ -433,7 +433,7 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
 
     if (req->problems.n)
         return WHARF_INVALID;
-    if (req->res_depth >= RECURSION_MAX)
+    if (req->tx.res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
     if (set->res->def->live == LIVE_READ && req->who->test_mode)
         return write_live_refused(req, set->res);
@@ -441,9 +441,9 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
         return req_failed(req);
     set->outer = req->set;
     req->set = set;
-    req->res_depth++;
+    req->tx.res_depth++;
     s = run(req, set);
-    req->res_depth--;
+    req->tx.res_depth--;
     req->set = set->outer;
     if (s != WHARF_OK || refused(set)) {
         req_rollback(req);

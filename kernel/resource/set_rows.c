@@ -320,18 +320,18 @@ static wharf_status insert_rows(
     PGresult *r = NULL;
     struct sql s;
 
-    for (int copied = set->n_live >= COPIED_FROM; !req->met_unique && copied >= 0; copied--) {
+    for (int copied = set->n_live >= COPIED_FROM; !req->tx.met_unique && copied >= 0; copied--) {
         if (insert_all(req, set, copied, &r, &e))
             return r ? (take_rows(req, set, sorted, r), WHARF_OK) : set_read(req, set);
         if (req->problems.n)
             return req_failed(req);
-        req->met_unique = e.status == DB_UNIQUE;
+        req->tx.met_unique = e.status == DB_UNIQUE;
         /* The statement may write where COPY may not, as where row-level security holds for the
          * owner too. */
         if (e.status != DB_FAILED)
             break;
     }
-    if (req->met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))
+    if (req->tx.met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))
         r = req_try_sql(req, &s, &e);
     if (!r && !req->problems.n)
         req_database_problem(req, &e);

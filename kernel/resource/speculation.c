@@ -41,12 +41,12 @@ wharf_status speculation_judge(struct wharf_req *req, struct write *w)
     bool changed;
     wharf_status s;
 
-    req->speculation = SPECULATION_OPEN;
+    req->tx.speculation = SPECULATION_OPEN;
     s = observers_before(req, w, &changed);
     /* a statement of theirs behind one that failed has failed for that */
-    w->judged = req->speculation == SPECULATION_OPEN && !changed &&
+    w->judged = req->tx.speculation == SPECULATION_OPEN && !changed &&
                 (s == WHARF_OK || db_ran(req->thread->db) == ran);
-    req->speculation = SPECULATION_NONE;
+    req->tx.speculation = SPECULATION_NONE;
     return w->judged || s != WHARF_OK ? s : WHARF_CONFLICT;
 }
 

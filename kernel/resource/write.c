@@ -576,9 +576,9 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     const struct write *quiet_before = req->quiet;
     wharf_status s = WHARF_OK;
 
-    if (req->res_depth >= RECURSION_MAX)
+    if (req->tx.res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
-    req->res_depth++;
+    req->tx.res_depth++;
     write_side_begin(req, w);
     if (w->res->def->live == LIVE_READ && req->who->test_mode)
         s = write_live_refused(req, w->res);
@@ -594,19 +594,19 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     } else if (s == WHARF_OK) {
         s = w->op == OP_UPDATE ? run_update(req, w) : run_delete(req, w);
     }
-    req->res_depth--;
+    req->tx.res_depth--;
     req->quiet = quiet_before;
     return s == WHARF_OK && req->problems.n ? WHARF_INVALID : s;
 }
 
 wharf_status write_transaction(struct wharf_req *req, struct write *w)
 {
-    int most = req->tx_depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
+    int most = req->tx.depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
     struct write start = *w;
     wharf_status s = WHARF_OK;
     bool again = false;
 
-    start.alone = !req->tx_depth;
+    start.alone = !req->tx.depth;
     for (int tries = 0; tries < most || again; tries++) {
         if (tries)
             req_clear_problems(req);

@@ -648,7 +648,7 @@ static size_t b_events(wharf_req *req)
 {
     size_t n = 0;
 
-    for (const struct event_note *e = req->emitted; e; e = e->next)
+    for (const struct event_note *e = req->tx.emitted; e; e = e->next)
         n++;
     return n;
 }

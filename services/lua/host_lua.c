@@ -26,7 +26,7 @@ static wharf_status l_run(
 {
     wharf_lua_outcome o = {.head = ret_outcome->head};
 
-    if (req->tx_depth && spec->wall_us > WHARF_LUA_HOOK_US)
+    if (req->tx.depth && spec->wall_us > WHARF_LUA_HOOK_US)
         return req_fail(req, ERR_INTERNAL, NULL,
             "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
@@ -197,7 +197,7 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
     if (!str_starts(call.path, "/v1/"))
         return mistake(ret_text,
             "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
-    if (req->tx_depth && !get)
+    if (req->tx.depth && !get)
         return mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
             "only read; do it in an after hook\"}");

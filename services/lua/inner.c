@@ -210,7 +210,7 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
         return;
     }
     req_leave_organization(outer);
-    req->tx_depth = req->tx_floor = outer->tx_depth;
+    req->tx.depth = req->tx.floor = outer->tx.depth;
     if (checked(req) &&
         (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
             (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
@@ -218,7 +218,7 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
     else if (!req->problems.n)
         req_fail(
             req, ERR_ROUTE_NOT_FOUND, NULL, "This path is not available inside of a transaction");
-    outer->plugin_role = outer->plugin_role || req->plugin_role;
+    outer->tx.plugin_role = outer->tx.plugin_role || req->tx.plugin_role;
     if (req->problems.n)
         req_rollback(outer);
     else
@@ -249,7 +249,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     bool good;
 
     begin(&req, outer, call);
-    if (outer->tx_depth)
+    if (outer->tx.depth)
         run_inside(&req, outer);
     else
         run_alone(&req, call);

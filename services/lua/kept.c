@@ -56,7 +56,7 @@ static struct kept *find(const struct wharf_req *req, unsigned generation)
 {
     struct kept *k;
 
-    if (req->access_changed)
+    if (req->tx.access_changed)
         return NULL;
     pthread_mutex_lock(&lock);
     k = *slot_of(req->who->organization);
@@ -81,7 +81,7 @@ static void put(const struct wharf_req *req, struct kept *k)
     struct kept **slot = slot_of(k->organization);
 
     k->bytes = arena_used(k->arena);
-    if (req->access_changed || k->bytes > BYTES_MAX)
+    if (req->tx.access_changed || k->bytes > BYTES_MAX)
         return;
     atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
     pthread_mutex_lock(&lock);

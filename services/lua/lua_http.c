@@ -342,7 +342,7 @@ enum sandbox_answer lua_http(struct wharf_req *req, struct lua_http *limits, boo
     enum sandbox_answer answer;
     struct buf out;
 
-    if (req->tx_depth)
+    if (req->tx.depth)
         return mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
             "outside is asked; do it in an after hook\"}");

@@ -126,10 +126,10 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
         req_scope_end(req, &scope);
         return;
     }
-    if (req->speculation != SPECULATION_NONE &&
+    if (req->tx.speculation != SPECULATION_NONE &&
         /* what it would be told comes too early (resource/speculation.h) */
         !str_eqz(op, "budget")) {
-        req->speculation = SPECULATION_WRONG;
+        req->tx.speculation = SPECULATION_WRONG;
         cell_run_answer(run, false,
             WHARF_S("e{\"code\":\"workflow.failed\",\"message\":\"the run begins again\"}"));
         req_scope_end(req, &scope);
@@ -400,7 +400,7 @@ static void party_leave(wharf_str id, bool missed)
 static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
     const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
 {
-    bool counts = spec->handler.n && !req->tx_depth && !req->depth;
+    bool counts = spec->handler.n && !req->tx.depth && !req->depth;
 
     if (counts && !party_enter(req->who->organization, most)) {
         over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
@@ -421,7 +421,7 @@ static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
  * not refused because its organization computed too much elsewhere. */
 static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
-    int64_t wait = spec->handler.n && !req->job && !req->tx_depth ? share_wait_us(req) : 0;
+    int64_t wait = spec->handler.n && !req->job && !req->tx.depth ? share_wait_us(req) : 0;
 
     if (!wait)
         return true;

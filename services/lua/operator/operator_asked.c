@@ -51,7 +51,7 @@ static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 
 static const char *api_problem(const struct hook_state *st, wharf_str organization)
 {
-    if (st->req->tx_depth)
+    if (st->req->tx.depth)
         return "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
                "can't be called; use wharf.db.query\"}";
     if (!st->req->who && !organization.n)

@@ -312,7 +312,7 @@ enum sandbox_answer asked_lock(
 {
     struct asking k = {.req = st->req, .args = args, .ret_text = ret_text};
 
-    if (st->req->tx_depth)
+    if (st->req->tx.depth)
         return host_mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction "
             "nothing can be locked for others\"}");
