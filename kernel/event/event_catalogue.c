@@ -308,7 +308,7 @@ static void need_area(struct wharf_req *req, const struct event_type *t, bool re
     const struct resource *res = t->resource ? t->resource
                                              : engine_resource(req->engine, t->resource_type);
 
-    if (!res || reported[res->area] || req->who->levels[res->area] >= SCOPE_READ)
+    if (!res || reported[res->area] || req->access.who->levels[res->area] >= SCOPE_READ)
         return;
     reported[res->area] = true;
     req_problem(req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL,

@@ -61,7 +61,7 @@ static void chunk_begin(const struct wharf_req *resident, struct wharf_req *c)
         .now_us = clock_now_us()};
     buf_init(&c->out, 64 << 20);
     jw_init(&c->w, &c->out);
-    c->who = principal_system(c->arena, str_z(""));
+    c->access.who = principal_system(c->arena, str_z(""));
 }
 
 static void chunk_end(struct wharf_req *c)
@@ -75,9 +75,9 @@ static void chunk_end(struct wharf_req *c)
 static void be(struct wharf_req *c, wharf_str organization, wharf_str live)
 {
     req_leave_organization(c);
-    c->who = principal_system(c->arena, organization);
-    c->who->access.live_organization = live.n ? live : organization;
-    c->who->test_mode = live.n && !str_eq(live, organization);
+    c->access.who = principal_system(c->arena, organization);
+    c->access.who->access.live_organization = live.n ? live : organization;
+    c->access.who->test_mode = live.n && !str_eq(live, organization);
 }
 
 static struct sql_arg now_arg(struct wharf_req *c)

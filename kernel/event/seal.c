@@ -176,7 +176,7 @@ static bool range(
 {
     struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, req->n_pairs + 1);
     struct query_options o = {
-        .organization = req->who->organization, .cursor_key = req->engine->cursor_key};
+        .organization = req->access.who->organization, .cursor_key = req->engine->cursor_key};
     const struct list_query *q;
     size_t n = 0;
     PGresult *r;
@@ -195,7 +195,7 @@ static bool range(
         return false;
     sql_init(&s, req->arena);
     sql_addf(&s, "SELECT min(t.sequence), max(t.sequence) FROM %s t WHERE ", shown->def->table);
-    query_visible(&s, shown->def, &req->who->access, false);
+    query_visible(&s, shown->def, &req->access.who->access, false);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(&s, " AND ");
         condition_sql(&s, &q->conditions[i], NULL);
@@ -214,7 +214,7 @@ static wharf_status check_share(struct wharf_req *req, int64_t first, int64_t la
 {
     static const char sql[] =
         "SELECT checked, bad, bad_id FROM wharf.verify_log($1, $2::bigint, $3::bigint)";
-    struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}};
+    struct sql_arg args[3] = {{req->access.who->organization.p, req->access.who->organization.n}};
     wharf_str from = arena_printf(req->arena, "%lld", (long long)first);
     wharf_str to = arena_printf(req->arena, "%lld", (long long)last);
     PGresult *r;
@@ -228,7 +228,7 @@ static wharf_status check_share(struct wharf_req *req, int64_t first, int64_t la
     ret->checked += *ret_checked;
     ret->valid = PQgetvalue(r, 0, 1)[0] == 'f';
     /* a row of any place: who does not reach all is told that something is wrong, not where */
-    if (req->who->access.all_locations)
+    if (req->access.who->access.all_locations)
         ret->first_bad_id = arena_dup(
             req->arena, PQgetvalue(r, 0, 2), (size_t)PQgetlength(r, 0, 2));
     return WHARF_OK;
@@ -257,7 +257,8 @@ wharf_status seal_verify(
 {
     static const char sql[] = "SELECT sequence, encode(hash, 'hex'), base_sequence FROM "
                               "wharf.log_chain WHERE organization_id = $1";
-    struct sql_arg organization = {req->who->organization.p, req->who->organization.n};
+    struct sql_arg organization = {
+        req->access.who->organization.p, req->access.who->organization.n};
     int64_t first, last, end = 0, base = 0;
     PGresult *r = req_query(req, sql, &organization, 1);
 

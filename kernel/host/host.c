@@ -183,12 +183,12 @@ const wharf_log_api host_log = {WHARF_HEAD(wharf_log_api), log_level_of, log_lin
 
 static wharf_str r_organization(const wharf_req *req)
 {
-    return req->who ? req->who->organization : str_z("");
+    return req->access.who ? req->access.who->organization : str_z("");
 }
 
 static wharf_str r_actor(const wharf_req *req)
 {
-    return req->who ? req->who->actor_id : str_z("");
+    return req->access.who ? req->access.who->actor_id : str_z("");
 }
 
 static bool r_param(const wharf_req *req, const char *name, wharf_str *ret_value)
@@ -210,15 +210,16 @@ static wharf_status r_need_scope(wharf_req *req, const char *scope)
     enum scope_level level = colon && !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
 
     if (n >= 0)
-        req->areas |= UINT64_C(1) << n;
-    if (n >= 0 && req->who && req->who->levels[n] >= level)
+        req->access.areas |= UINT64_C(1) << n;
+    if (n >= 0 && req->access.who && req->access.who->levels[n] >= level)
         return WHARF_OK;
     return req_problem(req, ERR_SCOPE_ACCESS, str_z(scope), NULL, str_z(""));
 }
 
 static wharf_status r_need_location(wharf_req *req, wharf_str location_id)
 {
-    if (req->who && principal_may_see(req->who, arena_dup_str(req->arena, location_id)))
+    if (req->access.who &&
+        principal_may_see(req->access.who, arena_dup_str(req->arena, location_id)))
         return WHARF_OK;
     return req_problem(req, ERR_LOCATION_ACCESS, location_id, NULL, str_z(""));
 }

@@ -39,7 +39,7 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
     if (!p)
         return false;
     memcpy(p->name, channel.p, channel.n);
-    p->organization = req->who->organization;
+    p->organization = req->access.who->organization;
     p->channel = (wharf_str){p->name, channel.n};
     p->after = after;
     p->until_us = req->parked_until_us;

@@ -219,7 +219,7 @@ static wharf_status s_fetch(
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
     sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
-    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
     if (res->def->soft_delete && !(flags & WHARF_WITH_DELETED))
@@ -261,7 +261,7 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
 
     if (!res)
         return WHARF_UNAVAILABLE;
-    o.organization = organization_of(&req->who->access, res->def);
+    o.organization = organization_of(&req->access.who->access, res->def);
     o.cursor_key = req->engine->cursor_key;
     if (query)
         query_from_json(req->arena, res->def, query, &pairs, &n_pairs);
@@ -271,7 +271,7 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
         return WHARF_INVALID;
     q->columns = res->columns_full;
     sql_init(&s, req->arena);
-    query_page_sql(&s, res->def, q, &req->who->access, NULL, NULL);
+    query_page_sql(&s, res->def, q, &req->access.who->access, NULL, NULL);
     r = req_query_sql(req, &s);
     if (!r)
         return req_failed(req);
@@ -423,7 +423,7 @@ static void s_encode(wharf_req *req, wharf_out *out, const char *key, const whar
 {
     struct view view = {.in = IN_RETRIEVE,
         .datetime = req->datetime_format,
-        .who = &req->who->access,
+        .who = &req->access.who->access,
         .writer = req_may_write(req, rec->res)};
     struct wharf_rec *own = ARENA_NEW(req->arena, struct wharf_rec);
 
@@ -524,7 +524,7 @@ static wharf_status e_emit(
     if (!event_type_find(req->engine, str_z(type)))
         return req_fail(req, ERR_INTERNAL, NULL,
             "the event type %s is not declared; add it to \"events\" in plugin.json", type);
-    c.organization = organization_of(&req->who->access, res->def);
+    c.organization = organization_of(&req->access.who->access, res->def);
     c.disable_webhooks = req->quiet && req->quiet->res == res && str_eq(req->quiet->id, id);
     buf_init(&b, 64 << 20);
     jw_init(&w, &b);

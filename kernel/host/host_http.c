@@ -48,16 +48,19 @@ static bool h_query_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str 
 
 static wharf_status h_use_key(wharf_req *req)
 {
-    if (!req->offered) {
-        req->offer_missed = true; /* counted where failures are, before the answer goes out */
-        return req_fail(
-            req, req->offer_refused ? req->offer_refused : ERR_API_KEY_MISSING, NULL, NULL);
+    if (!req->access.offered) {
+        req->access.offer_missed =
+            true; /* counted where failures are, before the answer goes out */
+        return req_fail(req,
+            req->access.offer_refused ? req->access.offer_refused : ERR_API_KEY_MISSING, NULL,
+            NULL);
     }
-    if (!req->who || !str_eq(req->who->organization, req->offered->organization))
+    if (!req->access.who ||
+        !str_eq(req->access.who->organization, req->access.offered->organization))
         return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
-    principal_unref(req->who);
-    req->who = req->offered;
-    req->offered = NULL;
+    principal_unref(req->access.who);
+    req->access.who = req->access.offered;
+    req->access.offered = NULL;
     req_leave_organization(req);
     return WHARF_OK;
 }

@@ -100,7 +100,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     const wharf_json *options, int64_t most, const char *base, int64_t *ret_limit)
 {
     struct query_options o = {.strict = true,
-        .organization = organization_of(&req->who->access, res->def),
+        .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = req->engine->cursor_key};
     struct asked asked = {req, base};
     const struct query_pair *given;
@@ -120,7 +120,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     if (!q || !good)
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
-        if (!principal_may_see(req->who, q->locations_asked[i]))
+        if (!principal_may_see(req->access.who, q->locations_asked[i]))
             req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
     }
     if (req->problems.n)
@@ -153,7 +153,7 @@ static struct view view_of(const struct wharf_req *req, const struct list_query 
 {
     return (struct view){.in = IN_LIST,
         .datetime = DATETIME_ISO,
-        .who = &req->who->access,
+        .who = &req->access.who->access,
         .only = q->only,
         .n_only = q->n_only,
         .includes = q->includes};
@@ -208,7 +208,7 @@ static PGresult *count_rows(struct wharf_req *req, struct wharf_walk *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    query_count_sql(&s, w->res->def, w->q, &req->who->access, narrow_extra, &w->narrow);
+    query_count_sql(&s, w->res->def, w->q, &req->access.who->access, narrow_extra, &w->narrow);
     return req_query_sql(req, &s);
 }
 
@@ -235,7 +235,7 @@ static bool open_cursor(struct wharf_req *req, struct wharf_walk *w)
 
     sql_init(&s, req->arena);
     sql_add(&s, "DECLARE walk NO SCROLL CURSOR FOR ");
-    query_page_sql(&s, w->res->def, w->q, &req->who->access, narrow_extra, &w->narrow);
+    query_page_sql(&s, w->res->def, w->q, &req->access.who->access, narrow_extra, &w->narrow);
     return req_query_sql(req, &s) != NULL;
 }
 

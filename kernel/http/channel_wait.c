@@ -318,7 +318,7 @@ static bool find_key(struct wharf_req *req, struct stream *st)
 {
     static const char sql[] =
         "SELECT '\\x' || encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
-    const struct sql_arg arg = {req->who->key_id.p, req->who->key_id.n};
+    const struct sql_arg arg = {req->access.who->key_id.p, req->access.who->key_id.n};
     PGresult *r = req_query(req, sql, &arg, 1);
     unsigned char *hash;
     size_t n;
@@ -344,19 +344,19 @@ wharf_status channel_stream_open(
     struct wharf_req *req, wharf_str channel, wharf_str tag, int64_t after, wharf_str hello)
 {
     struct arena *a = arena_small(
-        sizeof(struct stream) + req->who->organization.n + channel.n + tag.n + 64);
+        sizeof(struct stream) + req->access.who->organization.n + channel.n + tag.n + 64);
     struct stream *st = ARENA_NEW(a, struct stream);
     int64_t newest;
     bool gone;
 
     st->arena = a;
     st->area = req->route->area;
-    st->organization = arena_dup_str(a, req->who->organization);
+    st->organization = arena_dup_str(a, req->access.who->organization);
     st->channel = arena_dup_str(a, channel);
     st->tag = arena_dup_str(a, tag);
     st->live = true;
     buf_init(&st->out, 1 << 20);
-    st->who = req->who;
+    st->who = req->access.who;
     principal_ref(st->who);
     if (!find_place(req, st, known_of(req, after), &gone, &newest) || !find_key(req, st)) {
         stream_free(st);

@@ -133,8 +133,8 @@ void exchange_release(struct exchange *x)
         x->req.engine->uploads->drop(x);
     stream_forget(&x->req);
     free(x->req.parked);
-    principal_unref(x->req.who);
-    principal_unref(x->req.offered);
+    principal_unref(x->req.access.who);
+    principal_unref(x->req.access.offered);
     kept_buf_give(s, &x->req.out);
     buf_done(&x->body);
     give_arena(s, x->req.arena);

@@ -45,7 +45,8 @@ static bool kept(const struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
 
-    if (!x->server->requests || !req->who || !req->who->organization.n || !req->method)
+    if (!x->server->requests || !req->access.who || !req->access.who->organization.n ||
+        !req->method)
         return false;
     return x->answer_status >= 400 || x->server->config->request_log_reads ||
            !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE") ||
@@ -96,15 +97,15 @@ static void ids_of_path(const struct wharf_req *req, struct request_line *l)
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
     l->areas = request_areas(req);
-    l->reach = req->who->access.reach;
+    l->reach = req->access.who->access.reach;
     if (route_for_some(req->route))
-        l->audience = seen_one(req->arena, req->who->access.user_id);
+        l->audience = seen_one(req->arena, req->access.who->access.user_id);
 }
 
 static void request_line(struct exchange *x, int64_t us)
 {
     struct wharf_req *req = &x->req;
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     bool bodies = x->answer_status >= 400 || (strcmp(req->method, "GET") != 0 && !x->head_only);
     struct request_line l = {.organization = who->organization,
         .id = str_z(req->request_id),
@@ -171,8 +172,8 @@ void access_line(struct exchange *x)
     jw_raw(&w, "ms",
         arena_printf(req->arena, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000));
     jw_int(&w, "bytes", (int64_t)x->answer_bytes);
-    if (req->who && req->who->key_id.n)
-        jw_str(&w, "key", req->who->key_id);
+    if (req->access.who && req->access.who->key_id.n)
+        jw_str(&w, "key", req->access.who->key_id);
     else
         jw_null(&w, "key");
     jw_z(&w, "ip", *client_address(x, ip) ? ip : NULL);

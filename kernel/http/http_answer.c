@@ -119,8 +119,8 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
         add(r, "Idempotent-Replayed", "true");
     if (req->client_request_id.n)
         add(r, "X-Request-Id", req->client_request_id.p);
-    if (req->who && req->who->organization.n)
-        add(r, "SVC-Mode", req->who->test_mode ? "test" : "live");
+    if (req->access.who && req->access.who->organization.n)
+        add(r, "SVC-Mode", req->access.who->test_mode ? "test" : "live");
     if (read && fine)
         add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
     if (req->location_header.n && status == 201)
@@ -249,7 +249,7 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
     int status = req->status;
     struct MHD_Response *r;
 
-    if (req->offer_missed)
+    if (req->access.offer_missed)
         offer_missed(x);
     if (req->problems.n)
         status = code_status(req->engine, req->problems.list[0].code);
@@ -342,8 +342,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
         datetime_headers[req->datetime_format], req->request_id);
     if (req->client_request_id.n)
         buf_addf(&out, "X-Request-Id: %s\r\n", req->client_request_id.p);
-    if (req->who && req->who->organization.n)
-        buf_addf(&out, "SVC-Mode: %s\r\n", req->who->test_mode ? "test" : "live");
+    if (req->access.who && req->access.who->organization.n)
+        buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
     if (req->retry_after)
@@ -386,7 +386,7 @@ void answer_late(struct exchange *x)
         .problem_details = req->problem_details,
         .datetime_format = req->datetime_format,
         .client_request_id = req->client_request_id,
-        .who = req->who};
+        .access.who = req->access.who};
 
     memcpy(late.request_id, req->request_id, sizeof(late.request_id));
     req_fail(&late, ERR_TIMEOUT, NULL, NULL);

@@ -281,7 +281,7 @@ static bool refuse_key(struct exchange *x, const char *code)
 
 static bool address_good(struct exchange *x)
 {
-    const struct principal *who = x->req.who;
+    const struct principal *who = x->req.access.who;
     struct ip ip;
 
     for (size_t i = 0; who->n_networks && client_ip(x, &ip) && i < who->n_networks; i++) {
@@ -307,7 +307,7 @@ void offer_missed(struct exchange *x)
     struct wharf_req *req = &x->req;
 
     req_clear_problems(req);
-    refuse_key(x, req->offer_refused);
+    refuse_key(x, req->access.offer_refused);
 }
 
 /* Finds the principal of the key. Returns NULL when it must be read first (*ret_wait), or
@@ -318,18 +318,18 @@ static struct principal *find_principal(struct exchange *x, bool *ret_wait, cons
         header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
     struct wharf_req *req = &x->req;
 
-    if (!req->who) {
+    if (!req->access.who) {
         if (!auth_key_hash(&h, x->server->config->auth_pepper, x->key_hash, ret_code))
             return NULL;
-        req->who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
-        *ret_wait = !req->who;
-        if (!req->who)
+        req->access.who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
+        *ret_wait = !req->access.who;
+        if (!req->access.who)
             return NULL;
     }
-    *ret_code = req->who->refusal;
-    if (!*ret_code && req->who->expires_at_us <= req->now_us)
+    *ret_code = req->access.who->refusal;
+    if (!*ret_code && req->access.who->expires_at_us <= req->now_us)
         *ret_code = ERR_API_KEY_EXPIRED;
-    return *ret_code ? NULL : req->who;
+    return *ret_code ? NULL : req->access.who;
 }
 
 /* Puts the key aside: the handler will say whether it counts (offered_key() in exchange.h). */
@@ -339,16 +339,16 @@ static bool offer(struct exchange *x, const char *code)
 
     if (!code && !address_good(x))
         code = ERR_IP_ACCESS;
-    req->offer_refused = code;
+    req->access.offer_refused = code;
     if (!code) {
-        auth_used(req->engine->auth, req->who);
+        auth_used(req->engine->auth, req->access.who);
         if (!limit_request(x))
             return false;
-        req->offered = req->who;
+        req->access.offered = req->access.who;
     } else {
-        principal_unref(req->who);
+        principal_unref(req->access.who);
     }
-    req->who = NULL;
+    req->access.who = NULL;
     return true;
 }
 
@@ -370,7 +370,7 @@ bool check_key(struct exchange *x, bool *ret_wait)
         return refuse_key(x, code);
     if (!address_allowed(x))
         return false;
-    auth_used(req->engine->auth, req->who);
+    auth_used(req->engine->auth, req->access.who);
     return limit_request(x);
 }
 
@@ -379,7 +379,7 @@ static bool scope_ok(struct exchange *x)
     const struct route *r = x->req.route;
     const char *missing;
 
-    if (r->area < 0 || !x->req.who || x->req.who->levels[r->area] >= r->level)
+    if (r->area < 0 || !x->req.access.who || x->req.access.who->levels[r->area] >= r->level)
         return true;
     missing = arena_printf(x->req.arena, "%s:%s", x->req.engine->areas.names[r->area],
         r->level == SCOPE_READ ? "read" : "write")
@@ -494,8 +494,8 @@ static bool preferences_ok(struct exchange *x)
                *match = takes_precondition(x) ? header(x, "If-Match") : NULL;
     bool known = !format;
 
-    if (x->req.who)
-        x->req.datetime_format = (enum datetime_format)x->req.who->datetime_format;
+    if (x->req.access.who)
+        x->req.datetime_format = (enum datetime_format)x->req.access.who->datetime_format;
     if (match)
         x->req.if_match = arena_dupz(x->req.arena, match);
     if (prefer && strstr(prefer, "handling=strict")) {

@@ -28,8 +28,9 @@ static void auth_done(struct lane_job *job, PGresult *result, const struct db_er
     if (error) {
         req_database_problem(req, error);
     } else {
-        req->who = auth_principal(&req->engine->areas, result, req->now_us);
-        auth_cache_put(req->engine->auth, x->key_hash, req->who, j->generation, x->server->turn_us);
+        req->access.who = auth_principal(&req->engine->areas, result, req->now_us);
+        auth_cache_put(
+            req->engine->auth, x->key_hash, req->access.who, j->generation, x->server->turn_us);
     }
     x->state = X_KEYED;
     if (x->abandoned) {

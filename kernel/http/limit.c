@@ -58,7 +58,7 @@ static void add_of_route(struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
     const struct route *r = req->route;
-    wharf_str owner = r->per_second ? req->who->key_id : req->who->organization;
+    wharf_str owner = r->per_second ? req->access.who->key_id : req->access.who->organization;
     struct limit_rate rate = r->per_second
                                  ? (struct limit_rate){r->per_second, r->burst, SECOND_US}
                                  : (struct limit_rate){r->per_minute, r->per_minute, MINUTE_US};
@@ -97,7 +97,7 @@ bool limit_request(struct exchange *x)
 {
     const struct config *c = x->server->config;
     const struct wharf_req *req = &x->req;
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     const struct charge *least;
 
     if (!who || x->n_charges || x->flight)

@@ -84,12 +84,12 @@ static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_H
 
     if (!r)
         return false;
-    req->who = auth_principal(&req->engine->areas, r, req->now_us);
-    if (req->who->refusal)
-        req_fail(req, req->who->refusal, NULL, NULL);
-    else if (req->who->expires_at_us <= req->now_us)
+    req->access.who = auth_principal(&req->engine->areas, r, req->now_us);
+    if (req->access.who->refusal)
+        req_fail(req, req->access.who->refusal, NULL, NULL);
+    else if (req->access.who->expires_at_us <= req->now_us)
         req_fail(req, ERR_API_KEY_EXPIRED, NULL, NULL);
-    else if (req->who->levels[req->route->area] < req->route->level)
+    else if (req->access.who->levels[req->route->area] < req->route->level)
         req_fail(req, ERR_SCOPE_ACCESS, NULL, NULL);
     return !req->problems.n;
 }
@@ -98,7 +98,7 @@ static bool find_key_hash(struct wharf_req *req, unsigned char ret_hash[KEY_HASH
 {
     static const char sql[] =
         "SELECT encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
-    struct sql_arg arg = {req->who->key_id.p, req->who->key_id.n};
+    struct sql_arg arg = {req->access.who->key_id.p, req->access.who->key_id.n};
     PGresult *r = req_query(req, sql, &arg, 1);
 
     return r && PQntuples(r) &&
@@ -110,7 +110,7 @@ static bool identify(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 {
     wharf_str token;
 
-    if (req->who)
+    if (req->access.who)
         return find_key_hash(req, ret_hash);
     return req_param(req, "token", &token) && enter_by_token(req, token, ret_hash) &&
            read_principal(req, ret_hash);
@@ -165,7 +165,7 @@ static void read_locations(struct wharf_req *req, struct stream *st)
         return;
     st->locations = split(st->arena, ids, &st->n_locations);
     for (size_t i = 0; i < st->n_locations; i++) {
-        if (!principal_may_see(req->who, st->locations[i]))
+        if (!principal_may_see(req->access.who, st->locations[i]))
             req_problem(req, ERR_LOCATION_ACCESS, st->locations[i], NULL, str_z(""));
     }
 }
@@ -284,9 +284,9 @@ void stream_open(struct wharf_req *req)
     st->area = req->route->area;
     buf_init(&st->out, 64 << 20);
     if (identify(req, st->key_hash)) {
-        st->who = req->who;
+        st->who = req->access.who;
         principal_ref(st->who);
-        st->organization = arena_dup_str(a, req->who->organization);
+        st->organization = arena_dup_str(a, req->access.who->organization);
         st->resource_type = st->resource_id = str_z("");
         read_filters(req, st);
         if (!req->problems.n)

@@ -24,7 +24,7 @@ static void write_scopes(struct wharf_req *req)
 {
     const struct areas *areas = &req->engine->areas;
     const char *sorted[AREAS_MAX];
-    const uint8_t *levels = req->who->levels;
+    const uint8_t *levels = req->access.who->levels;
 
     memcpy(sorted, areas->names, areas->count * sizeof(*sorted));
     qsort(sorted, areas->count, sizeof(*sorted), by_name);
@@ -50,7 +50,7 @@ static void write_scopes(struct wharf_req *req)
 
 static wharf_status who_am_i(struct wharf_req *req, void *arg)
 {
-    const struct principal *p = req->who;
+    const struct principal *p = req->access.who;
 
     (void)arg;
     req_respond(req, 200, str_z("API key retrieved"));

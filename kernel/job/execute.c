@@ -182,9 +182,10 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
     req->start_us = clock_monotonic_us();
     req->deadline_us = req->start_us + j->kind->policy.timeout_us;
     req->now_us = clock_now_us();
-    req->who = principal_system(req->arena, j->organization);
-    req->who->access.live_organization = live_organization(x, req, j->organization);
-    req->who->test_mode = !str_eq(j->organization, req->who->access.live_organization);
+    req->access.who = principal_system(req->arena, j->organization);
+    req->access.who->access.live_organization = live_organization(x, req, j->organization);
+    req->access.who->test_mode = !str_eq(
+        j->organization, req->access.who->access.live_organization);
     req->plugin = j->kind->plugin;
     req->job = &run->job;
     buf_init(&req->out, 64 << 20);

@@ -79,7 +79,7 @@ static wharf_status run_once(struct resident *x)
     *(struct wharf_json *)req.body = (struct wharf_json){.type = JSON_OBJECT};
     req.start_us = clock_monotonic_us();
     req.now_us = clock_now_us();
-    req.who = principal_system(req.arena, str_z(""));
+    req.access.who = principal_system(req.arena, str_z(""));
     req.plugin = x->kind->plugin;
     req.job = &stay.job;
     buf_init(&req.out, 64 << 20);

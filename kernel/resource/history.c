@@ -243,7 +243,7 @@ static int event_days(struct wharf_req *req)
     static const char sql[] =
         "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
         " FROM wharf.organization WHERE organization_id = $1 AND id = $1";
-    struct principal *who = req->who;
+    struct principal *who = req->access.who;
     struct sql_arg organization;
     PGresult *r;
 
@@ -282,7 +282,7 @@ static wharf_str reduced(struct wharf_req *req, const struct change *c)
 
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     int64_t keep_us = (int64_t)event_days(req) * 86400 * 1000000;
     bool large = c->data.n > DATA_MAX;
 

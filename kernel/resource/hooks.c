@@ -209,7 +209,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
     sql_add(&s, "SELECT i.place");
     for (size_t i = 0; i < n_fields; i++) {
         sql_add(&s, ", ");
-        query_shown(&s, fields[i]->computed, &req->who->access);
+        query_shown(&s, fields[i]->computed, &req->access.who->access);
     }
     sql_add(&s, " FROM unnest(");
     sql_bind_array(&s, ids, n);
@@ -217,7 +217,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
         "::text[]) WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
         "x.id = i.id AND x.organization_id = ",
         res->def->table);
-    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " LIMIT 1) t");
     r = req_query_sql(req, &s);
     for (int row = 0; r && row < PQntuples(r); row++)
@@ -360,7 +360,7 @@ void narrow_extra(struct sql *s, void *narrowing)
 void retrieve_statement(
     struct wharf_req *req, const struct resource *res, wharf_str id, struct plan_statement *ret)
 {
-    wharf_str organization = organization_of(&req->who->access, res->def);
+    wharf_str organization = organization_of(&req->access.who->access, res->def);
     struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 3);
     struct sql s;
 
@@ -380,7 +380,7 @@ void retrieve_statement(
     sql_init(&s, req->arena);
     for (size_t i = 0; i < ret->n_args; i++)
         sql_keep(&s, (wharf_str){args[i].p, args[i].n});
-    query_shown(&s, res->retrieve_sql, &req->who->access);
+    query_shown(&s, res->retrieve_sql, &req->access.who->access);
     ret->sql = buf_str(s.text).p;
     ret->args = s.args;
     ret->n_args = s.n_args;

@@ -53,7 +53,7 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
     const struct resource *res = engine_resource(req->engine, resource);
     struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
         .datetime = req->datetime_format,
-        .who = &req->who->access,
+        .who = &req->access.who->access,
         .writer = res && req_may_write(req, res)};
     PGresult *r = res ? retrieve_row(req, res, id) : NULL;
     struct wharf_rec *rec;
@@ -136,7 +136,7 @@ static bool claim(struct wharf_req *req, const char *mark)
                                    "areas::text, audience::text"
                                    " FROM wharf.idempotency WHERE organization_id = $1::text AND "
                                    "key = $2::text AND created_at > $4::timestamptz";
-    struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key),
+    struct sql_arg args[4] = {arg(req->access.who->organization), arg(req->idempotency_key),
         {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
     PGresult *r = req_query(req, lock_sql, args, 2);
 
@@ -208,10 +208,10 @@ static bool remember(struct wharf_req *req, const char *mark)
     if (req->answered && (body.n > BODY_MAX || req->answered->def->has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
-               (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key),
+               (struct sql_arg[]){arg(req->access.who->organization), arg(req->idempotency_key),
                    {mark, FINGERPRINT}, moment(req, req->now_us), arg(status), arg(body),
                    arg(str_z(resource)), arg(req->answered_id), arg(req->location_header),
-                   arg(datetime), arg(req->who->access.reach), arg(request_areas(req)),
+                   arg(datetime), arg(req->access.who->access.reach), arg(request_areas(req)),
                    arg(req->answered ? str_z("") : request_audience(req))},
                13) != NULL;
 }

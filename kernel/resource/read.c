@@ -29,7 +29,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
 
     *o = (struct query_options){
         .strict = req->strict,
-        .organization = organization_of(&req->who->access, res->def),
+        .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
@@ -46,7 +46,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
 
 bool req_may_write(const struct wharf_req *req, const struct resource *res)
 {
-    return res->area >= 0 && req->who->levels[res->area] >= SCOPE_WRITE;
+    return res->area >= 0 && req->access.who->levels[res->area] >= SCOPE_WRITE;
 }
 
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view)
@@ -57,7 +57,7 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     options_of(req, res, &o);
     *view = (struct view){.in = in,
         .datetime = req->datetime_format,
-        .who = &req->who->access,
+        .who = &req->access.who->access,
         .writer = req_may_write(req, res)};
     q = query_parse_view(
         req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
@@ -107,8 +107,9 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
 
 static bool has_audience(const struct wharf_req *req, const struct definition *d)
 {
-    return (d->audience.users && req->who->access.user_id.n) ||
-           (d->audience.through && (req->who->access.user_id.n || !req->who->access.all_locations));
+    return (d->audience.users && req->access.who->access.user_id.n) ||
+           (d->audience.through &&
+               (req->access.who->access.user_id.n || !req->access.who->access.all_locations));
 }
 
 /* Writes created_at of the row, as its id says it. */
@@ -125,7 +126,7 @@ wharf_str addressed_id(const struct wharf_req *req)
     size_t n = req->route->n_params;
 
     if (d->own_word && (!n || str_eqz(req->params[n - 1], d->own_word)))
-        return organization_of(&req->who->access, d);
+        return organization_of(&req->access.who->access, d);
     return n ? req->params[n - 1] : str_z("");
 }
 
@@ -154,9 +155,9 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
-        query_shown(s, res->columns_shown, &req->who->access);
+        query_shown(s, res->columns_shown, &req->access.who->access);
         sql_addf(s, " FROM %s t WHERE ", res->def->table);
-        query_visible(s, res->def, &req->who->access, false);
+        query_visible(s, res->def, &req->access.who->access, false);
         sql_add(s, " AND t.id = ");
         sql_bind(s, id);
         if (res->def->partitioned)
@@ -184,7 +185,7 @@ static int64_t estimated_total(struct wharf_req *req, const struct list_query *q
     if (!narrow_rows(req, res, &narrow))
         return rows;
     sql_init(&s, req->arena);
-    query_estimate_sql(&s, res->def, q, &req->who->access, narrow_extra, &narrow);
+    query_estimate_sql(&s, res->def, q, &req->access.who->access, narrow_extra, &narrow);
     r = req_query_sql(req, &s);
     guess = r && PQntuples(r) ? query_estimate(req->arena, str_z(PQgetvalue(r, 0, 0))) : -1;
     return guess > rows ? guess : rows;
@@ -282,9 +283,9 @@ static PGresult *query_list(
 
     sql_init(&s, req->arena);
     if (count)
-        query_count_sql(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+        query_count_sql(&s, d, q, &req->access.who->access, narrow_extra, (void *)narrow);
     else
-        query_page_sql(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+        query_page_sql(&s, d, q, &req->access.who->access, narrow_extra, (void *)narrow);
     return req_query_sql(req, &s);
 }
 
@@ -421,7 +422,7 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
     bool ok = true;
 
     for (size_t i = 0; i < q->n_locations_asked; i++) {
-        if (!principal_may_see(req->who, q->locations_asked[i])) {
+        if (!principal_may_see(req->access.who, q->locations_asked[i])) {
             req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
             ok = false;
         }
@@ -483,7 +484,7 @@ static void plan_short(
     q->limit = SHORT_ROWS;
     q->cursor = q->hits = false;
     sql_init(s, req->arena);
-    query_page_sql(s, d, q, &req->who->access, narrow_extra, narrow);
+    query_page_sql(s, d, q, &req->access.who->access, narrow_extra, narrow);
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;
@@ -527,7 +528,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,
         .datetime = req->datetime_format,
-        .who = &req->who->access,
+        .who = &req->access.who->access,
         .writer = req_may_write(req, res),
         .only = q->only,
         .n_only = q->n_only,
@@ -535,7 +536,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     plan->finish = finish_list;
     sql_init(s, req->arena);
     plan->statements[0].by_value = !query_page_sql(
-        s, d, q, &req->who->access, narrow_extra, &narrow);
+        s, d, q, &req->access.who->access, narrow_extra, &narrow);
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;
@@ -544,7 +545,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     if (q->total != TOTAL_NONE) {
         s = ARENA_NEW(req->arena, struct sql);
         sql_init(s, req->arena);
-        query_count_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
+        query_count_sql(s, d, q, &req->access.who->access, narrow_extra, &narrow);
         plan->statements[1].sql = buf_str(s->text).p;
         plan->statements[1].args = s->args;
         plan->statements[1].n_args = s->n_args;

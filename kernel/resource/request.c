@@ -493,7 +493,7 @@ const char plugin_role_sql[] = "SELECT set_config('role', 'wharf_plugin', true),
 
 void req_plugin_role(struct wharf_req *req)
 {
-    const struct access *who = req->who ? &req->who->access : NULL;
+    const struct access *who = req->access.who ? &req->access.who->access : NULL;
     struct sql_arg organizations[2] = {
         {who ? who->organization.p : "", who ? who->organization.n : 0}, {"", 0}};
 

@@ -97,6 +97,17 @@ struct committed_fn {
     unsigned depth; /* of the savepoint that it belongs to */
 };
 
+struct req_access { /* who asks, and for what rights */
+    uint64_t areas; /* a bit for each whose scope was asked for */
+    struct principal *who; /* NULL on public routes */
+    /* of routes with an optional key: whose key was sent, counted; or NULL */
+    struct principal *offered;
+    const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
+    bool offer_missed; /* the handler wanted it */
+    /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
+    struct principal *acting;
+};
+
 struct req_problems { /* what is wrong with it */
     struct problem *list;
     size_t n, cap;
@@ -130,6 +141,7 @@ struct wharf_req {
     struct thread_ctx *thread; /* NULL on the event loop */
     struct req_slot *slots; /* of plugins, by kind (host/host.c) */
 
+    struct req_access access;
     struct req_problems problems;
     struct req_transaction tx;
 
@@ -169,14 +181,6 @@ struct wharf_req {
     struct write_set *set; /* the set of rows whose rules run (resource/set.h), or NULL */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
 
-    uint64_t areas; /* a bit for each whose scope was asked for */
-    struct principal *who; /* NULL on public routes */
-    /* of routes with an optional key: whose key was sent, counted; or NULL */
-    struct principal *offered;
-    const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
-    bool offer_missed; /* the handler wanted it */
-    /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
-    struct principal *acting;
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */

@@ -107,7 +107,7 @@ struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
     sql_add(&s, "SELECT ");
     sql_add(&s, w->res->columns_full);
     sql_addf(&s, " FROM %s t WHERE ", d->table);
-    query_visible(&s, d, &req->who->access, false);
+    query_visible(&s, d, &req->access.who->access, false);
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, w->id);
     narrow_sql(&s, &narrow);

@@ -15,7 +15,7 @@ static bool read_on_loop(const struct wharf_req *req, uint32_t in)
     wharf_str value;
 
     return !res->def->parent && !(res->reads_by_rules && rows_restricted(req, res)) &&
-           (!res->names_rows || req->who->access.all_locations) &&
+           (!res->names_rows || req->access.who->access.all_locations) &&
            (!(res->computed_in & in) || req_param(req, "fields", &value));
 }
 

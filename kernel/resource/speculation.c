@@ -19,7 +19,7 @@ static struct {
 
 static uint64_t name_of(const struct wharf_req *req, const struct write *w)
 {
-    wharf_str organization = req->who->organization;
+    wharf_str organization = req->access.who->organization;
 
     return wharf_hash64(statement_hash(w->res->def->name), organization.p, organization.n);
 }

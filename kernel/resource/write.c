@@ -112,7 +112,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
         .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
 
     *ret = (struct change){
-        .organization = organization_of(&req->who->access, d),
+        .organization = organization_of(&req->access.who->access, d),
         .resource = d->name,
         .resource_id = w->id,
         .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
@@ -191,7 +191,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
             sql_addf(&s, ", %s", d->fields[i].column);
     }
     sql_add(&s, ") VALUES (");
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_add(&s, ", ");
     sql_bind(&s, w->id);
     for (int i = 0; i < 2; i++) {
@@ -201,7 +201,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
     }
     for (int i = 0; i < 2; i++) {
         sql_add(&s, ", ");
-        sql_bind(&s, req->who->actor_id);
+        sql_bind(&s, req->access.who->actor_id);
     }
     sql_add(&s, ", 1");
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -351,7 +351,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->table);
     sql_bind(&s, time_iso(req->arena, req->now_us));
     sql_add(&s, "::timestamptz, updated_by = ");
-    sql_bind(&s, req->who->actor_id);
+    sql_bind(&s, req->access.who->actor_id);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
@@ -362,7 +362,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
             return req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
     }
     sql_add(&s, " WHERE organization_id = ");
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_add(&s, " AND id = ");
     sql_bind(&s, w->id);
     return row_change(req, w, &s);
@@ -454,12 +454,12 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
         sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
         sql_bind(&sql, time_iso(req->arena, req->now_us));
         sql_add(&sql, "::timestamptz, updated_by = ");
-        sql_bind(&sql, req->who->actor_id);
+        sql_bind(&sql, req->access.who->actor_id);
     } else {
         sql_addf(&sql, "DELETE FROM %s", d->table);
     }
     sql_add(&sql, " WHERE organization_id = ");
-    sql_bind(&sql, organization_of(&req->who->access, d));
+    sql_bind(&sql, organization_of(&req->access.who->access, d));
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
     s = row_write(req, w, &sql);
@@ -580,7 +580,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->tx.res_depth++;
     write_side_begin(req, w);
-    if (w->res->def->live == LIVE_READ && req->who->test_mode)
+    if (w->res->def->live == LIVE_READ && req->access.who->test_mode)
         s = write_live_refused(req, w->res);
     if (s == WHARF_OK && w->op != OP_DELETE)
         s = write_check_body(req, w);

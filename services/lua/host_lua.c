@@ -49,7 +49,7 @@ static void release(void *arg)
 /* Reads the publisher as it is now; NULL: not any more. */
 static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struct principal **ret)
 {
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
     struct sql_arg args[2] = {
         {who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
@@ -60,7 +60,7 @@ static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struc
         return req_failed(req);
     p = auth_principal(&req->engine->areas, r, req->now_us);
     arena_on_release(req->arena, release, p);
-    if (!p->refusal && str_eq(p->organization, req->who->organization))
+    if (!p->refusal && str_eq(p->organization, req->access.who->organization))
         *ret = p;
     return WHARF_OK;
 }
@@ -122,7 +122,7 @@ static void meet_list(wharf_req *req, const wharf_json *ids, struct principal *p
 
 static void meet_caller(wharf_req *req, struct principal *p)
 {
-    const struct principal *caller = req->who;
+    const struct principal *caller = req->access.who;
     wharf_str *kept;
     size_t n = 0;
 
@@ -272,7 +272,7 @@ static bool l_area(const wharf_plugin *self, wharf_str resource, wharf_str *ret_
 static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n)
 {
     struct sql_arg args[3] = {
-        {req->who->organization.p, req->who->organization.n}, {owner.p, owner.n}};
+        {req->access.who->organization.p, req->access.who->organization.n}, {owner.p, owner.n}};
     PGresult *gone = req_query(req,
         "DELETE FROM wharf.hook WHERE organization_id = $1 AND owner = $2 RETURNING 1", args, 2);
     bool any = n > 0;

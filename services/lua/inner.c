@@ -99,7 +99,7 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->body_text = call->body ? body_text(req, call->body) : str_z("");
     req->idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
     req->if_match = req->batch_id = str_z("");
-    req->who = call->who;
+    req->access.who = call->who;
     req->depth = outer->depth + 1;
     request_share(outer, req);
     req->start_us = clock_monotonic_us();
@@ -144,7 +144,7 @@ static bool checked(struct wharf_req *req)
     }
     if (!available(req))
         return false;
-    if (req->route->area >= 0 && req->who->levels[req->route->area] < req->route->level) {
+    if (req->route->area >= 0 && req->access.who->levels[req->route->area] < req->route->level) {
         missing = arena_printf(req->arena, "%s:%s", req->engine->areas.names[req->route->area],
             req->route->level == SCOPE_READ ? "read" : "write")
                       .p;

@@ -262,7 +262,7 @@ static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
     if (!WHARF_HAS(wharf_lua_spec, spec, share.n) || spec->share.n > SHARE_MAX)
         return str_z("");
     return arena_printf(
-        req->arena, "%.*s %.*s", STR_ARG(req->who->organization), STR_ARG(spec->share));
+        req->arena, "%.*s %.*s", STR_ARG(req->access.who->organization), STR_ARG(spec->share));
 }
 
 /* Tells whether a run was orderly: a process is kept only after a run that ended as authors' code
@@ -402,7 +402,7 @@ static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
 {
     bool counts = spec->handler.n && !req->tx.depth && !req->depth;
 
-    if (counts && !party_enter(req->who->organization, most)) {
+    if (counts && !party_enter(req->access.who->organization, most)) {
         over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
             "the organization's runs have half of what there is, and others want some; try again");
         return;
@@ -414,7 +414,7 @@ static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
             "as many runs as may be at a time are running; try again");
     atomic_fetch_sub(&running, 1);
     if (counts)
-        party_leave(req->who->organization, o->end == WHARF_LUA_NO_CELL);
+        party_leave(req->access.who->organization, o->end == WHARF_LUA_NO_CELL);
 }
 
 /* Tells whether the organization has its share left. Jobs ask before they claim runs; a write is

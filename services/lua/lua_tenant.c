@@ -26,7 +26,7 @@ static bool listed(wharf_str words, const char *resource, const char *action)
 
 bool tenant_wants(const struct wharf_req *req, const struct resource *res, uint32_t op)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
 
     if (!req->engine->tenant_hooks || !who || !who->organization.n)
         return false;

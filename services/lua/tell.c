@@ -72,8 +72,8 @@ static wharf_status begin(struct wharf_req *req, const struct lua_sender *s, str
 {
     wharf_status status;
 
-    *ret = (struct before){req->who, req->now_us, req->depth, false};
-    req->who = s->who;
+    *ret = (struct before){req->access.who, req->now_us, req->depth, false};
+    req->access.who = s->who;
     req->now_us = clock_now_us();
     req->depth++;
     status = req_begin(req);
@@ -87,7 +87,7 @@ static wharf_status end(struct wharf_req *req, const struct before *was, wharf_s
         s = req_commit(req);
     else if (was->begun)
         req_rollback(req);
-    req->who = was->who;
+    req->access.who = was->who;
     req->now_us = was->now_us;
     req->depth = was->depth;
     return s;

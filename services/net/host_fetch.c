@@ -248,7 +248,7 @@ static wharf_str fetch_owner(const struct wharf_req *req, const wharf_fetch_requ
 {
     if (r->organization.n)
         return r->organization;
-    return req->who ? req->who->organization : str_z("");
+    return req->access.who ? req->access.who->organization : str_z("");
 }
 
 static wharf_status f_start(

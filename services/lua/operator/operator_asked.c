@@ -54,7 +54,7 @@ static const char *api_problem(const struct hook_state *st, wharf_str organizati
     if (st->req->tx.depth)
         return "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
                "can't be called; use wharf.db.query\"}";
-    if (!st->req->who && !organization.n)
+    if (!st->req->access.who && !organization.n)
         return "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization "
                "whose API could be called; use wharf.api.as\"}";
     return NULL;
@@ -84,7 +84,7 @@ enum sandbox_answer asked_api(
                                                                   : "DELETE",
         .path = json_text_or(args, "path", ""),
         .query = json_get(args, "query"),
-        .who = st->req->who};
+        .who = st->req->access.who};
 
     if (problem)
         return host_mistake(ret_text, problem);
@@ -125,9 +125,9 @@ enum sandbox_answer asked_tell(
 {
     struct wharf_req *req = st->req;
     bool mail = str_eqz(op, "mail.send");
-    struct lua_sender sender = {.who = req->who,
+    struct lua_sender sender = {.who = req->access.who,
         .resource_type = str_z("organization"),
-        .resource_id = req->who->organization,
+        .resource_id = req->access.who->organization,
         .location_id = st->location,
         .key = req->job ? arena_printf(req->arena, "%s.%u", req->request_id, st->mails + 1)
                         : str_z("")};

@@ -137,7 +137,7 @@ static enum sandbox_answer outside(
     bool store = !strncmp(op, "kv.", 3) || !strncmp(op, "lock.", 5),
          tells = !strcmp(op, "emit") || !strcmp(op, "mail.send");
 
-    if (!problem && (store || tells) && !st->req->who)
+    if (!problem && (store || tells) && !st->req->access.who)
         problem = "a request without a key has no organization, and so no store, events or mail";
     if (problem)
         return host_mistake(ret_text, arena_printf(st->req ? st->req->arena : st->arena,
@@ -387,7 +387,7 @@ static void statement(lua_State *lua, const char *name, bool exec)
     int64_t before_us;
     wharf_str rows;
 
-    if (!problem && !st->req->who)
+    if (!problem && !st->req->access.who)
         problem = "a request without a key has no organization whose rows could be read";
     if (!problem && exec &&
         !(st->gen->engine->config && st->gen->engine->config->lua_hooks_allow_write))

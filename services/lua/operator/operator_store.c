@@ -100,7 +100,7 @@ static bool ask(
     struct asking *k, const char *sql, wharf_str key, const struct sql_arg *more, size_t n_more)
 {
     struct wharf_req *req = k->req;
-    struct sql_arg args[6] = {arg_of(req->who->access.organization), arg_of(key),
+    struct sql_arg args[6] = {arg_of(req->access.who->access.organization), arg_of(key),
         arg_of(time_iso(req->arena, req->now_us))};
     size_t problems = req->problems.n;
 

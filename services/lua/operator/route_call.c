@@ -116,11 +116,11 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
 /* Writes the locations that the caller reaches; absent: all. */
 static void locations(const struct wharf_req *req, struct jw *w)
 {
-    if (!req->who || req->who->access.all_locations)
+    if (!req->access.who || req->access.who->access.all_locations)
         return;
     jw_open(w, "locations", '[');
-    for (size_t i = 0; i < req->who->access.n_locations; i++)
-        jw_str(w, NULL, req->who->access.locations[i]);
+    for (size_t i = 0; i < req->access.who->access.n_locations; i++)
+        jw_str(w, NULL, req->access.who->access.locations[i]);
     jw_close(w, ']');
 }
 
@@ -165,7 +165,7 @@ static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf
 
 static wharf_str request_of(struct wharf_req *req)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     struct buf out;
     struct jw w;
     wharf_str text;
@@ -213,7 +213,7 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
             str_z("location_id says which location"));
         return false;
     }
-    if (!principal_may_see(req->who, *ret)) {
+    if (!principal_may_see(req->access.who, *ret)) {
         req_problem(req, ERR_LOCATION_ACCESS, *ret, NULL, str_z(""));
         return false;
     }
@@ -228,7 +228,7 @@ static bool reached(const struct wharf_req *req, const struct wharf_json *row)
 {
     wharf_str id = json_text_or(row, "location_id", "");
 
-    return !id.n || principal_may_see(req->who, id);
+    return !id.n || principal_may_see(req->access.who, id);
 }
 
 /* Keeps what the caller reaches, for the policy "row": rows of other locations are left out of a
