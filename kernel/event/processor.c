@@ -59,8 +59,8 @@ static void chunk_begin(const struct wharf_req *resident, struct wharf_req *c)
         .body = resident->body,
         .start_us = clock_monotonic_us(),
         .now_us = clock_now_us()};
-    buf_init(&c->out, 64 << 20);
-    jw_init(&c->w, &c->out);
+    buf_init(&c->reply.out, 64 << 20);
+    jw_init(&c->reply.w, &c->reply.out);
     c->access.who = principal_system(c->arena, str_z(""));
 }
 
@@ -68,7 +68,7 @@ static void chunk_end(struct wharf_req *c)
 {
     while (c->tx.depth)
         req_rollback(c);
-    buf_done(&c->out);
+    buf_done(&c->reply.out);
     arena_free(c->arena);
 }
 

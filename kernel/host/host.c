@@ -264,7 +264,7 @@ static void *r_thread_local_state(wharf_req *req)
 
 static void r_created(wharf_req *req, wharf_str path)
 {
-    req->location_header = arena_dup_str(req->arena, path);
+    req->reply.location_header = arena_dup_str(req->arena, path);
 }
 
 static void tell_access(wharf_req *req, void *arg)
@@ -284,12 +284,12 @@ static void r_access_changed(wharf_req *req)
 
 static void r_one_time(wharf_req *req, const char *field)
 {
-    size_t i = 0, most = sizeof(req->one_time) / sizeof(*req->one_time);
+    size_t i = 0, most = sizeof(req->reply.one_time) / sizeof(*req->reply.one_time);
 
-    while (i < most && req->one_time[i])
+    while (i < most && req->reply.one_time[i])
         i++;
     if (i < most)
-        req->one_time[i] = field;
+        req->reply.one_time[i] = field;
     else
         req_fail(req, ERR_INTERNAL, NULL, "more than %zu fields are shown once", most);
 }

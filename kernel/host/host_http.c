@@ -85,7 +85,7 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
     if (limit_take(&b->limits, limit_owner(b, 'a', (wharf_str){text, n}), &rate,
             clock_monotonic_us(), &wait_us) >= 0)
         return WHARF_OK;
-    req->retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
+    req->reply.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
     atomic_fetch_add_explicit(&b->rate_limited[LIMIT_BY_IP], 1, memory_order_relaxed);
     return req_fail(req, ERR_RATE_LIMITED, limit_reasons[LIMIT_BY_IP], NULL);
 }
@@ -93,21 +93,21 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)
 {
     req_respond(req, (int)status, str_z(""));
-    req->raw_type = arena_dup_str(req->arena, type).p;
-    req->foreign = true;
-    buf_clear(&req->out);
-    buf_adds(&req->out, body);
+    req->reply.raw_type = arena_dup_str(req->arena, type).p;
+    req->reply.foreign = true;
+    buf_clear(&req->reply.out);
+    buf_adds(&req->reply.out, body);
 }
 
 static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
 {
-    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, req->n_added + 1);
+    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, req->reply.n_added + 1);
 
-    if (req->n_added)
-        memcpy(list, req->added, req->n_added * sizeof(*list));
-    list[req->n_added++] = (struct header_line){
+    if (req->reply.n_added)
+        memcpy(list, req->reply.added, req->reply.n_added * sizeof(*list));
+    list[req->reply.n_added++] = (struct header_line){
         arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
-    req->added = list;
+    req->reply.added = list;
 }
 
 const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,

@@ -49,6 +49,7 @@ wharf_status page_read(
 
 void page_reported(wharf_req *req, int64_t page, int64_t limit, bool has_more)
 {
-    req->pagination = arena_printf(req->arena, "{\"page\":%lld,\"limit\":%lld,\"has_more\":%s}",
-        (long long)page, (long long)limit, has_more ? "true" : "false");
+    req->reply.pagination = arena_printf(req->arena,
+        "{\"page\":%lld,\"limit\":%lld,\"has_more\":%s}", (long long)page, (long long)limit,
+        has_more ? "true" : "false");
 }

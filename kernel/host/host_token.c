@@ -150,11 +150,11 @@ static void escaped(struct buf *out, wharf_str s)
 static void t_page(
     wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
 {
-    struct buf *b = &req->out;
+    struct buf *b = &req->reply.out;
 
     req_respond(req, (int)http_status, title);
-    req->raw_type = "text/html; charset=utf-8";
-    req->page = true;
+    req->reply.raw_type = "text/html; charset=utf-8";
+    req->reply.page = true;
     BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
                "content=\"width=device-width\"><title>");
     escaped(b, title);

@@ -368,6 +368,6 @@ wharf_status channel_stream_open(
     if (gone)
         BUF_LIT(&st->out, "event: resync\ndata: {}\n\n");
     req->stream = st;
-    req->status = 200;
+    req->reply.status = 200;
     return WHARF_OK;
 }

@@ -90,7 +90,7 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     req->now_us = clock_now_us();
     id_new("req", req->now_us, id); /* carries its time, by which the request log is found */
     memcpy(req->request_id, id, sizeof(req->request_id));
-    kept_buf_take(s, &req->out, 256u << 20);
+    kept_buf_take(s, &req->reply.out, 256u << 20);
     buf_init(&x->body, LARGE_BODY + 1);
     x->next = s->exchanges;
     if (x->next)
@@ -129,13 +129,13 @@ void exchange_release(struct exchange *x)
         PQclear(x->results[i]);
     request_release(&x->req);
     limit_done(x);
-    if (x->req.put)
+    if (x->req.reply.put)
         x->req.engine->uploads->drop(x);
     stream_forget(&x->req);
     free(x->req.parked);
     principal_unref(x->req.access.who);
     principal_unref(x->req.access.offered);
-    kept_buf_give(s, &x->req.out);
+    kept_buf_give(s, &x->req.reply.out);
     buf_done(&x->body);
     give_arena(s, x->req.arena);
     free(x);
@@ -170,25 +170,25 @@ static void shrink(struct exchange *x)
         req->params[i] = arena_dup_str(a, req->params[i]);
     req->pairs = NULL;
     req->n_pairs = 0;
-    req->lines = req->added = NULL;
-    req->n_lines = req->n_added = 0;
+    req->lines = req->reply.added = NULL;
+    req->n_lines = req->reply.n_added = 0;
     req->remote_addr = str_z("");
     req->body = NULL;
-    req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header =
-        str_z("");
-    req->entity = req->replay = req->idempotency_key = req->if_match = req->batch_id =
-        req->answered_id = str_z("");
-    req->preference_applied = req->problems.path_base = req->body_text = str_z("");
-    req->answered = NULL;
-    req->raw_type = req->success_code = NULL;
+    req->traceparent = req->last_event_id = req->reply.message = req->reply.pagination =
+        req->reply.location_header = str_z("");
+    req->reply.entity = req->reply.replay = req->idempotency_key = req->if_match = req->batch_id =
+        req->reply.answered_id = str_z("");
+    req->reply.preference_applied = req->problems.path_base = req->body_text = str_z("");
+    req->reply.answered = NULL;
+    req->reply.raw_type = req->reply.success_code = NULL;
     req->problems.list = NULL;
     req->problems.n = req->problems.cap = 0;
     x->uri = "";
     x->origin = str_z("");
     buf_done(&x->body);
-    buf_done(&req->out);
+    buf_done(&req->reply.out);
     buf_init(&x->body, 0);
-    buf_init(&req->out, 0);
+    buf_init(&req->reply.out, 0);
     req->arena = a;
     give_arena(x->server, old);
 }
@@ -418,7 +418,7 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     if (request_asks_request(&x->req)) {
         if (to_hooks(x, STAGE_REQUEST))
             return MHD_YES;
-        x->req.retry_after = 1;
+        x->req.reply.retry_after = 1;
         req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         return after_headers(x, false);
     }

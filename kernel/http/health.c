@@ -323,7 +323,7 @@ static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const
     const struct engine *e = req->engine;
     struct jw w;
 
-    jw_init(&w, &req->out);
+    jw_init(&w, &req->reply.out);
     jw_open(&w, NULL, '{');
     jw_bool(&w, "ready", !v->against.n);
     jw_z(&w, "database", v->database ? "ok" : "away");
@@ -353,13 +353,13 @@ void run_readyz(struct wharf_req *req)
     judge(req->engine, wrong, &v);
     req_respond(req, v.against.n ? 503 : 200, str_z("ok"));
     if (req_param(req, "verbose", &verbose)) {
-        req->raw_type = "application/json; charset=utf-8";
+        req->reply.raw_type = "application/json; charset=utf-8";
         write_verbose(req, wrong, &v);
     } else {
-        req->raw_type = "text/plain; charset=utf-8";
-        buf_addz(&req->out, v.against.n ? "not ready\n" : "ok\n");
-        buf_adds(&req->out, buf_str(&v.against));
-        buf_adds(&req->out, buf_str(&v.poorer));
+        req->reply.raw_type = "text/plain; charset=utf-8";
+        buf_addz(&req->reply.out, v.against.n ? "not ready\n" : "ok\n");
+        buf_adds(&req->reply.out, buf_str(&v.against));
+        buf_adds(&req->reply.out, buf_str(&v.poorer));
     }
     buf_done(&v.against);
     buf_done(&v.poorer);

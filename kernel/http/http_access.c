@@ -70,12 +70,13 @@ static wharf_str answered_body(struct exchange *x, struct buf *b)
 {
     struct wharf_req *req = &x->req;
 
-    if (req->raw_type || req->served || x->answer_status == 204 || x->answer_status == 304)
+    if (req->reply.raw_type || req->reply.served || x->answer_status == 204 ||
+        x->answer_status == 304)
         return str_z("");
-    if (req->replay.n && !req->problems.n)
-        return beginning(req->replay);
-    if (!req->problems.n && req->out.n > REQUEST_BODY_READ)
-        return beginning(buf_str(&req->out));
+    if (req->reply.replay.n && !req->problems.n)
+        return beginning(req->reply.replay);
+    if (!req->problems.n && req->reply.out.n > REQUEST_BODY_READ)
+        return beginning(buf_str(&req->reply.out));
     envelope_write(b, req, x->answer_status);
     return buf_str(b);
 }
@@ -125,13 +126,13 @@ static void request_line(struct exchange *x, int64_t us)
     l.user_agent = str_z(agent);
     l.client_request_id = req->client_request_id;
     l.idempotency_key = req->idempotency_key;
-    l.replayed = req->replayed;
+    l.replayed = req->reply.replayed;
     if (bodies && req->body && req->body_text.n)
         l.request_body = beginning(req->body_text);
     if (bodies)
         l.response_body = answered_body(x, &b);
-    if (req->answered && !req->problems.n)
-        l.row_id = req->answered_id;
+    if (req->reply.answered && !req->problems.n)
+        l.row_id = req->reply.answered_id;
     ids_of_path(req, &l);
     seen_of_request(req, &l);
     l.created_us = req->now_us;

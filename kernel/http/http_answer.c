@@ -71,8 +71,8 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
 
 static void hooks_headers(const struct wharf_req *req, struct MHD_Response *r)
 {
-    for (size_t i = 0; i < req->n_added; i++)
-        add(r, req->added[i].name.p, req->added[i].value.p);
+    for (size_t i = 0; i < req->reply.n_added; i++)
+        add(r, req->reply.added[i].name.p, req->reply.added[i].value.p);
 }
 
 static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
@@ -80,17 +80,17 @@ static const char *const datetime_headers[] = {"iso_8601;type=string;precision=m
 
 static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
-    if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->page)
+    if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->reply.page)
         return "no-store";
-    if (req->served && !req->problems.n)
-        return req->served->cache.p;
+    if (req->reply.served && !req->problems.n)
+        return req->reply.served->cache.p;
     return good_read ? "private, no-cache" : "no-store";
 }
 
 static bool is_added(const struct wharf_req *req, const char *name)
 {
-    for (size_t i = 0; i < req->n_added; i++) {
-        if (!strcasecmp(req->added[i].name.p, name))
+    for (size_t i = 0; i < req->reply.n_added; i++) {
+        if (!strcasecmp(req->reply.added[i].name.p, name))
             return true;
     }
     return false;
@@ -103,7 +103,7 @@ static void identity_headers(const struct wharf_req *req, struct MHD_Response *r
     add(r, "X-Content-Type-Options", "nosniff");
     if (!is_added(req, "Cache-Control"))
         add(r, "Cache-Control", cache_control(req, good_read));
-    if (req->foreign && !req->problems.n) /* it may run nothing in the name of this server */
+    if (req->reply.foreign && !req->problems.n) /* it may run nothing in the name of this server */
         add(r, "Content-Security-Policy", "sandbox");
 }
 
@@ -115,7 +115,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     char text[16];
 
     identity_headers(req, r, read && fine);
-    if (req->replayed)
+    if (req->reply.replayed)
         add(r, "Idempotent-Replayed", "true");
     if (req->client_request_id.n)
         add(r, "X-Request-Id", req->client_request_id.p);
@@ -123,17 +123,17 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
         add(r, "SVC-Mode", req->access.who->test_mode ? "test" : "live");
     if (read && fine)
         add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
-    if (req->location_header.n && status == 201)
-        add(r, "Location", req->location_header.p);
-    if (req->preference_applied.n)
-        add(r, "Preference-Applied", req->preference_applied.p);
+    if (req->reply.location_header.n && status == 201)
+        add(r, "Location", req->reply.location_header.p);
+    if (req->reply.preference_applied.n)
+        add(r, "Preference-Applied", req->reply.preference_applied.p);
     if (x->allow)
         add(r, "Allow", x->allow);
     if (status == 401)
         add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
     limit_headers(x, r);
-    if (req->retry_after) {
-        snprintf(text, sizeof(text), "%d", req->retry_after);
+    if (req->reply.retry_after) {
+        snprintf(text, sizeof(text), "%d", req->reply.retry_after);
         add(r, "Retry-After", text);
     }
     if (x->close_after || x->server->draining)
@@ -200,10 +200,10 @@ static void write_body(struct wharf_req *req, int status, struct buf *b)
         problem_details_write(b, req, status);
     else if (req->problems.n)
         envelope_write(b, req, status);
-    else if (req->replay.n)
-        buf_add(b, req->replay.p, req->replay.n);
-    else if (req->raw_type)
-        buf_add(b, req->out.p, req->out.n);
+    else if (req->reply.replay.n)
+        buf_add(b, req->reply.replay.p, req->reply.replay.n);
+    else if (req->reply.raw_type)
+        buf_add(b, req->reply.out.p, req->reply.out.n);
     else
         envelope_write(b, req, status);
 }
@@ -216,14 +216,14 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     struct buf b;
 
     kept_buf_take(x->server, &b, 256u << 20);
-    buf_room(&b, req->out.n + 512);
+    buf_room(&b, req->reply.out.n + 512);
     write_body(req, status, &b);
     if (x->gzip_answer && b.n >= GZIP_FROM)
         packed = deflate_buf(&b);
     r = raw_response(x, status, &b);
-    if (req->raw_type && !req->problems.n) {
-        add(r, "Content-Type", req->raw_type);
-        if (req->page) {
+    if (req->reply.raw_type && !req->problems.n) {
+        add(r, "Content-Type", req->reply.raw_type);
+        if (req->reply.page) {
             add(r, "Content-Security-Policy",
                 "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
                 "frame-ancestors 'none'; base-uri "
@@ -237,8 +237,8 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     }
     if (packed)
         add(r, "Content-Encoding", "gzip");
-    if (req->entity.n && !req->problems.n)
-        add(r, "ETag", req->entity.p);
+    if (req->reply.entity.n && !req->problems.n)
+        add(r, "ETag", req->reply.entity.p);
     add_etag(x, r, packed);
     return r;
 }
@@ -246,14 +246,14 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
 {
     struct wharf_req *req = &x->req;
-    int status = req->status;
+    int status = req->reply.status;
     struct MHD_Response *r;
 
     if (req->access.offer_missed)
         offer_missed(x);
     if (req->problems.n)
         status = code_status(req->engine, req->problems.list[0].code);
-    if (!req->problems.n && (req->out.failed || !status)) {
+    if (!req->problems.n && (req->reply.out.failed || !status)) {
         req_fail(req, ERR_INTERNAL, NULL, NULL);
         status = 500;
     }
@@ -272,7 +272,7 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
         status = code_status(req->engine, req->problems.list[0].code);
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
-    if (req->served && !req->problems.n) {
+    if (req->reply.served && !req->problems.n) {
         r = served_response(x, ret_status);
         common_headers(x, r, *ret_status);
         return r;
@@ -346,8 +346,8 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
         buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
-    if (req->retry_after)
-        buf_addf(&out, "Retry-After: %d\r\n", req->retry_after);
+    if (req->reply.retry_after)
+        buf_addf(&out, "Retry-After: %d\r\n", req->reply.retry_after);
     if (status == 401)
         BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
     buf_addf(&out,

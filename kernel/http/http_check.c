@@ -181,7 +181,7 @@ static bool asks_whole_server(struct exchange *x)
     if (x->req.path.n != 1 || x->req.path.p[0] != '*')
         return false;
     x->allow = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-    x->req.status = 204;
+    x->req.reply.status = 204;
     return true;
 }
 
@@ -209,7 +209,7 @@ static bool find_route(struct exchange *x, const char *method)
             break;
         x->allow = allow.p;
         if (!strcmp(method, "OPTIONS")) {
-            req->status = 204;
+            req->reply.status = 204;
             return false;
         }
         req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL, "%s is not possible here; this path takes %s",
@@ -230,7 +230,7 @@ static bool in_service(struct exchange *x)
 
     if (!m)
         return true;
-    x->req.retry_after = ABSENT_RETRY_S;
+    x->req.reply.retry_after = ABSENT_RETRY_S;
     req_fail(&x->req, ERR_MODULE_UNAVAILABLE, NULL,
         "The module %s is out of service at the moment; try again later", m->manifest->name);
     return false;
@@ -500,7 +500,7 @@ static bool preferences_ok(struct exchange *x)
         x->req.if_match = arena_dupz(x->req.arena, match);
     if (prefer && strstr(prefer, "handling=strict")) {
         x->req.strict = true;
-        x->req.preference_applied = str_z("handling=strict");
+        x->req.reply.preference_applied = str_z("handling=strict");
     }
     for (unsigned i = 0; format && i < 3; i++) {
         if (!strcmp(formats[i], format)) {

@@ -98,7 +98,7 @@ static void to_thread(struct exchange *x)
     if (x->body_read ? threads_push(x->server->threads, x) : body_reader_push(x->server->reader, x))
         return;
     x->state = X_ANSWER;
-    x->req.retry_after = 1;
+    x->req.reply.retry_after = 1;
     req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
 }
 
@@ -107,7 +107,7 @@ void dispatch_read(struct exchange *x)
     if (threads_push(x->server->threads, x))
         return;
     x->state = X_ANSWER;
-    x->req.retry_after = 1;
+    x->req.reply.retry_after = 1;
     req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
     exchange_resume(x);
 }
@@ -116,7 +116,7 @@ void dispatch_again(struct exchange *x)
 {
     free(x->req.parked);
     x->req.parked = NULL;
-    x->req.status = 0;
+    x->req.reply.status = 0;
     x->req.now_us = clock_now_us();
     x->req.deadline_us = x->server->turn_us + x->server->config->handler_timeout_ms * 1000;
     to_thread(x);

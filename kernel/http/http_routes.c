@@ -13,8 +13,8 @@
 static void raw(struct wharf_req *req, int status, const char *type, wharf_str text)
 {
     req_respond(req, status, str_z("ok"));
-    req->raw_type = type;
-    buf_adds(&req->out, text);
+    req->reply.raw_type = type;
+    buf_adds(&req->reply.out, text);
 }
 
 static void run_livez(struct wharf_req *req)
@@ -30,7 +30,7 @@ static void run_metrics(struct wharf_req *req)
         return;
     }
     raw(req, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
-    board_metrics(req->engine->board, &req->out);
+    board_metrics(req->engine->board, &req->reply.out);
 }
 
 static void run_openapi(struct wharf_req *req)

@@ -85,9 +85,9 @@ static const struct charge *emptiest(const struct exchange *x)
 
 static bool refuse(struct exchange *x, enum limit_reason reason, int64_t wait_us)
 {
-    x->req.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
-    if (x->req.retry_after < 1)
-        x->req.retry_after = 1;
+    x->req.reply.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
+    if (x->req.reply.retry_after < 1)
+        x->req.reply.retry_after = 1;
     atomic_fetch_add_explicit(&x->req.engine->board->rate_limited[reason], 1, memory_order_relaxed);
     req_fail(&x->req, ERR_RATE_LIMITED, limit_reasons[reason], NULL);
     return false;

@@ -299,5 +299,5 @@ void stream_open(struct wharf_req *req)
         return;
     }
     req->stream = st;
-    req->status = 200;
+    req->reply.status = 200;
 }

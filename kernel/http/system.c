@@ -13,11 +13,11 @@ static wharf_status answer(struct wharf_req *req, int64_t offset_s, const char *
 
     time_format_iso(clock_now_us() + (offset_s - clock_offset_s()) * 1000000, iso);
     req_respond(req, 200, str_z(message));
-    jw_open(&req->w, NULL, '{');
-    jw_z(&req->w, "object", "clock");
-    jw_int(&req->w, "offset_seconds", offset_s);
-    jw_str(&req->w, "now", (wharf_str){iso, ISO_MS_LEN});
-    jw_close(&req->w, '}');
+    jw_open(&req->reply.w, NULL, '{');
+    jw_z(&req->reply.w, "object", "clock");
+    jw_int(&req->reply.w, "offset_seconds", offset_s);
+    jw_str(&req->reply.w, "now", (wharf_str){iso, ISO_MS_LEN});
+    jw_close(&req->reply.w, '}');
     return WHARF_OK;
 }
 

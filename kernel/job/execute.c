@@ -188,8 +188,8 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
         j->organization, req->access.who->access.live_organization);
     req->plugin = j->kind->plugin;
     req->job = &run->job;
-    buf_init(&req->out, 64 << 20);
-    jw_init(&req->w, &req->out);
+    buf_init(&req->reply.out, 64 << 20);
+    jw_init(&req->reply.w, &req->reply.out);
     add_params(req, j);
     return req->body != NULL;
 }
@@ -280,7 +280,7 @@ static void execute(struct executor *x, struct leased *j)
         j->outcome = OUT_PARKED;
     }
     request_release(&req);
-    buf_done(&req.out);
+    buf_done(&req.reply.out);
     arena_free(req.arena);
 }
 

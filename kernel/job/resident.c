@@ -82,8 +82,8 @@ static wharf_status run_once(struct resident *x)
     req.access.who = principal_system(req.arena, str_z(""));
     req.plugin = x->kind->plugin;
     req.job = &stay.job;
-    buf_init(&req.out, 64 << 20);
-    jw_init(&req.w, &req.out);
+    buf_init(&req.reply.out, 64 << 20);
+    jw_init(&req.reply.w, &req.reply.out);
     activity_enter(x->ctx.activity, stay.job.plugin, stay.job.doing, "", 0);
     s = x->kind->fn(&req, x->kind->arg);
     activity_leave(x->ctx.activity);
@@ -95,7 +95,7 @@ static wharf_status run_once(struct resident *x)
     if (s != WHARF_OK && !x->runner->draining)
         log_write(WHARF_LOG_ERROR, stay.job.plugin, NULL, "resident.failed", "%s: %s",
             x->kind->name, req.problems.n ? req.problems.list[0].text.p : "it gave no reason");
-    buf_done(&req.out);
+    buf_done(&req.reply.out);
     arena_free(req.arena);
     return s;
 }

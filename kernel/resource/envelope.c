@@ -63,16 +63,16 @@ void envelope_write(struct buf *out, const struct wharf_req *req, int status)
 
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    if (req->problems.n || !req->out.n)
+    if (req->problems.n || !req->reply.out.n)
         jw_null(&w, "data");
     else
-        jw_raw(&w, "data", buf_str(&req->out));
-    jw_str(&w, "message", req->problems.n ? first_message(req) : req->message);
+        jw_raw(&w, "data", buf_str(&req->reply.out));
+    jw_str(&w, "message", req->problems.n ? first_message(req) : req->reply.message);
     jw_int(&w, "status", status);
-    jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : req->success_code);
+    jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : req->reply.success_code);
     envelope_errors(&w, req);
-    if (req->pagination.n && !req->problems.n)
-        jw_raw(&w, "pagination", req->pagination);
+    if (req->reply.pagination.n && !req->problems.n)
+        jw_raw(&w, "pagination", req->reply.pagination);
     else
         jw_null(&w, "pagination");
     jw_str(&w, "endpoint", endpoint(req));

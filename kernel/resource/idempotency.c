@@ -108,7 +108,7 @@ static void replay(struct wharf_req *req, const PGresult *r)
     if (!may_be_shown(req, r))
         return;
     if (status == 204) {
-        req->status = status;
+        req->reply.status = status;
     } else if (PQgetisnull(r, 0, C_BODY)) {
         render_row(req, PQgetvalue(r, 0, C_RESOURCE),
             arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
@@ -116,12 +116,12 @@ static void replay(struct wharf_req *req, const PGresult *r)
             return;
     } else {
         req_respond(req, status, str_z("ok"));
-        req->replay = arena_dup(
+        req->reply.replay = arena_dup(
             req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
         req->datetime_format = (enum datetime_format)strtol(PQgetvalue(r, 0, C_DATETIME), NULL, 10);
     }
-    req->location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
-    req->replayed = true;
+    req->reply.location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
+    req->reply.replayed = true;
     atomic_fetch_add_explicit(&req->engine->board->idempotent_replays, 1, memory_order_relaxed);
 }
 
@@ -143,7 +143,7 @@ static bool claim(struct wharf_req *req, const char *mark)
     if (!r)
         return false;
     if (strcmp(PQgetvalue(r, 0, 0), "t") != 0) {
-        req->retry_after = 1;
+        req->reply.retry_after = 1;
         req_fail(req, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, NULL);
         return false;
     }
@@ -157,9 +157,10 @@ static bool claim(struct wharf_req *req, const char *mark)
 
 static bool shown_once(const struct wharf_req *req, wharf_str field)
 {
-    for (size_t i = 0; i < sizeof(req->one_time) / sizeof(*req->one_time) && req->one_time[i];
+    for (size_t i = 0;
+         i < sizeof(req->reply.one_time) / sizeof(*req->reply.one_time) && req->reply.one_time[i];
          i++) {
-        if (str_eqz(field, req->one_time[i]))
+        if (str_eqz(field, req->reply.one_time[i]))
             return true;
     }
     return false;
@@ -175,7 +176,7 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
     struct jw w;
     wharf_str s;
 
-    if (!req->one_time[0] || !json_is(data, JSON_OBJECT))
+    if (!req->reply.one_time[0] || !json_is(data, JSON_OBJECT))
         return body;
     for (struct wharf_json *m = data->child; m; m = m->next) {
         if (shown_once(req, m->key)) {
@@ -194,25 +195,26 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
 static bool remember(struct wharf_req *req, const char *mark)
 {
     static const char sql[] = QUERY_IDEMPOTENCY_REMEMBER;
-    wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
+    wharf_str status = arena_printf(req->arena, "%d", req->reply.status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
-    const char *resource = req->answered ? req->answered->def->name : "";
+    const char *resource = req->reply.answered ? req->reply.answered->def->name : "";
     struct buf b;
 
-    if (req->status != 204) {
+    if (req->reply.status != 204) {
         buf_init(&b, 256u << 20);
-        envelope_write(&b, req, req->status);
+        envelope_write(&b, req, req->reply.status);
         body = without_secrets(req, arena_dup_str(req->arena, buf_str(&b)));
         buf_done(&b);
     }
-    if (req->answered && (body.n > BODY_MAX || req->answered->def->has_fresh))
+    if (req->reply.answered && (body.n > BODY_MAX || req->reply.answered->def->has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->access.who->organization), arg(req->idempotency_key),
                    {mark, FINGERPRINT}, moment(req, req->now_us), arg(status), arg(body),
-                   arg(str_z(resource)), arg(req->answered_id), arg(req->location_header),
-                   arg(datetime), arg(req->access.who->access.reach), arg(request_areas(req)),
-                   arg(req->answered ? str_z("") : request_audience(req))},
+                   arg(str_z(resource)), arg(req->reply.answered_id),
+                   arg(req->reply.location_header), arg(datetime),
+                   arg(req->access.who->access.reach), arg(request_areas(req)),
+                   arg(req->reply.answered ? str_z("") : request_audience(req))},
                13) != NULL;
 }
 

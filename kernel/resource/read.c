@@ -73,11 +73,11 @@ void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view 
     const char *what)
 {
     req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
-    req->version = record_version(rec);
-    req->answered = rec->res;
+    req->reply.version = record_version(rec);
+    req->reply.answered = rec->res;
     /* the record may end before the answer's log line */
-    req->answered_id = arena_dup_str(req->arena, record_id(rec));
-    record_encode(&req->w, NULL, req->arena, rec, view);
+    req->reply.answered_id = arena_dup_str(req->arena, record_id(rec));
+    record_encode(&req->reply.w, NULL, req->arena, rec, view);
 }
 
 /* ---- retrieve ---- */
@@ -230,7 +230,7 @@ static void write_pagination(
     else if (q->cursor)
         jw_null(&w, "next_cursor");
     jw_close(&w, '}');
-    req->pagination = arena_dup_str(req->arena, buf_str(&b));
+    req->reply.pagination = arena_dup_str(req->arena, buf_str(&b));
     buf_done(&b);
 }
 
@@ -251,7 +251,7 @@ static void encode_found(struct wharf_req *req, const struct list_query *q, whar
             continue;
         for (const struct wharf_json *m = q->found[i].members ? q->found[i].members->child : NULL;
              m; m = m->next)
-            jw_value(&req->w, m->key.p, m);
+            jw_value(&req->reply.w, m->key.p, m);
         return;
     }
 }
@@ -260,10 +260,10 @@ static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
 {
     int last = PQnfields(rows) - 1;
 
-    jw_open(&req->w, "_search", '{');
-    jw_raw(&req->w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
-    jw_raw(&req->w, "matches", str_z(PQgetvalue(rows, row, last)));
-    jw_close(&req->w, '}');
+    jw_open(&req->reply.w, "_search", '{');
+    jw_raw(&req->reply.w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
+    jw_raw(&req->reply.w, "matches", str_z(PQgetvalue(rows, row, last)));
+    jw_close(&req->reply.w, '}');
 }
 
 /* Tells whether similar words may be looked for. A list that takes them looks for them only when
@@ -400,17 +400,17 @@ static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *cons
     req_respond(req, 200,
         arena_printf(req->arena, "%d %s retrieved", shown,
             shown == 1 ? res->title_lower : res->def->title_plural));
-    jw_open(&req->w, NULL, '[');
+    jw_open(&req->reply.w, NULL, '[');
     for (int i = 0; i < shown; i++) {
-        jw_open(&req->w, NULL, '{');
-        record_members(&req->w, req->arena, recs[i], &plan->view);
+        jw_open(&req->reply.w, NULL, '{');
+        record_members(&req->reply.w, req->arena, recs[i], &plan->view);
         if (q->ranked)
             encode_found(req, q, record_id(recs[i]));
         else if (q->hits && q->n_terms)
             encode_hit(req, got[0], i);
-        jw_close(&req->w, '}');
+        jw_close(&req->reply.w, '}');
     }
-    jw_close(&req->w, ']');
+    jw_close(&req->reply.w, ']');
     if (q->cursor && n > q->limit)
         next = next_cursor(req, q, recs[shown - 1]);
     write_pagination(req, q, n > q->limit, got[1], next);
@@ -447,16 +447,16 @@ static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *con
     req_respond(req, 200,
         arena_printf(
             req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
-    jw_open(&req->w, NULL, '[');
+    jw_open(&req->reply.w, NULL, '[');
     for (int row = 0; row < n; row++) {
-        jw_open(&req->w, NULL, '{');
+        jw_open(&req->reply.w, NULL, '{');
         for (int i = 0; i < (int)d->list.n_cache; i++)
-            jw_raw(&req->w, d->list.cache[i]->name,
+            jw_raw(&req->reply.w, d->list.cache[i]->name,
                 PQgetisnull(results[0], row, i) ? WHARF_S("null")
                                                 : str_z(PQgetvalue(results[0], row, i)));
-        jw_close(&req->w, '}');
+        jw_close(&req->reply.w, '}');
     }
-    jw_close(&req->w, ']');
+    jw_close(&req->reply.w, ']');
     return true;
 }
 

@@ -149,9 +149,10 @@ bool req_memory_ok(struct wharf_req *req)
  * belongs here. */
 static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 {
-    const void *const all[REQ_KEPT] = {req->message.p, req->pagination.p, req->location_header.p,
-        req->raw_type, req->added, req->answered_id.p, req->entity.p, req->replay.p,
-        req->batch_id.p, req->success_code, req->served, req->put};
+    const void *const all[REQ_KEPT] = {req->reply.message.p, req->reply.pagination.p,
+        req->reply.location_header.p, req->reply.raw_type, req->reply.added,
+        req->reply.answered_id.p, req->reply.entity.p, req->reply.replay.p, req->batch_id.p,
+        req->reply.success_code, req->reply.served, req->reply.put};
 
     memcpy(of, all, sizeof(all));
 }
@@ -202,7 +203,7 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     switch (e->status) {
     case DB_LOST:
     case DB_TIMEOUT:
-        req->retry_after = 1;
+        req->reply.retry_after = 1;
         log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id,
             "database.unavailable", "%s", e->message);
         if (e->status == DB_LOST)
@@ -229,10 +230,10 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
 
 void req_respond(struct wharf_req *req, int status, wharf_str message)
 {
-    req->status = status;
-    req->message = message;
-    buf_clear(&req->out);
-    jw_init(&req->w, &req->out);
+    req->reply.status = status;
+    req->reply.message = message;
+    buf_clear(&req->reply.out);
+    jw_init(&req->reply.w, &req->reply.out);
 }
 
 bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)

@@ -115,6 +115,33 @@ struct req_problems { /* what is wrong with it */
     wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
 };
 
+struct req_reply { /* the answer */
+    int status; /* 0: not answered yet */
+    wharf_str message;
+    const char *success_code;
+    bool page; /* raw: HTML for people */
+    bool foreign; /* it is somebody's who is not to be trusted */
+    const char *raw_type; /* media type: `out` is the whole body, no envelope */
+    struct buf out; /* the JSON of "data" */
+    struct jw w;
+    uint64_t data_open; /* respond() was called: data is being written */
+    wharf_str pagination; /* JSON, or empty */
+    wharf_str location_header, preference_applied;
+    struct header_line *added; /* by hooks and handlers; their texts end with a zero */
+    size_t n_added;
+    int retry_after; /* seconds, 0: none */
+    struct served *served; /* it is a file */
+    struct blob_put *put; /* the file that the body was */
+    wharf_str entity; /* ETag of what was stored, with quotes */
+    int64_t version; /* of the row that is answered; 0: not one row */
+    bool matched; /* If-Match was compared with the row that a plugin route names */
+    bool replayed; /* it is one given before */
+    wharf_str replay; /* its body, byte for byte; or empty: `out` has the row anew */
+    const struct resource *answered; /* the row that `out` shows, if it is one */
+    wharf_str answered_id;
+    const char *one_time[4]; /* fields that are shown this once */
+};
+
 struct req_transaction { /* the open transaction, and what waits for its end */
     struct arena *memory; /* what it remembers, whatever scopes end; or NULL */
     /* levels of it that are somebody else's: a request inside of another one's */
@@ -143,6 +170,7 @@ struct wharf_req {
 
     struct req_access access;
     struct req_problems problems;
+    struct req_reply reply;
     struct req_transaction tx;
 
     const char *method;
@@ -157,9 +185,6 @@ struct wharf_req {
     struct header_line *lines;
     size_t n_lines;
     wharf_str remote_addr; /* set with them; or empty */
-    /* to the answer, by hooks and handlers; their texts end with a zero */
-    struct header_line *added;
-    size_t n_added;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
     bool strict; /* Prefer: handling=strict */
     bool problem_details; /* Accept ranks application/problem+json first */
@@ -185,33 +210,9 @@ struct wharf_req {
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */
 
-    int retry_after; /* seconds, 0: none */
-
-    int status; /* 0: not answered yet */
-    wharf_str message;
-    const char *success_code;
-    bool page; /* raw: HTML for people */
-    const char *raw_type; /* media type: `out` is the whole body, no envelope */
-    bool foreign; /* the answer is somebody's who is not to be trusted */
-    struct buf out; /* the JSON of "data" */
-    struct jw w;
-    uint64_t data_open; /* respond() was called: data is being written */
-    wharf_str pagination; /* JSON, or empty */
-    wharf_str location_header;
     struct file_wish wish;
-    struct served *served; /* the answer is a file */
-    wharf_str entity; /* ETag of what was stored, with quotes */
-    struct blob_put *put; /* the file that the body was */
-    int64_t version; /* of the row that is answered; 0: not one row */
     wharf_str idempotency_key; /* of a write, or empty */
-    bool replayed; /* the answer is one given before */
-    wharf_str replay; /* its body, byte for byte; or empty: `out` has the row anew */
-    const struct resource *answered; /* the row that `out` shows, if it is one */
-    wharf_str answered_id;
-    const char *one_time[4]; /* fields of the answer that are shown this once */
     wharf_str if_match; /* If-Match of a write, or empty */
-    bool matched; /* it was compared with the row that a plugin route names */
-    wharf_str preference_applied;
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
     /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL: not

@@ -79,7 +79,7 @@ void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct v
     if (base.n > 1 && base.p[base.n - 1] == '/')
         base.n--;
     answer_row(req, rec, view, 201, "created");
-    req->location_header = arena_printf(
+    req->reply.location_header = arena_printf(
         req->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(record_id(rec)));
 }
 
@@ -98,11 +98,11 @@ static void run_write(struct wharf_req *req, uint32_t op)
         return;
     if (op == OP_DELETE) {
         req_respond(req, 200, arena_printf(req->arena, "%s deleted", res->def->title));
-        jw_open(&req->w, NULL, '{');
-        jw_str(&req->w, "id", w.id);
-        jw_z(&req->w, "object", res->def->name);
-        jw_bool(&req->w, "deleted", true);
-        jw_close(&req->w, '}');
+        jw_open(&req->reply.w, NULL, '{');
+        jw_str(&req->reply.w, "id", w.id);
+        jw_z(&req->reply.w, "object", res->def->name);
+        jw_bool(&req->reply.w, "deleted", true);
+        jw_close(&req->reply.w, '}');
         return;
     }
     if (compute_fields(req, res, &w.new_rec, 1, &view) != WHARF_OK)
@@ -156,8 +156,8 @@ static void run_handler(struct wharf_req *req)
     for (int tries = 0; tries < most; tries++) {
         if (tries)
             req_clear_problems(req);
-        req->status = 0;
-        req->matched = false;
+        req->reply.status = 0;
+        req->reply.matched = false;
         handler_once(req, r, tx);
         if (!req_lost_a_race(req))
             break;
@@ -166,8 +166,8 @@ static void run_handler(struct wharf_req *req)
         req_scope_end(req, &scope);
         return;
     }
-    if (!req->problems.n && !req->status)
-        req->status = 204;
+    if (!req->problems.n && !req->reply.status)
+        req->reply.status = 204;
 }
 
 static void run_route(struct wharf_req *req)

@@ -42,7 +42,7 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status)
     case BLOB_DAMAGED:
         break;
     }
-    req->retry_after = RETRY_AFTER_S;
+    req->reply.retry_after = RETRY_AFTER_S;
     return req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }
 

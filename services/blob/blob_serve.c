@@ -225,7 +225,7 @@ wharf_status file_serve(
     if (s->status < 300 && file_open(req, row, s->first, length, &s->fd, &s->at) != WHARF_OK)
         return WHARF_UNAVAILABLE;
     arena_on_release(req->arena, close_served, s);
-    req->status = s->status;
-    req->served = s;
+    req->reply.status = s->status;
+    req->reply.served = s;
     return WHARF_OK;
 }

@@ -113,19 +113,19 @@ static bool upload_headers_ok(struct exchange *x)
         limit = x->upload->want_size;
     if (req->problems.n)
         return false;
-    return file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->put)) ==
-           WHARF_OK;
+    return file_problem(req,
+               blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->reply.put)) == WHARF_OK;
 }
 
 static void upload_drop(struct exchange *x)
 {
-    blob_put_abort(x->req.put);
-    x->req.put = NULL;
+    blob_put_abort(x->req.reply.put);
+    x->req.reply.put = NULL;
 }
 
 static bool upload_take(struct exchange *x, const char *data, size_t n)
 {
-    enum blob_status status = blob_put_write(x->req.put, data, n);
+    enum blob_status status = blob_put_write(x->req.reply.put, data, n);
 
     if (status == BLOB_OK)
         return true;
@@ -142,7 +142,7 @@ static bool upload_take(struct exchange *x, const char *data, size_t n)
  * happened meanwhile. */
 static wharf_status put_file(struct wharf_req *req, void *arg)
 {
-    struct blob_put *p = req->put;
+    struct blob_put *p = req->reply.put;
     struct file_row row;
     struct blob_id id;
 
@@ -160,12 +160,12 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
         return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL,
             "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,
             (long long)row.want_size);
-    req->put = NULL;
+    req->reply.put = NULL;
     if (file_arrived(req, &row, p, &id) != WHARF_OK)
         return WHARF_CONFLICT;
     req_respond(req, 200, str_z("stored"));
-    req->raw_type = "text/plain; charset=utf-8";
-    req->entity = arena_printf(req->arena, "\"%s\"", id.hash);
+    req->reply.raw_type = "text/plain; charset=utf-8";
+    req->reply.entity = arena_printf(req->arena, "\"%s\"", id.hash);
     return WHARF_OK;
 }
 

@@ -32,8 +32,8 @@ static wharf_status l_run(
     if (!lua_run(req, spec, &o))
         return req_fail(req, ERR_OVERLOADED, NULL,
             "workflows can't be run here: the program wharf-cell-lua is missing");
-    if (o.end == WHARF_LUA_NO_CELL && !req->retry_after)
-        req->retry_after = 1;
+    if (o.end == WHARF_LUA_NO_CELL && !req->reply.retry_after)
+        req->reply.retry_after = 1;
     memcpy(
         ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
     return WHARF_OK;

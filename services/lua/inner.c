@@ -107,7 +107,7 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->now_us = clock_now_us();
     id_new("req", req->now_us, id);
     memcpy(req->request_id, id, sizeof(req->request_id));
-    buf_init(&req->out, ARENA);
+    buf_init(&req->reply.out, ARENA);
 }
 
 /* ---- what HTTP checks before a request runs ---- */
@@ -171,21 +171,22 @@ static bool answer(struct wharf_req *req, struct buf *out)
     bool good = !req->problems.n;
     struct jw w;
 
-    if (good && req->replay.n) { /* the whole envelope of the first time */
-        buf_adds(out, req->replay);
+    if (good && req->reply.replay.n) { /* the whole envelope of the first time */
+        buf_adds(out, req->reply.replay);
         return true;
     }
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    jw_int(&w, "status", good ? req->status : code_status(req->engine, req->problems.list[0].code));
+    jw_int(&w, "status",
+        good ? req->reply.status : code_status(req->engine, req->problems.list[0].code));
     if (!good)
         jw_z(&w, "code", req->problems.list[0].code);
     jw_str(&w, "message",
-        good ? req->message.p ? req->message : str_z("") : req->problems.list[0].text);
-    if (good && req->out.n)
-        jw_raw(&w, "data", buf_str(&req->out));
-    if (good && req->pagination.n)
-        jw_raw(&w, "pagination", req->pagination);
+        good ? req->reply.message.p ? req->reply.message : str_z("") : req->problems.list[0].text);
+    if (good && req->reply.out.n)
+        jw_raw(&w, "data", buf_str(&req->reply.out));
+    if (good && req->reply.pagination.n)
+        jw_raw(&w, "pagination", req->reply.pagination);
     if (!good)
         envelope_errors(&w, req);
     jw_close(&w, '}');
@@ -253,7 +254,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
         run_inside(&req, outer);
     else
         run_alone(&req, call);
-    if (!req.problems.n && (req.parked || req.served || req.stream || req.raw_type))
+    if (!req.problems.n && (req.parked || req.reply.served || req.stream || req.reply.raw_type))
         req_fail(&req, ERR_ROUTE_NOT_FOUND, NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);
     request_release(&req);
@@ -263,7 +264,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
                            : arena_dup_str(outer->arena, buf_str(&out));
     good = good && !out.failed;
     buf_done(&out);
-    buf_done(&req.out);
+    buf_done(&req.reply.out);
     arena_free(req.arena);
     return good;
 }

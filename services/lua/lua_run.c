@@ -427,7 +427,7 @@ static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_l
         return true;
     over(o, WHARF_LUA_NO_CELL, ERR_WORKFLOW_QUOTA,
         "the organization's runs took their share of the processor; wait");
-    req->retry_after = (int)(wait / 1000000) + 1;
+    req->reply.retry_after = (int)(wait / 1000000) + 1;
     return false;
 }
 

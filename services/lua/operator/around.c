@@ -148,26 +148,27 @@ static void add_header(struct wharf_req *req, wharf_str name, wharf_str value)
 {
     struct header_line *more;
 
-    for (size_t i = 0; i < req->n_added; i++) {
-        if (req->added[i].name.n == name.n && !strncasecmp(req->added[i].name.p, name.p, name.n)) {
-            req->added[i].value = arena_dup_str(req->arena, value); /* the last one says it */
+    for (size_t i = 0; i < req->reply.n_added; i++) {
+        if (req->reply.added[i].name.n == name.n &&
+            !strncasecmp(req->reply.added[i].name.p, name.p, name.n)) {
+            req->reply.added[i].value = arena_dup_str(req->arena, value); /* the last one says it */
             return;
         }
     }
-    more = ARENA_ARRAY(req->arena, struct header_line, req->n_added + 1);
-    if (req->n_added)
-        memcpy(more, req->added, req->n_added * sizeof(*more));
-    more[req->n_added++] = (struct header_line){
+    more = ARENA_ARRAY(req->arena, struct header_line, req->reply.n_added + 1);
+    if (req->reply.n_added)
+        memcpy(more, req->reply.added, req->reply.n_added * sizeof(*more));
+    more[req->reply.n_added++] = (struct header_line){
         arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
-    req->added = more;
+    req->reply.added = more;
 }
 
 const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers)
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < req->n_added; i++)
-        bytes += req->added[i].name.n + req->added[i].value.n;
+    for (size_t i = 0; i < req->reply.n_added; i++)
+        bytes += req->reply.added[i].name.n + req->reply.added[i].value.n;
     for (const struct wharf_json *h = headers->child; h; h = h->next) {
         bytes += h->key.n + h->text.n;
         if (h->type != JSON_STRING && h->type != JSON_NUMBER)
@@ -182,7 +183,7 @@ const char *operator_headers(struct wharf_req *req, const struct wharf_json *hea
             return arena_printf(req->arena, "the header %.*s is the server's own", STR_ARG(h->key))
                 .p;
     }
-    if (req->n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
+    if (req->reply.n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
         return "hooks add at most 20 headers, of 4 KiB together";
     for (const struct wharf_json *h = headers->child; h; h = h->next)
         add_header(req, h->key, h->text);
@@ -289,7 +290,7 @@ void operator_response(struct wharf_req *req)
 {
     const struct hook_list *list = hooks_of(req, true);
     int status = req->problems.n ? code_status(req->engine, req->problems.list[0].code)
-                                 : req->status;
+                                 : req->reply.status;
     struct sandbox_error e;
 
     for (size_t i = 0; i < list->n; i++) {

@@ -291,15 +291,15 @@ static wharf_status respond_as(
         return wrong(req, hr, problem);
     req_respond(req, (int)status, str_z("ok"));
     if (!body || body->type == JSON_NULL) {
-        req->raw_type = "text/plain; charset=utf-8";
+        req->reply.raw_type = "text/plain; charset=utf-8";
         return WHARF_OK;
     }
-    req->raw_type = hr->content_type ? hr->content_type
-                    : text           ? "text/plain; charset=utf-8"
-                                     : "application/json; charset=utf-8";
-    jw_init(&w, &req->out);
+    req->reply.raw_type = hr->content_type ? hr->content_type
+                          : text           ? "text/plain; charset=utf-8"
+                                           : "application/json; charset=utf-8";
+    jw_init(&w, &req->reply.out);
     if (text)
-        buf_adds(&req->out, body->text);
+        buf_adds(&req->reply.out, body->text);
     else
         jw_value(&w, NULL, body);
     return WHARF_OK;
@@ -323,7 +323,7 @@ static wharf_status respond_list(struct wharf_req *req, const struct hook_route 
         return WHARF_DENIED;
     req_respond(req, 200, arena_printf(req->arena, "%u rows retrieved", v->count));
     page_reported(req, page->page, page->limit, more);
-    jw_value(&req->w, NULL, v);
+    jw_value(&req->reply.w, NULL, v);
     return WHARF_OK;
 }
 
@@ -344,7 +344,7 @@ static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, w
     req_respond(req, 200, str_z("Done"));
     if (v->type == JSON_ARRAY)
         page_reported(req, 1, v->count ? v->count : 1, false);
-    jw_value(&req->w, NULL, v);
+    jw_value(&req->reply.w, NULL, v);
     return WHARF_OK;
 }
 
