@@ -32,7 +32,7 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
 
     if (!req->parked_until_us)
         req->parked_until_us = now + wait_ms * 1000;
-    if (now >= req->parked_until_us || req->tx.depth || req->job || req->idempotency_key.n ||
+    if (now >= req->parked_until_us || req->tx.depth || req->job || req->head.idempotency_key.n ||
         !req->engine->hub || stream_hub_draining(req->engine->hub))
         return false;
     p = calloc(1, sizeof(*p) + channel.n + 1);

@@ -422,7 +422,7 @@ static bool s_changed(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_
 static void s_encode(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE,
-        .datetime = req->datetime_format,
+        .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
         .writer = req_may_write(req, rec->res)};
     struct wharf_rec *own = ARENA_NEW(req->arena, struct wharf_rec);

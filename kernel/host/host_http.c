@@ -16,33 +16,34 @@ static wharf_str h_body(wharf_req *req)
 
 static wharf_str h_header(wharf_req *req, const char *name)
 {
-    for (size_t i = 0; i < req->n_lines; i++) {
-        if (req->lines[i].name.n == strlen(name) && !strcasecmp(req->lines[i].name.p, name))
-            return req->lines[i].value;
+    for (size_t i = 0; i < req->head.n_lines; i++) {
+        if (req->head.lines[i].name.n == strlen(name) &&
+            !strcasecmp(req->head.lines[i].name.p, name))
+            return req->head.lines[i].value;
     }
     return str_z("");
 }
 
 static bool h_header_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
 {
-    if (i >= req->n_lines)
+    if (i >= req->head.n_lines)
         return false;
-    *ret_name = req->lines[i].name;
-    *ret_value = req->lines[i].value;
+    *ret_name = req->head.lines[i].name;
+    *ret_value = req->head.lines[i].value;
     return true;
 }
 
 static wharf_str h_address(wharf_req *req)
 {
-    return req->remote_addr.p ? req->remote_addr : str_z("");
+    return req->head.remote_addr.p ? req->head.remote_addr : str_z("");
 }
 
 static bool h_query_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
 {
-    if (i >= req->n_pairs)
+    if (i >= req->head.n_pairs)
         return false;
-    *ret_name = req->pairs[i].key;
-    *ret_value = req->pairs[i].value;
+    *ret_name = req->head.pairs[i].key;
+    *ret_value = req->head.pairs[i].value;
     return true;
 }
 
@@ -75,8 +76,8 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
     struct ip ip;
     size_t n = 0;
 
-    if (!per_minute || !req->remote_addr.n ||
-        !ip_parse(req->remote_addr.p, (unsigned)req->remote_addr.n, &ip))
+    if (!per_minute || !req->head.remote_addr.n ||
+        !ip_parse(req->head.remote_addr.p, (unsigned)req->head.remote_addr.n, &ip))
         return WHARF_OK;
     n = ip_is_v4(&ip) ? sizeof(ip.b) : 8; /* the /64 of an IPv6 address is one */
     memcpy(text, ip.b, n);

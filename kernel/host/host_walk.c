@@ -135,8 +135,8 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     q->page = 1;
     q->limit = *ret_limit ? *ret_limit : most;
     q->columns = q->includes ? res->columns_shown : res->columns_list;
-    req->pairs = pairs; /* search rules read their word there */
-    req->n_pairs = n;
+    req->head.pairs = pairs; /* search rules read their word there */
+    req->head.n_pairs = n;
     return q;
 }
 
@@ -178,8 +178,8 @@ static void members(struct wharf_req *req, const struct definition *d, const str
 static wharf_status k_check(wharf_req *req, const char *resource, const wharf_json *options,
     int64_t most, const char *base, const wharf_str **ret_names, size_t *ret_n)
 {
-    const struct query_pair *pairs = req->pairs;
-    size_t n = req->n_pairs;
+    const struct query_pair *pairs = req->head.pairs;
+    size_t n = req->head.n_pairs;
     const struct resource *res = find(req, resource);
     const struct list_query *q = NULL;
     int64_t limit;
@@ -188,8 +188,8 @@ static wharf_status k_check(wharf_req *req, const char *resource, const wharf_js
         q = read_options(req, res, options, most, base, &limit);
     if (q && ret_names)
         members(req, res->def, q, ret_names, ret_n);
-    req->pairs = pairs;
-    req->n_pairs = n;
+    req->head.pairs = pairs;
+    req->head.n_pairs = n;
     return host_err.current(req);
 }
 

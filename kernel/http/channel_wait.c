@@ -335,9 +335,9 @@ static bool find_key(struct wharf_req *req, struct stream *st)
 static int64_t known_of(const struct wharf_req *req, int64_t after)
 {
     char *end;
-    long long n = strtoll(req->last_event_id.n ? req->last_event_id.p : "", &end, 10);
+    long long n = strtoll(req->head.last_event_id.n ? req->head.last_event_id.p : "", &end, 10);
 
-    return req->last_event_id.n && !*end && n >= 0 ? n : after;
+    return req->head.last_event_id.n && !*end && n >= 0 ? n : after;
 }
 
 wharf_status channel_stream_open(

@@ -60,7 +60,7 @@ bool etag_build(struct exchange *x)
     const char *known;
 
     if (req->problems.n || req->reply.status != 200 || req->reply.foreign ||
-        req->reply.out.n > TAGGED_MAX || (strcmp(req->method, "GET") != 0 && !x->head_only) ||
+        req->reply.out.n > TAGGED_MAX || (strcmp(req->head.method, "GET") != 0 && !x->head_only) ||
         (req->route->kind == ROUTE_KERNEL && req->route->silent))
         return false;
     write_tag(req, x->etag);

@@ -146,8 +146,8 @@ static void split_uri(struct exchange *x)
     struct wharf_req *req = &x->req;
     size_t n = strcspn(x->uri, "?");
 
-    req->path = arena_dup(req->arena, x->uri, n);
-    req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
+    req->head.path = arena_dup(req->arena, x->uri, n);
+    req->head.raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
 }
 
 /* Shrinks a request whose answer is a stream and lasts: only what its log lines want is kept. */
@@ -155,29 +155,29 @@ static void shrink(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
     const size_t n_params = sizeof(req->params) / sizeof(req->params[0]);
-    size_t room = strlen(req->method) + req->path.n + req->raw_query.n + req->client_request_id.n +
-                  512;
+    size_t room = strlen(req->head.method) + req->head.path.n + req->head.raw_query.n +
+                  req->head.client_request_id.n + 512;
     struct arena *old = req->arena, *a;
 
     for (size_t i = 0; i < n_params; i++)
         room += req->params[i].n + 16;
     a = arena_small(room);
-    req->method = arena_dupz(a, req->method).p;
-    req->path = arena_dup_str(a, req->path);
-    req->raw_query = arena_dup_str(a, req->raw_query);
-    req->client_request_id = arena_dup_str(a, req->client_request_id);
+    req->head.method = arena_dupz(a, req->head.method).p;
+    req->head.path = arena_dup_str(a, req->head.path);
+    req->head.raw_query = arena_dup_str(a, req->head.raw_query);
+    req->head.client_request_id = arena_dup_str(a, req->head.client_request_id);
     for (size_t i = 0; i < n_params; i++)
         req->params[i] = arena_dup_str(a, req->params[i]);
-    req->pairs = NULL;
-    req->n_pairs = 0;
-    req->lines = req->reply.added = NULL;
-    req->n_lines = req->reply.n_added = 0;
-    req->remote_addr = str_z("");
+    req->head.pairs = NULL;
+    req->head.n_pairs = 0;
+    req->head.lines = req->reply.added = NULL;
+    req->head.n_lines = req->reply.n_added = 0;
+    req->head.remote_addr = str_z("");
     req->body = NULL;
-    req->traceparent = req->last_event_id = req->reply.message = req->reply.pagination =
+    req->head.traceparent = req->head.last_event_id = req->reply.message = req->reply.pagination =
         req->reply.location_header = str_z("");
-    req->reply.entity = req->reply.replay = req->idempotency_key = req->if_match = req->batch_id =
-        req->reply.answered_id = str_z("");
+    req->reply.entity = req->reply.replay = req->head.idempotency_key = req->head.if_match =
+        req->batch_id = req->reply.answered_id = str_z("");
     req->reply.preference_applied = req->problems.path_base = req->body_text = str_z("");
     req->reply.answered = NULL;
     req->reply.raw_type = req->reply.success_code = NULL;
@@ -407,9 +407,9 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     if (refusal && !refusal->in_body)
         method = refusal->method;
     x->head_only = !strcmp(method, "HEAD");
-    x->req.method = arena_dupz(x->req.arena, method).p;
+    x->req.head.method = arena_dupz(x->req.arena, method).p;
     if (refusal && !refusal->in_body) {
-        x->req.path = arena_dup(x->req.arena, refusal->path, strlen(refusal->path));
+        x->req.head.path = arena_dup(x->req.arena, refusal->path, strlen(refusal->path));
         refuse_unread(x, refusal);
         return MHD_YES;
     }
@@ -449,7 +449,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             x->drained = 0;
         }
     } else if (x->state == X_BODY && x->drained > DRAIN_MAX) {
-        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "%s takes no body", x->req.method);
+        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "%s takes no body", x->req.head.method);
         exchange_cut(x);
     } else if (x->state == X_REFUSED && x->drained >= drain_limit(x)) {
         exchange_cut(x);

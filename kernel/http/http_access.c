@@ -46,11 +46,11 @@ static bool kept(const struct exchange *x)
     const struct wharf_req *req = &x->req;
 
     if (!x->server->requests || !req->access.who || !req->access.who->organization.n ||
-        !req->method)
+        !req->head.method)
         return false;
     return x->answer_status >= 400 || x->server->config->request_log_reads ||
-           !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE") ||
-           !strcmp(req->method, "PUT");
+           !strcmp(req->head.method, "POST") || !strcmp(req->head.method, "DELETE") ||
+           !strcmp(req->head.method, "PUT");
 }
 
 /* Returns the beginning of a long text, whole characters. */
@@ -107,25 +107,26 @@ static void request_line(struct exchange *x, int64_t us)
 {
     struct wharf_req *req = &x->req;
     const struct principal *who = req->access.who;
-    bool bodies = x->answer_status >= 400 || (strcmp(req->method, "GET") != 0 && !x->head_only);
+    bool bodies = x->answer_status >= 400 ||
+                  (strcmp(req->head.method, "GET") != 0 && !x->head_only);
     struct request_line l = {.organization = who->organization,
         .id = str_z(req->request_id),
-        .method = str_z(req->method)};
+        .method = str_z(req->head.method)};
     const char *agent = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "User-Agent");
     char ip[IP_TEXT];
     struct buf b;
 
     buf_init(&b, 1 << 20);
     l.route = str_z(req->route ? req->route->pattern : NULL);
-    l.path = beginning(req->path);
-    l.query = req->raw_query;
+    l.path = beginning(req->head.path);
+    l.query = req->head.raw_query;
     l.code = str_z(req->problems.n ? req->problems.list[0].code : NULL);
     l.key_id = who->key_id;
     l.principal_id = who->access.user_id.n ? who->access.user_id : who->access.device_id;
     l.ip = str_z(client_address(x, ip));
     l.user_agent = str_z(agent);
-    l.client_request_id = req->client_request_id;
-    l.idempotency_key = req->idempotency_key;
+    l.client_request_id = req->head.client_request_id;
+    l.idempotency_key = req->head.idempotency_key;
     l.replayed = req->reply.replayed;
     if (bodies && req->body && req->body_text.n)
         l.request_body = beginning(req->body_text);
@@ -166,7 +167,7 @@ void access_line(struct exchange *x)
     jw_open(&w, NULL, '{');
     jw_str(&w, "time", (wharf_str){iso, ISO_MS_LEN});
     jw_z(&w, "request_id", req->request_id);
-    jw_z(&w, "method", req->method ? req->method : "");
+    jw_z(&w, "method", req->head.method ? req->head.method : "");
     jw_z(&w, "route", req->route ? req->route->pattern : NULL);
     jw_int(&w, "status", x->answer_status);
     jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : NULL);

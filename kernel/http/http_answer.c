@@ -60,7 +60,7 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
         "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, "
         "Cache-Control, RateLimit, RateLimit-Policy, Retry-After, Location, Deprecation, Sunset, "
         "Link, Preference-Applied, Idempotent-Replayed");
-    if (!strcmp(x->req.method, "OPTIONS")) {
+    if (!strcmp(x->req.head.method, "OPTIONS")) {
         add(r, "Access-Control-Allow-Methods", x->allow);
         add(r, "Access-Control-Allow-Headers",
             "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, "
@@ -110,15 +110,15 @@ static void identity_headers(const struct wharf_req *req, struct MHD_Response *r
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
     const struct wharf_req *req = &x->req;
-    bool read = !strcmp(req->method, "GET") || x->head_only;
+    bool read = !strcmp(req->head.method, "GET") || x->head_only;
     bool fine = status == 200 || status == 304;
     char text[16];
 
     identity_headers(req, r, read && fine);
     if (req->reply.replayed)
         add(r, "Idempotent-Replayed", "true");
-    if (req->client_request_id.n)
-        add(r, "X-Request-Id", req->client_request_id.p);
+    if (req->head.client_request_id.n)
+        add(r, "X-Request-Id", req->head.client_request_id.p);
     if (req->access.who && req->access.who->organization.n)
         add(r, "SVC-Mode", req->access.who->test_mode ? "test" : "live");
     if (read && fine)
@@ -196,7 +196,7 @@ static void add_etag(const struct exchange *x, struct MHD_Response *r, bool pack
 
 static void write_body(struct wharf_req *req, int status, struct buf *b)
 {
-    if (req->problems.n && req->problem_details)
+    if (req->problems.n && req->head.problem_details)
         problem_details_write(b, req, status);
     else if (req->problems.n)
         envelope_write(b, req, status);
@@ -211,7 +211,7 @@ static void write_body(struct wharf_req *req, int status, struct buf *b)
 static struct MHD_Response *body_response(struct exchange *x, int status)
 {
     struct wharf_req *req = &x->req;
-    bool problem = req->problems.n && req->problem_details, packed = false;
+    bool problem = req->problems.n && req->head.problem_details, packed = false;
     struct MHD_Response *r;
     struct buf b;
 
@@ -233,7 +233,7 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     } else {
         add(r, "Content-Type",
             problem ? "application/problem+json" : "application/json; charset=utf-8");
-        add(r, "SVC-Datetime-Format", datetime_headers[req->datetime_format]);
+        add(r, "SVC-Datetime-Format", datetime_headers[req->head.datetime_format]);
     }
     if (packed)
         add(r, "Content-Encoding", "gzip");
@@ -332,16 +332,16 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
 
     buf_init(&body, 1 << 20);
     buf_init(&out, 1 << 20);
-    if (req->problem_details)
+    if (req->head.problem_details)
         problem_details_write(&body, req, status);
     else
         envelope_write(&body, req, status);
     buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, phrase(status),
-        req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
+        req->head.problem_details ? "application/problem+json" : "application/json; charset=utf-8");
     buf_addf(&out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n",
-        datetime_headers[req->datetime_format], req->request_id);
-    if (req->client_request_id.n)
-        buf_addf(&out, "X-Request-Id: %s\r\n", req->client_request_id.p);
+        datetime_headers[req->head.datetime_format], req->request_id);
+    if (req->head.client_request_id.n)
+        buf_addf(&out, "X-Request-Id: %s\r\n", req->head.client_request_id.p);
     if (req->access.who && req->access.who->organization.n)
         buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)
@@ -381,11 +381,11 @@ void answer_late(struct exchange *x)
     const struct wharf_req *req = &x->req;
     struct wharf_req late = {.arena = arena_new(0),
         .engine = req->engine,
-        .method = req->method,
-        .path = req->path,
-        .problem_details = req->problem_details,
-        .datetime_format = req->datetime_format,
-        .client_request_id = req->client_request_id,
+        .head.method = req->head.method,
+        .head.path = req->head.path,
+        .head.problem_details = req->head.problem_details,
+        .head.datetime_format = req->head.datetime_format,
+        .head.client_request_id = req->head.client_request_id,
         .access.who = req->access.who};
 
     memcpy(late.request_id, req->request_id, sizeof(late.request_id));

@@ -35,18 +35,18 @@ static void read_identity(struct exchange *x)
                *none_match = header(x, "If-None-Match"), *last = header(x, "Last-Event-ID");
 
     if (range)
-        x->req.wish.range = arena_dupz(x->req.arena, range);
+        x->req.head.wish.range = arena_dupz(x->req.arena, range);
     if (if_range)
-        x->req.wish.if_range = arena_dupz(x->req.arena, if_range);
+        x->req.head.wish.if_range = arena_dupz(x->req.arena, if_range);
     if (none_match)
-        x->req.wish.if_none_match = arena_dupz(x->req.arena, none_match);
+        x->req.head.wish.if_none_match = arena_dupz(x->req.arena, none_match);
 
     if (last)
-        x->req.last_event_id = arena_dupz(x->req.arena, last);
+        x->req.head.last_event_id = arena_dupz(x->req.arena, last);
     if (client && token_text(client, 128))
-        x->req.client_request_id = arena_dupz(x->req.arena, client);
+        x->req.head.client_request_id = arena_dupz(x->req.arena, client);
     if (trace && token_text(trace, 128))
-        x->req.traceparent = arena_dupz(x->req.arena, trace);
+        x->req.head.traceparent = arena_dupz(x->req.arena, trace);
 }
 
 static void read_origin(struct exchange *x)
@@ -129,7 +129,7 @@ static bool acceptable(struct exchange *x)
     }
     if (json < 0)
         json = wide;
-    x->req.problem_details = problem > 0 && problem > json;
+    x->req.head.problem_details = problem > 0 && problem > json;
     if (json > 0 || problem > 0 || x->req.route->any_answer)
         return true;
     req_fail(&x->req, ERR_NOT_ACCEPTABLE, NULL, NULL);
@@ -178,7 +178,7 @@ static void read_accept_encoding(struct exchange *x)
  * 9.3.7). */
 static bool asks_whole_server(struct exchange *x)
 {
-    if (x->req.path.n != 1 || x->req.path.p[0] != '*')
+    if (x->req.head.path.n != 1 || x->req.head.path.p[0] != '*')
         return false;
     x->allow = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
     x->req.reply.status = 204;
@@ -246,7 +246,7 @@ void read_form(struct exchange *x)
 
 bool check_its_route(struct exchange *x)
 {
-    return find_route(x, x->req.method) && in_service(x) && !deprecation_gone(&x->req);
+    return find_route(x, x->req.head.method) && in_service(x) && !deprecation_gone(&x->req);
 }
 
 /* ---- key, scope ---- */
@@ -421,7 +421,7 @@ bool takes_body(const struct exchange *x)
 {
     const struct route *r = x->req.route;
 
-    return !strcmp(x->req.method, "POST") || r->body_schema || (raw_body(r) && !takes_file(r));
+    return !strcmp(x->req.head.method, "POST") || r->body_schema || (raw_body(r) && !takes_file(r));
 }
 
 static bool body_headers_ok(struct exchange *x)
@@ -470,7 +470,7 @@ static bool read_idempotency_key(struct exchange *x)
     char *key;
 
     if (!sent || x->req.route->any_answer ||
-        (strcmp(x->req.method, "POST") != 0 && strcmp(x->req.method, "DELETE") != 0))
+        (strcmp(x->req.head.method, "POST") != 0 && strcmp(x->req.head.method, "DELETE") != 0))
         return true;
     key = arena_alloc(x->req.arena, n + 1);
     for (size_t i = quoted; i < n - quoted; i++) {
@@ -479,7 +479,7 @@ static bool read_idempotency_key(struct exchange *x)
         key[k++] = sent[i];
     }
     if (idempotency_key_good((wharf_str){key, k})) {
-        x->req.idempotency_key = (wharf_str){key, k};
+        x->req.head.idempotency_key = (wharf_str){key, k};
         return true;
     }
     req_fail(&x->req, ERR_PARAM_INVALID, "Idempotency-Key",
@@ -495,16 +495,16 @@ static bool preferences_ok(struct exchange *x)
     bool known = !format;
 
     if (x->req.access.who)
-        x->req.datetime_format = (enum datetime_format)x->req.access.who->datetime_format;
+        x->req.head.datetime_format = (enum datetime_format)x->req.access.who->datetime_format;
     if (match)
-        x->req.if_match = arena_dupz(x->req.arena, match);
+        x->req.head.if_match = arena_dupz(x->req.arena, match);
     if (prefer && strstr(prefer, "handling=strict")) {
-        x->req.strict = true;
+        x->req.head.strict = true;
         x->req.reply.preference_applied = str_z("handling=strict");
     }
     for (unsigned i = 0; format && i < 3; i++) {
         if (!strcmp(formats[i], format)) {
-            x->req.datetime_format = (enum datetime_format)i;
+            x->req.head.datetime_format = (enum datetime_format)i;
             known = true;
         }
     }

@@ -36,7 +36,7 @@ static struct limit_rate per_second(const struct config_rate *r)
 
 static bool is_write(const struct wharf_req *req)
 {
-    return !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE");
+    return !strcmp(req->head.method, "POST") || !strcmp(req->head.method, "DELETE");
 }
 
 static void add(

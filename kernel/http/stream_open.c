@@ -33,7 +33,7 @@ void stream_declare(struct wharf_decl *d, const char *path, const char *scope, c
 bool stream_by_token(const struct wharf_req *req)
 {
     return req->route->stream_tokens &&
-           (str_starts(req->raw_query, "token=") || strstr(req->raw_query.p, "&token="));
+           (str_starts(req->head.raw_query, "token=") || strstr(req->head.raw_query.p, "&token="));
 }
 
 /* ---- who ---- */
@@ -202,7 +202,7 @@ static bool whole_number(wharf_str s, int64_t *ret)
 /* -1: only what is new. */
 static int64_t wanted_start(struct wharf_req *req)
 {
-    wharf_str text = req->last_event_id;
+    wharf_str text = req->head.last_event_id;
     bool header = text.n != 0;
     int64_t from = -1;
 

@@ -71,7 +71,7 @@ static wharf_status who_am_i(struct wharf_req *req, void *arg)
     if (p->expires_at_us == INT64_MAX)
         jw_null(&req->reply.w, "expires_at");
     else
-        write_time(&req->reply.w, "expires_at", p->expires_at_us, req->datetime_format);
+        write_time(&req->reply.w, "expires_at", p->expires_at_us, req->head.datetime_format);
     jw_close(&req->reply.w, '}');
     write_scopes(req);
     jw_bool(&req->reply.w, "allow_all_locations", p->access.all_locations);

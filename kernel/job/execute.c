@@ -135,8 +135,8 @@ static void add_params(struct wharf_req *req, const struct leased *j)
     pairs[1] = (struct query_pair){.key = str_z("job_id"), .value = str_z(j->name)};
     pairs[2] = (struct query_pair){
         .key = str_z("attempts"), .value = arena_printf(req->arena, "%d", j->attempts)};
-    req->pairs = pairs;
-    req->n_pairs = 3;
+    req->head.pairs = pairs;
+    req->head.n_pairs = 3;
 }
 
 /* Returns the live organization of a job: of a test organization's job that is whose people and
@@ -171,9 +171,9 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
 
     req->engine = x->runner->engine;
     req->thread = &x->ctx;
-    req->method = "JOB";
-    req->path = str_z(j->kind->name);
-    req->raw_query = req->client_request_id = req->traceparent = str_z("");
+    req->head.method = "JOB";
+    req->head.path = str_z(j->kind->name);
+    req->head.raw_query = req->head.client_request_id = req->head.traceparent = str_z("");
     req->body_text = j->args;
     req->body = json_parse(req->arena, j->args, &e);
     memcpy(req->request_id, j->name,

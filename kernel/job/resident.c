@@ -72,9 +72,10 @@ static wharf_status run_once(struct resident *x)
         .resident = true};
     req.engine = x->runner->engine;
     req.thread = &x->ctx;
-    req.method = "JOB";
-    req.path = str_z(x->kind->name);
-    req.raw_query = req.client_request_id = req.traceparent = req.batch_id = str_z("");
+    req.head.method = "JOB";
+    req.head.path = str_z(x->kind->name);
+    req.head.raw_query = req.head.client_request_id = req.head.traceparent = req.batch_id = str_z(
+        "");
     req.body = ARENA_NEW(req.arena, struct wharf_json);
     *(struct wharf_json *)req.body = (struct wharf_json){.type = JSON_OBJECT};
     req.start_us = clock_monotonic_us();

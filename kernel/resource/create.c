@@ -117,7 +117,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
 
     if (!read_view(req, res, d->created_view | IN_CREATED, &plan->view))
         return PLAN_PROBLEMS;
-    if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values,
+    if (!body_check(req->arena, d, OP_CREATE, req->body, req->head.strict ? BODY_STRICT : 0, values,
             body_problem, req))
         return PLAN_PROBLEMS;
     for (size_t i = 0; i < d->n_fields; i++) {

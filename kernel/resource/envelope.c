@@ -36,14 +36,14 @@ void envelope_errors(struct jw *w, const struct wharf_req *req)
 
 static wharf_str endpoint(const struct wharf_req *req)
 {
-    size_t n = req->path.n;
+    size_t n = req->head.path.n;
 
     if (n > ENDPOINT_MAX) {
         n = ENDPOINT_MAX;
-        while (n && ((unsigned char)req->path.p[n] & 0xC0) == 0x80)
+        while (n && ((unsigned char)req->head.path.p[n] & 0xC0) == 0x80)
             n--;
     }
-    return (wharf_str){req->path.p, n};
+    return (wharf_str){req->head.path.p, n};
 }
 
 static wharf_str first_message(const struct wharf_req *req)

@@ -309,7 +309,7 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     args[P_EXPIRES_AT] = iso(req, req->now_us + keep_us);
     args[P_BATCH] = text(req->batch_id);
     args[P_DEPTH] = text(arena_printf(req->arena, "%d", req->depth));
-    args[P_TRACE] = text(req->traceparent);
+    args[P_TRACE] = text(req->head.traceparent);
     args[P_DISABLE] = text(str_z(c->disable_webhooks || req->disable_webhooks ? "true" : "false"));
     args[P_TRUNCATED] = text(str_z(large ? "true" : "false"));
     args[P_LOCATIONS] = text(c->location_id.n ? str_z("") : c->seen.locations);

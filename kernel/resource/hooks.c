@@ -69,7 +69,8 @@ wharf_status plugin_unexplained(
     log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "plugin.unexplained",
         "%s of %s ended with status %d and told no problem (%s %s); call err->fail() before it "
         "returns",
-        what, plugin ? plugin->name : "the server", (int)s, req->method ? req->method : "",
+        what, plugin ? plugin->name : "the server", (int)s,
+        req->head.method ? req->head.method : "",
         req->route ? req->route->pattern : "outside of a request");
     return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }

@@ -21,7 +21,8 @@ enum { FINGERPRINT = 2 + 2 * DIGEST_BYTES }; /* as hex, "\x" before it */
 static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
 {
     static const char digits[] = "0123456789abcdef";
-    wharf_str parts[] = {str_z(req->method), req->path, req->raw_query, req->body_text};
+    wharf_str parts[] = {
+        str_z(req->head.method), req->head.path, req->head.raw_query, req->body_text};
     unsigned char hashes[4 * DIGEST_BYTES], whole[DIGEST_BYTES];
 
     for (size_t i = 0; i < 4; i++)
@@ -52,7 +53,7 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
 {
     const struct resource *res = engine_resource(req->engine, resource);
     struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
-        .datetime = req->datetime_format,
+        .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
         .writer = res && req_may_write(req, res)};
     PGresult *r = res ? retrieve_row(req, res, id) : NULL;
@@ -118,7 +119,8 @@ static void replay(struct wharf_req *req, const PGresult *r)
         req_respond(req, status, str_z("ok"));
         req->reply.replay = arena_dup(
             req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
-        req->datetime_format = (enum datetime_format)strtol(PQgetvalue(r, 0, C_DATETIME), NULL, 10);
+        req->head.datetime_format = (enum datetime_format)strtol(
+            PQgetvalue(r, 0, C_DATETIME), NULL, 10);
     }
     req->reply.location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
     req->reply.replayed = true;
@@ -136,7 +138,7 @@ static bool claim(struct wharf_req *req, const char *mark)
                                    "areas::text, audience::text"
                                    " FROM wharf.idempotency WHERE organization_id = $1::text AND "
                                    "key = $2::text AND created_at > $4::timestamptz";
-    struct sql_arg args[4] = {arg(req->access.who->organization), arg(req->idempotency_key),
+    struct sql_arg args[4] = {arg(req->access.who->organization), arg(req->head.idempotency_key),
         {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
     PGresult *r = req_query(req, lock_sql, args, 2);
 
@@ -196,7 +198,7 @@ static bool remember(struct wharf_req *req, const char *mark)
 {
     static const char sql[] = QUERY_IDEMPOTENCY_REMEMBER;
     wharf_str status = arena_printf(req->arena, "%d", req->reply.status), body = {"", 0},
-              datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
+              datetime = arena_printf(req->arena, "%d", (int)req->head.datetime_format);
     const char *resource = req->reply.answered ? req->reply.answered->def->name : "";
     struct buf b;
 
@@ -209,9 +211,9 @@ static bool remember(struct wharf_req *req, const char *mark)
     if (req->reply.answered && (body.n > BODY_MAX || req->reply.answered->def->has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
-               (struct sql_arg[]){arg(req->access.who->organization), arg(req->idempotency_key),
-                   {mark, FINGERPRINT}, moment(req, req->now_us), arg(status), arg(body),
-                   arg(str_z(resource)), arg(req->reply.answered_id),
+               (struct sql_arg[]){arg(req->access.who->organization),
+                   arg(req->head.idempotency_key), {mark, FINGERPRINT}, moment(req, req->now_us),
+                   arg(status), arg(body), arg(str_z(resource)), arg(req->reply.answered_id),
                    arg(req->reply.location_header), arg(datetime),
                    arg(req->access.who->access.reach), arg(request_areas(req)),
                    arg(req->reply.answered ? str_z("") : request_audience(req))},

@@ -28,7 +28,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
     const struct engine *e = req->engine;
 
     *o = (struct query_options){
-        .strict = req->strict,
+        .strict = req->head.strict,
         .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
@@ -56,11 +56,11 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
 
     options_of(req, res, &o);
     *view = (struct view){.in = in,
-        .datetime = req->datetime_format,
+        .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
         .writer = req_may_write(req, res)};
     q = query_parse_view(
-        req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
+        req->arena, res->def, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q)
         return false;
     view->only = q->only;
@@ -511,7 +511,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
 
     options_of(req, res, &o);
     q = (struct list_query *)query_parse(
-        req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
+        req->arena, d, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
         return false;
     if (wants_short(req, d)) {
@@ -527,7 +527,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     q->columns = q->includes ? res->columns_shown : res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,
-        .datetime = req->datetime_format,
+        .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
         .writer = req_may_write(req, res),
         .only = q->only,

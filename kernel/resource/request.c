@@ -193,7 +193,7 @@ static void log_database_failed(const struct wharf_req *req, const struct db_err
     log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "database.failed",
         "%s%s%s %s: %s %s", resource ? "resource " : "", resource ? resource : "",
         resource ? "," : "",
-        route ? arena_printf(req->arena, "%s %s", req->method, route->pattern).p
+        route ? arena_printf(req->arena, "%s %s", req->head.method, route->pattern).p
               : "outside of a request",
         e->sqlstate, e->message);
 }
@@ -244,9 +244,9 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
             return true;
         }
     }
-    for (size_t i = 0; i < req->n_pairs; i++) {
-        if (str_eqz(req->pairs[i].key, name)) {
-            *ret = req->pairs[i].value;
+    for (size_t i = 0; i < req->head.n_pairs; i++) {
+        if (str_eqz(req->head.pairs[i].key, name)) {
+            *ret = req->head.pairs[i].value;
             return true;
         }
     }

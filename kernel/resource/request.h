@@ -97,6 +97,24 @@ struct committed_fn {
     unsigned depth; /* of the savepoint that it belongs to */
 };
 
+struct req_head { /* what was asked, as received */
+    const char *method;
+    wharf_str path; /* without the query */
+    wharf_str raw_query;
+    const struct query_pair *pairs;
+    size_t n_pairs;
+    /* of routes with a raw body, and of those that operators' hooks see */
+    struct header_line *lines;
+    size_t n_lines;
+    wharf_str remote_addr; /* set with them; or empty */
+    wharf_str client_request_id, traceparent, last_event_id;
+    wharf_str if_match, idempotency_key; /* of a write, or empty */
+    struct file_wish wish;
+    bool strict; /* Prefer: handling=strict */
+    bool problem_details; /* Accept ranks application/problem+json first */
+    enum datetime_format datetime_format;
+};
+
 struct req_access { /* who asks, and for what rights */
     uint64_t areas; /* a bit for each whose scope was asked for */
     struct principal *who; /* NULL on public routes */
@@ -168,29 +186,17 @@ struct wharf_req {
     struct thread_ctx *thread; /* NULL on the event loop */
     struct req_slot *slots; /* of plugins, by kind (host/host.c) */
 
+    struct req_head head;
     struct req_access access;
     struct req_problems problems;
     struct req_reply reply;
     struct req_transaction tx;
 
-    const char *method;
-    wharf_str path; /* without the query, as received */
-    wharf_str raw_query;
     const struct route *route;
     wharf_str params[4]; /* in the order of route->param_names */
-    const struct query_pair *pairs;
-    size_t n_pairs;
     wharf_str body_text;
-    /* of routes with a raw body, and of those that operators' hooks see */
-    struct header_line *lines;
-    size_t n_lines;
-    wharf_str remote_addr; /* set with them; or empty */
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
-    bool strict; /* Prefer: handling=strict */
-    bool problem_details; /* Accept ranks application/problem+json first */
-    enum datetime_format datetime_format;
     char request_id[28];
-    wharf_str client_request_id, traceparent, last_event_id;
     /* the handler wants to run again when something comes (http/stream.h); or NULL */
     struct parked *parked;
     int64_t parked_until_us; /* monotonic, of the first time; 0: never parked */
@@ -209,10 +215,6 @@ struct wharf_req {
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */
-
-    struct file_wish wish;
-    wharf_str idempotency_key; /* of a write, or empty */
-    wharf_str if_match; /* If-Match of a write, or empty */
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
     /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL: not

@@ -29,7 +29,8 @@ bool plan_on_loop(const struct wharf_req *req)
     case ROUTE_RETRIEVE:
         return read_on_loop(req, IN_RETRIEVE);
     case ROUTE_CREATE:
-        return res->plain_create && !req->idempotency_key.n && !write_observed(req, res, OP_CREATE);
+        return res->plain_create && !req->head.idempotency_key.n &&
+               !write_observed(req, res, OP_CREATE);
     case ROUTE_UPDATE:
     case ROUTE_DELETE:
     case ROUTE_PLUGIN:
@@ -74,7 +75,7 @@ static void run_plan(struct wharf_req *req)
 
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view)
 {
-    wharf_str base = req->path;
+    wharf_str base = req->head.path;
 
     if (base.n > 1 && base.p[base.n - 1] == '/')
         base.n--;
@@ -86,7 +87,7 @@ void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct v
 static void run_write(struct wharf_req *req, uint32_t op)
 {
     const struct resource *res = req->route->resource;
-    struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->if_match};
+    struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->head.if_match};
     struct view view;
 
     w.parent_id = res->def->parent ? req->params[0] : str_z("");
@@ -117,7 +118,7 @@ static bool route_body_ok(struct wharf_req *req)
 {
     const struct schema *s = req->route->body_schema;
 
-    return !s || schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0,
+    return !s || schema_validate(s, req->body, str_z(""), req->head.strict ? SCHEMA_STRICT : 0,
                      req->arena, body_problem, req);
 }
 
@@ -197,7 +198,7 @@ static void run_route(struct wharf_req *req)
 
 void request_run(struct wharf_req *req)
 {
-    if (req->idempotency_key.n)
+    if (req->head.idempotency_key.n)
         idempotent_run(req, run_route);
     else
         run_route(req);

@@ -194,7 +194,7 @@ wharf_status file_serve(
     struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment)
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
-    const struct file_wish *wish = &req->wish;
+    const struct file_wish *wish = &req->head.wish;
     uint64_t length;
     bool same;
 

@@ -70,7 +70,8 @@ static void upload_begin(struct exchange *x)
     wharf_str bad;
 
     x->upload = ARENA_NEW(x->req.arena, struct file_row);
-    query_split(x->req.arena, x->req.raw_query, &x->req.pairs, &x->req.n_pairs, &bad);
+    query_split(
+        x->req.arena, x->req.head.raw_query, &x->req.head.pairs, &x->req.head.n_pairs, &bad);
     j->arg = (struct sql_arg){x->req.params[0].p, x->req.params[0].n};
     j->job = (struct lane_job){.sql = file_lookup_sql,
         .args = &j->arg,

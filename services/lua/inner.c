@@ -91,14 +91,14 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->arena = arena_new(ARENA);
     req->engine = outer->engine;
     req->thread = outer->thread;
-    req->method = call->method;
-    req->path = arena_dup(req->arena, call->path.p, n);
-    req->raw_query = query_text(req, in_path, call->query);
-    req->client_request_id = req->traceparent = req->last_event_id = str_z("");
+    req->head.method = call->method;
+    req->head.path = arena_dup(req->arena, call->path.p, n);
+    req->head.raw_query = query_text(req, in_path, call->query);
+    req->head.client_request_id = req->head.traceparent = req->head.last_event_id = str_z("");
     req->body = call->body ? call->body : &empty_object;
     req->body_text = call->body ? body_text(req, call->body) : str_z("");
-    req->idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
-    req->if_match = req->batch_id = str_z("");
+    req->head.idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
+    req->head.if_match = req->batch_id = str_z("");
     req->access.who = call->who;
     req->depth = outer->depth + 1;
     request_share(outer, req);
@@ -137,7 +137,7 @@ static bool checked(struct wharf_req *req)
         break;
     case ROUTE_METHOD:
         return req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL,
-                   "%s is not possible here; this path takes %s", req->method, allow.p),
+                   "%s is not possible here; this path takes %s", req->head.method, allow.p),
                false;
     case ROUTE_NONE:
         return req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL), false;
@@ -155,8 +155,8 @@ static bool checked(struct wharf_req *req)
         !(req->route->array_body && req->body->type == JSON_ARRAY))
         return req_fail(req, ERR_BODY_MALFORMED, NULL, "The body's top level must be an object"),
                false;
-    if (req->raw_query.n &&
-        !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
+    if (req->head.raw_query.n &&
+        !query_split(req->arena, req->head.raw_query, &req->head.pairs, &req->head.n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE)
         return req_problem(req, ERR_PARAM_INVALID, bad, NULL,
                    str_z("A parameter has a broken %-escape or is not UTF-8")),
@@ -198,7 +198,7 @@ static void run_alone(struct wharf_req *req, const struct inner_call *call)
     if (!checked(req))
         return;
     if (call->key_is_ours && req->route->declared && req->route->declared->flags & WHARF_R_NO_TX)
-        req->idempotency_key = str_z("");
+        req->head.idempotency_key = str_z("");
     request_run(req);
 }
 

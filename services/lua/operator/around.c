@@ -34,16 +34,16 @@ static bool is_secret(wharf_str name)
 static void shown_headers(struct wharf_req *req, struct jw *w)
 {
     jw_open(w, "headers", '{');
-    for (size_t i = 0; i < req->n_lines; i++) {
-        char *name = (char *)arena_dup_str(req->arena, req->lines[i].name).p;
+    for (size_t i = 0; i < req->head.n_lines; i++) {
+        char *name = (char *)arena_dup_str(req->arena, req->head.lines[i].name).p;
         bool again = false;
 
         for (size_t k = 0; k < i && !again; k++)
-            again = !strcasecmp(req->lines[k].name.p, name);
+            again = !strcasecmp(req->head.lines[k].name.p, name);
         for (size_t k = 0; name[k]; k++)
             name[k] = (char)tolower((unsigned char)name[k]);
-        if (!again && !is_secret(req->lines[i].name) && utf8_valid(name, strlen(name)))
-            jw_str(w, name, req->lines[i].value);
+        if (!again && !is_secret(req->head.lines[i].name) && utf8_valid(name, strlen(name)))
+            jw_str(w, name, req->head.lines[i].value);
     }
     jw_close(w, '}');
 }
@@ -54,8 +54,8 @@ static void shown_query(struct wharf_req *req, struct jw *w)
     size_t n = 0;
     wharf_str bad;
 
-    if (req->raw_query.n)
-        query_split(req->arena, req->raw_query, &pairs, &n, &bad);
+    if (req->head.raw_query.n)
+        query_split(req->arena, req->head.raw_query, &pairs, &n, &bad);
     jw_open(w, "query", '{');
     for (size_t i = 0; i < n; i++) {
         bool again = pairs[i].broken;
@@ -70,13 +70,13 @@ static void shown_query(struct wharf_req *req, struct jw *w)
 
 void operator_shown(struct wharf_req *req, struct jw *w)
 {
-    jw_z(w, "method", req->method);
-    jw_str(w, "path", req->path);
+    jw_z(w, "method", req->head.method);
+    jw_str(w, "path", req->head.path);
     shown_query(req, w);
     shown_headers(req, w);
     jw_z(w, "request_id", req->request_id);
-    if (req->remote_addr.n)
-        jw_str(w, "remote_addr", req->remote_addr);
+    if (req->head.remote_addr.n)
+        jw_str(w, "remote_addr", req->head.remote_addr);
 }
 
 static wharf_str request_text(struct wharf_req *req, int status)
@@ -201,8 +201,9 @@ static bool is_probe(wharf_str path)
 static const struct hook_list *hooks_of(struct wharf_req *req, bool response)
 {
     static const struct hook_list none;
-    const struct lua_generation *g = req->engine->admin || is_probe(req->path) ? NULL
-                                                                               : operator_hold(req);
+    const struct lua_generation *g = req->engine->admin || is_probe(req->head.path)
+                                         ? NULL
+                                         : operator_hold(req);
 
     return !g ? &none : response ? &g->responses : &g->requests;
 }
@@ -283,7 +284,8 @@ void operator_request(struct wharf_req *req)
 /* Tells whether a hook may refuse: a write that was done is told as done, whatever a hook says. */
 static bool may_refuse(const struct wharf_req *req)
 {
-    return !req->problems.n && (!strcmp(req->method, "GET") || !strcmp(req->method, "HEAD"));
+    return !req->problems.n &&
+           (!strcmp(req->head.method, "GET") || !strcmp(req->head.method, "HEAD"));
 }
 
 void operator_response(struct wharf_req *req)

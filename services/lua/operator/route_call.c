@@ -91,8 +91,8 @@ static bool filter_pair(struct wharf_req *req, struct jw *w, const struct wharf_
 static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route *hr)
 {
     jw_open(w, "filters", '[');
-    for (size_t i = 0; i < req->n_pairs; i++) {
-        wharf_str key = req->pairs[i].key, op = {"", 0};
+    for (size_t i = 0; i < req->head.n_pairs; i++) {
+        wharf_str key = req->head.pairs[i].key, op = {"", 0};
         const char *bracket = memchr(key.p, '[', key.n);
 
         if (bracket && key.p[key.n - 1] == ']') {
@@ -100,7 +100,7 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
             key.n = (size_t)(bracket - key.p);
         }
         for (const struct wharf_json *f = hr->filters->child; f; f = f->next) {
-            if (str_eq(f->key, key) && !filter_pair(req, w, f, op, &req->pairs[i])) {
+            if (str_eq(f->key, key) && !filter_pair(req, w, f, op, &req->head.pairs[i])) {
                 req_problem(req, ERR_PARAM_INVALID, f->key, NULL,
                     arena_printf(req->arena,
                         "%.*s is compared with a %.*s, by eq, !eq, in, !in, gt, gte, lt or lte",
