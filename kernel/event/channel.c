@@ -46,7 +46,7 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
 {
     static const char sql[] = QUERY_CHANNEL_SEND;
     wharf_str members = members_of(req, data), now = time_iso(req->arena, req->now_us);
-    struct reported *t = ARENA_NEW(req_tx_memory(req), struct reported);
+    struct reported *t = ARENA_NEW(req_tx_memory(&req->tx), struct reported);
     struct sql_arg args[6] = {{req->access.who->organization.p, req->access.who->organization.n},
         {name.p, name.n}, {now.p, now.n}, {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n},
         {NULL, 0}};
@@ -61,9 +61,9 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         return WHARF_UNAVAILABLE;
     if (ret_seq)
         *ret_seq = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    *t = (struct reported){arena_dup_str(req_tx_memory(req), req->access.who->organization),
-        arena_dup_str(req_tx_memory(req), name)};
-    req_after_commit(req, tell, t);
+    *t = (struct reported){arena_dup_str(req_tx_memory(&req->tx), req->access.who->organization),
+        arena_dup_str(req_tx_memory(&req->tx), name)};
+    req_after_commit(&req->tx, tell, t);
     return WHARF_OK;
 }
 

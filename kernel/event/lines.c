@@ -148,7 +148,7 @@ struct choice {
     int64_t skip, limit;
 };
 
-static void choice_sql(struct wharf_req *req, const struct choice *c, struct sql *s)
+static void choice_sql(struct req_access *access, const struct choice *c, struct sql *s)
 {
     static const struct recorded_sql seen = {
         .locations = "wharf.recorded_locations(c.locations, c.location_id)",
@@ -160,13 +160,13 @@ static void choice_sql(struct wharf_req *req, const struct choice *c, struct sql
         "c.created_at, c.id, (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE "
         "c.organization_id = ",
         c->show, c->show);
-    sql_bind(s, req->access.who->organization);
+    sql_bind(s, access->who->organization);
     sql_add(s, " AND c.resource_id = ANY (ARRAY(SELECT jsonb_array_elements_text(g.ids)))");
     if (c->visibility.n) {
         sql_add(s, " AND c.visibility = ");
         sql_bind(s, c->visibility);
     }
-    query_recorded(s, &seen, &req->access.who->access);
+    query_recorded(s, &seen, &access->who->access);
     sql_addf(s, " ORDER BY c.created_at%s, c.id%s OFFSET ", c->take, c->take);
     sql_bind_int(s, c->skip);
     sql_add(s, "::bigint LIMIT ");
@@ -184,7 +184,7 @@ static wharf_status read_rows(
     PGresult *r;
 
     sql_init(&s, req->arena);
-    choice_sql(req, c, &s);
+    choice_sql(&req->access, c, &s);
     r = req_query_sql(req, &s);
     if (!r)
         return WHARF_UNAVAILABLE;

@@ -122,7 +122,7 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
     *ret_error = reason(req);
     log_write(WHARF_LOG_WARN, step->plugin->name, NULL, "event.step_failed",
         "%s of %zu events from %s on: %s", step->name, n, events[0]->pub.id.p, *ret_error);
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     req_rollback(req);
     return db_in_transaction(req->thread->db);
 }

@@ -148,7 +148,7 @@ static wharf_status err_current(const wharf_req *req)
 
 static void err_clear(wharf_req *req)
 {
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
 }
 
 static void err_base(wharf_req *req, const char *prefix)
@@ -251,7 +251,7 @@ static wharf_str r_new_id(wharf_req *req, const char *prefix)
 
 static wharf_out *r_respond(wharf_req *req, uint32_t http_status, const char *message)
 {
-    req_respond(req, (int)http_status, arena_dupz(req->arena, message));
+    req_respond(&req->reply, (int)http_status, arena_dupz(req->arena, message));
     return out_of_request(req);
 }
 
@@ -279,7 +279,7 @@ static void tell_access(wharf_req *req, void *arg)
 static void r_access_changed(wharf_req *req)
 {
     req->tx.access_changed = true;
-    req_after_commit(req, tell_access, NULL);
+    req_after_commit(&req->tx, tell_access, NULL);
 }
 
 static void r_one_time(wharf_req *req, const char *field)

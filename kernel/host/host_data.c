@@ -424,7 +424,7 @@ static void s_encode(wharf_req *req, wharf_out *out, const char *key, const whar
     struct view view = {.in = IN_RETRIEVE,
         .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
-        .writer = req_may_write(req, rec->res)};
+        .writer = req_may_write(&req->access, rec->res)};
     struct wharf_rec *own = ARENA_NEW(req->arena, struct wharf_rec);
 
     *own = *rec; /* the cells of computed fields are filled in either */

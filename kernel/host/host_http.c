@@ -93,7 +93,7 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
 
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)
 {
-    req_respond(req, (int)status, str_z(""));
+    req_respond(&req->reply, (int)status, str_z(""));
     req->reply.raw_type = arena_dup_str(req->arena, type).p;
     req->reply.foreign = true;
     buf_clear(&req->reply.out);

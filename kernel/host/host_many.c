@@ -182,7 +182,7 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
     if (!*held)
         *held = ARENA_NEW(req->arena, struct wharf_held_problems);
     hold(req, *held, req->problems.list, req->problems.n);
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     return true;
 }
 

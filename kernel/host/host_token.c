@@ -152,7 +152,7 @@ static void t_page(
 {
     struct buf *b = &req->reply.out;
 
-    req_respond(req, (int)http_status, title);
+    req_respond(&req->reply, (int)http_status, title);
     req->reply.raw_type = "text/html; charset=utf-8";
     req->reply.page = true;
     BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "

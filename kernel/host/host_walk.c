@@ -149,11 +149,11 @@ static const struct resource *find(struct wharf_req *req, const char *name)
     return req->problems.n ? NULL : res;
 }
 
-static struct view view_of(const struct wharf_req *req, const struct list_query *q)
+static struct view view_of(const struct req_access *access, const struct list_query *q)
 {
     return (struct view){.in = IN_LIST,
         .datetime = DATETIME_ISO,
-        .who = &req->access.who->access,
+        .who = &access->who->access,
         .only = q->only,
         .n_only = q->n_only,
         .includes = q->includes};
@@ -163,7 +163,7 @@ static void members(struct wharf_req *req, const struct definition *d, const str
     const wharf_str **ret_names, size_t *ret_n)
 {
     wharf_str *names = ARENA_ARRAY(req->arena, wharf_str, d->n_fields + 1);
-    struct view view = view_of(req, q);
+    struct view view = view_of(&req->access, q);
     size_t n = 0;
 
     names[n++] = WHARF_S("object");
@@ -268,7 +268,7 @@ static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_js
     w->q = read_options(req, res, options, most, base, &limit);
     if (!w->q)
         return host_err.current(req);
-    w->view = view_of(req, w->q);
+    w->view = view_of(&req->access, w->q);
     w->db = db_another(req->thread->db, false);
     arena_on_release(req->arena, end_walk, w);
     s = start(req, w, ret_total);

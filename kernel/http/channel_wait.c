@@ -332,12 +332,12 @@ static bool find_key(struct wharf_req *req, struct stream *st)
     return true;
 }
 
-static int64_t known_of(const struct wharf_req *req, int64_t after)
+static int64_t known_of(const struct req_head *head, int64_t after)
 {
     char *end;
-    long long n = strtoll(req->head.last_event_id.n ? req->head.last_event_id.p : "", &end, 10);
+    long long n = strtoll(head->last_event_id.n ? head->last_event_id.p : "", &end, 10);
 
-    return req->head.last_event_id.n && !*end && n >= 0 ? n : after;
+    return head->last_event_id.n && !*end && n >= 0 ? n : after;
 }
 
 wharf_status channel_stream_open(
@@ -358,7 +358,7 @@ wharf_status channel_stream_open(
     buf_init(&st->out, 1 << 20);
     st->who = req->access.who;
     principal_ref(st->who);
-    if (!find_place(req, st, known_of(req, after), &gone, &newest) || !find_key(req, st)) {
+    if (!find_place(req, st, known_of(&req->head, after), &gone, &newest) || !find_key(req, st)) {
         stream_free(st);
         return req->problems.n ? WHARF_UNAVAILABLE : req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }

@@ -351,7 +351,7 @@ void run_readyz(struct wharf_req *req)
     wharf_str verbose;
 
     judge(req->engine, wrong, &v);
-    req_respond(req, v.against.n ? 503 : 200, str_z("ok"));
+    req_respond(&req->reply, v.against.n ? 503 : 200, str_z("ok"));
     if (req_param(req, "verbose", &verbose)) {
         req->reply.raw_type = "application/json; charset=utf-8";
         write_verbose(req, wrong, &v);

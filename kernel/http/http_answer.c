@@ -69,10 +69,10 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
     }
 }
 
-static void hooks_headers(const struct wharf_req *req, struct MHD_Response *r)
+static void hooks_headers(const struct req_reply *reply, struct MHD_Response *r)
 {
-    for (size_t i = 0; i < req->reply.n_added; i++)
-        add(r, req->reply.added[i].name.p, req->reply.added[i].value.p);
+    for (size_t i = 0; i < reply->n_added; i++)
+        add(r, reply->added[i].name.p, reply->added[i].value.p);
 }
 
 static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
@@ -87,10 +87,10 @@ static const char *cache_control(const struct wharf_req *req, bool good_read)
     return good_read ? "private, no-cache" : "no-store";
 }
 
-static bool is_added(const struct wharf_req *req, const char *name)
+static bool is_added(const struct req_reply *reply, const char *name)
 {
-    for (size_t i = 0; i < req->reply.n_added; i++) {
-        if (!strcasecmp(req->reply.added[i].name.p, name))
+    for (size_t i = 0; i < reply->n_added; i++) {
+        if (!strcasecmp(reply->added[i].name.p, name))
             return true;
     }
     return false;
@@ -101,7 +101,7 @@ static void identity_headers(const struct wharf_req *req, struct MHD_Response *r
 {
     add(r, "Request-Id", req->request_id);
     add(r, "X-Content-Type-Options", "nosniff");
-    if (!is_added(req, "Cache-Control"))
+    if (!is_added(&req->reply, "Cache-Control"))
         add(r, "Cache-Control", cache_control(req, good_read));
     if (req->reply.foreign && !req->problems.n) /* it may run nothing in the name of this server */
         add(r, "Content-Security-Policy", "sandbox");
@@ -141,7 +141,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     if (x->deprecated)
         deprecation_headers(x->deprecated, r);
     cors_headers(x, r);
-    hooks_headers(req, r);
+    hooks_headers(&req->reply, r);
 }
 
 static struct MHD_Response *empty_response(struct exchange *x, int status)

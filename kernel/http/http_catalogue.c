@@ -11,7 +11,7 @@
 
 void answer_whole_list(struct wharf_req *req, size_t n, const char *what)
 {
-    req_respond(req, 200, arena_printf(req->arena, "%zu %s retrieved", n, what));
+    req_respond(&req->reply, 200, arena_printf(req->arena, "%zu %s retrieved", n, what));
     req->reply.pagination = arena_printf(
         req->arena, "{\"page\":1,\"limit\":%zu,\"has_more\":false}", n ? n : 1);
 }

@@ -306,7 +306,7 @@ void offer_missed(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
 
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     refuse_key(x, req->access.offer_refused);
 }
 

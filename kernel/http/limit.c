@@ -34,9 +34,9 @@ static struct limit_rate per_second(const struct config_rate *r)
     return (struct limit_rate){r->rate, r->burst, SECOND_US};
 }
 
-static bool is_write(const struct wharf_req *req)
+static bool is_write(const struct req_head *head)
 {
-    return !strcmp(req->head.method, "POST") || !strcmp(req->head.method, "DELETE");
+    return !strcmp(head->method, "POST") || !strcmp(head->method, "DELETE");
 }
 
 static void add(
@@ -104,7 +104,7 @@ bool limit_request(struct exchange *x)
         return true;
     add(x, LIMIT_BY_KEY, per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k',
         who->key_id);
-    if (is_write(req) && !who->test_mode)
+    if (is_write(&req->head) && !who->test_mode)
         add(x, LIMIT_BY_WRITE, per_second(&c->rate_write), 'w', who->key_id);
     add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization), 'o', who->organization);
     if (c->rate_endpoint)

@@ -53,7 +53,7 @@ static wharf_status who_am_i(struct wharf_req *req, void *arg)
     const struct principal *p = req->access.who;
 
     (void)arg;
-    req_respond(req, 200, str_z("API key retrieved"));
+    req_respond(&req->reply, 200, str_z("API key retrieved"));
     jw_open(&req->reply.w, NULL, '{');
     jw_z(&req->reply.w, "object", "auth");
     jw_str(&req->reply.w, "organization_id", p->organization);

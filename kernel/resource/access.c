@@ -24,9 +24,9 @@ static bool everybodys(const struct definition *d, const struct wharf_rec *rec)
 }
 
 static bool is_own_device(
-    const struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+    const struct req_access *access, const struct definition *d, const struct wharf_rec *rec)
 {
-    wharf_str device = req->access.who->access.device_id;
+    wharf_str device = access->who->access.device_id;
 
     return d->audience.device && device.n && str_eq(record_text(rec, d->audience.device), device);
 }
@@ -112,7 +112,7 @@ static bool check_place(
             return true;
         return refuse_locations(req, set);
     }
-    if (!id.n || principal_may_see(req->access.who, id) || is_own_device(req, d, rec))
+    if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, d, rec))
         return true;
     req_problem(req, ERR_LOCATION_ACCESS, id, NULL, str_z(""));
     return false;

@@ -11,11 +11,10 @@ static const char *const title_of_status[] = {"Bad request", "Unauthorized", "",
 
 /* Tells whether an earlier problem has the same path. A request keeps at most PROBLEMS_MAX
  * problems, so this is bounded. */
-static bool is_repeated_path(const struct wharf_req *req, size_t i)
+static bool is_repeated_path(const struct req_problems *problems, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (req->problems.list[k].path.p &&
-            req->problems.list[k].hash == req->problems.list[i].hash)
+        if (problems->list[k].path.p && problems->list[k].hash == problems->list[i].hash)
             return true;
     return false;
 }
@@ -28,22 +27,23 @@ void envelope_errors(struct jw *w, const struct wharf_req *req)
     for (size_t i = 0; i < req->problems.n; i++) {
         const struct problem *p = &req->problems.list[i];
 
-        if (p->path.p && !strcmp(p->code, req->problems.list[0].code) && !is_repeated_path(req, i))
+        if (p->path.p && !strcmp(p->code, req->problems.list[0].code) &&
+            !is_repeated_path(&req->problems, i))
             jw_str(w, NULL, p->path);
     }
     jw_close(w, ']');
 }
 
-static wharf_str endpoint(const struct wharf_req *req)
+static wharf_str endpoint(const struct req_head *head)
 {
-    size_t n = req->head.path.n;
+    size_t n = head->path.n;
 
     if (n > ENDPOINT_MAX) {
         n = ENDPOINT_MAX;
-        while (n && ((unsigned char)req->head.path.p[n] & 0xC0) == 0x80)
+        while (n && ((unsigned char)head->path.p[n] & 0xC0) == 0x80)
             n--;
     }
-    return (wharf_str){req->head.path.p, n};
+    return (wharf_str){head->path.p, n};
 }
 
 static wharf_str first_message(const struct wharf_req *req)
@@ -75,7 +75,7 @@ void envelope_write(struct buf *out, const struct wharf_req *req, int status)
         jw_raw(&w, "pagination", req->reply.pagination);
     else
         jw_null(&w, "pagination");
-    jw_str(&w, "endpoint", endpoint(req));
+    jw_str(&w, "endpoint", endpoint(&req->head));
     jw_close(&w, '}');
 }
 

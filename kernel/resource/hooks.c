@@ -148,7 +148,7 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
         return;
     c = ARENA_NEW(req->arena, struct committed_call);
     *c = (struct committed_call){res, op, old_rec, new_rec};
-    req_after_commit(req, run_committed, c);
+    req_after_commit(&req->tx, run_committed, c);
 }
 
 /* Tells whether the view shows the computed field. */

@@ -55,7 +55,7 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
     struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
         .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
-        .writer = res && req_may_write(req, res)};
+        .writer = res && req_may_write(&req->access, res)};
     PGresult *r = res ? retrieve_row(req, res, id) : NULL;
     struct wharf_rec *rec;
 
@@ -116,7 +116,7 @@ static void replay(struct wharf_req *req, const PGresult *r)
         if (req->problems.n)
             return;
     } else {
-        req_respond(req, status, str_z("ok"));
+        req_respond(&req->reply, status, str_z("ok"));
         req->reply.replay = arena_dup(
             req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
         req->head.datetime_format = (enum datetime_format)strtol(
@@ -157,12 +157,11 @@ static bool claim(struct wharf_req *req, const char *mark)
 
 /* ---- remembering ---- */
 
-static bool shown_once(const struct wharf_req *req, wharf_str field)
+static bool shown_once(const struct req_reply *reply, wharf_str field)
 {
-    for (size_t i = 0;
-         i < sizeof(req->reply.one_time) / sizeof(*req->reply.one_time) && req->reply.one_time[i];
+    for (size_t i = 0; i < sizeof(reply->one_time) / sizeof(*reply->one_time) && reply->one_time[i];
          i++) {
-        if (str_eqz(field, req->reply.one_time[i]))
+        if (str_eqz(field, reply->one_time[i]))
             return true;
     }
     return false;
@@ -181,7 +180,7 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
     if (!req->reply.one_time[0] || !json_is(data, JSON_OBJECT))
         return body;
     for (struct wharf_json *m = data->child; m; m = m->next) {
-        if (shown_once(req, m->key)) {
+        if (shown_once(&req->reply, m->key)) {
             m->type = JSON_NULL;
             m->child = NULL;
         }
@@ -236,9 +235,9 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
         req_rollback(req);
     if (req->problems.n || !remember(req, mark)) {
         req_rollback(req);
-        return req_lost_a_race(req);
+        return req_lost_a_race(&req->problems);
     }
-    return req_commit(req) != WHARF_OK && req_lost_a_race(req);
+    return req_commit(req) != WHARF_OK && req_lost_a_race(&req->problems);
 }
 
 static bool in_one_transaction(const struct route *r)
@@ -272,7 +271,7 @@ void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
     fingerprint(req, mark);
     for (int i = 0; i < RACE_TRIES; i++) {
         if (i)
-            req_clear_problems(req);
+            req_clear_problems(&req->problems);
         if (!attempt(req, run, mark))
             return;
     }

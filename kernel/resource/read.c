@@ -44,9 +44,9 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
     }
 }
 
-bool req_may_write(const struct wharf_req *req, const struct resource *res)
+bool req_may_write(const struct req_access *access, const struct resource *res)
 {
-    return res->area >= 0 && req->access.who->levels[res->area] >= SCOPE_WRITE;
+    return res->area >= 0 && access->who->levels[res->area] >= SCOPE_WRITE;
 }
 
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view)
@@ -58,7 +58,7 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     *view = (struct view){.in = in,
         .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
-        .writer = req_may_write(req, res)};
+        .writer = req_may_write(&req->access, res)};
     q = query_parse_view(
         req->arena, res->def, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q)
@@ -72,7 +72,7 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status,
     const char *what)
 {
-    req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
+    req_respond(&req->reply, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
     req->reply.version = record_version(rec);
     req->reply.answered = rec->res;
     /* the record may end before the answer's log line */
@@ -105,11 +105,11 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
     return true;
 }
 
-static bool has_audience(const struct wharf_req *req, const struct definition *d)
+static bool has_audience(const struct req_access *access, const struct definition *d)
 {
-    return (d->audience.users && req->access.who->access.user_id.n) ||
+    return (d->audience.users && access->who->access.user_id.n) ||
            (d->audience.through &&
-               (req->access.who->access.user_id.n || !req->access.who->access.all_locations));
+               (access->who->access.user_id.n || !access->who->access.all_locations));
 }
 
 /* Writes created_at of the row, as its id says it. */
@@ -148,7 +148,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->n_statements = 1;
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
-    if (!has_audience(req, res->def) && !narrow.n && !res->def->partitioned && !res->def->retain) {
+    if (!has_audience(&req->access, res->def) && !narrow.n && !res->def->partitioned &&
+        !res->def->retain) {
         retrieve_statement(req, res, id, &plan->statements[0]);
     } else {
         struct sql *s = ARENA_NEW(req->arena, struct sql);
@@ -244,26 +245,26 @@ static wharf_str next_cursor(
 }
 
 /* Writes what the plugin's search said of the row. */
-static void encode_found(struct wharf_req *req, const struct list_query *q, wharf_str id)
+static void encode_found(struct req_reply *reply, const struct list_query *q, wharf_str id)
 {
     for (size_t i = 0; i < q->n_found; i++) {
         if (!str_eq(q->found[i].id, id))
             continue;
         for (const struct wharf_json *m = q->found[i].members ? q->found[i].members->child : NULL;
              m; m = m->next)
-            jw_value(&req->reply.w, m->key.p, m);
+            jw_value(&reply->w, m->key.p, m);
         return;
     }
 }
 
-static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
+static void encode_hit(struct req_reply *reply, PGresult *rows, int row)
 {
     int last = PQnfields(rows) - 1;
 
-    jw_open(&req->reply.w, "_search", '{');
-    jw_raw(&req->reply.w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
-    jw_raw(&req->reply.w, "matches", str_z(PQgetvalue(rows, row, last)));
-    jw_close(&req->reply.w, '}');
+    jw_open(&reply->w, "_search", '{');
+    jw_raw(&reply->w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
+    jw_raw(&reply->w, "matches", str_z(PQgetvalue(rows, row, last)));
+    jw_close(&reply->w, '}');
 }
 
 /* Tells whether similar words may be looked for. A list that takes them looks for them only when
@@ -397,7 +398,7 @@ static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *cons
     }
     if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
         return true;
-    req_respond(req, 200,
+    req_respond(&req->reply, 200,
         arena_printf(req->arena, "%d %s retrieved", shown,
             shown == 1 ? res->title_lower : res->def->title_plural));
     jw_open(&req->reply.w, NULL, '[');
@@ -405,9 +406,9 @@ static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *cons
         jw_open(&req->reply.w, NULL, '{');
         record_members(&req->reply.w, req->arena, recs[i], &plan->view);
         if (q->ranked)
-            encode_found(req, q, record_id(recs[i]));
+            encode_found(&req->reply, q, record_id(recs[i]));
         else if (q->hits && q->n_terms)
-            encode_hit(req, got[0], i);
+            encode_hit(&req->reply, got[0], i);
         jw_close(&req->reply.w, '}');
     }
     jw_close(&req->reply.w, ']');
@@ -444,7 +445,7 @@ static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *con
         req_database_problem(req, &errors[0]);
         return true;
     }
-    req_respond(req, 200,
+    req_respond(&req->reply, 200,
         arena_printf(
             req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
     jw_open(&req->reply.w, NULL, '[');
@@ -529,7 +530,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     plan->view = (struct view){.in = IN_LIST,
         .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
-        .writer = req_may_write(req, res),
+        .writer = req_may_write(&req->access, res),
         .only = q->only,
         .n_only = q->n_only,
         .includes = q->includes};

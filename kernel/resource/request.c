@@ -120,9 +120,9 @@ wharf_status req_fail(
     return req_problem(req, code, path ? str_z(path) : (wharf_str){NULL, 0}, NULL, text);
 }
 
-bool req_lost_a_race(const struct wharf_req *req)
+bool req_lost_a_race(const struct req_problems *problems)
 {
-    return req->problems.n == 1 && !strcmp(req->problems.list[0].code, ERR_CONFLICT);
+    return problems->n == 1 && !strcmp(problems->list[0].code, ERR_CONFLICT);
 }
 
 wharf_status req_failed(const struct wharf_req *req)
@@ -131,10 +131,10 @@ wharf_status req_failed(const struct wharf_req *req)
                            : WHARF_UNAVAILABLE;
 }
 
-void req_clear_problems(struct wharf_req *req)
+void req_clear_problems(struct req_problems *problems)
 {
-    req->problems.n = 0;
-    req->problems.more = 0;
+    problems->n = 0;
+    problems->more = 0;
 }
 
 bool req_memory_ok(struct wharf_req *req)
@@ -228,12 +228,12 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
-void req_respond(struct wharf_req *req, int status, wharf_str message)
+void req_respond(struct req_reply *reply, int status, wharf_str message)
 {
-    req->reply.status = status;
-    req->reply.message = message;
-    buf_clear(&req->reply.out);
-    jw_init(&req->reply.w, &req->reply.out);
+    reply->status = status;
+    reply->message = message;
+    buf_clear(&reply->out);
+    jw_init(&reply->w, &reply->out);
 }
 
 bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
@@ -262,18 +262,18 @@ void req_tell(struct wharf_req *req, unsigned news)
 }
 
 void req_after_commit(
-    struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
+    struct req_transaction *tx, void (*fn)(struct wharf_req *req, void *arg), void *arg)
 {
-    if (req->tx.n_committed == req->tx.cap_committed) {
-        size_t cap = req->tx.cap_committed ? req->tx.cap_committed * 2 : 8;
-        struct committed_fn *more = ARENA_ARRAY(req_tx_memory(req), struct committed_fn, cap);
+    if (tx->n_committed == tx->cap_committed) {
+        size_t cap = tx->cap_committed ? tx->cap_committed * 2 : 8;
+        struct committed_fn *more = ARENA_ARRAY(req_tx_memory(tx), struct committed_fn, cap);
 
-        if (req->tx.n_committed)
-            memcpy(more, req->tx.committed, req->tx.n_committed * sizeof(*more));
-        req->tx.committed = more;
-        req->tx.cap_committed = cap;
+        if (tx->n_committed)
+            memcpy(more, tx->committed, tx->n_committed * sizeof(*more));
+        tx->committed = more;
+        tx->cap_committed = cap;
     }
-    req->tx.committed[req->tx.n_committed++] = (struct committed_fn){fn, arg, req->tx.depth};
+    tx->committed[tx->n_committed++] = (struct committed_fn){fn, arg, tx->depth};
 }
 
 /* ---- what is done behind a transaction ---- */
@@ -299,12 +299,12 @@ void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
     *last = e;
 }
 
-void req_forget_endings(struct wharf_req *req)
+void req_forget_endings(struct req_transaction *tx)
 {
-    while (req->tx.endings) {
-        struct ending *e = req->tx.endings;
+    while (tx->endings) {
+        struct ending *e = tx->endings;
 
-        req->tx.endings = e->next;
+        tx->endings = e->next;
         free(e);
     }
 }
@@ -369,11 +369,11 @@ wharf_status req_begin(struct wharf_req *req)
     return WHARF_OK;
 }
 
-struct arena *req_tx_memory(struct wharf_req *req)
+struct arena *req_tx_memory(struct req_transaction *tx)
 {
-    if (!req->tx.memory)
-        req->tx.memory = arena_new(0);
-    return req->tx.memory;
+    if (!tx->memory)
+        tx->memory = arena_new(0);
+    return tx->memory;
 }
 
 size_t event_bucket(wharf_str resource_id)
@@ -385,21 +385,21 @@ size_t event_bucket(wharf_str resource_id)
 
 /* Settles the savepoints deeper than now, which are over: their events, and what waits for the
  * commit, belong to this one or were never. Those of the deepest are the newest. */
-static void settle_notes(struct wharf_req *req, bool keep)
+static void settle_notes(struct req_transaction *tx, bool keep)
 {
-    for (size_t i = req->tx.n_committed; i && req->tx.committed[i - 1].depth > req->tx.depth; i--) {
+    for (size_t i = tx->n_committed; i && tx->committed[i - 1].depth > tx->depth; i--) {
         if (keep)
-            req->tx.committed[i - 1].depth = req->tx.depth;
+            tx->committed[i - 1].depth = tx->depth;
         else
-            req->tx.n_committed--;
+            tx->n_committed--;
     }
-    for (struct event_note *n = req->tx.emitted; n && n->depth > req->tx.depth; n = n->next) {
-        if (keep && req->tx.depth) {
-            n->depth = req->tx.depth;
+    for (struct event_note *n = tx->emitted; n && n->depth > tx->depth; n = n->next) {
+        if (keep && tx->depth) {
+            n->depth = tx->depth;
             continue;
         }
-        req->tx.emitted = n->next;
-        req->tx.emitted_of[event_bucket(n->resource_id)] = n->beside;
+        tx->emitted = n->next;
+        tx->emitted_of[event_bucket(n->resource_id)] = n->beside;
     }
 }
 
@@ -431,7 +431,7 @@ wharf_status req_commit(struct wharf_req *req)
     }
 
     req->tx.depth--;
-    settle_notes(req, true);
+    settle_notes(&req->tx, true);
     if (!req->tx.depth)
         req->tx.plugin_role = false;
     if ((req->tx.depth ? db_release(db, req->tx.depth, &e) : db_commit(db, &e)) != DB_OK) {
@@ -463,7 +463,7 @@ void req_rollback(struct wharf_req *req)
     if (!req->tx.depth)
         return;
     req->tx.depth--;
-    settle_notes(req, false);
+    settle_notes(&req->tx, false);
     req->tx.plugin_role = false;
     if (!req->tx.depth) {
         req->tx.news = 0;

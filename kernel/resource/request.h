@@ -233,7 +233,7 @@ wharf_status req_problem(
 /* Returns the kind of the problem that was told first; WHARF_UNAVAILABLE when none was told and
  * what was asked for just did not work. */
 wharf_status req_failed(const struct wharf_req *req);
-void req_clear_problems(struct wharf_req *req);
+void req_clear_problems(struct req_problems *problems);
 /* Fails with request.too_large and returns false when the request's memory is over its budget.
  * What runs as a job is not judged. */
 bool req_memory_ok(struct wharf_req *req);
@@ -253,12 +253,12 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s);
 /* The transaction failed only because another one was first: whoever began it may try again,
  * RACE_TRIES times in all (docs/spec/01-platform.md section 3.1 'conflict'). */
 enum { RACE_TRIES = 4 };
-bool req_lost_a_race(const struct wharf_req *req);
+bool req_lost_a_race(const struct req_problems *problems);
 /* Adds a problem for a database failure (docs/spec/01-platform.md section 3.1): overloaded,
  * conflict, internal (logged). */
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e);
-/* Opens "data": what is written to req->w until the answer is its content. */
-void req_respond(struct wharf_req *req, int status, wharf_str message);
+/* Opens "data": what is written to reply->w until the answer is its content. */
+void req_respond(struct req_reply *reply, int status, wharf_str message);
 bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret);
 
 /* Returns the HTTP status of a code; 500 for an unknown one. */
@@ -267,8 +267,8 @@ wharf_status status_kind(int http_status);
 
 /* Returns the memory of the open transaction: freed when it is over, not when a scope of the
  * request ends. */
-struct arena *req_tx_memory(struct wharf_req *req);
-/* The bucket of events of a row, in req->emitted_of. */
+struct arena *req_tx_memory(struct req_transaction *tx);
+/* The bucket of events of a row, in req_transaction.emitted_of. */
 enum { EVENT_BUCKETS = 1024 };
 size_t event_bucket(wharf_str resource_id);
 
@@ -286,12 +286,12 @@ void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* Runs fn once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(
-    struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
+    struct req_transaction *tx, void (*fn)(struct wharf_req *req, void *arg), void *arg);
 /* Runs fn, of the plugin that runs now, in a transaction of its own once the open one is over,
  * however it ended. arg is a copy of text (a const char *). Its problems are told to nobody. */
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
 /* Forgets what was to be done so. */
-void req_forget_endings(struct wharf_req *req);
+void req_forget_endings(struct req_transaction *tx);
 /* Runs a statement. Returns NULL after a problem was added. The result is cleared with the
  * arena. */
 PGresult *req_query(

@@ -98,7 +98,7 @@ static void run_write(struct wharf_req *req, uint32_t op)
     if (write_transaction(req, &w) != WHARF_OK)
         return;
     if (op == OP_DELETE) {
-        req_respond(req, 200, arena_printf(req->arena, "%s deleted", res->def->title));
+        req_respond(&req->reply, 200, arena_printf(req->arena, "%s deleted", res->def->title));
         jw_open(&req->reply.w, NULL, '{');
         jw_str(&req->reply.w, "id", w.id);
         jw_z(&req->reply.w, "object", res->def->name);
@@ -156,11 +156,11 @@ static void run_handler(struct wharf_req *req)
     scope = req_scope_begin(req);
     for (int tries = 0; tries < most; tries++) {
         if (tries)
-            req_clear_problems(req);
+            req_clear_problems(&req->problems);
         req->reply.status = 0;
         req->reply.matched = false;
         handler_once(req, r, tx);
-        if (!req_lost_a_race(req))
+        if (!req_lost_a_race(&req->problems))
             break;
     }
     if (req->parked && !req->problems.n) { /* it runs again from the beginning, maybe in a minute */

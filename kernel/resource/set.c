@@ -44,7 +44,7 @@ static void take_problems(struct wharf_req *req, struct write_set *set)
     row->failed = true;
     row->problems = all;
     row->n_problems += req->problems.n;
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
 }
 
 void set_at(struct wharf_req *req, struct set_row *row)
@@ -312,7 +312,7 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
         s = set_hooks(req, set, HOOK_CHECK);
         if (!set->row_by_row)
             return s;
-        req_clear_problems(req);
+        req_clear_problems(&req->problems);
     }
     last_us = clock_monotonic_us();
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
@@ -421,7 +421,7 @@ static wharf_status run(struct wharf_req *req, struct write_set *set)
         req_rollback(req);
         if (set->broken || !set->row_by_row)
             return s == WHARF_OK && set->broken ? req_failed(req) : s;
-        req_clear_problems(req);
+        req_clear_problems(&req->problems);
         start_over(set, start);
     }
     return each_row(req, set);

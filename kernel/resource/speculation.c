@@ -17,9 +17,9 @@ static struct {
     _Atomic int64_t until_us;
 } wrong[REMEMBERED];
 
-static uint64_t name_of(const struct wharf_req *req, const struct write *w)
+static uint64_t name_of(const struct req_access *access, const struct write *w)
 {
-    wharf_str organization = req->access.who->organization;
+    wharf_str organization = access->who->organization;
 
     return wharf_hash64(statement_hash(w->res->def->name), organization.p, organization.n);
 }
@@ -30,7 +30,7 @@ bool speculation_may(const struct wharf_req *req, const struct write *w)
 
     if (req->job || !write_observed_beside(req, w->res, w->op))
         return false;
-    which = name_of(req, w);
+    which = name_of(&req->access, w);
     return atomic_load(&wrong[which % REMEMBERED].which) != which ||
            atomic_load(&wrong[which % REMEMBERED].until_us) < clock_monotonic_us();
 }
@@ -56,10 +56,10 @@ bool speculation_failed(struct wharf_req *req, struct write *w)
 
     if (!w->speculative || w->judged)
         return false;
-    which = name_of(req, w);
+    which = name_of(&req->access, w);
     atomic_store(&wrong[which % REMEMBERED].which, which);
     atomic_store(&wrong[which % REMEMBERED].until_us, clock_monotonic_us() + FOR_US);
-    req_clear_problems(req);
-    req_forget_endings(req);
+    req_clear_problems(&req->problems);
+    req_forget_endings(&req->tx);
     return true;
 }

@@ -609,7 +609,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
     start.alone = !req->tx.depth;
     for (int tries = 0; tries < most || again; tries++) {
         if (tries)
-            req_clear_problems(req);
+            req_clear_problems(&req->problems);
         *w = start;
         s = req_begin(req);
         if (s != WHARF_OK)
@@ -621,7 +621,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
         else
             req_rollback(req);
         start.alone = start.alone && !again;
-        if (!again && (s == WHARF_OK || !req_lost_a_race(req)))
+        if (!again && (s == WHARF_OK || !req_lost_a_race(&req->problems)))
             break;
     }
     return s;

@@ -278,7 +278,7 @@ static wharf_status items_as_set(wharf_req *req, struct write_set *set, const ch
     req_rollback(req);
     if (s != WHARF_OK)
         return s;
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     set->n_failed = 0;
     for (size_t i = 0; i < set->n; i++)
         set->rows[i] = (struct set_row){.w = start[i]};
@@ -621,7 +621,7 @@ static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str
     struct view view = {.in = IN_RETRIEVE,
         .datetime = format_of(format),
         .who = &req->access.who->access,
-        .writer = res && req_may_write(req, res)};
+        .writer = res && req_may_write(&req->access, res)};
     struct wharf_rec **recs;
     size_t rows;
     wharf_status s;
@@ -639,7 +639,7 @@ static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str
         if (check_location(req, res, recs[i]))
             record_encode(outs[at]->w, NULL, req->arena, recs[i], &view);
         else
-            req_clear_problems(req); /* not the caller's to see any more */
+            req_clear_problems(&req->problems); /* not the caller's to see any more */
     }
     return s;
 }

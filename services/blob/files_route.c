@@ -164,7 +164,7 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
     req->reply.put = NULL;
     if (file_arrived(req, &row, p, &id) != WHARF_OK)
         return WHARF_CONFLICT;
-    req_respond(req, 200, str_z("stored"));
+    req_respond(&req->reply, 200, str_z("stored"));
     req->reply.raw_type = "text/plain; charset=utf-8";
     req->reply.entity = arena_printf(req->arena, "\"%s\"", id.hash);
     return WHARF_OK;

@@ -76,12 +76,12 @@ static void empty(struct kept **slot)
 }
 
 /* Puts it where others may have it too, but for what was made of rows that are not committed. */
-static void put(const struct wharf_req *req, struct kept *k)
+static void put(const struct req_transaction *tx, struct kept *k)
 {
     struct kept **slot = slot_of(k->organization);
 
     k->bytes = arena_used(k->arena);
-    if (req->tx.access_changed || k->bytes > BYTES_MAX)
+    if (tx->access_changed || k->bytes > BYTES_MAX)
         return;
     atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
     pthread_mutex_lock(&lock);
@@ -113,7 +113,7 @@ wharf_status lua_kept(struct wharf_req *req, lua_make *make, const void **ret)
         s = make(req, &k->value);
         req->arena = own;
         if (s == WHARF_OK)
-            put(req, k);
+            put(&req->tx, k);
     }
     arena_on_release(req->arena, unref, k); /* also when it failed: problems were allocated in it */
     *ret = k->value;

@@ -9,9 +9,9 @@
 
 enum { LIST_TEXT = 1024 * 1024 };
 
-bool outbox_wanted(const struct wharf_req *req)
+bool outbox_wanted(const struct req_access *access)
 {
-    return req->access.who && req->access.who->test_mode;
+    return access->who && access->who->test_mode;
 }
 
 static struct sql_arg arg(wharf_str s)

@@ -94,7 +94,7 @@ static wharf_status show(struct wharf_req *req, void *arg)
     char iso[ISO_MS_LEN + 1];
 
     time_format_iso(atomic_load(&b->hooks_loaded_us), iso);
-    req_respond(req, 200, str_z("Lua hooks retrieved"));
+    req_respond(&req->reply, 200, str_z("Lua hooks retrieved"));
     jw_open(&req->reply.w, NULL, '{');
     jw_z(&req->reply.w, "object", "lua_hooks");
     jw_int(&req->reply.w, "generation", (int64_t)atomic_load(&b->hooks_generation));

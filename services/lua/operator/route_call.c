@@ -114,13 +114,13 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
 }
 
 /* Writes the locations that the caller reaches; absent: all. */
-static void locations(const struct wharf_req *req, struct jw *w)
+static void locations(const struct req_access *access, struct jw *w)
 {
-    if (!req->access.who || req->access.who->access.all_locations)
+    if (!access->who || access->who->access.all_locations)
         return;
     jw_open(w, "locations", '[');
-    for (size_t i = 0; i < req->access.who->access.n_locations; i++)
-        jw_str(w, NULL, req->access.who->access.locations[i]);
+    for (size_t i = 0; i < access->who->access.n_locations; i++)
+        jw_str(w, NULL, access->who->access.locations[i]);
     jw_close(w, ']');
 }
 
@@ -141,7 +141,7 @@ static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf
     buf_init(&out, 1 << 20);
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
-    locations(req, &w);
+    locations(&req->access, &w);
     if (hr->list) {
         good = page_read(req, LIST_LIMIT, LIST_MOST, &page->page, &page->limit) == WHARF_OK;
         jw_open(&w, "page", '{');
@@ -224,11 +224,11 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
     return !req->problems.n;
 }
 
-static bool reached(const struct wharf_req *req, const struct wharf_json *row)
+static bool reached(const struct req_access *access, const struct wharf_json *row)
 {
     wharf_str id = json_text_or(row, "location_id", "");
 
-    return !id.n || principal_may_see(req->access.who, id);
+    return !id.n || principal_may_see(access->who, id);
 }
 
 /* Keeps what the caller reaches, for the policy "row": rows of other locations are left out of a
@@ -237,12 +237,12 @@ static bool keep_own(struct wharf_req *req, struct wharf_json *v)
 {
     struct wharf_json **at;
 
-    if (v->type == JSON_OBJECT && !reached(req, v)) {
+    if (v->type == JSON_OBJECT && !reached(&req->access, v)) {
         req_problem(req, ERR_LOCATION_ACCESS, json_text_or(v, "location_id", ""), NULL, str_z(""));
         return false;
     }
     for (at = &v->child; v->type == JSON_ARRAY && *at;) {
-        if (reached(req, *at)) {
+        if (reached(&req->access, *at)) {
             at = &(*at)->next;
         } else {
             *at = (*at)->next;
@@ -289,7 +289,7 @@ static wharf_status respond_as(
     problem = json_is(headers, JSON_OBJECT) ? operator_headers(req, headers) : NULL;
     if (problem)
         return wrong(req, hr, problem);
-    req_respond(req, (int)status, str_z("ok"));
+    req_respond(&req->reply, (int)status, str_z("ok"));
     if (!body || body->type == JSON_NULL) {
         req->reply.raw_type = "text/plain; charset=utf-8";
         return WHARF_OK;
@@ -321,7 +321,7 @@ static wharf_status respond_list(struct wharf_req *req, const struct hook_route 
     }
     if (hr->rows && !keep_own(req, v))
         return WHARF_DENIED;
-    req_respond(req, 200, arena_printf(req->arena, "%u rows retrieved", v->count));
+    req_respond(&req->reply, 200, arena_printf(req->arena, "%u rows retrieved", v->count));
     page_reported(req, page->page, page->limit, more);
     jw_value(&req->reply.w, NULL, v);
     return WHARF_OK;
@@ -341,7 +341,7 @@ static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, w
         return respond_list(req, hr, v, page);
     if (hr->rows && !keep_own(req, v))
         return WHARF_DENIED;
-    req_respond(req, 200, str_z("Done"));
+    req_respond(&req->reply, 200, str_z("Done"));
     if (v->type == JSON_ARRAY)
         page_reported(req, 1, v->count ? v->count : 1, false);
     jw_value(&req->reply.w, NULL, v);
