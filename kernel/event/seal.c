@@ -174,7 +174,8 @@ static void problem(void *arg, const char *code, wharf_str param, wharf_str mess
 static bool range(
     struct wharf_req *req, const struct resource *shown, int64_t *ret_first, int64_t *ret_last)
 {
-    struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, req->head.n_pairs + 1);
+    struct req_head *head = &req->head;
+    struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, head->n_pairs + 1);
     struct query_options o = {
         .organization = req->access.who->organization, .cursor_key = req->engine->cursor_key};
     const struct list_query *q;
@@ -182,9 +183,9 @@ static bool range(
     PGresult *r;
     struct sql s;
 
-    for (size_t i = 0; i < req->head.n_pairs; i++) {
-        if (str_eqz(query_base(req->head.pairs[i].key), "created_at"))
-            pairs[n++] = req->head.pairs[i];
+    for (size_t i = 0; i < head->n_pairs; i++) {
+        if (str_eqz(query_base(head->pairs[i].key), "created_at"))
+            pairs[n++] = head->pairs[i];
     }
     *ret_first = 1;
     *ret_last = 0;

@@ -284,12 +284,13 @@ static void r_access_changed(wharf_req *req)
 
 static void r_one_time(wharf_req *req, const char *field)
 {
-    size_t i = 0, most = sizeof(req->reply.one_time) / sizeof(*req->reply.one_time);
+    struct req_reply *reply = &req->reply;
+    size_t i = 0, most = sizeof(reply->one_time) / sizeof(*reply->one_time);
 
-    while (i < most && req->reply.one_time[i])
+    while (i < most && reply->one_time[i])
         i++;
     if (i < most)
-        req->reply.one_time[i] = field;
+        reply->one_time[i] = field;
     else
         req_fail(req, ERR_INTERNAL, NULL, "more than %zu fields are shown once", most);
 }

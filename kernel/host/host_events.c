@@ -198,9 +198,9 @@ static void release_reader(void *arg)
 /* Reads the rights of a key. They stay when the key itself is over: what it made goes on. */
 static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
 {
-    wharf_str live = req->access.who->access.live_organization.n
-                         ? req->access.who->access.live_organization
-                         : req->access.who->organization;
+    struct req_access *access = &req->access;
+    wharf_str live = access->who->access.live_organization.n ? access->who->access.live_organization
+                                                             : access->who->organization;
     struct sql_arg args[2] = {{live.p, live.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
     struct principal *p;
@@ -211,7 +211,7 @@ static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_re
         return WHARF_OK;
     p = auth_principal(&req->engine->areas, r, req->now_us);
     arena_on_release(req->arena, release_reader, p);
-    if (str_eq(p->organization, req->access.who->organization))
+    if (str_eq(p->organization, access->who->organization))
         reader->who = p;
     return WHARF_OK;
 }

@@ -16,10 +16,11 @@ static wharf_str h_body(wharf_req *req)
 
 static wharf_str h_header(wharf_req *req, const char *name)
 {
-    for (size_t i = 0; i < req->head.n_lines; i++) {
-        if (req->head.lines[i].name.n == strlen(name) &&
-            !strcasecmp(req->head.lines[i].name.p, name))
-            return req->head.lines[i].value;
+    struct req_head *head = &req->head;
+
+    for (size_t i = 0; i < head->n_lines; i++) {
+        if (head->lines[i].name.n == strlen(name) && !strcasecmp(head->lines[i].name.p, name))
+            return head->lines[i].value;
     }
     return str_z("");
 }
@@ -49,19 +50,18 @@ static bool h_query_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str 
 
 static wharf_status h_use_key(wharf_req *req)
 {
-    if (!req->access.offered) {
-        req->access.offer_missed =
-            true; /* counted where failures are, before the answer goes out */
-        return req_fail(req,
-            req->access.offer_refused ? req->access.offer_refused : ERR_API_KEY_MISSING, NULL,
-            NULL);
+    struct req_access *access = &req->access;
+
+    if (!access->offered) {
+        access->offer_missed = true; /* counted where failures are, before the answer goes out */
+        return req_fail(
+            req, access->offer_refused ? access->offer_refused : ERR_API_KEY_MISSING, NULL, NULL);
     }
-    if (!req->access.who ||
-        !str_eq(req->access.who->organization, req->access.offered->organization))
+    if (!access->who || !str_eq(access->who->organization, access->offered->organization))
         return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
-    principal_unref(req->access.who);
-    req->access.who = req->access.offered;
-    req->access.offered = NULL;
+    principal_unref(access->who);
+    access->who = access->offered;
+    access->offered = NULL;
     req_leave_organization(req);
     return WHARF_OK;
 }
@@ -93,22 +93,25 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
 
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)
 {
-    req_respond(&req->reply, (int)status, str_z(""));
-    req->reply.raw_type = arena_dup_str(req->arena, type).p;
-    req->reply.foreign = true;
-    buf_clear(&req->reply.out);
-    buf_adds(&req->reply.out, body);
+    struct req_reply *reply = &req->reply;
+
+    req_respond(reply, (int)status, str_z(""));
+    reply->raw_type = arena_dup_str(req->arena, type).p;
+    reply->foreign = true;
+    buf_clear(&reply->out);
+    buf_adds(&reply->out, body);
 }
 
 static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
 {
-    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, req->reply.n_added + 1);
+    struct req_reply *reply = &req->reply;
+    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, reply->n_added + 1);
 
-    if (req->reply.n_added)
-        memcpy(list, req->reply.added, req->reply.n_added * sizeof(*list));
-    list[req->reply.n_added++] = (struct header_line){
+    if (reply->n_added)
+        memcpy(list, reply->added, reply->n_added * sizeof(*list));
+    list[reply->n_added++] = (struct header_line){
         arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
-    req->reply.added = list;
+    reply->added = list;
 }
 
 const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,

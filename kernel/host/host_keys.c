@@ -96,15 +96,16 @@ static wharf_status k_issue(
 
 static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
 {
+    struct req_access *access = &req->access;
     char id[ID_MAX];
     size_t n = id_new("org", req->now_us, id);
     struct sql_arg args[2] = {
-        {req->access.who->access.live_organization.p, req->access.who->access.live_organization.n},
+        {access->who->access.live_organization.p, access->who->access.live_organization.n},
         {id, n}};
     PGresult *r;
 
-    if (req->access.who->test_mode) {
-        *ret_id = req->access.who->organization;
+    if (access->who->test_mode) {
+        *ret_id = access->who->organization;
         return WHARF_OK;
     }
     r = req_query(req, "SELECT wharf.test_twin($1, $2)", args, 2);
@@ -203,14 +204,15 @@ static bool k_tenants(wharf_req *req)
 static wharf_status k_as_installation(
     wharf_req *req, wharf_str organization, wharf_handler *fn, void *arg)
 {
-    struct principal *caller = req->access.who;
+    struct req_access *access = &req->access;
+    struct principal *caller = access->who;
     wharf_status s;
 
-    req->access.who = principal_system(req->arena, arena_dup_str(req->arena, organization));
-    req->access.who->access.live_organization = req->access.who->organization;
+    access->who = principal_system(req->arena, arena_dup_str(req->arena, organization));
+    access->who->access.live_organization = access->who->organization;
     req_leave_organization(req);
     s = fn(req, arg);
-    req->access.who = caller;
+    access->who = caller;
     req_leave_organization(req);
     return s;
 }

@@ -190,13 +190,15 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
  * says alone what happened. */
 static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 {
+    struct req_problems *problems = &req->problems;
+
     if (held && held->n && !set_everybodys(req)) {
-        hold(req, held, req->problems.list, req->problems.n);
-        req->problems.list = held->problems;
-        req->problems.n = held->n;
-        req->problems.cap = held->cap;
+        hold(req, held, problems->list, problems->n);
+        problems->list = held->problems;
+        problems->n = held->n;
+        problems->cap = held->cap;
     }
-    return req->problems.n ? req_failed(req) : WHARF_OK;
+    return problems->n ? req_failed(req) : WHARF_OK;
 }
 
 const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,

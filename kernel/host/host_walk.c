@@ -33,11 +33,12 @@ struct stepped {
 
 static struct stepped step_in(struct wharf_req *req, const struct wharf_walk *w)
 {
-    struct stepped was = {req->thread->db, req->tx.depth, req->tx.plugin_role};
+    struct req_transaction *tx = &req->tx;
+    struct stepped was = {req->thread->db, tx->depth, tx->plugin_role};
 
     req->thread->db = w->db;
-    req->tx.depth = 1;
-    req->tx.plugin_role = false;
+    tx->depth = 1;
+    tx->plugin_role = false;
     return was;
 }
 
@@ -178,8 +179,9 @@ static void members(struct wharf_req *req, const struct definition *d, const str
 static wharf_status k_check(wharf_req *req, const char *resource, const wharf_json *options,
     int64_t most, const char *base, const wharf_str **ret_names, size_t *ret_n)
 {
-    const struct query_pair *pairs = req->head.pairs;
-    size_t n = req->head.n_pairs;
+    struct req_head *head = &req->head;
+    const struct query_pair *pairs = head->pairs;
+    size_t n = head->n_pairs;
     const struct resource *res = find(req, resource);
     const struct list_query *q = NULL;
     int64_t limit;
@@ -188,8 +190,8 @@ static wharf_status k_check(wharf_req *req, const char *resource, const wharf_js
         q = read_options(req, res, options, most, base, &limit);
     if (q && ret_names)
         members(req, res->def, q, ret_names, ret_n);
-    req->head.pairs = pairs;
-    req->head.n_pairs = n;
+    head->pairs = pairs;
+    head->n_pairs = n;
     return host_err.current(req);
 }
 

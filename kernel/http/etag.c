@@ -24,14 +24,15 @@ static char *digits(uint64_t v, char *out)
  * installation know, so that nobody writes two rows of one tag. */
 static void write_tag(const struct wharf_req *req, char out[ETAG_MAX])
 {
-    char *p = out + snprintf(out, ETAG_MAX, "v%lld-", (long long)req->reply.version);
+    const struct req_reply *reply = &req->reply;
+    char *p = out + snprintf(out, ETAG_MAX, "v%lld-", (long long)reply->version);
     XXH128_hash_t parts[2], hash;
     uint64_t seed;
 
     memcpy(&seed, req->engine->cursor_key, sizeof(seed));
-    hash = parts[0] = XXH3_128bits_withSeed(req->reply.out.p, req->reply.out.n, seed);
-    if (req->reply.pagination.n) {
-        parts[1] = XXH3_128bits_withSeed(req->reply.pagination.p, req->reply.pagination.n, seed);
+    hash = parts[0] = XXH3_128bits_withSeed(reply->out.p, reply->out.n, seed);
+    if (reply->pagination.n) {
+        parts[1] = XXH3_128bits_withSeed(reply->pagination.p, reply->pagination.n, seed);
         hash = XXH3_128bits_withSeed(parts, sizeof(parts), seed);
     }
     p = digits(hash.low64, digits(hash.high64, p));

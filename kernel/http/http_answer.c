@@ -196,14 +196,16 @@ static void add_etag(const struct exchange *x, struct MHD_Response *r, bool pack
 
 static void write_body(struct wharf_req *req, int status, struct buf *b)
 {
+    struct req_reply *reply = &req->reply;
+
     if (req->problems.n && req->head.problem_details)
         problem_details_write(b, req, status);
     else if (req->problems.n)
         envelope_write(b, req, status);
-    else if (req->reply.replay.n)
-        buf_add(b, req->reply.replay.p, req->reply.replay.n);
-    else if (req->reply.raw_type)
-        buf_add(b, req->reply.out.p, req->reply.out.n);
+    else if (reply->replay.n)
+        buf_add(b, reply->replay.p, reply->replay.n);
+    else if (reply->raw_type)
+        buf_add(b, reply->out.p, reply->out.n);
     else
         envelope_write(b, req, status);
 }
@@ -327,21 +329,22 @@ static const char *phrase(int status)
  * says whom it is for. */
 static void refuse_raw(struct exchange *x, struct wharf_req *req)
 {
+    struct req_head *head = &req->head;
     int status = code_status(req->engine, req->problems.list[0].code);
     struct buf body, out;
 
     buf_init(&body, 1 << 20);
     buf_init(&out, 1 << 20);
-    if (req->head.problem_details)
+    if (head->problem_details)
         problem_details_write(&body, req, status);
     else
         envelope_write(&body, req, status);
     buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, phrase(status),
-        req->head.problem_details ? "application/problem+json" : "application/json; charset=utf-8");
+        head->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
     buf_addf(&out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n",
-        datetime_headers[req->head.datetime_format], req->request_id);
-    if (req->head.client_request_id.n)
-        buf_addf(&out, "X-Request-Id: %s\r\n", req->head.client_request_id.p);
+        datetime_headers[head->datetime_format], req->request_id);
+    if (head->client_request_id.n)
+        buf_addf(&out, "X-Request-Id: %s\r\n", head->client_request_id.p);
     if (req->access.who && req->access.who->organization.n)
         buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)

@@ -79,17 +79,18 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
 
 static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_HASH])
 {
+    struct req_access *access = &req->access;
     struct sql_arg arg = hex_arg(req->arena, hash, KEY_HASH);
     PGresult *r = req_query(req, auth_lookup_sql, &arg, 1);
 
     if (!r)
         return false;
-    req->access.who = auth_principal(&req->engine->areas, r, req->now_us);
-    if (req->access.who->refusal)
-        req_fail(req, req->access.who->refusal, NULL, NULL);
-    else if (req->access.who->expires_at_us <= req->now_us)
+    access->who = auth_principal(&req->engine->areas, r, req->now_us);
+    if (access->who->refusal)
+        req_fail(req, access->who->refusal, NULL, NULL);
+    else if (access->who->expires_at_us <= req->now_us)
         req_fail(req, ERR_API_KEY_EXPIRED, NULL, NULL);
-    else if (req->access.who->levels[req->route->area] < req->route->level)
+    else if (access->who->levels[req->route->area] < req->route->level)
         req_fail(req, ERR_SCOPE_ACCESS, NULL, NULL);
     return !req->problems.n;
 }

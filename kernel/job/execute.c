@@ -166,14 +166,16 @@ static wharf_str live_organization(
 
 static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
 {
+    struct req_access *access = &req->access;
+    struct req_head *head = &req->head;
     struct leased *j = run->leased;
     struct json_error e;
 
     req->engine = x->runner->engine;
     req->thread = &x->ctx;
-    req->head.method = "JOB";
-    req->head.path = str_z(j->kind->name);
-    req->head.raw_query = req->head.client_request_id = req->head.traceparent = str_z("");
+    head->method = "JOB";
+    head->path = str_z(j->kind->name);
+    head->raw_query = head->client_request_id = head->traceparent = str_z("");
     req->body_text = j->args;
     req->body = json_parse(req->arena, j->args, &e);
     memcpy(req->request_id, j->name,
@@ -182,10 +184,9 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
     req->start_us = clock_monotonic_us();
     req->deadline_us = req->start_us + j->kind->policy.timeout_us;
     req->now_us = clock_now_us();
-    req->access.who = principal_system(req->arena, j->organization);
-    req->access.who->access.live_organization = live_organization(x, req, j->organization);
-    req->access.who->test_mode = !str_eq(
-        j->organization, req->access.who->access.live_organization);
+    access->who = principal_system(req->arena, j->organization);
+    access->who->access.live_organization = live_organization(x, req, j->organization);
+    access->who->test_mode = !str_eq(j->organization, access->who->access.live_organization);
     req->plugin = j->kind->plugin;
     req->job = &run->job;
     buf_init(&req->reply.out, 64 << 20);
@@ -231,6 +232,7 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
 
 static void run_handler(struct wharf_req *req, struct leased *j)
 {
+    struct req_transaction *tx = &req->tx;
     wharf_status s = j->kind->fn(req, j->kind->arg);
 
     if (s == WHARF_OK && req->problems.n)
@@ -238,14 +240,14 @@ static void run_handler(struct wharf_req *req, struct leased *j)
     if (s == WHARF_OK && atomic_load(&j->lost))
         s = lost(req);
     j->outcome = OUT_DONE;
-    if (s == WHARF_OK && req->tx.depth && req->job->joined) {
+    if (s == WHARF_OK && tx->depth && req->job->joined) {
         s = complete(req);
         j->outcome = OUT_MARKED;
-    } else if (s == WHARF_OK && req->tx.depth) {
-        req->tx.depth = 1;
+    } else if (s == WHARF_OK && tx->depth) {
+        tx->depth = 1;
         s = req_commit(req);
     }
-    while (req->tx.depth)
+    while (tx->depth)
         req_rollback(req);
     if (s != WHARF_OK)
         note_failure(req, j, s);

@@ -48,31 +48,35 @@ static wharf_str endpoint(const struct req_head *head)
 
 static wharf_str first_message(const struct wharf_req *req)
 {
-    if (!strcmp(req->problems.list[0].code, ERR_INTERNAL))
+    const struct req_problems *problems = &req->problems;
+
+    if (!strcmp(problems->list[0].code, ERR_INTERNAL))
         return arena_printf(req->arena,
             "Something went wrong on our side; the request is known as %s", req->request_id);
-    if (req->problems.more && req->problems.n == PROBLEMS_MAX)
+    if (problems->more && problems->n == PROBLEMS_MAX)
         return arena_printf(req->arena, "%.*s (%d problems are listed, and %zu more were found)",
-            STR_ARG(req->problems.list[0].text), PROBLEMS_MAX, req->problems.more);
-    return req->problems.list[0].text;
+            STR_ARG(problems->list[0].text), PROBLEMS_MAX, problems->more);
+    return problems->list[0].text;
 }
 
 void envelope_write(struct buf *out, const struct wharf_req *req, int status)
 {
+    const struct req_problems *problems = &req->problems;
+    const struct req_reply *reply = &req->reply;
     struct jw w;
 
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    if (req->problems.n || !req->reply.out.n)
+    if (problems->n || !reply->out.n)
         jw_null(&w, "data");
     else
-        jw_raw(&w, "data", buf_str(&req->reply.out));
-    jw_str(&w, "message", req->problems.n ? first_message(req) : req->reply.message);
+        jw_raw(&w, "data", buf_str(&reply->out));
+    jw_str(&w, "message", problems->n ? first_message(req) : reply->message);
     jw_int(&w, "status", status);
-    jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : req->reply.success_code);
+    jw_z(&w, "code", problems->n ? problems->list[0].code : reply->success_code);
     envelope_errors(&w, req);
-    if (req->reply.pagination.n && !req->problems.n)
-        jw_raw(&w, "pagination", req->reply.pagination);
+    if (reply->pagination.n && !problems->n)
+        jw_raw(&w, "pagination", reply->pagination);
     else
         jw_null(&w, "pagination");
     jw_str(&w, "endpoint", endpoint(&req->head));
@@ -94,11 +98,12 @@ static void write_place(struct jw *w, const struct problem *p)
 
 void problem_details_write(struct buf *out, const struct wharf_req *req, int status)
 {
+    const struct req_problems *problems = &req->problems;
     struct jw w;
 
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", req->problems.list[0].code));
+    jw_str(&w, "type", arena_printf(req->arena, "urn:problem:%s", problems->list[0].code));
     jw_z(&w, "title",
         status < 410   ? title_of_status[status - 400]
         : status < 500 ? "Not possible"
@@ -106,19 +111,19 @@ void problem_details_write(struct buf *out, const struct wharf_req *req, int sta
     jw_int(&w, "status", status);
     jw_str(&w, "detail", first_message(req));
     jw_z(&w, "instance", req->request_id);
-    jw_z(&w, "code", req->problems.list[0].code);
+    jw_z(&w, "code", problems->list[0].code);
     envelope_errors(&w, req);
     jw_open(&w, "violations", '[');
-    for (size_t i = 0; i < req->problems.n; i++) {
-        if (!req->problems.list[i].path.p)
+    for (size_t i = 0; i < problems->n; i++) {
+        if (!problems->list[i].path.p)
             continue;
         jw_open(&w, NULL, '{');
-        jw_str(&w, "path", req->problems.list[i].path);
-        jw_z(&w, "rule", req->problems.list[i].rule ? req->problems.list[i].rule : "format");
-        if (json_get(req->problems.list[i].place, "message"))
-            write_place(&w, &req->problems.list[i]);
+        jw_str(&w, "path", problems->list[i].path);
+        jw_z(&w, "rule", problems->list[i].rule ? problems->list[i].rule : "format");
+        if (json_get(problems->list[i].place, "message"))
+            write_place(&w, &problems->list[i]);
         else
-            jw_str(&w, "message", req->problems.list[i].text);
+            jw_str(&w, "message", problems->list[i].text);
         jw_close(&w, '}');
     }
     jw_close(&w, ']');

@@ -100,6 +100,7 @@ static bool may_be_shown(struct wharf_req *req, const PGresult *r)
 
 static void replay(struct wharf_req *req, const PGresult *r)
 {
+    struct req_reply *reply = &req->reply;
     int status = (int)strtol(PQgetvalue(r, 0, C_STATUS), NULL, 10);
 
     if (strcmp(PQgetvalue(r, 0, C_FINGERPRINT_EQUAL), "t") != 0) {
@@ -109,21 +110,21 @@ static void replay(struct wharf_req *req, const PGresult *r)
     if (!may_be_shown(req, r))
         return;
     if (status == 204) {
-        req->reply.status = status;
+        reply->status = status;
     } else if (PQgetisnull(r, 0, C_BODY)) {
         render_row(req, PQgetvalue(r, 0, C_RESOURCE),
             arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
         if (req->problems.n)
             return;
     } else {
-        req_respond(&req->reply, status, str_z("ok"));
-        req->reply.replay = arena_dup(
+        req_respond(reply, status, str_z("ok"));
+        reply->replay = arena_dup(
             req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
         req->head.datetime_format = (enum datetime_format)strtol(
             PQgetvalue(r, 0, C_DATETIME), NULL, 10);
     }
-    req->reply.location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
-    req->reply.replayed = true;
+    reply->location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
+    reply->replayed = true;
     atomic_fetch_add_explicit(&req->engine->board->idempotent_replays, 1, memory_order_relaxed);
 }
 
@@ -195,27 +196,28 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
 
 static bool remember(struct wharf_req *req, const char *mark)
 {
+    struct req_reply *reply = &req->reply;
     static const char sql[] = QUERY_IDEMPOTENCY_REMEMBER;
-    wharf_str status = arena_printf(req->arena, "%d", req->reply.status), body = {"", 0},
+    wharf_str status = arena_printf(req->arena, "%d", reply->status), body = {"", 0},
               datetime = arena_printf(req->arena, "%d", (int)req->head.datetime_format);
-    const char *resource = req->reply.answered ? req->reply.answered->def->name : "";
+    const char *resource = reply->answered ? reply->answered->def->name : "";
     struct buf b;
 
-    if (req->reply.status != 204) {
+    if (reply->status != 204) {
         buf_init(&b, 256u << 20);
-        envelope_write(&b, req, req->reply.status);
+        envelope_write(&b, req, reply->status);
         body = without_secrets(req, arena_dup_str(req->arena, buf_str(&b)));
         buf_done(&b);
     }
-    if (req->reply.answered && (body.n > BODY_MAX || req->reply.answered->def->has_fresh))
+    if (reply->answered && (body.n > BODY_MAX || reply->answered->def->has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->access.who->organization),
                    arg(req->head.idempotency_key), {mark, FINGERPRINT}, moment(req, req->now_us),
-                   arg(status), arg(body), arg(str_z(resource)), arg(req->reply.answered_id),
-                   arg(req->reply.location_header), arg(datetime),
-                   arg(req->access.who->access.reach), arg(request_areas(req)),
-                   arg(req->reply.answered ? str_z("") : request_audience(req))},
+                   arg(status), arg(body), arg(str_z(resource)), arg(reply->answered_id),
+                   arg(reply->location_header), arg(datetime), arg(req->access.who->access.reach),
+                   arg(request_areas(req)),
+                   arg(reply->answered ? str_z("") : request_audience(req))},
                13) != NULL;
 }
 

@@ -72,12 +72,14 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status,
     const char *what)
 {
-    req_respond(&req->reply, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
-    req->reply.version = record_version(rec);
-    req->reply.answered = rec->res;
+    struct req_reply *reply = &req->reply;
+
+    req_respond(reply, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
+    reply->version = record_version(rec);
+    reply->answered = rec->res;
     /* the record may end before the answer's log line */
-    req->reply.answered_id = arena_dup_str(req->arena, record_id(rec));
-    record_encode(&req->reply.w, NULL, req->arena, rec, view);
+    reply->answered_id = arena_dup_str(req->arena, record_id(rec));
+    record_encode(&reply->w, NULL, req->arena, rec, view);
 }
 
 /* ---- retrieve ---- */
@@ -372,6 +374,7 @@ static bool take_more(
 static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *const *results,
     const struct db_error *errors)
 {
+    struct req_reply *reply = &req->reply;
     const struct resource *res = req->route->resource;
     const struct list_query *q = plan->list;
     PGresult *got[PLAN_STATEMENTS] = {results[0], plan->n_statements > 1 ? results[1] : NULL};
@@ -398,20 +401,20 @@ static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *cons
     }
     if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
         return true;
-    req_respond(&req->reply, 200,
+    req_respond(reply, 200,
         arena_printf(req->arena, "%d %s retrieved", shown,
             shown == 1 ? res->title_lower : res->def->title_plural));
-    jw_open(&req->reply.w, NULL, '[');
+    jw_open(&reply->w, NULL, '[');
     for (int i = 0; i < shown; i++) {
-        jw_open(&req->reply.w, NULL, '{');
-        record_members(&req->reply.w, req->arena, recs[i], &plan->view);
+        jw_open(&reply->w, NULL, '{');
+        record_members(&reply->w, req->arena, recs[i], &plan->view);
         if (q->ranked)
-            encode_found(&req->reply, q, record_id(recs[i]));
+            encode_found(reply, q, record_id(recs[i]));
         else if (q->hits && q->n_terms)
-            encode_hit(&req->reply, got[0], i);
-        jw_close(&req->reply.w, '}');
+            encode_hit(reply, got[0], i);
+        jw_close(&reply->w, '}');
     }
-    jw_close(&req->reply.w, ']');
+    jw_close(&reply->w, ']');
     if (q->cursor && n > q->limit)
         next = next_cursor(req, q, recs[shown - 1]);
     write_pagination(req, q, n > q->limit, got[1], next);
@@ -436,6 +439,7 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
 static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *const *results,
     const struct db_error *errors)
 {
+    struct req_reply *reply = &req->reply;
     const struct resource *res = req->route->resource;
     const struct definition *d = res->def;
     int n = results[0] ? PQntuples(results[0]) : 0;
@@ -445,19 +449,19 @@ static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *con
         req_database_problem(req, &errors[0]);
         return true;
     }
-    req_respond(&req->reply, 200,
+    req_respond(reply, 200,
         arena_printf(
             req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
-    jw_open(&req->reply.w, NULL, '[');
+    jw_open(&reply->w, NULL, '[');
     for (int row = 0; row < n; row++) {
-        jw_open(&req->reply.w, NULL, '{');
+        jw_open(&reply->w, NULL, '{');
         for (int i = 0; i < (int)d->list.n_cache; i++)
-            jw_raw(&req->reply.w, d->list.cache[i]->name,
+            jw_raw(&reply->w, d->list.cache[i]->name,
                 PQgetisnull(results[0], row, i) ? WHARF_S("null")
                                                 : str_z(PQgetvalue(results[0], row, i)));
-        jw_close(&req->reply.w, '}');
+        jw_close(&reply->w, '}');
     }
-    jw_close(&req->reply.w, ']');
+    jw_close(&reply->w, ']');
     return true;
 }
 

@@ -66,21 +66,23 @@ static uint64_t problem_hash(const char *code, wharf_str path)
 
 static void problem_room(struct wharf_req *req)
 {
-    size_t cap = req->problems.cap ? req->problems.cap * 2 : 8;
+    struct req_problems *problems = &req->problems;
+    size_t cap = problems->cap ? problems->cap * 2 : 8;
     struct problem *more;
 
-    if (req->problems.n < req->problems.cap)
+    if (problems->n < problems->cap)
         return;
     more = ARENA_ARRAY(req->arena, struct problem, cap);
-    if (req->problems.n)
-        memcpy(more, req->problems.list, req->problems.n * sizeof(*more));
-    req->problems.list = more;
-    req->problems.cap = cap;
+    if (problems->n)
+        memcpy(more, problems->list, problems->n * sizeof(*more));
+    problems->list = more;
+    problems->cap = cap;
 }
 
 wharf_status req_problem(
     struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
 {
+    struct req_problems *problems = &req->problems;
     const struct error_code *c = find_code(req->engine, code);
 
     if (!c) {
@@ -89,16 +91,14 @@ wharf_status req_problem(
         c = find_code(req->engine, ERR_INTERNAL);
         text = str_z("");
     }
-    if (req->problems.n >= PROBLEMS_MAX) {
-        req->problems.more++;
+    if (problems->n >= PROBLEMS_MAX) {
+        problems->more++;
         return status_kind(c->status);
     }
-    if (req->problems.path_base.n && path.n &&
-        (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
-        path = arena_printf(
-            req->arena, "%.*s%.*s", STR_ARG(req->problems.path_base), STR_ARG(path));
+    if (problems->path_base.n && path.n && (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
+        path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(problems->path_base), STR_ARG(path));
     problem_room(req);
-    req->problems.list[req->problems.n++] = (struct problem){.code = c->code,
+    problems->list[problems->n++] = (struct problem){.code = c->code,
         .path = path.p ? arena_dup_str(req->arena, path) : path,
         .hash = problem_hash(c->code, path),
         .rule = rule,
@@ -149,10 +149,11 @@ bool req_memory_ok(struct wharf_req *req)
  * belongs here. */
 static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 {
-    const void *const all[REQ_KEPT] = {req->reply.message.p, req->reply.pagination.p,
-        req->reply.location_header.p, req->reply.raw_type, req->reply.added,
-        req->reply.answered_id.p, req->reply.entity.p, req->reply.replay.p, req->batch_id.p,
-        req->reply.success_code, req->reply.served, req->reply.put};
+    const struct req_reply *reply = &req->reply;
+    const void *const all[REQ_KEPT] = {reply->message.p, reply->pagination.p,
+        reply->location_header.p, reply->raw_type, reply->added, reply->answered_id.p,
+        reply->entity.p, reply->replay.p, req->batch_id.p, reply->success_code, reply->served,
+        reply->put};
 
     memcpy(of, all, sizeof(all));
 }
@@ -328,13 +329,14 @@ static void run_ending(struct wharf_req *req, struct ending *e)
 /* Runs the endings after the transaction. Problems of the request stay what they are. */
 static void run_endings(struct wharf_req *req)
 {
+    struct req_transaction *tx = &req->tx;
     struct problem *problems = req->problems.list;
     size_t n = req->problems.n, cap = req->problems.cap;
 
-    while (req->tx.endings && !req->tx.depth) {
-        struct ending *e = req->tx.endings;
+    while (tx->endings && !tx->depth) {
+        struct ending *e = tx->endings;
 
-        req->tx.endings = e->next;
+        tx->endings = e->next;
         req->problems.list = NULL;
         req->problems.n = req->problems.cap = 0;
         run_ending(req, e);
@@ -406,50 +408,53 @@ static void settle_notes(struct req_transaction *tx, bool keep)
 /* Forgets everything of a transaction that is over. */
 static void forget_transaction(struct wharf_req *req)
 {
-    req->tx.n_committed = req->tx.cap_committed = 0;
-    req->tx.committed = NULL;
-    req->tx.emitted = NULL;
-    req->tx.emitted_of = NULL;
-    arena_free(req->tx.memory);
-    req->tx.memory = NULL;
+    struct req_transaction *tx = &req->tx;
+
+    tx->n_committed = tx->cap_committed = 0;
+    tx->committed = NULL;
+    tx->emitted = NULL;
+    tx->emitted_of = NULL;
+    arena_free(tx->memory);
+    tx->memory = NULL;
     if (req->job) /* one that runs for long has the hooks of its moment in each transaction */
         request_release(req);
 }
 
 wharf_status req_commit(struct wharf_req *req)
 {
+    struct req_transaction *tx = &req->tx;
     struct db_conn *db = req->thread->db;
     struct db_error e;
 
-    if (req->tx.depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
+    if (tx->depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
         req_rollback(req);
         return WHARF_CONFLICT;
     }
-    if (req->tx.depth == 1 && !req_memory_ok(req)) {
+    if (tx->depth == 1 && !req_memory_ok(req)) {
         req_rollback(req);
         return WHARF_LIMIT;
     }
 
-    req->tx.depth--;
-    settle_notes(&req->tx, true);
-    if (!req->tx.depth)
-        req->tx.plugin_role = false;
-    if ((req->tx.depth ? db_release(db, req->tx.depth, &e) : db_commit(db, &e)) != DB_OK) {
-        req->tx.n_committed = 0;
-        req->tx.news = 0;
-        if (!req->tx.depth)
+    tx->depth--;
+    settle_notes(tx, true);
+    if (!tx->depth)
+        tx->plugin_role = false;
+    if ((tx->depth ? db_release(db, tx->depth, &e) : db_commit(db, &e)) != DB_OK) {
+        tx->n_committed = 0;
+        tx->news = 0;
+        if (!tx->depth)
             forget_transaction(req);
         req_database_problem(req, &e);
         run_endings(req);
         return req_failed(req);
     }
-    if (!req->tx.depth) {
-        for (size_t i = 0; i < req->tx.n_committed; i++)
-            req->tx.committed[i].fn(req, req->tx.committed[i].arg);
+    if (!tx->depth) {
+        for (size_t i = 0; i < tx->n_committed; i++)
+            tx->committed[i].fn(req, tx->committed[i].arg);
         forget_transaction(req);
-        if (req->tx.news && req->engine->notifier)
-            notifier_tell(req->engine->notifier, req->tx.news);
-        req->tx.news = 0;
+        if (tx->news && req->engine->notifier)
+            notifier_tell(req->engine->notifier, tx->news);
+        tx->news = 0;
         run_endings(req);
     }
     return WHARF_OK;
@@ -457,21 +462,22 @@ wharf_status req_commit(struct wharf_req *req)
 
 void req_rollback(struct wharf_req *req)
 {
+    struct req_transaction *tx = &req->tx;
     struct db_conn *db = req->thread->db;
     struct db_error e;
 
-    if (!req->tx.depth)
+    if (!tx->depth)
         return;
-    req->tx.depth--;
-    settle_notes(&req->tx, false);
-    req->tx.plugin_role = false;
-    if (!req->tx.depth) {
-        req->tx.news = 0;
+    tx->depth--;
+    settle_notes(tx, false);
+    tx->plugin_role = false;
+    if (!tx->depth) {
+        tx->news = 0;
         forget_transaction(req);
     }
-    if (db_in_transaction(db) && !req->tx.depth)
+    if (db_in_transaction(db) && !tx->depth)
         db_rollback(db, &e);
-    else if (db_in_transaction(db) && db_rollback_to(db, req->tx.depth, &e) == DB_OK)
+    else if (db_in_transaction(db) && db_rollback_to(db, tx->depth, &e) == DB_OK)
         db_ahead(db, owner_role_sql, NULL, 0); /* it may be another role's since before it */
     run_endings(req);
 }

@@ -86,6 +86,7 @@ void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct v
 
 static void run_write(struct wharf_req *req, uint32_t op)
 {
+    struct req_reply *reply = &req->reply;
     const struct resource *res = req->route->resource;
     struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->head.if_match};
     struct view view;
@@ -98,12 +99,12 @@ static void run_write(struct wharf_req *req, uint32_t op)
     if (write_transaction(req, &w) != WHARF_OK)
         return;
     if (op == OP_DELETE) {
-        req_respond(&req->reply, 200, arena_printf(req->arena, "%s deleted", res->def->title));
-        jw_open(&req->reply.w, NULL, '{');
-        jw_str(&req->reply.w, "id", w.id);
-        jw_z(&req->reply.w, "object", res->def->name);
-        jw_bool(&req->reply.w, "deleted", true);
-        jw_close(&req->reply.w, '}');
+        req_respond(reply, 200, arena_printf(req->arena, "%s deleted", res->def->title));
+        jw_open(&reply->w, NULL, '{');
+        jw_str(&reply->w, "id", w.id);
+        jw_z(&reply->w, "object", res->def->name);
+        jw_bool(&reply->w, "deleted", true);
+        jw_close(&reply->w, '}');
         return;
     }
     if (compute_fields(req, res, &w.new_rec, 1, &view) != WHARF_OK)
@@ -146,6 +147,7 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
 /* Runs a plugin's own route: in a transaction unless it says otherwise. */
 static void run_handler(struct wharf_req *req)
 {
+    struct req_reply *reply = &req->reply;
     const wharf_route *r = req->route->declared;
     bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
     int most = tx && !req->tx.depth ? RACE_TRIES : 1;
@@ -157,8 +159,8 @@ static void run_handler(struct wharf_req *req)
     for (int tries = 0; tries < most; tries++) {
         if (tries)
             req_clear_problems(&req->problems);
-        req->reply.status = 0;
-        req->reply.matched = false;
+        reply->status = 0;
+        reply->matched = false;
         handler_once(req, r, tx);
         if (!req_lost_a_race(&req->problems))
             break;
@@ -167,8 +169,8 @@ static void run_handler(struct wharf_req *req)
         req_scope_end(req, &scope);
         return;
     }
-    if (!req->problems.n && !req->reply.status)
-        req->reply.status = 204;
+    if (!req->problems.n && !reply->status)
+        reply->status = 204;
 }
 
 static void run_route(struct wharf_req *req)

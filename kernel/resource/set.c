@@ -28,23 +28,24 @@ bool set_everybodys(const struct wharf_req *req)
 
 static void take_problems(struct wharf_req *req, struct write_set *set)
 {
+    struct req_problems *problems = &req->problems;
     struct set_row *row = set->current;
     struct problem *all;
 
-    if (!req->problems.n || set->broken)
+    if (!problems->n || set->broken)
         return;
     set->broken |= !row || set_everybodys(req);
     if (set->broken)
         return;
-    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + req->problems.n);
+    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + problems->n);
     if (row->n_problems)
         memcpy(all, row->problems, row->n_problems * sizeof(*all));
-    memcpy(all + row->n_problems, req->problems.list, req->problems.n * sizeof(*all));
+    memcpy(all + row->n_problems, problems->list, problems->n * sizeof(*all));
     set->n_failed += !row->failed;
     row->failed = true;
     row->problems = all;
-    row->n_problems += req->problems.n;
-    req_clear_problems(&req->problems);
+    row->n_problems += problems->n;
+    req_clear_problems(problems);
 }
 
 void set_at(struct wharf_req *req, struct set_row *row)

@@ -143,7 +143,8 @@ static bool upload_take(struct exchange *x, const char *data, size_t n)
  * happened meanwhile. */
 static wharf_status put_file(struct wharf_req *req, void *arg)
 {
-    struct blob_put *p = req->reply.put;
+    struct req_reply *reply = &req->reply;
+    struct blob_put *p = reply->put;
     struct file_row row;
     struct blob_id id;
 
@@ -161,12 +162,12 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
         return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL,
             "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,
             (long long)row.want_size);
-    req->reply.put = NULL;
+    reply->put = NULL;
     if (file_arrived(req, &row, p, &id) != WHARF_OK)
         return WHARF_CONFLICT;
-    req_respond(&req->reply, 200, str_z("stored"));
-    req->reply.raw_type = "text/plain; charset=utf-8";
-    req->reply.entity = arena_printf(req->arena, "\"%s\"", id.hash);
+    req_respond(reply, 200, str_z("stored"));
+    reply->raw_type = "text/plain; charset=utf-8";
+    reply->entity = arena_printf(req->arena, "\"%s\"", id.hash);
     return WHARF_OK;
 }
 

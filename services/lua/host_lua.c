@@ -303,8 +303,10 @@ static const char *l_trigger_problem(
 
 static void l_place(wharf_req *req, const wharf_json *error)
 {
-    if (req->problems.n && !req->problems.more) /* else the problem meant was only counted */
-        req->problems.list[req->problems.n - 1].place = error;
+    struct req_problems *problems = &req->problems;
+
+    if (problems->n && !problems->more) /* else the problem meant was only counted */
+        problems->list[problems->n - 1].place = error;
 }
 
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks,

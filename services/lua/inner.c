@@ -83,6 +83,7 @@ static wharf_str body_text(struct wharf_req *req, const struct wharf_json *body)
 
 static void begin(struct wharf_req *req, struct wharf_req *outer, const struct inner_call *call)
 {
+    struct req_head *head = &req->head;
     const char *mark = memchr(call->path.p, '?', call->path.n);
     size_t n = mark ? (size_t)(mark - call->path.p) : call->path.n;
     wharf_str in_path = mark ? (wharf_str){mark + 1, call->path.n - n - 1} : str_z("");
@@ -91,14 +92,14 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->arena = arena_new(ARENA);
     req->engine = outer->engine;
     req->thread = outer->thread;
-    req->head.method = call->method;
-    req->head.path = arena_dup(req->arena, call->path.p, n);
-    req->head.raw_query = query_text(req, in_path, call->query);
-    req->head.client_request_id = req->head.traceparent = req->head.last_event_id = str_z("");
+    head->method = call->method;
+    head->path = arena_dup(req->arena, call->path.p, n);
+    head->raw_query = query_text(req, in_path, call->query);
+    head->client_request_id = head->traceparent = head->last_event_id = str_z("");
     req->body = call->body ? call->body : &empty_object;
     req->body_text = call->body ? body_text(req, call->body) : str_z("");
-    req->head.idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
-    req->head.if_match = req->batch_id = str_z("");
+    head->idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
+    head->if_match = req->batch_id = str_z("");
     req->access.who = call->who;
     req->depth = outer->depth + 1;
     request_share(outer, req);
@@ -129,6 +130,7 @@ static bool available(struct wharf_req *req)
 
 static bool checked(struct wharf_req *req)
 {
+    struct req_head *head = &req->head;
     wharf_str allow = {NULL, 0}, bad;
     const char *missing;
 
@@ -137,7 +139,7 @@ static bool checked(struct wharf_req *req)
         break;
     case ROUTE_METHOD:
         return req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL,
-                   "%s is not possible here; this path takes %s", req->head.method, allow.p),
+                   "%s is not possible here; this path takes %s", head->method, allow.p),
                false;
     case ROUTE_NONE:
         return req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL), false;
@@ -155,8 +157,8 @@ static bool checked(struct wharf_req *req)
         !(req->route->array_body && req->body->type == JSON_ARRAY))
         return req_fail(req, ERR_BODY_MALFORMED, NULL, "The body's top level must be an object"),
                false;
-    if (req->head.raw_query.n &&
-        !query_split(req->arena, req->head.raw_query, &req->head.pairs, &req->head.n_pairs, &bad) &&
+    if (head->raw_query.n &&
+        !query_split(req->arena, head->raw_query, &head->pairs, &head->n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE)
         return req_problem(req, ERR_PARAM_INVALID, bad, NULL,
                    str_z("A parameter has a broken %-escape or is not UTF-8")),
@@ -168,25 +170,26 @@ static bool checked(struct wharf_req *req)
 
 static bool answer(struct wharf_req *req, struct buf *out)
 {
-    bool good = !req->problems.n;
+    struct req_problems *problems = &req->problems;
+    struct req_reply *reply = &req->reply;
+    bool good = !problems->n;
     struct jw w;
 
-    if (good && req->reply.replay.n) { /* the whole envelope of the first time */
-        buf_adds(out, req->reply.replay);
+    if (good && reply->replay.n) { /* the whole envelope of the first time */
+        buf_adds(out, reply->replay);
         return true;
     }
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    jw_int(&w, "status",
-        good ? req->reply.status : code_status(req->engine, req->problems.list[0].code));
+    jw_int(&w, "status", good ? reply->status : code_status(req->engine, problems->list[0].code));
     if (!good)
-        jw_z(&w, "code", req->problems.list[0].code);
+        jw_z(&w, "code", problems->list[0].code);
     jw_str(&w, "message",
-        good ? req->reply.message.p ? req->reply.message : str_z("") : req->problems.list[0].text);
-    if (good && req->reply.out.n)
-        jw_raw(&w, "data", buf_str(&req->reply.out));
-    if (good && req->reply.pagination.n)
-        jw_raw(&w, "pagination", req->reply.pagination);
+        good ? reply->message.p ? reply->message : str_z("") : problems->list[0].text);
+    if (good && reply->out.n)
+        jw_raw(&w, "data", buf_str(&reply->out));
+    if (good && reply->pagination.n)
+        jw_raw(&w, "pagination", reply->pagination);
     if (!good)
         envelope_errors(&w, req);
     jw_close(&w, '}');

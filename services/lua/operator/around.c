@@ -33,17 +33,19 @@ static bool is_secret(wharf_str name)
 
 static void shown_headers(struct wharf_req *req, struct jw *w)
 {
+    struct req_head *head = &req->head;
+
     jw_open(w, "headers", '{');
-    for (size_t i = 0; i < req->head.n_lines; i++) {
-        char *name = (char *)arena_dup_str(req->arena, req->head.lines[i].name).p;
+    for (size_t i = 0; i < head->n_lines; i++) {
+        char *name = (char *)arena_dup_str(req->arena, head->lines[i].name).p;
         bool again = false;
 
         for (size_t k = 0; k < i && !again; k++)
-            again = !strcasecmp(req->head.lines[k].name.p, name);
+            again = !strcasecmp(head->lines[k].name.p, name);
         for (size_t k = 0; name[k]; k++)
             name[k] = (char)tolower((unsigned char)name[k]);
-        if (!again && !is_secret(req->head.lines[i].name) && utf8_valid(name, strlen(name)))
-            jw_str(w, name, req->head.lines[i].value);
+        if (!again && !is_secret(head->lines[i].name) && utf8_valid(name, strlen(name)))
+            jw_str(w, name, head->lines[i].value);
     }
     jw_close(w, '}');
 }
@@ -70,13 +72,15 @@ static void shown_query(struct wharf_req *req, struct jw *w)
 
 void operator_shown(struct wharf_req *req, struct jw *w)
 {
-    jw_z(w, "method", req->head.method);
-    jw_str(w, "path", req->head.path);
+    struct req_head *head = &req->head;
+
+    jw_z(w, "method", head->method);
+    jw_str(w, "path", head->path);
     shown_query(req, w);
     shown_headers(req, w);
     jw_z(w, "request_id", req->request_id);
-    if (req->head.remote_addr.n)
-        jw_str(w, "remote_addr", req->head.remote_addr);
+    if (head->remote_addr.n)
+        jw_str(w, "remote_addr", head->remote_addr);
 }
 
 static wharf_str request_text(struct wharf_req *req, int status)
@@ -146,29 +150,31 @@ static bool header_ok(wharf_str name, wharf_str value)
 
 static void add_header(struct wharf_req *req, wharf_str name, wharf_str value)
 {
+    struct req_reply *reply = &req->reply;
     struct header_line *more;
 
-    for (size_t i = 0; i < req->reply.n_added; i++) {
-        if (req->reply.added[i].name.n == name.n &&
-            !strncasecmp(req->reply.added[i].name.p, name.p, name.n)) {
-            req->reply.added[i].value = arena_dup_str(req->arena, value); /* the last one says it */
+    for (size_t i = 0; i < reply->n_added; i++) {
+        if (reply->added[i].name.n == name.n &&
+            !strncasecmp(reply->added[i].name.p, name.p, name.n)) {
+            reply->added[i].value = arena_dup_str(req->arena, value); /* the last one says it */
             return;
         }
     }
-    more = ARENA_ARRAY(req->arena, struct header_line, req->reply.n_added + 1);
-    if (req->reply.n_added)
-        memcpy(more, req->reply.added, req->reply.n_added * sizeof(*more));
-    more[req->reply.n_added++] = (struct header_line){
+    more = ARENA_ARRAY(req->arena, struct header_line, reply->n_added + 1);
+    if (reply->n_added)
+        memcpy(more, reply->added, reply->n_added * sizeof(*more));
+    more[reply->n_added++] = (struct header_line){
         arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
-    req->reply.added = more;
+    reply->added = more;
 }
 
 const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers)
 {
+    struct req_reply *reply = &req->reply;
     size_t bytes = 0;
 
-    for (size_t i = 0; i < req->reply.n_added; i++)
-        bytes += req->reply.added[i].name.n + req->reply.added[i].value.n;
+    for (size_t i = 0; i < reply->n_added; i++)
+        bytes += reply->added[i].name.n + reply->added[i].value.n;
     for (const struct wharf_json *h = headers->child; h; h = h->next) {
         bytes += h->key.n + h->text.n;
         if (h->type != JSON_STRING && h->type != JSON_NUMBER)
@@ -183,7 +189,7 @@ const char *operator_headers(struct wharf_req *req, const struct wharf_json *hea
             return arena_printf(req->arena, "the header %.*s is the server's own", STR_ARG(h->key))
                 .p;
     }
-    if (req->reply.n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
+    if (reply->n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
         return "hooks add at most 20 headers, of 4 KiB together";
     for (const struct wharf_json *h = headers->child; h; h = h->next)
         add_header(req, h->key, h->text);

@@ -278,6 +278,7 @@ static wharf_status wrong(struct wharf_req *req, const struct hook_route *hr, co
 static wharf_status respond_as(
     struct wharf_req *req, const struct hook_route *hr, const struct wharf_json *v)
 {
+    struct req_reply *reply = &req->reply;
     const struct wharf_json *body = json_get(v, "body"), *headers = json_get(v, "headers");
     bool text = json_is(body, JSON_STRING);
     int64_t status = 0;
@@ -289,17 +290,17 @@ static wharf_status respond_as(
     problem = json_is(headers, JSON_OBJECT) ? operator_headers(req, headers) : NULL;
     if (problem)
         return wrong(req, hr, problem);
-    req_respond(&req->reply, (int)status, str_z("ok"));
+    req_respond(reply, (int)status, str_z("ok"));
     if (!body || body->type == JSON_NULL) {
-        req->reply.raw_type = "text/plain; charset=utf-8";
+        reply->raw_type = "text/plain; charset=utf-8";
         return WHARF_OK;
     }
-    req->reply.raw_type = hr->content_type ? hr->content_type
-                          : text           ? "text/plain; charset=utf-8"
-                                           : "application/json; charset=utf-8";
-    jw_init(&w, &req->reply.out);
+    reply->raw_type = hr->content_type ? hr->content_type
+                      : text           ? "text/plain; charset=utf-8"
+                                       : "application/json; charset=utf-8";
+    jw_init(&w, &reply->out);
     if (text)
-        buf_adds(&req->reply.out, body->text);
+        buf_adds(&reply->out, body->text);
     else
         jw_value(&w, NULL, body);
     return WHARF_OK;
