@@ -148,7 +148,7 @@ struct choice {
     int64_t skip, limit;
 };
 
-static void choice_sql(struct req_access *access, const struct choice *c, struct sql *s)
+static void choice_sql(const struct req_access *access, const struct choice *c, struct sql *s)
 {
     static const struct recorded_sql seen = {
         .locations = "wharf.recorded_locations(c.locations, c.location_id)",

@@ -319,7 +319,7 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 /* ---- one event per type, row and transaction ---- */
 
 static struct event_note *find_note(
-    struct req_transaction *tx, const struct change *c, wharf_str organization)
+    const struct req_transaction *tx, const struct change *c, wharf_str organization)
 {
     struct event_note *n = tx->depth && tx->emitted_of
                                ? tx->emitted_of[event_bucket(c->resource_id)]
