@@ -46,8 +46,8 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
 {
     static const char sql[] = QUERY_CHANNEL_SEND;
     wharf_str members = members_of(req, data), now = time_iso(req->arena, req->now_us);
-    struct reported *t = ARENA_NEW(req_tx_memory(req), struct reported);
-    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n},
+    struct reported *t = ARENA_NEW(req_tx_memory(&req->tx), struct reported);
+    struct sql_arg args[6] = {{req->access.who->organization.p, req->access.who->organization.n},
         {name.p, name.n}, {now.p, now.n}, {type, strlen(type)}, {ends.n ? ends.p : NULL, ends.n},
         {NULL, 0}};
     PGresult *r;
@@ -61,9 +61,9 @@ wharf_status channel_send(struct wharf_req *req, wharf_str name, const char *typ
         return WHARF_UNAVAILABLE;
     if (ret_seq)
         *ret_seq = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-    *t = (struct reported){arena_dup_str(req_tx_memory(req), req->who->organization),
-        arena_dup_str(req_tx_memory(req), name)};
-    req_after_commit(req, tell, t);
+    *t = (struct reported){arena_dup_str(req_tx_memory(&req->tx), req->access.who->organization),
+        arena_dup_str(req_tx_memory(&req->tx), name)};
+    req_after_commit(&req->tx, tell, t);
     return WHARF_OK;
 }
 
@@ -72,7 +72,7 @@ wharf_status channel_last(struct wharf_req *req, wharf_str name, int64_t *ret_se
     static const char sql[] =
         "SELECT seq FROM wharf.channel WHERE organization_id = $1 AND name = $2";
     const struct sql_arg args[2] = {
-        {req->who->organization.p, req->who->organization.n}, {name.p, name.n}};
+        {req->access.who->organization.p, req->access.who->organization.n}, {name.p, name.n}};
     PGresult *r = req_query(req, sql, args, 2);
 
     if (!r)

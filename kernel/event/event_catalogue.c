@@ -308,7 +308,7 @@ static void need_area(struct wharf_req *req, const struct event_type *t, bool re
     const struct resource *res = t->resource ? t->resource
                                              : engine_resource(req->engine, t->resource_type);
 
-    if (!res || reported[res->area] || req->who->levels[res->area] >= SCOPE_READ)
+    if (!res || reported[res->area] || req->access.who->levels[res->area] >= SCOPE_READ)
         return;
     reported[res->area] = true;
     req_problem(req, ERR_SCOPE_ACCESS, arena_printf(req->arena, "%s:read", res->def->scope), NULL,
@@ -319,7 +319,7 @@ wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
 {
     const struct engine *e = req->engine;
     bool reported[AREAS_MAX] = {false};
-    size_t before = req->n_problems;
+    size_t before = req->problems.n;
 
     for (size_t i = 0; i < e->n_event_types; i++) {
         if (event_matches(&e->event_types[i], str_z(e->event_types[i].type), pattern))
@@ -327,7 +327,7 @@ wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
     }
     if (str_eqz(pattern, "*") || str_starts(pattern, "custom."))
         need_area(req, &custom_type, reported);
-    return req->n_problems > before ? WHARF_DENIED : WHARF_OK;
+    return req->problems.n > before ? WHARF_DENIED : WHARF_OK;
 }
 
 /* ---- the schema ---- */

@@ -236,7 +236,7 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
         " AND e.created_at BETWEEN $3::timestamptz AND $4::timestamptz AND e.expires_at > "
         "$5::timestamptz",
         event_columns, event_tables);
-    args[0] = (struct sql_arg){req->who->organization.p, req->who->organization.n};
+    args[0] = (struct sql_arg){req->access.who->organization.p, req->access.who->organization.n};
     args[1] = (struct sql_arg){list.p, list.n};
     args[2] = iso(req, span_ms[0] * 1000);
     args[3] = iso(req, span_ms[1] * 1000);
@@ -263,8 +263,9 @@ bool event_range(struct wharf_req *req, int64_t since_us, int64_t until_us, int6
         " ORDER BY h.sequence LIMIT $6::integer",
         event_columns, event_tables);
     char sequence[24], limit[24];
-    struct sql_arg args[6] = {{req->who->organization.p, req->who->organization.n}, {sequence, 0},
-        iso(req, since_us), iso(req, until_us), iso(req, clock_now_us()), {limit, 0}};
+    struct sql_arg args[6] = {{req->access.who->organization.p, req->access.who->organization.n},
+        {sequence, 0}, iso(req, since_us), iso(req, until_us), iso(req, clock_now_us()),
+        {limit, 0}};
     PGresult *r;
 
     args[1].n = (size_t)snprintf(sequence, sizeof(sequence), "%lld", (long long)after);

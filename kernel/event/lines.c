@@ -56,7 +56,7 @@ static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, stru
 wharf_status log_add(wharf_req *req, const wharf_log_line *line)
 {
     static const char sql[] = QUERY_LOG_ADD;
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     char id[ID_MAX], iso[ISO_MS_LEN + 1];
     size_t id_n = id_new("log", req->now_us, id);
     struct sql_arg args[18];
@@ -124,7 +124,7 @@ wharf_status log_add_many(wharf_req *req, wharf_str actor_type, wharf_str actor_
         columns[5][i] = seen.locations;
         columns[6][i] = seen.audience;
     }
-    const wharf_str same[SAME] = {req->who->organization, str_z(now), str_z(lines->resource),
+    const wharf_str same[SAME] = {req->access.who->organization, str_z(now), str_z(lines->resource),
         str_z(lines->action), actor_type, actor_id, actor_name, str_z(req->request_id)};
     struct sql_arg args[SAME + COLUMNS];
 
@@ -148,7 +148,7 @@ struct choice {
     int64_t skip, limit;
 };
 
-static void choice_sql(struct wharf_req *req, const struct choice *c, struct sql *s)
+static void choice_sql(const struct req_access *access, const struct choice *c, struct sql *s)
 {
     static const struct recorded_sql seen = {
         .locations = "wharf.recorded_locations(c.locations, c.location_id)",
@@ -160,13 +160,13 @@ static void choice_sql(struct wharf_req *req, const struct choice *c, struct sql
         "c.created_at, c.id, (wharf.canonical_log(c))::jsonb AS row FROM wharf.change_log c WHERE "
         "c.organization_id = ",
         c->show, c->show);
-    sql_bind(s, req->who->organization);
+    sql_bind(s, access->who->organization);
     sql_add(s, " AND c.resource_id = ANY (ARRAY(SELECT jsonb_array_elements_text(g.ids)))");
     if (c->visibility.n) {
         sql_add(s, " AND c.visibility = ");
         sql_bind(s, c->visibility);
     }
-    query_recorded(s, &seen, &req->who->access);
+    query_recorded(s, &seen, &access->who->access);
     sql_addf(s, " ORDER BY c.created_at%s, c.id%s OFFSET ", c->take, c->take);
     sql_bind_int(s, c->skip);
     sql_add(s, "::bigint LIMIT ");
@@ -184,7 +184,7 @@ static wharf_status read_rows(
     PGresult *r;
 
     sql_init(&s, req->arena);
-    choice_sql(req, c, &s);
+    choice_sql(&req->access, c, &s);
     r = req_query_sql(req, &s);
     if (!r)
         return WHARF_UNAVAILABLE;

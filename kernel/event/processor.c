@@ -51,33 +51,33 @@ static void chunk_begin(const struct wharf_req *resident, struct wharf_req *c)
         .engine = resident->engine,
         .thread = resident->thread,
         .job = resident->job,
-        .method = resident->method,
-        .path = resident->path,
-        .raw_query = str_z(""),
-        .client_request_id = str_z(""),
-        .traceparent = str_z(""),
+        .head.method = resident->head.method,
+        .head.path = resident->head.path,
+        .head.raw_query = str_z(""),
+        .head.client_request_id = str_z(""),
+        .head.traceparent = str_z(""),
         .body = resident->body,
         .start_us = clock_monotonic_us(),
         .now_us = clock_now_us()};
-    buf_init(&c->out, 64 << 20);
-    jw_init(&c->w, &c->out);
-    c->who = principal_system(c->arena, str_z(""));
+    buf_init(&c->reply.out, 64 << 20);
+    jw_init(&c->reply.w, &c->reply.out);
+    c->access.who = principal_system(c->arena, str_z(""));
 }
 
 static void chunk_end(struct wharf_req *c)
 {
-    while (c->tx_depth)
+    while (c->tx.depth)
         req_rollback(c);
-    buf_done(&c->out);
+    buf_done(&c->reply.out);
     arena_free(c->arena);
 }
 
 static void be(struct wharf_req *c, wharf_str organization, wharf_str live)
 {
     req_leave_organization(c);
-    c->who = principal_system(c->arena, organization);
-    c->who->access.live_organization = live.n ? live : organization;
-    c->who->test_mode = live.n && !str_eq(live, organization);
+    c->access.who = principal_system(c->arena, organization);
+    c->access.who->access.live_organization = live.n ? live : organization;
+    c->access.who->test_mode = live.n && !str_eq(live, organization);
 }
 
 static struct sql_arg now_arg(struct wharf_req *c)
@@ -229,7 +229,7 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
         if (!k.n) {
             done = 0;
         } else if (work_on(&c, k.events, k.n_events) && seal_chunk(&c, k.lines, k.n_lines)) {
-            c.news |= k.n_events ? NEWS_PROCESSED : 0;
+            c.tx.news |= k.n_events ? NEWS_PROCESSED : 0;
             if (req_commit(&c) == WHARF_OK) {
                 done = (int)k.n;
                 snprintf(s->after, ID_MAX, "%s", k.last.p);
@@ -239,7 +239,7 @@ static int process_chunk(struct wharf_req *resident, struct state *s)
     }
     if (done < 0)
         log_warn("events.chunk", "%zu changes are processed later: %s", k.n,
-            c.n_problems ? c.problems[0].text.p : "the transaction was lost");
+            c.problems.n ? c.problems.list[0].text.p : "the transaction was lost");
     chunk_end(&c);
     return done;
 }
@@ -341,7 +341,7 @@ static int retry_steps(struct wharf_req *resident)
         done = PQntuples(r);
         for (int i = 0; good && i < done; i++)
             good = retry_row(&c, r, i);
-        c.news |= done ? NEWS_PROCESSED : 0;
+        c.tx.news |= done ? NEWS_PROCESSED : 0;
         if (!good || (done && req_commit(&c) != WHARF_OK))
             done = -1;
     }

@@ -174,17 +174,18 @@ static void problem(void *arg, const char *code, wharf_str param, wharf_str mess
 static bool range(
     struct wharf_req *req, const struct resource *shown, int64_t *ret_first, int64_t *ret_last)
 {
-    struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, req->n_pairs + 1);
+    struct req_head *head = &req->head;
+    struct query_pair *pairs = ARENA_ARRAY(req->arena, struct query_pair, head->n_pairs + 1);
     struct query_options o = {
-        .organization = req->who->organization, .cursor_key = req->engine->cursor_key};
+        .organization = req->access.who->organization, .cursor_key = req->engine->cursor_key};
     const struct list_query *q;
     size_t n = 0;
     PGresult *r;
     struct sql s;
 
-    for (size_t i = 0; i < req->n_pairs; i++) {
-        if (str_eqz(query_base(req->pairs[i].key), "created_at"))
-            pairs[n++] = req->pairs[i];
+    for (size_t i = 0; i < head->n_pairs; i++) {
+        if (str_eqz(query_base(head->pairs[i].key), "created_at"))
+            pairs[n++] = head->pairs[i];
     }
     *ret_first = 1;
     *ret_last = 0;
@@ -195,7 +196,7 @@ static bool range(
         return false;
     sql_init(&s, req->arena);
     sql_addf(&s, "SELECT min(t.sequence), max(t.sequence) FROM %s t WHERE ", shown->def->table);
-    query_visible(&s, shown->def, &req->who->access, false);
+    query_visible(&s, shown->def, &req->access.who->access, false);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(&s, " AND ");
         condition_sql(&s, &q->conditions[i], NULL);
@@ -214,7 +215,7 @@ static wharf_status check_share(struct wharf_req *req, int64_t first, int64_t la
 {
     static const char sql[] =
         "SELECT checked, bad, bad_id FROM wharf.verify_log($1, $2::bigint, $3::bigint)";
-    struct sql_arg args[3] = {{req->who->organization.p, req->who->organization.n}};
+    struct sql_arg args[3] = {{req->access.who->organization.p, req->access.who->organization.n}};
     wharf_str from = arena_printf(req->arena, "%lld", (long long)first);
     wharf_str to = arena_printf(req->arena, "%lld", (long long)last);
     PGresult *r;
@@ -228,7 +229,7 @@ static wharf_status check_share(struct wharf_req *req, int64_t first, int64_t la
     ret->checked += *ret_checked;
     ret->valid = PQgetvalue(r, 0, 1)[0] == 'f';
     /* a row of any place: who does not reach all is told that something is wrong, not where */
-    if (req->who->access.all_locations)
+    if (req->access.who->access.all_locations)
         ret->first_bad_id = arena_dup(
             req->arena, PQgetvalue(r, 0, 2), (size_t)PQgetlength(r, 0, 2));
     return WHARF_OK;
@@ -257,7 +258,8 @@ wharf_status seal_verify(
 {
     static const char sql[] = "SELECT sequence, encode(hash, 'hex'), base_sequence FROM "
                               "wharf.log_chain WHERE organization_id = $1";
-    struct sql_arg organization = {req->who->organization.p, req->who->organization.n};
+    struct sql_arg organization = {
+        req->access.who->organization.p, req->access.who->organization.n};
     int64_t first, last, end = 0, base = 0;
     PGresult *r = req_query(req, sql, &organization, 1);
 
@@ -270,6 +272,6 @@ wharf_status seal_verify(
         ret->head_hash = end ? arena_dupz(req->arena, PQgetvalue(r, 0, 1)) : str_z("");
     }
     if (!range(req, shown, &first, &last))
-        return req->n_problems ? WHARF_INVALID : WHARF_OK;
+        return req->problems.n ? WHARF_INVALID : WHARF_OK;
     return walk(req, first > base ? first : base + 1, last, end, ret);
 }

@@ -94,7 +94,7 @@ const struct event_step *step_find(const struct engine *e, const char *name)
 
 static const char *reason(struct wharf_req *req)
 {
-    return req->n_problems ? arena_dup_str(req->arena, req->problems[0].text).p
+    return req->problems.n ? arena_dup_str(req->arena, req->problems.list[0].text).p
                            : "it gave no reason";
 }
 
@@ -105,7 +105,7 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
 {
     /* pub is the first member */
     const wharf_event *const *list = (const wharf_event *const *)events;
-    unsigned depth = req->tx_depth;
+    unsigned depth = req->tx.depth;
     const struct plugin *before;
     wharf_status s;
 
@@ -115,14 +115,14 @@ static bool call(struct wharf_req *req, const struct event_step *step, struct ev
     before = plugin_enter(req, step->plugin, step->name);
     s = step->fn(req, list, n, outcomes, step->arg);
     plugin_leave(req, before);
-    while (req->tx_depth > depth + 1)
+    while (req->tx.depth > depth + 1)
         req_rollback(req);
-    if (s == WHARF_OK && !req->n_problems)
+    if (s == WHARF_OK && !req->problems.n)
         return req_commit(req) == WHARF_OK;
     *ret_error = reason(req);
     log_write(WHARF_LOG_WARN, step->plugin->name, NULL, "event.step_failed",
         "%s of %zu events from %s on: %s", step->name, n, events[0]->pub.id.p, *ret_error);
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     req_rollback(req);
     return db_in_transaction(req->thread->db);
 }

@@ -144,17 +144,17 @@ static wharf_status err_fail(
 
 static wharf_status err_current(const wharf_req *req)
 {
-    return req->n_problems ? req_failed(req) : WHARF_OK;
+    return req->problems.n ? req_failed(req) : WHARF_OK;
 }
 
 static void err_clear(wharf_req *req)
 {
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
 }
 
 static void err_base(wharf_req *req, const char *prefix)
 {
-    req->path_base = arena_dupz(req->arena, prefix);
+    req->problems.path_base = arena_dupz(req->arena, prefix);
 }
 
 const wharf_err_api host_err = {
@@ -184,12 +184,12 @@ const wharf_log_api host_log = {WHARF_HEAD(wharf_log_api), log_level_of, log_lin
 
 static wharf_str r_organization(const wharf_req *req)
 {
-    return req->who ? req->who->organization : str_z("");
+    return req->access.who ? req->access.who->organization : str_z("");
 }
 
 static wharf_str r_actor(const wharf_req *req)
 {
-    return req->who ? req->who->actor_id : str_z("");
+    return req->access.who ? req->access.who->actor_id : str_z("");
 }
 
 static bool r_param(const wharf_req *req, const char *name, wharf_str *ret_value)
@@ -211,15 +211,16 @@ static wharf_status r_need_scope(wharf_req *req, const char *scope)
     enum scope_level level = colon && !strcmp(colon, ":read") ? SCOPE_READ : SCOPE_WRITE;
 
     if (n >= 0)
-        req->areas |= UINT64_C(1) << n;
-    if (n >= 0 && req->who && req->who->levels[n] >= level)
+        req->access.areas |= UINT64_C(1) << n;
+    if (n >= 0 && req->access.who && req->access.who->levels[n] >= level)
         return WHARF_OK;
     return req_problem(req, ERR_SCOPE_ACCESS, str_z(scope), NULL, str_z(""));
 }
 
 static wharf_status r_need_location(wharf_req *req, wharf_str location_id)
 {
-    if (req->who && principal_may_see(req->who, arena_dup_str(req->arena, location_id)))
+    if (req->access.who &&
+        principal_may_see(req->access.who, arena_dup_str(req->arena, location_id)))
         return WHARF_OK;
     return req_problem(req, ERR_LOCATION_ACCESS, location_id, NULL, str_z(""));
 }
@@ -251,7 +252,7 @@ static wharf_str r_new_id(wharf_req *req, const char *prefix)
 
 static wharf_out *r_respond(wharf_req *req, uint32_t http_status, const char *message)
 {
-    req_respond(req, (int)http_status, arena_dupz(req->arena, message));
+    req_respond(&req->reply, (int)http_status, arena_dupz(req->arena, message));
     return out_of_request(req);
 }
 
@@ -264,7 +265,7 @@ static void *r_thread_local_state(wharf_req *req)
 
 static void r_created(wharf_req *req, wharf_str path)
 {
-    req->location_header = arena_dup_str(req->arena, path);
+    req->reply.location_header = arena_dup_str(req->arena, path);
 }
 
 static void tell_access(wharf_req *req, void *arg)
@@ -278,18 +279,19 @@ static void tell_access(wharf_req *req, void *arg)
 
 static void r_access_changed(wharf_req *req)
 {
-    req->access_changed = true;
-    req_after_commit(req, tell_access, NULL);
+    req->tx.access_changed = true;
+    req_after_commit(&req->tx, tell_access, NULL);
 }
 
 static void r_one_time(wharf_req *req, const char *field)
 {
-    size_t i = 0, most = sizeof(req->one_time) / sizeof(*req->one_time);
+    struct req_reply *reply = &req->reply;
+    size_t i = 0, most = sizeof(reply->one_time) / sizeof(*reply->one_time);
 
-    while (i < most && req->one_time[i])
+    while (i < most && reply->one_time[i])
         i++;
     if (i < most)
-        req->one_time[i] = field;
+        reply->one_time[i] = field;
     else
         req_fail(req, ERR_INTERNAL, NULL, "more than %zu fields are shown once", most);
 }

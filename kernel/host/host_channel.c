@@ -32,14 +32,14 @@ static bool c_park(wharf_req *req, wharf_str channel, int64_t after, int64_t wai
 
     if (!req->parked_until_us)
         req->parked_until_us = now + wait_ms * 1000;
-    if (now >= req->parked_until_us || req->tx_depth || req->job || req->idempotency_key.n ||
+    if (now >= req->parked_until_us || req->tx.depth || req->job || req->head.idempotency_key.n ||
         !req->engine->hub || stream_hub_draining(req->engine->hub))
         return false;
     p = calloc(1, sizeof(*p) + channel.n + 1);
     if (!p)
         return false;
     memcpy(p->name, channel.p, channel.n);
-    p->organization = req->who->organization;
+    p->organization = req->access.who->organization;
     p->channel = (wharf_str){p->name, channel.n};
     p->after = after;
     p->until_us = req->parked_until_us;

@@ -165,7 +165,7 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
     struct sql_arg args[2] = {{space, strlen(space)}, {key.p, key.n}};
 
     req_join(req);
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         req_begin(req);
     return req_query(req,
                "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))",
@@ -179,7 +179,7 @@ static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_s
     struct sql s;
 
     req_join(req);
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         req_begin(req);
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT count(pg_advisory_xact_lock(x.key)) FROM (SELECT DISTINCT "
@@ -219,7 +219,7 @@ static wharf_status s_fetch(
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
     sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
-    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
     if (res->def->soft_delete && !(flags & WHARF_WITH_DELETED))
@@ -261,7 +261,7 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
 
     if (!res)
         return WHARF_UNAVAILABLE;
-    o.organization = organization_of(&req->who->access, res->def);
+    o.organization = organization_of(&req->access.who->access, res->def);
     o.cursor_key = req->engine->cursor_key;
     if (query)
         query_from_json(req->arena, res->def, query, &pairs, &n_pairs);
@@ -271,7 +271,7 @@ static wharf_status s_list(wharf_req *req, const char *resource, const wharf_jso
         return WHARF_INVALID;
     q->columns = res->columns_full;
     sql_init(&s, req->arena);
-    query_page_sql(&s, res->def, q, &req->who->access, NULL, NULL);
+    query_page_sql(&s, res->def, q, &req->access.who->access, NULL, NULL);
     r = req_query_sql(req, &s);
     if (!r)
         return req_failed(req);
@@ -422,9 +422,9 @@ static bool s_changed(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_
 static void s_encode(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE,
-        .datetime = req->datetime_format,
-        .who = &req->who->access,
-        .writer = req_may_write(req, rec->res)};
+        .datetime = req->head.datetime_format,
+        .who = &req->access.who->access,
+        .writer = req_may_write(&req->access, rec->res)};
     struct wharf_rec *own = ARENA_NEW(req->arena, struct wharf_rec);
 
     *own = *rec; /* the cells of computed fields are filled in either */
@@ -524,7 +524,7 @@ static wharf_status e_emit(
     if (!event_type_find(req->engine, str_z(type)))
         return req_fail(req, ERR_INTERNAL, NULL,
             "the event type %s is not declared; add it to \"events\" in plugin.json", type);
-    c.organization = organization_of(&req->who->access, res->def);
+    c.organization = organization_of(&req->access.who->access, res->def);
     c.disable_webhooks = req->quiet && req->quiet->res == res && str_eq(req->quiet->id, id);
     buf_init(&b, 64 << 20);
     jw_init(&w, &b);

@@ -27,7 +27,7 @@ static wharf_status ev_read(
     if (!event_read(req, ids, n, list))
         return req_failed(req);
     for (size_t i = 0; i < n; i++) {
-        if (list[i] && event_sight(req->who, list[i]) != SIGHT_YES)
+        if (list[i] && event_sight(req->access.who, list[i]) != SIGHT_YES)
             list[i] = NULL;
     }
     *ret_events = (const wharf_event *const *)list;
@@ -117,7 +117,7 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
     struct principal *who;
     PGresult *r;
 
-    if (!job || req->tx_depth || organization.n >= ID_MAX)
+    if (!job || req->tx.depth || organization.n >= ID_MAX)
         return req_fail(req, ERR_INTERNAL, NULL,
             "only jobs act for other organizations, and between transactions");
     snprintf(job->acting_organization, ID_MAX, "%.*s", STR_ARG(organization));
@@ -135,7 +135,7 @@ static wharf_status ev_act_for(wharf_req *req, wharf_str organization)
     *who = *principal_system(req->arena, str_z(job->acting_organization));
     who->access.live_organization = str_z(job->acting_live);
     who->test_mode = strcmp(job->acting_live, job->acting_organization) != 0;
-    req->who = who;
+    req->access.who = who;
     return WHARF_OK;
 }
 
@@ -154,13 +154,13 @@ static wharf_status ev_side_statement(
 {
     struct req_job *job = req->job;
 
-    if (!job || !job->resident || req->tx_depth)
+    if (!job || !job->resident || req->tx.depth)
         return req_fail(req, ERR_INTERNAL, NULL,
             "only residents have statements run beside them, and between transactions");
     if (!job->side_statement)
         job->side_statement = side_statement_new(req->thread->db, job->waker);
-    if (!side_statement_ask(
-            job->side_statement, &req->who->access, sql, host_args(req, args, n_args), n_args))
+    if (!side_statement_ask(job->side_statement, &req->access.who->access, sql,
+            host_args(req, args, n_args), n_args))
         return req_fail(req, ERR_INTERNAL, NULL, "a statement runs beside this resident already");
     return WHARF_OK;
 }
@@ -198,8 +198,9 @@ static void release_reader(void *arg)
 /* Reads the rights of a key. They stay when the key itself is over: what it made goes on. */
 static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_reader *reader)
 {
-    wharf_str live = req->who->access.live_organization.n ? req->who->access.live_organization
-                                                          : req->who->organization;
+    struct req_access *access = &req->access;
+    wharf_str live = access->who->access.live_organization.n ? access->who->access.live_organization
+                                                             : access->who->organization;
     struct sql_arg args[2] = {{live.p, live.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
     struct principal *p;
@@ -210,7 +211,7 @@ static wharf_status read_reader(wharf_req *req, wharf_str key_id, wharf_event_re
         return WHARF_OK;
     p = auth_principal(&req->engine->areas, r, req->now_us);
     arena_on_release(req->arena, release_reader, p);
-    if (str_eq(p->organization, req->who->organization))
+    if (str_eq(p->organization, access->who->organization))
         reader->who = p;
     return WHARF_OK;
 }
@@ -223,7 +224,7 @@ static wharf_status one_reader(
     *ret_reader = reader;
     if (key_id.n)
         return read_reader(req, key_id, reader);
-    reader->who = principal_system(req->arena, req->who->organization);
+    reader->who = principal_system(req->arena, req->access.who->organization);
     return WHARF_OK;
 }
 

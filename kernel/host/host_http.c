@@ -16,48 +16,52 @@ static wharf_str h_body(wharf_req *req)
 
 static wharf_str h_header(wharf_req *req, const char *name)
 {
-    for (size_t i = 0; i < req->n_lines; i++) {
-        if (req->lines[i].name.n == strlen(name) && !strcasecmp(req->lines[i].name.p, name))
-            return req->lines[i].value;
+    struct req_head *head = &req->head;
+
+    for (size_t i = 0; i < head->n_lines; i++) {
+        if (head->lines[i].name.n == strlen(name) && !strcasecmp(head->lines[i].name.p, name))
+            return head->lines[i].value;
     }
     return str_z("");
 }
 
 static bool h_header_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
 {
-    if (i >= req->n_lines)
+    if (i >= req->head.n_lines)
         return false;
-    *ret_name = req->lines[i].name;
-    *ret_value = req->lines[i].value;
+    *ret_name = req->head.lines[i].name;
+    *ret_value = req->head.lines[i].value;
     return true;
 }
 
 static wharf_str h_address(wharf_req *req)
 {
-    return req->remote_addr.p ? req->remote_addr : str_z("");
+    return req->head.remote_addr.p ? req->head.remote_addr : str_z("");
 }
 
 static bool h_query_at(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
 {
-    if (i >= req->n_pairs)
+    if (i >= req->head.n_pairs)
         return false;
-    *ret_name = req->pairs[i].key;
-    *ret_value = req->pairs[i].value;
+    *ret_name = req->head.pairs[i].key;
+    *ret_value = req->head.pairs[i].value;
     return true;
 }
 
 static wharf_status h_use_key(wharf_req *req)
 {
-    if (!req->offered) {
-        req->offer_missed = true; /* counted where failures are, before the answer goes out */
+    struct req_access *access = &req->access;
+
+    if (!access->offered) {
+        access->offer_missed = true; /* counted where failures are, before the answer goes out */
         return req_fail(
-            req, req->offer_refused ? req->offer_refused : ERR_API_KEY_MISSING, NULL, NULL);
+            req, access->offer_refused ? access->offer_refused : ERR_API_KEY_MISSING, NULL, NULL);
     }
-    if (!req->who || !str_eq(req->who->organization, req->offered->organization))
+    if (!access->who || !str_eq(access->who->organization, access->offered->organization))
         return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
-    principal_unref(req->who);
-    req->who = req->offered;
-    req->offered = NULL;
+    principal_unref(access->who);
+    access->who = access->offered;
+    access->offered = NULL;
     req_leave_organization(req);
     return WHARF_OK;
 }
@@ -72,8 +76,8 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
     struct ip ip;
     size_t n = 0;
 
-    if (!per_minute || !req->remote_addr.n ||
-        !ip_parse(req->remote_addr.p, (unsigned)req->remote_addr.n, &ip))
+    if (!per_minute || !req->head.remote_addr.n ||
+        !ip_parse(req->head.remote_addr.p, (unsigned)req->head.remote_addr.n, &ip))
         return WHARF_OK;
     n = ip_is_v4(&ip) ? sizeof(ip.b) : 8; /* the /64 of an IPv6 address is one */
     memcpy(text, ip.b, n);
@@ -82,29 +86,32 @@ static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minu
     if (limit_take(&b->limits, limit_owner(b, 'a', (wharf_str){text, n}), &rate,
             clock_monotonic_us(), &wait_us) >= 0)
         return WHARF_OK;
-    req->retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
+    req->reply.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
     atomic_fetch_add_explicit(&b->rate_limited[LIMIT_BY_IP], 1, memory_order_relaxed);
     return req_fail(req, ERR_RATE_LIMITED, limit_reasons[LIMIT_BY_IP], NULL);
 }
 
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)
 {
-    req_respond(req, (int)status, str_z(""));
-    req->raw_type = arena_dup_str(req->arena, type).p;
-    req->foreign = true;
-    buf_clear(&req->out);
-    buf_adds(&req->out, body);
+    struct req_reply *reply = &req->reply;
+
+    req_respond(reply, (int)status, str_z(""));
+    reply->raw_type = arena_dup_str(req->arena, type).p;
+    reply->foreign = true;
+    buf_clear(&reply->out);
+    buf_adds(&reply->out, body);
 }
 
 static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
 {
-    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, req->n_added + 1);
+    struct req_reply *reply = &req->reply;
+    struct header_line *list = ARENA_ARRAY(req->arena, struct header_line, reply->n_added + 1);
 
-    if (req->n_added)
-        memcpy(list, req->added, req->n_added * sizeof(*list));
-    list[req->n_added++] = (struct header_line){
+    if (reply->n_added)
+        memcpy(list, reply->added, reply->n_added * sizeof(*list));
+    list[reply->n_added++] = (struct header_line){
         arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
-    req->added = list;
+    reply->added = list;
 }
 
 const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,

@@ -25,7 +25,7 @@ static wharf_str or_empty(wharf_str s)
 static const wharf_caller *k_caller(wharf_req *req)
 {
     wharf_caller *c = ARENA_NEW(req->arena, wharf_caller);
-    const struct principal *p = req->who;
+    const struct principal *p = req->access.who;
 
     *c = (wharf_caller){.head = WHARF_HEAD(wharf_caller),
         .live_organization = or_empty(p->access.live_organization),
@@ -59,7 +59,7 @@ static uint32_t k_level(wharf_req *req, wharf_str area)
 {
     int n = area_find(&req->engine->areas, area);
 
-    return n < 0 ? WHARF_LEVEL_NONE : req->who->levels[n];
+    return n < 0 ? WHARF_LEVEL_NONE : req->access.who->levels[n];
 }
 
 static bool k_role_level(wharf_req *req, wharf_str role, wharf_str area, uint32_t *ret_level)
@@ -81,7 +81,7 @@ static wharf_status k_issue(
     char text[KEYTEXT_LEN + 1], hex[2 + 2 * KEYTEXT_HASH + 1] = "\\x";
     unsigned char hash[KEYTEXT_HASH];
     struct sql_arg args[3] = {{hex, 2 + 2 * KEYTEXT_HASH},
-        {req->who->access.live_organization.p, req->who->access.live_organization.n},
+        {req->access.who->access.live_organization.p, req->access.who->access.live_organization.n},
         {key_id.p, key_id.n}};
 
     keytext_new(test, text);
@@ -96,14 +96,16 @@ static wharf_status k_issue(
 
 static wharf_status k_test_organization(wharf_req *req, wharf_str *ret_id)
 {
+    struct req_access *access = &req->access;
     char id[ID_MAX];
     size_t n = id_new("org", req->now_us, id);
     struct sql_arg args[2] = {
-        {req->who->access.live_organization.p, req->who->access.live_organization.n}, {id, n}};
+        {access->who->access.live_organization.p, access->who->access.live_organization.n},
+        {id, n}};
     PGresult *r;
 
-    if (req->who->test_mode) {
-        *ret_id = req->who->organization;
+    if (access->who->test_mode) {
+        *ret_id = access->who->organization;
         return WHARF_OK;
     }
     r = req_query(req, "SELECT wharf.test_twin($1, $2)", args, 2);
@@ -125,7 +127,7 @@ static wharf_status data_of(
     *ret_locations = engine_locations(req->engine);
     if (test)
         return k_test_organization(req, ret_organization);
-    *ret_organization = req->who->access.live_organization;
+    *ret_organization = req->access.who->access.live_organization;
     return WHARF_OK;
 }
 
@@ -160,7 +162,7 @@ static wharf_status k_known_locations(
 static wharf_status k_other_locations(
     wharf_req *req, bool test, const wharf_str **ret_ids, size_t *ret_n)
 {
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
     const struct resource *locations;
     wharf_str organization = {"", 0}, *ids;
     struct sql s;
@@ -202,14 +204,15 @@ static bool k_tenants(wharf_req *req)
 static wharf_status k_as_installation(
     wharf_req *req, wharf_str organization, wharf_handler *fn, void *arg)
 {
-    struct principal *caller = req->who;
+    struct req_access *access = &req->access;
+    struct principal *caller = access->who;
     wharf_status s;
 
-    req->who = principal_system(req->arena, arena_dup_str(req->arena, organization));
-    req->who->access.live_organization = req->who->organization;
+    access->who = principal_system(req->arena, arena_dup_str(req->arena, organization));
+    access->who->access.live_organization = access->who->organization;
     req_leave_organization(req);
     s = fn(req, arg);
-    req->who = caller;
+    access->who = caller;
     req_leave_organization(req);
     return s;
 }

@@ -181,8 +181,8 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
         return false;
     if (!*held)
         *held = ARENA_NEW(req->arena, struct wharf_held_problems);
-    hold(req, *held, req->problems, req->n_problems);
-    req_clear_problems(req);
+    hold(req, *held, req->problems.list, req->problems.n);
+    req_clear_problems(&req->problems);
     return true;
 }
 
@@ -190,13 +190,15 @@ static bool m_hold(wharf_req *req, wharf_held_problems **held)
  * says alone what happened. */
 static wharf_status m_report(wharf_req *req, wharf_held_problems *held)
 {
+    struct req_problems *problems = &req->problems;
+
     if (held && held->n && !set_everybodys(req)) {
-        hold(req, held, req->problems, req->n_problems);
-        req->problems = held->problems;
-        req->n_problems = held->n;
-        req->cap_problems = held->cap;
+        hold(req, held, problems->list, problems->n);
+        problems->list = held->problems;
+        problems->n = held->n;
+        problems->cap = held->cap;
     }
-    return req->n_problems ? req_failed(req) : WHARF_OK;
+    return problems->n ? req_failed(req) : WHARF_OK;
 }
 
 const wharf_many_api host_many = {WHARF_HEAD(wharf_many_api), m_create, m_update, m_remove,

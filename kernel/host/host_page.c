@@ -13,10 +13,10 @@ static bool sent_once(wharf_req *req, const char *name, wharf_str *ret, bool *re
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < req->n_pairs; i++) {
-        if (!str_eqz(req->pairs[i].key, name))
+    for (size_t i = 0; i < req->head.n_pairs; i++) {
+        if (!str_eqz(req->head.pairs[i].key, name))
             continue;
-        *ret = req->pairs[i].value;
+        *ret = req->head.pairs[i].value;
         n++;
     }
     *ret_found = n > 0;
@@ -49,6 +49,7 @@ wharf_status page_read(
 
 void page_reported(wharf_req *req, int64_t page, int64_t limit, bool has_more)
 {
-    req->pagination = arena_printf(req->arena, "{\"page\":%lld,\"limit\":%lld,\"has_more\":%s}",
-        (long long)page, (long long)limit, has_more ? "true" : "false");
+    req->reply.pagination = arena_printf(req->arena,
+        "{\"page\":%lld,\"limit\":%lld,\"has_more\":%s}", (long long)page, (long long)limit,
+        has_more ? "true" : "false");
 }

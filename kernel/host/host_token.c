@@ -49,8 +49,8 @@ static wharf_status keep(
     wharf_req *req, const char *kind, wharf_str text, wharf_str id, struct sql_arg expires)
 {
     struct sql_arg args[6] = {hash_of(req, text),
-        {req->who->organization.p, req->who->organization.n}, kind_arg(req, kind), {id.p, id.n},
-        time_arg(req, req->now_us), expires};
+        {req->access.who->organization.p, req->access.who->organization.n}, kind_arg(req, kind),
+        {id.p, id.n}, time_arg(req, req->now_us), expires};
 
     return req_query(req,
                "INSERT INTO wharf.token (hash, organization_id, kind, id, created_at, expires_at)"
@@ -102,22 +102,22 @@ static wharf_status t_enter(wharf_req *req, const char *kind, wharf_str token, w
     struct sql_arg args[3] = {hash_of(req, token), kind_arg(req, kind), time_arg(req, req->now_us)};
     PGresult *r;
 
-    if (req->who || !token.n || token.n > NAME_MAX_BYTES)
-        return req_fail(req, req->who ? ERR_INTERNAL : ERR_NOT_FOUND, NULL, NULL);
+    if (req->access.who || !token.n || token.n > NAME_MAX_BYTES)
+        return req_fail(req, req->access.who ? ERR_INTERNAL : ERR_NOT_FOUND, NULL, NULL);
     r = req_query(req, QUERY_TOKEN_HOLDER, args, 3);
     if (!r)
         return req_failed(req);
     if (!PQntuples(r))
         return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
-    req->who = bearer(PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 3), PQgetvalue(r, 0, 2));
+    req->access.who = bearer(PQgetvalue(r, 0, 0), PQgetvalue(r, 0, 3), PQgetvalue(r, 0, 2));
     *ret_id = arena_dupz(req->arena, PQgetvalue(r, 0, 1));
     return WHARF_OK;
 }
 
 static wharf_status t_revoke(wharf_req *req, const char *kind, wharf_str id)
 {
-    struct sql_arg args[3] = {
-        {req->who->organization.p, req->who->organization.n}, kind_arg(req, kind), {id.p, id.n}};
+    struct sql_arg args[3] = {{req->access.who->organization.p, req->access.who->organization.n},
+        kind_arg(req, kind), {id.p, id.n}};
 
     return req_query(req,
                "DELETE FROM wharf.token WHERE organization_id = $1 AND kind = $2 AND id = $3 AND "
@@ -150,11 +150,11 @@ static void escaped(struct buf *out, wharf_str s)
 static void t_page(
     wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
 {
-    struct buf *b = &req->out;
+    struct buf *b = &req->reply.out;
 
-    req_respond(req, (int)http_status, title);
-    req->raw_type = "text/html; charset=utf-8";
-    req->page = true;
+    req_respond(&req->reply, (int)http_status, title);
+    req->reply.raw_type = "text/html; charset=utf-8";
+    req->reply.page = true;
     BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
                "content=\"width=device-width\"><title>");
     escaped(b, title);

@@ -33,11 +33,12 @@ struct stepped {
 
 static struct stepped step_in(struct wharf_req *req, const struct wharf_walk *w)
 {
-    struct stepped was = {req->thread->db, req->tx_depth, req->plugin_role};
+    struct req_transaction *tx = &req->tx;
+    struct stepped was = {req->thread->db, tx->depth, tx->plugin_role};
 
     req->thread->db = w->db;
-    req->tx_depth = 1;
-    req->plugin_role = false;
+    tx->depth = 1;
+    tx->plugin_role = false;
     return was;
 }
 
@@ -45,8 +46,8 @@ static void step_out(struct wharf_req *req, struct stepped was)
 {
     req_leave_organization(req);
     req->thread->db = was.db;
-    req->tx_depth = was.depth;
-    req->plugin_role = was.role;
+    req->tx.depth = was.depth;
+    req->tx.plugin_role = was.role;
 }
 
 /* ---- what is asked for ---- */
@@ -76,7 +77,7 @@ static bool read_limit(const struct query_pair *p, int64_t most, int64_t *ret)
 static bool take_limit(
     struct asked *a, struct query_pair *pairs, size_t *n, int64_t most, int64_t *ret_limit)
 {
-    size_t kept = 0, problems = a->req->n_problems;
+    size_t kept = 0, problems = a->req->problems.n;
 
     *ret_limit = ALL;
     for (size_t i = 0; i < *n; i++) {
@@ -92,7 +93,7 @@ static bool take_limit(
                     "limit must be a whole number from 1 to %lld, or \"all\"", (long long)most));
     }
     *n = kept;
-    return a->req->n_problems == problems;
+    return a->req->problems.n == problems;
 }
 
 /* Reads the options. Returns NULL after problems were told. */
@@ -100,7 +101,7 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     const wharf_json *options, int64_t most, const char *base, int64_t *ret_limit)
 {
     struct query_options o = {.strict = true,
-        .organization = organization_of(&req->who->access, res->def),
+        .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = req->engine->cursor_key};
     struct asked asked = {req, base};
     const struct query_pair *given;
@@ -120,10 +121,10 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     if (!q || !good)
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
-        if (!principal_may_see(req->who, q->locations_asked[i]))
+        if (!principal_may_see(req->access.who, q->locations_asked[i]))
             req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
     }
-    if (req->n_problems)
+    if (req->problems.n)
         return NULL;
     /* how well a row matches is looked at for some only: all come in the list's own order */
     if (q->relevance) {
@@ -135,8 +136,8 @@ static struct list_query *read_options(struct wharf_req *req, const struct resou
     q->page = 1;
     q->limit = *ret_limit ? *ret_limit : most;
     q->columns = q->includes ? res->columns_shown : res->columns_list;
-    req->pairs = pairs; /* search rules read their word there */
-    req->n_pairs = n;
+    req->head.pairs = pairs; /* search rules read their word there */
+    req->head.n_pairs = n;
     return q;
 }
 
@@ -146,14 +147,14 @@ static const struct resource *find(struct wharf_req *req, const char *name)
 
     if (!res || !(res->def->ops & OP_LIST))
         req_fail(req, ERR_MODULE_UNAVAILABLE, NULL, "the module of %s is not enabled", name);
-    return req->n_problems ? NULL : res;
+    return req->problems.n ? NULL : res;
 }
 
-static struct view view_of(const struct wharf_req *req, const struct list_query *q)
+static struct view view_of(const struct req_access *access, const struct list_query *q)
 {
     return (struct view){.in = IN_LIST,
         .datetime = DATETIME_ISO,
-        .who = &req->who->access,
+        .who = &access->who->access,
         .only = q->only,
         .n_only = q->n_only,
         .includes = q->includes};
@@ -163,7 +164,7 @@ static void members(struct wharf_req *req, const struct definition *d, const str
     const wharf_str **ret_names, size_t *ret_n)
 {
     wharf_str *names = ARENA_ARRAY(req->arena, wharf_str, d->n_fields + 1);
-    struct view view = view_of(req, q);
+    struct view view = view_of(&req->access, q);
     size_t n = 0;
 
     names[n++] = WHARF_S("object");
@@ -178,8 +179,9 @@ static void members(struct wharf_req *req, const struct definition *d, const str
 static wharf_status k_check(wharf_req *req, const char *resource, const wharf_json *options,
     int64_t most, const char *base, const wharf_str **ret_names, size_t *ret_n)
 {
-    const struct query_pair *pairs = req->pairs;
-    size_t n = req->n_pairs;
+    struct req_head *head = &req->head;
+    const struct query_pair *pairs = head->pairs;
+    size_t n = head->n_pairs;
     const struct resource *res = find(req, resource);
     const struct list_query *q = NULL;
     int64_t limit;
@@ -188,8 +190,8 @@ static wharf_status k_check(wharf_req *req, const char *resource, const wharf_js
         q = read_options(req, res, options, most, base, &limit);
     if (q && ret_names)
         members(req, res->def, q, ret_names, ret_n);
-    req->pairs = pairs;
-    req->n_pairs = n;
+    head->pairs = pairs;
+    head->n_pairs = n;
     return host_err.current(req);
 }
 
@@ -208,7 +210,7 @@ static PGresult *count_rows(struct wharf_req *req, struct wharf_walk *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    query_count_sql(&s, w->res->def, w->q, &req->who->access, narrow_extra, &w->narrow);
+    query_count_sql(&s, w->res->def, w->q, &req->access.who->access, narrow_extra, &w->narrow);
     return req_query_sql(req, &s);
 }
 
@@ -235,7 +237,7 @@ static bool open_cursor(struct wharf_req *req, struct wharf_walk *w)
 
     sql_init(&s, req->arena);
     sql_add(&s, "DECLARE walk NO SCROLL CURSOR FOR ");
-    query_page_sql(&s, w->res->def, w->q, &req->who->access, narrow_extra, &w->narrow);
+    query_page_sql(&s, w->res->def, w->q, &req->access.who->access, narrow_extra, &w->narrow);
     return req_query_sql(req, &s) != NULL;
 }
 
@@ -268,7 +270,7 @@ static wharf_status k_begin(wharf_req *req, const char *resource, const wharf_js
     w->q = read_options(req, res, options, most, base, &limit);
     if (!w->q)
         return host_err.current(req);
-    w->view = view_of(req, w->q);
+    w->view = view_of(&req->access, w->q);
     w->db = db_another(req->thread->db, false);
     arena_on_release(req->arena, end_walk, w);
     s = start(req, w, ret_total);

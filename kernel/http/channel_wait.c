@@ -318,7 +318,7 @@ static bool find_key(struct wharf_req *req, struct stream *st)
 {
     static const char sql[] =
         "SELECT '\\x' || encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
-    const struct sql_arg arg = {req->who->key_id.p, req->who->key_id.n};
+    const struct sql_arg arg = {req->access.who->key_id.p, req->access.who->key_id.n};
     PGresult *r = req_query(req, sql, &arg, 1);
     unsigned char *hash;
     size_t n;
@@ -332,35 +332,35 @@ static bool find_key(struct wharf_req *req, struct stream *st)
     return true;
 }
 
-static int64_t known_of(const struct wharf_req *req, int64_t after)
+static int64_t known_of(const struct req_head *head, int64_t after)
 {
     char *end;
-    long long n = strtoll(req->last_event_id.n ? req->last_event_id.p : "", &end, 10);
+    long long n = strtoll(head->last_event_id.n ? head->last_event_id.p : "", &end, 10);
 
-    return req->last_event_id.n && !*end && n >= 0 ? n : after;
+    return head->last_event_id.n && !*end && n >= 0 ? n : after;
 }
 
 wharf_status channel_stream_open(
     struct wharf_req *req, wharf_str channel, wharf_str tag, int64_t after, wharf_str hello)
 {
     struct arena *a = arena_small(
-        sizeof(struct stream) + req->who->organization.n + channel.n + tag.n + 64);
+        sizeof(struct stream) + req->access.who->organization.n + channel.n + tag.n + 64);
     struct stream *st = ARENA_NEW(a, struct stream);
     int64_t newest;
     bool gone;
 
     st->arena = a;
     st->area = req->route->area;
-    st->organization = arena_dup_str(a, req->who->organization);
+    st->organization = arena_dup_str(a, req->access.who->organization);
     st->channel = arena_dup_str(a, channel);
     st->tag = arena_dup_str(a, tag);
     st->live = true;
     buf_init(&st->out, 1 << 20);
-    st->who = req->who;
+    st->who = req->access.who;
     principal_ref(st->who);
-    if (!find_place(req, st, known_of(req, after), &gone, &newest) || !find_key(req, st)) {
+    if (!find_place(req, st, known_of(&req->head, after), &gone, &newest) || !find_key(req, st)) {
         stream_free(st);
-        return req->n_problems ? WHARF_UNAVAILABLE : req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
+        return req->problems.n ? WHARF_UNAVAILABLE : req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }
     buf_addf(&st->out, "retry: 2000\n\nid: %lld\nevent: hello\ndata: {\"seq\":%lld%s%.*s\n\n",
         (long long)st->after, (long long)newest, hello.n > 2 ? "," : "",
@@ -368,6 +368,6 @@ wharf_status channel_stream_open(
     if (gone)
         BUF_LIT(&st->out, "event: resync\ndata: {}\n\n");
     req->stream = st;
-    req->status = 200;
+    req->reply.status = 200;
     return WHARF_OK;
 }

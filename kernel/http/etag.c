@@ -24,14 +24,15 @@ static char *digits(uint64_t v, char *out)
  * installation know, so that nobody writes two rows of one tag. */
 static void write_tag(const struct wharf_req *req, char out[ETAG_MAX])
 {
-    char *p = out + snprintf(out, ETAG_MAX, "v%lld-", (long long)req->version);
+    const struct req_reply *reply = &req->reply;
+    char *p = out + snprintf(out, ETAG_MAX, "v%lld-", (long long)reply->version);
     XXH128_hash_t parts[2], hash;
     uint64_t seed;
 
     memcpy(&seed, req->engine->cursor_key, sizeof(seed));
-    hash = parts[0] = XXH3_128bits_withSeed(req->out.p, req->out.n, seed);
-    if (req->pagination.n) {
-        parts[1] = XXH3_128bits_withSeed(req->pagination.p, req->pagination.n, seed);
+    hash = parts[0] = XXH3_128bits_withSeed(reply->out.p, reply->out.n, seed);
+    if (reply->pagination.n) {
+        parts[1] = XXH3_128bits_withSeed(reply->pagination.p, reply->pagination.n, seed);
         hash = XXH3_128bits_withSeed(parts, sizeof(parts), seed);
     }
     p = digits(hash.low64, digits(hash.high64, p));
@@ -59,8 +60,8 @@ bool etag_build(struct exchange *x)
     const struct wharf_req *req = &x->req;
     const char *known;
 
-    if (req->n_problems || req->status != 200 || req->foreign || req->out.n > TAGGED_MAX ||
-        (strcmp(req->method, "GET") != 0 && !x->head_only) ||
+    if (req->problems.n || req->reply.status != 200 || req->reply.foreign ||
+        req->reply.out.n > TAGGED_MAX || (strcmp(req->head.method, "GET") != 0 && !x->head_only) ||
         (req->route->kind == ROUTE_KERNEL && req->route->silent))
         return false;
     write_tag(req, x->etag);

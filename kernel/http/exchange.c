@@ -90,7 +90,7 @@ struct exchange *exchange_new(struct server *s, const char *uri)
     req->now_us = clock_now_us();
     id_new("req", req->now_us, id); /* carries its time, by which the request log is found */
     memcpy(req->request_id, id, sizeof(req->request_id));
-    kept_buf_take(s, &req->out, 256u << 20);
+    kept_buf_take(s, &req->reply.out, 256u << 20);
     buf_init(&x->body, LARGE_BODY + 1);
     x->next = s->exchanges;
     if (x->next)
@@ -129,13 +129,13 @@ void exchange_release(struct exchange *x)
         PQclear(x->results[i]);
     request_release(&x->req);
     limit_done(x);
-    if (x->req.put)
+    if (x->req.reply.put)
         x->req.engine->uploads->drop(x);
     stream_forget(&x->req);
     free(x->req.parked);
-    principal_unref(x->req.who);
-    principal_unref(x->req.offered);
-    kept_buf_give(s, &x->req.out);
+    principal_unref(x->req.access.who);
+    principal_unref(x->req.access.offered);
+    kept_buf_give(s, &x->req.reply.out);
     buf_done(&x->body);
     give_arena(s, x->req.arena);
     free(x);
@@ -146,8 +146,8 @@ static void split_uri(struct exchange *x)
     struct wharf_req *req = &x->req;
     size_t n = strcspn(x->uri, "?");
 
-    req->path = arena_dup(req->arena, x->uri, n);
-    req->raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
+    req->head.path = arena_dup(req->arena, x->uri, n);
+    req->head.raw_query = x->uri[n] == '?' ? str_z(x->uri + n + 1) : str_z("");
 }
 
 /* Shrinks a request whose answer is a stream and lasts: only what its log lines want is kept. */
@@ -155,40 +155,40 @@ static void shrink(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
     const size_t n_params = sizeof(req->params) / sizeof(req->params[0]);
-    size_t room = strlen(req->method) + req->path.n + req->raw_query.n + req->client_request_id.n +
-                  512;
+    size_t room = strlen(req->head.method) + req->head.path.n + req->head.raw_query.n +
+                  req->head.client_request_id.n + 512;
     struct arena *old = req->arena, *a;
 
     for (size_t i = 0; i < n_params; i++)
         room += req->params[i].n + 16;
     a = arena_small(room);
-    req->method = arena_dupz(a, req->method).p;
-    req->path = arena_dup_str(a, req->path);
-    req->raw_query = arena_dup_str(a, req->raw_query);
-    req->client_request_id = arena_dup_str(a, req->client_request_id);
+    req->head.method = arena_dupz(a, req->head.method).p;
+    req->head.path = arena_dup_str(a, req->head.path);
+    req->head.raw_query = arena_dup_str(a, req->head.raw_query);
+    req->head.client_request_id = arena_dup_str(a, req->head.client_request_id);
     for (size_t i = 0; i < n_params; i++)
         req->params[i] = arena_dup_str(a, req->params[i]);
-    req->pairs = NULL;
-    req->n_pairs = 0;
-    req->lines = req->added = NULL;
-    req->n_lines = req->n_added = 0;
-    req->remote_addr = str_z("");
+    req->head.pairs = NULL;
+    req->head.n_pairs = 0;
+    req->head.lines = req->reply.added = NULL;
+    req->head.n_lines = req->reply.n_added = 0;
+    req->head.remote_addr = str_z("");
     req->body = NULL;
-    req->traceparent = req->last_event_id = req->message = req->pagination = req->location_header =
-        str_z("");
-    req->entity = req->replay = req->idempotency_key = req->if_match = req->batch_id =
-        req->answered_id = str_z("");
-    req->preference_applied = req->path_base = req->body_text = str_z("");
-    req->answered = NULL;
-    req->raw_type = req->success_code = NULL;
-    req->problems = NULL;
-    req->n_problems = req->cap_problems = 0;
+    req->head.traceparent = req->head.last_event_id = req->reply.message = req->reply.pagination =
+        req->reply.location_header = str_z("");
+    req->reply.entity = req->reply.replay = req->head.idempotency_key = req->head.if_match =
+        req->batch_id = req->reply.answered_id = str_z("");
+    req->reply.preference_applied = req->problems.path_base = req->body_text = str_z("");
+    req->reply.answered = NULL;
+    req->reply.raw_type = req->reply.success_code = NULL;
+    req->problems.list = NULL;
+    req->problems.n = req->problems.cap = 0;
     x->uri = "";
     x->origin = str_z("");
     buf_done(&x->body);
-    buf_done(&req->out);
+    buf_done(&req->reply.out);
     buf_init(&x->body, 0);
-    buf_init(&req->out, 0);
+    buf_init(&req->reply.out, 0);
     req->arena = a;
     give_arena(x->server, old);
 }
@@ -302,7 +302,7 @@ void exchange_resume(struct exchange *x)
 /* Returns how much of a body that nobody wants is read before the sender is cut off. */
 static size_t drain_limit(const struct exchange *x)
 {
-    bool too_large = x->req.n_problems && !strcmp(x->req.problems[0].code, ERR_BODY_TOO_LARGE);
+    bool too_large = x->req.problems.n && !strcmp(x->req.problems.list[0].code, ERR_BODY_TOO_LARGE);
 
     return too_large ? (size_t)DRAIN_TOO_LARGE : (size_t)DRAIN_MAX;
 }
@@ -376,7 +376,7 @@ static void refuse_unread(struct exchange *x, const struct head_refusal *r)
         [HEAD_METHOD] = ERR_HTTP_METHOD,
         [HEAD_VERSION] = ERR_HTTP_VERSION};
 
-    if (!x->req.n_problems)
+    if (!x->req.problems.n)
         req_fail(&x->req, codes[r->verdict], NULL, r->why ? "%s" : NULL, r->why);
     x->state = X_REFUSED;
     x->body_idle_us = x->server->turn_us;
@@ -407,9 +407,9 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     if (refusal && !refusal->in_body)
         method = refusal->method;
     x->head_only = !strcmp(method, "HEAD");
-    x->req.method = arena_dupz(x->req.arena, method).p;
+    x->req.head.method = arena_dupz(x->req.arena, method).p;
     if (refusal && !refusal->in_body) {
-        x->req.path = arena_dup(x->req.arena, refusal->path, strlen(refusal->path));
+        x->req.head.path = arena_dup(x->req.arena, refusal->path, strlen(refusal->path));
         refuse_unread(x, refusal);
         return MHD_YES;
     }
@@ -418,7 +418,7 @@ static enum MHD_Result first_call(struct exchange *x, struct MHD_Connection *c, 
     if (request_asks_request(&x->req)) {
         if (to_hooks(x, STAGE_REQUEST))
             return MHD_YES;
-        x->req.retry_after = 1;
+        x->req.reply.retry_after = 1;
         req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         return after_headers(x, false);
     }
@@ -449,7 +449,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
             x->drained = 0;
         }
     } else if (x->state == X_BODY && x->drained > DRAIN_MAX) {
-        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "%s takes no body", x->req.method);
+        req_fail(&x->req, ERR_BODY_TOO_LARGE, NULL, "%s takes no body", x->req.head.method);
         exchange_cut(x);
     } else if (x->state == X_REFUSED && x->drained >= drain_limit(x)) {
         exchange_cut(x);
@@ -472,9 +472,9 @@ enum MHD_Result exchange_handle(void *cls, struct MHD_Connection *c, const char 
     if (x->state == X_NEW)
         return first_call(x, c, method);
     if (x->state == X_ASKED) /* resumed: request hooks have run */
-        return after_headers(x, !x->req.n_problems && check_its_route(x));
+        return after_headers(x, !x->req.problems.n && check_its_route(x));
     if (x->state == X_KEYED) /* resumed: the key is known */
-        return after_headers(x, x->req.n_problems == 0);
+        return after_headers(x, x->req.problems.n == 0);
     if (x->state == X_QUEUED) {
         *upload_data_size = 0;
         return MHD_YES;

@@ -323,7 +323,7 @@ static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const
     const struct engine *e = req->engine;
     struct jw w;
 
-    jw_init(&w, &req->out);
+    jw_init(&w, &req->reply.out);
     jw_open(&w, NULL, '{');
     jw_bool(&w, "ready", !v->against.n);
     jw_z(&w, "database", v->database ? "ok" : "away");
@@ -346,20 +346,21 @@ static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const
 
 void run_readyz(struct wharf_req *req)
 {
+    struct req_reply *reply = &req->reply;
     char wrong[CHECKS][TEXT];
     struct verdict v;
     wharf_str verbose;
 
     judge(req->engine, wrong, &v);
-    req_respond(req, v.against.n ? 503 : 200, str_z("ok"));
+    req_respond(reply, v.against.n ? 503 : 200, str_z("ok"));
     if (req_param(req, "verbose", &verbose)) {
-        req->raw_type = "application/json; charset=utf-8";
+        reply->raw_type = "application/json; charset=utf-8";
         write_verbose(req, wrong, &v);
     } else {
-        req->raw_type = "text/plain; charset=utf-8";
-        buf_addz(&req->out, v.against.n ? "not ready\n" : "ok\n");
-        buf_adds(&req->out, buf_str(&v.against));
-        buf_adds(&req->out, buf_str(&v.poorer));
+        reply->raw_type = "text/plain; charset=utf-8";
+        buf_addz(&reply->out, v.against.n ? "not ready\n" : "ok\n");
+        buf_adds(&reply->out, buf_str(&v.against));
+        buf_adds(&reply->out, buf_str(&v.poorer));
     }
     buf_done(&v.against);
     buf_done(&v.poorer);

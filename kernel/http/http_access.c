@@ -45,11 +45,12 @@ static bool kept(const struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
 
-    if (!x->server->requests || !req->who || !req->who->organization.n || !req->method)
+    if (!x->server->requests || !req->access.who || !req->access.who->organization.n ||
+        !req->head.method)
         return false;
     return x->answer_status >= 400 || x->server->config->request_log_reads ||
-           !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE") ||
-           !strcmp(req->method, "PUT");
+           !strcmp(req->head.method, "POST") || !strcmp(req->head.method, "DELETE") ||
+           !strcmp(req->head.method, "PUT");
 }
 
 /* Returns the beginning of a long text, whole characters. */
@@ -69,12 +70,13 @@ static wharf_str answered_body(struct exchange *x, struct buf *b)
 {
     struct wharf_req *req = &x->req;
 
-    if (req->raw_type || req->served || x->answer_status == 204 || x->answer_status == 304)
+    if (req->reply.raw_type || req->reply.served || x->answer_status == 204 ||
+        x->answer_status == 304)
         return str_z("");
-    if (req->replay.n && !req->n_problems)
-        return beginning(req->replay);
-    if (!req->n_problems && req->out.n > REQUEST_BODY_READ)
-        return beginning(buf_str(&req->out));
+    if (req->reply.replay.n && !req->problems.n)
+        return beginning(req->reply.replay);
+    if (!req->problems.n && req->reply.out.n > REQUEST_BODY_READ)
+        return beginning(buf_str(&req->reply.out));
     envelope_write(b, req, x->answer_status);
     return buf_str(b);
 }
@@ -96,41 +98,42 @@ static void ids_of_path(const struct wharf_req *req, struct request_line *l)
 static void seen_of_request(const struct wharf_req *req, struct request_line *l)
 {
     l->areas = request_areas(req);
-    l->reach = req->who->access.reach;
+    l->reach = req->access.who->access.reach;
     if (route_for_some(req->route))
-        l->audience = seen_one(req->arena, req->who->access.user_id);
+        l->audience = seen_one(req->arena, req->access.who->access.user_id);
 }
 
 static void request_line(struct exchange *x, int64_t us)
 {
     struct wharf_req *req = &x->req;
-    const struct principal *who = req->who;
-    bool bodies = x->answer_status >= 400 || (strcmp(req->method, "GET") != 0 && !x->head_only);
+    const struct principal *who = req->access.who;
+    bool bodies = x->answer_status >= 400 ||
+                  (strcmp(req->head.method, "GET") != 0 && !x->head_only);
     struct request_line l = {.organization = who->organization,
         .id = str_z(req->request_id),
-        .method = str_z(req->method)};
+        .method = str_z(req->head.method)};
     const char *agent = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "User-Agent");
     char ip[IP_TEXT];
     struct buf b;
 
     buf_init(&b, 1 << 20);
     l.route = str_z(req->route ? req->route->pattern : NULL);
-    l.path = beginning(req->path);
-    l.query = req->raw_query;
-    l.code = str_z(req->n_problems ? req->problems[0].code : NULL);
+    l.path = beginning(req->head.path);
+    l.query = req->head.raw_query;
+    l.code = str_z(req->problems.n ? req->problems.list[0].code : NULL);
     l.key_id = who->key_id;
     l.principal_id = who->access.user_id.n ? who->access.user_id : who->access.device_id;
     l.ip = str_z(client_address(x, ip));
     l.user_agent = str_z(agent);
-    l.client_request_id = req->client_request_id;
-    l.idempotency_key = req->idempotency_key;
-    l.replayed = req->replayed;
+    l.client_request_id = req->head.client_request_id;
+    l.idempotency_key = req->head.idempotency_key;
+    l.replayed = req->reply.replayed;
     if (bodies && req->body && req->body_text.n)
         l.request_body = beginning(req->body_text);
     if (bodies)
         l.response_body = answered_body(x, &b);
-    if (req->answered && !req->n_problems)
-        l.row_id = req->answered_id;
+    if (req->reply.answered && !req->problems.n)
+        l.row_id = req->reply.answered_id;
     ids_of_path(req, &l);
     seen_of_request(req, &l);
     l.created_us = req->now_us;
@@ -164,15 +167,15 @@ void access_line(struct exchange *x)
     jw_open(&w, NULL, '{');
     jw_str(&w, "time", (wharf_str){iso, ISO_MS_LEN});
     jw_z(&w, "request_id", req->request_id);
-    jw_z(&w, "method", req->method ? req->method : "");
+    jw_z(&w, "method", req->head.method ? req->head.method : "");
     jw_z(&w, "route", req->route ? req->route->pattern : NULL);
     jw_int(&w, "status", x->answer_status);
-    jw_z(&w, "code", req->n_problems ? req->problems[0].code : NULL);
+    jw_z(&w, "code", req->problems.n ? req->problems.list[0].code : NULL);
     jw_raw(&w, "ms",
         arena_printf(req->arena, "%lld.%03lld", (long long)us / 1000, (long long)us % 1000));
     jw_int(&w, "bytes", (int64_t)x->answer_bytes);
-    if (req->who && req->who->key_id.n)
-        jw_str(&w, "key", req->who->key_id);
+    if (req->access.who && req->access.who->key_id.n)
+        jw_str(&w, "key", req->access.who->key_id);
     else
         jw_null(&w, "key");
     jw_z(&w, "ip", *client_address(x, ip) ? ip : NULL);

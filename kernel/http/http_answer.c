@@ -60,7 +60,7 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
         "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, "
         "Cache-Control, RateLimit, RateLimit-Policy, Retry-After, Location, Deprecation, Sunset, "
         "Link, Preference-Applied, Idempotent-Replayed");
-    if (!strcmp(x->req.method, "OPTIONS")) {
+    if (!strcmp(x->req.head.method, "OPTIONS")) {
         add(r, "Access-Control-Allow-Methods", x->allow);
         add(r, "Access-Control-Allow-Headers",
             "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, "
@@ -69,10 +69,10 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
     }
 }
 
-static void hooks_headers(const struct wharf_req *req, struct MHD_Response *r)
+static void hooks_headers(const struct req_reply *reply, struct MHD_Response *r)
 {
-    for (size_t i = 0; i < req->n_added; i++)
-        add(r, req->added[i].name.p, req->added[i].value.p);
+    for (size_t i = 0; i < reply->n_added; i++)
+        add(r, reply->added[i].name.p, reply->added[i].value.p);
 }
 
 static const char *const datetime_headers[] = {"iso_8601;type=string;precision=milliseconds",
@@ -80,17 +80,17 @@ static const char *const datetime_headers[] = {"iso_8601;type=string;precision=m
 
 static const char *cache_control(const struct wharf_req *req, bool good_read)
 {
-    if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->page)
+    if ((req->route && (req->route->stream_tokens || req->route->event_stream)) || req->reply.page)
         return "no-store";
-    if (req->served && !req->n_problems)
-        return req->served->cache.p;
+    if (req->reply.served && !req->problems.n)
+        return req->reply.served->cache.p;
     return good_read ? "private, no-cache" : "no-store";
 }
 
-static bool is_added(const struct wharf_req *req, const char *name)
+static bool is_added(const struct req_reply *reply, const char *name)
 {
-    for (size_t i = 0; i < req->n_added; i++) {
-        if (!strcasecmp(req->added[i].name.p, name))
+    for (size_t i = 0; i < reply->n_added; i++) {
+        if (!strcasecmp(reply->added[i].name.p, name))
             return true;
     }
     return false;
@@ -101,39 +101,39 @@ static void identity_headers(const struct wharf_req *req, struct MHD_Response *r
 {
     add(r, "Request-Id", req->request_id);
     add(r, "X-Content-Type-Options", "nosniff");
-    if (!is_added(req, "Cache-Control"))
+    if (!is_added(&req->reply, "Cache-Control"))
         add(r, "Cache-Control", cache_control(req, good_read));
-    if (req->foreign && !req->n_problems) /* it may run nothing in the name of this server */
+    if (req->reply.foreign && !req->problems.n) /* it may run nothing in the name of this server */
         add(r, "Content-Security-Policy", "sandbox");
 }
 
 static void common_headers(const struct exchange *x, struct MHD_Response *r, int status)
 {
     const struct wharf_req *req = &x->req;
-    bool read = !strcmp(req->method, "GET") || x->head_only;
+    bool read = !strcmp(req->head.method, "GET") || x->head_only;
     bool fine = status == 200 || status == 304;
     char text[16];
 
     identity_headers(req, r, read && fine);
-    if (req->replayed)
+    if (req->reply.replayed)
         add(r, "Idempotent-Replayed", "true");
-    if (req->client_request_id.n)
-        add(r, "X-Request-Id", req->client_request_id.p);
-    if (req->who && req->who->organization.n)
-        add(r, "SVC-Mode", req->who->test_mode ? "test" : "live");
+    if (req->head.client_request_id.n)
+        add(r, "X-Request-Id", req->head.client_request_id.p);
+    if (req->access.who && req->access.who->organization.n)
+        add(r, "SVC-Mode", req->access.who->test_mode ? "test" : "live");
     if (read && fine)
         add(r, "Vary", "Accept, Accept-Encoding, SVC-Datetime-Format");
-    if (req->location_header.n && status == 201)
-        add(r, "Location", req->location_header.p);
-    if (req->preference_applied.n)
-        add(r, "Preference-Applied", req->preference_applied.p);
+    if (req->reply.location_header.n && status == 201)
+        add(r, "Location", req->reply.location_header.p);
+    if (req->reply.preference_applied.n)
+        add(r, "Preference-Applied", req->reply.preference_applied.p);
     if (x->allow)
         add(r, "Allow", x->allow);
     if (status == 401)
         add(r, "WWW-Authenticate", "ApiKey realm=\"api\"");
     limit_headers(x, r);
-    if (req->retry_after) {
-        snprintf(text, sizeof(text), "%d", req->retry_after);
+    if (req->reply.retry_after) {
+        snprintf(text, sizeof(text), "%d", req->reply.retry_after);
         add(r, "Retry-After", text);
     }
     if (x->close_after || x->server->draining)
@@ -141,7 +141,7 @@ static void common_headers(const struct exchange *x, struct MHD_Response *r, int
     if (x->deprecated)
         deprecation_headers(x->deprecated, r);
     cors_headers(x, r);
-    hooks_headers(req, r);
+    hooks_headers(&req->reply, r);
 }
 
 static struct MHD_Response *empty_response(struct exchange *x, int status)
@@ -196,14 +196,16 @@ static void add_etag(const struct exchange *x, struct MHD_Response *r, bool pack
 
 static void write_body(struct wharf_req *req, int status, struct buf *b)
 {
-    if (req->n_problems && req->problem_details)
+    struct req_reply *reply = &req->reply;
+
+    if (req->problems.n && req->head.problem_details)
         problem_details_write(b, req, status);
-    else if (req->n_problems)
+    else if (req->problems.n)
         envelope_write(b, req, status);
-    else if (req->replay.n)
-        buf_add(b, req->replay.p, req->replay.n);
-    else if (req->raw_type)
-        buf_add(b, req->out.p, req->out.n);
+    else if (reply->replay.n)
+        buf_add(b, reply->replay.p, reply->replay.n);
+    else if (reply->raw_type)
+        buf_add(b, reply->out.p, reply->out.n);
     else
         envelope_write(b, req, status);
 }
@@ -211,19 +213,19 @@ static void write_body(struct wharf_req *req, int status, struct buf *b)
 static struct MHD_Response *body_response(struct exchange *x, int status)
 {
     struct wharf_req *req = &x->req;
-    bool problem = req->n_problems && req->problem_details, packed = false;
+    bool problem = req->problems.n && req->head.problem_details, packed = false;
     struct MHD_Response *r;
     struct buf b;
 
     kept_buf_take(x->server, &b, 256u << 20);
-    buf_room(&b, req->out.n + 512);
+    buf_room(&b, req->reply.out.n + 512);
     write_body(req, status, &b);
     if (x->gzip_answer && b.n >= GZIP_FROM)
         packed = deflate_buf(&b);
     r = raw_response(x, status, &b);
-    if (req->raw_type && !req->n_problems) {
-        add(r, "Content-Type", req->raw_type);
-        if (req->page) {
+    if (req->reply.raw_type && !req->problems.n) {
+        add(r, "Content-Type", req->reply.raw_type);
+        if (req->reply.page) {
             add(r, "Content-Security-Policy",
                 "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
                 "frame-ancestors 'none'; base-uri "
@@ -233,12 +235,12 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     } else {
         add(r, "Content-Type",
             problem ? "application/problem+json" : "application/json; charset=utf-8");
-        add(r, "SVC-Datetime-Format", datetime_headers[req->datetime_format]);
+        add(r, "SVC-Datetime-Format", datetime_headers[req->head.datetime_format]);
     }
     if (packed)
         add(r, "Content-Encoding", "gzip");
-    if (req->entity.n && !req->n_problems)
-        add(r, "ETag", req->entity.p);
+    if (req->reply.entity.n && !req->problems.n)
+        add(r, "ETag", req->reply.entity.p);
     add_etag(x, r, packed);
     return r;
 }
@@ -246,18 +248,18 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
 {
     struct wharf_req *req = &x->req;
-    int status = req->status;
+    int status = req->reply.status;
     struct MHD_Response *r;
 
-    if (req->offer_missed)
+    if (req->access.offer_missed)
         offer_missed(x);
-    if (req->n_problems)
-        status = code_status(req->engine, req->problems[0].code);
-    if (!req->n_problems && (req->out.failed || !status)) {
+    if (req->problems.n)
+        status = code_status(req->engine, req->problems.list[0].code);
+    if (!req->problems.n && (req->reply.out.failed || !status)) {
         req_fail(req, ERR_INTERNAL, NULL, NULL);
         status = 500;
     }
-    if (req->stream && !req->n_problems && address_allowed(x)) {
+    if (req->stream && !req->problems.n && address_allowed(x)) {
         r = x->head_only ? MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT)
                          : stream_response(x);
         if (r) {
@@ -268,11 +270,11 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
             return r;
         }
     }
-    if (req->n_problems)
-        status = code_status(req->engine, req->problems[0].code);
+    if (req->problems.n)
+        status = code_status(req->engine, req->problems.list[0].code);
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
-    if (req->served && !req->n_problems) {
+    if (req->reply.served && !req->problems.n) {
         r = served_response(x, ret_status);
         common_headers(x, r, *ret_status);
         return r;
@@ -327,27 +329,28 @@ static const char *phrase(int status)
  * says whom it is for. */
 static void refuse_raw(struct exchange *x, struct wharf_req *req)
 {
-    int status = code_status(req->engine, req->problems[0].code);
+    struct req_head *head = &req->head;
+    int status = code_status(req->engine, req->problems.list[0].code);
     struct buf body, out;
 
     buf_init(&body, 1 << 20);
     buf_init(&out, 1 << 20);
-    if (req->problem_details)
+    if (head->problem_details)
         problem_details_write(&body, req, status);
     else
         envelope_write(&body, req, status);
     buf_addf(&out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\n", status, phrase(status),
-        req->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
+        head->problem_details ? "application/problem+json" : "application/json; charset=utf-8");
     buf_addf(&out, "SVC-Datetime-Format: %s\r\nRequest-Id: %s\r\n",
-        datetime_headers[req->datetime_format], req->request_id);
-    if (req->client_request_id.n)
-        buf_addf(&out, "X-Request-Id: %s\r\n", req->client_request_id.p);
-    if (req->who && req->who->organization.n)
-        buf_addf(&out, "SVC-Mode: %s\r\n", req->who->test_mode ? "test" : "live");
+        datetime_headers[head->datetime_format], req->request_id);
+    if (head->client_request_id.n)
+        buf_addf(&out, "X-Request-Id: %s\r\n", head->client_request_id.p);
+    if (req->access.who && req->access.who->organization.n)
+        buf_addf(&out, "SVC-Mode: %s\r\n", req->access.who->test_mode ? "test" : "live");
     if (x->allow)
         buf_addf(&out, "Allow: %s\r\n", x->allow);
-    if (req->retry_after)
-        buf_addf(&out, "Retry-After: %d\r\n", req->retry_after);
+    if (req->reply.retry_after)
+        buf_addf(&out, "Retry-After: %d\r\n", req->reply.retry_after);
     if (status == 401)
         BUF_LIT(&out, "WWW-Authenticate: ApiKey realm=\"api\"\r\n");
     buf_addf(&out,
@@ -368,7 +371,7 @@ static void refuse_raw(struct exchange *x, struct wharf_req *req)
  * after a body, not inside it. */
 void answer_raw(struct exchange *x)
 {
-    if (x->req.n_problems)
+    if (x->req.problems.n)
         refuse_raw(x, &x->req);
     else
         options_raw(x);
@@ -381,12 +384,12 @@ void answer_late(struct exchange *x)
     const struct wharf_req *req = &x->req;
     struct wharf_req late = {.arena = arena_new(0),
         .engine = req->engine,
-        .method = req->method,
-        .path = req->path,
-        .problem_details = req->problem_details,
-        .datetime_format = req->datetime_format,
-        .client_request_id = req->client_request_id,
-        .who = req->who};
+        .head.method = req->head.method,
+        .head.path = req->head.path,
+        .head.problem_details = req->head.problem_details,
+        .head.datetime_format = req->head.datetime_format,
+        .head.client_request_id = req->head.client_request_id,
+        .access.who = req->access.who};
 
     memcpy(late.request_id, req->request_id, sizeof(late.request_id));
     req_fail(&late, ERR_TIMEOUT, NULL, NULL);

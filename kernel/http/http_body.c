@@ -44,7 +44,7 @@ static enum MHD_Result keep_line(
     void *cls, enum MHD_ValueKind kind, const char *name, const char *value)
 {
     struct wharf_req *req = cls;
-    struct header_line *line = &req->lines[req->n_lines];
+    struct header_line *line = &req->head.lines[req->head.n_lines];
     size_t n = value ? strlen(value) : 0;
     char *shown = arena_alloc(req->arena, n + 1);
 
@@ -57,7 +57,7 @@ static enum MHD_Result keep_line(
     }
     *line = (struct header_line){
         name[0] == HEAD_COOKIE ? str_z("Cookie") : arena_dupz(req->arena, name), {shown, n}};
-    req->n_lines++;
+    req->head.n_lines++;
     return MHD_YES;
 }
 
@@ -68,13 +68,13 @@ void keep_request(struct exchange *x)
     char text[IP_TEXT];
     struct ip ip;
 
-    if (x->req.lines)
+    if (x->req.head.lines)
         return;
     if (client_ip(x, &ip)) {
         ip_text(&ip, text);
-        x->req.remote_addr = arena_dupz(x->req.arena, text);
+        x->req.head.remote_addr = arena_dupz(x->req.arena, text);
     }
-    x->req.lines = ARENA_ARRAY(x->req.arena, struct header_line, (size_t)n + 1);
+    x->req.head.lines = ARENA_ARRAY(x->req.arena, struct header_line, (size_t)n + 1);
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, keep_line, &x->req);
 }
 
@@ -133,8 +133,8 @@ bool read_body(struct exchange *x)
     }
     if (!ok)
         return false;
-    if (req->raw_query.n &&
-        !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
+    if (req->head.raw_query.n &&
+        !query_split(req->arena, req->head.raw_query, &req->head.pairs, &req->head.n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE) {
         req_problem(req, ERR_PARAM_INVALID, bad, NULL,
             str_z("A parameter has a broken %-escape or is not UTF-8"));

@@ -11,64 +11,66 @@
 
 void answer_whole_list(struct wharf_req *req, size_t n, const char *what)
 {
-    req_respond(req, 200, arena_printf(req->arena, "%zu %s retrieved", n, what));
-    req->pagination = arena_printf(
+    req_respond(&req->reply, 200, arena_printf(req->arena, "%zu %s retrieved", n, what));
+    req->reply.pagination = arena_printf(
         req->arena, "{\"page\":1,\"limit\":%zu,\"has_more\":false}", n ? n : 1);
 }
 
 static void write_module(struct wharf_req *req, const struct plugin *p)
 {
+    struct req_reply *reply = &req->reply;
     const struct engine *e = req->engine;
 
-    jw_open(&req->w, NULL, '{');
-    jw_z(&req->w, "object", "module");
-    jw_z(&req->w, "name", p->name);
-    jw_z(&req->w, "version", p->manifest->version);
-    jw_str(&req->w, "abi",
+    jw_open(&reply->w, NULL, '{');
+    jw_z(&reply->w, "object", "module");
+    jw_z(&reply->w, "name", p->name);
+    jw_z(&reply->w, "version", p->manifest->version);
+    jw_str(&reply->w, "abi",
         arena_printf(req->arena, "%u.%u", p->manifest->abi_major, p->manifest->abi_minor));
-    jw_open(&req->w, "areas", '[');
+    jw_open(&reply->w, "areas", '[');
     for (size_t i = 0; i < e->areas.count; i++) {
         if (engine_owns_area(e, p, (int)i))
-            jw_z(&req->w, NULL, e->areas.names[i]);
+            jw_z(&reply->w, NULL, e->areas.names[i]);
     }
-    jw_close(&req->w, ']');
-    jw_z(&req->w, "status", "ok");
-    jw_open(&req->w, "routes", '[');
+    jw_close(&reply->w, ']');
+    jw_z(&reply->w, "status", "ok");
+    jw_open(&reply->w, "routes", '[');
     for (size_t i = 0; i < e->n_routes; i++) {
         if (e->routes[i].plugin == p)
-            jw_str(&req->w, NULL,
+            jw_str(&reply->w, NULL,
                 arena_printf(req->arena, "%s %s", e->routes[i].method, e->routes[i].pattern));
     }
-    jw_close(&req->w, ']');
-    jw_close(&req->w, '}');
+    jw_close(&reply->w, ']');
+    jw_close(&reply->w, '}');
 }
 
 /* Writes a module that is left out: what is known of it without running it. */
 static void write_absent(struct wharf_req *req, const struct absent *m)
 {
+    struct req_reply *reply = &req->reply;
     const struct manifest *p = m->manifest;
     static const struct wharf_json none = {.type = JSON_ARRAY};
 
-    jw_open(&req->w, NULL, '{');
-    jw_z(&req->w, "object", "module");
-    jw_z(&req->w, "name", p->name);
-    jw_z(&req->w, "version", p->version);
-    jw_str(&req->w, "abi", arena_printf(req->arena, "%u.%u", p->abi_major, p->abi_minor));
-    jw_value(&req->w, "areas", m->areas ? m->areas : &none);
-    jw_z(&req->w, "status", m->quarantined ? "quarantined" : "unavailable");
-    jw_value(&req->w, "routes", m->routes ? m->routes : &none);
-    jw_close(&req->w, '}');
+    jw_open(&reply->w, NULL, '{');
+    jw_z(&reply->w, "object", "module");
+    jw_z(&reply->w, "name", p->name);
+    jw_z(&reply->w, "version", p->version);
+    jw_str(&reply->w, "abi", arena_printf(req->arena, "%u.%u", p->abi_major, p->abi_minor));
+    jw_value(&reply->w, "areas", m->areas ? m->areas : &none);
+    jw_z(&reply->w, "status", m->quarantined ? "quarantined" : "unavailable");
+    jw_value(&reply->w, "routes", m->routes ? m->routes : &none);
+    jw_close(&reply->w, '}');
 }
 
 static wharf_status list_modules(struct wharf_req *req, void *arg)
 {
     answer_whole_list(req, req->engine->n_plugins + req->engine->n_absent, "modules");
-    jw_open(&req->w, NULL, '[');
+    jw_open(&req->reply.w, NULL, '[');
     for (size_t i = 0; i < req->engine->n_plugins; i++)
         write_module(req, &req->engine->plugins[i]);
     for (size_t i = 0; i < req->engine->n_absent; i++)
         write_absent(req, &req->engine->absent[i]);
-    jw_close(&req->w, ']');
+    jw_close(&req->reply.w, ']');
     return WHARF_OK;
 }
 
@@ -81,7 +83,7 @@ static wharf_status list_changes(struct wharf_req *req, void *arg)
     if (!all)
         return req_fail(req, ERR_INTERNAL, NULL, "changes.json: %s", e.message);
     answer_whole_list(req, all->count, "changes");
-    jw_value(&req->w, NULL, all);
+    jw_value(&req->reply.w, NULL, all);
     return WHARF_OK;
 }
 

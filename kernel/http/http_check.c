@@ -35,18 +35,18 @@ static void read_identity(struct exchange *x)
                *none_match = header(x, "If-None-Match"), *last = header(x, "Last-Event-ID");
 
     if (range)
-        x->req.wish.range = arena_dupz(x->req.arena, range);
+        x->req.head.wish.range = arena_dupz(x->req.arena, range);
     if (if_range)
-        x->req.wish.if_range = arena_dupz(x->req.arena, if_range);
+        x->req.head.wish.if_range = arena_dupz(x->req.arena, if_range);
     if (none_match)
-        x->req.wish.if_none_match = arena_dupz(x->req.arena, none_match);
+        x->req.head.wish.if_none_match = arena_dupz(x->req.arena, none_match);
 
     if (last)
-        x->req.last_event_id = arena_dupz(x->req.arena, last);
+        x->req.head.last_event_id = arena_dupz(x->req.arena, last);
     if (client && token_text(client, 128))
-        x->req.client_request_id = arena_dupz(x->req.arena, client);
+        x->req.head.client_request_id = arena_dupz(x->req.arena, client);
     if (trace && token_text(trace, 128))
-        x->req.traceparent = arena_dupz(x->req.arena, trace);
+        x->req.head.traceparent = arena_dupz(x->req.arena, trace);
 }
 
 static void read_origin(struct exchange *x)
@@ -129,7 +129,7 @@ static bool acceptable(struct exchange *x)
     }
     if (json < 0)
         json = wide;
-    x->req.problem_details = problem > 0 && problem > json;
+    x->req.head.problem_details = problem > 0 && problem > json;
     if (json > 0 || problem > 0 || x->req.route->any_answer)
         return true;
     req_fail(&x->req, ERR_NOT_ACCEPTABLE, NULL, NULL);
@@ -178,10 +178,10 @@ static void read_accept_encoding(struct exchange *x)
  * 9.3.7). */
 static bool asks_whole_server(struct exchange *x)
 {
-    if (x->req.path.n != 1 || x->req.path.p[0] != '*')
+    if (x->req.head.path.n != 1 || x->req.head.path.p[0] != '*')
         return false;
     x->allow = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-    x->req.status = 204;
+    x->req.reply.status = 204;
     return true;
 }
 
@@ -209,7 +209,7 @@ static bool find_route(struct exchange *x, const char *method)
             break;
         x->allow = allow.p;
         if (!strcmp(method, "OPTIONS")) {
-            req->status = 204;
+            req->reply.status = 204;
             return false;
         }
         req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL, "%s is not possible here; this path takes %s",
@@ -230,7 +230,7 @@ static bool in_service(struct exchange *x)
 
     if (!m)
         return true;
-    x->req.retry_after = ABSENT_RETRY_S;
+    x->req.reply.retry_after = ABSENT_RETRY_S;
     req_fail(&x->req, ERR_MODULE_UNAVAILABLE, NULL,
         "The module %s is out of service at the moment; try again later", m->manifest->name);
     return false;
@@ -246,7 +246,7 @@ void read_form(struct exchange *x)
 
 bool check_its_route(struct exchange *x)
 {
-    return find_route(x, x->req.method) && in_service(x) && !deprecation_gone(&x->req);
+    return find_route(x, x->req.head.method) && in_service(x) && !deprecation_gone(&x->req);
 }
 
 /* ---- key, scope ---- */
@@ -281,7 +281,7 @@ static bool refuse_key(struct exchange *x, const char *code)
 
 static bool address_good(struct exchange *x)
 {
-    const struct principal *who = x->req.who;
+    const struct principal *who = x->req.access.who;
     struct ip ip;
 
     for (size_t i = 0; who->n_networks && client_ip(x, &ip) && i < who->n_networks; i++) {
@@ -306,8 +306,8 @@ void offer_missed(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
 
-    req_clear_problems(req);
-    refuse_key(x, req->offer_refused);
+    req_clear_problems(&req->problems);
+    refuse_key(x, req->access.offer_refused);
 }
 
 /* Finds the principal of the key. Returns NULL when it must be read first (*ret_wait), or
@@ -318,18 +318,18 @@ static struct principal *find_principal(struct exchange *x, bool *ret_wait, cons
         header(x, "SVC-API-KEY"), header(x, "X-API-KEY"), header(x, "Authorization")};
     struct wharf_req *req = &x->req;
 
-    if (!req->who) {
+    if (!req->access.who) {
         if (!auth_key_hash(&h, x->server->config->auth_pepper, x->key_hash, ret_code))
             return NULL;
-        req->who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
-        *ret_wait = !req->who;
-        if (!req->who)
+        req->access.who = auth_cache_get(req->engine->auth, x->key_hash, x->server->turn_us);
+        *ret_wait = !req->access.who;
+        if (!req->access.who)
             return NULL;
     }
-    *ret_code = req->who->refusal;
-    if (!*ret_code && req->who->expires_at_us <= req->now_us)
+    *ret_code = req->access.who->refusal;
+    if (!*ret_code && req->access.who->expires_at_us <= req->now_us)
         *ret_code = ERR_API_KEY_EXPIRED;
-    return *ret_code ? NULL : req->who;
+    return *ret_code ? NULL : req->access.who;
 }
 
 /* Puts the key aside: the handler will say whether it counts (offered_key() in exchange.h). */
@@ -339,16 +339,16 @@ static bool offer(struct exchange *x, const char *code)
 
     if (!code && !address_good(x))
         code = ERR_IP_ACCESS;
-    req->offer_refused = code;
+    req->access.offer_refused = code;
     if (!code) {
-        auth_used(req->engine->auth, req->who);
+        auth_used(req->engine->auth, req->access.who);
         if (!limit_request(x))
             return false;
-        req->offered = req->who;
+        req->access.offered = req->access.who;
     } else {
-        principal_unref(req->who);
+        principal_unref(req->access.who);
     }
-    req->who = NULL;
+    req->access.who = NULL;
     return true;
 }
 
@@ -370,7 +370,7 @@ bool check_key(struct exchange *x, bool *ret_wait)
         return refuse_key(x, code);
     if (!address_allowed(x))
         return false;
-    auth_used(req->engine->auth, req->who);
+    auth_used(req->engine->auth, req->access.who);
     return limit_request(x);
 }
 
@@ -379,7 +379,7 @@ static bool scope_ok(struct exchange *x)
     const struct route *r = x->req.route;
     const char *missing;
 
-    if (r->area < 0 || !x->req.who || x->req.who->levels[r->area] >= r->level)
+    if (r->area < 0 || !x->req.access.who || x->req.access.who->levels[r->area] >= r->level)
         return true;
     missing = arena_printf(x->req.arena, "%s:%s", x->req.engine->areas.names[r->area],
         r->level == SCOPE_READ ? "read" : "write")
@@ -421,7 +421,7 @@ bool takes_body(const struct exchange *x)
 {
     const struct route *r = x->req.route;
 
-    return !strcmp(x->req.method, "POST") || r->body_schema || (raw_body(r) && !takes_file(r));
+    return !strcmp(x->req.head.method, "POST") || r->body_schema || (raw_body(r) && !takes_file(r));
 }
 
 static bool body_headers_ok(struct exchange *x)
@@ -470,7 +470,7 @@ static bool read_idempotency_key(struct exchange *x)
     char *key;
 
     if (!sent || x->req.route->any_answer ||
-        (strcmp(x->req.method, "POST") != 0 && strcmp(x->req.method, "DELETE") != 0))
+        (strcmp(x->req.head.method, "POST") != 0 && strcmp(x->req.head.method, "DELETE") != 0))
         return true;
     key = arena_alloc(x->req.arena, n + 1);
     for (size_t i = quoted; i < n - quoted; i++) {
@@ -479,7 +479,7 @@ static bool read_idempotency_key(struct exchange *x)
         key[k++] = sent[i];
     }
     if (idempotency_key_good((wharf_str){key, k})) {
-        x->req.idempotency_key = (wharf_str){key, k};
+        x->req.head.idempotency_key = (wharf_str){key, k};
         return true;
     }
     req_fail(&x->req, ERR_PARAM_INVALID, "Idempotency-Key",
@@ -494,17 +494,17 @@ static bool preferences_ok(struct exchange *x)
                *match = takes_precondition(x) ? header(x, "If-Match") : NULL;
     bool known = !format;
 
-    if (x->req.who)
-        x->req.datetime_format = (enum datetime_format)x->req.who->datetime_format;
+    if (x->req.access.who)
+        x->req.head.datetime_format = (enum datetime_format)x->req.access.who->datetime_format;
     if (match)
-        x->req.if_match = arena_dupz(x->req.arena, match);
+        x->req.head.if_match = arena_dupz(x->req.arena, match);
     if (prefer && strstr(prefer, "handling=strict")) {
-        x->req.strict = true;
-        x->req.preference_applied = str_z("handling=strict");
+        x->req.head.strict = true;
+        x->req.reply.preference_applied = str_z("handling=strict");
     }
     for (unsigned i = 0; format && i < 3; i++) {
         if (!strcmp(formats[i], format)) {
-            x->req.datetime_format = (enum datetime_format)i;
+            x->req.head.datetime_format = (enum datetime_format)i;
             known = true;
         }
     }

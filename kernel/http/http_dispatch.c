@@ -28,8 +28,9 @@ static void auth_done(struct lane_job *job, PGresult *result, const struct db_er
     if (error) {
         req_database_problem(req, error);
     } else {
-        req->who = auth_principal(&req->engine->areas, result, req->now_us);
-        auth_cache_put(req->engine->auth, x->key_hash, req->who, j->generation, x->server->turn_us);
+        req->access.who = auth_principal(&req->engine->areas, result, req->now_us);
+        auth_cache_put(
+            req->engine->auth, x->key_hash, req->access.who, j->generation, x->server->turn_us);
     }
     x->state = X_KEYED;
     if (x->abandoned) {
@@ -97,7 +98,7 @@ static void to_thread(struct exchange *x)
     if (x->body_read ? threads_push(x->server->threads, x) : body_reader_push(x->server->reader, x))
         return;
     x->state = X_ANSWER;
-    x->req.retry_after = 1;
+    x->req.reply.retry_after = 1;
     req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
 }
 
@@ -106,7 +107,7 @@ void dispatch_read(struct exchange *x)
     if (threads_push(x->server->threads, x))
         return;
     x->state = X_ANSWER;
-    x->req.retry_after = 1;
+    x->req.reply.retry_after = 1;
     req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
     exchange_resume(x);
 }
@@ -115,7 +116,7 @@ void dispatch_again(struct exchange *x)
 {
     free(x->req.parked);
     x->req.parked = NULL;
-    x->req.status = 0;
+    x->req.reply.status = 0;
     x->req.now_us = clock_now_us();
     x->req.deadline_us = x->server->turn_us + x->server->config->handler_timeout_ms * 1000;
     to_thread(x);

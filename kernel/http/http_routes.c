@@ -10,16 +10,16 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
-static void raw(struct wharf_req *req, int status, const char *type, wharf_str text)
+static void raw(struct req_reply *reply, int status, const char *type, wharf_str text)
 {
-    req_respond(req, status, str_z("ok"));
-    req->raw_type = type;
-    buf_adds(&req->out, text);
+    req_respond(reply, status, str_z("ok"));
+    reply->raw_type = type;
+    buf_adds(&reply->out, text);
 }
 
 static void run_livez(struct wharf_req *req)
 {
-    raw(req, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
+    raw(&req->reply, 200, "text/plain; charset=utf-8", WHARF_S("ok\n"));
 }
 
 /* Answers the metrics, on the admin listener only. */
@@ -29,8 +29,8 @@ static void run_metrics(struct wharf_req *req)
         req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL);
         return;
     }
-    raw(req, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
-    board_metrics(req->engine->board, &req->out);
+    raw(&req->reply, 200, "text/plain; version=0.0.4; charset=utf-8", str_z(""));
+    board_metrics(req->engine->board, &req->reply.out);
 }
 
 static void run_openapi(struct wharf_req *req)
@@ -38,7 +38,7 @@ static void run_openapi(struct wharf_req *req)
     const struct request_observer *around = req->engine->around;
     wharf_str own = around ? around->openapi(req) : str_z("");
 
-    raw(req, 200, "application/json; charset=utf-8", own.n ? own : req->engine->openapi);
+    raw(&req->reply, 200, "application/json; charset=utf-8", own.n ? own : req->engine->openapi);
 }
 
 static void run_event_schema(struct wharf_req *req)
@@ -48,7 +48,8 @@ static void run_event_schema(struct wharf_req *req)
                                                                : NULL;
 
     if (t)
-        raw(req, 200, "application/schema+json; charset=utf-8", event_schema(req->arena, t));
+        raw(&req->reply, 200, "application/schema+json; charset=utf-8",
+            event_schema(req->arena, t));
     else
         req_problem(req, ERR_NOT_FOUND, req->params[0], NULL, str_z(""));
 }

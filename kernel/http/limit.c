@@ -34,9 +34,9 @@ static struct limit_rate per_second(const struct config_rate *r)
     return (struct limit_rate){r->rate, r->burst, SECOND_US};
 }
 
-static bool is_write(const struct wharf_req *req)
+static bool is_write(const struct req_head *head)
 {
-    return !strcmp(req->method, "POST") || !strcmp(req->method, "DELETE");
+    return !strcmp(head->method, "POST") || !strcmp(head->method, "DELETE");
 }
 
 static void add(
@@ -58,7 +58,7 @@ static void add_of_route(struct exchange *x)
 {
     const struct wharf_req *req = &x->req;
     const struct route *r = req->route;
-    wharf_str owner = r->per_second ? req->who->key_id : req->who->organization;
+    wharf_str owner = r->per_second ? req->access.who->key_id : req->access.who->organization;
     struct limit_rate rate = r->per_second
                                  ? (struct limit_rate){r->per_second, r->burst, SECOND_US}
                                  : (struct limit_rate){r->per_minute, r->per_minute, MINUTE_US};
@@ -85,9 +85,9 @@ static const struct charge *emptiest(const struct exchange *x)
 
 static bool refuse(struct exchange *x, enum limit_reason reason, int64_t wait_us)
 {
-    x->req.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
-    if (x->req.retry_after < 1)
-        x->req.retry_after = 1;
+    x->req.reply.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
+    if (x->req.reply.retry_after < 1)
+        x->req.reply.retry_after = 1;
     atomic_fetch_add_explicit(&x->req.engine->board->rate_limited[reason], 1, memory_order_relaxed);
     req_fail(&x->req, ERR_RATE_LIMITED, limit_reasons[reason], NULL);
     return false;
@@ -97,14 +97,14 @@ bool limit_request(struct exchange *x)
 {
     const struct config *c = x->server->config;
     const struct wharf_req *req = &x->req;
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     const struct charge *least;
 
     if (!who || x->n_charges || x->flight)
         return true;
     add(x, LIMIT_BY_KEY, per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k',
         who->key_id);
-    if (is_write(req) && !who->test_mode)
+    if (is_write(&req->head) && !who->test_mode)
         add(x, LIMIT_BY_WRITE, per_second(&c->rate_write), 'w', who->key_id);
     add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization), 'o', who->organization);
     if (c->rate_endpoint)

@@ -224,7 +224,7 @@ static void take_finished(struct server *s)
         next = x->next_done;
         if (x->reading) {
             x->reading = false;
-            if (!x->req.n_problems && !x->detached && !x->abandoned) {
+            if (!x->req.problems.n && !x->detached && !x->abandoned) {
                 dispatch_read(x);
                 continue;
             }
@@ -238,7 +238,7 @@ static void take_finished(struct server *s)
             }
         }
         x->detached = false;
-        if (x->state == X_ON_THREAD && x->req.parked && !x->req.n_problems && !x->abandoned &&
+        if (x->state == X_ON_THREAD && x->req.parked && !x->req.problems.n && !x->abandoned &&
             s->streams) {
             x->state = X_PARKED;
             stream_hub_park(s->streams, x);

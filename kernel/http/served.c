@@ -30,7 +30,7 @@ static struct MHD_Response *with_body(struct exchange *x, struct served *s)
 
 struct MHD_Response *served_response(struct exchange *x, int *ret_status)
 {
-    struct served *s = x->req.served;
+    struct served *s = x->req.reply.served;
     struct MHD_Response *r = with_body(x, s);
     char text[80];
 

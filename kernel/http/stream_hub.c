@@ -111,7 +111,7 @@ static bool count_channel_in(struct exchange *x)
 {
     if (x->server->streams->n_channel < CHANNEL_STREAMS)
         return true;
-    x->req.retry_after = 60;
+    x->req.reply.retry_after = 60;
     req_fail(&x->req, ERR_STREAM_TOO_MANY, NULL, NULL);
     return false;
 }
@@ -127,13 +127,13 @@ static bool count_in(struct exchange *x, struct stream *st)
         uint64_t owner = limit_owner(boot->board, kinds[i], ids[i]);
 
         if (!limit_enter(&boot->board->limits, owner, boot->slot, most[i])) {
-            x->req.retry_after = 60;
+            x->req.reply.retry_after = 60;
             req_fail(&x->req, ERR_STREAM_TOO_MANY, NULL, NULL);
             break;
         }
         st->owners[st->n_owners++] = owner;
     }
-    if (!x->req.n_problems)
+    if (!x->req.problems.n)
         return true;
     while (st->n_owners)
         limit_leave(&boot->board->limits, st->owners[--st->n_owners], boot->slot);
@@ -147,7 +147,7 @@ struct MHD_Response *stream_response(struct exchange *x)
     struct MHD_Response *r;
 
     if (!h || h->draining) {
-        x->req.retry_after = 1;
+        x->req.reply.retry_after = 1;
         req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
         stream_forget(&x->req);
         return NULL;

@@ -33,7 +33,7 @@ void stream_declare(struct wharf_decl *d, const char *path, const char *scope, c
 bool stream_by_token(const struct wharf_req *req)
 {
     return req->route->stream_tokens &&
-           (str_starts(req->raw_query, "token=") || strstr(req->raw_query.p, "&token="));
+           (str_starts(req->head.raw_query, "token=") || strstr(req->head.raw_query.p, "&token="));
 }
 
 /* ---- who ---- */
@@ -66,7 +66,7 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
     args[0] = hex_arg(req->arena, digest, sizeof(digest));
     time_format_iso(req->now_us, now);
     r = token.n == TOKEN_TEXT ? req_query(req, sql, args, 3) : NULL;
-    if (req->n_problems)
+    if (req->problems.n)
         return false;
     if (!r || !PQntuples(r)) {
         req_fail(req, ERR_API_KEY_INVALID, NULL,
@@ -79,26 +79,27 @@ static bool enter_by_token(struct wharf_req *req, wharf_str token, unsigned char
 
 static bool read_principal(struct wharf_req *req, const unsigned char hash[KEY_HASH])
 {
+    struct req_access *access = &req->access;
     struct sql_arg arg = hex_arg(req->arena, hash, KEY_HASH);
     PGresult *r = req_query(req, auth_lookup_sql, &arg, 1);
 
     if (!r)
         return false;
-    req->who = auth_principal(&req->engine->areas, r, req->now_us);
-    if (req->who->refusal)
-        req_fail(req, req->who->refusal, NULL, NULL);
-    else if (req->who->expires_at_us <= req->now_us)
+    access->who = auth_principal(&req->engine->areas, r, req->now_us);
+    if (access->who->refusal)
+        req_fail(req, access->who->refusal, NULL, NULL);
+    else if (access->who->expires_at_us <= req->now_us)
         req_fail(req, ERR_API_KEY_EXPIRED, NULL, NULL);
-    else if (req->who->levels[req->route->area] < req->route->level)
+    else if (access->who->levels[req->route->area] < req->route->level)
         req_fail(req, ERR_SCOPE_ACCESS, NULL, NULL);
-    return !req->n_problems;
+    return !req->problems.n;
 }
 
 static bool find_key_hash(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 {
     static const char sql[] =
         "SELECT encode(hash, 'hex') FROM wharf.token WHERE kind = 'api_key' AND id = $1";
-    struct sql_arg arg = {req->who->key_id.p, req->who->key_id.n};
+    struct sql_arg arg = {req->access.who->key_id.p, req->access.who->key_id.n};
     PGresult *r = req_query(req, sql, &arg, 1);
 
     return r && PQntuples(r) &&
@@ -110,7 +111,7 @@ static bool identify(struct wharf_req *req, unsigned char ret_hash[KEY_HASH])
 {
     wharf_str token;
 
-    if (req->who)
+    if (req->access.who)
         return find_key_hash(req, ret_hash);
     return req_param(req, "token", &token) && enter_by_token(req, token, ret_hash) &&
            read_principal(req, ret_hash);
@@ -165,7 +166,7 @@ static void read_locations(struct wharf_req *req, struct stream *st)
         return;
     st->locations = split(st->arena, ids, &st->n_locations);
     for (size_t i = 0; i < st->n_locations; i++) {
-        if (!principal_may_see(req->who, st->locations[i]))
+        if (!principal_may_see(req->access.who, st->locations[i]))
             req_problem(req, ERR_LOCATION_ACCESS, st->locations[i], NULL, str_z(""));
     }
 }
@@ -202,7 +203,7 @@ static bool whole_number(wharf_str s, int64_t *ret)
 /* -1: only what is new. */
 static int64_t wanted_start(struct wharf_req *req)
 {
-    wharf_str text = req->last_event_id;
+    wharf_str text = req->head.last_event_id;
     bool header = text.n != 0;
     int64_t from = -1;
 
@@ -246,7 +247,7 @@ static bool find_place(struct wharf_req *req, struct stream *st)
     struct sql_arg args[2] = {{st->organization.p, st->organization.n}, {now, ISO_MS_LEN}};
     PGresult *r;
 
-    if (req->n_problems)
+    if (req->problems.n)
         return false;
     time_format_iso(req->now_us, now);
     r = req_query(req, sql, args, 2);
@@ -284,20 +285,20 @@ void stream_open(struct wharf_req *req)
     st->area = req->route->area;
     buf_init(&st->out, 64 << 20);
     if (identify(req, st->key_hash)) {
-        st->who = req->who;
+        st->who = req->access.who;
         principal_ref(st->who);
-        st->organization = arena_dup_str(a, req->who->organization);
+        st->organization = arena_dup_str(a, req->access.who->organization);
         st->resource_type = st->resource_id = str_z("");
         read_filters(req, st);
-        if (!req->n_problems)
+        if (!req->problems.n)
             find_place(req, st);
-    } else if (!req->n_problems) {
+    } else if (!req->problems.n) {
         req_fail(req, ERR_API_KEY_INVALID, NULL, NULL);
     }
-    if (req->n_problems) {
+    if (req->problems.n) {
         stream_free(st);
         return;
     }
     req->stream = st;
-    req->status = 200;
+    req->reply.status = 200;
 }

@@ -7,23 +7,23 @@
 #include "util/str.h"
 #include "util/time.h"
 
-static wharf_status answer(struct wharf_req *req, int64_t offset_s, const char *message)
+static wharf_status answer(struct req_reply *reply, int64_t offset_s, const char *message)
 {
     char iso[ISO_MS_LEN + 1];
 
     time_format_iso(clock_now_us() + (offset_s - clock_offset_s()) * 1000000, iso);
-    req_respond(req, 200, str_z(message));
-    jw_open(&req->w, NULL, '{');
-    jw_z(&req->w, "object", "clock");
-    jw_int(&req->w, "offset_seconds", offset_s);
-    jw_str(&req->w, "now", (wharf_str){iso, ISO_MS_LEN});
-    jw_close(&req->w, '}');
+    req_respond(reply, 200, str_z(message));
+    jw_open(&reply->w, NULL, '{');
+    jw_z(&reply->w, "object", "clock");
+    jw_int(&reply->w, "offset_seconds", offset_s);
+    jw_str(&reply->w, "now", (wharf_str){iso, ISO_MS_LEN});
+    jw_close(&reply->w, '}');
     return WHARF_OK;
 }
 
 static wharf_status read_clock(struct wharf_req *req, void *arg)
 {
-    return answer(req, clock_offset_s(), "Clock retrieved");
+    return answer(&req->reply, clock_offset_s(), "Clock retrieved");
 }
 
 /* Sets the offset of the clock: the workers of this machine share it; others hear of it. */
@@ -45,8 +45,8 @@ static wharf_status set_clock(struct wharf_req *req, void *arg)
             &(struct sql_arg){text.p, text.n}, 1) ||
         !req_query(req, "SELECT pg_notify('wharf_clock', '')", NULL, 0))
         return WHARF_UNAVAILABLE;
-    req_after_commit(req, shift, offset);
-    return answer(req, *offset, "Clock shifted");
+    req_after_commit(&req->tx, shift, offset);
+    return answer(&req->reply, *offset, "Clock shifted");
 }
 
 void system_routes_add(struct wharf_decl *d)

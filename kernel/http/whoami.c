@@ -22,64 +22,66 @@ static int by_name(const void *a, const void *b)
 
 static void write_scopes(struct wharf_req *req)
 {
+    struct req_reply *reply = &req->reply;
     const struct areas *areas = &req->engine->areas;
     const char *sorted[AREAS_MAX];
-    const uint8_t *levels = req->who->levels;
+    const uint8_t *levels = req->access.who->levels;
 
     memcpy(sorted, areas->names, areas->count * sizeof(*sorted));
     qsort(sorted, areas->count, sizeof(*sorted), by_name);
-    jw_open(&req->w, "scopes", '{');
+    jw_open(&reply->w, "scopes", '{');
     for (size_t i = 0; i < areas->count; i++) {
         int level = levels[area_find(areas, str_z(sorted[i]))];
 
         if (level)
-            jw_int(&req->w, sorted[i], level);
+            jw_int(&reply->w, sorted[i], level);
     }
-    jw_close(&req->w, '}');
-    jw_open(&req->w, "scope_list", '[');
+    jw_close(&reply->w, '}');
+    jw_open(&reply->w, "scope_list", '[');
     for (size_t i = 0; i < areas->count; i++) {
         int level = levels[area_find(areas, str_z(sorted[i]))];
 
         if (level)
-            jw_str(&req->w, NULL,
+            jw_str(&reply->w, NULL,
                 arena_printf(
                     req->arena, "%s:%s", sorted[i], level == SCOPE_WRITE ? "write" : "read"));
     }
-    jw_close(&req->w, ']');
+    jw_close(&reply->w, ']');
 }
 
 static wharf_status who_am_i(struct wharf_req *req, void *arg)
 {
-    const struct principal *p = req->who;
+    struct req_reply *reply = &req->reply;
+    const struct principal *p = req->access.who;
 
     (void)arg;
-    req_respond(req, 200, str_z("API key retrieved"));
-    jw_open(&req->w, NULL, '{');
-    jw_z(&req->w, "object", "auth");
-    jw_str(&req->w, "organization_id", p->organization);
-    jw_z(&req->w, "mode", p->test_mode ? "test" : "live");
-    jw_open(&req->w, "principal", '{');
-    jw_str(&req->w, "type", p->actor_type);
-    jw_str(&req->w, "id", p->actor_id);
-    put_or_null(&req->w, "name", p->actor_name);
-    put_or_null(&req->w, "role", p->role);
-    jw_close(&req->w, '}');
-    jw_open(&req->w, "key", '{');
-    jw_str(&req->w, "id", p->key_id);
-    put_or_null(&req->w, "name", p->key_name);
-    jw_str(&req->w, "last4", p->last4);
+    req_respond(reply, 200, str_z("API key retrieved"));
+    jw_open(&reply->w, NULL, '{');
+    jw_z(&reply->w, "object", "auth");
+    jw_str(&reply->w, "organization_id", p->organization);
+    jw_z(&reply->w, "mode", p->test_mode ? "test" : "live");
+    jw_open(&reply->w, "principal", '{');
+    jw_str(&reply->w, "type", p->actor_type);
+    jw_str(&reply->w, "id", p->actor_id);
+    put_or_null(&reply->w, "name", p->actor_name);
+    put_or_null(&reply->w, "role", p->role);
+    jw_close(&reply->w, '}');
+    jw_open(&reply->w, "key", '{');
+    jw_str(&reply->w, "id", p->key_id);
+    put_or_null(&reply->w, "name", p->key_name);
+    jw_str(&reply->w, "last4", p->last4);
     if (p->expires_at_us == INT64_MAX)
-        jw_null(&req->w, "expires_at");
+        jw_null(&reply->w, "expires_at");
     else
-        write_time(&req->w, "expires_at", p->expires_at_us, req->datetime_format);
-    jw_close(&req->w, '}');
+        write_time(&reply->w, "expires_at", p->expires_at_us, req->head.datetime_format);
+    jw_close(&reply->w, '}');
     write_scopes(req);
-    jw_bool(&req->w, "allow_all_locations", p->access.all_locations);
-    jw_open(&req->w, "location_ids", '[');
+    jw_bool(&reply->w, "allow_all_locations", p->access.all_locations);
+    jw_open(&reply->w, "location_ids", '[');
     for (size_t i = 0; i < p->access.n_locations; i++)
-        jw_str(&req->w, NULL, p->access.locations[i]);
-    jw_close(&req->w, ']');
-    jw_close(&req->w, '}');
+        jw_str(&reply->w, NULL, p->access.locations[i]);
+    jw_close(&reply->w, ']');
+    jw_close(&reply->w, '}');
     return WHARF_OK;
 }
 

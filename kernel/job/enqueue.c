@@ -108,6 +108,7 @@ static wharf_str full_name(struct wharf_req *req, const char *job)
 
 wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
 {
+    struct req_access *access = &req->access;
     wharf_str name = full_name(req, o->job);
     const struct job_kind *kind = job_kind_find(req->engine, name);
     bool later = o->run_at_us > req->now_us;
@@ -128,7 +129,7 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     }
     time_format_iso(req->now_us, now);
     time_format_iso(later ? o->run_at_us : req->now_us, run_at);
-    args[0] = text(req->who            ? req->who->organization
+    args[0] = text(access->who         ? access->who->organization
                    : o->organization.n ? o->organization
                                        : str_z(""));
     args[1] = text(str_z(kind->name));
@@ -137,8 +138,8 @@ wharf_status job_enqueue(struct wharf_req *req, const struct job_order *o)
     args[4] = text(str_z(later ? "delayed" : "ready"));
     args[5] = text((wharf_str){run_at, ISO_MS_LEN});
     args[6] = text(o->args.n ? o->args : str_z("{}"));
-    args[7] = text(req->who ? req->who->actor_type : str_z("system"));
-    args[8] = text_or_null(req->who ? req->who->actor_id : str_z(""));
+    args[7] = text(access->who ? access->who->actor_type : str_z("system"));
+    args[8] = text_or_null(access->who ? access->who->actor_id : str_z(""));
     args[9] = text_or_null(str_z(req->request_id));
     args[10] = text((wharf_str){now, ISO_MS_LEN});
     req_join(req);

@@ -56,7 +56,7 @@ static uint32_t note_progress(struct wharf_req *req, uint32_t done, uint32_t tot
     }
     /* A run in pieces, each with a transaction of its own, may last for hours: each piece has
      * its own moment. */
-    if (run->leased->kind->policy.own_transactions && !req->tx_depth)
+    if (run->leased->kind->policy.own_transactions && !req->tx.depth)
         req->now_us = clock_now_us();
     atomic_store(&run->leased->total, total);
     atomic_store(&run->leased->done, done);
@@ -119,7 +119,7 @@ static wharf_status complete(struct wharf_req *req)
         return WHARF_UNAVAILABLE;
     if (PQgetvalue(r, 0, 0)[0] != 't')
         return lost(req);
-    req->tx_depth = 1; /* savepoints that the handler left end with it */
+    req->tx.depth = 1; /* savepoints that the handler left end with it */
     return req_commit(req);
 }
 
@@ -135,8 +135,8 @@ static void add_params(struct wharf_req *req, const struct leased *j)
     pairs[1] = (struct query_pair){.key = str_z("job_id"), .value = str_z(j->name)};
     pairs[2] = (struct query_pair){
         .key = str_z("attempts"), .value = arena_printf(req->arena, "%d", j->attempts)};
-    req->pairs = pairs;
-    req->n_pairs = 3;
+    req->head.pairs = pairs;
+    req->head.n_pairs = 3;
 }
 
 /* Returns the live organization of a job: of a test organization's job that is whose people and
@@ -166,14 +166,16 @@ static wharf_str live_organization(
 
 static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
 {
+    struct req_access *access = &req->access;
+    struct req_head *head = &req->head;
     struct leased *j = run->leased;
     struct json_error e;
 
     req->engine = x->runner->engine;
     req->thread = &x->ctx;
-    req->method = "JOB";
-    req->path = str_z(j->kind->name);
-    req->raw_query = req->client_request_id = req->traceparent = str_z("");
+    head->method = "JOB";
+    head->path = str_z(j->kind->name);
+    head->raw_query = head->client_request_id = head->traceparent = str_z("");
     req->body_text = j->args;
     req->body = json_parse(req->arena, j->args, &e);
     memcpy(req->request_id, j->name,
@@ -182,13 +184,13 @@ static bool prepare(struct executor *x, struct run *run, struct wharf_req *req)
     req->start_us = clock_monotonic_us();
     req->deadline_us = req->start_us + j->kind->policy.timeout_us;
     req->now_us = clock_now_us();
-    req->who = principal_system(req->arena, j->organization);
-    req->who->access.live_organization = live_organization(x, req, j->organization);
-    req->who->test_mode = !str_eq(j->organization, req->who->access.live_organization);
+    access->who = principal_system(req->arena, j->organization);
+    access->who->access.live_organization = live_organization(x, req, j->organization);
+    access->who->test_mode = !str_eq(j->organization, access->who->access.live_organization);
     req->plugin = j->kind->plugin;
     req->job = &run->job;
-    buf_init(&req->out, 64 << 20);
-    jw_init(&req->w, &req->out);
+    buf_init(&req->reply.out, 64 << 20);
+    jw_init(&req->reply.w, &req->reply.out);
     add_params(req, j);
     return req->body != NULL;
 }
@@ -197,7 +199,7 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
 {
     const struct job_policy *p = &j->kind->policy;
     const struct run *run = run_of(req);
-    const struct problem *first = req->n_problems ? &req->problems[0] : NULL;
+    const struct problem *first = req->problems.n ? &req->problems.list[0] : NULL;
     bool late = clock_monotonic_us() > req->deadline_us;
     unsigned random;
 
@@ -230,21 +232,22 @@ static void note_failure(struct wharf_req *req, struct leased *j, wharf_status s
 
 static void run_handler(struct wharf_req *req, struct leased *j)
 {
+    struct req_transaction *tx = &req->tx;
     wharf_status s = j->kind->fn(req, j->kind->arg);
 
-    if (s == WHARF_OK && req->n_problems)
+    if (s == WHARF_OK && req->problems.n)
         s = WHARF_INVALID;
     if (s == WHARF_OK && atomic_load(&j->lost))
         s = lost(req);
     j->outcome = OUT_DONE;
-    if (s == WHARF_OK && req->tx_depth && req->job->joined) {
+    if (s == WHARF_OK && tx->depth && req->job->joined) {
         s = complete(req);
         j->outcome = OUT_MARKED;
-    } else if (s == WHARF_OK && req->tx_depth) {
-        req->tx_depth = 1;
+    } else if (s == WHARF_OK && tx->depth) {
+        tx->depth = 1;
         s = req_commit(req);
     }
-    while (req->tx_depth)
+    while (tx->depth)
         req_rollback(req);
     if (s != WHARF_OK)
         note_failure(req, j, s);
@@ -279,7 +282,7 @@ static void execute(struct executor *x, struct leased *j)
         j->outcome = OUT_PARKED;
     }
     request_release(&req);
-    buf_done(&req.out);
+    buf_done(&req.reply.out);
     arena_free(req.arena);
 }
 

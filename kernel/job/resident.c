@@ -72,30 +72,31 @@ static wharf_status run_once(struct resident *x)
         .resident = true};
     req.engine = x->runner->engine;
     req.thread = &x->ctx;
-    req.method = "JOB";
-    req.path = str_z(x->kind->name);
-    req.raw_query = req.client_request_id = req.traceparent = req.batch_id = str_z("");
+    req.head.method = "JOB";
+    req.head.path = str_z(x->kind->name);
+    req.head.raw_query = req.head.client_request_id = req.head.traceparent = req.batch_id = str_z(
+        "");
     req.body = ARENA_NEW(req.arena, struct wharf_json);
     *(struct wharf_json *)req.body = (struct wharf_json){.type = JSON_OBJECT};
     req.start_us = clock_monotonic_us();
     req.now_us = clock_now_us();
-    req.who = principal_system(req.arena, str_z(""));
+    req.access.who = principal_system(req.arena, str_z(""));
     req.plugin = x->kind->plugin;
     req.job = &stay.job;
-    buf_init(&req.out, 64 << 20);
-    jw_init(&req.w, &req.out);
+    buf_init(&req.reply.out, 64 << 20);
+    jw_init(&req.reply.w, &req.reply.out);
     activity_enter(x->ctx.activity, stay.job.plugin, stay.job.doing, "", 0);
     s = x->kind->fn(&req, x->kind->arg);
     activity_leave(x->ctx.activity);
     side_statement_free(stay.job.side_statement);
-    while (req.tx_depth)
+    while (req.tx.depth)
         req_rollback(&req);
-    if (s == WHARF_OK && req.n_problems)
+    if (s == WHARF_OK && req.problems.n)
         s = WHARF_INVALID;
     if (s != WHARF_OK && !x->runner->draining)
         log_write(WHARF_LOG_ERROR, stay.job.plugin, NULL, "resident.failed", "%s: %s",
-            x->kind->name, req.n_problems ? req.problems[0].text.p : "it gave no reason");
-    buf_done(&req.out);
+            x->kind->name, req.problems.n ? req.problems.list[0].text.p : "it gave no reason");
+    buf_done(&req.reply.out);
     arena_free(req.arena);
     return s;
 }

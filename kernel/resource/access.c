@@ -24,9 +24,9 @@ static bool everybodys(const struct definition *d, const struct wharf_rec *rec)
 }
 
 static bool is_own_device(
-    const struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+    const struct req_access *access, const struct definition *d, const struct wharf_rec *rec)
 {
-    wharf_str device = req->who->access.device_id;
+    wharf_str device = access->who->access.device_id;
 
     return d->audience.device && device.n && str_eq(record_text(rec, d->audience.device), device);
 }
@@ -38,10 +38,10 @@ static bool refuse_locations(struct wharf_req *req, wharf_str set)
     const struct wharf_json *ids = set.n ? json_parse(req->arena, set, &e) : NULL;
 
     for (const struct wharf_json *i = ids ? ids->child : NULL; i; i = i->next) {
-        if (!principal_may_see(req->who, i->text))
+        if (!principal_may_see(req->access.who, i->text))
             req_problem(req, ERR_LOCATION_ACCESS, i->text, NULL, str_z(""));
     }
-    if (!req->n_problems)
+    if (!req->problems.n)
         req_fail(req, ERR_LOCATION_ACCESS, NULL,
             "This is of all locations, and the key reaches some only");
     return false;
@@ -53,10 +53,10 @@ static bool reads_areas(const struct wharf_req *req, wharf_str areas)
     struct json_error e;
     const struct wharf_json *list = areas.n ? json_parse(req->arena, areas, &e) : NULL;
 
-    if (req->who->access.reads_all)
+    if (req->access.who->access.reads_all)
         return true;
     for (const struct wharf_json *i = list ? list->child : NULL; i; i = i->next) {
-        if (!seen_among(req->who->access.read_areas, i->text))
+        if (!seen_among(req->access.who->access.read_areas, i->text))
             return false;
     }
     return list != NULL;
@@ -84,11 +84,11 @@ static bool check_recorded(
 {
     struct reported_of what = {.resource = record_text(rec, d->recorded.resource),
         .by = {record_text(rec, d->recorded.locations), record_text(rec, d->recorded.audience)}};
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
 
     if (d->recorded.areas && !reads_areas(req, record_text(rec, d->recorded.areas)))
         return refuse_scope(req, str_z(""));
-    if (d->recorded.resource && !principal_reads(req->who, what.resource))
+    if (d->recorded.resource && !principal_reads(req->access.who, what.resource))
         return refuse_scope(req, what.resource);
     if (d->recorded.reach ? !seen_by_all_locations(who, record_text(rec, d->recorded.reach))
                           : !seen_by_location(who, what.by.locations))
@@ -106,12 +106,13 @@ static bool check_place(
 
     if (d->location && d->location->store != STORE_TEXT) {
         set = record_text(rec, d->location);
-        if (d->location->store == STORE_JSON ? seen_by_all_locations(&req->who->access, set)
-                                             : !set.n || seen_by_location(&req->who->access, set))
+        if (d->location->store == STORE_JSON
+                ? seen_by_all_locations(&req->access.who->access, set)
+                : !set.n || seen_by_location(&req->access.who->access, set))
             return true;
         return refuse_locations(req, set);
     }
-    if (!id.n || principal_may_see(req->who, id) || is_own_device(req, d, rec))
+    if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, d, rec))
         return true;
     req_problem(req, ERR_LOCATION_ACCESS, id, NULL, str_z(""));
     return false;
@@ -120,7 +121,7 @@ static bool check_place(
 bool check_location(struct wharf_req *req, const struct resource *res, const struct wharf_rec *rec)
 {
     const struct definition *d = res->def;
-    wharf_str user = req->who->access.user_id;
+    wharf_str user = req->access.who->access.user_id;
 
     if (d->recorded.audience)
         return check_recorded(req, d, rec);
@@ -142,7 +143,7 @@ wharf_str request_areas(const struct wharf_req *req)
     size_t n = 0;
 
     for (size_t i = 0; i < areas->count; i++) {
-        if (req->areas >> i & 1 || (req->route && req->route->area == (int)i))
+        if (req->access.areas >> i & 1 || (req->route && req->route->area == (int)i))
             names[n++] = str_z(areas->names[i]);
     }
     return seen_many(req->arena, names, n);
@@ -169,16 +170,17 @@ wharf_str request_audience(const struct wharf_req *req)
 
     for (size_t i = 0; !some && i < e->n_resources; i++) {
         const struct resource *res = &e->resources[i];
-        bool needed = req->areas >> res->area & 1 || (req->route && req->route->area == res->area);
+        bool needed = req->access.areas >> res->area & 1 ||
+                      (req->route && req->route->area == res->area);
 
         some = needed && (of_some_users(res->def) || res->def->recorded.audience);
     }
-    return some ? seen_one(req->arena, req->who->access.user_id) : str_z("");
+    return some ? seen_one(req->arena, req->access.who->access.user_id) : str_z("");
 }
 
 bool check_request_audience(struct wharf_req *req, wharf_str audience)
 {
-    wharf_str user = req->who->access.user_id;
+    wharf_str user = req->access.who->access.user_id;
 
     if (!audience.n || !user.n || seen_among(audience, user))
         return true;
@@ -191,7 +193,7 @@ bool check_request_reach(struct wharf_req *req, wharf_str reach, wharf_str areas
 {
     if (!reads_areas(req, areas))
         return refuse_scope(req, str_z(""));
-    return seen_by_all_locations(&req->who->access, reach) || refuse_locations(req, reach);
+    return seen_by_all_locations(&req->access.who->access, reach) || refuse_locations(req, reach);
 }
 
 /* ---- what other rows say ---- */
@@ -208,7 +210,7 @@ static bool read_any(
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
     sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
-    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
     if (res->def->partitioned) {
@@ -240,7 +242,7 @@ static const struct resource *other_row(const struct wharf_req *req, const struc
 bool may_be_refused(const struct wharf_req *req, const struct resource *res)
 {
     enum { RULES_MAX = 8 }; /* of a row, its parent, the parent's parent ... */
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
 
     for (size_t i = 0; res && i < RULES_MAX; i++) {
         const struct definition *d = res->def;
@@ -272,7 +274,7 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 static bool check_audience_of(struct wharf_req *req, const struct resource *of, wharf_str id)
 {
     struct wharf_rec *rec;
-    wharf_str user = req->who->access.user_id;
+    wharf_str user = req->access.who->access.user_id;
 
     if (!user.n)
         return true;

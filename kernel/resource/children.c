@@ -37,7 +37,7 @@ static bool is_system(const struct field *f)
 static void where_row(struct children *c, struct sql *s, wharf_str id)
 {
     sql_add(s, " WHERE organization_id = ");
-    sql_bind(s, organization_of(&c->req->who->access, c->w->res->def));
+    sql_bind(s, organization_of(&c->req->access.who->access, c->w->res->def));
     sql_addf(s, " AND %s = ", c->set->parent_column);
     sql_bind(s, c->w->id);
     sql_add(s, " AND id = ");
@@ -54,7 +54,7 @@ static bool read_live(struct children *c)
     for (size_t i = 0; i < c->set->n_fields; i++)
         sql_addf(&s, ", %s", c->set->fields[i].column);
     sql_addf(&s, " FROM %s WHERE organization_id = ", c->set->table);
-    sql_bind(&s, organization_of(&c->req->who->access, c->w->res->def));
+    sql_bind(&s, organization_of(&c->req->access.who->access, c->w->res->def));
     sql_addf(&s, " AND %s = ", c->set->parent_column);
     sql_bind(&s, c->w->id);
     sql_add(&s, c->set->soft_delete ? " AND deleted_at IS NULL ORDER BY position, id FOR UPDATE"
@@ -137,7 +137,7 @@ static wharf_status insert_item(struct children *c, const struct child_item *ite
             sql_addf(&s, ", %s", set->fields[i].column);
     }
     sql_add(&s, ") VALUES (");
-    sql_bind(&s, organization_of(&c->req->who->access, c->w->res->def));
+    sql_bind(&s, organization_of(&c->req->access.who->access, c->w->res->def));
     sql_add(&s, ", ");
     sql_bind(&s, c->w->id);
     sql_add(&s, ", ");
@@ -255,7 +255,7 @@ wharf_status children_write(
         return req_failed(req);
     if (w->op == OP_UPDATE)
         match_items(&c, v, rows);
-    if (req->n_problems)
+    if (req->problems.n)
         return WHARF_INVALID;
     /* Removals first, so that a name may move from a removed row to another one. */
     for (size_t i = 0; i < c.n_live && s == WHARF_OK; i++) {

@@ -25,7 +25,8 @@ static struct wharf_rec *future_row(
     struct wharf_rec *rec = ARENA_NEW(req->arena, struct wharf_rec);
     char *id = arena_alloc(req->arena, ID_MAX);
     wharf_str iso = time_iso(req->arena, req->now_us);
-    struct cell now = {iso.p, iso.n}, actor = {req->who->actor_id.p, req->who->actor_id.n};
+    struct cell now = {iso.p, iso.n},
+                actor = {req->access.who->actor_id.p, req->access.who->actor_id.n};
 
     rec->res = res;
     rec->arena = req->arena;
@@ -72,7 +73,7 @@ static size_t fill_args(struct wharf_req *req, const struct resource *res,
     struct view event_view = {
         .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
     struct change c = {
-        .organization = organization_of(&req->who->access, d),
+        .organization = organization_of(&req->access.who->access, d),
         .resource = d->name,
         .resource_id = record_id(rec),
         .location_id = record_location(rec),
@@ -85,7 +86,7 @@ static size_t fill_args(struct wharf_req *req, const struct resource *res,
     args[0] = (struct sql_arg){c.organization.p, c.organization.n};
     args[1] = (struct sql_arg){rec->cells[COL_ID].p, rec->cells[COL_ID].n};
     args[2] = (struct sql_arg){rec->cells[COL_CREATED_AT].p, rec->cells[COL_CREATED_AT].n};
-    args[3] = (struct sql_arg){req->who->actor_id.p, req->who->actor_id.n};
+    args[3] = (struct sql_arg){req->access.who->actor_id.p, req->access.who->actor_id.n};
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct cell *shown = record_cell(rec, &d->fields[i]);
         struct cell cell = shown ? *shown : (struct cell){NULL, 0};
@@ -116,7 +117,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
 
     if (!read_view(req, res, d->created_view | IN_CREATED, &plan->view))
         return PLAN_PROBLEMS;
-    if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values,
+    if (!body_check(req->arena, d, OP_CREATE, req->body, req->head.strict ? BODY_STRICT : 0, values,
             body_problem, req))
         return PLAN_PROBLEMS;
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -124,10 +125,10 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
 
         /* Unknown (400) or not accessible (403)? Only a look at the row tells. */
         if (to && to->def->is_location && values[i].present && !values[i].null &&
-            !principal_may_see(req->who, values[i].text))
+            !principal_may_see(req->access.who, values[i].text))
             return PLAN_THREADS;
         if (to && !to->def->is_location && values[i].present && !values[i].null && has_walls(to) &&
-            (!req->who->access.all_locations || req->who->access.user_id.n))
+            (!req->access.who->access.all_locations || req->access.who->access.user_id.n))
             return PLAN_THREADS;
     }
     plan->rec = future_row(req, res, values);

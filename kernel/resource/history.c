@@ -243,7 +243,7 @@ static int event_days(struct wharf_req *req)
     static const char sql[] =
         "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
         " FROM wharf.organization WHERE organization_id = $1 AND id = $1";
-    struct principal *who = req->who;
+    struct principal *who = req->access.who;
     struct sql_arg organization;
     PGresult *r;
 
@@ -282,7 +282,7 @@ static wharf_str reduced(struct wharf_req *req, const struct change *c)
 
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     int64_t keep_us = (int64_t)event_days(req) * 86400 * 1000000;
     bool large = c->data.n > DATA_MAX;
 
@@ -309,7 +309,7 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
     args[P_EXPIRES_AT] = iso(req, req->now_us + keep_us);
     args[P_BATCH] = text(req->batch_id);
     args[P_DEPTH] = text(arena_printf(req->arena, "%d", req->depth));
-    args[P_TRACE] = text(req->traceparent);
+    args[P_TRACE] = text(req->head.traceparent);
     args[P_DISABLE] = text(str_z(c->disable_webhooks || req->disable_webhooks ? "true" : "false"));
     args[P_TRUNCATED] = text(str_z(large ? "true" : "false"));
     args[P_LOCATIONS] = text(c->location_id.n ? str_z("") : c->seen.locations);
@@ -319,10 +319,10 @@ void history_args(struct wharf_req *req, const struct change *c, struct sql_arg 
 /* ---- one event per type, row and transaction ---- */
 
 static struct event_note *find_note(
-    struct wharf_req *req, const struct change *c, wharf_str organization)
+    const struct req_transaction *tx, const struct change *c, wharf_str organization)
 {
-    struct event_note *n = req->tx_depth && req->emitted_of
-                               ? req->emitted_of[event_bucket(c->resource_id)]
+    struct event_note *n = tx->depth && tx->emitted_of
+                               ? tx->emitted_of[event_bucket(c->resource_id)]
                                : NULL;
 
     while (n && !(str_eq(n->organization, organization) && str_eq(n->resource_id, c->resource_id) &&
@@ -336,19 +336,19 @@ static wharf_str arg_str(const struct sql_arg *a)
     return (wharf_str){a->p ? a->p : "", a->n};
 }
 
-static void note(struct wharf_req *req, const struct change *c, const struct sql_arg *args)
+static void note(struct req_transaction *tx, const struct change *c, const struct sql_arg *args)
 {
     struct event_note *n, **bucket;
     struct arena *a;
 
-    if (!req->tx_depth)
+    if (!tx->depth)
         return;
-    a = req_tx_memory(req);
-    if (!req->emitted_of)
-        req->emitted_of = ARENA_ARRAY(a, struct event_note *, EVENT_BUCKETS);
-    bucket = &req->emitted_of[event_bucket(c->resource_id)];
+    a = req_tx_memory(tx);
+    if (!tx->emitted_of)
+        tx->emitted_of = ARENA_ARRAY(a, struct event_note *, EVENT_BUCKETS);
+    bucket = &tx->emitted_of[event_bucket(c->resource_id)];
     n = ARENA_NEW(a, struct event_note);
-    *n = (struct event_note){.next = req->emitted,
+    *n = (struct event_note){.next = tx->emitted,
         .beside = *bucket,
         .type = arena_dupz(a, c->event).p,
         .organization = arena_dup_str(a, arg_str(&args[P_ORGANIZATION])),
@@ -356,8 +356,8 @@ static void note(struct wharf_req *req, const struct change *c, const struct sql
         .id = arena_dup_str(a, arg_str(&args[P_EVENT_ID])),
         .created_at = arena_dup_str(a, arg_str(&args[P_NOW])),
         .previous = arena_dup_str(a, arg_str(&args[P_PREVIOUS])),
-        .depth = req->tx_depth};
-    req->emitted = *bucket = n;
+        .depth = tx->depth};
+    tx->emitted = *bucket = n;
 }
 
 /* Merges previous values: of a field that was changed twice the oldest value counts. */
@@ -407,7 +407,7 @@ static bool merge(
 
     if (same)
         n->previous = arena_dup_str(
-            req_tx_memory(req), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
+            req_tx_memory(&req->tx), older(req, n->previous, arg_str(&args[P_PREVIOUS])));
     values[6] = text(n->previous);
     return req_query(req, sql, values, 9) != NULL;
 }
@@ -424,7 +424,7 @@ wharf_status history_write_event(
     if (!c->log && !c->event)
         return WHARF_OK;
     history_args(req, c, args);
-    before = c->event ? find_note(req, c, arg_str(&args[P_ORGANIZATION])) : NULL;
+    before = c->event ? find_note(&req->tx, c, arg_str(&args[P_ORGANIZATION])) : NULL;
     if (before) {
         args[P_EVENT_ID] = text(before->id);
         if (!merge(req, c, before, args))
@@ -439,7 +439,7 @@ wharf_status history_write_event(
     written = req_ahead(req, buf_str(&sql).p, args, HISTORY_PARAMS);
     buf_done(&sql);
     if (written && c->event && !before) {
-        note(req, c, args);
+        note(&req->tx, c, args);
         req_tell(req, NEWS_EVENTS);
         *ret_event_id = arg_str(&args[P_EVENT_ID]);
     }
@@ -596,7 +596,7 @@ wharf_status history_write_many(struct wharf_req *req, const struct change *chan
             continue;
         history_args(req, &changes[i], own);
         if ((rows && changes[i].event != left[0]->event) ||
-            (changes[i].event && find_note(req, &changes[i], arg_str(&own[P_ORGANIZATION])))) {
+            (changes[i].event && find_note(&req->tx, &changes[i], arg_str(&own[P_ORGANIZATION])))) {
             if (history_write(req, &changes[i]) != WHARF_OK)
                 return WHARF_UNAVAILABLE;
         } else {
@@ -614,7 +614,7 @@ wharf_status history_write_many(struct wharf_req *req, const struct change *chan
             return WHARF_UNAVAILABLE;
     }
     for (size_t i = 0; left[0]->event && i < rows; i++)
-        note(req, left[i], args + i * HISTORY_PARAMS);
+        note(&req->tx, left[i], args + i * HISTORY_PARAMS);
     if (left[0]->event)
         req_tell(req, NEWS_EVENTS);
     return WHARF_OK;

@@ -70,7 +70,8 @@ wharf_status plugin_unexplained(
     log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "plugin.unexplained",
         "%s of %s ended with status %d and told no problem (%s %s); call err->fail() before it "
         "returns",
-        what, plugin ? plugin->name : "the server", (int)s, req->method ? req->method : "",
+        what, plugin ? plugin->name : "the server", (int)s,
+        req->head.method ? req->head.method : "",
         req->route ? req->route->pattern : "outside of a request");
     return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
@@ -79,9 +80,9 @@ wharf_status plugin_unexplained(
 static wharf_status explained(
     struct wharf_req *req, const struct plugin *plugin, const char *what, wharf_status s)
 {
-    if (s != WHARF_OK && !req->n_problems)
+    if (s != WHARF_OK && !req->problems.n)
         return plugin_unexplained(req, plugin, what, s);
-    if (s == WHARF_OK && req->n_problems)
+    if (s == WHARF_OK && req->problems.n)
         return WHARF_INVALID;
     return s;
 }
@@ -148,7 +149,7 @@ void queue_committed(struct wharf_req *req, const struct resource *res, uint32_t
         return;
     c = ARENA_NEW(req->arena, struct committed_call);
     *c = (struct committed_call){res, op, old_rec, new_rec};
-    req_after_commit(req, run_committed, c);
+    req_after_commit(&req->tx, run_committed, c);
 }
 
 /* Tells whether the view shows the computed field. */
@@ -210,7 +211,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
     sql_add(&s, "SELECT i.place");
     for (size_t i = 0; i < n_fields; i++) {
         sql_add(&s, ", ");
-        query_shown(&s, fields[i]->computed, &req->who->access);
+        query_shown(&s, fields[i]->computed, &req->access.who->access);
     }
     sql_add(&s, " FROM unnest(");
     sql_bind_array(&s, ids, n);
@@ -218,7 +219,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
         "::text[]) WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
         "x.id = i.id AND x.organization_id = ",
         res->def->table);
-    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " LIMIT 1) t");
     r = req_query_sql(req, &s);
     for (int row = 0; r && row < PQntuples(r); row++)
@@ -361,7 +362,7 @@ void narrow_extra(struct sql *s, void *narrowing)
 void retrieve_statement(
     struct wharf_req *req, const struct resource *res, wharf_str id, struct plan_statement *ret)
 {
-    wharf_str organization = organization_of(&req->who->access, res->def);
+    wharf_str organization = organization_of(&req->access.who->access, res->def);
     struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 3);
     struct sql s;
 
@@ -381,7 +382,7 @@ void retrieve_statement(
     sql_init(&s, req->arena);
     for (size_t i = 0; i < ret->n_args; i++)
         sql_keep(&s, (wharf_str){args[i].p, args[i].n});
-    query_shown(&s, res->retrieve_sql, &req->who->access);
+    query_shown(&s, res->retrieve_sql, &req->access.who->access);
     ret->sql = buf_str(s.text).p;
     ret->args = s.args;
     ret->n_args = s.n_args;
@@ -503,7 +504,7 @@ bool narrow_rows_of(
     }
     /* a hook may have asked by plugin SQL; the list itself is the owner's */
     req_leave_organization(req);
-    return req->n_problems == 0;
+    return req->problems.n == 0;
 }
 
 /* ---- search ---- */

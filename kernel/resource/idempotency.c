@@ -21,7 +21,8 @@ enum { FINGERPRINT = 2 + 2 * DIGEST_BYTES }; /* as hex, "\x" before it */
 static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
 {
     static const char digits[] = "0123456789abcdef";
-    wharf_str parts[] = {str_z(req->method), req->path, req->raw_query, req->body_text};
+    wharf_str parts[] = {
+        str_z(req->head.method), req->head.path, req->head.raw_query, req->body_text};
     unsigned char hashes[4 * DIGEST_BYTES], whole[DIGEST_BYTES];
 
     for (size_t i = 0; i < 4; i++)
@@ -52,14 +53,14 @@ static void render_row(struct wharf_req *req, const char *resource, wharf_str id
 {
     const struct resource *res = engine_resource(req->engine, resource);
     struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
-        .datetime = req->datetime_format,
-        .who = &req->who->access,
-        .writer = res && req_may_write(req, res)};
+        .datetime = req->head.datetime_format,
+        .who = &req->access.who->access,
+        .writer = res && req_may_write(&req->access, res)};
     PGresult *r = res ? retrieve_row(req, res, id) : NULL;
     struct wharf_rec *rec;
 
     if (!r || !PQntuples(r)) {
-        if (!req->n_problems)
+        if (!req->problems.n)
             req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return;
     }
@@ -99,6 +100,7 @@ static bool may_be_shown(struct wharf_req *req, const PGresult *r)
 
 static void replay(struct wharf_req *req, const PGresult *r)
 {
+    struct req_reply *reply = &req->reply;
     int status = (int)strtol(PQgetvalue(r, 0, C_STATUS), NULL, 10);
 
     if (strcmp(PQgetvalue(r, 0, C_FINGERPRINT_EQUAL), "t") != 0) {
@@ -108,20 +110,21 @@ static void replay(struct wharf_req *req, const PGresult *r)
     if (!may_be_shown(req, r))
         return;
     if (status == 204) {
-        req->status = status;
+        reply->status = status;
     } else if (PQgetisnull(r, 0, C_BODY)) {
         render_row(req, PQgetvalue(r, 0, C_RESOURCE),
             arena_dupz(req->arena, PQgetvalue(r, 0, C_RESOURCE_ID)), status);
-        if (req->n_problems)
+        if (req->problems.n)
             return;
     } else {
-        req_respond(req, status, str_z("ok"));
-        req->replay = arena_dup(
+        req_respond(reply, status, str_z("ok"));
+        reply->replay = arena_dup(
             req->arena, PQgetvalue(r, 0, C_BODY), (size_t)PQgetlength(r, 0, C_BODY));
-        req->datetime_format = (enum datetime_format)strtol(PQgetvalue(r, 0, C_DATETIME), NULL, 10);
+        req->head.datetime_format = (enum datetime_format)strtol(
+            PQgetvalue(r, 0, C_DATETIME), NULL, 10);
     }
-    req->location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
-    req->replayed = true;
+    reply->location_header = arena_dupz(req->arena, PQgetvalue(r, 0, C_LOCATION));
+    reply->replayed = true;
     atomic_fetch_add_explicit(&req->engine->board->idempotent_replays, 1, memory_order_relaxed);
 }
 
@@ -136,14 +139,14 @@ static bool claim(struct wharf_req *req, const char *mark)
                                    "areas::text, audience::text"
                                    " FROM wharf.idempotency WHERE organization_id = $1::text AND "
                                    "key = $2::text AND created_at > $4::timestamptz";
-    struct sql_arg args[4] = {arg(req->who->organization), arg(req->idempotency_key),
+    struct sql_arg args[4] = {arg(req->access.who->organization), arg(req->head.idempotency_key),
         {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
     PGresult *r = req_query(req, lock_sql, args, 2);
 
     if (!r)
         return false;
     if (strcmp(PQgetvalue(r, 0, 0), "t") != 0) {
-        req->retry_after = 1;
+        req->reply.retry_after = 1;
         req_fail(req, ERR_IDEMPOTENCY_IN_PROGRESS, NULL, NULL);
         return false;
     }
@@ -155,11 +158,11 @@ static bool claim(struct wharf_req *req, const char *mark)
 
 /* ---- remembering ---- */
 
-static bool shown_once(const struct wharf_req *req, wharf_str field)
+static bool shown_once(const struct req_reply *reply, wharf_str field)
 {
-    for (size_t i = 0; i < sizeof(req->one_time) / sizeof(*req->one_time) && req->one_time[i];
+    for (size_t i = 0; i < sizeof(reply->one_time) / sizeof(*reply->one_time) && reply->one_time[i];
          i++) {
-        if (str_eqz(field, req->one_time[i]))
+        if (str_eqz(field, reply->one_time[i]))
             return true;
     }
     return false;
@@ -175,10 +178,10 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
     struct jw w;
     wharf_str s;
 
-    if (!req->one_time[0] || !json_is(data, JSON_OBJECT))
+    if (!req->reply.one_time[0] || !json_is(data, JSON_OBJECT))
         return body;
     for (struct wharf_json *m = data->child; m; m = m->next) {
-        if (shown_once(req, m->key)) {
+        if (shown_once(&req->reply, m->key)) {
             m->type = JSON_NULL;
             m->child = NULL;
         }
@@ -193,26 +196,28 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
 
 static bool remember(struct wharf_req *req, const char *mark)
 {
+    struct req_reply *reply = &req->reply;
     static const char sql[] = QUERY_IDEMPOTENCY_REMEMBER;
-    wharf_str status = arena_printf(req->arena, "%d", req->status), body = {"", 0},
-              datetime = arena_printf(req->arena, "%d", (int)req->datetime_format);
-    const char *resource = req->answered ? req->answered->def->name : "";
+    wharf_str status = arena_printf(req->arena, "%d", reply->status), body = {"", 0},
+              datetime = arena_printf(req->arena, "%d", (int)req->head.datetime_format);
+    const char *resource = reply->answered ? reply->answered->def->name : "";
     struct buf b;
 
-    if (req->status != 204) {
+    if (reply->status != 204) {
         buf_init(&b, 256u << 20);
-        envelope_write(&b, req, req->status);
+        envelope_write(&b, req, reply->status);
         body = without_secrets(req, arena_dup_str(req->arena, buf_str(&b)));
         buf_done(&b);
     }
-    if (req->answered && (body.n > BODY_MAX || req->answered->def->has_fresh))
+    if (reply->answered && (body.n > BODY_MAX || reply->answered->def->has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
-               (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key),
-                   {mark, FINGERPRINT}, moment(req, req->now_us), arg(status), arg(body),
-                   arg(str_z(resource)), arg(req->answered_id), arg(req->location_header),
-                   arg(datetime), arg(req->who->access.reach), arg(request_areas(req)),
-                   arg(req->answered ? str_z("") : request_audience(req))},
+               (struct sql_arg[]){arg(req->access.who->organization),
+                   arg(req->head.idempotency_key), {mark, FINGERPRINT}, moment(req, req->now_us),
+                   arg(status), arg(body), arg(str_z(resource)), arg(reply->answered_id),
+                   arg(reply->location_header), arg(datetime), arg(req->access.who->access.reach),
+                   arg(request_areas(req)),
+                   arg(reply->answered ? str_z("") : request_audience(req))},
                13) != NULL;
 }
 
@@ -228,13 +233,13 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
         return false;
     }
     run(req);
-    while (req->tx_depth > 1)
+    while (req->tx.depth > 1)
         req_rollback(req);
-    if (req->n_problems || !remember(req, mark)) {
+    if (req->problems.n || !remember(req, mark)) {
         req_rollback(req);
-        return req_lost_a_race(req);
+        return req_lost_a_race(&req->problems);
     }
-    return req_commit(req) != WHARF_OK && req_lost_a_race(req);
+    return req_commit(req) != WHARF_OK && req_lost_a_race(&req->problems);
 }
 
 static bool in_one_transaction(const struct route *r)
@@ -268,7 +273,7 @@ void idempotent_run(struct wharf_req *req, void (*run)(struct wharf_req *req))
     fingerprint(req, mark);
     for (int i = 0; i < RACE_TRIES; i++) {
         if (i)
-            req_clear_problems(req);
+            req_clear_problems(&req->problems);
         if (!attempt(req, run, mark))
             return;
     }

@@ -83,7 +83,8 @@ enum route_result request_find_route(struct wharf_req *req, wharf_str *ret_allow
 
     if (e->around)
         return e->around->find_route(req, ret_allow);
-    return engine_route(e, req->method, req->path, req->arena, &req->route, req->params, ret_allow);
+    return engine_route(
+        e, req->head.method, req->head.path, req->arena, &req->route, req->params, ret_allow);
 }
 
 bool request_is_observers(const struct wharf_req *req)

@@ -63,6 +63,6 @@ struct wharf_out *out_of_request(struct wharf_req *req)
 {
     struct wharf_out *o = ARENA_NEW(req->arena, struct wharf_out);
 
-    o->w = &req->w;
+    o->w = &req->reply.w;
     return o;
 }

@@ -55,7 +55,7 @@ void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view 
     const char *what);
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view);
 /* Tells whether the request's key has the write scope of the resource. */
-bool req_may_write(const struct wharf_req *req, const struct resource *res);
+bool req_may_write(const struct req_access *access, const struct resource *res);
 /* Reads fields=, include_* of a retrieve, and unknown parameters under strict handling. Returns
  * false after problems. */
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view);

@@ -61,13 +61,14 @@ bool version_listed(wharf_str tags, int64_t version)
 
 bool route_precondition(struct wharf_req *req, const struct wharf_rec *rec)
 {
+    struct req_reply *reply = &req->reply;
     const struct route *r = req->route;
 
-    if (!req->if_match.n || req->matched || !r || r->kind != ROUTE_PLUGIN || !r->n_params ||
+    if (!req->head.if_match.n || reply->matched || !r || r->kind != ROUTE_PLUGIN || !r->n_params ||
         !str_eq(req->params[r->n_params - 1], record_id(rec)))
         return true;
-    req->matched = version_listed(req->if_match, record_version(rec));
-    if (!req->matched)
+    reply->matched = version_listed(req->head.if_match, record_version(rec));
+    if (!reply->matched)
         req_fail(req, ERR_PRECONDITION_FAILED, NULL, NULL);
-    return req->matched;
+    return reply->matched;
 }

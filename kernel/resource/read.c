@@ -28,8 +28,8 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
     const struct engine *e = req->engine;
 
     *o = (struct query_options){
-        .strict = req->strict,
-        .organization = organization_of(&req->who->access, res->def),
+        .strict = req->head.strict,
+        .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = e->cursor_key,
         .parent = res->def->parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
@@ -44,9 +44,9 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
     }
 }
 
-bool req_may_write(const struct wharf_req *req, const struct resource *res)
+bool req_may_write(const struct req_access *access, const struct resource *res)
 {
-    return res->area >= 0 && req->who->levels[res->area] >= SCOPE_WRITE;
+    return res->area >= 0 && access->who->levels[res->area] >= SCOPE_WRITE;
 }
 
 bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, struct view *view)
@@ -56,11 +56,11 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
 
     options_of(req, res, &o);
     *view = (struct view){.in = in,
-        .datetime = req->datetime_format,
-        .who = &req->who->access,
-        .writer = req_may_write(req, res)};
+        .datetime = req->head.datetime_format,
+        .who = &req->access.who->access,
+        .writer = req_may_write(&req->access, res)};
     q = query_parse_view(
-        req->arena, res->def, req->pairs, req->n_pairs, &o, parameter_problem, req);
+        req->arena, res->def, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q)
         return false;
     view->only = q->only;
@@ -72,12 +72,14 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
 void answer_row(struct wharf_req *req, struct wharf_rec *rec, const struct view *view, int status,
     const char *what)
 {
-    req_respond(req, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
-    req->version = record_version(rec);
-    req->answered = rec->res;
+    struct req_reply *reply = &req->reply;
+
+    req_respond(reply, status, arena_printf(req->arena, "%s %s", rec->res->def->title, what));
+    reply->version = record_version(rec);
+    reply->answered = rec->res;
     /* the record may end before the answer's log line */
-    req->answered_id = arena_dup_str(req->arena, record_id(rec));
-    record_encode(&req->w, NULL, req->arena, rec, view);
+    reply->answered_id = arena_dup_str(req->arena, record_id(rec));
+    record_encode(&reply->w, NULL, req->arena, rec, view);
 }
 
 /* ---- retrieve ---- */
@@ -105,10 +107,11 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
     return true;
 }
 
-static bool has_audience(const struct wharf_req *req, const struct definition *d)
+static bool has_audience(const struct req_access *access, const struct definition *d)
 {
-    return (d->audience.users && req->who->access.user_id.n) ||
-           (d->audience.through && (req->who->access.user_id.n || !req->who->access.all_locations));
+    return (d->audience.users && access->who->access.user_id.n) ||
+           (d->audience.through &&
+               (access->who->access.user_id.n || !access->who->access.all_locations));
 }
 
 /* Writes created_at of the row, as its id says it. */
@@ -125,7 +128,7 @@ wharf_str addressed_id(const struct wharf_req *req)
     size_t n = req->route->n_params;
 
     if (d->own_word && (!n || str_eqz(req->params[n - 1], d->own_word)))
-        return organization_of(&req->who->access, d);
+        return organization_of(&req->access.who->access, d);
     return n ? req->params[n - 1] : str_z("");
 }
 
@@ -147,16 +150,17 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->n_statements = 1;
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
-    if (!has_audience(req, res->def) && !narrow.n && !res->def->partitioned && !res->def->retain) {
+    if (!has_audience(&req->access, res->def) && !narrow.n && !res->def->partitioned &&
+        !res->def->retain) {
         retrieve_statement(req, res, id, &plan->statements[0]);
     } else {
         struct sql *s = ARENA_NEW(req->arena, struct sql);
 
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
-        query_shown(s, res->columns_shown, &req->who->access);
+        query_shown(s, res->columns_shown, &req->access.who->access);
         sql_addf(s, " FROM %s t WHERE ", res->def->table);
-        query_visible(s, res->def, &req->who->access, false);
+        query_visible(s, res->def, &req->access.who->access, false);
         sql_add(s, " AND t.id = ");
         sql_bind(s, id);
         if (res->def->partitioned)
@@ -184,7 +188,7 @@ static int64_t estimated_total(struct wharf_req *req, const struct list_query *q
     if (!narrow_rows(req, res, &narrow))
         return rows;
     sql_init(&s, req->arena);
-    query_estimate_sql(&s, res->def, q, &req->who->access, narrow_extra, &narrow);
+    query_estimate_sql(&s, res->def, q, &req->access.who->access, narrow_extra, &narrow);
     r = req_query_sql(req, &s);
     guess = r && PQntuples(r) ? query_estimate(req->arena, str_z(PQgetvalue(r, 0, 0))) : -1;
     return guess > rows ? guess : rows;
@@ -229,7 +233,7 @@ static void write_pagination(
     else if (q->cursor)
         jw_null(&w, "next_cursor");
     jw_close(&w, '}');
-    req->pagination = arena_dup_str(req->arena, buf_str(&b));
+    req->reply.pagination = arena_dup_str(req->arena, buf_str(&b));
     buf_done(&b);
 }
 
@@ -243,26 +247,26 @@ static wharf_str next_cursor(
 }
 
 /* Writes what the plugin's search said of the row. */
-static void encode_found(struct wharf_req *req, const struct list_query *q, wharf_str id)
+static void encode_found(struct req_reply *reply, const struct list_query *q, wharf_str id)
 {
     for (size_t i = 0; i < q->n_found; i++) {
         if (!str_eq(q->found[i].id, id))
             continue;
         for (const struct wharf_json *m = q->found[i].members ? q->found[i].members->child : NULL;
              m; m = m->next)
-            jw_value(&req->w, m->key.p, m);
+            jw_value(&reply->w, m->key.p, m);
         return;
     }
 }
 
-static void encode_hit(struct wharf_req *req, PGresult *rows, int row)
+static void encode_hit(struct req_reply *reply, PGresult *rows, int row)
 {
     int last = PQnfields(rows) - 1;
 
-    jw_open(&req->w, "_search", '{');
-    jw_raw(&req->w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
-    jw_raw(&req->w, "matches", str_z(PQgetvalue(rows, row, last)));
-    jw_close(&req->w, '}');
+    jw_open(&reply->w, "_search", '{');
+    jw_raw(&reply->w, "relevance_score", str_z(PQgetvalue(rows, row, last - 1)));
+    jw_raw(&reply->w, "matches", str_z(PQgetvalue(rows, row, last)));
+    jw_close(&reply->w, '}');
 }
 
 /* Tells whether similar words may be looked for. A list that takes them looks for them only when
@@ -282,9 +286,9 @@ static PGresult *query_list(
 
     sql_init(&s, req->arena);
     if (count)
-        query_count_sql(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+        query_count_sql(&s, d, q, &req->access.who->access, narrow_extra, (void *)narrow);
     else
-        query_page_sql(&s, d, q, &req->who->access, narrow_extra, (void *)narrow);
+        query_page_sql(&s, d, q, &req->access.who->access, narrow_extra, (void *)narrow);
     return req_query_sql(req, &s);
 }
 
@@ -370,6 +374,7 @@ static bool take_more(
 static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *const *results,
     const struct db_error *errors)
 {
+    struct req_reply *reply = &req->reply;
     const struct resource *res = req->route->resource;
     const struct list_query *q = plan->list;
     PGresult *got[PLAN_STATEMENTS] = {results[0], plan->n_statements > 1 ? results[1] : NULL};
@@ -396,20 +401,20 @@ static bool finish_list(struct wharf_req *req, struct plan *plan, PGresult *cons
     }
     if (compute_fields(req, res, recs, (size_t)shown, &plan->view) != WHARF_OK)
         return true;
-    req_respond(req, 200,
+    req_respond(reply, 200,
         arena_printf(req->arena, "%d %s retrieved", shown,
             shown == 1 ? res->title_lower : res->def->title_plural));
-    jw_open(&req->w, NULL, '[');
+    jw_open(&reply->w, NULL, '[');
     for (int i = 0; i < shown; i++) {
-        jw_open(&req->w, NULL, '{');
-        record_members(&req->w, req->arena, recs[i], &plan->view);
+        jw_open(&reply->w, NULL, '{');
+        record_members(&reply->w, req->arena, recs[i], &plan->view);
         if (q->ranked)
-            encode_found(req, q, record_id(recs[i]));
+            encode_found(reply, q, record_id(recs[i]));
         else if (q->hits && q->n_terms)
-            encode_hit(req, got[0], i);
-        jw_close(&req->w, '}');
+            encode_hit(reply, got[0], i);
+        jw_close(&reply->w, '}');
     }
-    jw_close(&req->w, ']');
+    jw_close(&reply->w, ']');
     if (q->cursor && n > q->limit)
         next = next_cursor(req, q, recs[shown - 1]);
     write_pagination(req, q, n > q->limit, got[1], next);
@@ -421,7 +426,7 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
     bool ok = true;
 
     for (size_t i = 0; i < q->n_locations_asked; i++) {
-        if (!principal_may_see(req->who, q->locations_asked[i])) {
+        if (!principal_may_see(req->access.who, q->locations_asked[i])) {
             req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
             ok = false;
         }
@@ -434,6 +439,7 @@ static bool check_asked_locations(struct wharf_req *req, const struct list_query
 static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *const *results,
     const struct db_error *errors)
 {
+    struct req_reply *reply = &req->reply;
     const struct resource *res = req->route->resource;
     const struct definition *d = res->def;
     int n = results[0] ? PQntuples(results[0]) : 0;
@@ -443,19 +449,19 @@ static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *con
         req_database_problem(req, &errors[0]);
         return true;
     }
-    req_respond(req, 200,
+    req_respond(reply, 200,
         arena_printf(
             req->arena, "%d %s retrieved", n, n == 1 ? res->title_lower : d->title_plural));
-    jw_open(&req->w, NULL, '[');
+    jw_open(&reply->w, NULL, '[');
     for (int row = 0; row < n; row++) {
-        jw_open(&req->w, NULL, '{');
+        jw_open(&reply->w, NULL, '{');
         for (int i = 0; i < (int)d->list.n_cache; i++)
-            jw_raw(&req->w, d->list.cache[i]->name,
+            jw_raw(&reply->w, d->list.cache[i]->name,
                 PQgetisnull(results[0], row, i) ? WHARF_S("null")
                                                 : str_z(PQgetvalue(results[0], row, i)));
-        jw_close(&req->w, '}');
+        jw_close(&reply->w, '}');
     }
-    jw_close(&req->w, ']');
+    jw_close(&reply->w, ']');
     return true;
 }
 
@@ -483,7 +489,7 @@ static void plan_short(
     q->limit = SHORT_ROWS;
     q->cursor = q->hits = false;
     sql_init(s, req->arena);
-    query_page_sql(s, d, q, &req->who->access, narrow_extra, narrow);
+    query_page_sql(s, d, q, &req->access.who->access, narrow_extra, narrow);
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;
@@ -510,7 +516,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
 
     options_of(req, res, &o);
     q = (struct list_query *)query_parse(
-        req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
+        req->arena, d, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
         return false;
     if (wants_short(req, d)) {
@@ -526,16 +532,16 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     q->columns = q->includes ? res->columns_shown : res->columns_list;
     plan->list = q;
     plan->view = (struct view){.in = IN_LIST,
-        .datetime = req->datetime_format,
-        .who = &req->who->access,
-        .writer = req_may_write(req, res),
+        .datetime = req->head.datetime_format,
+        .who = &req->access.who->access,
+        .writer = req_may_write(&req->access, res),
         .only = q->only,
         .n_only = q->n_only,
         .includes = q->includes};
     plan->finish = finish_list;
     sql_init(s, req->arena);
     plan->statements[0].by_value = !query_page_sql(
-        s, d, q, &req->who->access, narrow_extra, &narrow);
+        s, d, q, &req->access.who->access, narrow_extra, &narrow);
     plan->statements[0].sql = buf_str(s->text).p;
     plan->statements[0].args = s->args;
     plan->statements[0].n_args = s->n_args;
@@ -544,7 +550,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
     if (q->total != TOTAL_NONE) {
         s = ARENA_NEW(req->arena, struct sql);
         sql_init(s, req->arena);
-        query_count_sql(s, d, q, &req->who->access, narrow_extra, &narrow);
+        query_count_sql(s, d, q, &req->access.who->access, narrow_extra, &narrow);
         plan->statements[1].sql = buf_str(s->text).p;
         plan->statements[1].args = s->args;
         plan->statements[1].n_args = s->n_args;

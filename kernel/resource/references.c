@@ -26,7 +26,7 @@ static PGresult *missing_ids(
     sql_addf(&s,
         "::text[]) asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ",
         to->def->table);
-    sql_bind(&s, organization_of(&req->who->access, to->def));
+    sql_bind(&s, organization_of(&req->access.who->access, to->def));
     sql_addf(
         &s, " AND r.id = asked.id%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
@@ -142,7 +142,7 @@ static void moved(struct wharf_req *req, const struct write *w, struct named *re
 
     for (int side = 0; side < 2; side++) {
         for (const struct wharf_json *i = sides[side]; i; i = i->next) {
-            if (!among(sides[!side], i->text) && !principal_may_see(req->who, i->text))
+            if (!among(sides[!side], i->text) && !principal_may_see(req->access.who, i->text))
                 refuse_one(req->arena, refused, i->text, str_z(f->name));
         }
     }
@@ -163,7 +163,7 @@ static bool refuse_unseen(struct wharf_req *req, const struct write *const *writ
     const struct field *f, const struct named *lists, struct named *refused)
 {
     const struct resource *to = writes[0]->res->refs[f->index];
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
     wharf_str *ids;
     size_t total = 0;
     PGresult *seen;
@@ -202,7 +202,8 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
         if (n_missing &&
             bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), str_order_entries))
             unknown(req, to, list->paths[k], list->ids[k]);
-        else if (to->def->is_location && !multi && !principal_may_see(req->who, list->ids[k]))
+        else if (to->def->is_location && !multi &&
+                 !principal_may_see(req->access.who, list->ids[k]))
             refuse_one(req->arena, refused, list->ids[k], list->paths[k]);
     }
 }
@@ -271,7 +272,7 @@ wharf_status references_check(struct wharf_req *req, const struct write *w)
 
     if (!check_all(req, &w, NULL, 1, &refused))
         return req_failed(req);
-    return req->n_problems ? WHARF_INVALID : tell_refused(req, &refused);
+    return req->problems.n ? WHARF_INVALID : tell_refused(req, &refused);
 }
 
 wharf_status references_check_set(struct wharf_req *req, struct write_set *set)

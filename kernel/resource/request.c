@@ -66,21 +66,23 @@ static uint64_t problem_hash(const char *code, wharf_str path)
 
 static void problem_room(struct wharf_req *req)
 {
-    size_t cap = req->cap_problems ? req->cap_problems * 2 : 8;
+    struct req_problems *problems = &req->problems;
+    size_t cap = problems->cap ? problems->cap * 2 : 8;
     struct problem *more;
 
-    if (req->n_problems < req->cap_problems)
+    if (problems->n < problems->cap)
         return;
     more = ARENA_ARRAY(req->arena, struct problem, cap);
-    if (req->n_problems)
-        memcpy(more, req->problems, req->n_problems * sizeof(*more));
-    req->problems = more;
-    req->cap_problems = cap;
+    if (problems->n)
+        memcpy(more, problems->list, problems->n * sizeof(*more));
+    problems->list = more;
+    problems->cap = cap;
 }
 
 wharf_status req_problem(
     struct wharf_req *req, const char *code, wharf_str path, const char *rule, wharf_str text)
 {
+    struct req_problems *problems = &req->problems;
     const struct error_code *c = find_code(req->engine, code);
 
     if (!c) {
@@ -89,14 +91,14 @@ wharf_status req_problem(
         c = find_code(req->engine, ERR_INTERNAL);
         text = str_z("");
     }
-    if (req->n_problems >= PROBLEMS_MAX) {
-        req->more_problems++;
+    if (problems->n >= PROBLEMS_MAX) {
+        problems->more++;
         return status_kind(c->status);
     }
-    if (req->path_base.n && path.n && (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
-        path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(req->path_base), STR_ARG(path));
+    if (problems->path_base.n && path.n && (c->plugin || !strcmp(c->code, ERR_VALIDATION_FAILED)))
+        path = arena_printf(req->arena, "%.*s%.*s", STR_ARG(problems->path_base), STR_ARG(path));
     problem_room(req);
-    req->problems[req->n_problems++] = (struct problem){.code = c->code,
+    problems->list[problems->n++] = (struct problem){.code = c->code,
         .path = path.p ? arena_dup_str(req->arena, path) : path,
         .hash = problem_hash(c->code, path),
         .rule = rule,
@@ -118,21 +120,21 @@ wharf_status req_fail(
     return req_problem(req, code, path ? str_z(path) : (wharf_str){NULL, 0}, NULL, text);
 }
 
-bool req_lost_a_race(const struct wharf_req *req)
+bool req_lost_a_race(const struct req_problems *problems)
 {
-    return req->n_problems == 1 && !strcmp(req->problems[0].code, ERR_CONFLICT);
+    return problems->n == 1 && !strcmp(problems->list[0].code, ERR_CONFLICT);
 }
 
 wharf_status req_failed(const struct wharf_req *req)
 {
-    return req->n_problems ? status_kind(code_status(req->engine, req->problems[0].code))
+    return req->problems.n ? status_kind(code_status(req->engine, req->problems.list[0].code))
                            : WHARF_UNAVAILABLE;
 }
 
-void req_clear_problems(struct wharf_req *req)
+void req_clear_problems(struct req_problems *problems)
 {
-    req->n_problems = 0;
-    req->more_problems = 0;
+    problems->n = 0;
+    problems->more = 0;
 }
 
 bool req_memory_ok(struct wharf_req *req)
@@ -147,9 +149,11 @@ bool req_memory_ok(struct wharf_req *req)
  * belongs here. */
 static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 {
-    const void *const all[REQ_KEPT] = {req->message.p, req->pagination.p, req->location_header.p,
-        req->raw_type, req->added, req->answered_id.p, req->entity.p, req->replay.p,
-        req->batch_id.p, req->success_code, req->served, req->put};
+    const struct req_reply *reply = &req->reply;
+    const void *const all[REQ_KEPT] = {reply->message.p, reply->pagination.p,
+        reply->location_header.p, reply->raw_type, reply->added, reply->answered_id.p,
+        reply->entity.p, reply->replay.p, req->batch_id.p, reply->success_code, reply->served,
+        reply->put};
 
     memcpy(of, all, sizeof(all));
 }
@@ -157,10 +161,10 @@ static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
 struct req_scope req_scope_begin(const struct wharf_req *req)
 {
     struct req_scope s = {.mark = arena_mark(req->arena),
-        .problems = req->problems,
-        .n_problems = req->n_problems,
-        .cap_problems = req->cap_problems,
-        .n_committed = req->n_committed};
+        .problems = req->problems.list,
+        .n_problems = req->problems.n,
+        .cap_problems = req->problems.cap,
+        .n_committed = req->tx.n_committed};
 
     list_kept(req, s.kept);
     return s;
@@ -171,11 +175,11 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s)
     const void *kept[REQ_KEPT];
 
     list_kept(req, kept);
-    if (req->n_problems != s->n_problems || req->n_committed != s->n_committed ||
+    if (req->problems.n != s->n_problems || req->tx.n_committed != s->n_committed ||
         memcmp(kept, s->kept, sizeof(kept)) != 0)
         return;
-    req->problems = s->problems;
-    req->cap_problems = s->cap_problems;
+    req->problems.list = s->problems;
+    req->problems.cap = s->cap_problems;
     arena_rewind(req->arena, s->mark);
 }
 
@@ -190,7 +194,7 @@ static void log_database_failed(const struct wharf_req *req, const struct db_err
     log_write(WHARF_LOG_ERROR, plugin ? plugin->name : NULL, req->request_id, "database.failed",
         "%s%s%s %s: %s %s", resource ? "resource " : "", resource ? resource : "",
         resource ? "," : "",
-        route ? arena_printf(req->arena, "%s %s", req->method, route->pattern).p
+        route ? arena_printf(req->arena, "%s %s", req->head.method, route->pattern).p
               : "outside of a request",
         e->sqlstate, e->message);
 }
@@ -200,7 +204,7 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     switch (e->status) {
     case DB_LOST:
     case DB_TIMEOUT:
-        req->retry_after = 1;
+        req->reply.retry_after = 1;
         log_write(WHARF_LOG_WARN, req->plugin ? req->plugin->name : NULL, req->request_id,
             "database.unavailable", "%s", e->message);
         if (e->status == DB_LOST)
@@ -219,18 +223,18 @@ wharf_status req_database_problem(struct wharf_req *req, const struct db_error *
     case DB_FAILED:
         break;
     }
-    if (req->speculation ==
+    if (req->tx.speculation ==
         SPECULATION_NONE) /* else the write is done again, and tells then what is wrong */
         log_database_failed(req, e);
     return req_fail(req, ERR_INTERNAL, NULL, NULL);
 }
 
-void req_respond(struct wharf_req *req, int status, wharf_str message)
+void req_respond(struct req_reply *reply, int status, wharf_str message)
 {
-    req->status = status;
-    req->message = message;
-    buf_clear(&req->out);
-    jw_init(&req->w, &req->out);
+    reply->status = status;
+    reply->message = message;
+    buf_clear(&reply->out);
+    jw_init(&reply->w, &reply->out);
 }
 
 bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
@@ -241,9 +245,9 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
             return true;
         }
     }
-    for (size_t i = 0; i < req->n_pairs; i++) {
-        if (str_eqz(req->pairs[i].key, name)) {
-            *ret = req->pairs[i].value;
+    for (size_t i = 0; i < req->head.n_pairs; i++) {
+        if (str_eqz(req->head.pairs[i].key, name)) {
+            *ret = req->head.pairs[i].value;
             return true;
         }
     }
@@ -252,25 +256,25 @@ bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret)
 
 void req_tell(struct wharf_req *req, unsigned news)
 {
-    if (req->tx_depth)
-        req->news |= news;
+    if (req->tx.depth)
+        req->tx.news |= news;
     else if (req->engine->notifier)
         notifier_tell(req->engine->notifier, news);
 }
 
 void req_after_commit(
-    struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg)
+    struct req_transaction *tx, void (*fn)(struct wharf_req *req, void *arg), void *arg)
 {
-    if (req->n_committed == req->cap_committed) {
-        size_t cap = req->cap_committed ? req->cap_committed * 2 : 8;
-        struct committed_fn *more = ARENA_ARRAY(req_tx_memory(req), struct committed_fn, cap);
+    if (tx->n_committed == tx->cap_committed) {
+        size_t cap = tx->cap_committed ? tx->cap_committed * 2 : 8;
+        struct committed_fn *more = ARENA_ARRAY(req_tx_memory(tx), struct committed_fn, cap);
 
-        if (req->n_committed)
-            memcpy(more, req->committed, req->n_committed * sizeof(*more));
-        req->committed = more;
-        req->cap_committed = cap;
+        if (tx->n_committed)
+            memcpy(more, tx->committed, tx->n_committed * sizeof(*more));
+        tx->committed = more;
+        tx->cap_committed = cap;
     }
-    req->committed[req->n_committed++] = (struct committed_fn){fn, arg, req->tx_depth};
+    tx->committed[tx->n_committed++] = (struct committed_fn){fn, arg, tx->depth};
 }
 
 /* ---- what is done behind a transaction ---- */
@@ -284,7 +288,7 @@ struct ending {
 
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
 {
-    struct ending *e = malloc(sizeof(*e) + text.n + 1), **last = &req->endings;
+    struct ending *e = malloc(sizeof(*e) + text.n + 1), **last = &req->tx.endings;
 
     if (!e)
         return;
@@ -296,12 +300,12 @@ void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text)
     *last = e;
 }
 
-void req_forget_endings(struct wharf_req *req)
+void req_forget_endings(struct req_transaction *tx)
 {
-    while (req->endings) {
-        struct ending *e = req->endings;
+    while (tx->endings) {
+        struct ending *e = tx->endings;
 
-        req->endings = e->next;
+        tx->endings = e->next;
         free(e);
     }
 }
@@ -316,7 +320,7 @@ static void run_ending(struct wharf_req *req, struct ending *e)
     before = plugin_enter(req, e->plugin, "what is behind a transaction");
     s = e->fn(req, e->text);
     plugin_leave(req, before);
-    if (s == WHARF_OK && !req->n_problems)
+    if (s == WHARF_OK && !req->problems.n)
         req_commit(req);
     else
         req_rollback(req);
@@ -325,37 +329,38 @@ static void run_ending(struct wharf_req *req, struct ending *e)
 /* Runs the endings after the transaction. Problems of the request stay what they are. */
 static void run_endings(struct wharf_req *req)
 {
-    struct problem *problems = req->problems;
-    size_t n = req->n_problems, cap = req->cap_problems;
+    struct req_transaction *tx = &req->tx;
+    struct problem *problems = req->problems.list;
+    size_t n = req->problems.n, cap = req->problems.cap;
 
-    while (req->endings && !req->tx_depth) {
-        struct ending *e = req->endings;
+    while (tx->endings && !tx->depth) {
+        struct ending *e = tx->endings;
 
-        req->endings = e->next;
-        req->problems = NULL;
-        req->n_problems = req->cap_problems = 0;
+        tx->endings = e->next;
+        req->problems.list = NULL;
+        req->problems.n = req->problems.cap = 0;
         run_ending(req, e);
         free(e);
     }
-    req->problems = problems;
-    req->n_problems = n;
-    req->cap_problems = cap;
+    req->problems.list = problems;
+    req->problems.n = n;
+    req->problems.cap = cap;
 }
 
 static const char owner_role_sql[] = "RESET ROLE";
 
 static void begin_level(struct wharf_req *req)
 {
-    if (req->tx_depth == 0)
+    if (req->tx.depth == 0)
         db_begin(req->thread->db);
     else
-        db_savepoint(req->thread->db, req->tx_depth);
-    req->tx_depth++;
+        db_savepoint(req->thread->db, req->tx.depth);
+    req->tx.depth++;
 }
 
 void req_join(struct wharf_req *req)
 {
-    if (req->job && req->job->joined && !req->tx_depth)
+    if (req->job && req->job->joined && !req->tx.depth)
         begin_level(req);
 }
 
@@ -366,11 +371,11 @@ wharf_status req_begin(struct wharf_req *req)
     return WHARF_OK;
 }
 
-struct arena *req_tx_memory(struct wharf_req *req)
+struct arena *req_tx_memory(struct req_transaction *tx)
 {
-    if (!req->tx_memory)
-        req->tx_memory = arena_new(0);
-    return req->tx_memory;
+    if (!tx->memory)
+        tx->memory = arena_new(0);
+    return tx->memory;
 }
 
 size_t event_bucket(wharf_str resource_id)
@@ -382,71 +387,74 @@ size_t event_bucket(wharf_str resource_id)
 
 /* Settles the savepoints deeper than now, which are over: their events, and what waits for the
  * commit, belong to this one or were never. Those of the deepest are the newest. */
-static void settle_notes(struct wharf_req *req, bool keep)
+static void settle_notes(struct req_transaction *tx, bool keep)
 {
-    for (size_t i = req->n_committed; i && req->committed[i - 1].depth > req->tx_depth; i--) {
+    for (size_t i = tx->n_committed; i && tx->committed[i - 1].depth > tx->depth; i--) {
         if (keep)
-            req->committed[i - 1].depth = req->tx_depth;
+            tx->committed[i - 1].depth = tx->depth;
         else
-            req->n_committed--;
+            tx->n_committed--;
     }
-    for (struct event_note *n = req->emitted; n && n->depth > req->tx_depth; n = n->next) {
-        if (keep && req->tx_depth) {
-            n->depth = req->tx_depth;
+    for (struct event_note *n = tx->emitted; n && n->depth > tx->depth; n = n->next) {
+        if (keep && tx->depth) {
+            n->depth = tx->depth;
             continue;
         }
-        req->emitted = n->next;
-        req->emitted_of[event_bucket(n->resource_id)] = n->beside;
+        tx->emitted = n->next;
+        tx->emitted_of[event_bucket(n->resource_id)] = n->beside;
     }
 }
 
 /* Forgets everything of a transaction that is over. */
 static void forget_transaction(struct wharf_req *req)
 {
-    req->n_committed = req->cap_committed = 0;
-    req->committed = NULL;
-    req->emitted = NULL;
-    req->emitted_of = NULL;
-    arena_free(req->tx_memory);
-    req->tx_memory = NULL;
+    struct req_transaction *tx = &req->tx;
+
+    tx->n_committed = tx->cap_committed = 0;
+    tx->committed = NULL;
+    tx->emitted = NULL;
+    tx->emitted_of = NULL;
+    arena_free(tx->memory);
+    tx->memory = NULL;
     if (req->job) /* one that runs for long has the hooks of its moment in each transaction */
         request_release(req);
 }
 
 wharf_status req_commit(struct wharf_req *req)
 {
+    struct req_transaction *tx = &req->tx;
     struct db_conn *db = req->thread->db;
     struct db_error e;
 
-    if (req->tx_depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
+    if (tx->depth == 1 && req->job && req->job->guard && req->job->guard(req) != WHARF_OK) {
         req_rollback(req);
         return WHARF_CONFLICT;
     }
-    if (req->tx_depth == 1 && !req_memory_ok(req)) {
+    if (tx->depth == 1 && !req_memory_ok(req)) {
         req_rollback(req);
         return WHARF_LIMIT;
     }
 
-    req->tx_depth--;
-    settle_notes(req, true);
-    if (!req->tx_depth)
-        req->plugin_role = false;
-    if ((req->tx_depth ? db_release(db, req->tx_depth, &e) : db_commit(db, &e)) != DB_OK) {
-        req->n_committed = 0;
-        req->news = 0;
-        if (!req->tx_depth)
+    tx->depth--;
+    settle_notes(tx, true);
+    if (!tx->depth)
+        tx->plugin_role = false;
+    if ((tx->depth ? db_release(db, tx->depth, &e) : db_commit(db, &e)) != DB_OK) {
+        tx->n_committed = 0;
+        tx->news = 0;
+        if (!tx->depth)
             forget_transaction(req);
         req_database_problem(req, &e);
         run_endings(req);
         return req_failed(req);
     }
-    if (!req->tx_depth) {
-        for (size_t i = 0; i < req->n_committed; i++)
-            req->committed[i].fn(req, req->committed[i].arg);
+    if (!tx->depth) {
+        for (size_t i = 0; i < tx->n_committed; i++)
+            tx->committed[i].fn(req, tx->committed[i].arg);
         forget_transaction(req);
-        if (req->news && req->engine->notifier)
-            notifier_tell(req->engine->notifier, req->news);
-        req->news = 0;
+        if (tx->news && req->engine->notifier)
+            notifier_tell(req->engine->notifier, tx->news);
+        tx->news = 0;
         run_endings(req);
     }
     return WHARF_OK;
@@ -454,21 +462,22 @@ wharf_status req_commit(struct wharf_req *req)
 
 void req_rollback(struct wharf_req *req)
 {
+    struct req_transaction *tx = &req->tx;
     struct db_conn *db = req->thread->db;
     struct db_error e;
 
-    if (!req->tx_depth)
+    if (!tx->depth)
         return;
-    req->tx_depth--;
-    settle_notes(req, false);
-    req->plugin_role = false;
-    if (!req->tx_depth) {
-        req->news = 0;
+    tx->depth--;
+    settle_notes(tx, false);
+    tx->plugin_role = false;
+    if (!tx->depth) {
+        tx->news = 0;
         forget_transaction(req);
     }
-    if (db_in_transaction(db) && !req->tx_depth)
+    if (db_in_transaction(db) && !tx->depth)
         db_rollback(db, &e);
-    else if (db_in_transaction(db) && db_rollback_to(db, req->tx_depth, &e) == DB_OK)
+    else if (db_in_transaction(db) && db_rollback_to(db, tx->depth, &e) == DB_OK)
         db_ahead(db, owner_role_sql, NULL, 0); /* it may be another role's since before it */
     run_endings(req);
 }
@@ -491,27 +500,27 @@ const char plugin_role_sql[] = "SELECT set_config('role', 'wharf_plugin', true),
 
 void req_plugin_role(struct wharf_req *req)
 {
-    const struct access *who = req->who ? &req->who->access : NULL;
+    const struct access *who = req->access.who ? &req->access.who->access : NULL;
     struct sql_arg organizations[2] = {
         {who ? who->organization.p : "", who ? who->organization.n : 0}, {"", 0}};
 
     if (who && who->live_organization.p)
         organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
 
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         begin_level(req);
-    if (req->plugin_role)
+    if (req->tx.plugin_role)
         return;
     db_ahead(req->thread->db, plugin_role_sql, organizations, 2);
-    req->plugin_role = true;
+    req->tx.plugin_role = true;
 }
 
 static void owner_role(struct wharf_req *req)
 {
-    if (!req->plugin_role)
+    if (!req->tx.plugin_role)
         return;
     db_ahead(req->thread->db, owner_role_sql, NULL, 0);
-    req->plugin_role = false;
+    req->tx.plugin_role = false;
 }
 
 void req_leave_organization(struct wharf_req *req)
@@ -539,7 +548,7 @@ PGresult *req_try(struct wharf_req *req, const char *sql, const struct sql_arg *
 
 bool req_ahead(struct wharf_req *req, const char *sql, const struct sql_arg *args, size_t n_args)
 {
-    if (!req->tx_depth)
+    if (!req->tx.depth)
         return req_query(req, sql, args, n_args) != NULL;
     owner_role(req);
     db_ahead(req->thread->db, sql, args, n_args);

@@ -23,7 +23,7 @@ struct served;
 struct lua_generation;
 
 /* A request keeps this many problems; what comes after is only counted
- * (wharf_req.more_problems). */
+ * (req_problems.more). */
 enum { PROBLEMS_MAX = 100 };
 
 struct problem {
@@ -97,33 +97,106 @@ struct committed_fn {
     unsigned depth; /* of the savepoint that it belongs to */
 };
 
+struct req_head { /* what was asked, as received */
+    const char *method;
+    wharf_str path; /* without the query */
+    wharf_str raw_query;
+    const struct query_pair *pairs;
+    size_t n_pairs;
+    /* of routes with a raw body, and of those that operators' hooks see */
+    struct header_line *lines;
+    size_t n_lines;
+    wharf_str remote_addr; /* set with them; or empty */
+    wharf_str client_request_id, traceparent, last_event_id;
+    wharf_str if_match, idempotency_key; /* of a write, or empty */
+    struct file_wish wish;
+    bool strict; /* Prefer: handling=strict */
+    bool problem_details; /* Accept ranks application/problem+json first */
+    enum datetime_format datetime_format;
+};
+
+struct req_access { /* who asks, and for what rights */
+    uint64_t areas; /* a bit for each whose scope was asked for */
+    struct principal *who; /* NULL on public routes */
+    /* of routes with an optional key: whose key was sent, counted; or NULL */
+    struct principal *offered;
+    const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
+    bool offer_missed; /* the handler wanted it */
+    /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
+    struct principal *acting;
+};
+
+struct req_problems { /* what is wrong with it */
+    struct problem *list;
+    size_t n, cap;
+    size_t more; /* that were told after PROBLEMS_MAX were kept */
+    wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
+};
+
+struct req_reply { /* the answer */
+    int status; /* 0: not answered yet */
+    wharf_str message;
+    const char *success_code;
+    bool page; /* raw: HTML for people */
+    bool foreign; /* it is somebody's who is not to be trusted */
+    const char *raw_type; /* media type: `out` is the whole body, no envelope */
+    struct buf out; /* the JSON of "data" */
+    struct jw w;
+    uint64_t data_open; /* respond() was called: data is being written */
+    wharf_str pagination; /* JSON, or empty */
+    wharf_str location_header, preference_applied;
+    struct header_line *added; /* by hooks and handlers; their texts end with a zero */
+    size_t n_added;
+    int retry_after; /* seconds, 0: none */
+    struct served *served; /* it is a file */
+    struct blob_put *put; /* the file that the body was */
+    wharf_str entity; /* ETag of what was stored, with quotes */
+    int64_t version; /* of the row that is answered; 0: not one row */
+    bool matched; /* If-Match was compared with the row that a plugin route names */
+    bool replayed; /* it is one given before */
+    wharf_str replay; /* its body, byte for byte; or empty: `out` has the row anew */
+    const struct resource *answered; /* the row that `out` shows, if it is one */
+    wharf_str answered_id;
+    const char *one_time[4]; /* fields that are shown this once */
+};
+
+struct req_transaction { /* the open transaction, and what waits for its end */
+    struct arena *memory; /* what it remembers, whatever scopes end; or NULL */
+    /* levels of it that are somebody else's: a request inside of another one's */
+    unsigned floor;
+    unsigned depth, res_depth;
+    bool plugin_role; /* it runs as wharf_plugin at the moment */
+    /* of a write whose before hooks judge meanwhile (speculation.h) */
+    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation;
+    struct event_note *emitted; /* in it (resource/history.c), the newest first */
+    struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
+    bool met_unique; /* a row of a set met a unique rule: others may, too */
+    /* it told so of rights or hooks: what it reads of them is its own until its commit */
+    bool access_changed;
+    /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
+    unsigned news;
+    struct committed_fn *committed; /* run after the outermost commit */
+    size_t n_committed, cap_committed;
+    struct ending *endings; /* what is done when it is over (req_at_end), or NULL */
+};
+
 struct wharf_req {
     struct arena *arena;
     const struct engine *engine;
     struct thread_ctx *thread; /* NULL on the event loop */
     struct req_slot *slots; /* of plugins, by kind (host/host.c) */
 
-    const char *method;
-    wharf_str path; /* without the query, as received */
-    wharf_str raw_query;
+    struct req_head head;
+    struct req_access access;
+    struct req_problems problems;
+    struct req_reply reply;
+    struct req_transaction tx;
+
     const struct route *route;
     wharf_str params[4]; /* in the order of route->param_names */
-    const struct query_pair *pairs;
-    size_t n_pairs;
     wharf_str body_text;
-    /* of routes with a raw body, and of those that operators' hooks see */
-    struct header_line *lines;
-    size_t n_lines;
-    wharf_str remote_addr; /* set with them; or empty */
-    /* to the answer, by hooks and handlers; their texts end with a zero */
-    struct header_line *added;
-    size_t n_added;
     const struct wharf_json *body; /* never NULL once parsed: {} when empty */
-    bool strict; /* Prefer: handling=strict */
-    bool problem_details; /* Accept ranks application/problem+json first */
-    enum datetime_format datetime_format;
     char request_id[28];
-    wharf_str client_request_id, traceparent, last_event_id;
     /* the handler wants to run again when something comes (http/stream.h); or NULL */
     struct parked *parked;
     int64_t parked_until_us; /* monotonic, of the first time; 0: never parked */
@@ -138,74 +211,16 @@ struct wharf_req {
     } item;
     struct write_set *set; /* the set of rows whose rules run (resource/set.h), or NULL */
     const struct write *quiet; /* the write whose row's events are not for webhooks, or NULL */
-    struct arena *tx_memory; /* what the open transaction remembers, whatever scopes end; or NULL */
-    struct event_note *emitted; /* in the open transaction (resource/history.c), the newest first */
-    struct event_note **emitted_of; /* EVENT_BUCKETS of them by row, or NULL */
 
-    uint64_t areas; /* a bit for each whose scope was asked for */
-    struct principal *who; /* NULL on public routes */
-    /* of routes with an optional key: whose key was sent, counted; or NULL */
-    struct principal *offered;
-    const char *offer_refused; /* of these routes: why there is none ("api_key.missing") */
-    bool offer_missed; /* the handler wanted it */
-    /* whom a job acts for (services/batch/host_batch.c), counted; or NULL */
-    struct principal *acting;
     int64_t start_us; /* monotonic */
     int64_t deadline_us; /* monotonic */
     int64_t now_us; /* kernel clock, one reading */
-
-    struct problem *problems;
-    size_t n_problems, cap_problems;
-    size_t more_problems; /* that were told after PROBLEMS_MAX were kept */
-    wharf_str path_base; /* put before the paths of body problems: "layouts.2." */
-    int retry_after; /* seconds, 0: none */
-
-    int status; /* 0: not answered yet */
-    wharf_str message;
-    const char *success_code;
-    bool page; /* raw: HTML for people */
-    const char *raw_type; /* media type: `out` is the whole body, no envelope */
-    bool foreign; /* the answer is somebody's who is not to be trusted */
-    struct buf out; /* the JSON of "data" */
-    struct jw w;
-    uint64_t data_open; /* respond() was called: data is being written */
-    wharf_str pagination; /* JSON, or empty */
-    wharf_str location_header;
-    struct file_wish wish;
-    struct served *served; /* the answer is a file */
-    wharf_str entity; /* ETag of what was stored, with quotes */
-    struct blob_put *put; /* the file that the body was */
-    int64_t version; /* of the row that is answered; 0: not one row */
-    wharf_str idempotency_key; /* of a write, or empty */
-    bool replayed; /* the answer is one given before */
-    wharf_str replay; /* its body, byte for byte; or empty: `out` has the row anew */
-    const struct resource *answered; /* the row that `out` shows, if it is one */
-    wharf_str answered_id;
-    const char *one_time[4]; /* fields of the answer that are shown this once */
-    wharf_str if_match; /* If-Match of a write, or empty */
-    bool matched; /* it was compared with the row that a plugin route names */
-    wharf_str preference_applied;
 
     const struct plugin *plugin; /* whose code is running, NULL: kernel */
     /* the operator's hooks that it runs under (services/lua/operator/operator.h), or NULL: not
      * asked for yet */
     struct lua_generation *hooks;
     struct req_job *job; /* NULL: this is no job */
-    bool met_unique; /* a row of a set met a unique rule: others may, too */
-    /* it told so of rights or hooks: what it reads of them is its own until its commit */
-    bool access_changed;
-    /* after the outermost commit all processes are told: enum notifier_news of db/notifier.h */
-    unsigned news;
-    /* what is done when the open transaction is over (req_at_end), or NULL */
-    struct ending *endings;
-    /* levels of the transaction that are somebody else's: a request inside of another one's */
-    unsigned tx_floor;
-    unsigned tx_depth, res_depth;
-    /* of a write whose before hooks judge meanwhile (speculation.h) */
-    enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation;
-    bool plugin_role; /* the transaction runs as wharf_plugin at the moment */
-    struct committed_fn *committed; /* run after the outermost commit */
-    size_t n_committed, cap_committed;
     struct fetch_box *fetches; /* outgoing requests that this one started, or NULL */
 };
 
@@ -218,7 +233,7 @@ wharf_status req_problem(
 /* Returns the kind of the problem that was told first; WHARF_UNAVAILABLE when none was told and
  * what was asked for just did not work. */
 wharf_status req_failed(const struct wharf_req *req);
-void req_clear_problems(struct wharf_req *req);
+void req_clear_problems(struct req_problems *problems);
 /* Fails with request.too_large and returns false when the request's memory is over its budget.
  * What runs as a job is not judged. */
 bool req_memory_ok(struct wharf_req *req);
@@ -238,12 +253,12 @@ void req_scope_end(struct wharf_req *req, const struct req_scope *s);
 /* The transaction failed only because another one was first: whoever began it may try again,
  * RACE_TRIES times in all (docs/spec/01-platform.md section 3.1 'conflict'). */
 enum { RACE_TRIES = 4 };
-bool req_lost_a_race(const struct wharf_req *req);
+bool req_lost_a_race(const struct req_problems *problems);
 /* Adds a problem for a database failure (docs/spec/01-platform.md section 3.1): overloaded,
  * conflict, internal (logged). */
 wharf_status req_database_problem(struct wharf_req *req, const struct db_error *e);
-/* Opens "data": what is written to req->w until the answer is its content. */
-void req_respond(struct wharf_req *req, int status, wharf_str message);
+/* Opens "data": what is written to reply->w until the answer is its content. */
+void req_respond(struct req_reply *reply, int status, wharf_str message);
 bool req_param(const struct wharf_req *req, const char *name, wharf_str *ret);
 
 /* Returns the HTTP status of a code; 500 for an unknown one. */
@@ -252,8 +267,8 @@ wharf_status status_kind(int http_status);
 
 /* Returns the memory of the open transaction: freed when it is over, not when a scope of the
  * request ends. */
-struct arena *req_tx_memory(struct wharf_req *req);
-/* The bucket of events of a row, in req->emitted_of. */
+struct arena *req_tx_memory(struct req_transaction *tx);
+/* The bucket of events of a row, in req_transaction.emitted_of. */
 enum { EVENT_BUCKETS = 1024 };
 size_t event_bucket(wharf_str resource_id);
 
@@ -271,12 +286,12 @@ void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
 /* Runs fn once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(
-    struct wharf_req *req, void (*fn)(struct wharf_req *req, void *arg), void *arg);
+    struct req_transaction *tx, void (*fn)(struct wharf_req *req, void *arg), void *arg);
 /* Runs fn, of the plugin that runs now, in a transaction of its own once the open one is over,
  * however it ended. arg is a copy of text (a const char *). Its problems are told to nobody. */
 void req_at_end(struct wharf_req *req, wharf_handler *fn, wharf_str text);
 /* Forgets what was to be done so. */
-void req_forget_endings(struct wharf_req *req);
+void req_forget_endings(struct req_transaction *tx);
 /* Runs a statement. Returns NULL after a problem was added. The result is cleared with the
  * arena. */
 PGresult *req_query(

@@ -55,7 +55,7 @@ bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const
 static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql *s)
 {
     bool started = write_observed(req, w->res, w->op) && req_start_sql(req, s);
-    size_t before = req->n_problems;
+    size_t before = req->problems.n;
     wharf_status ahead = observers_ahead(req, w);
     struct db_error e;
     PGresult *r = started             ? req_finish_sql(req, &e)
@@ -63,7 +63,7 @@ static PGresult *ask_for_row(struct wharf_req *req, struct write *w, struct sql 
                                       : NULL;
 
     if (!r && (started || ahead == WHARF_OK)) {
-        req->n_problems = before; /* what hooks asked behind it failed for that */
+        req->problems.n = before; /* what hooks asked behind it failed for that */
         req_database_problem(req, &e);
     }
     return ahead == WHARF_OK ? r : NULL;
@@ -88,7 +88,7 @@ wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)
 
 wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql)
 {
-    if (w->speculative || !req->tx_depth || sql->failed || sql->text->failed)
+    if (w->speculative || !req->tx.depth || sql->failed || sql->text->failed)
         return row_write(req, w, sql);
     req_ahead(req, buf_str(sql->text).p, sql->args, sql->n_args);
     return WHARF_OK;
@@ -107,7 +107,7 @@ struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
     sql_add(&s, "SELECT ");
     sql_add(&s, w->res->columns_full);
     sql_addf(&s, " FROM %s t WHERE ", d->table);
-    query_visible(&s, d, &req->who->access, false);
+    query_visible(&s, d, &req->access.who->access, false);
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, w->id);
     narrow_sql(&s, &narrow);

@@ -15,7 +15,7 @@ static bool read_on_loop(const struct wharf_req *req, uint32_t in)
     wharf_str value;
 
     return !res->def->parent && !(res->reads_by_rules && rows_restricted(req, res)) &&
-           (!res->names_rows || req->who->access.all_locations) &&
+           (!res->names_rows || req->access.who->access.all_locations) &&
            (!(res->computed_in & in) || req_param(req, "fields", &value));
 }
 
@@ -29,7 +29,8 @@ bool plan_on_loop(const struct wharf_req *req)
     case ROUTE_RETRIEVE:
         return read_on_loop(req, IN_RETRIEVE);
     case ROUTE_CREATE:
-        return res->plain_create && !req->idempotency_key.n && !write_observed(req, res, OP_CREATE);
+        return res->plain_create && !req->head.idempotency_key.n &&
+               !write_observed(req, res, OP_CREATE);
     case ROUTE_UPDATE:
     case ROUTE_DELETE:
     case ROUTE_PLUGIN:
@@ -74,19 +75,20 @@ static void run_plan(struct wharf_req *req)
 
 void answer_created(struct wharf_req *req, struct wharf_rec *rec, const struct view *view)
 {
-    wharf_str base = req->path;
+    wharf_str base = req->head.path;
 
     if (base.n > 1 && base.p[base.n - 1] == '/')
         base.n--;
     answer_row(req, rec, view, 201, "created");
-    req->location_header = arena_printf(
+    req->reply.location_header = arena_printf(
         req->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(record_id(rec)));
 }
 
 static void run_write(struct wharf_req *req, uint32_t op)
 {
+    struct req_reply *reply = &req->reply;
     const struct resource *res = req->route->resource;
-    struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->if_match};
+    struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->head.if_match};
     struct view view;
 
     w.parent_id = res->def->parent ? req->params[0] : str_z("");
@@ -97,12 +99,12 @@ static void run_write(struct wharf_req *req, uint32_t op)
     if (write_transaction(req, &w) != WHARF_OK)
         return;
     if (op == OP_DELETE) {
-        req_respond(req, 200, arena_printf(req->arena, "%s deleted", res->def->title));
-        jw_open(&req->w, NULL, '{');
-        jw_str(&req->w, "id", w.id);
-        jw_z(&req->w, "object", res->def->name);
-        jw_bool(&req->w, "deleted", true);
-        jw_close(&req->w, '}');
+        req_respond(reply, 200, arena_printf(req->arena, "%s deleted", res->def->title));
+        jw_open(&reply->w, NULL, '{');
+        jw_str(&reply->w, "id", w.id);
+        jw_z(&reply->w, "object", res->def->name);
+        jw_bool(&reply->w, "deleted", true);
+        jw_close(&reply->w, '}');
         return;
     }
     if (compute_fields(req, res, &w.new_rec, 1, &view) != WHARF_OK)
@@ -117,13 +119,13 @@ static bool route_body_ok(struct wharf_req *req)
 {
     const struct schema *s = req->route->body_schema;
 
-    return !s || schema_validate(s, req->body, str_z(""), req->strict ? SCHEMA_STRICT : 0,
+    return !s || schema_validate(s, req->body, str_z(""), req->head.strict ? SCHEMA_STRICT : 0,
                      req->arena, body_problem, req);
 }
 
 static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
 {
-    unsigned depth = req->tx_depth + 1; /* of its own transaction */
+    unsigned depth = req->tx.depth + 1; /* of its own transaction */
     const struct plugin *before;
     wharf_status s = WHARF_OK;
 
@@ -132,22 +134,23 @@ static void handler_once(struct wharf_req *req, const wharf_route *r, bool tx)
     before = plugin_enter(req, req->route->plugin, r->path);
     s = r->handler(req, r->arg);
     plugin_leave(req, before);
-    if (s != WHARF_OK && !req->n_problems)
+    if (s != WHARF_OK && !req->problems.n)
         plugin_unexplained(req, req->route->plugin, "the handler", s);
-    while (req->tx_depth > depth)
+    while (req->tx.depth > depth)
         req_rollback(req);
-    if (req->tx_depth == depth && req->n_problems)
+    if (req->tx.depth == depth && req->problems.n)
         req_rollback(req);
-    else if (req->tx_depth == depth)
+    else if (req->tx.depth == depth)
         req_commit(req);
 }
 
 /* Runs a plugin's own route: in a transaction unless it says otherwise. */
 static void run_handler(struct wharf_req *req)
 {
+    struct req_reply *reply = &req->reply;
     const wharf_route *r = req->route->declared;
     bool tx = !(r->flags & (WHARF_R_READONLY | WHARF_R_NO_TX));
-    int most = tx && !req->tx_depth ? RACE_TRIES : 1;
+    int most = tx && !req->tx.depth ? RACE_TRIES : 1;
     struct req_scope scope;
 
     if (!route_body_ok(req) || !req_memory_ok(req) || !guard_rows(req))
@@ -155,19 +158,19 @@ static void run_handler(struct wharf_req *req)
     scope = req_scope_begin(req);
     for (int tries = 0; tries < most; tries++) {
         if (tries)
-            req_clear_problems(req);
-        req->status = 0;
-        req->matched = false;
+            req_clear_problems(&req->problems);
+        reply->status = 0;
+        reply->matched = false;
         handler_once(req, r, tx);
-        if (!req_lost_a_race(req))
+        if (!req_lost_a_race(&req->problems))
             break;
     }
-    if (req->parked && !req->n_problems) { /* it runs again from the beginning, maybe in a minute */
+    if (req->parked && !req->problems.n) { /* it runs again from the beginning, maybe in a minute */
         req_scope_end(req, &scope);
         return;
     }
-    if (!req->n_problems && !req->status)
-        req->status = 204;
+    if (!req->problems.n && !reply->status)
+        reply->status = 204;
 }
 
 static void run_route(struct wharf_req *req)
@@ -197,10 +200,10 @@ static void run_route(struct wharf_req *req)
 
 void request_run(struct wharf_req *req)
 {
-    if (req->idempotency_key.n)
+    if (req->head.idempotency_key.n)
         idempotent_run(req, run_route);
     else
         run_route(req);
-    while (req->tx_depth > req->tx_floor)
+    while (req->tx.depth > req->tx.floor)
         req_rollback(req);
 }

@@ -19,8 +19,8 @@ static bool is_everybodys(const struct wharf_req *req, const char *code)
 
 bool set_everybodys(const struct wharf_req *req)
 {
-    for (size_t i = 0; i < req->n_problems; i++) {
-        if (is_everybodys(req, req->problems[i].code))
+    for (size_t i = 0; i < req->problems.n; i++) {
+        if (is_everybodys(req, req->problems.list[i].code))
             return true;
     }
     return false;
@@ -28,23 +28,24 @@ bool set_everybodys(const struct wharf_req *req)
 
 static void take_problems(struct wharf_req *req, struct write_set *set)
 {
+    struct req_problems *problems = &req->problems;
     struct set_row *row = set->current;
     struct problem *all;
 
-    if (!req->n_problems || set->broken)
+    if (!problems->n || set->broken)
         return;
     set->broken |= !row || set_everybodys(req);
     if (set->broken)
         return;
-    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + req->n_problems);
+    all = ARENA_ARRAY(req->arena, struct problem, row->n_problems + problems->n);
     if (row->n_problems)
         memcpy(all, row->problems, row->n_problems * sizeof(*all));
-    memcpy(all + row->n_problems, req->problems, req->n_problems * sizeof(*all));
+    memcpy(all + row->n_problems, problems->list, problems->n * sizeof(*all));
     set->n_failed += !row->failed;
     row->failed = true;
     row->problems = all;
-    row->n_problems += req->n_problems;
-    req_clear_problems(req);
+    row->n_problems += problems->n;
+    req_clear_problems(problems);
 }
 
 void set_at(struct wharf_req *req, struct set_row *row)
@@ -193,7 +194,7 @@ static void look_ahead(struct wharf_req *req, struct write_set *set)
         before = plugin_enter(req, h->plugin, "look_ahead");
         s = h->hooks->look_ahead(req, set->op, recs, set->n_live);
         plugin_leave(req, before);
-        if (s != WHARF_OK && !req->n_problems)
+        if (s != WHARF_OK && !req->problems.n)
             plugin_unexplained(req, h->plugin, "look_ahead", s);
         set_at(req, NULL);
     }
@@ -312,7 +313,7 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
         s = set_hooks(req, set, HOOK_CHECK);
         if (!set->row_by_row)
             return s;
-        req_clear_problems(req);
+        req_clear_problems(&req->problems);
     }
     last_us = clock_monotonic_us();
     for (size_t i = 0; i < set->n_live && !set->broken; i++) {
@@ -360,7 +361,7 @@ wharf_status check_set(struct wharf_req *req, struct write_set *set)
 {
     wharf_status s;
 
-    if (req->n_problems)
+    if (req->problems.n)
         return WHARF_INVALID;
     if (req_begin(req) != WHARF_OK)
         return req_failed(req);
@@ -381,7 +382,7 @@ static wharf_status each_row(struct wharf_req *req, struct write_set *set)
 
         set_at(req, row);
         write_transaction(req, &row->w);
-        row->stored = !req->n_problems;
+        row->stored = !req->problems.n;
         set_at(req, NULL);
         if (set->broken)
             return req_failed(req);
@@ -421,7 +422,7 @@ static wharf_status run(struct wharf_req *req, struct write_set *set)
         req_rollback(req);
         if (set->broken || !set->row_by_row)
             return s == WHARF_OK && set->broken ? req_failed(req) : s;
-        req_clear_problems(req);
+        req_clear_problems(&req->problems);
         start_over(set, start);
     }
     return each_row(req, set);
@@ -431,19 +432,19 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
 {
     wharf_status s;
 
-    if (req->n_problems)
+    if (req->problems.n)
         return WHARF_INVALID;
-    if (req->res_depth >= RECURSION_MAX)
+    if (req->tx.res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
-    if (set->res->def->live == LIVE_READ && req->who->test_mode)
+    if (set->res->def->live == LIVE_READ && req->access.who->test_mode)
         return write_live_refused(req, set->res);
     if (req_begin(req) != WHARF_OK)
         return req_failed(req);
     set->outer = req->set;
     req->set = set;
-    req->res_depth++;
+    req->tx.res_depth++;
     s = run(req, set);
-    req->res_depth--;
+    req->tx.res_depth--;
     req->set = set->outer;
     if (s != WHARF_OK || refused(set)) {
         req_rollback(req);

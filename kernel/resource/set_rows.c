@@ -98,7 +98,7 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
         ") x(id) CROSS JOIN LATERAL (SELECT y.*, y.ctid AS wharf_place FROM %s y WHERE "
         "y.organization_id = ",
         d->table);
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_addf(
         &s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
@@ -133,7 +133,7 @@ static bool all_in_place(struct wharf_req *req, const struct write_set *set)
         "::tid[]) p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) "
         "t WHERE t.organization_id = ",
         d->table);
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_add(&s, d->soft_delete ? " AND t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
     return r && strtoull(PQgetvalue(r, 0, 0), NULL, 10) == set->n_live;
@@ -156,7 +156,7 @@ wharf_status set_refresh(struct wharf_req *req, struct write_set *set)
         fresh = set->live[i]->place.n && !shows_others(set->res, set->live[i]->w.new_rec);
     if (fresh)
         fresh = all_in_place(req, set);
-    if (req->n_problems)
+    if (req->problems.n)
         return req_failed(req);
     return fresh ? WHARF_OK : set_read(req, set);
 }
@@ -198,7 +198,7 @@ static bool copy_rows(
     struct wharf_req *req, const struct write_set *set, struct db_error *ret_error)
 {
     const struct definition *d = set->res->def;
-    wharf_str now = time_iso(req->arena, req->now_us), actor = req->who->actor_id;
+    wharf_str now = time_iso(req->arena, req->now_us), actor = req->access.who->actor_id;
     struct buf sql, rows;
     bool good = true;
 
@@ -208,7 +208,7 @@ static bool copy_rows(
     written_columns(&sql, d);
     buf_addz(&sql, " FROM STDIN");
     for (size_t i = 0; good && i < set->n_live; i++) {
-        copy_cell(&rows, organization_of(&req->who->access, d));
+        copy_cell(&rows, organization_of(&req->access.who->access, d));
         for (int k = 0; k < 2; k++)
             copy_cell(&rows, now);
         for (int k = 0; k < 2; k++)
@@ -251,7 +251,7 @@ static bool insert_statement(
     sql_addf(s, "INSERT INTO %s AS t ", d->table);
     written_columns(s->text, d);
     sql_add(s, " SELECT ");
-    sql_bind(s, organization_of(&req->who->access, d));
+    sql_bind(s, organization_of(&req->access.who->access, d));
     for (int i = 0; i < 2; i++) {
         sql_add(s, ", ");
         sql_bind(s, time_iso(req->arena, req->now_us));
@@ -259,7 +259,7 @@ static bool insert_statement(
     }
     for (int i = 0; i < 2; i++) {
         sql_add(s, ", ");
-        sql_bind(s, req->who->actor_id);
+        sql_bind(s, req->access.who->actor_id);
     }
     sql_add(s, ", 1, u.* FROM unnest(");
     bind_ids(req, s, set->live, set->n_live);
@@ -320,20 +320,20 @@ static wharf_status insert_rows(
     PGresult *r = NULL;
     struct sql s;
 
-    for (int copied = set->n_live >= COPIED_FROM; !req->met_unique && copied >= 0; copied--) {
+    for (int copied = set->n_live >= COPIED_FROM; !req->tx.met_unique && copied >= 0; copied--) {
         if (insert_all(req, set, copied, &r, &e))
             return r ? (take_rows(req, set, sorted, r), WHARF_OK) : set_read(req, set);
-        if (req->n_problems)
+        if (req->problems.n)
             return req_failed(req);
-        req->met_unique = e.status == DB_UNIQUE;
+        req->tx.met_unique = e.status == DB_UNIQUE;
         /* The statement may write where COPY may not, as where row-level security holds for the
          * owner too. */
         if (e.status != DB_FAILED)
             break;
     }
-    if (req->met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))
+    if (req->tx.met_unique && insert_statement(req, set, " ON CONFLICT DO NOTHING", &s))
         r = req_try_sql(req, &s, &e);
-    if (!r && !req->n_problems)
+    if (!r && !req->problems.n)
         req_database_problem(req, &e);
     if (!r)
         return req_failed(req);
@@ -380,7 +380,7 @@ static PGresult *find_rows(
     sql_addf(&s, "SELECT %s FROM unnest(", set->res->columns_full);
     bind_ids(req, &s, sorted, set->n_live);
     sql_addf(&s, ") x(id) JOIN %s t ON t.id = x.id WHERE ", d->table);
-    query_visible(&s, d, &req->who->access, false);
+    query_visible(&s, d, &req->access.who->access, false);
     narrow_sql(&s, &narrow);
     if (lock)
         sql_add(&s, " ORDER BY t.id FOR UPDATE OF t");
@@ -457,14 +457,14 @@ wharf_status set_delete(struct wharf_req *req, struct write_set *set)
         sql_addf(&s, "UPDATE %s t SET version = version + 1, deleted_at = ", d->table);
         sql_bind(&s, time_iso(req->arena, req->now_us));
         sql_add(&s, "::timestamptz, updated_by = ");
-        sql_bind(&s, req->who->actor_id);
+        sql_bind(&s, req->access.who->actor_id);
     } else {
         sql_addf(&s, "DELETE FROM %s t", d->table);
     }
     sql_addf(&s, " %s unnest(", d->soft_delete ? "FROM" : "USING");
     bind_ids(req, &s, set->live, set->n_live);
     sql_add(&s, ") x(id) WHERE t.id = x.id AND t.organization_id = ");
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     if (!req_query_sql(req, &s))
         return req_failed(req);
     for (size_t i = 0; i < set->n_live; i++)

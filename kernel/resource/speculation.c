@@ -17,9 +17,9 @@ static struct {
     _Atomic int64_t until_us;
 } wrong[REMEMBERED];
 
-static uint64_t name_of(const struct wharf_req *req, const struct write *w)
+static uint64_t name_of(const struct req_access *access, const struct write *w)
 {
-    wharf_str organization = req->who->organization;
+    wharf_str organization = access->who->organization;
 
     return wharf_hash64(statement_hash(w->res->def->name), organization.p, organization.n);
 }
@@ -30,7 +30,7 @@ bool speculation_may(const struct wharf_req *req, const struct write *w)
 
     if (req->job || !write_observed_beside(req, w->res, w->op))
         return false;
-    which = name_of(req, w);
+    which = name_of(&req->access, w);
     return atomic_load(&wrong[which % REMEMBERED].which) != which ||
            atomic_load(&wrong[which % REMEMBERED].until_us) < clock_monotonic_us();
 }
@@ -41,12 +41,12 @@ wharf_status speculation_judge(struct wharf_req *req, struct write *w)
     bool changed;
     wharf_status s;
 
-    req->speculation = SPECULATION_OPEN;
+    req->tx.speculation = SPECULATION_OPEN;
     s = observers_before(req, w, &changed);
     /* a statement of theirs behind one that failed has failed for that */
-    w->judged = req->speculation == SPECULATION_OPEN && !changed &&
+    w->judged = req->tx.speculation == SPECULATION_OPEN && !changed &&
                 (s == WHARF_OK || db_ran(req->thread->db) == ran);
-    req->speculation = SPECULATION_NONE;
+    req->tx.speculation = SPECULATION_NONE;
     return w->judged || s != WHARF_OK ? s : WHARF_CONFLICT;
 }
 
@@ -56,10 +56,10 @@ bool speculation_failed(struct wharf_req *req, struct write *w)
 
     if (!w->speculative || w->judged)
         return false;
-    which = name_of(req, w);
+    which = name_of(&req->access, w);
     atomic_store(&wrong[which % REMEMBERED].which, which);
     atomic_store(&wrong[which % REMEMBERED].until_us, clock_monotonic_us() + FOR_US);
-    req_clear_problems(req);
-    req_forget_endings(req);
+    req_clear_problems(&req->problems);
+    req_forget_endings(&req->tx);
     return true;
 }

@@ -112,7 +112,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
         .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
 
     *ret = (struct change){
-        .organization = organization_of(&req->who->access, d),
+        .organization = organization_of(&req->access.who->access, d),
         .resource = d->name,
         .resource_id = w->id,
         .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
@@ -191,7 +191,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
             sql_addf(&s, ", %s", d->fields[i].column);
     }
     sql_add(&s, ") VALUES (");
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_add(&s, ", ");
     sql_bind(&s, w->id);
     for (int i = 0; i < 2; i++) {
@@ -201,7 +201,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
     }
     for (int i = 0; i < 2; i++) {
         sql_add(&s, ", ");
-        sql_bind(&s, req->who->actor_id);
+        sql_bind(&s, req->access.who->actor_id);
     }
     sql_add(&s, ", 1");
     for (size_t i = 0; i < d->n_fields; i++) {
@@ -331,7 +331,7 @@ wharf_status write_settle(struct wharf_req *req, struct write *w)
             value_settle_set(req->arena, f, cell->p ? (wharf_str){cell->p, cell->n} : str_z("[]"),
                 str_z(f->name), v, body_problem, req);
     }
-    return req->n_problems ? WHARF_INVALID : WHARF_OK;
+    return req->problems.n ? WHARF_INVALID : WHARF_OK;
 }
 
 static bool will_change(struct wharf_req *req, const struct write *w, const struct field *f)
@@ -351,7 +351,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->table);
     sql_bind(&s, time_iso(req->arena, req->now_us));
     sql_add(&s, "::timestamptz, updated_by = ");
-    sql_bind(&s, req->who->actor_id);
+    sql_bind(&s, req->access.who->actor_id);
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
@@ -362,7 +362,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
             return req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
     }
     sql_add(&s, " WHERE organization_id = ");
-    sql_bind(&s, organization_of(&req->who->access, d));
+    sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_add(&s, " AND id = ");
     sql_bind(&s, w->id);
     return row_change(req, w, &s);
@@ -454,12 +454,12 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
         sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
         sql_bind(&sql, time_iso(req->arena, req->now_us));
         sql_add(&sql, "::timestamptz, updated_by = ");
-        sql_bind(&sql, req->who->actor_id);
+        sql_bind(&sql, req->access.who->actor_id);
     } else {
         sql_addf(&sql, "DELETE FROM %s", d->table);
     }
     sql_add(&sql, " WHERE organization_id = ");
-    sql_bind(&sql, organization_of(&req->who->access, d));
+    sql_bind(&sql, organization_of(&req->access.who->access, d));
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
     s = row_write(req, w, &sql);
@@ -543,7 +543,7 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
 
     w->values = ARENA_ARRAY(req->arena, struct value, d->n_fields);
     if (!body_check(req->arena, d, w->replace ? OP_CREATE : w->op, w->body,
-            req->strict ? BODY_STRICT : 0, w->values, body_problem, req))
+            req->head.strict ? BODY_STRICT : 0, w->values, body_problem, req))
         return WHARF_INVALID;
     if (!req_memory_ok(req))
         return WHARF_LIMIT;
@@ -561,7 +561,7 @@ wharf_status write_check_body(struct wharf_req *req, struct write *w)
 
     take_disable_webhooks(req, w);
     w->body = normalize_body(req, w->op, &rec, w->body);
-    return req->n_problems ? WHARF_INVALID : write_values(req, w);
+    return req->problems.n ? WHARF_INVALID : write_values(req, w);
 }
 
 wharf_status write_live_refused(struct wharf_req *req, const struct resource *res)
@@ -576,11 +576,11 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     const struct write *quiet_before = req->quiet;
     wharf_status s = WHARF_OK;
 
-    if (req->res_depth >= RECURSION_MAX)
+    if (req->tx.res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
-    req->res_depth++;
+    req->tx.res_depth++;
     write_side_begin(req, w);
-    if (w->res->def->live == LIVE_READ && req->who->test_mode)
+    if (w->res->def->live == LIVE_READ && req->access.who->test_mode)
         s = write_live_refused(req, w->res);
     if (s == WHARF_OK && w->op != OP_DELETE)
         s = write_check_body(req, w);
@@ -594,22 +594,22 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
     } else if (s == WHARF_OK) {
         s = w->op == OP_UPDATE ? run_update(req, w) : run_delete(req, w);
     }
-    req->res_depth--;
+    req->tx.res_depth--;
     req->quiet = quiet_before;
-    return s == WHARF_OK && req->n_problems ? WHARF_INVALID : s;
+    return s == WHARF_OK && req->problems.n ? WHARF_INVALID : s;
 }
 
 wharf_status write_transaction(struct wharf_req *req, struct write *w)
 {
-    int most = req->tx_depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
+    int most = req->tx.depth ? 1 : RACE_TRIES; /* who began the transaction tries again */
     struct write start = *w;
     wharf_status s = WHARF_OK;
     bool again = false;
 
-    start.alone = !req->tx_depth;
+    start.alone = !req->tx.depth;
     for (int tries = 0; tries < most || again; tries++) {
         if (tries)
-            req_clear_problems(req);
+            req_clear_problems(&req->problems);
         *w = start;
         s = req_begin(req);
         if (s != WHARF_OK)
@@ -621,7 +621,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
         else
             req_rollback(req);
         start.alone = start.alone && !again;
-        if (!again && (s == WHARF_OK || !req_lost_a_race(req)))
+        if (!again && (s == WHARF_OK || !req_lost_a_race(&req->problems)))
             break;
     }
     return s;

@@ -203,10 +203,10 @@ static bool start_plugins(struct engine *e, const struct config *config,
         if (WHARF_HAS(wharf_plugin_desc, d, start) &&
             d->start(e->plugins[i].handle, &req) != WHARF_OK) {
             *ret_error = arena_printf(e->arena, "plugin %s did not start: %s", e->plugins[i].name,
-                req.n_problems ? req.problems[0].text.p : "it gave no reason");
-            *ret_lost = req.n_problems &&
+                req.problems.n ? req.problems.list[0].text.p : "it gave no reason");
+            *ret_lost = req.problems.n &&
                         /* req_database_problem() */
-                        !strcmp(req.problems[0].code, ERR_DATABASE_UNAVAILABLE);
+                        !strcmp(req.problems.list[0].code, ERR_DATABASE_UNAVAILABLE);
             ok = false;
         }
         activity_leave(ctx.activity);

@@ -31,12 +31,12 @@ static const wharf_json *b_definition(wharf_req *req, const char *resource)
 
 static void unref(void *req)
 {
-    principal_unref(((struct wharf_req *)req)->acting);
+    principal_unref(((struct wharf_req *)req)->access.acting);
 }
 
 static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_refused)
 {
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
     struct sql_arg args[2] = {
         {who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
@@ -46,17 +46,17 @@ static wharf_status b_act_as(wharf_req *req, wharf_str key_id, wharf_str *ret_re
         return req_failed(req);
     p = auth_principal(&req->engine->areas, r, req->now_us);
     *ret_refused = str_z(p->refusal ? p->refusal : "");
-    if (!p->refusal && !str_eq(p->organization, req->who->organization))
+    if (!p->refusal && !str_eq(p->organization, req->access.who->organization))
         *ret_refused = str_z(ERR_API_KEY_INVALID);
     if (ret_refused->n) {
         *ret_refused = arena_dup_str(req->arena, *ret_refused);
         principal_unref(p);
         return WHARF_OK;
     }
-    if (!req->acting)
+    if (!req->access.acting)
         arena_on_end(req->arena, unref, req);
-    principal_unref(req->acting);
-    req->who = req->acting = p;
+    principal_unref(req->access.acting);
+    req->access.who = req->access.acting = p;
     req_leave_organization(req);
     return WHARF_OK;
 }
@@ -108,12 +108,12 @@ static wharf_status run_item_hook(
     const struct plugin *before;
     wharf_status s;
 
-    if (!WHARF_HAS(wharf_hooks, h->hooks, batch_item) || req->item.operation || req->n_problems)
+    if (!WHARF_HAS(wharf_hooks, h->hooks, batch_item) || req->item.operation || req->problems.n)
         return WHARF_OK;
     before = plugin_enter(req, h->plugin, "batch_item");
     s = h->hooks->batch_item(req, action, body);
     plugin_leave(req, before);
-    return s != WHARF_OK && !req->n_problems ? plugin_unexplained(req, h->plugin, "batch_item", s)
+    return s != WHARF_OK && !req->problems.n ? plugin_unexplained(req, h->plugin, "batch_item", s)
                                              : s;
 }
 
@@ -278,7 +278,7 @@ static wharf_status items_as_set(wharf_req *req, struct write_set *set, const ch
     req_rollback(req);
     if (s != WHARF_OK)
         return s;
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     set->n_failed = 0;
     for (size_t i = 0; i < set->n; i++)
         set->rows[i] = (struct set_row){.w = start[i]};
@@ -385,7 +385,7 @@ static wharf_status b_apply(wharf_req *req, const char *resource, const char *ac
     struct wharf_many *m;
     wharf_status s;
 
-    if (!res || req->n_problems)
+    if (!res || req->problems.n)
         return req_failed(req);
     m = new_items(req, res, action, ids, bodies, n);
     if (req_begin(req) != WHARF_OK)
@@ -449,7 +449,7 @@ static const struct list_query *read_filters(
     wharf_req *req, const struct resource *res, const wharf_json *filters, size_t most)
 {
     struct query_options o = {
-        .strict = true, .organization = organization_of(&req->who->access, res->def)};
+        .strict = true, .organization = organization_of(&req->access.who->access, res->def)};
     const struct query_pair *pairs;
     struct list_query *q;
     size_t n;
@@ -463,10 +463,10 @@ static const struct list_query *read_filters(
                     STR_ARG(pairs[i].key)));
     }
     q = (struct list_query *)query_parse(req->arena, res->def, pairs, n, &o, filter_problem, req);
-    if (!q || req->n_problems)
+    if (!q || req->problems.n)
         return NULL;
     for (size_t i = 0; i < q->n_locations_asked; i++) {
-        if (!principal_may_see(req->who, q->locations_asked[i]))
+        if (!principal_may_see(req->access.who, q->locations_asked[i]))
             req_problem(req, ERR_LOCATION_ACCESS, q->locations_asked[i], NULL, str_z(""));
     }
     q->columns = "t.id";
@@ -474,7 +474,7 @@ static const struct list_query *read_filters(
     q->descending = q->relevance = q->hits = q->cursor = false;
     q->page = 1;
     q->limit = (int64_t)most;
-    return req->n_problems ? NULL : q;
+    return req->problems.n ? NULL : q;
 }
 
 static wharf_status read_ids(wharf_req *req, const struct resource *res, const struct list_query *q,
@@ -485,7 +485,7 @@ static wharf_status read_ids(wharf_req *req, const struct resource *res, const s
     PGresult *r;
 
     sql_init(&s, req->arena);
-    query_page_sql(&s, res->def, q, &req->who->access, narrow_extra, (void *)narrow);
+    query_page_sql(&s, res->def, q, &req->access.who->access, narrow_extra, (void *)narrow);
     r = req_query_sql(req, &s);
     if (!r)
         return req_failed(req);
@@ -549,7 +549,7 @@ static wharf_status find_row(wharf_req *req, const struct resource *res,
     if (!narrow_rows_of(req, res, str_z(""), &narrow))
         return req_failed(req);
     sql_init(&s, req->arena);
-    query_page_sql(&s, res->def, &q, &req->who->access, narrow_extra, &narrow);
+    query_page_sql(&s, res->def, &q, &req->access.who->access, narrow_extra, &narrow);
     r = req_query_sql(req, &s);
     if (!r)
         return req_failed(req);
@@ -600,7 +600,7 @@ static PGresult *read_rows(
         "::text[]) WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
         "y.organization_id = ",
         res->def->table);
-    sql_bind(&s, organization_of(&req->who->access, res->def));
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s",
         res->def->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
@@ -620,8 +620,8 @@ static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str
     PGresult *r = res ? read_rows(req, res, ids, n) : NULL;
     struct view view = {.in = IN_RETRIEVE,
         .datetime = format_of(format),
-        .who = &req->who->access,
-        .writer = res && req_may_write(req, res)};
+        .who = &req->access.who->access,
+        .writer = res && req_may_write(&req->access, res)};
     struct wharf_rec **recs;
     size_t rows;
     wharf_status s;
@@ -639,7 +639,7 @@ static wharf_status b_show(wharf_req *req, const char *resource, const wharf_str
         if (check_location(req, res, recs[i]))
             out_record(outs[at], NULL, req->arena, recs[i], &view);
         else
-            req_clear_problems(req); /* not the caller's to see any more */
+            req_clear_problems(&req->problems); /* not the caller's to see any more */
     }
     return s;
 }
@@ -648,7 +648,7 @@ static size_t b_events(wharf_req *req)
 {
     size_t n = 0;
 
-    for (const struct event_note *e = req->emitted; e; e = e->next)
+    for (const struct event_note *e = req->tx.emitted; e; e = e->next)
         n++;
     return n;
 }

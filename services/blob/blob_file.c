@@ -42,7 +42,7 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status)
     case BLOB_DAMAGED:
         break;
     }
-    req->retry_after = RETRY_AFTER_S;
+    req->reply.retry_after = RETRY_AFTER_S;
     return req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }
 
@@ -147,7 +147,8 @@ static void new_row(
     char id[ID_MAX];
 
     id_new("file", req->now_us, id);
-    *row = (struct file_row){.organization = req->who ? req->who->organization : str_z(""),
+    *row = (struct file_row){
+        .organization = req->access.who ? req->access.who->organization : str_z(""),
         .id = arena_dupz(req->arena, id),
         .name = arena_dup_str(req->arena, name),
         .type = arena_dup_str(req->arena, type.n ? type : str_z("application/octet-stream")),
@@ -203,8 +204,8 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
 
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row)
 {
-    const struct sql_arg args[] = {arg(req->who ? req->who->organization : str_z("")), arg(id),
-        arg_time(req->arena, req->now_us)};
+    const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
+        arg(id), arg_time(req->arena, req->now_us)};
     PGresult *r = req_query(req,
         "SELECT " COLUMNS " FROM wharf.file f WHERE organization_id = $1 AND id = $2 AND "
         "(expires_at IS NULL OR expires_at > $3::timestamptz)",
@@ -220,7 +221,8 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
 
 wharf_status file_remove(struct wharf_req *req, wharf_str id)
 {
-    const struct sql_arg args[] = {arg(req->who ? req->who->organization : str_z("")), arg(id)};
+    const struct sql_arg args[] = {
+        arg(req->access.who ? req->access.who->organization : str_z("")), arg(id)};
     PGresult *r = req_query(req,
         "WITH gone AS (DELETE FROM wharf.file WHERE organization_id = $1 AND id = $2 RETURNING id) "
         "DELETE FROM wharf.token t USING gone WHERE t.hash = " TOKEN_OF("gone.id"),
@@ -263,7 +265,7 @@ static wharf_status mark_stored(
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job)
 {
     const struct sql_arg args[] = {
-        arg(req->who ? req->who->organization : str_z("")), arg(id), arg(job)};
+        arg(req->access.who ? req->access.who->organization : str_z("")), arg(id), arg(job)};
 
     return req_query(req,
                "UPDATE wharf.file SET announce = $3 WHERE organization_id = $1 AND id = $2 AND "

@@ -194,7 +194,7 @@ wharf_status file_serve(
     struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment)
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
-    const struct file_wish *wish = &req->wish;
+    const struct file_wish *wish = &req->head.wish;
     uint64_t length;
     bool same;
 
@@ -225,7 +225,7 @@ wharf_status file_serve(
     if (s->status < 300 && file_open(req, row, s->first, length, &s->fd, &s->at) != WHARF_OK)
         return WHARF_UNAVAILABLE;
     arena_on_release(req->arena, close_served, s);
-    req->status = s->status;
-    req->served = s;
+    req->reply.status = s->status;
+    req->reply.served = s;
     return WHARF_OK;
 }

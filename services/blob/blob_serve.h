@@ -15,7 +15,7 @@ enum range_kind { RANGE_ALL, RANGE_PART, RANGE_NONE };
 enum range_kind range_read(
     const char *range, uint64_t size, uint64_t *ret_first, uint64_t *ret_length);
 
-/* Sets req->served. cache: value of Cache-Control; attachment: never shown in the browser.
+/* Sets req->reply.served. cache: value of Cache-Control; attachment: never shown in the browser.
  * Problems as file_open(). */
 wharf_status file_serve(
     struct wharf_req *req, const struct file_row *row, wharf_str cache, bool attachment);

@@ -70,7 +70,8 @@ static void upload_begin(struct exchange *x)
     wharf_str bad;
 
     x->upload = ARENA_NEW(x->req.arena, struct file_row);
-    query_split(x->req.arena, x->req.raw_query, &x->req.pairs, &x->req.n_pairs, &bad);
+    query_split(
+        x->req.arena, x->req.head.raw_query, &x->req.head.pairs, &x->req.head.n_pairs, &bad);
     j->arg = (struct sql_arg){x->req.params[0].p, x->req.params[0].n};
     j->job = (struct lane_job){.sql = file_lookup_sql,
         .args = &j->arg,
@@ -111,21 +112,21 @@ static bool upload_headers_ok(struct exchange *x)
             (long long)limit);
     else if (x->upload->want_size >= 0)
         limit = x->upload->want_size;
-    if (req->n_problems)
+    if (req->problems.n)
         return false;
-    return file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->put)) ==
-           WHARF_OK;
+    return file_problem(req,
+               blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->reply.put)) == WHARF_OK;
 }
 
 static void upload_drop(struct exchange *x)
 {
-    blob_put_abort(x->req.put);
-    x->req.put = NULL;
+    blob_put_abort(x->req.reply.put);
+    x->req.reply.put = NULL;
 }
 
 static bool upload_take(struct exchange *x, const char *data, size_t n)
 {
-    enum blob_status status = blob_put_write(x->req.put, data, n);
+    enum blob_status status = blob_put_write(x->req.reply.put, data, n);
 
     if (status == BLOB_OK)
         return true;
@@ -142,7 +143,8 @@ static bool upload_take(struct exchange *x, const char *data, size_t n)
  * happened meanwhile. */
 static wharf_status put_file(struct wharf_req *req, void *arg)
 {
-    struct blob_put *p = req->put;
+    struct req_reply *reply = &req->reply;
+    struct blob_put *p = reply->put;
     struct file_row row;
     struct blob_id id;
 
@@ -160,12 +162,12 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
         return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL,
             "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,
             (long long)row.want_size);
-    req->put = NULL;
+    reply->put = NULL;
     if (file_arrived(req, &row, p, &id) != WHARF_OK)
         return WHARF_CONFLICT;
-    req_respond(req, 200, str_z("stored"));
-    req->raw_type = "text/plain; charset=utf-8";
-    req->entity = arena_printf(req->arena, "\"%s\"", id.hash);
+    req_respond(reply, 200, str_z("stored"));
+    reply->raw_type = "text/plain; charset=utf-8";
+    reply->entity = arena_printf(req->arena, "\"%s\"", id.hash);
     return WHARF_OK;
 }
 

@@ -34,7 +34,8 @@ wharf_str write_row_to_be(struct wharf_req *req, const struct write *w)
     struct view view = {.in = IN_RETRIEVE};
     struct wharf_rec rec = {.res = w->res, .arena = req->arena, .id = w->id};
     wharf_str now = time_iso(req->arena, req->now_us);
-    struct cell at = {now.p, now.n}, who = {req->who->actor_id.p, req->who->actor_id.n};
+    struct cell at = {now.p, now.n},
+                who = {req->access.who->actor_id.p, req->access.who->actor_id.n};
 
     rec.cells = ARENA_ARRAY(req->arena, struct cell, w->res->n_cells);
     if (w->old_rec) {

@@ -26,14 +26,14 @@ static wharf_status l_run(
 {
     wharf_lua_outcome o = {.head = ret_outcome->head};
 
-    if (req->tx_depth && spec->wall_us > WHARF_LUA_HOOK_US)
+    if (req->tx.depth && spec->wall_us > WHARF_LUA_HOOK_US)
         return req_fail(req, ERR_INTERNAL, NULL,
             "a run inside of a transaction would hold it as long as it likes");
     if (!lua_run(req, spec, &o))
         return req_fail(req, ERR_OVERLOADED, NULL,
             "workflows can't be run here: the program wharf-cell-lua is missing");
-    if (o.end == WHARF_LUA_NO_CELL && !req->retry_after)
-        req->retry_after = 1;
+    if (o.end == WHARF_LUA_NO_CELL && !req->reply.retry_after)
+        req->reply.retry_after = 1;
     memcpy(
         ret_outcome, &o, ret_outcome->head.size < sizeof(o) ? ret_outcome->head.size : sizeof(o));
     return WHARF_OK;
@@ -49,7 +49,7 @@ static void release(void *arg)
 /* Reads the publisher as it is now; NULL: not any more. */
 static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struct principal **ret)
 {
-    const struct access *who = &req->who->access;
+    const struct access *who = &req->access.who->access;
     struct sql_arg args[2] = {
         {who->live_organization.p, who->live_organization.n}, {key_id.p, key_id.n}};
     PGresult *r = req_query(req, auth_lookup_id_sql, args, 2);
@@ -60,7 +60,7 @@ static wharf_status read_publisher(wharf_req *req, wharf_str key_id, const struc
         return req_failed(req);
     p = auth_principal(&req->engine->areas, r, req->now_us);
     arena_on_release(req->arena, release, p);
-    if (!p->refusal && str_eq(p->organization, req->who->organization))
+    if (!p->refusal && str_eq(p->organization, req->access.who->organization))
         *ret = p;
     return WHARF_OK;
 }
@@ -122,7 +122,7 @@ static void meet_list(wharf_req *req, const wharf_json *ids, struct principal *p
 
 static void meet_caller(wharf_req *req, struct principal *p)
 {
-    const struct principal *caller = req->who;
+    const struct principal *caller = req->access.who;
     wharf_str *kept;
     size_t n = 0;
 
@@ -197,7 +197,7 @@ static uint32_t l_call(wharf_req *req, wharf_lua_actor *actor, wharf_str op, con
     if (!str_starts(call.path, "/v1/"))
         return mistake(ret_text,
             "{\"code\":\"param.invalid\",\"message\":\"a path of the API begins with /v1/\"}");
-    if (req->tx_depth && !get)
+    if (req->tx.depth && !get)
         return mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API is "
             "only read; do it in an after hook\"}");
@@ -272,7 +272,7 @@ static bool l_area(const wharf_plugin *self, wharf_str resource, wharf_str *ret_
 static wharf_status l_hooked(wharf_req *req, wharf_str owner, const wharf_str *writes, size_t n)
 {
     struct sql_arg args[3] = {
-        {req->who->organization.p, req->who->organization.n}, {owner.p, owner.n}};
+        {req->access.who->organization.p, req->access.who->organization.n}, {owner.p, owner.n}};
     PGresult *gone = req_query(req,
         "DELETE FROM wharf.hook WHERE organization_id = $1 AND owner = $2 RETURNING 1", args, 2);
     bool any = n > 0;
@@ -303,8 +303,10 @@ static const char *l_trigger_problem(
 
 static void l_place(wharf_req *req, const wharf_json *error)
 {
-    if (req->n_problems && !req->more_problems) /* else the problem meant was only counted */
-        req->problems[req->n_problems - 1].place = error;
+    struct req_problems *problems = &req->problems;
+
+    if (problems->n && !problems->more) /* else the problem meant was only counted */
+        problems->list[problems->n - 1].place = error;
 }
 
 const wharf_lua_api host_lua = {WHARF_HEAD(wharf_lua_api), l_run, l_actor, l_call, l_http, l_hooks,

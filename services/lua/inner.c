@@ -83,6 +83,7 @@ static wharf_str body_text(struct wharf_req *req, const struct wharf_json *body)
 
 static void begin(struct wharf_req *req, struct wharf_req *outer, const struct inner_call *call)
 {
+    struct req_head *head = &req->head;
     const char *mark = memchr(call->path.p, '?', call->path.n);
     size_t n = mark ? (size_t)(mark - call->path.p) : call->path.n;
     wharf_str in_path = mark ? (wharf_str){mark + 1, call->path.n - n - 1} : str_z("");
@@ -91,15 +92,15 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->arena = arena_new(ARENA);
     req->engine = outer->engine;
     req->thread = outer->thread;
-    req->method = call->method;
-    req->path = arena_dup(req->arena, call->path.p, n);
-    req->raw_query = query_text(req, in_path, call->query);
-    req->client_request_id = req->traceparent = req->last_event_id = str_z("");
+    head->method = call->method;
+    head->path = arena_dup(req->arena, call->path.p, n);
+    head->raw_query = query_text(req, in_path, call->query);
+    head->client_request_id = head->traceparent = head->last_event_id = str_z("");
     req->body = call->body ? call->body : &empty_object;
     req->body_text = call->body ? body_text(req, call->body) : str_z("");
-    req->idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
-    req->if_match = req->batch_id = str_z("");
-    req->who = call->who;
+    head->idempotency_key = call->idempotency_key.p ? call->idempotency_key : str_z("");
+    head->if_match = req->batch_id = str_z("");
+    req->access.who = call->who;
     req->depth = outer->depth + 1;
     request_share(outer, req);
     req->start_us = clock_monotonic_us();
@@ -107,7 +108,7 @@ static void begin(struct wharf_req *req, struct wharf_req *outer, const struct i
     req->now_us = clock_now_us();
     id_new("req", req->now_us, id);
     memcpy(req->request_id, id, sizeof(req->request_id));
-    buf_init(&req->out, ARENA);
+    buf_init(&req->reply.out, ARENA);
 }
 
 /* ---- what HTTP checks before a request runs ---- */
@@ -129,6 +130,7 @@ static bool available(struct wharf_req *req)
 
 static bool checked(struct wharf_req *req)
 {
+    struct req_head *head = &req->head;
     wharf_str allow = {NULL, 0}, bad;
     const char *missing;
 
@@ -137,14 +139,14 @@ static bool checked(struct wharf_req *req)
         break;
     case ROUTE_METHOD:
         return req_fail(req, ERR_METHOD_NOT_ALLOWED, NULL,
-                   "%s is not possible here; this path takes %s", req->method, allow.p),
+                   "%s is not possible here; this path takes %s", head->method, allow.p),
                false;
     case ROUTE_NONE:
         return req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL), false;
     }
     if (!available(req))
         return false;
-    if (req->route->area >= 0 && req->who->levels[req->route->area] < req->route->level) {
+    if (req->route->area >= 0 && req->access.who->levels[req->route->area] < req->route->level) {
         missing = arena_printf(req->arena, "%s:%s", req->engine->areas.names[req->route->area],
             req->route->level == SCOPE_READ ? "read" : "write")
                       .p;
@@ -155,8 +157,8 @@ static bool checked(struct wharf_req *req)
         !(req->route->array_body && req->body->type == JSON_ARRAY))
         return req_fail(req, ERR_BODY_MALFORMED, NULL, "The body's top level must be an object"),
                false;
-    if (req->raw_query.n &&
-        !query_split(req->arena, req->raw_query, &req->pairs, &req->n_pairs, &bad) &&
+    if (head->raw_query.n &&
+        !query_split(req->arena, head->raw_query, &head->pairs, &head->n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE)
         return req_problem(req, ERR_PARAM_INVALID, bad, NULL,
                    str_z("A parameter has a broken %-escape or is not UTF-8")),
@@ -168,23 +170,26 @@ static bool checked(struct wharf_req *req)
 
 static bool answer(struct wharf_req *req, struct buf *out)
 {
-    bool good = !req->n_problems;
+    struct req_problems *problems = &req->problems;
+    struct req_reply *reply = &req->reply;
+    bool good = !problems->n;
     struct jw w;
 
-    if (good && req->replay.n) { /* the whole envelope of the first time */
-        buf_adds(out, req->replay);
+    if (good && reply->replay.n) { /* the whole envelope of the first time */
+        buf_adds(out, reply->replay);
         return true;
     }
     jw_init(&w, out);
     jw_open(&w, NULL, '{');
-    jw_int(&w, "status", good ? req->status : code_status(req->engine, req->problems[0].code));
+    jw_int(&w, "status", good ? reply->status : code_status(req->engine, problems->list[0].code));
     if (!good)
-        jw_z(&w, "code", req->problems[0].code);
-    jw_str(&w, "message", good ? req->message.p ? req->message : str_z("") : req->problems[0].text);
-    if (good && req->out.n)
-        jw_raw(&w, "data", buf_str(&req->out));
-    if (good && req->pagination.n)
-        jw_raw(&w, "pagination", req->pagination);
+        jw_z(&w, "code", problems->list[0].code);
+    jw_str(&w, "message",
+        good ? reply->message.p ? reply->message : str_z("") : problems->list[0].text);
+    if (good && reply->out.n)
+        jw_raw(&w, "data", buf_str(&reply->out));
+    if (good && reply->pagination.n)
+        jw_raw(&w, "pagination", reply->pagination);
     if (!good)
         envelope_errors(&w, req);
     jw_close(&w, '}');
@@ -196,7 +201,7 @@ static void run_alone(struct wharf_req *req, const struct inner_call *call)
     if (!checked(req))
         return;
     if (call->key_is_ours && req->route->declared && req->route->declared->flags & WHARF_R_NO_TX)
-        req->idempotency_key = str_z("");
+        req->head.idempotency_key = str_z("");
     request_run(req);
 }
 
@@ -209,16 +214,16 @@ static void run_inside(struct wharf_req *req, struct wharf_req *outer)
         return;
     }
     req_leave_organization(outer);
-    req->tx_depth = req->tx_floor = outer->tx_depth;
+    req->tx.depth = req->tx.floor = outer->tx.depth;
     if (checked(req) &&
         (req->route->kind == ROUTE_LIST || req->route->kind == ROUTE_RETRIEVE ||
             (req->route->declared && req->route->declared->flags & WHARF_R_READONLY)))
         request_run(req);
-    else if (!req->n_problems)
+    else if (!req->problems.n)
         req_fail(
             req, ERR_ROUTE_NOT_FOUND, NULL, "This path is not available inside of a transaction");
-    outer->plugin_role = outer->plugin_role || req->plugin_role;
-    if (req->n_problems)
+    outer->tx.plugin_role = outer->tx.plugin_role || req->tx.plugin_role;
+    if (req->problems.n)
         req_rollback(outer);
     else
         req_commit(outer);
@@ -248,11 +253,11 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
     bool good;
 
     begin(&req, outer, call);
-    if (outer->tx_depth)
+    if (outer->tx.depth)
         run_inside(&req, outer);
     else
         run_alone(&req, call);
-    if (!req.n_problems && (req.parked || req.served || req.stream || req.raw_type))
+    if (!req.problems.n && (req.parked || req.reply.served || req.stream || req.reply.raw_type))
         req_fail(&req, ERR_ROUTE_NOT_FOUND, NULL, "This answer is not available to workflows");
     buf_init(&out, ARENA);
     request_release(&req);
@@ -262,7 +267,7 @@ bool inner_request(struct wharf_req *outer, const struct inner_call *call, wharf
                            : arena_dup_str(outer->arena, buf_str(&out));
     good = good && !out.failed;
     buf_done(&out);
-    buf_done(&req.out);
+    buf_done(&req.reply.out);
     arena_free(req.arena);
     return good;
 }

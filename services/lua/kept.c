@@ -45,7 +45,7 @@ static struct kept **slot_of(wharf_str organization)
 
 static bool fits(const struct kept *k, const struct wharf_req *req, unsigned generation)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
 
     return k && k->generation == generation && k->until_us > req->now_us &&
            str_eq(k->organization, who->organization) &&
@@ -56,10 +56,10 @@ static struct kept *find(const struct wharf_req *req, unsigned generation)
 {
     struct kept *k;
 
-    if (req->access_changed)
+    if (req->tx.access_changed)
         return NULL;
     pthread_mutex_lock(&lock);
-    k = *slot_of(req->who->organization);
+    k = *slot_of(req->access.who->organization);
     k = fits(k, req, generation) ? k : NULL;
     if (k)
         atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
@@ -76,12 +76,12 @@ static void empty(struct kept **slot)
 }
 
 /* Puts it where others may have it too, but for what was made of rows that are not committed. */
-static void put(const struct wharf_req *req, struct kept *k)
+static void put(const struct req_transaction *tx, struct kept *k)
 {
     struct kept **slot = slot_of(k->organization);
 
     k->bytes = arena_used(k->arena);
-    if (req->access_changed || k->bytes > BYTES_MAX)
+    if (tx->access_changed || k->bytes > BYTES_MAX)
         return;
     atomic_fetch_add_explicit(&k->refs, 1, memory_order_relaxed);
     pthread_mutex_lock(&lock);
@@ -106,13 +106,14 @@ wharf_status lua_kept(struct wharf_req *req, lua_make *make, const void **ret)
         k = ARENA_NEW(a, struct kept);
         *k = (struct kept){.arena = a, .generation = generation, .until_us = req->now_us + KEEP_US};
         atomic_init(&k->refs, 1);
-        k->organization = arena_dup_str(a, req->who->organization);
-        k->hooks = req->who->hooks.p ? arena_dup_str(a, req->who->hooks) : (wharf_str){NULL, 0};
+        k->organization = arena_dup_str(a, req->access.who->organization);
+        k->hooks = req->access.who->hooks.p ? arena_dup_str(a, req->access.who->hooks)
+                                            : (wharf_str){NULL, 0};
         req->arena = a;
         s = make(req, &k->value);
         req->arena = own;
         if (s == WHARF_OK)
-            put(req, k);
+            put(&req->tx, k);
     }
     arena_on_release(req->arena, unref, k); /* also when it failed: problems were allocated in it */
     *ret = k->value;

@@ -82,9 +82,9 @@ static const char *read_request(struct wharf_req *req, const struct lua_http *li
 
     *r = (struct net_request){.method = json_text_or(args, "method", "GET").p,
         .url = json_text_or(args, "url", ""),
-        .owner = req->who ? req->who->organization : str_z(""),
+        .owner = req->access.who ? req->access.who->organization : str_z(""),
         .body_fd = -1,
-        .flags = NET_GZIP | (req->who ? NET_REUSE : 0u) |
+        .flags = NET_GZIP | (req->access.who ? NET_REUSE : 0u) |
                  (req->engine->config->net_allow_http ? NET_HTTP : 0u),
         .limits = {
             .bytes = (uint64_t)within(json_int_or(args, "max_bytes", DEFAULT_BYTES), MOST_BYTES),
@@ -342,7 +342,7 @@ enum sandbox_answer lua_http(struct wharf_req *req, struct lua_http *limits, boo
     enum sandbox_answer answer;
     struct buf out;
 
-    if (req->tx_depth)
+    if (req->tx.depth)
         return mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction nobody "
             "outside is asked; do it in an after hook\"}");

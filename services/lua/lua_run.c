@@ -126,10 +126,10 @@ static void answer(struct wharf_req *req, const wharf_lua_spec *spec, struct cel
         req_scope_end(req, &scope);
         return;
     }
-    if (req->speculation != SPECULATION_NONE &&
+    if (req->tx.speculation != SPECULATION_NONE &&
         /* what it would be told comes too early (resource/speculation.h) */
         !str_eqz(op, "budget")) {
-        req->speculation = SPECULATION_WRONG;
+        req->tx.speculation = SPECULATION_WRONG;
         cell_run_answer(run, false,
             WHARF_S("e{\"code\":\"workflow.failed\",\"message\":\"the run begins again\"}"));
         req_scope_end(req, &scope);
@@ -262,7 +262,7 @@ static wharf_str owner_of(struct wharf_req *req, const wharf_lua_spec *spec)
     if (!WHARF_HAS(wharf_lua_spec, spec, share.n) || spec->share.n > SHARE_MAX)
         return str_z("");
     return arena_printf(
-        req->arena, "%.*s %.*s", STR_ARG(req->who->organization), STR_ARG(spec->share));
+        req->arena, "%.*s %.*s", STR_ARG(req->access.who->organization), STR_ARG(spec->share));
 }
 
 /* Tells whether a run was orderly: a process is kept only after a run that ended as authors' code
@@ -400,9 +400,9 @@ static void party_leave(wharf_str id, bool missed)
 static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
     const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
 {
-    bool counts = spec->handler.n && !req->tx_depth && !req->depth;
+    bool counts = spec->handler.n && !req->tx.depth && !req->depth;
 
-    if (counts && !party_enter(req->who->organization, most)) {
+    if (counts && !party_enter(req->access.who->organization, most)) {
         over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
             "the organization's runs have half of what there is, and others want some; try again");
         return;
@@ -414,20 +414,20 @@ static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
             "as many runs as may be at a time are running; try again");
     atomic_fetch_sub(&running, 1);
     if (counts)
-        party_leave(req->who->organization, o->end == WHARF_LUA_NO_CELL);
+        party_leave(req->access.who->organization, o->end == WHARF_LUA_NO_CELL);
 }
 
 /* Tells whether the organization has its share left. Jobs ask before they claim runs; a write is
  * not refused because its organization computed too much elsewhere. */
 static bool has_share(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
-    int64_t wait = spec->handler.n && !req->job && !req->tx_depth ? share_wait_us(req) : 0;
+    int64_t wait = spec->handler.n && !req->job && !req->tx.depth ? share_wait_us(req) : 0;
 
     if (!wait)
         return true;
     over(o, WHARF_LUA_NO_CELL, ERR_WORKFLOW_QUOTA,
         "the organization's runs took their share of the processor; wait");
-    req->retry_after = (int)(wait / 1000000) + 1;
+    req->reply.retry_after = (int)(wait / 1000000) + 1;
     return false;
 }
 

@@ -55,7 +55,7 @@ void share_spend(struct wharf_req *req, int64_t cpu_us)
 
     if (share && cpu_us > 0)
         limit_spend(&req->engine->board->limits,
-            limit_owner(req->engine->board, 'c', req->who->organization),
+            limit_owner(req->engine->board, 'c', req->access.who->organization),
             (int64_t)((double)cpu_us * MINUTE_US / (double)share), clock_monotonic_us());
 }
 
@@ -65,7 +65,7 @@ int64_t share_wait_us(struct wharf_req *req)
 
     if (share_us(req))
         wait = limit_spent(&req->engine->board->limits,
-                   limit_owner(req->engine->board, 'c', req->who->organization),
+                   limit_owner(req->engine->board, 'c', req->access.who->organization),
                    clock_monotonic_us()) -
                MINUTE_US;
     return wait > 0 ? wait : 0;

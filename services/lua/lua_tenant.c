@@ -26,7 +26,7 @@ static bool listed(wharf_str words, const char *resource, const char *action)
 
 bool tenant_wants(const struct wharf_req *req, const struct resource *res, uint32_t op)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
 
     if (!req->engine->tenant_hooks || !who || !who->organization.n)
         return false;
@@ -49,7 +49,7 @@ static void describe(
 /* Returns the status with its own problem, or one that says that something is wrong. */
 static wharf_status reported(struct wharf_req *req, wharf_status s)
 {
-    return s != WHARF_OK && !req->n_problems ? req_fail(req, ERR_INTERNAL, NULL, NULL) : s;
+    return s != WHARF_OK && !req->problems.n ? req_fail(req, ERR_INTERNAL, NULL, NULL) : s;
 }
 
 wharf_status tenant_ahead(struct wharf_req *req, struct write *w)

@@ -46,7 +46,7 @@ __attribute__((format(printf, 5, 6))) static enum sandbox_answer say(struct whar
  * again where runs are. */
 static enum sandbox_answer lost(struct wharf_req *req, size_t problems, wharf_str *ret_text)
 {
-    req->n_problems = problems;
+    req->problems.n = problems;
     return say(req, ret_text, SANDBOX_ENDED, ERR_OVERLOADED,
         "the database can't be reached at the moment");
 }
@@ -72,8 +72,8 @@ static wharf_status begin(struct wharf_req *req, const struct lua_sender *s, str
 {
     wharf_status status;
 
-    *ret = (struct before){req->who, req->now_us, req->depth, false};
-    req->who = s->who;
+    *ret = (struct before){req->access.who, req->now_us, req->depth, false};
+    req->access.who = s->who;
     req->now_us = clock_now_us();
     req->depth++;
     status = req_begin(req);
@@ -87,7 +87,7 @@ static wharf_status end(struct wharf_req *req, const struct before *was, wharf_s
         s = req_commit(req);
     else if (was->begun)
         req_rollback(req);
-    req->who = was->who;
+    req->access.who = was->who;
     req->now_us = was->now_us;
     req->depth = was->depth;
     return s;
@@ -172,7 +172,7 @@ enum sandbox_answer lua_emit(struct wharf_req *req, const struct lua_sender *s,
         .seen = {.locations = json_is(location, JSON_NULL) ? str_z("[]") : str_z("")},
         .data = data ? text_of(req, data) : str_z("{}")};
     const char *fault = emit_fault(args, &c);
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     wharf_status status = WHARF_OK;
     struct before was;
     wharf_str id;
@@ -247,7 +247,7 @@ static wharf_status find_addresses(struct wharf_req *req, const struct lua_sende
 static enum sandbox_answer queue(struct wharf_req *req, const struct lua_sender *s,
     const struct mail *mail, wharf_str id, wharf_str *ret_text)
 {
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     struct before was;
     const char *why;
     wharf_status status = begin(req, s, &was);
@@ -256,17 +256,18 @@ static enum sandbox_answer queue(struct wharf_req *req, const struct lua_sender 
     status = end(req, &was, status);
     if (status == WHARF_OK)
         return given(req, id, ret_text);
-    if (req->n_problems == problems || strcmp(req->problems[problems].code, ERR_MAIL_REFUSED) != 0)
+    if (req->problems.n == problems ||
+        strcmp(req->problems.list[problems].code, ERR_MAIL_REFUSED) != 0)
         return lost(req, problems, ret_text);
-    why = req->problems[problems].text.p;
-    req->n_problems = problems;
+    why = req->problems.list[problems].text.p;
+    req->problems.n = problems;
     return REFUSED(ERR_MAIL_REFUSED, "%s", why);
 }
 
 enum sandbox_answer lua_mail(struct wharf_req *req, const struct lua_sender *s,
     const struct wharf_json *args, wharf_str *ret_text)
 {
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     wharf_str *to, unknown = {"", 0};
     size_t n = read_words(req, json_get(args, "to"), &to);
     struct mail mail = {.from = str_z(""),

@@ -60,7 +60,7 @@ static wharf_status m_send(wharf_req *req, const wharf_mail_message *given, cons
     struct mail mail = read_message(req, given);
     struct mail_result result;
 
-    if (outbox_wanted(req))
+    if (outbox_wanted(&req->access))
         return outbox_keep(req, &mail, path);
     result = mail_send(req->engine->config, req->arena, &mail, req->now_us, time_left_ms(req));
     switch (result.outcome) {

@@ -69,7 +69,7 @@ wharf_status mail_queue(struct wharf_req *req, const struct mail *given, const c
     struct buf text;
     wharf_status s;
 
-    if (outbox_wanted(req))
+    if (outbox_wanted(&req->access))
         return outbox_keep(req, given, path);
     mail_complete(req->engine->config, &m);
     buf_init(&text, MESSAGE_MAX);
@@ -177,9 +177,9 @@ wharf_status mail_job(struct wharf_req *req, void *arg)
 
     (void)arg;
     if (file_find(req, json_text_or(req->body, "file", ""), &row) != WHARF_OK) {
-        if (strcmp(req->problems[0].code, ERR_NOT_FOUND) != 0)
+        if (strcmp(req->problems.list[0].code, ERR_NOT_FOUND) != 0)
             return WHARF_UNAVAILABLE;
-        req_clear_problems(req); /* sent by a run whose end nobody noted */
+        req_clear_problems(&req->problems); /* sent by a run whose end nobody noted */
         return WHARF_OK;
     }
     if (!req->engine->config->mail_url[0])

@@ -9,9 +9,9 @@
 
 enum { LIST_TEXT = 1024 * 1024 };
 
-bool outbox_wanted(const struct wharf_req *req)
+bool outbox_wanted(const struct req_access *access)
 {
-    return req->who && req->who->test_mode;
+    return access->who && access->who->test_mode;
 }
 
 static struct sql_arg arg(wharf_str s)
@@ -61,9 +61,10 @@ wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char
         "html, reply_to, files, created_at, updated_at, created_by, updated_by) VALUES ($1, $2, "
         "'mail', $3::jsonb, $4, $5, $6, $7, $8::jsonb, wharf.now(), wharf.now(), $9, $9)";
     char id[ID_MAX];
-    struct sql_arg args[9] = {arg(req->who->organization), {id, id_new("msg", req->now_us, id)},
-        arg(list(req->arena, m, false)), arg(m->subject), arg(m->text), arg(m->html),
-        arg(m->reply_to), arg(list(req->arena, m, true)), arg(req->who->actor_id)};
+    struct sql_arg args[9] = {arg(req->access.who->organization),
+        {id, id_new("msg", req->now_us, id)}, arg(list(req->arena, m, false)), arg(m->subject),
+        arg(m->text), arg(m->html), arg(m->reply_to), arg(list(req->arena, m, true)),
+        arg(req->access.who->actor_id)};
     wharf_status s = check(req, m, path);
 
     if (s != WHARF_OK)

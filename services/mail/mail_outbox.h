@@ -10,7 +10,7 @@
 #include "resource/request.h"
 
 /* Tells whether this is a request or job of a test organization. */
-bool outbox_wanted(const struct wharf_req *req);
+bool outbox_wanted(const struct req_access *access);
 /* Keeps a mail in the outbox, in the request's transaction. Problem: mail.refused, for a message
  * that no mail server would get either. */
 wharf_status outbox_keep(struct wharf_req *req, const struct mail *m, const char *path);

@@ -244,11 +244,11 @@ static struct wharf_fetch *new_fetch(struct fetch_box *box, const wharf_fetch_re
 }
 
 /* Returns the organization that the fetch is made for; empty when it is nobody's. */
-static wharf_str fetch_owner(const struct wharf_req *req, const wharf_fetch_request *r)
+static wharf_str fetch_owner(const struct req_access *access, const wharf_fetch_request *r)
 {
     if (r->organization.n)
         return r->organization;
-    return req->who ? req->who->organization : str_z("");
+    return access->who ? access->who->organization : str_z("");
 }
 
 static wharf_status f_start(
@@ -276,12 +276,12 @@ static wharf_status f_start(
         .url = r.url,
         .headers = r.headers,
         .n_headers = r.n_headers,
-        .owner = fetch_owner(req, &r),
+        .owner = fetch_owner(&req->access, &r),
         .body = r.body.p,
         .body_size = r.body.n,
         .body_fd = -1,
         .flags = client_flags(req->engine->config, r.flags) &
-                 ~(fetch_owner(req, &r).n ? 0u : (unsigned)NET_REUSE),
+                 ~(fetch_owner(&req->access, &r).n ? 0u : (unsigned)NET_REUSE),
         .redirects = r.redirects,
         .per_host = r.per_host,
         .limits = {.bytes = r.max_bytes > 0 ? (uint64_t)r.max_bytes : DEFAULT_BYTES,

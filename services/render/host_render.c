@@ -139,7 +139,7 @@ static wharf_status over(wharf_req *req, wharf_render *r)
         return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it takes too much memory"));
     case CELL_UNAVAILABLE:
         r_close(r);
-        req->retry_after = 1;
+        req->reply.retry_after = 1;
         return req_fail(req, ERR_OVERLOADED, NULL, NULL);
     case CELL_OK:
     case CELL_CRASHED:

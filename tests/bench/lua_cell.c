@@ -146,7 +146,7 @@ int main(void)
     struct config config = {.data = "/tmp", .database_pool = 8, .cell_dir = dir};
     struct engine e = {.config = &config};
     struct principal who = {.organization = WHARF_S("org_1")};
-    struct wharf_req req = {.engine = &e, .arena = arena_new(0), .who = &who};
+    struct wharf_req req = {.engine = &e, .arena = arena_new(0), .access.who = &who};
     wharf_lua_file file = {WHARF_S("main"), WHARF_S("")};
     wharf_lua_spec spec = {.head = WHARF_HEAD(wharf_lua_spec),
         .n_files = 1,

@@ -147,5 +147,5 @@ RULES = [
     ("the key comes in SVC-API-KEY", "kernel/http/http_check.c", '"SVC-API-KEY"', '"SVC-KEY"', "tests/api/org/test_auth.py"),
     ("an empty body is an empty object", "kernel/http/http_body.c", "empty_object = {.type = JSON_OBJECT}", "empty_object = {.type = JSON_ARRAY}", "tests/api/http/test_http_rules.py " + E),
     ("SVC-Datetime-Format is answered", "kernel/http/http_answer.c", 'add(r, "SVC-Datetime-Format"', 'add(r, "SVC-Datetimes"', E + " " + H),
-    ("code is null on success", "kernel/resource/envelope.c", 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : req->success_code)', 'jw_z(&w, "code", req->n_problems ? req->problems[0].code : "ok")', E),
+    ("code is null on success", "kernel/resource/envelope.c", 'jw_z(&w, "code", problems->n ? problems->list[0].code : reply->success_code)', 'jw_z(&w, "code", problems->n ? problems->list[0].code : "ok")', E),
 ]

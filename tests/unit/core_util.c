@@ -212,8 +212,8 @@ static void scopes_keep_the_answer(void **state)
 {
     for (int field = 0; field < 5; field++) {
         struct wharf_req req = {.arena = arena_new(1 << 20)};
-        wharf_str *kept[] = {
-            &req.message, &req.answered_id, &req.location_header, &req.pagination, &req.batch_id};
+        wharf_str *kept[] = {&req.reply.message, &req.reply.answered_id, &req.reply.location_header,
+            &req.reply.pagination, &req.batch_id};
         wharf_scope *scope = host_mem.scope_begin(&req);
 
         *kept[field] = arena_dupz(req.arena, "what the handler said");

@@ -235,7 +235,7 @@ static wharf_status run(struct wharf_req *req, struct lua_generation *g,
         return WHARF_OK;
     if (e.end == SANDBOX_FAILED && e.after_ms >= 0)
         req->job->again_us = e.after_ms * 1000;
-    req_clear_problems(req);
+    req_clear_problems(&req->problems);
     return req_fail(req, ERR_WORKFLOW_HOOK_FAILED, NULL, "%s:%d: %s",
         e.file[0] ? e.file : hook->file, e.file[0] ? e.line : hook->line,
         operator_message(req, &e).p);
@@ -285,7 +285,7 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
     } else if (event.n) {
         if (event_input(req, hook, event, &call))
             s = run(req, g, hook, &call);
-        else if (req->n_problems)
+        else if (req->problems.n)
             s = WHARF_UNAVAILABLE;
     } else if (due) {
         call.context = operator_context(req, hook, str_z(""), str_z(""));

@@ -33,17 +33,19 @@ static bool is_secret(wharf_str name)
 
 static void shown_headers(struct wharf_req *req, struct jw *w)
 {
+    struct req_head *head = &req->head;
+
     jw_open(w, "headers", '{');
-    for (size_t i = 0; i < req->n_lines; i++) {
-        char *name = (char *)arena_dup_str(req->arena, req->lines[i].name).p;
+    for (size_t i = 0; i < head->n_lines; i++) {
+        char *name = (char *)arena_dup_str(req->arena, head->lines[i].name).p;
         bool again = false;
 
         for (size_t k = 0; k < i && !again; k++)
-            again = !strcasecmp(req->lines[k].name.p, name);
+            again = !strcasecmp(head->lines[k].name.p, name);
         for (size_t k = 0; name[k]; k++)
             name[k] = (char)tolower((unsigned char)name[k]);
-        if (!again && !is_secret(req->lines[i].name) && utf8_valid(name, strlen(name)))
-            jw_str(w, name, req->lines[i].value);
+        if (!again && !is_secret(head->lines[i].name) && utf8_valid(name, strlen(name)))
+            jw_str(w, name, head->lines[i].value);
     }
     jw_close(w, '}');
 }
@@ -54,8 +56,8 @@ static void shown_query(struct wharf_req *req, struct jw *w)
     size_t n = 0;
     wharf_str bad;
 
-    if (req->raw_query.n)
-        query_split(req->arena, req->raw_query, &pairs, &n, &bad);
+    if (req->head.raw_query.n)
+        query_split(req->arena, req->head.raw_query, &pairs, &n, &bad);
     jw_open(w, "query", '{');
     for (size_t i = 0; i < n; i++) {
         bool again = pairs[i].broken;
@@ -70,13 +72,15 @@ static void shown_query(struct wharf_req *req, struct jw *w)
 
 void operator_shown(struct wharf_req *req, struct jw *w)
 {
-    jw_z(w, "method", req->method);
-    jw_str(w, "path", req->path);
+    struct req_head *head = &req->head;
+
+    jw_z(w, "method", head->method);
+    jw_str(w, "path", head->path);
     shown_query(req, w);
     shown_headers(req, w);
     jw_z(w, "request_id", req->request_id);
-    if (req->remote_addr.n)
-        jw_str(w, "remote_addr", req->remote_addr);
+    if (head->remote_addr.n)
+        jw_str(w, "remote_addr", head->remote_addr);
 }
 
 static wharf_str request_text(struct wharf_req *req, int status)
@@ -91,8 +95,8 @@ static wharf_str request_text(struct wharf_req *req, int status)
     operator_shown(req, &w);
     if (status) {
         jw_int(&w, "status", status);
-        if (req->n_problems)
-            jw_z(&w, "code", req->problems[0].code);
+        if (req->problems.n)
+            jw_z(&w, "code", req->problems.list[0].code);
         if (req->route)
             jw_z(&w, "route", req->route->pattern);
         jw_raw(&w, "duration_ms",
@@ -146,28 +150,31 @@ static bool header_ok(wharf_str name, wharf_str value)
 
 static void add_header(struct wharf_req *req, wharf_str name, wharf_str value)
 {
+    struct req_reply *reply = &req->reply;
     struct header_line *more;
 
-    for (size_t i = 0; i < req->n_added; i++) {
-        if (req->added[i].name.n == name.n && !strncasecmp(req->added[i].name.p, name.p, name.n)) {
-            req->added[i].value = arena_dup_str(req->arena, value); /* the last one says it */
+    for (size_t i = 0; i < reply->n_added; i++) {
+        if (reply->added[i].name.n == name.n &&
+            !strncasecmp(reply->added[i].name.p, name.p, name.n)) {
+            reply->added[i].value = arena_dup_str(req->arena, value); /* the last one says it */
             return;
         }
     }
-    more = ARENA_ARRAY(req->arena, struct header_line, req->n_added + 1);
-    if (req->n_added)
-        memcpy(more, req->added, req->n_added * sizeof(*more));
-    more[req->n_added++] = (struct header_line){
+    more = ARENA_ARRAY(req->arena, struct header_line, reply->n_added + 1);
+    if (reply->n_added)
+        memcpy(more, reply->added, reply->n_added * sizeof(*more));
+    more[reply->n_added++] = (struct header_line){
         arena_dup_str(req->arena, name), arena_dup_str(req->arena, value)};
-    req->added = more;
+    reply->added = more;
 }
 
 const char *operator_headers(struct wharf_req *req, const struct wharf_json *headers)
 {
+    struct req_reply *reply = &req->reply;
     size_t bytes = 0;
 
-    for (size_t i = 0; i < req->n_added; i++)
-        bytes += req->added[i].name.n + req->added[i].value.n;
+    for (size_t i = 0; i < reply->n_added; i++)
+        bytes += reply->added[i].name.n + reply->added[i].value.n;
     for (const struct wharf_json *h = headers->child; h; h = h->next) {
         bytes += h->key.n + h->text.n;
         if (h->type != JSON_STRING && h->type != JSON_NUMBER)
@@ -182,7 +189,7 @@ const char *operator_headers(struct wharf_req *req, const struct wharf_json *hea
             return arena_printf(req->arena, "the header %.*s is the server's own", STR_ARG(h->key))
                 .p;
     }
-    if (req->n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
+    if (reply->n_added + headers->count > HEADERS_MAX || bytes > HEADERS_BYTES)
         return "hooks add at most 20 headers, of 4 KiB together";
     for (const struct wharf_json *h = headers->child; h; h = h->next)
         add_header(req, h->key, h->text);
@@ -200,8 +207,9 @@ static bool is_probe(wharf_str path)
 static const struct hook_list *hooks_of(struct wharf_req *req, bool response)
 {
     static const struct hook_list none;
-    const struct lua_generation *g = req->engine->admin || is_probe(req->path) ? NULL
-                                                                               : operator_hold(req);
+    const struct lua_generation *g = req->engine->admin || is_probe(req->head.path)
+                                         ? NULL
+                                         : operator_hold(req);
 
     return !g ? &none : response ? &g->responses : &g->requests;
 }
@@ -267,7 +275,7 @@ void operator_request(struct wharf_req *req)
     const struct hook_list *list = hooks_of(req, false);
     struct sandbox_error e;
 
-    for (size_t i = 0; i < list->n && !req->n_problems; i++) {
+    for (size_t i = 0; i < list->n && !req->problems.n; i++) {
         if (call(req, list->items[i], 0, &e))
             continue;
         if (e.end == SANDBOX_REJECTED) {
@@ -282,13 +290,15 @@ void operator_request(struct wharf_req *req)
 /* Tells whether a hook may refuse: a write that was done is told as done, whatever a hook says. */
 static bool may_refuse(const struct wharf_req *req)
 {
-    return !req->n_problems && (!strcmp(req->method, "GET") || !strcmp(req->method, "HEAD"));
+    return !req->problems.n &&
+           (!strcmp(req->head.method, "GET") || !strcmp(req->head.method, "HEAD"));
 }
 
 void operator_response(struct wharf_req *req)
 {
     const struct hook_list *list = hooks_of(req, true);
-    int status = req->n_problems ? code_status(req->engine, req->problems[0].code) : req->status;
+    int status = req->problems.n ? code_status(req->engine, req->problems.list[0].code)
+                                 : req->reply.status;
     struct sandbox_error e;
 
     for (size_t i = 0; i < list->n; i++) {

@@ -18,7 +18,7 @@ static void text_if_any(struct jw *w, const char *key, wharf_str text)
 wharf_str operator_context(
     struct wharf_req *req, const struct lua_hook *hook, wharf_str location, wharf_str event)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     struct buf out;
     struct jw w;
     wharf_str text;

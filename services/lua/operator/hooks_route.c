@@ -41,14 +41,14 @@ static void write_ms(struct wharf_req *req, const char *key, const struct lua_ho
     int64_t us = h->stats ? board_hook_us(h->stats, part) : 0;
 
     if (us)
-        jw_raw(&req->w, key, arena_printf(req->arena, "%.3f", (double)us / 1000));
+        jw_raw(&req->reply.w, key, arena_printf(req->arena, "%.3f", (double)us / 1000));
     else
-        jw_null(&req->w, key);
+        jw_null(&req->reply.w, key);
 }
 
 static void write_hook(struct wharf_req *req, const struct lua_hook *h)
 {
-    struct jw *w = &req->w;
+    struct jw *w = &req->reply.w;
 
     jw_open(w, NULL, '{');
     jw_z(w, "name", h->name);
@@ -70,45 +70,47 @@ static void write_hook(struct wharf_req *req, const struct lua_hook *h)
 
 static void write_trouble(struct wharf_req *req)
 {
+    struct req_reply *reply = &req->reply;
     struct hook_problem p;
 
     operator_trouble(req->engine->operator_lua, &p);
     if (!p.message[0]) {
-        jw_null(&req->w, "last_error");
+        jw_null(&reply->w, "last_error");
         return;
     }
-    jw_open(&req->w, "last_error", '{');
-    jw_z(&req->w, "file", p.file[0] ? p.file : NULL);
+    jw_open(&reply->w, "last_error", '{');
+    jw_z(&reply->w, "file", p.file[0] ? p.file : NULL);
     if (p.line)
-        jw_int(&req->w, "line", p.line);
+        jw_int(&reply->w, "line", p.line);
     else
-        jw_null(&req->w, "line");
-    jw_z(&req->w, "message", p.message);
-    jw_close(&req->w, '}');
+        jw_null(&reply->w, "line");
+    jw_z(&reply->w, "message", p.message);
+    jw_close(&reply->w, '}');
 }
 
 static wharf_status show(struct wharf_req *req, void *arg)
 {
+    struct req_reply *reply = &req->reply;
     const struct board *b = req->engine->board;
     const struct lua_generation *g = operator_hold(req);
     char iso[ISO_MS_LEN + 1];
 
     time_format_iso(atomic_load(&b->hooks_loaded_us), iso);
-    req_respond(req, 200, str_z("Lua hooks retrieved"));
-    jw_open(&req->w, NULL, '{');
-    jw_z(&req->w, "object", "lua_hooks");
-    jw_int(&req->w, "generation", (int64_t)atomic_load(&b->hooks_generation));
-    jw_z(&req->w, "loaded_at", iso);
-    jw_open(&req->w, "files", '[');
+    req_respond(reply, 200, str_z("Lua hooks retrieved"));
+    jw_open(&reply->w, NULL, '{');
+    jw_z(&reply->w, "object", "lua_hooks");
+    jw_int(&reply->w, "generation", (int64_t)atomic_load(&b->hooks_generation));
+    jw_z(&reply->w, "loaded_at", iso);
+    jw_open(&reply->w, "files", '[');
     for (size_t i = 0; i < g->folder.n; i++)
-        write_file(&req->w, g, &g->folder.files[i]);
-    jw_close(&req->w, ']');
-    jw_open(&req->w, "hooks", '[');
+        write_file(&reply->w, g, &g->folder.files[i]);
+    jw_close(&reply->w, ']');
+    jw_open(&reply->w, "hooks", '[');
     for (size_t i = 0; i < g->n_hooks; i++)
         write_hook(req, g->hooks[i]);
-    jw_close(&req->w, ']');
+    jw_close(&reply->w, ']');
     write_trouble(req);
-    jw_close(&req->w, '}');
+    jw_close(&reply->w, '}');
     return WHARF_OK;
 }
 

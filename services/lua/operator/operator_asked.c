@@ -36,11 +36,11 @@ static struct principal *other_organization(struct wharf_req *req, wharf_str id)
         "SELECT COALESCE(o.live_organization_id, o.id) FROM wharf.organization o WHERE "
         "o.organization_id = $1::text AND o.id = $1::text AND " ORGANIZATION_THERE;
     struct sql_arg arg = {id.p, id.n};
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     PGresult *r = id.n ? req_query(req, sql, &arg, 1) : NULL;
     struct principal *who;
 
-    req->n_problems = problems;
+    req->problems.n = problems;
     if (!r || !PQntuples(r))
         return NULL;
     who = principal_system(req->arena, arena_dup_str(req->arena, id));
@@ -51,10 +51,10 @@ static struct principal *other_organization(struct wharf_req *req, wharf_str id)
 
 static const char *api_problem(const struct hook_state *st, wharf_str organization)
 {
-    if (st->req->tx_depth)
+    if (st->req->tx.depth)
         return "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction the API "
                "can't be called; use wharf.db.query\"}";
-    if (!st->req->who && !organization.n)
+    if (!st->req->access.who && !organization.n)
         return "{\"code\":\"op.unknown\",\"message\":\"a request without a key has no organization "
                "whose API could be called; use wharf.api.as\"}";
     return NULL;
@@ -84,7 +84,7 @@ enum sandbox_answer asked_api(
                                                                   : "DELETE",
         .path = json_text_or(args, "path", ""),
         .query = json_get(args, "query"),
-        .who = st->req->who};
+        .who = st->req->access.who};
 
     if (problem)
         return host_mistake(ret_text, problem);
@@ -125,9 +125,9 @@ enum sandbox_answer asked_tell(
 {
     struct wharf_req *req = st->req;
     bool mail = str_eqz(op, "mail.send");
-    struct lua_sender sender = {.who = req->who,
+    struct lua_sender sender = {.who = req->access.who,
         .resource_type = str_z("organization"),
-        .resource_id = req->who->organization,
+        .resource_id = req->access.who->organization,
         .location_id = st->location,
         .key = req->job ? arena_printf(req->arena, "%s.%u", req->request_id, st->mails + 1)
                         : str_z("")};

@@ -137,7 +137,7 @@ static enum sandbox_answer outside(
     bool store = !strncmp(op, "kv.", 3) || !strncmp(op, "lock.", 5),
          tells = !strcmp(op, "emit") || !strcmp(op, "mail.send");
 
-    if (!problem && (store || tells) && !st->req->who)
+    if (!problem && (store || tells) && !st->req->access.who)
         problem = "a request without a key has no organization, and so no store, events or mail";
     if (problem)
         return host_mistake(ret_text, arena_printf(st->req ? st->req->arena : st->arena,
@@ -321,7 +321,7 @@ static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec,
     int64_t before_us,
         until_us = clock_monotonic_us() + st->gen->engine->config->lua_hooks_query_ms * 1000;
     wharf_str rows = {NULL, 0};
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
     struct db_error e = {.status = DB_OK};
     PGresult *r = NULL;
 
@@ -349,7 +349,7 @@ static wharf_str ask_rows(struct hook_state *st, const char *sql, bool exec,
     else if (req_commit(req) != WHARF_OK)
         rows.p = NULL;
 out:
-    req->n_problems = problems; /* told to the script */
+    req->problems.n = problems; /* told to the script */
     return rows;
 }
 
@@ -387,7 +387,7 @@ static void statement(lua_State *lua, const char *name, bool exec)
     int64_t before_us;
     wharf_str rows;
 
-    if (!problem && !st->req->who)
+    if (!problem && !st->req->access.who)
         problem = "a request without a key has no organization whose rows could be read";
     if (!problem && exec &&
         !(st->gen->engine->config && st->gen->engine->config->lua_hooks_allow_write))

@@ -100,14 +100,14 @@ static bool ask(
     struct asking *k, const char *sql, wharf_str key, const struct sql_arg *more, size_t n_more)
 {
     struct wharf_req *req = k->req;
-    struct sql_arg args[6] = {arg_of(req->who->access.organization), arg_of(key),
+    struct sql_arg args[6] = {arg_of(req->access.who->access.organization), arg_of(key),
         arg_of(time_iso(req->arena, req->now_us))};
-    size_t problems = req->n_problems;
+    size_t problems = req->problems.n;
 
     for (size_t i = 0; i < n_more; i++)
         args[3 + i] = more[i];
     k->rows = req_query(req, sql, args, 3 + n_more);
-    req->n_problems = problems; /* told to the hook */
+    req->problems.n = problems; /* told to the hook */
     return k->rows != NULL;
 }
 
@@ -312,7 +312,7 @@ enum sandbox_answer asked_lock(
 {
     struct asking k = {.req = st->req, .args = args, .ret_text = ret_text};
 
-    if (st->req->tx_depth)
+    if (st->req->tx.depth)
         return host_mistake(ret_text,
             "{\"code\":\"op.unknown\",\"message\":\"inside of a request's transaction "
             "nothing can be locked for others\"}");

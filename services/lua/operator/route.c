@@ -321,18 +321,19 @@ void routes_link(struct lua_generation *g)
 
 enum route_result operator_find_route(struct wharf_req *req, wharf_str *ret_allow)
 {
+    struct req_head *head = &req->head;
     enum route_result found = engine_route(
-        req->engine, req->method, req->path, req->arena, &req->route, req->params, ret_allow);
+        req->engine, head->method, head->path, req->arena, &req->route, req->params, ret_allow);
     const struct lua_generation *g;
 
-    if (found != ROUTE_NONE || !str_starts(req->path, "/v1/x/"))
+    if (found != ROUTE_NONE || !str_starts(head->path, "/v1/x/"))
         return found;
     g = operator_hold(req);
     if (!g || !g->view.tree)
         return found;
     memset(req->params, 0, sizeof(req->params));
     return engine_route(
-        &g->view, req->method, req->path, req->arena, &req->route, req->params, ret_allow);
+        &g->view, head->method, head->path, req->arena, &req->route, req->params, ret_allow);
 }
 
 bool operator_route_is(const struct route *r)

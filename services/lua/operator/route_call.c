@@ -91,8 +91,8 @@ static bool filter_pair(struct wharf_req *req, struct jw *w, const struct wharf_
 static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route *hr)
 {
     jw_open(w, "filters", '[');
-    for (size_t i = 0; i < req->n_pairs; i++) {
-        wharf_str key = req->pairs[i].key, op = {"", 0};
+    for (size_t i = 0; i < req->head.n_pairs; i++) {
+        wharf_str key = req->head.pairs[i].key, op = {"", 0};
         const char *bracket = memchr(key.p, '[', key.n);
 
         if (bracket && key.p[key.n - 1] == ']') {
@@ -100,7 +100,7 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
             key.n = (size_t)(bracket - key.p);
         }
         for (const struct wharf_json *f = hr->filters->child; f; f = f->next) {
-            if (str_eq(f->key, key) && !filter_pair(req, w, f, op, &req->pairs[i])) {
+            if (str_eq(f->key, key) && !filter_pair(req, w, f, op, &req->head.pairs[i])) {
                 req_problem(req, ERR_PARAM_INVALID, f->key, NULL,
                     arena_printf(req->arena,
                         "%.*s is compared with a %.*s, by eq, !eq, in, !in, gt, gte, lt or lte",
@@ -114,13 +114,13 @@ static bool filters(struct wharf_req *req, struct jw *w, const struct hook_route
 }
 
 /* Writes the locations that the caller reaches; absent: all. */
-static void locations(const struct wharf_req *req, struct jw *w)
+static void locations(const struct req_access *access, struct jw *w)
 {
-    if (!req->who || req->who->access.all_locations)
+    if (!access->who || access->who->access.all_locations)
         return;
     jw_open(w, "locations", '[');
-    for (size_t i = 0; i < req->who->access.n_locations; i++)
-        jw_str(w, NULL, req->who->access.locations[i]);
+    for (size_t i = 0; i < access->who->access.n_locations; i++)
+        jw_str(w, NULL, access->who->access.locations[i]);
     jw_close(w, ']');
 }
 
@@ -141,7 +141,7 @@ static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf
     buf_init(&out, 1 << 20);
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
-    locations(req, &w);
+    locations(&req->access, &w);
     if (hr->list) {
         good = page_read(req, LIST_LIMIT, LIST_MOST, &page->page, &page->limit) == WHARF_OK;
         jw_open(&w, "page", '{');
@@ -165,7 +165,7 @@ static bool context_of(struct wharf_req *req, const struct hook_route *hr, wharf
 
 static wharf_str request_of(struct wharf_req *req)
 {
-    const struct principal *who = req->who;
+    const struct principal *who = req->access.who;
     struct buf out;
     struct jw w;
     wharf_str text;
@@ -213,7 +213,7 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
             str_z("location_id says which location"));
         return false;
     }
-    if (!principal_may_see(req->who, *ret)) {
+    if (!principal_may_see(req->access.who, *ret)) {
         req_problem(req, ERR_LOCATION_ACCESS, *ret, NULL, str_z(""));
         return false;
     }
@@ -221,14 +221,14 @@ static bool named_location(struct wharf_req *req, wharf_str *ret)
     if (res && r && !PQntuples(r))
         req_problem(req, ERR_VALIDATION_FAILED, str_z("location_id"), "reference",
             str_z("There is no such location"));
-    return !req->n_problems;
+    return !req->problems.n;
 }
 
-static bool reached(const struct wharf_req *req, const struct wharf_json *row)
+static bool reached(const struct req_access *access, const struct wharf_json *row)
 {
     wharf_str id = json_text_or(row, "location_id", "");
 
-    return !id.n || principal_may_see(req->who, id);
+    return !id.n || principal_may_see(access->who, id);
 }
 
 /* Keeps what the caller reaches, for the policy "row": rows of other locations are left out of a
@@ -237,12 +237,12 @@ static bool keep_own(struct wharf_req *req, struct wharf_json *v)
 {
     struct wharf_json **at;
 
-    if (v->type == JSON_OBJECT && !reached(req, v)) {
+    if (v->type == JSON_OBJECT && !reached(&req->access, v)) {
         req_problem(req, ERR_LOCATION_ACCESS, json_text_or(v, "location_id", ""), NULL, str_z(""));
         return false;
     }
     for (at = &v->child; v->type == JSON_ARRAY && *at;) {
-        if (reached(req, *at)) {
+        if (reached(&req->access, *at)) {
             at = &(*at)->next;
         } else {
             *at = (*at)->next;
@@ -278,6 +278,7 @@ static wharf_status wrong(struct wharf_req *req, const struct hook_route *hr, co
 static wharf_status respond_as(
     struct wharf_req *req, const struct hook_route *hr, const struct wharf_json *v)
 {
+    struct req_reply *reply = &req->reply;
     const struct wharf_json *body = json_get(v, "body"), *headers = json_get(v, "headers");
     bool text = json_is(body, JSON_STRING);
     int64_t status = 0;
@@ -289,17 +290,17 @@ static wharf_status respond_as(
     problem = json_is(headers, JSON_OBJECT) ? operator_headers(req, headers) : NULL;
     if (problem)
         return wrong(req, hr, problem);
-    req_respond(req, (int)status, str_z("ok"));
+    req_respond(reply, (int)status, str_z("ok"));
     if (!body || body->type == JSON_NULL) {
-        req->raw_type = "text/plain; charset=utf-8";
+        reply->raw_type = "text/plain; charset=utf-8";
         return WHARF_OK;
     }
-    req->raw_type = hr->content_type ? hr->content_type
-                    : text           ? "text/plain; charset=utf-8"
-                                     : "application/json; charset=utf-8";
-    jw_init(&w, &req->out);
+    reply->raw_type = hr->content_type ? hr->content_type
+                      : text           ? "text/plain; charset=utf-8"
+                                       : "application/json; charset=utf-8";
+    jw_init(&w, &reply->out);
     if (text)
-        buf_adds(&req->out, body->text);
+        buf_adds(&reply->out, body->text);
     else
         jw_value(&w, NULL, body);
     return WHARF_OK;
@@ -321,9 +322,9 @@ static wharf_status respond_list(struct wharf_req *req, const struct hook_route 
     }
     if (hr->rows && !keep_own(req, v))
         return WHARF_DENIED;
-    req_respond(req, 200, arena_printf(req->arena, "%u rows retrieved", v->count));
+    req_respond(&req->reply, 200, arena_printf(req->arena, "%u rows retrieved", v->count));
     page_reported(req, page->page, page->limit, more);
-    jw_value(&req->w, NULL, v);
+    jw_value(&req->reply.w, NULL, v);
     return WHARF_OK;
 }
 
@@ -341,10 +342,10 @@ static wharf_status answer(struct wharf_req *req, const struct hook_route *hr, w
         return respond_list(req, hr, v, page);
     if (hr->rows && !keep_own(req, v))
         return WHARF_DENIED;
-    req_respond(req, 200, str_z("Done"));
+    req_respond(&req->reply, 200, str_z("Done"));
     if (v->type == JSON_ARRAY)
         page_reported(req, 1, v->count ? v->count : 1, false);
-    jw_value(&req->w, NULL, v);
+    jw_value(&req->reply.w, NULL, v);
     return WHARF_OK;
 }
 
