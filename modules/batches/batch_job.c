@@ -53,7 +53,7 @@ static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *r
 
 /* ---- ends ---- */
 
-static wharf_status end(struct batch *b, const char *status, wharf_str reason)
+static wharf_status end(struct batch *b, enum batch_status status, wharf_str reason)
 {
     wharf_status s;
 
@@ -153,12 +153,12 @@ static wharf_status phases(struct batch *b, bool *ret_rest)
 static wharf_status conclude(struct batch *b, bool rest, bool revoked)
 {
     if (revoked)
-        return end(b, "failed", WHARF_S(ERR_BATCH_KEY_REVOKED));
+        return end(b, BATCH_FAILED, WHARF_S(ERR_BATCH_KEY_REVOKED));
     if (rest && b->cancel_asked)
-        return end(b, "canceled", WHARF_S("canceled"));
+        return end(b, BATCH_CANCELED, WHARF_S("canceled"));
     if (rest && b->timed_out)
-        return end(b, "timed_out", WHARF_S(ERR_TIMEOUT));
-    return rest ? give_back(b) : end(b, "completed", WHARF_S(""));
+        return end(b, BATCH_TIMED_OUT, WHARF_S(ERR_TIMEOUT));
+    return rest ? give_back(b) : end(b, BATCH_COMPLETED, WHARF_S(""));
 }
 
 static bool is_early(const struct batch *b)
@@ -172,15 +172,15 @@ static wharf_status work(struct batch *b)
     wharf_status s = batch_act(b, &revoked);
 
     if (s == WHARF_OK && !revoked && is_early(b) && b->tries > EARLY_TRIES)
-        return end(b, "failed", WHARF_S(ERR_INTERNAL));
+        return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
     batches_events->cause(b->req, b->id, 0, b->quiet);
     if (s == WHARF_OK && !revoked)
         s = phases(b, &rest);
     if (b->reason)
-        return end(b, "failed", z(b->reason));
+        return end(b, BATCH_FAILED, z(b->reason));
     if (is_early(b) && s == WHARF_LIMIT)
         /* what is too large for the memory of a job is so again */
-        return end(b, "failed", WHARF_S(ERR_INTERNAL));
+        return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
     if (b->revoked)
         revoked = true;
     return s == WHARF_OK ? conclude(b, rest, revoked) : s;
@@ -259,7 +259,7 @@ static wharf_status expire_uploads(wharf_req *req)
 
         s = batch_load_row(req, row_text(rows, i, 0), &b);
         if (s == WHARF_OK)
-            s = batch_end(&b, "expired", WHARF_S("expired"));
+            s = batch_end(&b, BATCH_EXPIRED, WHARF_S("expired"));
     }
     return s;
 }

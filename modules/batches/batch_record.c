@@ -5,25 +5,7 @@
 #include "batches.gen.h"
 #include "wharf/errors.h"
 
-static const char *const PHASE_WORDS[PHASES] = {
-    "fetching", "resolving", "parsing", "validating", "processing"};
-static const char *const STATUS_WORDS[] = {"pending", "running", "completed", "failed", "skipped"};
-
-const char *phase_word(enum phase_name name)
-{
-    return PHASE_WORDS[name];
-}
-
 /* ---- reading ---- */
-
-static size_t word_of(wharf_str s, const char *const *words, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n && !is(s, words[i]))
-        i++;
-    return i;
-}
 
 static int64_t integer_or_0(const wharf_json *v)
 {
@@ -35,14 +17,13 @@ static int64_t integer_or_0(const wharf_json *v)
 static void read_phases(struct batch *b, const wharf_json *list)
 {
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
-        size_t i = word_of(json_text(e, "name"), PHASE_WORDS, PHASES);
+        enum phase_name name = phase_of(json_text(e, "name"));
 
-        if (i == PHASES)
+        if (name == PHASES)
             continue;
-        b->phases[i] = (struct phase){.there = true,
-            .async = is(json_text(e, "mode"), "async"),
-            .status = (enum phase_status)word_of(
-                json_text(e, "status"), STATUS_WORDS, PHASE_SKIPPED),
+        b->phases[name] = (struct phase){.there = true,
+            .async = mode_of(json_text(e, "mode")) == MODE_ASYNC,
+            .status = phase_status_of(json_text(e, "status")),
             .started_us = integer_or_0(W->json->get(e, "_started")),
             .finished_us = integer_or_0(W->json->get(e, "_finished")),
             .total = integer_or_0(W->json->get(e, "total")),
@@ -82,12 +63,22 @@ enum {
     L_PHASES
 };
 
+static void read_texts(struct batch *b, const wharf_rows *rows)
+{
+    const struct {
+        wharf_str *text;
+        size_t column;
+    } all[] = {{&b->resource, L_RESOURCE}, {&b->match_by, L_MATCH_BY},
+        {&b->location_id, L_LOCATION}, {&b->dates, L_DATES}, {&b->key_id, L_KEY},
+        {&b->source_url, L_URL}, {&b->source_file, L_FILE}, {&b->parent, L_PARENT}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        *all[i].text = row_text(rows, 0, all[i].column);
+}
+
 wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
 {
     const wharf_rows *rows;
-    wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by,
-        &b->location_id, &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file,
-        &b->parent};
     wharf_val v;
     wharf_status s = query_about(req, load_sql, id, &rows);
 
@@ -101,8 +92,11 @@ wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
         .array = b->array,
         .fd = b->fd,
         .file_name = b->file_name};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        *texts[i] = row_text(rows, 0, i);
+    read_texts(b, rows);
+    b->action = action_of(row_text(rows, 0, L_ACTION));
+    b->mode = mode_of(row_text(rows, 0, L_MODE));
+    b->status = status_of(row_text(rows, 0, L_STATUS));
+    b->duplicates = duplicates_of(row_text(rows, 0, L_DUPLICATES));
     b->properties = row_json(rows, 0, L_PROPERTIES);
     b->filters = row_json(rows, 0, L_FILTERS);
     b->mapping = row_json(rows, 0, L_MAPPING);
@@ -191,9 +185,9 @@ wharf_val phases_json(struct batch *b, const struct counts *c)
             continue;
         phase_numbers((enum phase_name)i, p, c, numbers);
         W->json->open(out, NULL, '{');
-        W->json->put(out, "name", val_text(z(PHASE_WORDS[i])));
-        W->json->put(out, "mode", val_text(z(p->async ? "async" : "sync")));
-        W->json->put(out, "status", val_text(z(STATUS_WORDS[p->status])));
+        W->json->put(out, "name", val_text(z(phase_word((enum phase_name)i))));
+        W->json->put(out, "mode", val_text(z(mode_word(p->async ? MODE_ASYNC : MODE_SYNC))));
+        W->json->put(out, "status", val_text(z(phase_status_word(p->status))));
         for (size_t k = 0; k < 5; k++)
             W->json->put(out, keys[k], val_int(p->status == PHASE_PENDING ? 0 : numbers[k]));
         W->json->put(out, "started_at", p->started_us ? val_time(p->started_us) : val_null());
@@ -239,7 +233,8 @@ static int64_t progress_of(const struct batch *b, const struct counts *c)
            69 * (b->phases[PROCESSING].status > PHASE_PENDING ? done : 0) / all;
 }
 
-static wharf_status note(struct batch *b, const char *status, wharf_str reason, bool over)
+/* Writes how far the batch is, with the status that it has now. */
+static wharf_status note(struct batch *b, wharf_str reason, bool over)
 {
     static const char sql[] = QUERY_BATCH_NOTE;
     struct counts c;
@@ -249,9 +244,10 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     if (s != WHARF_OK)
         return s;
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c),
-        stats_json(b, &c), val_int(over && is(z(status), "completed") ? 100 : progress_of(b, &c)),
-        val_text(z(status)), val_text_or_null(reason), val_time(W->req->now_us(b->req)),
-        val_bool(over), val_int(b->tries), val_int(b->lease), val_int(c.total)};
+        stats_json(b, &c), val_int(over && b->status == BATCH_COMPLETED ? 100 : progress_of(b, &c)),
+        val_text(z(status_word(b->status))), val_text_or_null(reason),
+        val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->tries), val_int(b->lease),
+        val_int(c.total)};
     s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
     b->lost = s == WHARF_OK && !W->db->count(rows);
     if (b->lost)
@@ -282,7 +278,7 @@ wharf_status batch_begin(struct batch *b, bool durable)
 
 wharf_status batch_note(struct batch *b)
 {
-    return note(b, b->status.p, WHARF_S(""), false);
+    return note(b, WHARF_S(""), false);
 }
 
 wharf_status batch_look(struct batch *b)
@@ -331,20 +327,20 @@ static wharf_status skip_rest(struct batch *b)
     return query_about(b->req, sql, b->id, NULL);
 }
 
-wharf_status batch_end(struct batch *b, const char *status, wharf_str reason)
+wharf_status batch_end(struct batch *b, enum batch_status status, wharf_str reason)
 {
-    bool good = !strcmp(status, "completed");
+    bool good = status == BATCH_COMPLETED;
     wharf_status s = good ? WHARF_OK : skip_rest(b);
 
     for (int i = 0; i < PHASES; i++) {
         if (b->phases[i].there && b->phases[i].status <= PHASE_RUNNING)
             phase_end(b, (enum phase_name)i,
-                b->phases[i].status == PHASE_RUNNING && !strcmp(status, "failed") ? PHASE_FAILED
-                                                                                  : PHASE_SKIPPED);
+                b->phases[i].status == PHASE_RUNNING && status == BATCH_FAILED ? PHASE_FAILED
+                                                                               : PHASE_SKIPPED);
     }
-    b->status = z(status);
+    b->status = status;
     if (s == WHARF_OK)
-        s = note(b, status, reason, true);
+        s = note(b, reason, true);
     if (s == WHARF_OK)
         s = files_make(b);
     batches_events->cause(b->req, b->id, 0, false);

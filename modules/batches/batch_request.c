@@ -24,10 +24,10 @@ static void read_body(struct batch *b, const wharf_json *body)
     const wharf_json *data = value_or_none(body, "data");
 
     b->resource = json_text(body, "resource");
-    b->action = json_text(body, "action");
-    b->mode = text_or(body, "mode", "mixed");
+    b->action = action_of(json_text(body, "action"));
+    b->mode = mode_of(json_text(body, "mode"));
     b->match_by = text_or(body, "match_by", "id");
-    b->duplicates = text_or(body, "duplicate_handling", "ignore_all");
+    b->duplicates = duplicates_of(json_text(body, "duplicate_handling"));
     b->dates = text_or(body, "save_result_date_format", "iso_8601");
     b->location_id = json_text(body, "location_id");
     b->properties = value_or_none(body, "properties");
@@ -40,7 +40,7 @@ static void read_body(struct batch *b, const wharf_json *body)
     b->quiet = json_truth(W->json->get(body, "disable_webhooks"));
     b->array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
     if (b->filters)
-        b->mode = WHARF_S("async");
+        b->mode = MODE_ASYNC;
 }
 
 /* ---- judging ---- */
@@ -58,10 +58,10 @@ static wharf_status check_pair(struct batch *b)
 
     if (!block_has(b->block, "actions", b->action))
         return W->err->fail(b->req, ERR_BATCH_ACTION_UNSUPPORTED, "action",
-            "Batches of %s have no %s", b->resource.p, b->action.p);
+            "Batches of %s have no %s", b->resource.p, action_word(b->action));
     if (b->filters && !block_has(b->block, "filters", b->action))
         return W->err->fail(b->req, ERR_BATCH_ACTION_UNSUPPORTED, "filters",
-            "Batches of %s take no filters for %s", b->resource.p, b->action.p);
+            "Batches of %s take no filters for %s", b->resource.p, action_word(b->action));
     if (!is(b->match_by, "id") && (!keys || !W->json->get(keys, b->match_by.p)))
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, "match_by",
             "Records of %s are not found by %s", b->resource.p, b->match_by.p);
@@ -78,10 +78,10 @@ static wharf_status check_filters(struct batch *b)
         return W->err->fail(b->req, ERR_BATCH_FILTERS_WITH_DATA, "data", NULL);
     if (!W->json->count(b->filters))
         return W->err->fail(b->req, ERR_BATCH_FILTERS_EMPTY, "filters", NULL);
-    if (is(b->action, "delete") && !empty)
+    if (b->action == ACTION_DELETE && !empty)
         return W->err->fail(
             b->req, ERR_BATCH_PROPERTIES_INVALID, "properties", "A delete writes nothing");
-    if (!is(b->action, "delete") && empty)
+    if (b->action != ACTION_DELETE && empty)
         return W->err->fail(b->req, ERR_BATCH_PROPERTIES_REQUIRED, "properties", NULL);
     return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
 }
@@ -141,7 +141,7 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
     b->from_file = true;
     if (W->json->text(data, &text))
         return check_text(b, text);
-    if (!is(b->mode, "async"))
+    if (b->mode != MODE_ASYNC)
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, "data",
             "A file that is to come later needs the mode async");
     return check_mapping(b);
@@ -164,7 +164,7 @@ static wharf_status judge(struct batch *b, const wharf_json *body)
 
 static void plan_phases(struct batch *b)
 {
-    bool queued = is(b->mode, "async");
+    bool queued = b->mode == MODE_ASYNC;
 
     b->phases[FETCHING].there = b->from_file && !b->bytes.n;
     b->phases[RESOLVING].there = b->filters != NULL;
@@ -182,6 +182,8 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     const struct counts none = {0};
     wharf_out *out = W->json->writer(b->req);
     const wharf_json *row, *phases, *stats;
+    enum batch_status status = b->from_file && !b->bytes.n && !b->source_url.n ? BATCH_REQUESTED
+                                                                               : BATCH_QUEUED;
     wharf_status s = W->json->parse(b->req, phases_json(b, &none).u.s, &phases);
 
     if (s == WHARF_OK)
@@ -190,13 +192,12 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
         return s;
     W->json->open(out, NULL, '{');
     W->json->put(out, "resource", val_text(b->resource));
-    W->json->put(out, "action", val_text(b->action));
-    W->json->put(out, "mode", val_text(b->mode));
+    W->json->put(out, "action", val_text(z(action_word(b->action))));
+    W->json->put(out, "mode", val_text(z(mode_word(b->mode))));
     W->json->put(out, "via", val_text(z(b->from_file ? "file" : "api")));
-    W->json->put(out, "status",
-        val_text(z(b->from_file && !b->bytes.n && !b->source_url.n ? "requested" : "queued")));
+    W->json->put(out, "status", val_text(z(status_word(status))));
     W->json->put(out, "match_by", val_text(b->match_by));
-    W->json->put(out, "duplicate_handling", val_text(b->duplicates));
+    W->json->put(out, "duplicate_handling", val_text(z(duplicates_word(b->duplicates))));
     W->json->put(out, "save_result_date_format", val_text(b->dates));
     W->json->put(out, "key_id", val_text(batches_keys->caller(b->req)->key_id));
     for (size_t i = 0; i < sizeof(same_keys) / sizeof(*same_keys); i++) {
@@ -239,7 +240,7 @@ static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json
         " WHERE organization_id = $2::text AND id = $1::text";
     wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)),
         val_text_or_null(url), val_json(options)};
-    bool later = is(b->mode, "async") || b->save_upload || b->bytes.n > INLINE_PARSE_BYTES;
+    bool later = b->mode == MODE_ASYNC || b->save_upload || b->bytes.n > INLINE_PARSE_BYTES;
     wharf_status s = W->db->exec(b->req, sql, args, 4, NULL);
 
     b->source_url = url;
@@ -253,7 +254,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     wharf_str url = b->source_url;
     const wharf_json *options = b->file_options;
     const wharf_rec *rec;
-    wharf_status s = is(b->mode, "async") ? batch_queue(b, batches_limits.queued - 1) : WHARF_OK;
+    wharf_status s = b->mode == MODE_ASYNC ? batch_queue(b, batches_limits.queued - 1) : WHARF_OK;
 
     plan_phases(b);
     if (s == WHARF_OK)
@@ -262,14 +263,14 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
         s = batch_load(b->req, W->res->id(rec), b);
     if (s == WHARF_OK && b->from_file)
         s = keep_source(b, url, options);
-    if (s == WHARF_OK && is(b->status, "requested")) {
+    if (s == WHARF_OK && b->status == BATCH_REQUESTED) {
         *ret_rest = true;
         return upload_await(b);
     }
     if (s == WHARF_OK)
         s = run_in_request(b, ret_rest);
     /* A mixed batch waits only when it is large: then nothing was done yet. */
-    return s == WHARF_OK && *ret_rest && is(b->mode, "mixed")
+    return s == WHARF_OK && *ret_rest && b->mode == MODE_MIXED
                ? batch_queue(b, batches_limits.queued)
                : s;
 }

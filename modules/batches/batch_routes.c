@@ -18,7 +18,7 @@ static wharf_status addressed(wharf_req *req, struct batch *b)
 
 static bool is_over(const struct batch *b)
 {
-    return !is(b->status, "requested") && !is(b->status, "queued") && !is(b->status, "processing");
+    return b->status > BATCH_PROCESSING;
 }
 
 /* ---- cancel ---- */
@@ -34,12 +34,13 @@ static wharf_status ask_to_stop(struct batch *b)
 static wharf_status cancel(struct batch *b, uint32_t *ret_status)
 {
     *ret_status = 200;
-    if (is(b->status, "canceled"))
+    if (b->status == BATCH_CANCELED)
         return WHARF_OK;
     if (is_over(b))
-        return W->err->fail(b->req, ERR_BATCH_NOT_CANCELABLE, NULL, "The batch is %s", b->status.p);
-    if (!is(b->status, "processing"))
-        return batch_end(b, "canceled", WHARF_S("canceled"));
+        return W->err->fail(
+            b->req, ERR_BATCH_NOT_CANCELABLE, NULL, "The batch is %s", status_word(b->status));
+    if (b->status != BATCH_PROCESSING)
+        return batch_end(b, BATCH_CANCELED, WHARF_S("canceled"));
     *ret_status = 202;
     return ask_to_stop(b);
 }
@@ -107,10 +108,10 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
         return s;
     W->json->open(out, NULL, '{');
     W->json->put(out, "resource", val_text(b->resource));
-    W->json->put(out, "action", val_text(b->action));
-    W->json->put(out, "mode", val_text(WHARF_S("async")));
+    W->json->put(out, "action", val_text(z(action_word(b->action))));
+    W->json->put(out, "mode", val_text(z(mode_word(MODE_ASYNC))));
     W->json->put(out, "match_by", val_text(b->match_by));
-    W->json->put(out, "duplicate_handling", val_text(b->duplicates));
+    W->json->put(out, "duplicate_handling", val_text(z(duplicates_word(b->duplicates))));
     W->json->put(out, "save_result_date_format", val_text(b->dates));
     W->json->put(out, "save_upload", val_bool(b->save_upload));
     W->json->put(out, "save_result", val_bool(b->save_result));

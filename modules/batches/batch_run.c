@@ -208,11 +208,11 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
     struct counts c;
     wharf_status s = batch_counts(b, &c);
 
-    if (s == WHARF_OK && is(b->mode, "sync") && c.total > batches_limits.sync_items)
+    if (s == WHARF_OK && b->mode == MODE_SYNC && c.total > batches_limits.sync_items)
         return W->err->fail(b->req, ERR_BATCH_TOO_MANY_ITEMS_SYNC, "data",
             "A batch of mode sync has at most %lld items; use mixed or async",
             (long long)batches_limits.sync_items);
-    *ret_rest = before == PROCESSING && is(b->mode, "mixed") &&
+    *ret_rest = before == PROCESSING && b->mode == MODE_MIXED &&
                 c.pending > batches_limits.mixed_items;
     return s;
 }
@@ -248,7 +248,7 @@ static wharf_status is_large(struct batch *b, bool *ret_large)
                          ? WHARF_OK
                          : batches_blob->info(b->req, b->source_file, &info);
 
-    *ret_large = s == WHARF_OK && is(b->mode, "mixed") && info.size > INLINE_PARSE_BYTES;
+    *ret_large = s == WHARF_OK && b->mode == MODE_MIXED && info.size > INLINE_PARSE_BYTES;
     return s;
 }
 
@@ -256,7 +256,7 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
 {
     wharf_status s = WHARF_OK;
 
-    *ret_rest = is(b->mode, "async");
+    *ret_rest = b->mode == MODE_ASYNC;
     b->deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
     batches_events->cause(b->req, b->id, 0, b->quiet);
     if (b->phases[FETCHING].there && !*ret_rest) {
@@ -269,8 +269,8 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
     if (s == WHARF_OK && (!*ret_rest || b->array))
         s = phases_in_request(b, ret_rest);
     if (s == WHARF_OK && !*ret_rest)
-        return batch_end(b, "completed", WHARF_S(""));
-    b->status = WHARF_S("queued");
+        return batch_end(b, BATCH_COMPLETED, WHARF_S(""));
+    b->status = BATCH_QUEUED;
     b->tries = 0;
     if (s == WHARF_OK)
         s = batch_note(b);

@@ -5,7 +5,7 @@
 
 static bool deletes(const struct batch *b)
 {
-    return is(b->action, "delete");
+    return b->action == ACTION_DELETE;
 }
 
 static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str message)

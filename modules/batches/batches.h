@@ -63,6 +63,20 @@ struct limits {
 };
 extern struct limits batches_limits;
 
+/* The words of all these are in batch_words.c. A status behind BATCH_PROCESSING is an end. */
+enum batch_status {
+    BATCH_REQUESTED, /* waits for its file */
+    BATCH_QUEUED,
+    BATCH_PROCESSING,
+    BATCH_COMPLETED,
+    BATCH_FAILED,
+    BATCH_TIMED_OUT,
+    BATCH_EXPIRED,
+    BATCH_CANCELED
+};
+enum batch_mode { MODE_SYNC, MODE_MIXED, MODE_ASYNC };
+enum batch_action { ACTION_MERGE, ACTION_OVERWRITE, ACTION_DELETE };
+enum batch_duplicates { DUPLICATES_USE_FIRST, DUPLICATES_IGNORE_ALL };
 enum phase_name { FETCHING, RESOLVING, PARSING, VALIDATING, PROCESSING, PHASES };
 enum phase_status { PHASE_PENDING, PHASE_RUNNING, PHASE_COMPLETED, PHASE_FAILED, PHASE_SKIPPED };
 
@@ -103,8 +117,11 @@ struct help {
 /* A batch in work. Texts live as long as the request. */
 struct batch {
     wharf_req *req;
-    wharf_str id, resource, action, mode, status, match_by, location_id, dates, duplicates, key_id,
-        source_url, source_file, parent;
+    enum batch_status status;
+    enum batch_action action;
+    enum batch_mode mode;
+    enum batch_duplicates duplicates;
+    wharf_str id, resource, match_by, location_id, dates, key_id, source_url, source_file, parent;
     const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
     bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
     /* of the resource, block: "batch" of it; NULL: its module is not there */
@@ -131,6 +148,22 @@ struct batch {
     const wharf_json *array; /* data of the request */
 };
 
+/* ---- batch_words.c ---- */
+/* Give the words of rows, requests and answers, and read them. A word that is none of them is read
+ * as what counts where nothing is said. */
+const char *status_word(enum batch_status status);
+enum batch_status status_of(wharf_str word);
+const char *mode_word(enum batch_mode mode);
+enum batch_mode mode_of(wharf_str word);
+const char *action_word(enum batch_action action);
+enum batch_action action_of(wharf_str word);
+const char *duplicates_word(enum batch_duplicates duplicates);
+enum batch_duplicates duplicates_of(wharf_str word);
+const char *phase_word(enum phase_name name);
+enum phase_name phase_of(wharf_str word); /* or PHASES */
+const char *phase_status_word(enum phase_status status);
+enum phase_status phase_status_of(wharf_str word);
+
 /* ---- batch_limits.c ---- */
 void batches_limits_read(wharf_plugin *self);
 
@@ -144,7 +177,7 @@ wharf_status resource_find(wharf_req *req, wharf_str resource, const wharf_json 
     const wharf_json **ret_block);
 /* Tells whether a list of actions of the block has this action. The short form is a list of
  * actions itself. */
-bool block_has(const wharf_json *block, const char *list, wharf_str action);
+bool block_has(const wharf_json *block, const char *list, enum batch_action action);
 const wharf_json *block_member(
     const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
 const wharf_json *definition_x(const wharf_json *definition);
@@ -179,10 +212,9 @@ wharf_status batch_note(struct batch *b);
 wharf_status batch_look(struct batch *b);
 /* Ends the batch: status, reason (or ""), the rest of the items skipped when it ends early, the
  * event. */
-wharf_status batch_end(struct batch *b, const char *status, wharf_str reason);
+wharf_status batch_end(struct batch *b, enum batch_status status, wharf_str reason);
 void phase_begin(struct batch *b, enum phase_name name);
 void phase_end(struct batch *b, enum phase_name name, enum phase_status status);
-const char *phase_word(enum phase_name name);
 wharf_val phases_json(struct batch *b, const struct counts *c);
 wharf_val stats_json(struct batch *b, const struct counts *c);
 

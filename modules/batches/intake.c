@@ -138,7 +138,7 @@ static wharf_status meet(struct intake *in, int kind, wharf_str key)
         return WHARF_OK;
     in->n_repeats += !in->repeats[i];
     in->repeats[i] = (uint32_t)first + 1;
-    if (is(in->b->duplicates, "ignore_all") && !in->repeats[first]) {
+    if (in->b->duplicates == DUPLICATES_IGNORE_ALL && !in->repeats[first]) {
         in->repeats[first] = (uint32_t)i + 1;
         in->n_repeats++;
     }
@@ -280,7 +280,7 @@ static wharf_status as_object(struct batch *b, const wharf_json *item, const wha
     wharf_out *out;
 
     *ret = item;
-    if (!is(b->action, "delete") || W->json->type(item) != WHARF_J_STRING)
+    if (b->action != ACTION_DELETE || W->json->type(item) != WHARF_J_STRING)
         return WHARF_OK;
     out = W->json->writer(b->req);
     W->json->open(out, NULL, '{');

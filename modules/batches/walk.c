@@ -312,11 +312,11 @@ static wharf_status help_begin(
 {
     wharf_status s = begin_briefly(req, false);
 
-    *ret = is(json_text(args, "phase"), phase_word(VALIDATING)) ? VALIDATING : PROCESSING;
+    *ret = phase_of(json_text(args, "phase")) == VALIDATING ? VALIDATING : PROCESSING;
     if (s == WHARF_OK)
         s = batch_load(req, json_text(args, "batch"), b);
     W->db->rollback(req);
-    *ret_on = s == WHARF_OK && is(b->status, "processing") &&
+    *ret_on = s == WHARF_OK && b->status == BATCH_PROCESSING &&
               b->phases[*ret].status == PHASE_RUNNING && number(args, "lease") == b->lease;
     b->helper = true;
     b->help = (struct help){.nth = number(args, "nth"), .away_us = number(args, "away_us")};
