@@ -149,7 +149,7 @@ struct batch {
 };
 
 /* ---- batch_words.c ---- */
-/* Give the words of rows, requests and answers, and read them. A word that is none of them is read
+/* Gives the words of rows, requests and answers, and reads them. A word that is none of them is read
  * as what counts where nothing is said. */
 const char *status_word(enum batch_status status);
 enum batch_status status_of(wharf_str word);
