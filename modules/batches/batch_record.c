@@ -68,9 +68,9 @@ static void read_texts(struct batch *b, const wharf_rows *rows)
     const struct {
         wharf_str *text;
         size_t column;
-    } all[] = {{&b->resource, L_RESOURCE}, {&b->match_by, L_MATCH_BY},
-        {&b->location_id, L_LOCATION}, {&b->dates, L_DATES}, {&b->key_id, L_KEY},
-        {&b->source_url, L_URL}, {&b->source_file, L_FILE}, {&b->parent, L_PARENT}};
+    } all[] = {{&b->asked.resource, L_RESOURCE}, {&b->asked.match_by, L_MATCH_BY},
+        {&b->asked.location_id, L_LOCATION}, {&b->asked.dates, L_DATES}, {&b->asked.key_id, L_KEY},
+        {&b->source.url, L_URL}, {&b->source.file, L_FILE}, {&b->asked.parent, L_PARENT}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         *all[i].text = row_text(rows, 0, all[i].column);
@@ -86,33 +86,29 @@ wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
         return s == WHARF_OK ? W->err->fail(req, ERR_NOT_FOUND, id.p, NULL) : s;
     *b = (struct batch){.req = req,
         .id = id,
-        .in_request = b->in_request,
-        .deadline_us = b->deadline_us,
-        .bytes = b->bytes,
-        .array = b->array,
-        .fd = b->fd,
-        .file_name = b->file_name};
+        .run = {.in_request = b->run.in_request, .deadline_us = b->run.deadline_us},
+        .source = b->source};
     read_texts(b, rows);
-    b->action = action_of(row_text(rows, 0, L_ACTION));
-    b->mode = mode_of(row_text(rows, 0, L_MODE));
+    b->asked.action = action_of(row_text(rows, 0, L_ACTION));
+    b->asked.mode = mode_of(row_text(rows, 0, L_MODE));
     b->status = status_of(row_text(rows, 0, L_STATUS));
-    b->duplicates = duplicates_of(row_text(rows, 0, L_DUPLICATES));
-    b->properties = row_json(rows, 0, L_PROPERTIES);
-    b->filters = row_json(rows, 0, L_FILTERS);
-    b->mapping = row_json(rows, 0, L_MAPPING);
-    b->file_options = row_json(rows, 0, L_OPTIONS);
-    if (!b->file_name.n)
-        b->file_name = json_text(b->file_options, "name");
-    b->save_upload = row_bool(rows, 0, L_SAVE_UPLOAD);
-    b->save_result = row_bool(rows, 0, L_SAVE_RESULT);
-    b->validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
-    b->quiet = row_bool(rows, 0, L_QUIET);
-    b->from_file = row_bool(rows, 0, L_FROM_FILE);
-    b->cancel_asked = row_bool(rows, 0, L_CANCEL);
-    b->lease = row_int(rows, 0, L_LEASE);
-    b->started_us = W->db->value(rows, 0, L_STARTED, WHARF_V_TIME_US, &v) ? v.u.i : 0;
-    b->tries = (int)row_int(rows, 0, L_TRIES);
-    b->runs = row_int(rows, 0, L_RUNS);
+    b->asked.duplicates = duplicates_of(row_text(rows, 0, L_DUPLICATES));
+    b->asked.properties = row_json(rows, 0, L_PROPERTIES);
+    b->asked.filters = row_json(rows, 0, L_FILTERS);
+    b->asked.mapping = row_json(rows, 0, L_MAPPING);
+    b->asked.file_options = row_json(rows, 0, L_OPTIONS);
+    if (!b->source.file_name.n)
+        b->source.file_name = json_text(b->asked.file_options, "name");
+    b->asked.save_upload = row_bool(rows, 0, L_SAVE_UPLOAD);
+    b->asked.save_result = row_bool(rows, 0, L_SAVE_RESULT);
+    b->asked.validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
+    b->asked.quiet = row_bool(rows, 0, L_QUIET);
+    b->asked.from_file = row_bool(rows, 0, L_FROM_FILE);
+    b->run.cancel_asked = row_bool(rows, 0, L_CANCEL);
+    b->run.lease = row_int(rows, 0, L_LEASE);
+    b->run.started_us = W->db->value(rows, 0, L_STARTED, WHARF_V_TIME_US, &v) ? v.u.i : 0;
+    b->run.tries = (int)row_int(rows, 0, L_TRIES);
+    b->run.runs = row_int(rows, 0, L_RUNS);
     read_phases(b, row_json(rows, 0, L_PHASES));
     return WHARF_OK;
 }
@@ -121,7 +117,7 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
 {
     wharf_status s = batch_load_row(req, id, b);
 
-    return s == WHARF_OK ? resource_find(req, b->resource, &b->definition, &b->block) : s;
+    return s == WHARF_OK ? resource_find(req, b->asked.resource, &b->definition, &b->block) : s;
 }
 
 /* ---- what became of its items ---- */
@@ -227,7 +223,7 @@ static int64_t progress_of(const struct batch *b, const struct counts *c)
         return 0;
     if (!all)
         return 10;
-    if (b->validate_only)
+    if (b->asked.validate_only)
         return 10 + 89 * c->validated / all;
     return 10 + 20 * c->validated / all +
            69 * (b->phases[PROCESSING].status > PHASE_PENDING ? done : 0) / all;
@@ -246,15 +242,15 @@ static wharf_status note(struct batch *b, wharf_str reason, bool over)
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c),
         stats_json(b, &c), val_int(over && b->status == BATCH_COMPLETED ? 100 : progress_of(b, &c)),
         val_text(z(status_word(b->status))), val_text_or_null(reason),
-        val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->tries), val_int(b->lease),
-        val_int(c.total)};
+        val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->run.tries),
+        val_int(b->run.lease), val_int(c.total)};
     s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
-    b->lost = s == WHARF_OK && !W->db->count(rows);
-    if (b->lost)
+    b->run.lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->run.lost)
         return W->err->fail(
             b->req, ERR_CONFLICT, NULL, "another worker has taken %s over", b->id.p);
     if (s == WHARF_OK)
-        b->cancel_asked = row_bool(rows, 0, 0);
+        b->run.cancel_asked = row_bool(rows, 0, 0);
     return s;
 }
 
@@ -273,7 +269,7 @@ wharf_status begin_briefly(wharf_req *req, bool durable)
 
 wharf_status batch_begin(struct batch *b, bool durable)
 {
-    return b->in_request ? W->db->begin(b->req) : begin_briefly(b->req, durable);
+    return b->run.in_request ? W->db->begin(b->req) : begin_briefly(b->req, durable);
 }
 
 wharf_status batch_note(struct batch *b)
@@ -287,16 +283,16 @@ wharf_status batch_look(struct batch *b)
         "SELECT cancel_asked FROM batches.batch WHERE organization_id = $2::text AND id = $1::text"
         " AND lease = $3::bigint AND status = 'processing'";
     wharf_val args[3] = {
-        val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease)};
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->run.lease)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, sql, args, 3, &rows);
 
-    b->lost = s == WHARF_OK && !W->db->count(rows);
-    if (b->lost)
+    b->run.lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->run.lost)
         return W->err->fail(
             b->req, ERR_CONFLICT, NULL, "nobody works on %s any more, or somebody else", b->id.p);
     if (s == WHARF_OK)
-        b->cancel_asked = row_bool(rows, 0, 0);
+        b->run.cancel_asked = row_bool(rows, 0, 0);
     return s;
 }
 
@@ -305,7 +301,7 @@ void phase_begin(struct batch *b, enum phase_name name)
     struct phase *p = &b->phases[name];
 
     p->status = PHASE_RUNNING;
-    p->async = !b->in_request;
+    p->async = !b->run.in_request;
     if (!p->started_us)
         p->started_us = W->req->now_us(b->req);
 }

@@ -23,24 +23,24 @@ static void read_body(struct batch *b, const wharf_json *body)
 {
     const wharf_json *data = value_or_none(body, "data");
 
-    b->resource = json_text(body, "resource");
-    b->action = action_of(json_text(body, "action"));
-    b->mode = mode_of(json_text(body, "mode"));
-    b->match_by = text_or(body, "match_by", "id");
-    b->duplicates = duplicates_of(json_text(body, "duplicate_handling"));
-    b->dates = text_or(body, "save_result_date_format", "iso_8601");
-    b->location_id = json_text(body, "location_id");
-    b->properties = value_or_none(body, "properties");
-    b->filters = value_or_none(body, "filters");
-    b->mapping = value_or_none(body, "column_mapping");
-    b->file_options = value_or_none(body, "file");
-    b->save_upload = json_truth(W->json->get(body, "save_upload"));
-    b->save_result = json_truth(W->json->get(body, "save_result"));
-    b->validate_only = json_truth(W->json->get(body, "validate_only"));
-    b->quiet = json_truth(W->json->get(body, "disable_webhooks"));
-    b->array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
-    if (b->filters)
-        b->mode = MODE_ASYNC;
+    b->asked.resource = json_text(body, "resource");
+    b->asked.action = action_of(json_text(body, "action"));
+    b->asked.mode = mode_of(json_text(body, "mode"));
+    b->asked.match_by = text_or(body, "match_by", "id");
+    b->asked.duplicates = duplicates_of(json_text(body, "duplicate_handling"));
+    b->asked.dates = text_or(body, "save_result_date_format", "iso_8601");
+    b->asked.location_id = json_text(body, "location_id");
+    b->asked.properties = value_or_none(body, "properties");
+    b->asked.filters = value_or_none(body, "filters");
+    b->asked.mapping = value_or_none(body, "column_mapping");
+    b->asked.file_options = value_or_none(body, "file");
+    b->asked.save_upload = json_truth(W->json->get(body, "save_upload"));
+    b->asked.save_result = json_truth(W->json->get(body, "save_result"));
+    b->asked.validate_only = json_truth(W->json->get(body, "validate_only"));
+    b->asked.quiet = json_truth(W->json->get(body, "disable_webhooks"));
+    b->source.array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
+    if (b->asked.filters)
+        b->asked.mode = MODE_ASYNC;
 }
 
 /* ---- judging ---- */
@@ -56,47 +56,48 @@ static wharf_status check_pair(struct batch *b)
 {
     const wharf_json *keys = block_member(b->block, "match_by");
 
-    if (!block_has(b->block, "actions", b->action))
+    if (!block_has(b->block, "actions", b->asked.action))
         return W->err->fail(b->req, ERR_BATCH_ACTION_UNSUPPORTED, "action",
-            "Batches of %s have no %s", b->resource.p, action_word(b->action));
-    if (b->filters && !block_has(b->block, "filters", b->action))
+            "Batches of %s have no %s", b->asked.resource.p, action_word(b->asked.action));
+    if (b->asked.filters && !block_has(b->block, "filters", b->asked.action))
         return W->err->fail(b->req, ERR_BATCH_ACTION_UNSUPPORTED, "filters",
-            "Batches of %s take no filters for %s", b->resource.p, action_word(b->action));
-    if (!is(b->match_by, "id") && (!keys || !W->json->get(keys, b->match_by.p)))
+            "Batches of %s take no filters for %s", b->asked.resource.p,
+            action_word(b->asked.action));
+    if (!is(b->asked.match_by, "id") && (!keys || !W->json->get(keys, b->asked.match_by.p)))
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, "match_by",
-            "Records of %s are not found by %s", b->resource.p, b->match_by.p);
+            "Records of %s are not found by %s", b->asked.resource.p, b->asked.match_by.p);
     return WHARF_OK;
 }
 
 static wharf_status check_filters(struct batch *b)
 {
     const wharf_str *ids;
-    bool empty = !b->properties || !W->json->count(b->properties);
+    bool empty = !b->asked.properties || !W->json->count(b->asked.properties);
     size_t n;
 
-    if (!b->array || W->json->count(b->array))
+    if (!b->source.array || W->json->count(b->source.array))
         return W->err->fail(b->req, ERR_BATCH_FILTERS_WITH_DATA, "data", NULL);
-    if (!W->json->count(b->filters))
+    if (!W->json->count(b->asked.filters))
         return W->err->fail(b->req, ERR_BATCH_FILTERS_EMPTY, "filters", NULL);
-    if (b->action == ACTION_DELETE && !empty)
+    if (b->asked.action == ACTION_DELETE && !empty)
         return W->err->fail(
             b->req, ERR_BATCH_PROPERTIES_INVALID, "properties", "A delete writes nothing");
-    if (b->action != ACTION_DELETE && empty)
+    if (b->asked.action != ACTION_DELETE && empty)
         return W->err->fail(b->req, ERR_BATCH_PROPERTIES_REQUIRED, "properties", NULL);
-    return batches_kernel->resolve(b->req, b->resource.p, b->filters, 0, &ids, &n);
+    return batches_kernel->resolve(b->req, b->asked.resource.p, b->asked.filters, 0, &ids, &n);
 }
 
 /* Checks that fields that columns are said to fill are fields, down to their last member. */
 static wharf_status check_mapping(struct batch *b)
 {
-    for (const wharf_json *m = b->mapping ? W->json->at(b->mapping, 0) : NULL; m;
+    for (const wharf_json *m = b->asked.mapping ? W->json->at(b->asked.mapping, 0) : NULL; m;
          m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 
-        if (!batches_files->is_field(b->req, b->resource.p, key))
+        if (!batches_files->is_field(b->req, b->asked.resource.p, key))
             W->err->add(b->req, ERR_VALIDATION_FAILED,
                 W->mem->format(b->req, "column_mapping.%s", key.p).p,
-                "%s is no field of %s that a file can fill", key.p, b->resource.p);
+                "%s is no field of %s that a file can fill", key.p, b->asked.resource.p);
     }
     return W->err->current(b->req);
 }
@@ -124,7 +125,7 @@ static wharf_status check_text(struct batch *b, wharf_str text)
         return upload_take_data_url(b, text);
     if (!strstr(text.p, "://"))
         return W->err->fail(b->req, ERR_BATCH_DATA_INVALID, "data", NULL);
-    b->source_url = text;
+    b->source.url = text;
     return upload_check_url(b, text);
 }
 
@@ -133,15 +134,16 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
     const wharf_json *data = W->json->get(body, "data");
     wharf_str text;
 
-    if (b->filters)
+    if (b->asked.filters)
         return check_filters(b);
-    if (b->array)
-        return W->json->count(b->array) ? WHARF_OK
-                                        : W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", NULL);
-    b->from_file = true;
+    if (b->source.array)
+        return W->json->count(b->source.array)
+                   ? WHARF_OK
+                   : W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", NULL);
+    b->asked.from_file = true;
     if (W->json->text(data, &text))
         return check_text(b, text);
-    if (b->mode != MODE_ASYNC)
+    if (b->asked.mode != MODE_ASYNC)
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, "data",
             "A file that is to come later needs the mode async");
     return check_mapping(b);
@@ -149,7 +151,7 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
 
 static wharf_status judge(struct batch *b, const wharf_json *body)
 {
-    wharf_status s = resource_find(b->req, b->resource, &b->definition, &b->block);
+    wharf_status s = resource_find(b->req, b->asked.resource, &b->definition, &b->block);
 
     if (s == WHARF_OK)
         s = batch_scope(b);
@@ -164,13 +166,13 @@ static wharf_status judge(struct batch *b, const wharf_json *body)
 
 static void plan_phases(struct batch *b)
 {
-    bool queued = b->mode == MODE_ASYNC;
+    bool queued = b->asked.mode == MODE_ASYNC;
 
-    b->phases[FETCHING].there = b->from_file && !b->bytes.n;
-    b->phases[RESOLVING].there = b->filters != NULL;
-    b->phases[PARSING].there = !b->filters;
+    b->phases[FETCHING].there = b->asked.from_file && !b->source.bytes.n;
+    b->phases[RESOLVING].there = b->asked.filters != NULL;
+    b->phases[PARSING].there = !b->asked.filters;
     b->phases[VALIDATING].there = true;
-    b->phases[PROCESSING].there = !b->validate_only;
+    b->phases[PROCESSING].there = !b->asked.validate_only;
     for (int i = 0; i < PHASES; i++)
         b->phases[i].async = queued;
 }
@@ -182,8 +184,9 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     const struct counts none = {0};
     wharf_out *out = W->json->writer(b->req);
     const wharf_json *row, *phases, *stats;
-    enum batch_status status = b->from_file && !b->bytes.n && !b->source_url.n ? BATCH_REQUESTED
-                                                                               : BATCH_QUEUED;
+    enum batch_status status = b->asked.from_file && !b->source.bytes.n && !b->source.url.n
+                                   ? BATCH_REQUESTED
+                                   : BATCH_QUEUED;
     wharf_status s = W->json->parse(b->req, phases_json(b, &none).u.s, &phases);
 
     if (s == WHARF_OK)
@@ -191,14 +194,14 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
-    W->json->put(out, "resource", val_text(b->resource));
-    W->json->put(out, "action", val_text(z(action_word(b->action))));
-    W->json->put(out, "mode", val_text(z(mode_word(b->mode))));
-    W->json->put(out, "via", val_text(z(b->from_file ? "file" : "api")));
+    W->json->put(out, "resource", val_text(b->asked.resource));
+    W->json->put(out, "action", val_text(z(action_word(b->asked.action))));
+    W->json->put(out, "mode", val_text(z(mode_word(b->asked.mode))));
+    W->json->put(out, "via", val_text(z(b->asked.from_file ? "file" : "api")));
     W->json->put(out, "status", val_text(z(status_word(status))));
-    W->json->put(out, "match_by", val_text(b->match_by));
-    W->json->put(out, "duplicate_handling", val_text(z(duplicates_word(b->duplicates))));
-    W->json->put(out, "save_result_date_format", val_text(b->dates));
+    W->json->put(out, "match_by", val_text(b->asked.match_by));
+    W->json->put(out, "duplicate_handling", val_text(z(duplicates_word(b->asked.duplicates))));
+    W->json->put(out, "save_result_date_format", val_text(b->asked.dates));
     W->json->put(out, "key_id", val_text(batches_keys->caller(b->req)->key_id));
     for (size_t i = 0; i < sizeof(same_keys) / sizeof(*same_keys); i++) {
         const wharf_json *v = value_or_none(body, same_keys[i]);
@@ -206,8 +209,8 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
         if (v)
             W->json->put(out, same_keys[i], val_json(v));
     }
-    if (b->file_options)
-        W->json->put(out, "file_options", val_json(b->file_options));
+    if (b->asked.file_options)
+        W->json->put(out, "file_options", val_json(b->asked.file_options));
     W->json->put(out, "phases", val_json(phases));
     W->json->put(out, "stats", val_json(stats));
     W->json->close(out);
@@ -240,28 +243,30 @@ static wharf_status keep_source(struct batch *b, wharf_str url, const wharf_json
         " WHERE organization_id = $2::text AND id = $1::text";
     wharf_val args[4] = {val_text(b->id), val_text(W->req->organization(b->req)),
         val_text_or_null(url), val_json(options)};
-    bool later = b->mode == MODE_ASYNC || b->save_upload || b->bytes.n > INLINE_PARSE_BYTES;
+    bool later = b->asked.mode == MODE_ASYNC || b->asked.save_upload ||
+                 b->source.bytes.n > INLINE_PARSE_BYTES;
     wharf_status s = W->db->exec(b->req, sql, args, 4, NULL);
 
-    b->source_url = url;
-    b->file_options = options;
-    return s == WHARF_OK && b->bytes.n && later ? upload_keep_bytes(b) : s;
+    b->source.url = url;
+    b->asked.file_options = options;
+    return s == WHARF_OK && b->source.bytes.n && later ? upload_keep_bytes(b) : s;
 }
 
 /* Takes the batch in. Whatever happens from here on happens with the answer or not at all. */
 static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_rest)
 {
-    wharf_str url = b->source_url;
-    const wharf_json *options = b->file_options;
+    wharf_str url = b->source.url;
+    const wharf_json *options = b->asked.file_options;
     const wharf_rec *rec;
-    wharf_status s = b->mode == MODE_ASYNC ? batch_queue(b, batches_limits.queued - 1) : WHARF_OK;
+    wharf_status s = b->asked.mode == MODE_ASYNC ? batch_queue(b, batches_limits.queued - 1)
+                                                 : WHARF_OK;
 
     plan_phases(b);
     if (s == WHARF_OK)
         s = make_row(b, body, &rec);
     if (s == WHARF_OK)
         s = batch_load(b->req, W->res->id(rec), b);
-    if (s == WHARF_OK && b->from_file)
+    if (s == WHARF_OK && b->asked.from_file)
         s = keep_source(b, url, options);
     if (s == WHARF_OK && b->status == BATCH_REQUESTED) {
         *ret_rest = true;
@@ -270,7 +275,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     if (s == WHARF_OK)
         s = run_in_request(b, ret_rest);
     /* A mixed batch waits only when it is large: then nothing was done yet. */
-    return s == WHARF_OK && *ret_rest && b->mode == MODE_MIXED
+    return s == WHARF_OK && *ret_rest && b->asked.mode == MODE_MIXED
                ? batch_queue(b, batches_limits.queued)
                : s;
 }
@@ -284,9 +289,9 @@ wharf_status batches_post(wharf_req *req, void *arg)
 
     (void)arg;
     b->req = req;
-    b->in_request = true;
-    b->fd = -1;
-    b->source_url = b->file_name = WHARF_S("");
+    b->run.in_request = true;
+    b->source.fd = -1;
+    b->source.url = b->source.file_name = WHARF_S("");
     if (s == WHARF_OK) {
         read_body(b, body);
         s = judge(b, body);

@@ -18,7 +18,7 @@ static void pause_a_moment(struct batch *b)
 
     W->err->clear(b->req);
     W->db->query(b->req, "SELECT pg_sleep(0.02 + random() * 0.1)", NULL, 0, &rows);
-    if (!b->in_request)
+    if (!b->run.in_request)
         W->db->rollback(b->req);
     W->err->clear(b->req);
 }
@@ -33,14 +33,14 @@ int stage_after(enum phase_name phase)
  * each time whether the batch is still his. */
 static bool is_note_due(const struct batch *b)
 {
-    return !b->helper && !b->in_request && monotonic_us() - b->noted_us > NOTE_US;
+    return !b->run.helper && !b->run.in_request && monotonic_us() - b->run.noted_us > NOTE_US;
 }
 
 static wharf_status look_or_note(struct batch *b, bool due)
 {
     if (due)
-        b->noted_us = monotonic_us();
-    return b->in_request ? WHARF_OK : due ? batch_note(b) : batch_look(b);
+        b->run.noted_us = monotonic_us();
+    return b->run.in_request ? WHARF_OK : due ? batch_note(b) : batch_look(b);
 }
 
 /* Runs one step: effects and states of a chunk, or of one item of it, in one transaction or
@@ -78,7 +78,7 @@ wharf_status run_chunk(
 
     for (int i = 0; i < CONFLICT_TRIES; i++) {
         s = step(b, number, phase, only, next);
-        if (s != WHARF_CONFLICT || b->lost || W->req->cancelled(b->req))
+        if (s != WHARF_CONFLICT || b->run.lost || W->req->cancelled(b->req))
             return s;
         pause_a_moment(b);
     }
@@ -145,7 +145,7 @@ wharf_status run_one_by_one(struct batch *b, int number)
                 "The server crashed twice while this item ran");
         else if (s == WHARF_OK && state == '.')
             s = run_chunk(b, number, PROCESSING, i, NULL);
-        if (s == WHARF_CONFLICT && !b->lost) {
+        if (s == WHARF_CONFLICT && !b->run.lost) {
             W->err->clear(b->req);
             s = give_up_item(
                 b, number, i, ERR_CONFLICT, "Somebody else changed the same data again and again");
@@ -187,7 +187,7 @@ static wharf_status walk_in_request(struct batch *b, enum phase_name phase, bool
         wharf_scope *scope = W->mem->scope_begin(b->req);
 
         s = next_number(b, stage_after(phase), &number, &found);
-        *ret_rest = s == WHARF_OK && found && monotonic_us() > b->deadline_us;
+        *ret_rest = s == WHARF_OK && found && monotonic_us() > b->run.deadline_us;
         if (s == WHARF_OK && found && !*ret_rest)
             s = run_chunk(b, number, phase, -1, NULL);
         if (s == WHARF_CONFLICT && phase == PROCESSING && !W->req->cancelled(b->req)) {
@@ -208,11 +208,11 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
     struct counts c;
     wharf_status s = batch_counts(b, &c);
 
-    if (s == WHARF_OK && b->mode == MODE_SYNC && c.total > batches_limits.sync_items)
+    if (s == WHARF_OK && b->asked.mode == MODE_SYNC && c.total > batches_limits.sync_items)
         return W->err->fail(b->req, ERR_BATCH_TOO_MANY_ITEMS_SYNC, "data",
             "A batch of mode sync has at most %lld items; use mixed or async",
             (long long)batches_limits.sync_items);
-    *ret_rest = before == PROCESSING && b->mode == MODE_MIXED &&
+    *ret_rest = before == PROCESSING && b->asked.mode == MODE_MIXED &&
                 c.pending > batches_limits.mixed_items;
     return s;
 }
@@ -243,12 +243,13 @@ static wharf_status phases_in_request(struct batch *b, bool *ret_rest)
 /* Tells whether a file is large for a request: then it is parsed in the background. */
 static wharf_status is_large(struct batch *b, bool *ret_large)
 {
-    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};
-    wharf_status s = b->bytes.n || !b->source_file.n
+    wharf_blob_info info = {
+        .head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->source.bytes.n};
+    wharf_status s = b->source.bytes.n || !b->source.file.n
                          ? WHARF_OK
-                         : batches_blob->info(b->req, b->source_file, &info);
+                         : batches_blob->info(b->req, b->source.file, &info);
 
-    *ret_large = s == WHARF_OK && b->mode == MODE_MIXED && info.size > INLINE_PARSE_BYTES;
+    *ret_large = s == WHARF_OK && b->asked.mode == MODE_MIXED && info.size > INLINE_PARSE_BYTES;
     return s;
 }
 
@@ -256,9 +257,9 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
 {
     wharf_status s = WHARF_OK;
 
-    *ret_rest = b->mode == MODE_ASYNC;
-    b->deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
-    batches_events->cause(b->req, b->id, 0, b->quiet);
+    *ret_rest = b->asked.mode == MODE_ASYNC;
+    b->run.deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
+    batches_events->cause(b->req, b->id, 0, b->asked.quiet);
     if (b->phases[FETCHING].there && !*ret_rest) {
         phase_begin(b, FETCHING);
         s = source_fetch(b);
@@ -266,12 +267,12 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
     }
     if (s == WHARF_OK && !*ret_rest)
         s = is_large(b, ret_rest);
-    if (s == WHARF_OK && (!*ret_rest || b->array))
+    if (s == WHARF_OK && (!*ret_rest || b->source.array))
         s = phases_in_request(b, ret_rest);
     if (s == WHARF_OK && !*ret_rest)
         return batch_end(b, BATCH_COMPLETED, WHARF_S(""));
     b->status = BATCH_QUEUED;
-    b->tries = 0;
+    b->run.tries = 0;
     if (s == WHARF_OK)
         s = batch_note(b);
     return s == WHARF_OK ? batch_enqueue(b) : s;

@@ -114,19 +114,27 @@ struct help {
     bool crowded; /* nothing is to spare for it */
 };
 
-/* A batch in work. Texts live as long as the request. */
-struct batch {
-    wharf_req *req;
-    enum batch_status status;
+/* What the client asked for, as the row has it. Of JSON, NULL: none. */
+struct batch_request {
+    wharf_str resource, match_by, location_id, dates, key_id, parent;
     enum batch_action action;
     enum batch_mode mode;
     enum batch_duplicates duplicates;
-    wharf_str id, resource, match_by, location_id, dates, key_id, source_url, source_file, parent;
-    const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
-    bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
-    /* of the resource, block: "batch" of it; NULL: its module is not there */
-    const wharf_json *definition, *block;
-    struct phase phases[PHASES];
+    const wharf_json *properties, *filters, *mapping, *file_options;
+    bool save_upload, save_result, validate_only, quiet, from_file;
+};
+
+/* Where the items come from. */
+struct batch_source {
+    wharf_str url, file; /* file: its id in the blob store */
+    int fd; /* of the file, or -1 */
+    wharf_str file_name;
+    wharf_str bytes; /* of the file, when it came with the request */
+    const wharf_json *array; /* data of the request */
+};
+
+/* How it is worked on, here and now. */
+struct batch_run {
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;
     int tries; /* how often its run was begun and did not end, while it is parsed */
@@ -136,16 +144,26 @@ struct batch {
     struct help help;
     /* another has taken it over; the worker ends; it ran too long */
     bool lost, stopping, timed_out;
+    bool cancel_asked;
     struct look clients; /* the last one at them alone */
     bool clients_ask; /* they did before it */
     bool revoked; /* the key is no longer good */
     /* monotonic: when the key was last asked about, when the row was last written */
     int64_t asked_us, noted_us;
+};
+
+/* A batch in work. Texts live as long as the request. */
+struct batch {
+    wharf_req *req;
+    wharf_str id;
+    enum batch_status status;
+    struct batch_request asked;
+    struct batch_source source;
+    struct batch_run run;
+    /* of the resource, block: "batch" of it; NULL: its module is not there */
+    const wharf_json *definition, *block;
+    struct phase phases[PHASES];
     const char *reason; /* why it fails as a whole, or NULL */
-    int fd; /* of the file, or -1 */
-    wharf_str file_name;
-    wharf_str bytes; /* of the file, when it came with the request */
-    const wharf_json *array; /* data of the request */
 };
 
 /* ---- batch_words.c ---- */

@@ -214,7 +214,8 @@ static wharf_status reread(struct batch *b, struct table *t)
     bool first = true;
     wharf_status s;
 
-    if (!b->from_file || block_member(b->block, "group") || (!b->bytes.n && !b->source_file.n))
+    if (!b->asked.from_file || block_member(b->block, "group") ||
+        (!b->source.bytes.n && !b->source.file.n))
         return WHARF_OK;
     s = source_read(b, &t->file);
     if (s != WHARF_OK || batches_files->next(t->file) != WHARF_IMPORT_ROW ||
@@ -284,7 +285,7 @@ static wharf_status show_some(
         ids[i] = c->ids[of[i]];
         outs[i] = W->json->writer(b->req);
     }
-    s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
+    s = batches_kernel->show(b->req, b->asked.resource.p, ids, n, b->asked.dates.p, outs);
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         wharf_str json = W->json->result_text(outs[i]);
 
@@ -318,7 +319,7 @@ static wharf_status put_members(
     }
     if (c->states[i] == 'd')
         return WHARF_OK;
-    s = batches_kernel->below(b->req, b->resource.p, c->ids[i], MEMBERS_MAX, &ids, &n);
+    s = batches_kernel->below(b->req, b->asked.resource.p, c->ids[i], MEMBERS_MAX, &ids, &n);
     why = W->err->current(b->req);
     /* gone, or no longer the caller's to see */
     if (why == WHARF_NOT_FOUND || why == WHARF_DENIED) {
@@ -329,7 +330,7 @@ static wharf_status put_members(
     for (size_t k = 0; k < n; k++)
         outs[k] = W->json->writer(b->req);
     if (s == WHARF_OK)
-        s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
+        s = batches_kernel->show(b->req, b->asked.resource.p, ids, n, b->asked.dates.p, outs);
     for (size_t k = 0; k < n && s == WHARF_OK; k++) {
         const wharf_json *row;
 
@@ -476,9 +477,9 @@ static wharf_status make_uploads(struct batch *b, struct files *f)
     wharf_str format = s == WHARF_OK ? row_text(rows, 0, 0) : WHARF_S("");
 
     if (is(format, "csv"))
-        f->ids[UPLOAD_CSV] = b->source_file;
+        f->ids[UPLOAD_CSV] = b->source.file;
     else if (is(format, "json"))
-        f->ids[UPLOAD_JSON] = b->source_file;
+        f->ids[UPLOAD_JSON] = b->source.file;
     if (s == WHARF_OK && !f->ids[UPLOAD_CSV].n)
         s = make_upload_csv(b, f);
     if (s == WHARF_OK && !f->ids[UPLOAD_JSON].n)
@@ -510,19 +511,19 @@ wharf_status files_make(struct batch *b)
 {
     struct files f = {0};
     struct counts c;
-    bool saved = b->save_upload && !b->filters;
+    bool saved = b->asked.save_upload && !b->asked.filters;
     wharf_status s = batch_counts(b, &c);
 
     for (int i = 0; i < FILE_KIND_COUNT; i++)
         f.ids[i] = WHARF_S("");
     if (s == WHARF_OK && c.not_parsed + c.not_valid + c.not_done + c.ignored)
         s = make_errors(b, &f);
-    if (s == WHARF_OK && b->save_result)
+    if (s == WHARF_OK && b->asked.save_result)
         s = make_results(b, &f);
     if (s == WHARF_OK && saved && c.total)
         s = make_uploads(b, &f);
-    if (s == WHARF_OK && b->source_file.n && !saved) {
-        s = batches_blob->remove(b->req, b->source_file);
+    if (s == WHARF_OK && b->source.file.n && !saved) {
+        s = batches_blob->remove(b->req, b->source.file);
         s = s == WHARF_NOT_FOUND ? WHARF_OK : s;
     }
     return s == WHARF_OK ? remember(b, &f, saved) : s;

@@ -138,7 +138,7 @@ static wharf_status meet(struct intake *in, int kind, wharf_str key)
         return WHARF_OK;
     in->n_repeats += !in->repeats[i];
     in->repeats[i] = (uint32_t)first + 1;
-    if (in->b->duplicates == DUPLICATES_IGNORE_ALL && !in->repeats[first]) {
+    if (in->b->asked.duplicates == DUPLICATES_IGNORE_ALL && !in->repeats[first]) {
         in->repeats[first] = (uint32_t)i + 1;
         in->n_repeats++;
     }
@@ -169,8 +169,8 @@ static wharf_status meet_all(struct intake *in, const wharf_json *item)
     wharf_str text;
 
     s = meet(in, 0, trimmed(json_text(item, "id")));
-    if (s == WHARF_OK && !is(b->match_by, "id"))
-        s = meet(in, 1, compared(in, b->match_by, json_text(item, b->match_by.p)));
+    if (s == WHARF_OK && !is(b->asked.match_by, "id"))
+        s = meet(in, 1, compared(in, b->asked.match_by, json_text(item, b->asked.match_by.p)));
     for (size_t i = 0; s == WHARF_OK && i < in->n_declared; i++) {
         if (W->json->text(in->declared[i], &text))
             s = meet_declared(in, item, (int)i, text);
@@ -235,7 +235,7 @@ wharf_status intake_flush(struct intake *in)
     W->json->close(in->lines);
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number),
         val_int(c->first), val_int(c->size), val_text(W->json->result_text(in->items)),
-        b->from_file ? val_text(W->json->result_text(in->lines)) : val_null(),
+        b->asked.from_file ? val_text(W->json->result_text(in->lines)) : val_null(),
         val_text((wharf_str){c->states, (size_t)c->size})};
     s = W->db->exec(b->req, sql, args, sizeof(args) / sizeof(*args), NULL);
     memcpy(in->states + c->first, c->states, (size_t)c->size);
@@ -280,7 +280,7 @@ static wharf_status as_object(struct batch *b, const wharf_json *item, const wha
     wharf_out *out;
 
     *ret = item;
-    if (b->action != ACTION_DELETE || W->json->type(item) != WHARF_J_STRING)
+    if (b->asked.action != ACTION_DELETE || W->json->type(item) != WHARF_J_STRING)
         return WHARF_OK;
     out = W->json->writer(b->req);
     W->json->open(out, NULL, '{');
