@@ -77,11 +77,11 @@ static wharf_fetch_request ask_for(wharf_str url)
         .total_ms = 60000};
 }
 
-wharf_status upload_check_url(struct batch *b, wharf_str url)
+wharf_status upload_check_url(wharf_req *req, wharf_str url)
 {
     const wharf_fetch_request ask = ask_for(url);
 
-    return batches_web->check(b->req, &ask, "data");
+    return batches_web->check(req, &ask, "data");
 }
 
 wharf_status source_fetch(struct batch *b)
@@ -131,24 +131,25 @@ wharf_status upload_await(struct batch *b)
 /* ---- data URLs ---- */
 
 /* Keeps what the URL says with the options of the request, which win. */
-static wharf_status url_options(struct batch *b, wharf_str charset)
+static wharf_status url_options(wharf_req *req, struct batch_request *asked,
+    const struct batch_source *source, wharf_str charset)
 {
-    bool reported = b->asked.file_options && W->json->get(b->asked.file_options, "encoding");
+    bool reported = asked->file_options && W->json->get(asked->file_options, "encoding");
     wharf_out *out;
 
-    if ((!charset.n || reported) && !b->source.file_name.n)
+    if ((!charset.n || reported) && !source->file_name.n)
         return WHARF_OK;
-    out = W->json->writer(b->req);
+    out = W->json->writer(req);
     W->json->open(out, NULL, '{');
-    for (const wharf_json *m = b->asked.file_options ? W->json->at(b->asked.file_options, 0) : NULL;
-         m; m = W->json->next(m))
+    for (const wharf_json *m = asked->file_options ? W->json->at(asked->file_options, 0) : NULL; m;
+         m = W->json->next(m))
         W->json->put(out, W->json->key(m).p, val_json(m));
     if (charset.n && !reported)
         W->json->put(out, "encoding", val_text(charset));
-    if (b->source.file_name.n)
-        W->json->put(out, "name", val_text(b->source.file_name));
+    if (source->file_name.n)
+        W->json->put(out, "name", val_text(source->file_name));
     W->json->close(out);
-    return W->json->result(b->req, out, &b->asked.file_options);
+    return W->json->result(req, out, &asked->file_options);
 }
 
 wharf_status upload_take_data_url(struct batch *b, wharf_str url)
@@ -164,7 +165,8 @@ wharf_status upload_take_data_url(struct batch *b, wharf_str url)
     if (!b->source.bytes.n)
         return W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", "The file is empty");
     b->source.file_name = batches_text->type_param(b->req, type, "name");
-    return url_options(b, batches_text->type_param(b->req, type, "charset"));
+    return url_options(
+        b->req, &b->asked, &b->source, batches_text->type_param(b->req, type, "charset"));
 }
 
 /* ---- what is told of it ---- */

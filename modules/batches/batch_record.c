@@ -63,14 +63,15 @@ enum {
     L_PHASES
 };
 
-static void read_texts(struct batch *b, const wharf_rows *rows)
+static void read_texts(
+    struct batch_request *asked, struct batch_source *source, const wharf_rows *rows)
 {
     const struct {
         wharf_str *text;
         size_t column;
-    } all[] = {{&b->asked.resource, L_RESOURCE}, {&b->asked.match_by, L_MATCH_BY},
-        {&b->asked.location_id, L_LOCATION}, {&b->asked.dates, L_DATES}, {&b->asked.key_id, L_KEY},
-        {&b->source.url, L_URL}, {&b->source.file, L_FILE}, {&b->asked.parent, L_PARENT}};
+    } all[] = {{&asked->resource, L_RESOURCE}, {&asked->match_by, L_MATCH_BY},
+        {&asked->location_id, L_LOCATION}, {&asked->dates, L_DATES}, {&asked->key_id, L_KEY},
+        {&source->url, L_URL}, {&source->file, L_FILE}, {&asked->parent, L_PARENT}};
 
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
         *all[i].text = row_text(rows, 0, all[i].column);
@@ -88,7 +89,7 @@ wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
         .id = id,
         .run = {.in_request = b->run.in_request, .deadline_us = b->run.deadline_us},
         .source = b->source};
-    read_texts(b, rows);
+    read_texts(&b->asked, &b->source, rows);
     b->asked.action = action_of(row_text(rows, 0, L_ACTION));
     b->asked.mode = mode_of(row_text(rows, 0, L_MODE));
     b->status = status_of(row_text(rows, 0, L_STATUS));
@@ -194,7 +195,7 @@ wharf_val phases_json(struct batch *b, const struct counts *c)
     return val_text(W->json->result_text(out));
 }
 
-wharf_val stats_json(struct batch *b, const struct counts *c)
+wharf_val stats_json(wharf_req *req, const struct counts *c)
 {
     const struct {
         const char *key;
@@ -203,7 +204,7 @@ wharf_val stats_json(struct batch *b, const struct counts *c)
         {"overwritten", c->overwritten}, {"events", c->events}, {"ignored", c->ignored},
         {"errors", c->not_parsed + c->not_valid + c->not_done}, {"skipped", c->skipped},
         {"unchanged", c->unchanged}};
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->writer(req);
 
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -240,7 +241,8 @@ static wharf_status note(struct batch *b, wharf_str reason, bool over)
     if (s != WHARF_OK)
         return s;
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c),
-        stats_json(b, &c), val_int(over && b->status == BATCH_COMPLETED ? 100 : progress_of(b, &c)),
+        stats_json(b->req, &c),
+        val_int(over && b->status == BATCH_COMPLETED ? 100 : progress_of(b, &c)),
         val_text(z(status_word(b->status))), val_text_or_null(reason),
         val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->run.tries),
         val_int(b->run.lease), val_int(c.total)};

@@ -19,28 +19,29 @@ static const wharf_json *value_or_none(const wharf_json *body, const char *key)
     return json_is_null(v) ? NULL : v;
 }
 
-static void read_body(struct batch *b, const wharf_json *body)
+static void read_body(
+    struct batch_request *asked, struct batch_source *source, const wharf_json *body)
 {
     const wharf_json *data = value_or_none(body, "data");
 
-    b->asked.resource = json_text(body, "resource");
-    b->asked.action = action_of(json_text(body, "action"));
-    b->asked.mode = mode_of(json_text(body, "mode"));
-    b->asked.match_by = text_or(body, "match_by", "id");
-    b->asked.duplicates = duplicates_of(json_text(body, "duplicate_handling"));
-    b->asked.dates = text_or(body, "save_result_date_format", "iso_8601");
-    b->asked.location_id = json_text(body, "location_id");
-    b->asked.properties = value_or_none(body, "properties");
-    b->asked.filters = value_or_none(body, "filters");
-    b->asked.mapping = value_or_none(body, "column_mapping");
-    b->asked.file_options = value_or_none(body, "file");
-    b->asked.save_upload = json_truth(W->json->get(body, "save_upload"));
-    b->asked.save_result = json_truth(W->json->get(body, "save_result"));
-    b->asked.validate_only = json_truth(W->json->get(body, "validate_only"));
-    b->asked.quiet = json_truth(W->json->get(body, "disable_webhooks"));
-    b->source.array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
-    if (b->asked.filters)
-        b->asked.mode = MODE_ASYNC;
+    asked->resource = json_text(body, "resource");
+    asked->action = action_of(json_text(body, "action"));
+    asked->mode = mode_of(json_text(body, "mode"));
+    asked->match_by = text_or(body, "match_by", "id");
+    asked->duplicates = duplicates_of(json_text(body, "duplicate_handling"));
+    asked->dates = text_or(body, "save_result_date_format", "iso_8601");
+    asked->location_id = json_text(body, "location_id");
+    asked->properties = value_or_none(body, "properties");
+    asked->filters = value_or_none(body, "filters");
+    asked->mapping = value_or_none(body, "column_mapping");
+    asked->file_options = value_or_none(body, "file");
+    asked->save_upload = json_truth(W->json->get(body, "save_upload"));
+    asked->save_result = json_truth(W->json->get(body, "save_result"));
+    asked->validate_only = json_truth(W->json->get(body, "validate_only"));
+    asked->quiet = json_truth(W->json->get(body, "disable_webhooks"));
+    source->array = data && W->json->type(data) == WHARF_J_ARRAY ? data : NULL;
+    if (asked->filters)
+        asked->mode = MODE_ASYNC;
 }
 
 /* ---- judging ---- */
@@ -69,37 +70,38 @@ static wharf_status check_pair(struct batch *b)
     return WHARF_OK;
 }
 
-static wharf_status check_filters(struct batch *b)
+static wharf_status check_filters(
+    wharf_req *req, const struct batch_request *asked, const struct batch_source *source)
 {
     const wharf_str *ids;
-    bool empty = !b->asked.properties || !W->json->count(b->asked.properties);
+    bool empty = !asked->properties || !W->json->count(asked->properties);
     size_t n;
 
-    if (!b->source.array || W->json->count(b->source.array))
-        return W->err->fail(b->req, ERR_BATCH_FILTERS_WITH_DATA, "data", NULL);
-    if (!W->json->count(b->asked.filters))
-        return W->err->fail(b->req, ERR_BATCH_FILTERS_EMPTY, "filters", NULL);
-    if (b->asked.action == ACTION_DELETE && !empty)
+    if (!source->array || W->json->count(source->array))
+        return W->err->fail(req, ERR_BATCH_FILTERS_WITH_DATA, "data", NULL);
+    if (!W->json->count(asked->filters))
+        return W->err->fail(req, ERR_BATCH_FILTERS_EMPTY, "filters", NULL);
+    if (asked->action == ACTION_DELETE && !empty)
         return W->err->fail(
-            b->req, ERR_BATCH_PROPERTIES_INVALID, "properties", "A delete writes nothing");
-    if (b->asked.action != ACTION_DELETE && empty)
-        return W->err->fail(b->req, ERR_BATCH_PROPERTIES_REQUIRED, "properties", NULL);
-    return batches_kernel->resolve(b->req, b->asked.resource.p, b->asked.filters, 0, &ids, &n);
+            req, ERR_BATCH_PROPERTIES_INVALID, "properties", "A delete writes nothing");
+    if (asked->action != ACTION_DELETE && empty)
+        return W->err->fail(req, ERR_BATCH_PROPERTIES_REQUIRED, "properties", NULL);
+    return batches_kernel->resolve(req, asked->resource.p, asked->filters, 0, &ids, &n);
 }
 
 /* Checks that fields that columns are said to fill are fields, down to their last member. */
-static wharf_status check_mapping(struct batch *b)
+static wharf_status check_mapping(wharf_req *req, const struct batch_request *asked)
 {
-    for (const wharf_json *m = b->asked.mapping ? W->json->at(b->asked.mapping, 0) : NULL; m;
+    for (const wharf_json *m = asked->mapping ? W->json->at(asked->mapping, 0) : NULL; m;
          m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 
-        if (!batches_files->is_field(b->req, b->asked.resource.p, key))
-            W->err->add(b->req, ERR_VALIDATION_FAILED,
-                W->mem->format(b->req, "column_mapping.%s", key.p).p,
-                "%s is no field of %s that a file can fill", key.p, b->asked.resource.p);
+        if (!batches_files->is_field(req, asked->resource.p, key))
+            W->err->add(req, ERR_VALIDATION_FAILED,
+                W->mem->format(req, "column_mapping.%s", key.p).p,
+                "%s is no field of %s that a file can fill", key.p, asked->resource.p);
     }
-    return W->err->current(b->req);
+    return W->err->current(req);
 }
 
 static bool begins(wharf_str s, const char *with)
@@ -117,7 +119,7 @@ static bool begins(wharf_str s, const char *with)
 
 static wharf_status check_text(struct batch *b, wharf_str text)
 {
-    wharf_status s = check_mapping(b);
+    wharf_status s = check_mapping(b->req, &b->asked);
 
     if (s != WHARF_OK)
         return s;
@@ -126,7 +128,7 @@ static wharf_status check_text(struct batch *b, wharf_str text)
     if (!strstr(text.p, "://"))
         return W->err->fail(b->req, ERR_BATCH_DATA_INVALID, "data", NULL);
     b->source.url = text;
-    return upload_check_url(b, text);
+    return upload_check_url(b->req, text);
 }
 
 static wharf_status check_data(struct batch *b, const wharf_json *body)
@@ -135,7 +137,7 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
     wharf_str text;
 
     if (b->asked.filters)
-        return check_filters(b);
+        return check_filters(b->req, &b->asked, &b->source);
     if (b->source.array)
         return W->json->count(b->source.array)
                    ? WHARF_OK
@@ -146,7 +148,7 @@ static wharf_status check_data(struct batch *b, const wharf_json *body)
     if (b->asked.mode != MODE_ASYNC)
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, "data",
             "A file that is to come later needs the mode async");
-    return check_mapping(b);
+    return check_mapping(b->req, &b->asked);
 }
 
 static wharf_status judge(struct batch *b, const wharf_json *body)
@@ -190,7 +192,7 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
     wharf_status s = W->json->parse(b->req, phases_json(b, &none).u.s, &phases);
 
     if (s == WHARF_OK)
-        s = W->json->parse(b->req, stats_json(b, &none).u.s, &stats);
+        s = W->json->parse(b->req, stats_json(b->req, &none).u.s, &stats);
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
@@ -220,18 +222,18 @@ static wharf_status make_row(struct batch *b, const wharf_json *body, const whar
 
 /* ---- the request ---- */
 
-wharf_status batch_queue(struct batch *b, int64_t most)
+wharf_status batch_queue(wharf_req *req, int64_t most)
 {
     static const char sql[] = "SELECT count(*) FROM batches.batch WHERE organization_id = $1::text "
                               "AND status IN ('requested', 'queued')"
                               " AND deleted_at IS NULL";
-    wharf_val organization = val_text(W->req->organization(b->req));
+    wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s;
 
-    s = W->db->query(b->req, sql, &organization, 1, &rows);
+    s = W->db->query(req, sql, &organization, 1, &rows);
     if (s == WHARF_OK && row_int(rows, 0, 0) > most)
-        return W->err->fail(b->req, ERR_RATE_LIMITED, "endpoint",
+        return W->err->fail(req, ERR_RATE_LIMITED, "endpoint",
             "%lld batches wait already; let some of them end", (long long)batches_limits.queued);
     return s;
 }
@@ -258,7 +260,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
     wharf_str url = b->source.url;
     const wharf_json *options = b->asked.file_options;
     const wharf_rec *rec;
-    wharf_status s = b->asked.mode == MODE_ASYNC ? batch_queue(b, batches_limits.queued - 1)
+    wharf_status s = b->asked.mode == MODE_ASYNC ? batch_queue(b->req, batches_limits.queued - 1)
                                                  : WHARF_OK;
 
     plan_phases(b);
@@ -276,7 +278,7 @@ static wharf_status take_in(struct batch *b, const wharf_json *body, bool *ret_r
         s = run_in_request(b, ret_rest);
     /* A mixed batch waits only when it is large: then nothing was done yet. */
     return s == WHARF_OK && *ret_rest && b->asked.mode == MODE_MIXED
-               ? batch_queue(b, batches_limits.queued)
+               ? batch_queue(b->req, batches_limits.queued)
                : s;
 }
 
@@ -293,7 +295,7 @@ wharf_status batches_post(wharf_req *req, void *arg)
     b->source.fd = -1;
     b->source.url = b->source.file_name = WHARF_S("");
     if (s == WHARF_OK) {
-        read_body(b, body);
+        read_body(&b->asked, &b->source, body);
         s = judge(b, body);
     }
     if (s == WHARF_OK)

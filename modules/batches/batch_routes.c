@@ -16,9 +16,9 @@ static wharf_status addressed(wharf_req *req, struct batch *b)
     return s == WHARF_OK ? batch_load_row(req, id, b) : s;
 }
 
-static bool is_over(const struct batch *b)
+static bool is_over(enum batch_status status)
 {
-    return b->status > BATCH_PROCESSING;
+    return status > BATCH_PROCESSING;
 }
 
 /* ---- cancel ---- */
@@ -36,7 +36,7 @@ static wharf_status cancel(struct batch *b, uint32_t *ret_status)
     *ret_status = 200;
     if (b->status == BATCH_CANCELED)
         return WHARF_OK;
-    if (is_over(b))
+    if (is_over(b->status))
         return W->err->fail(
             b->req, ERR_BATCH_NOT_CANCELABLE, NULL, "The batch is %s", status_word(b->status));
     if (b->status != BATCH_PROCESSING)
@@ -82,7 +82,7 @@ static wharf_status anything_to_retry(struct batch *b)
         return s;
     if (!row_bool(rows, 0, 0))
         return W->err->fail(b->req, ERR_BATCH_PAYLOAD_EXPIRED, NULL, NULL);
-    if (!is_over(b))
+    if (!is_over(b->status))
         return W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, "The batch is not over yet");
     return row_bool(rows, 0, 1) ? WHARF_OK
                                 : W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, NULL);
@@ -103,7 +103,7 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
             .there = i != PROCESSING || !b->asked.validate_only, .async = true};
     s = W->json->parse(b->req, phases_json(&plan, &none).u.s, &phases);
     if (s == WHARF_OK)
-        s = W->json->parse(b->req, stats_json(&plan, &none).u.s, &stats);
+        s = W->json->parse(b->req, stats_json(plan.req, &none).u.s, &stats);
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
@@ -143,7 +143,7 @@ static wharf_status retry(struct batch *b)
         /* its items will be in files of the new batch, which is the caller's own */
         s = check_reach(b->req, b->asked.key_id);
     if (s == WHARF_OK)
-        s = batch_queue(b, batches_limits.queued - 1);
+        s = batch_queue(b->req, batches_limits.queued - 1);
     if (s == WHARF_OK)
         s = anything_to_retry(b);
     if (s == WHARF_OK)

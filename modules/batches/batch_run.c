@@ -12,15 +12,15 @@ enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, NOTE_US = SECOND_US / 2 };
 /* ---- one chunk ---- */
 
 /* Pauses a moment: others wait for us and we for them, and a moment later that is over. */
-static void pause_a_moment(struct batch *b)
+static void pause_a_moment(wharf_req *req, const struct batch_run *run)
 {
     const wharf_rows *rows;
 
-    W->err->clear(b->req);
-    W->db->query(b->req, "SELECT pg_sleep(0.02 + random() * 0.1)", NULL, 0, &rows);
-    if (!b->run.in_request)
-        W->db->rollback(b->req);
-    W->err->clear(b->req);
+    W->err->clear(req);
+    W->db->query(req, "SELECT pg_sleep(0.02 + random() * 0.1)", NULL, 0, &rows);
+    if (!run->in_request)
+        W->db->rollback(req);
+    W->err->clear(req);
 }
 
 int stage_after(enum phase_name phase)
@@ -31,9 +31,9 @@ int stage_after(enum phase_name phase)
 /* Tells whether a note is due. What the row shows is written by the one who leads the batch, twice
  * a second, and is on the disk then with everything that was committed before. Everybody looks
  * each time whether the batch is still his. */
-static bool is_note_due(const struct batch *b)
+static bool is_note_due(const struct batch_run *run)
 {
-    return !b->run.helper && !b->run.in_request && monotonic_us() - b->run.noted_us > NOTE_US;
+    return !run->helper && !run->in_request && monotonic_us() - run->noted_us > NOTE_US;
 }
 
 static wharf_status look_or_note(struct batch *b, bool due)
@@ -50,7 +50,7 @@ static wharf_status step(
     struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
 {
     struct chunk c;
-    bool found, due = is_note_due(b);
+    bool found, due = is_note_due(&b->run);
     wharf_status s = batch_begin(b, due);
 
     if (s != WHARF_OK)
@@ -80,7 +80,7 @@ wharf_status run_chunk(
         s = step(b, number, phase, only, next);
         if (s != WHARF_CONFLICT || b->run.lost || W->req->cancelled(b->req))
             return s;
-        pause_a_moment(b);
+        pause_a_moment(b->req, &b->run);
     }
     return s;
 }
@@ -241,15 +241,15 @@ static wharf_status phases_in_request(struct batch *b, bool *ret_rest)
 }
 
 /* Tells whether a file is large for a request: then it is parsed in the background. */
-static wharf_status is_large(struct batch *b, bool *ret_large)
+static wharf_status is_large(wharf_req *req, const struct batch_request *asked,
+    const struct batch_source *source, bool *ret_large)
 {
-    wharf_blob_info info = {
-        .head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->source.bytes.n};
-    wharf_status s = b->source.bytes.n || !b->source.file.n
+    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)source->bytes.n};
+    wharf_status s = source->bytes.n || !source->file.n
                          ? WHARF_OK
-                         : batches_blob->info(b->req, b->source.file, &info);
+                         : batches_blob->info(req, source->file, &info);
 
-    *ret_large = s == WHARF_OK && b->asked.mode == MODE_MIXED && info.size > INLINE_PARSE_BYTES;
+    *ret_large = s == WHARF_OK && asked->mode == MODE_MIXED && info.size > INLINE_PARSE_BYTES;
     return s;
 }
 
@@ -266,7 +266,7 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
         phase_end(b, FETCHING, PHASE_COMPLETED);
     }
     if (s == WHARF_OK && !*ret_rest)
-        s = is_large(b, ret_rest);
+        s = is_large(b->req, &b->asked, &b->source, ret_rest);
     if (s == WHARF_OK && (!*ret_rest || b->source.array))
         s = phases_in_request(b, ret_rest);
     if (s == WHARF_OK && !*ret_rest)

@@ -3,9 +3,9 @@
 #include "batches.h"
 #include "batches.gen.h"
 
-static bool deletes(const struct batch *b)
+static bool deletes(const struct batch_request *asked)
 {
-    return b->asked.action == ACTION_DELETE;
+    return asked->action == ACTION_DELETE;
 }
 
 static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str message)
@@ -17,7 +17,7 @@ static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str 
 
 /* ---- which record ---- */
 
-static void read_id(const struct batch *b, const wharf_json *item, struct shaped *ret)
+static void read_id(const struct batch_request *asked, const wharf_json *item, struct shaped *ret)
 {
     const wharf_json *id = W->json->get(item, "id");
 
@@ -26,7 +26,7 @@ static void read_id(const struct batch *b, const wharf_json *item, struct shaped
         return;
     if (!W->json->text(id, &ret->id))
         wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must be a string"));
-    else if (!ret->id.n && deletes(b))
+    else if (!ret->id.n && deletes(asked))
         wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must not be empty"));
 }
 
@@ -59,7 +59,7 @@ static wharf_status match_items(
             wrong(&ret[of[k]], ERR_REFERENCE_AMBIGUOUS, b->asked.match_by,
                 W->mem->format(
                     b->req, "Several records have this %s; use the id", b->asked.match_by.p));
-        else if (!ids[k].n && deletes(b))
+        else if (!ids[k].n && deletes(&b->asked))
             wrong(
                 &ret[of[k]], ERR_NOT_FOUND, b->asked.match_by, WHARF_S("There is no such record"));
     }
@@ -103,11 +103,10 @@ static const char *default_place(
     return place;
 }
 
-static void put_own(
-    struct batch *b, wharf_out *out, const wharf_json *item, const struct shaped *it)
+static void put_own(const struct batch_request *asked, wharf_out *out, const wharf_json *item,
+    const struct shaped *it)
 {
-    const wharf_json *both = b->asked.properties ? W->json->get(b->asked.properties, "metadata")
-                                                 : NULL;
+    const wharf_json *both = asked->properties ? W->json->get(asked->properties, "metadata") : NULL;
 
     for (const wharf_json *m = W->json->at(item, 0); m; m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
@@ -134,7 +133,7 @@ static wharf_status compose(struct batch *b, const wharf_json *item, struct shap
     W->json->open(out, NULL, '{');
     if (ret->id.n)
         W->json->put(out, "id", val_text(ret->id));
-    put_own(b, out, item, ret);
+    put_own(&b->asked, out, item, ret);
     if (b->asked.properties)
         put_members(out, b->asked.properties, item);
     if (place)
@@ -147,7 +146,7 @@ static void need_id(const struct batch *b, struct shaped *ret)
 {
     if (ret->code || ret->id.n)
         return;
-    if (deletes(b) || block_has(b->block, "need_id", b->asked.action))
+    if (deletes(&b->asked) || block_has(b->block, "need_id", b->asked.action))
         wrong(ret, ERR_VALIDATION_FAILED,
             is(b->asked.match_by, "id") ? WHARF_S("id") : b->asked.match_by,
             WHARF_S("The item must say which record is meant"));
@@ -162,7 +161,7 @@ wharf_status shape_items(
     for (size_t i = 0; i < n; i++) {
         ret[i] = (struct shaped){.id = WHARF_S("")};
         if (!own)
-            read_id(b, items[i], &ret[i]);
+            read_id(&b->asked, items[i], &ret[i]);
     }
     if (!own && !is(b->asked.match_by, "id"))
         s = match_items(b, items, n, ret);

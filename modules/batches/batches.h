@@ -208,7 +208,7 @@ const char *location_field(const wharf_json *definition);
 wharf_handler batches_post;
 wharf_status batch_scope(struct batch *b); /* may the caller write records of this resource? */
 /* Queues a batch unless `most` batches of its organization wait already. */
-wharf_status batch_queue(struct batch *b, int64_t most);
+wharf_status batch_queue(wharf_req *req, int64_t most);
 
 /* ---- batch_record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
@@ -234,7 +234,7 @@ wharf_status batch_end(struct batch *b, enum batch_status status, wharf_str reas
 void phase_begin(struct batch *b, enum phase_name name);
 void phase_end(struct batch *b, enum phase_name name, enum phase_status status);
 wharf_val phases_json(struct batch *b, const struct counts *c);
-wharf_val stats_json(struct batch *b, const struct counts *c);
+wharf_val stats_json(wharf_req *req, const struct counts *c);
 
 /* ---- chunk.c: items in the database ---- */
 struct chunk {
@@ -337,7 +337,7 @@ wharf_handler batches_help;
 bool processors_idle(wharf_req *req, struct look *since, double *ret_idle);
 /* Rests after a chunk that took worked_us, with nothing held: half of that time, while clients
  * ask. */
-void give_way(struct batch *b, int64_t worked_us);
+void give_way(wharf_req *req, struct batch_run *run, int64_t worked_us);
 
 /* ---- batch_job.c ---- */
 wharf_handler batches_run; /* arguments {"batch": id} */
@@ -356,7 +356,7 @@ struct filling {
     struct intake *in;
     wharf_scope *scope;
 };
-void filling_open(struct batch *b, struct filling *f);
+void filling_open(wharf_req *req, struct filling *f);
 wharf_status filling_close(struct batch *b, struct filling *f); /* writes the chunk */
 /* Commits what is parsed so far and shows that the worker lives. In the background only. */
 wharf_status source_pause(struct batch *b);
@@ -370,17 +370,17 @@ struct rows {
 };
 bool rows_full(const struct rows *rows);
 /* Reads the next rows of a file; rows->n tells how many came. */
-wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows);
+wharf_status rows_read(wharf_req *req, wharf_import *file, struct rows *rows);
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
-void source_close(struct batch *b);
+void source_close(struct batch_source *source);
 
 /* ---- batch_fetch.c ---- */
 wharf_status source_fetch(struct batch *b);
 wharf_status source_describe(struct batch *b, wharf_import *file);
 wharf_status upload_keep_bytes(struct batch *b);
-wharf_status upload_check_url(struct batch *b, wharf_str url);
+wharf_status upload_check_url(wharf_req *req, wharf_str url);
 wharf_status upload_take_data_url(struct batch *b, wharf_str url);
 wharf_status upload_await(struct batch *b);
 
@@ -408,10 +408,10 @@ struct text { /* on its way into the blob store */
     size_t n;
     char bytes[TEXT_BYTES];
 };
-wharf_status text_begin(struct batch *b, struct text *t);
+wharf_status text_begin(wharf_req *req, struct text *t);
 void text_put(struct text *t, const char *p, size_t n);
 wharf_status text_end(
-    struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id);
+    wharf_req *req, struct text *t, const char *name, const char *type, wharf_str *ret_id);
 struct columns { /* dotted paths of members */
     wharf_str paths[COLUMNS_MAX];
     size_t n, used;

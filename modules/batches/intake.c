@@ -275,18 +275,19 @@ size_t json_weight(const wharf_json *v)
 }
 
 /* Makes {"id": ...} of a bare id, which stands for it where that is all there is to say. */
-static wharf_status as_object(struct batch *b, const wharf_json *item, const wharf_json **ret)
+static wharf_status as_object(wharf_req *req, const struct batch_request *asked,
+    const wharf_json *item, const wharf_json **ret)
 {
     wharf_out *out;
 
     *ret = item;
-    if (b->asked.action != ACTION_DELETE || W->json->type(item) != WHARF_J_STRING)
+    if (asked->action != ACTION_DELETE || W->json->type(item) != WHARF_J_STRING)
         return WHARF_OK;
-    out = W->json->writer(b->req);
+    out = W->json->writer(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_json(item));
     W->json->close(out);
-    return W->json->result(b->req, out, ret);
+    return W->json->result(req, out, ret);
 }
 
 static void judge(struct intake *in, const wharf_json *item, size_t bytes, int at)
@@ -320,7 +321,7 @@ wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line,
     at = (int)in->n - in->c.first;
     in->c.states[at] = '.';
     if (item)
-        s = as_object(b, item, &item);
+        s = as_object(b->req, &b->asked, item, &item);
     if (s != WHARF_OK)
         return s;
     before = W->json->result_text(in->items).n;

@@ -136,31 +136,31 @@ static bool gives_way_to_all(const struct help *h)
 
 /* Tells whether it is crowded. Helpers use what nobody else does: when the processors had next to
  * nothing left for some time, they go; the first one last, after the others made room. */
-static bool is_crowded(struct batch *b)
+static bool is_crowded(wharf_req *req, struct batch_run *run)
 {
     double idle;
 
-    if (!b->run.helper || monotonic_us() < b->run.help.look.at_us + LOOK_US ||
-        !processors_idle(b->req, &b->run.help.look, &idle))
+    if (!run->helper || monotonic_us() < run->help.look.at_us + LOOK_US ||
+        !processors_idle(req, &run->help.look, &idle))
         return false;
-    b->run.help.crowded_looks = idle < IDLE_TO_STAY && gives_way_to_all(&b->run.help)
-                                    ? b->run.help.crowded_looks + 1
-                                    : 0;
-    return b->run.help.crowded_looks >= (b->run.help.nth ? LOOKS : PATIENT_LOOKS);
+    run->help.crowded_looks = idle < IDLE_TO_STAY && gives_way_to_all(&run->help)
+                                  ? run->help.crowded_looks + 1
+                                  : 0;
+    return run->help.crowded_looks >= (run->help.nth ? LOOKS : PATIENT_LOOKS);
 }
 
 /* Tells whether there is room: helpers come when one more has a processor to itself. A look takes
  * a moment in which nothing is held. */
-static bool has_room(struct batch *b)
+static bool has_room(wharf_req *req, struct batch_run *run)
 {
     const struct timespec moment = {0, LOOK_US * 500L};
     double idle;
 
-    processors_idle(b->req, &b->run.help.look, &idle);
+    processors_idle(req, &run->help.look, &idle);
     nanosleep(&moment, NULL);
-    if (!processors_idle(b->req, &b->run.help.look, &idle))
+    if (!processors_idle(req, &run->help.look, &idle))
         return true;
-    return idle >= (b->run.help.away_us && gives_way_to_all(&b->run.help) ? IDLE_TO_COME : 0);
+    return idle >= (run->help.away_us && gives_way_to_all(&run->help) ? IDLE_TO_COME : 0);
 }
 
 /* ---- a chunk that was taken ---- */
@@ -211,12 +211,12 @@ static wharf_status chunks(struct batch *b, enum phase_name phase, take_fn *firs
         wharf_scope *scope = W->mem->scope_begin(b->req);
         int64_t begun_us = monotonic_us();
 
-        b->run.help.crowded = is_crowded(b);
+        b->run.help.crowded = is_crowded(b->req, &b->run);
         *ret_rest = interrupted(b) || b->run.help.crowded ||
                     (until_us && monotonic_us() > until_us);
         s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
         W->mem->scope_end(b->req, scope);
-        give_way(b, monotonic_us() - begun_us);
+        give_way(b->req, &b->run, monotonic_us() - begun_us);
     }
     return s;
 }
@@ -346,7 +346,7 @@ static wharf_status help_again(struct batch *b, enum phase_name phase)
 static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
     b->run.asked_us = monotonic_us();
-    *ret_rest = b->run.help.crowded = !has_room(b);
+    *ret_rest = b->run.help.crowded = !has_room(b->req, &b->run);
     if (b->run.help.crowded)
         return WHARF_OK;
     batches_events->cause(b->req, b->id, 0, b->asked.quiet);
