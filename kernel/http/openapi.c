@@ -86,8 +86,8 @@ static void order_parameter(struct jw *w, const struct definition *d)
     jw_open(w, "schema", '{');
     jw_z(w, "type", "string");
     jw_open(w, "enum", '[');
-    for (size_t i = 0; i < d->n_sorts; i++)
-        jw_z(w, NULL, d->sorts[i]->name);
+    for (size_t i = 0; i < d->list.n_sorts; i++)
+        jw_z(w, NULL, d->list.sorts[i]->name);
     jw_close(w, ']');
     jw_close(w, '}');
     jw_close(w, '}');
@@ -100,15 +100,16 @@ static void list_parameters(struct writer *o, const struct definition *d)
     for (size_t i = 0; i < sizeof(list_controls) / sizeof(list_controls[0]); i++) {
         bool limit = !strcmp(list_controls[i].name, "limit");
 
-        if (!d->n_sorts && !strcmp(list_controls[i].name, "direction"))
+        if (!d->list.n_sorts && !strcmp(list_controls[i].name, "direction"))
             continue;
         parameter(w, list_controls[i].name, "query", false, list_controls[i].text,
             limit ? limit_schema(o, d) : list_controls[i].schema);
     }
-    if (d->n_sorts)
+    if (d->list.n_sorts)
         order_parameter(w, d);
-    for (size_t i = 0; i < d->n_filters; i++)
-        parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type), NULL);
+    for (size_t i = 0; i < d->list.n_filters; i++)
+        parameter(
+            w, d->list.filters[i].name, "query", false, filter_help(d->list.filters[i].type), NULL);
 }
 
 /* Tells whether this field is the first with its flag; several fields may have one flag. */
@@ -448,8 +449,8 @@ static void x_filters(struct writer *o, const struct definition *d)
     struct jw *w = &o->w;
 
     jw_open(w, "x-filters", '[');
-    for (size_t i = 0; i < d->n_filters; i++) {
-        const struct filter *f = &d->filters[i];
+    for (size_t i = 0; i < d->list.n_filters; i++) {
+        const struct filter *f = &d->list.filters[i];
 
         jw_open(w, NULL, '{');
         jw_z(w, "name", f->name);

@@ -244,9 +244,9 @@ static const struct definition *named_by(const struct engine *e, const struct fi
 static void shape_of_references(const struct engine *e, const struct definition *d)
 {
     /* compiled a moment ago, not shared yet */
-    struct filter *filters = (struct filter *)d->filters;
+    struct filter *filters = (struct filter *)d->list.filters;
 
-    for (size_t i = 0; i < d->n_filters; i++) {
+    for (size_t i = 0; i < d->list.n_filters; i++) {
         const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE
                               ? filters[i].field->ref
                               : NULL;

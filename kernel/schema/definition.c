@@ -551,10 +551,10 @@ const struct field *definition_field(const struct definition *d, const char *nam
     return fields_find(d->fields, d->n_fields, name);
 }
 
-const struct filter *definition_filter(const struct definition *d, wharf_str name)
+const struct filter *definition_filter(const struct definition_list *list, wharf_str name)
 {
-    for (size_t i = 0; i < d->n_filters; i++)
-        if (str_eqz(name, d->filters[i].name))
-            return &d->filters[i];
+    for (size_t i = 0; i < list->n_filters; i++)
+        if (str_eqz(name, list->filters[i].name))
+            return &list->filters[i];
     return NULL;
 }

@@ -214,6 +214,30 @@ struct hit_place { /* a place in which a search tells its hits */
     const char *member; /* of an object, or NULL */
 };
 
+struct definition_list {
+    int32_t limit, max, search_max; /* search_max: of a page with search */
+    bool all_word, count_exact, similar;
+    const struct field *order;
+    bool descending;
+    /* list.errors: ended by NULL, or NULL */
+    const char *const *errors_named, *const *errors_unnamed;
+    const char *const *former; /* parameters that no longer exist: refused, not ignored */
+    size_t n_former;
+    const struct field *const *cache; /* columns of the short list (?cache=1), or none */
+    size_t n_cache;
+    const struct field *const *sorts;
+    size_t n_sorts;
+    const struct field *const *searches; /* own text columns and text columns of children */
+    size_t n_searches;
+    /* where hits are told of, when the searched columns are not to be named */
+    const struct hit_place *reported;
+    size_t n_reported;
+    const struct filter *filters;
+    size_t n_filters;
+    const struct assumed *assumed;
+    size_t n_assumed;
+};
+
 struct definition {
     const char *name; /* "print_station": value of "object" */
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
@@ -252,29 +276,7 @@ struct definition {
     size_t n_columns;
     const struct unique_rule *uniques;
     size_t n_uniques;
-    struct {
-        int32_t limit, max, search_max; /* search_max: of a page with search */
-        bool all_word, count_exact, similar;
-        const struct field *order;
-        bool descending;
-        /* list.errors: ended by NULL, or NULL */
-        const char *const *errors_named, *const *errors_unnamed;
-        const char *const *former; /* parameters that no longer exist: refused, not ignored */
-        size_t n_former;
-        const struct field *const *cache; /* columns of the short list (?cache=1), or none */
-        size_t n_cache;
-    } list;
-    const struct field *const *sorts;
-    size_t n_sorts;
-    const struct field *const *searches; /* own text columns and text columns of children */
-    size_t n_searches;
-    /* where hits are told of, when the searched columns are not to be named */
-    const struct hit_place *reported;
-    size_t n_reported;
-    const struct filter *filters;
-    size_t n_filters;
-    const struct assumed *assumed;
-    size_t n_assumed;
+    struct definition_list list;
     struct event_names events;
     bool disable_webhooks; /* bodies may say "disable_webhooks": true */
     const struct field *const *event_without;
@@ -323,7 +325,8 @@ const struct definition *definition_compile(
 /* Returns FNV-1a 64 over the compact form of the text: the same in wharf-gen and in the server. */
 uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */
-const struct filter *definition_filter(const struct definition *d, wharf_str name); /* or NULL */
+const struct filter *definition_filter(
+    const struct definition_list *list, wharf_str name); /* or NULL */
 /* Returns the parameter of that name that rules read, or NULL. */
 const struct query_param *definition_param(const struct definition *d, wharf_str name);
 /* Returns what it may be, "a, b or c"; "" for anything. Text in a. */

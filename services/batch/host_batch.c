@@ -440,9 +440,9 @@ static bool says_how(const struct definition *d, wharf_str key)
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eqz(key, words[i]))
-            return !definition_filter(d, key);
+            return !definition_filter(&d->list, key);
     }
-    return str_starts(key, "include_") && !definition_filter(d, key);
+    return str_starts(key, "include_") && !definition_filter(&d->list, key);
 }
 
 static const struct list_query *read_filters(
@@ -568,7 +568,7 @@ static wharf_status b_find(wharf_req *req, const char *resource, const char *con
     if (!res)
         return WHARF_UNAVAILABLE;
     for (size_t i = 0; i < n; i++)
-        named[i] = definition_filter(res->def, str_z(filters[i]));
+        named[i] = definition_filter(&res->def->list, str_z(filters[i]));
     all = query_equal(req->arena, named, values, n);
     if (!all)
         return req_fail(

@@ -48,16 +48,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must((d == NULL) == (reported > 0), "refused definitions have problems, others none");
     if (d) {
         must(d->hash == definition_hash(text), "the hash is that of the text");
-        must(d->n_columns >= COL_SYSTEM_COUNT && d->list.order && d->n_sorts > 0,
+        must(d->n_columns >= COL_SYSTEM_COUNT && d->list.order && d->list.n_sorts > 0,
             "lists have an order");
         must(d->list.limit >= 1 && d->list.limit <= d->list.max, "pages have a size");
         for (size_t i = 0; i < d->n_fields; i++)
             check_field(d, &d->fields[i]);
-        for (size_t i = 0; i < d->n_filters; i++) {
-            const struct filter *f = &d->filters[i];
+        for (size_t i = 0; i < d->list.n_filters; i++) {
+            const struct filter *f = &d->list.filters[i];
 
             must(f->type != FILTER_NONE && f->field && f->field->column, "filters have a column");
-            must(definition_filter(d, str_z(f->name)) == f, "filters are found by name");
+            must(definition_filter(&d->list, str_z(f->name)) == f, "filters are found by name");
         }
     }
     arena_free(a);

@@ -194,7 +194,7 @@ static void children(void **state)
 
 static const struct filter *filter(const struct definition *d, const char *name)
 {
-    const struct filter *f = definition_filter(d, str_z(name));
+    const struct filter *f = definition_filter(&d->list, str_z(name));
 
     if (!f)
         fail_msg("no filter %s", name);
@@ -212,11 +212,11 @@ static void lists(void **state)
     assert_true(
         d->list.limit == 20 && d->list.max == 100 && d->list.descending && !d->list.similar);
     assert_ptr_equal(d->list.order, field(d, "created_at"));
-    assert_int_equal(d->n_sorts, sizeof(sorts) / sizeof(*sorts));
-    for (size_t i = 0; i < d->n_sorts; i++)
-        assert_string_equal(d->sorts[i]->name, sorts[i]);
-    assert_int_equal(d->n_searches, 3);
-    assert_ptr_equal(d->searches[2], &field(d, "printers")->children->fields[2]);
+    assert_int_equal(d->list.n_sorts, sizeof(sorts) / sizeof(*sorts));
+    for (size_t i = 0; i < d->list.n_sorts; i++)
+        assert_string_equal(d->list.sorts[i]->name, sorts[i]);
+    assert_int_equal(d->list.n_searches, 3);
+    assert_ptr_equal(d->list.searches[2], &field(d, "printers")->children->fields[2]);
     f = filter(d, "id");
     assert_true(f->type == FILTER_ID && f->field == field(d, "id"));
     assert_string_equal(f->id_prefix, "prnt_stn");
@@ -234,7 +234,7 @@ static void lists(void **state)
     assert_string_equal(f->strip, "page_size_");
     assert_true(filter(d, "slots")->type == FILTER_NUMBER && filter(d, "slots")->nullable);
     assert_true(filter(d, "tags")->type == FILTER_ARRAY);
-    assert_null(definition_filter(d, WHARF_S("nickname")));
+    assert_null(definition_filter(&d->list, WHARF_S("nickname")));
 }
 
 static void hash(void **state)
@@ -553,14 +553,14 @@ static void variants(void **state)
     assert_string_equal(d->title_plural, "doors of docks");
     /* a system column that is not shown */
     assert_string_equal(d->list.order->column, "created_at");
-    assert_int_equal(d->n_sorts, 1);
+    assert_int_equal(d->list.n_sorts, 1);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":\"null\"}}");
-    assert_int_equal(d->n_assumed, 1);
-    assert_ptr_equal(d->assumed[0].filter, filter(d, "id"));
-    assert_string_equal(d->assumed[0].value, "null");
+    assert_int_equal(d->list.n_assumed, 1);
+    assert_ptr_equal(d->list.assumed[0].filter, filter(d, "id"));
+    assert_string_equal(d->list.assumed[0].value, "null");
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":null}}");
-    assert_int_equal(d->n_assumed, 1);
-    assert_null(d->assumed[0].value);
+    assert_int_equal(d->list.n_assumed, 1);
+    assert_null(d->list.assumed[0].value);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"events\":false");
     assert_null(d->events.created);
     assert_null(d->events.deleted);

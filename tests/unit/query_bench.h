@@ -135,13 +135,16 @@ static inline struct definition bench_definition(void)
         .n_fields = B_COUNT,
         .columns = bench_columns,
         .n_columns = sizeof(bench_columns) / sizeof(bench_columns[0]),
-        .list = {.limit = 25, .max = 1000, .order = &bench_fields[B_CREATED], .descending = true},
-        .sorts = bench_sorts,
-        .n_sorts = 6,
-        .searches = bench_searches,
-        .n_searches = 3,
-        .filters = bench_filters,
-        .n_filters = sizeof(bench_filters) / sizeof(bench_filters[0])};
+        .list = {.limit = 25,
+            .max = 1000,
+            .order = &bench_fields[B_CREATED],
+            .descending = true,
+            .sorts = bench_sorts,
+            .n_sorts = 6,
+            .searches = bench_searches,
+            .n_searches = 3,
+            .filters = bench_filters,
+            .n_filters = sizeof(bench_filters) / sizeof(bench_filters[0])}};
 }
 
 static const unsigned char bench_key[QUERY_KEY] = "0123456789abcdef0123456789abcde";
