@@ -480,7 +480,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     const struct definition *d = res->def;
     struct sql_arg args[2] = {{c->organization.p, c->organization.n}, {id.p, id.n}};
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
     int deleted_at = (int)res->n_selected;
     struct wharf_rec *rec;
     int64_t us;

@@ -70,14 +70,14 @@ static size_t fill_args(struct wharf_req *req, const struct resource *res,
 {
     const struct definition *d = res->def;
     struct view event_view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
     struct change c = {
         .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = record_id(rec),
         .location_id = record_location(rec),
         .action = "created",
-        .log = d->log,
+        .log = d->events.log,
         .event = d->events.created,
     };
     size_t n = 4;

@@ -72,7 +72,7 @@ const char *create_statement(const struct engine *e, const struct resource *res)
     insert_row(&b, d, "$");
     n = references_there(&b, res, "$");
     buf_addz(&b, " RETURNING 1)");
-    history_sql(&b, n + 1, d->log, d->events.created != NULL);
+    history_sql(&b, n + 1, d->events.log, d->events.created != NULL);
     return kept(e, &b);
 }
 
@@ -96,7 +96,7 @@ const char *create_many_statement(const struct engine *e, const struct resource 
     buf_addz(&b, "), r AS (");
     insert_row(&b, d, "u.p");
     buf_addz(&b, " FROM u)");
-    history_many_sql(&b, n + 1, d->log, d->events.created != NULL);
+    history_many_sql(&b, n + 1, d->events.log, d->events.created != NULL);
     buf_addz(&b, " SELECT place FROM u");
     return kept(e, &b);
 }

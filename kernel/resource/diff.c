@@ -183,8 +183,8 @@ static bool tells_nothing(const char *name)
 
 static bool left_out(const struct definition *def, const struct field *f)
 {
-    for (size_t i = 0; i < def->n_event_without; i++) {
-        if (def->event_without[i] == f)
+    for (size_t i = 0; i < def->events.n_without; i++) {
+        if (def->events.without[i] == f)
             return true;
     }
     return !(f->in & IN_RETRIEVE) || f->writers;

@@ -390,7 +390,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     note_read_rules(res);
     res->plain_create = !any_write_hook(res) && !computes(res) && !res->reads_by_rules &&
                         !res->search_rule && !d->audience.through && only_columns(d) &&
-                        !d->id_pattern && !d->disable_webhooks;
+                        !d->id_pattern && !d->events.disable_webhooks;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);

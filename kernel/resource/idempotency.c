@@ -205,7 +205,7 @@ static bool remember(struct wharf_req *req, const char *mark)
         body = without_secrets(req, arena_dup_str(req->arena, buf_str(&b)));
         buf_done(&b);
     }
-    if (req->answered && (body.n > BODY_MAX || req->answered->def->has_fresh))
+    if (req->answered && (body.n > BODY_MAX || req->answered->def->events.has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->who->organization), arg(req->idempotency_key),

@@ -244,8 +244,8 @@ static void resource_as_read(struct jw *w, struct arena *a, const struct resourc
 
 static bool in_events(const struct definition *d, const struct field *f)
 {
-    for (size_t i = 0; i < d->n_event_without; i++) {
-        if (d->event_without[i] == f)
+    for (size_t i = 0; i < d->events.n_without; i++) {
+        if (d->events.without[i] == f)
             return false;
     }
     return f->in & IN_RETRIEVE;

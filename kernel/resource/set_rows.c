@@ -438,7 +438,7 @@ static bool compute_for_events(struct wharf_req *req, const struct write_set *se
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, set->n_live + 1);
     const struct definition *d = set->res->def;
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     for (size_t i = 0; i < set->n_live; i++)
         recs[i] = set->op == OP_DELETE ? set->live[i]->w.old_rec : set->live[i]->w.new_rec;

@@ -66,7 +66,7 @@ static bool compute_for_event(
 {
     const struct definition *d = res->def;
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     return compute_fields(req, res, &rec, 1, &view) == WHARF_OK;
 }
@@ -84,7 +84,7 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
     const struct definition *d = old_rec->res->def;
     bool any = false;
 
-    for (size_t i = 0; i < d->n_fields && d->n_event_quiet; i++) {
+    for (size_t i = 0; i < d->n_fields && d->events.n_quiet; i++) {
         const struct field *f = &d->fields[i];
         const struct cell *a = record_cell(old_rec, f), *b = record_cell(new_rec, f);
         bool quiet = false;
@@ -94,8 +94,8 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
             ((a->p != NULL) == (b->p != NULL) && a->n == b->n &&
                 (!a->p || !memcmp(a->p, b->p, a->n))))
             continue;
-        for (size_t k = 0; k < d->n_event_quiet && !quiet; k++)
-            quiet = d->event_quiet[k] == f;
+        for (size_t k = 0; k < d->events.n_quiet && !quiet; k++)
+            quiet = d->events.quiet[k] == f;
         if (!quiet)
             return false;
         any = true;
@@ -109,7 +109,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
     const struct definition *d = w->res->def;
     const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     *ret = (struct change){
         .organization = organization_of(&req->who->access, d),
@@ -120,7 +120,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
         .action = w->op == OP_CREATE   ? "created"
                   : w->op == OP_UPDATE ? "updated"
                                        : "deleted",
-        .log = d->log,
+        .log = d->events.log,
         .changes = changes,
         .event = w->op == OP_CREATE   ? d->events.created
                  : w->op == OP_UPDATE ? d->events.updated
@@ -477,7 +477,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
  * body. */
 static void take_disable_webhooks(struct wharf_req *req, struct write *w)
 {
-    const struct wharf_json *m = w->res->def->disable_webhooks
+    const struct wharf_json *m = w->res->def->events.disable_webhooks
                                      ? json_get(w->body, "disable_webhooks")
                                      : NULL;
     struct wharf_json *copy, **at;

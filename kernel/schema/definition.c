@@ -340,9 +340,9 @@ static void read_quiet(struct compile *c, const struct wharf_json *events, const
         const struct field *f = find_field(c, &at, names[i]);
 
         if (f)
-            quiet[d->n_event_quiet++] = f;
+            quiet[d->events.n_quiet++] = f;
     }
-    d->event_quiet = quiet;
+    d->events.quiet = quiet;
 }
 
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -363,21 +363,21 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     d->events.created = event_name(c, events, &e_at, "created");
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
-    d->disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
+    d->events.disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
     names = opt_texts(c, events, &e_at, "without", &n);
     without = ARENA_ARRAY(c->arena, const struct field *, n + d->n_fields + 1);
     for (size_t i = 0; i < n; i++) {
         const struct field *f = find_field(c, &w_at, names[i]);
 
         if (f)
-            without[d->n_event_without++] = f;
+            without[d->events.n_without++] = f;
     }
     /* Secrets leave this house in answers only; data of others' rows have events of their own. */
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].secret || d->fields[i].fresh || d->fields[i].held)
-            without[d->n_event_without++] = &d->fields[i];
+            without[d->events.n_without++] = &d->fields[i];
     }
-    d->event_without = without;
+    d->events.without = without;
     read_quiet(c, events, &e_at);
 }
 
@@ -426,7 +426,7 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
     if (*plural >= 'A' && *plural <= 'Z' && !(plural[1] >= 'A' && plural[1] <= 'Z'))
         *plural = (char)(*plural | 0x20);
     d->title_plural = opt_text(c, x, at, "title_plural", plural);
-    d->log = opt_bool(c, x, at, "log", true);
+    d->events.log = opt_bool(c, x, at, "log", true);
     d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
     d->live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
     d->links = opt_texts(c, x, at, "links", &d->n_links);

@@ -187,10 +187,6 @@ struct unique_rule {
     size_t n_report;
 };
 
-struct event_names {
-    const char *created, *updated, *deleted;
-}; /* NULL: none */
-
 struct column { /* what a row is read with, in order; the first seven are the system columns */
     const char *name;
     const char *sql; /* how it is selected: "t.name", or the expression */
@@ -238,6 +234,17 @@ struct definition_list {
     size_t n_assumed;
 };
 
+struct definition_events {
+    const char *created, *updated, *deleted; /* their names; NULL: none */
+    bool disable_webhooks; /* bodies may say "disable_webhooks": true */
+    const struct field *const *without;
+    size_t n_without;
+    /* their change alone is not told by the updated event */
+    const struct field *const *quiet;
+    size_t n_quiet;
+    bool log, has_fresh;
+};
+
 struct definition {
     const char *name; /* "print_station": value of "object" */
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
@@ -277,14 +284,7 @@ struct definition {
     const struct unique_rule *uniques;
     size_t n_uniques;
     struct definition_list list;
-    struct event_names events;
-    bool disable_webhooks; /* bodies may say "disable_webhooks": true */
-    const struct field *const *event_without;
-    size_t n_event_without;
-    /* their change alone is not told by the updated event */
-    const struct field *const *event_quiet;
-    size_t n_event_quiet;
-    bool log, has_fresh;
+    struct definition_events events;
     struct {
         const struct field *all, *users, *device;
         const struct field *through; /* id of the row whose audience counts, instead */

@@ -51,7 +51,7 @@ static void resource(void **state)
     assert_string_equal(d->table_name, "stations.print_station");
     assert_string_equal(d->scope, "print_stations");
     assert_int_equal(d->ops, OP_CREATE | OP_UPDATE | OP_DELETE | OP_LIST | OP_RETRIEVE);
-    assert_true(d->soft_delete && d->log);
+    assert_true(d->soft_delete && d->events.log);
     assert_null(d->parent);
     assert_null(d->id_pattern);
     assert_ptr_equal(d->location, field(d, "location_id"));
@@ -547,7 +547,7 @@ static void variants(void **state)
     assert_string_equal(d->events.created, "docks.door.created");
     assert_null(d->events.updated);
     assert_string_equal(d->events.deleted, "door.gone");
-    assert_ptr_equal(d->event_without[0], field(d, "n"));
+    assert_ptr_equal(d->events.without[0], field(d, "n"));
     assert_true(pattern_match(d->id_pattern, WHARF_S("d12")));
     assert_null(filter(d, "id")->id_prefix);
     assert_string_equal(d->title_plural, "doors of docks");
