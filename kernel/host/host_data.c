@@ -296,8 +296,8 @@ static wharf_status s_write(wharf_req *req, const wharf_write *given)
 
     if (!w.res)
         return WHARF_UNAVAILABLE;
-    if (w.res->def->parent && w.op == OP_CREATE)
-        w.parent_id = json_text_or(w.body, w.res->def->parent->name, "");
+    if (w.res->def->place.parent && w.op == OP_CREATE)
+        w.parent_id = json_text_or(w.body, w.res->def->place.parent->name, "");
     s = write_transaction(req, &w);
     if (s == WHARF_OK && given->ret_rec)
         *given->ret_rec = w.new_rec ? w.new_rec : w.old_rec;

@@ -525,8 +525,8 @@ static void extensions(struct writer *o, const struct route *r)
             arena_printf(o->e->arena, "%s:%s", o->e->areas.names[r->area],
                 r->level == SCOPE_READ ? "read" : "write"));
     jw_str(w, "x-location-policy",
-        d && d->location ? str_z(d->location->store == STORE_ARRAY ? "multi" : "row")
-                         : json_text_or(r->definition, "location", "none"));
+        d && d->place.location ? str_z(d->place.location->store == STORE_ARRAY ? "multi" : "row")
+                               : json_text_or(r->definition, "location", "none"));
     if (d)
         jw_z(w, "x-resource", d->name);
     if (d && r->kind == ROUTE_LIST)

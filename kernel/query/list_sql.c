@@ -81,17 +81,18 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     const struct field *device = who->device_id.n ? d->audience.device : NULL;
     wharf_str column;
 
-    if (!d->location) {
-        if (d->is_location) {
+    if (!d->place.location) {
+        if (d->place.is_location) {
             sql_add(s, " AND ");
             one_of_locations(s, "t.id", who);
         }
         return;
     }
     sql_add(s, device ? " AND (" : " AND ");
-    column = d->location->expression ? arena_printf(s->arena, "(%s)", d->location->expression)
-                                     : arena_printf(s->arena, "t.%s", d->location->column);
-    location_visible(s, d->location, column.p, who);
+    column = d->place.location->expression
+                 ? arena_printf(s->arena, "(%s)", d->place.location->expression)
+                 : arena_printf(s->arena, "t.%s", d->place.location->column);
+    location_visible(s, d->place.location, column.p, who);
     if (device) {
         sql_addf(s, " OR t.%s = ", device->column);
         sql_bind(s, who->device_id);
@@ -234,7 +235,8 @@ bool query_hides(const struct filter *f, const struct access *who)
         return false;
     if (!reads_named(f, who))
         return true;
-    if (!who->all_locations && (d->location || d->recorded.audience || (of && d->audience.whole)))
+    if (!who->all_locations &&
+        (d->place.location || d->recorded.audience || (of && d->audience.whole)))
         return true;
     return who->user_id.n &&
            (d->audience.users || d->recorded.audience || (of && of->audience.users));

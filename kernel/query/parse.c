@@ -547,8 +547,8 @@ static void collect_locations(struct parse *p)
     for (size_t i = 0; i < q->n_conditions; i++)
         most += q->conditions[i].n_values + q->conditions[i].n_items;
     q->locations_asked = ids = ARENA_ARRAY(p->a, wharf_str, most + 1);
-    for (size_t i = 0; p->d->location && i < q->n_conditions; i++) {
-        if (q->conditions[i].filter->field == p->d->location)
+    for (size_t i = 0; p->d->place.location && i < q->n_conditions; i++) {
+        if (q->conditions[i].filter->field == p->d->place.location)
             q->n_locations_asked += named_locations(&q->conditions[i], ids + q->n_locations_asked);
     }
 }

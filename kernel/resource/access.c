@@ -11,9 +11,10 @@ wharf_str record_location(const struct wharf_rec *rec)
 {
     const struct definition *d = rec->res->def;
 
-    if (d->location)
-        return d->location->store == STORE_TEXT ? record_text(rec, d->location) : str_z("");
-    return rec->res->def->is_location ? record_id(rec) : str_z("");
+    if (d->place.location)
+        return d->place.location->store == STORE_TEXT ? record_text(rec, d->place.location)
+                                                      : str_z("");
+    return rec->res->def->place.is_location ? record_id(rec) : str_z("");
 }
 
 /* ---- what the row says ---- */
@@ -104,10 +105,11 @@ static bool check_place(
 {
     wharf_str set, id = record_location(rec);
 
-    if (d->location && d->location->store != STORE_TEXT) {
-        set = record_text(rec, d->location);
-        if (d->location->store == STORE_JSON ? seen_by_all_locations(&req->who->access, set)
-                                             : !set.n || seen_by_location(&req->who->access, set))
+    if (d->place.location && d->place.location->store != STORE_TEXT) {
+        set = record_text(rec, d->place.location);
+        if (d->place.location->store == STORE_JSON
+                ? seen_by_all_locations(&req->who->access, set)
+                : !set.n || seen_by_location(&req->who->access, set))
             return true;
         return refuse_locations(req, set);
     }
@@ -233,8 +235,8 @@ static const struct resource *other_row(const struct wharf_req *req, const struc
         *ret_id = record_text(rec, d->audience.through);
         return ret_id->n ? engine_resource(req->engine, d->audience.of_name) : NULL;
     }
-    *ret_id = d->parent ? record_text(rec, d->parent) : str_z("");
-    return ret_id->n ? res->refs[d->parent->index] : NULL;
+    *ret_id = d->place.parent ? record_text(rec, d->place.parent) : str_z("");
+    return ret_id->n ? res->refs[d->place.parent->index] : NULL;
 }
 
 bool may_be_refused(const struct wharf_req *req, const struct resource *res)
@@ -246,13 +248,13 @@ bool may_be_refused(const struct wharf_req *req, const struct resource *res)
         const struct definition *d = res->def;
 
         if (d->recorded.audience ||
-            (!who->all_locations && (d->location || res->def->is_location)) ||
+            (!who->all_locations && (d->place.location || res->def->place.is_location)) ||
             (who->user_id.n && d->audience.users))
             return true;
         if (d->audience.through)
             res = engine_resource(req->engine, d->audience.of_name);
         else
-            res = d->parent ? res->refs[d->parent->index] : NULL;
+            res = d->place.parent ? res->refs[d->place.parent->index] : NULL;
     }
     return res != NULL;
 }
@@ -305,7 +307,7 @@ bool has_walls(const struct resource *res)
 {
     const struct definition *d = res->def;
 
-    return d->location || d->audience.users || d->audience.through || d->recorded.audience;
+    return d->place.location || d->audience.users || d->audience.through || d->recorded.audience;
 }
 
 PGresult *seen_rows(struct wharf_req *req, const struct resource *of, const wharf_str *ids,
@@ -383,10 +385,10 @@ static wharf_str places_of(
 
     if (id.n)
         return seen_one(req->arena, id);
-    if (!d->location || d->location->store == STORE_TEXT)
+    if (!d->place.location || d->place.location->store == STORE_TEXT)
         return str_z("[]");
-    set = record_text(rec, d->location);
-    if (set.n || d->location->store == STORE_JSON) /* of all locations: for who reaches all */
+    set = record_text(rec, d->place.location);
+    if (set.n || d->place.location->store == STORE_JSON) /* of all locations: for who reaches all */
         return set;
     return str_z("[]");
 }
@@ -409,7 +411,7 @@ bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct s
     wharf_str id;
 
     *ret = (struct seen_by){places_of(req, d, rec), audience_text(d, rec)};
-    if (!d->audience.through && (!d->parent || d->location))
+    if (!d->audience.through && (!d->place.parent || d->place.location))
         return true;
     other = other_row(req, res, rec, &id);
     if (!other)

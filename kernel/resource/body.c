@@ -233,7 +233,7 @@ bool body_check(struct arena *a, const struct definition *d, uint32_t op,
     void *arg)
 {
     struct checker c = {
-        .arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg, .parent = d->parent};
+        .arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg, .parent = d->place.parent};
 
     if (!json_is(body, JSON_OBJECT)) {
         body_tell(&c, str_z(""), "type", "the body must be an object");

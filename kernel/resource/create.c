@@ -114,7 +114,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     struct sql_arg *args = ARENA_ARRAY(
         req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
 
-    if (!read_view(req, res, d->created_view | IN_CREATED, &plan->view))
+    if (!read_view(req, res, d->creates.view | IN_CREATED, &plan->view))
         return PLAN_PROBLEMS;
     if (!body_check(req->arena, d, OP_CREATE, req->body, req->strict ? BODY_STRICT : 0, values,
             body_problem, req))
@@ -123,11 +123,11 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
         const struct resource *to = res->refs[i];
 
         /* Unknown (400) or not accessible (403)? Only a look at the row tells. */
-        if (to && to->def->is_location && values[i].present && !values[i].null &&
+        if (to && to->def->place.is_location && values[i].present && !values[i].null &&
             !principal_may_see(req->who, values[i].text))
             return PLAN_THREADS;
-        if (to && !to->def->is_location && values[i].present && !values[i].null && has_walls(to) &&
-            (!req->who->access.all_locations || req->who->access.user_id.n))
+        if (to && !to->def->place.is_location && values[i].present && !values[i].null &&
+            has_walls(to) && (!req->who->access.all_locations || req->who->access.user_id.n))
             return PLAN_THREADS;
     }
     plan->rec = future_row(req, res, values);

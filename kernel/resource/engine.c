@@ -25,7 +25,7 @@ const struct resource *engine_resource(const struct engine *e, const char *name)
 const struct resource *engine_locations(const struct engine *e)
 {
     for (size_t i = 0; i < e->n_resources; i++) {
-        if (e->resources[i].def->is_location)
+        if (e->resources[i].def->place.is_location)
             return &e->resources[i];
     }
     return NULL;
@@ -63,9 +63,9 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         buf_addf(b, "%s'%s', ", i ? ", " : "", f->embed_fields[i]);
         buf_addf(b, g && g->column ? "e.%s" : "NULL", g ? g->column : "");
     }
-    if (to->def->location && to->def->location->column)
-        buf_addf(b, ", '_location', e.%s", to->def->location->column);
-    else if (to->def->is_location)
+    if (to->def->place.location && to->def->place.location->column)
+        buf_addf(b, ", '_location', e.%s", to->def->place.location->column);
+    else if (to->def->place.is_location)
         buf_addz(b, ", '_location', e.id");
     buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)",
         to->def->table, f->embed_from->column,
@@ -75,10 +75,10 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
 /* Writes the expression that shows the rows that an array of ids names, in its order. */
 static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
 {
-    const char *location = to->def->location && to->def->location->column
-                               ? to->def->location->column
-                           : to->def->is_location ? "id"
-                                                  : NULL;
+    const char *location = to->def->place.location && to->def->place.location->column
+                               ? to->def->place.location->column
+                           : to->def->place.is_location ? "id"
+                                                        : NULL;
 
     /* Most rows name nobody: they cost no look. */
     buf_addf(
@@ -107,7 +107,7 @@ static bool only_on_demand(const struct definition *d, int column)
         const struct field *f = &d->fields[i];
 
         if (f->kind == FIELD_COLUMN && f->select == column)
-            return f->include_flag && !(f->always & IN_LIST) && f != d->location;
+            return f->include_flag && !(f->always & IN_LIST) && f != d->place.location;
     }
     return false;
 }
@@ -237,7 +237,7 @@ static const struct definition *named_by(const struct engine *e, const struct fi
     const char *name = f->field->ref ? f->field->ref : f->field->ids_of;
     const struct resource *to = name ? engine_resource(e, name) : NULL;
 
-    return to && !to->def->is_location && has_walls(to) ? to->def : NULL;
+    return to && !to->def->place.is_location && has_walls(to) ? to->def : NULL;
 }
 
 /* Filters on references know the shape of the ids they point to, once all definitions are there. */
@@ -253,7 +253,7 @@ static void shape_of_references(const struct engine *e, const struct definition 
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
 
         filters[i].names = named_by(e, &filters[i]);
-        if (to && filters[i].type == FILTER_TREE && to->def->tree_parent)
+        if (to && filters[i].type == FILTER_TREE && to->def->place.tree_parent)
             filters[i].tree = to->def;
         else if (to && !to->def->id_pattern)
             filters[i].id_prefix = to->def->id_prefix;
@@ -265,7 +265,7 @@ static void note_read_rules(struct resource *res)
 {
     const struct definition *d = res->def;
 
-    res->reads_by_rules = d->parent != NULL;
+    res->reads_by_rules = d->place.parent != NULL;
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 

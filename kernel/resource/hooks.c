@@ -425,7 +425,7 @@ static bool check_parent(struct wharf_req *req, const struct resource *parent, w
 
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret)
 {
-    return narrow_rows_of(req, res, res->def->parent ? req->params[0] : str_z(""), ret);
+    return narrow_rows_of(req, res, res->def->place.parent ? req->params[0] : str_z(""), ret);
 }
 
 const struct wharf_json *normalize_body(
@@ -475,7 +475,7 @@ bool narrow_rows_of(
     struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
 {
     struct wharf_where where = {ret};
-    const struct field *parent = res->def->parent;
+    const struct field *parent = res->def->place.parent;
     size_t n_hooks;
 
     *ret = (struct narrowing){.req = req, .res = res};

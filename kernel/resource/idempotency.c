@@ -51,7 +51,7 @@ static struct sql_arg moment(struct wharf_req *req, int64_t us)
 static void render_row(struct wharf_req *req, const char *resource, wharf_str id, int status)
 {
     const struct resource *res = engine_resource(req->engine, resource);
-    struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
+    struct view view = {.in = status == 201 && res ? res->def->creates.view : IN_RETRIEVE,
         .datetime = req->datetime_format,
         .who = &req->who->access,
         .writer = res && req_may_write(req, res)};

@@ -449,7 +449,8 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
     if (op == OP_CREATE) {
         jw_open(w, "required", '[');
         for (size_t i = 0; i < d->n_fields; i++) {
-            if (d->fields[i].required && d->fields[i].write & op && &d->fields[i] != d->parent)
+            if (d->fields[i].required && d->fields[i].write & op &&
+                &d->fields[i] != d->place.parent)
                 jw_z(w, NULL, d->fields[i].name);
         }
         jw_close(w, ']');

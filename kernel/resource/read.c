@@ -31,7 +31,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
         .strict = req->strict,
         .organization = organization_of(&req->who->access, res->def),
         .cursor_key = e->cursor_key,
-        .parent = res->def->parent ? req->params[0] : str_z(""),
+        .parent = res->def->place.parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
     };
     if (e->n_embeds && res->def->n_links) {

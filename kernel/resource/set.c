@@ -134,7 +134,7 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
     const struct resource *res = set->res;
     const struct definition *d = res->def;
 
-    if (set->n < 2 || set->op == OP_UPDATE || d->parent || write_observed(req, res, set->op))
+    if (set->n < 2 || set->op == OP_UPDATE || d->place.parent || write_observed(req, res, set->op))
         return false;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_CHILDREN)

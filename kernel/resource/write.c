@@ -115,7 +115,7 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
         .organization = organization_of(&req->who->access, d),
         .resource = d->name,
         .resource_id = w->id,
-        .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
+        .parent_id = d->place.parent ? record_text(rec, d->place.parent) : str_z(""),
         .location_id = record_location(rec),
         .action = w->op == OP_CREATE   ? "created"
                   : w->op == OP_UPDATE ? "updated"
@@ -549,8 +549,8 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
         return WHARF_LIMIT;
     if (w->replace)
         fill_defaults(w);
-    if (d->parent && w->parent_id.n)
-        w->values[d->parent->index] = (struct value){
+    if (d->place.parent && w->parent_id.n)
+        w->values[d->place.parent->index] = (struct value){
             .present = w->op == OP_CREATE, .text = w->parent_id};
     return WHARF_OK;
 }

@@ -29,7 +29,7 @@ static void check_path(struct compile *c, const char *path, const struct place *
         "a path like /v1/dock-doors or /v1/locations/:location/layouts");
     for (; colon; colon = strchr(colon + 1, ':')) {
         size_t n = strcspn(colon, "/");
-        const char *param = c->d->parent_param;
+        const char *param = c->d->place.parent_param;
 
         if (!param || strlen(param) != n || memcmp(param, colon, n) != 0)
             opt_member_problem(
@@ -52,8 +52,8 @@ static void read_parent(struct compile *c, const struct wharf_json *x, const str
     f = (struct field *)opt_field(c, parent, &p_at, "field");
     param = opt_need(c, parent, &p_at, "param");
     opt_shape(c, &p_at, "param", param, "^:?[a-z][a-z0-9_]*$", "the name of a path parameter");
-    d->parent_param = *param == ':' ? param : arena_printf(c->arena, ":%s", param).p;
-    d->parent = f;
+    d->place.parent_param = *param == ':' ? param : arena_printf(c->arena, ":%s", param).p;
+    d->place.parent = f;
     if (f && (!f->ref || f->store != STORE_TEXT))
         opt_member_problem(c, &p_at, "field", "the parent's field needs ref");
     /* Filled from the path: a body can't say another. */
@@ -97,14 +97,14 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
         opt_member_problem(c, at, "table",
             "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
     d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
-    d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
-    d->creates_per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
-    d->creates_burst = opt_int(
-        c, x, at, "creates_burst", d->creates_per_second, d->creates_per_second, 1000000);
-    if (d->creates_per_minute && d->creates_per_second)
+    d->creates.per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
+    d->creates.per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
+    d->creates.burst = opt_int(
+        c, x, at, "creates_burst", d->creates.per_second, d->creates.per_second, 1000000);
+    if (d->creates.per_minute && d->creates.per_second)
         opt_member_problem(
             c, at, "creates_per_second", "a resource has this or creates_per_minute");
-    d->large_body = opt_bool(c, x, at, "large_body", false);
+    d->creates.large_body = opt_bool(c, x, at, "large_body", false);
     d->partitioned = opt_bool(c, x, at, "partitioned", false);
     d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
     d->table = opt_quoted(c, d->table_name);
@@ -144,18 +144,19 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
 
     if (!*name || !strcmp(name, "none"))
         return;
-    c->d->is_location = !strcmp(name, "self");
-    if (c->d->is_location)
+    c->d->place.is_location = !strcmp(name, "self");
+    if (c->d->place.is_location)
         return;
-    c->d->location = find_field(c, &l_at, name);
+    c->d->place.location = find_field(c, &l_at, name);
     if (opt_word(c, x, at, "location_rule", rules, 0)) {
-        if (c->d->location && c->d->location->store != STORE_JSON)
+        if (c->d->place.location && c->d->place.location->store != STORE_JSON)
             opt_problem(c, &l_at,
                 "with \"location_rule\": \"every\" this names a column of \"store\": \"json\"");
         return;
     }
-    if (c->d->location && (!c->d->location->ref || (c->d->location->store != STORE_TEXT &&
-                                                       c->d->location->store != STORE_ARRAY)))
+    if (c->d->place.location &&
+        (!c->d->place.location->ref || (c->d->place.location->store != STORE_TEXT &&
+                                           c->d->place.location->store != STORE_ARRAY)))
         opt_problem(c, &l_at,
             "the field that carries the location, or the set of them, needs \"ref\": the resource "
             "whose rows are locations");
@@ -405,10 +406,10 @@ static void read_tree(struct compile *c, const struct wharf_json *x, const struc
 
     if (!tree || !opt_object(c, tree, &at, keys))
         return;
-    c->d->tree_parent = opt_field(c, tree, &at, "parent");
-    c->d->tree_names = opt_field(c, tree, &at, "names");
-    if (!c->d->tree_parent || c->d->tree_parent->store != STORE_TEXT || !c->d->tree_names ||
-        c->d->tree_names->store != STORE_TEXT)
+    c->d->place.tree_parent = opt_field(c, tree, &at, "parent");
+    c->d->place.tree_names = opt_field(c, tree, &at, "names");
+    if (!c->d->place.tree_parent || c->d->place.tree_parent->store != STORE_TEXT ||
+        !c->d->place.tree_names || c->d->place.tree_names->store != STORE_TEXT)
         opt_problem(c, &at, "parent and names are text columns");
 }
 
@@ -427,7 +428,7 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
         *plural = (char)(*plural | 0x20);
     d->title_plural = opt_text(c, x, at, "title_plural", plural);
     d->events.log = opt_bool(c, x, at, "log", true);
-    d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
+    d->creates.view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
     d->live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
     d->links = opt_texts(c, x, at, "links", &d->n_links);
     query_params_compile(c, x, at);

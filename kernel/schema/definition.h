@@ -245,6 +245,24 @@ struct definition_events {
     bool log, has_fresh;
 };
 
+struct definition_creates {
+    int64_t per_minute; /* of one organization; 0: no limit of its own */
+    int64_t per_second, burst; /* of one key, instead; 0: none */
+    bool large_body; /* 64 MiB */
+    uint32_t view; /* IN_LIST or IN_RETRIEVE: which fields the answer shows */
+};
+
+struct definition_place { /* where its rows are: at a location, below other rows */
+    /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for
+     * every location */
+    const struct field *location;
+    bool is_location; /* "location": "self": each row is a location; location is NULL */
+    const struct field *parent; /* ref field filled from the path, or NULL */
+    const char *parent_param; /* ":location" */
+    /* a tree: the parent's id, the names from the root down; or NULL */
+    const struct field *tree_parent, *tree_names;
+};
+
 struct definition {
     const char *name; /* "print_station": value of "object" */
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
@@ -260,18 +278,9 @@ struct definition {
     const char *table; /* as SQL has it, quoted: "stations"."print_station" */
     const char *table_name; /* stations.print_station */
     uint32_t ops; /* OP_* */
-    int64_t creates_per_minute; /* of one organization; 0: no limit of its own */
-    int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */
-    bool large_body; /* create takes 64 MiB */
+    struct definition_creates creates;
     const char *scope; /* area */
-    /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for
-     * every location */
-    const struct field *location;
-    bool is_location; /* "location": "self": each row is a location; location is NULL */
-    const struct field *parent; /* ref field filled from the path, or NULL */
-    const char *parent_param; /* ":location" */
-    /* a tree: the parent's id, the names from the root down; or NULL */
-    const struct field *tree_parent, *tree_names;
+    struct definition_place place;
     bool soft_delete;
     bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
     enum retain_rule retain;
@@ -308,7 +317,6 @@ struct definition {
         /* whose data they are; the key that brought them. NULL: it holds none */
         const struct field *resource, *key;
     } holds;
-    uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
     const char *const *links; /* "documents" */
     size_t n_links;
     const struct query_param *params;

@@ -79,8 +79,8 @@ static struct wharf_many *new_items(wharf_req *req, const struct resource *res, 
         w->op = remove ? OP_DELETE : ids[i].n || part ? OP_UPDATE : OP_CREATE;
         w->replace = replace && w->op == OP_UPDATE;
         w->body = bodies[i]; /* of a delete only hooks see it */
-        if (res->def->parent && w->op == OP_CREATE)
-            w->parent_id = json_text_or(bodies[i], res->def->parent->name, "");
+        if (res->def->place.parent && w->op == OP_CREATE)
+            w->parent_id = json_text_or(bodies[i], res->def->place.parent->name, "");
     }
     return m;
 }
@@ -522,7 +522,7 @@ static wharf_status b_below(wharf_req *req, const char *resource, wharf_str pare
     struct narrowing narrow;
 
     *ret_n = 0;
-    if (!res || !res->def->parent)
+    if (!res || !res->def->place.parent)
         return res ? req_fail(req, ERR_INTERNAL, NULL, "%s has no parent", resource)
                    : WHARF_UNAVAILABLE;
     q.order = res->def->list.order;

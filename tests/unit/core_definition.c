@@ -52,13 +52,13 @@ static void resource(void **state)
     assert_string_equal(d->scope, "print_stations");
     assert_int_equal(d->ops, OP_CREATE | OP_UPDATE | OP_DELETE | OP_LIST | OP_RETRIEVE);
     assert_true(d->soft_delete && d->events.log);
-    assert_null(d->parent);
+    assert_null(d->place.parent);
     assert_null(d->id_pattern);
-    assert_ptr_equal(d->location, field(d, "location_id"));
+    assert_ptr_equal(d->place.location, field(d, "location_id"));
     assert_ptr_equal(d->audience.all, field(d, "allow_all_users"));
     assert_ptr_equal(d->audience.users, field(d, "allowed_users"));
     assert_ptr_equal(d->audience.device, field(d, "device_id"));
-    assert_int_equal(d->created_view, IN_LIST);
+    assert_int_equal(d->creates.view, IN_LIST);
     assert_string_equal(d->events.created, "print_station.created");
     assert_string_equal(d->events.deleted, "print_station.deleted");
     assert_int_equal(d->n_uniques, 1);
@@ -540,9 +540,9 @@ static void variants(void **state)
         "pattern\":\"^d[0-9]+$\","
         "\"title_plural\":\"doors of docks\"");
 
-    assert_ptr_equal(d->parent, field(d, "loc"));
-    assert_string_equal(d->parent_param, ":location");
-    assert_int_equal(d->parent->write, 0);
+    assert_ptr_equal(d->place.parent, field(d, "loc"));
+    assert_string_equal(d->place.parent_param, ":location");
+    assert_int_equal(d->place.parent->write, 0);
     assert_int_equal(d->ops, OP_CREATE | OP_LIST);
     assert_string_equal(d->events.created, "docks.door.created");
     assert_null(d->events.updated);

@@ -130,7 +130,7 @@ static inline struct definition bench_definition(void)
         .id_prefix = "row",
         .table = "bench.row",
         .soft_delete = true,
-        .location = &bench_fields[B_LOCATION],
+        .place.location = &bench_fields[B_LOCATION],
         .fields = bench_fields,
         .n_fields = B_COUNT,
         .columns = bench_columns,
