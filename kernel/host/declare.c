@@ -92,7 +92,7 @@ static struct route *add_route(struct wharf_decl *d, const struct resource *res,
 
     r->kind = kind;
     r->method = method;
-    r->pattern = member ? arena_printf(d->arena, "%s/:%s", def->collection, def->id_param).p
+    r->pattern = member ? arena_printf(d->arena, "%s/:%s", def->collection, def->ids.param).p
                         : def->collection;
     r->area = area_number(&d->engine->areas, def->scope);
     r->level = !strcmp(method, "GET") ? SCOPE_READ : SCOPE_WRITE;

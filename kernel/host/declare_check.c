@@ -126,13 +126,13 @@ static bool same(const char *a, const char *b)
 static void check_pair(struct wharf_decl *d, const struct resource *a, const struct resource *b)
 {
     const struct definition *x = a->def, *y = b->def;
-    const char *what = same(x->name, y->name)             ? "are both named"
-                       : same(x->id_prefix, y->id_prefix) ? "both have ids that begin with"
-                       : same(x->table, y->table)         ? "are both kept in"
-                                                          : NULL;
-    const char *value = same(x->name, y->name)             ? x->name
-                        : same(x->id_prefix, y->id_prefix) ? x->id_prefix
-                                                           : x->table_name;
+    const char *what = same(x->name, y->name)                     ? "are both named"
+                       : same(x->ids.prefix, y->ids.prefix)       ? "both have ids that begin with"
+                       : same(x->storage.table, y->storage.table) ? "are both kept in"
+                                                                  : NULL;
+    const char *value = same(x->name, y->name)               ? x->name
+                        : same(x->ids.prefix, y->ids.prefix) ? x->ids.prefix
+                                                             : x->storage.table_name;
 
     d->plugin = b->plugin;
     if (what)

@@ -218,11 +218,11 @@ static wharf_status s_fetch(
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
-    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
+    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->storage.table);
     sql_bind(&s, organization_of(&req->who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
-    if (res->def->soft_delete && !(flags & WHARF_WITH_DELETED))
+    if (res->def->storage.soft_delete && !(flags & WHARF_WITH_DELETED))
         sql_add(&s, " AND t.deleted_at IS NULL");
     if (flags & WHARF_FOR_UPDATE)
         sql_add(&s, " FOR UPDATE OF t");
@@ -487,7 +487,7 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     PGresult *r = req_query(req,
         arena_printf(req->arena,
             "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2", res->columns_full,
-            d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
+            d->storage.soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->storage.table)
             .p,
         args, 2);
 

@@ -9,7 +9,7 @@
 
 wharf_str organization_of(const struct access *who, const struct definition *d)
 {
-    return d->live ? who->live_organization : who->organization;
+    return d->storage.live ? who->live_organization : who->organization;
 }
 
 static void bind_organization(struct sql *s, const struct definition *d, const struct access *who)
@@ -122,7 +122,8 @@ static void through(struct sql *s, const struct definition *d, const struct acce
         return;
     sql_addf(s,
         " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
-        d->audience.through->column, d->audience.through->column, of->table, s->organization);
+        d->audience.through->column, d->audience.through->column, of->storage.table,
+        s->organization);
     if (places)
         locations(s, of, who);
     people(s, of, who);
@@ -133,11 +134,11 @@ static void through(struct sql *s, const struct definition *d, const struct acce
  * deleted. The sub-select makes one value of it, which indexes and partitions are chosen by. */
 static void kept(struct sql *s, const struct definition *d, const struct access *who)
 {
-    int days = d->retain == RETAIN_LOGS       ? who->log_days
-               : d->retain == RETAIN_REQUESTS ? who->request_log_days
-                                              : 0;
+    int days = d->storage.retain == RETAIN_LOGS       ? who->log_days
+               : d->storage.retain == RETAIN_REQUESTS ? who->request_log_days
+                                                      : 0;
 
-    if (d->retain == RETAIN_EVENTS)
+    if (d->storage.retain == RETAIN_EVENTS)
         sql_add(s, " AND t.expires_at > (SELECT wharf.now())");
     if (!days)
         return;
@@ -249,7 +250,8 @@ void query_named(struct sql *s, const struct filter *f, const struct access *who
 
     s->organization = 0; /* of a test key, that of the rows may be another */
     bind_organization(s, d, who);
-    sql_addf(s, "SELECT t.id FROM %s t WHERE t.organization_id = $%zu", d->table, s->organization);
+    sql_addf(s, "SELECT t.id FROM %s t WHERE t.organization_id = $%zu", d->storage.table,
+        s->organization);
     seen(s, d, who, true);
     if (!reads_named(f, who))
         sql_add(s, " AND false");
@@ -300,7 +302,7 @@ static void after_cursor(struct sql *s, const struct list_query *q)
 static void from_where(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
-    sql_addf(s, " FROM %s t WHERE ", d->table);
+    sql_addf(s, " FROM %s t WHERE ", d->storage.table);
     query_visible(s, d, who, true);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(s, " AND ");
@@ -323,8 +325,8 @@ static void order_by(struct sql *s, const struct list_query *q)
 void query_columns(struct sql *s, const struct definition *d)
 {
     sql_add(s, "SELECT ");
-    for (size_t i = 0; i < d->n_columns; i++)
-        sql_addf(s, "%s%s", i ? ", " : "", d->columns[i].sql);
+    for (size_t i = 0; i < d->storage.n_columns; i++)
+        sql_addf(s, "%s%s", i ? ", " : "", d->storage.columns[i].sql);
 }
 
 static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q,
@@ -394,7 +396,7 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     limit(s, d, q, false);
     sql_addf(s,
         ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id",
-        d->table, s->organization);
+        d->storage.table, s->organization);
 }
 
 bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q,
@@ -417,7 +419,7 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
     order_by(s, q);
     one_plan = limit(s, d, q, one_plan);
     if (skips) {
-        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table,
+        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->storage.table,
             s->organization);
         order_by(s, q);
     }

@@ -209,11 +209,11 @@ static bool read_any(
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
-    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
+    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->storage.table);
     sql_bind(&s, organization_of(&req->who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
-    if (res->def->partitioned) {
+    if (res->def->storage.partitioned) {
         sql_add(&s, " AND t.created_at = ");
         sql_bind(&s, time_iso(req->arena, id_time_ms(id) * 1000));
         sql_add(&s, "::timestamptz");
@@ -263,8 +263,8 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 {
     struct wharf_rec *rec;
 
-    if (!id_shape(id, res->def->id_prefix) &&
-        !(res->def->id_pattern && pattern_match(res->def->id_pattern, id)))
+    if (!id_shape(id, res->def->ids.prefix) &&
+        !(res->def->ids.pattern && pattern_match(res->def->ids.pattern, id)))
         return true;
     return read_any(req, res, id, &rec) && (!rec || check_access(req, res, rec));
 }
@@ -316,7 +316,7 @@ PGresult *seen_rows(struct wharf_req *req, const struct resource *of, const whar
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(&s, "SELECT t.id FROM %s t WHERE ", of->def->table);
+    sql_addf(&s, "SELECT t.id FROM %s t WHERE ", of->def->storage.table);
     query_visible(&s, of->def, who, true);
     sql_add(&s, " AND t.id = ANY (");
     sql_bind_array(&s, ids, n);

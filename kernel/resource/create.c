@@ -30,7 +30,7 @@ static struct wharf_rec *future_row(
     rec->res = res;
     rec->arena = req->arena;
     rec->cells = ARENA_ARRAY(req->arena, struct cell, res->n_cells);
-    rec->cells[COL_ID] = (struct cell){id, id_new(d->id_prefix, req->now_us, id)};
+    rec->cells[COL_ID] = (struct cell){id, id_new(d->ids.prefix, req->now_us, id)};
     rec->cells[COL_CREATED_AT] = rec->cells[COL_UPDATED_AT] = now;
     rec->cells[COL_CREATED_BY] = rec->cells[COL_UPDATED_BY] = actor;
     rec->cells[COL_VERSION] = (struct cell){"1", 1};

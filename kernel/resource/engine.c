@@ -68,8 +68,8 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
     else if (to->def->place.is_location)
         buf_addz(b, ", '_location', e.id");
     buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)",
-        to->def->table, f->embed_from->column,
-        to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+        to->def->storage.table, f->embed_from->column,
+        to->def->storage.soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
 /* Writes the expression that shows the rows that an array of ids names, in its order. */
@@ -97,7 +97,8 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
         ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) CROSS JOIN "
         "LATERAL (SELECT * FROM %s x"
         " WHERE x.organization_id = t.organization_id AND x.id = a.id%s LIMIT 1) e) END",
-        f->column, to->def->table, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
+        f->column, to->def->storage.table,
+        to->def->storage.soft_delete ? " AND x.deleted_at IS NULL" : "");
 }
 
 /* Tells whether lists show the column only when they are asked to: it may be large. */
@@ -135,13 +136,13 @@ static const char *select_list(
     wharf_str s;
 
     buf_init(&b, 1 << 20);
-    for (size_t i = 0; i < d->n_columns; i++) {
-        if (view == IN_LIST && d->columns[i].store == STORE_SECRET)
+    for (size_t i = 0; i < d->storage.n_columns; i++) {
+        if (view == IN_LIST && d->storage.columns[i].store == STORE_SECRET)
             buf_addz(&b, ", NULL::text");
         else if (view == IN_LIST && only_on_demand(d, (int)i))
             buf_addf(&b, "%sNULL::text", i ? ", " : "");
         else
-            buf_addf(&b, "%s%s", i ? ", " : "", d->columns[i].sql);
+            buf_addf(&b, "%s%s", i ? ", " : "", d->storage.columns[i].sql);
     }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
@@ -173,7 +174,7 @@ static const char *select_list(
 static void lay_out_cells(const struct engine *e, struct resource *res)
 {
     const struct definition *d = res->def;
-    size_t next = d->n_columns;
+    size_t next = d->storage.n_columns;
 
     res->cell_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
     res->shown_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
@@ -255,8 +256,8 @@ static void shape_of_references(const struct engine *e, const struct definition 
         filters[i].names = named_by(e, &filters[i]);
         if (to && filters[i].type == FILTER_TREE && to->def->place.tree_parent)
             filters[i].tree = to->def;
-        else if (to && !to->def->id_pattern)
-            filters[i].id_prefix = to->def->id_prefix;
+        else if (to && !to->def->ids.pattern)
+            filters[i].id_prefix = to->def->ids.prefix;
     }
 }
 
@@ -329,11 +330,12 @@ static bool calls_ours(const char *sql)
 /* Tells whether a row is self-contained. Places in a table name no row where it has partitions. */
 static bool self_contained(const struct definition *d)
 {
-    for (size_t i = 0; i < d->n_columns; i++) {
-        if (strcasestr(d->columns[i].sql, "SELECT") || calls_ours(d->columns[i].sql))
+    for (size_t i = 0; i < d->storage.n_columns; i++) {
+        if (strcasestr(d->storage.columns[i].sql, "SELECT") ||
+            calls_ours(d->storage.columns[i].sql))
             return false;
     }
-    return !d->partitioned;
+    return !d->storage.partitioned;
 }
 
 static const char *lower_first(struct arena *a, const char *title)
@@ -383,14 +385,14 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->self_contained = self_contained(d);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
-        d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
-        d->partitioned ? " AND t.created_at = $3::timestamptz" : "",
-        d->retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
+        d->storage.table, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "",
+        d->storage.partitioned ? " AND t.created_at = $3::timestamptz" : "",
+        d->storage.retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
     note_read_rules(res);
     res->plain_create = !any_write_hook(res) && !computes(res) && !res->reads_by_rules &&
                         !res->search_rule && !d->audience.through && only_columns(d) &&
-                        !d->id_pattern && !d->events.disable_webhooks;
+                        !d->ids.pattern && !d->events.disable_webhooks;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);

@@ -357,7 +357,7 @@ void schema_event_example(struct jw *w, struct arena *a, const struct resource *
         if (!in_events(d, &d->fields[i]))
             continue;
         if (!strcmp(d->fields[i].name, "id"))
-            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->id_prefix));
+            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->ids.prefix));
         else
             example_value(w, a, &d->fields[i]);
     }

@@ -137,8 +137,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
     if (!read_view(req, res, IN_RETRIEVE, &plan->view))
         return false;
-    if (!id_shape(id, res->def->id_prefix) &&
-        !(res->def->id_pattern && pattern_match(res->def->id_pattern, id))) {
+    if (!id_shape(id, res->def->ids.prefix) &&
+        !(res->def->ids.pattern && pattern_match(res->def->ids.pattern, id))) {
         req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return false;
     }
@@ -147,7 +147,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->n_statements = 1;
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
-    if (!has_audience(req, res->def) && !narrow.n && !res->def->partitioned && !res->def->retain) {
+    if (!has_audience(req, res->def) && !narrow.n && !res->def->storage.partitioned &&
+        !res->def->storage.retain) {
         retrieve_statement(req, res, id, &plan->statements[0]);
     } else {
         struct sql *s = ARENA_NEW(req->arena, struct sql);
@@ -155,11 +156,11 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
         query_shown(s, res->columns_shown, &req->who->access);
-        sql_addf(s, " FROM %s t WHERE ", res->def->table);
+        sql_addf(s, " FROM %s t WHERE ", res->def->storage.table);
         query_visible(s, res->def, &req->who->access, false);
         sql_add(s, " AND t.id = ");
         sql_bind(s, id);
-        if (res->def->partitioned)
+        if (res->def->storage.partitioned)
             id_moment(s, id);
         narrow_sql(s, &narrow);
         plan->statements[0].sql = buf_str(s->text).p;

@@ -25,10 +25,10 @@ static PGresult *missing_ids(
     sql_bind_array(&s, ids, n);
     sql_addf(&s,
         "::text[]) asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ",
-        to->def->table);
+        to->def->storage.table);
     sql_bind(&s, organization_of(&req->who->access, to->def));
-    sql_addf(
-        &s, " AND r.id = asked.id%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
+    sql_addf(&s, " AND r.id = asked.id%s)",
+        to->def->storage.soft_delete ? " AND r.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 

@@ -435,7 +435,7 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
         return WHARF_INVALID;
     if (req->res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
-    if (set->res->def->live == LIVE_READ && req->who->test_mode)
+    if (set->res->def->storage.live == LIVE_READ && req->who->test_mode)
         return write_live_refused(req, set->res);
     if (req_begin(req) != WHARF_OK)
         return req_failed(req);

@@ -185,7 +185,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
     sql_addf(&s,
         "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, "
         "version",
-        d->table);
+        d->storage.table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             sql_addf(&s, ", %s", d->fields[i].column);
@@ -245,11 +245,11 @@ wharf_status write_new_id(struct wharf_req *req, struct write *w)
     const struct definition *d = w->res->def;
     char id[ID_MAX];
 
-    if (d->id_pattern && json_is(json_get(w->body, "id"), JSON_STRING)) {
+    if (d->ids.pattern && json_is(json_get(w->body, "id"), JSON_STRING)) {
         w->id = json_get(w->body, "id")->text;
         return WHARF_OK;
     }
-    w->id = arena_dup(req->arena, id, id_new(d->id_prefix, req->now_us, id));
+    w->id = arena_dup(req->arena, id, id_new(d->ids.prefix, req->now_us, id));
     return WHARF_OK;
 }
 
@@ -348,7 +348,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->table);
+    sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->storage.table);
     sql_bind(&s, time_iso(req->arena, req->now_us));
     sql_add(&s, "::timestamptz, updated_by = ");
     sql_bind(&s, req->who->actor_id);
@@ -450,13 +450,13 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     if (s != WHARF_OK)
         return s;
     sql_init(&sql, req->arena);
-    if (d->soft_delete) {
-        sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
+    if (d->storage.soft_delete) {
+        sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->storage.table);
         sql_bind(&sql, time_iso(req->arena, req->now_us));
         sql_add(&sql, "::timestamptz, updated_by = ");
         sql_bind(&sql, req->who->actor_id);
     } else {
-        sql_addf(&sql, "DELETE FROM %s", d->table);
+        sql_addf(&sql, "DELETE FROM %s", d->storage.table);
     }
     sql_add(&sql, " WHERE organization_id = ");
     sql_bind(&sql, organization_of(&req->who->access, d));
@@ -580,7 +580,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->res_depth++;
     write_side_begin(req, w);
-    if (w->res->def->live == LIVE_READ && req->who->test_mode)
+    if (w->res->def->storage.live == LIVE_READ && req->who->test_mode)
         s = write_live_refused(req, w->res);
     if (s == WHARF_OK && w->op != OP_DELETE)
         s = write_check_body(req, w);

@@ -69,15 +69,15 @@ static void read_ids(struct compile *c, const struct wharf_json *x, const struct
     struct definition *d = c->d;
     const char *pattern = opt_text(c, x, at, "id_pattern", NULL), *error;
 
-    d->id_prefix = opt_need(c, x, at, "prefix");
-    opt_shape(c, at, "prefix", d->id_prefix, "^[a-z][a-z0-9_]{0,23}$",
+    d->ids.prefix = opt_need(c, x, at, "prefix");
+    opt_shape(c, at, "prefix", d->ids.prefix, "^[a-z][a-z0-9_]{0,23}$",
         "a short name of lower-case letters, digits and _");
-    d->id_param = opt_text(c, x, at, "id_param", "id");
-    opt_shape(c, at, "id_param", d->id_param, NAME_SHAPE, NAME_WORDS);
+    d->ids.param = opt_text(c, x, at, "id_param", "id");
+    opt_shape(c, at, "id_param", d->ids.param, NAME_SHAPE, NAME_WORDS);
     if (!pattern)
         return;
-    d->id_pattern = pattern_compile(c->arena, str_z(pattern), &error);
-    if (!d->id_pattern)
+    d->ids.pattern = pattern_compile(c->arena, str_z(pattern), &error);
+    if (!d->ids.pattern)
         opt_member_problem(c, at, "id_pattern", "%s", error);
 }
 
@@ -87,16 +87,17 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     struct definition *d = c->d;
     size_t n = strlen(c->plugin);
 
-    d->table_name = opt_need(c, x, at, "table");
-    opt_shape(c, at, "table", d->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
+    d->storage.table_name = opt_need(c, x, at, "table");
+    opt_shape(c, at, "table", d->storage.table_name,
+        "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
     /* Those of the server's tables that a module may serve are known to the database
      * (resource/table_check.c). */
-    if (*d->table_name && strncmp(d->table_name, "wharf.", 6) != 0 &&
-        (strncmp(d->table_name, c->plugin, n) != 0 || d->table_name[n] != '.'))
+    if (*d->storage.table_name && strncmp(d->storage.table_name, "wharf.", 6) != 0 &&
+        (strncmp(d->storage.table_name, c->plugin, n) != 0 || d->storage.table_name[n] != '.'))
         opt_member_problem(c, at, "table",
             "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
-    d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
+    d->storage.soft_delete = opt_bool(c, x, at, "soft_delete", true);
     d->creates.per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
     d->creates.per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
     d->creates.burst = opt_int(
@@ -105,9 +106,9 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
         opt_member_problem(
             c, at, "creates_per_second", "a resource has this or creates_per_minute");
     d->creates.large_body = opt_bool(c, x, at, "large_body", false);
-    d->partitioned = opt_bool(c, x, at, "partitioned", false);
-    d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
-    d->table = opt_quoted(c, d->table_name);
+    d->storage.partitioned = opt_bool(c, x, at, "partitioned", false);
+    d->storage.retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
+    d->storage.table = opt_quoted(c, d->storage.table_name);
 }
 
 static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -299,8 +300,8 @@ static void read_uniques(struct compile *c, const struct wharf_json *x, const st
         else
             opt_problem(c, &inner, "a rule is an object");
     }
-    c->d->uniques = rules;
-    c->d->n_uniques = n;
+    c->d->storage.uniques = rules;
+    c->d->storage.n_uniques = n;
 }
 
 /* Returns the name of a default event. Plugins of others keep to their own part of the names
@@ -429,7 +430,7 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
     d->title_plural = opt_text(c, x, at, "title_plural", plural);
     d->events.log = opt_bool(c, x, at, "log", true);
     d->creates.view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
-    d->live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
+    d->storage.live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
     d->links = opt_texts(c, x, at, "links", &d->n_links);
     query_params_compile(c, x, at);
     d->scope = opt_need(c, x, at, "scope");

@@ -263,6 +263,26 @@ struct definition_place { /* where its rows are: at a location, below other rows
     const struct field *tree_parent, *tree_names;
 };
 
+struct definition_storage {
+    const char *table; /* as SQL has it, quoted: "stations"."print_station" */
+    const char *table_name; /* stations.print_station */
+    bool soft_delete;
+    bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
+    enum retain_rule retain;
+    /* rows are of the live organization, for test keys too (docs/decisions 10) */
+    enum live_rule live;
+    const struct column *columns;
+    size_t n_columns;
+    const struct unique_rule *uniques;
+    size_t n_uniques;
+};
+
+struct definition_ids {
+    const char *param; /* "station_id" */
+    const char *prefix;
+    const struct pattern *pattern; /* ids given by clients, or NULL */
+};
+
 struct definition {
     const char *name; /* "print_station": value of "object" */
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
@@ -270,28 +290,16 @@ struct definition {
     uint64_t hash;
     /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
     const char *collection;
-    const char *id_param; /* "station_id" */
     /* "org", "/v1/org": other names of the organization's own row; or NULL */
     const char *own_word, *own_path;
-    const char *id_prefix;
-    const struct pattern *id_pattern; /* ids given by clients, or NULL */
-    const char *table; /* as SQL has it, quoted: "stations"."print_station" */
-    const char *table_name; /* stations.print_station */
+    struct definition_ids ids;
     uint32_t ops; /* OP_* */
     struct definition_creates creates;
     const char *scope; /* area */
     struct definition_place place;
-    bool soft_delete;
-    bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
-    enum retain_rule retain;
-    /* rows are of the live organization, for test keys too (docs/decisions 10) */
-    enum live_rule live;
     const struct field *fields; /* in the order of output */
     size_t n_fields;
-    const struct column *columns;
-    size_t n_columns;
-    const struct unique_rule *uniques;
-    size_t n_uniques;
+    struct definition_storage storage;
     struct definition_list list;
     struct definition_events events;
     struct {

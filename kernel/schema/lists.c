@@ -143,8 +143,8 @@ static void fill_filter(struct compile *c, struct filter *f, const struct field 
     f->nullable = field->nullable;
     f->members = field->members;
     f->n_members = field->n_members;
-    if (type == FILTER_ID && !child && field->select == COL_ID && !c->d->id_pattern)
-        f->id_prefix = c->d->id_prefix;
+    if (type == FILTER_ID && !child && field->select == COL_ID && !c->d->ids.pattern)
+        f->id_prefix = c->d->ids.prefix;
 }
 
 static void system_filters(struct compile *c, struct filters *all)

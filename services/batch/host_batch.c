@@ -599,10 +599,10 @@ static PGresult *read_rows(
     sql_addf(&s,
         "::text[]) WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
         "y.organization_id = ",
-        res->def->table);
+        res->def->storage.table);
     sql_bind(&s, organization_of(&req->who->access, res->def));
     sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s",
-        res->def->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
+        res->def->storage.soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 

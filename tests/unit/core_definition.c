@@ -45,15 +45,15 @@ static void resource(void **state)
     assert_string_equal(d->title, "Print station");
     assert_string_equal(d->title_plural, "print stations");
     assert_string_equal(d->collection, "/v1/cloud-printing/stations");
-    assert_string_equal(d->id_param, "station_id");
-    assert_string_equal(d->id_prefix, "prnt_stn");
-    assert_string_equal(d->table, "\"stations\".\"print_station\"");
-    assert_string_equal(d->table_name, "stations.print_station");
+    assert_string_equal(d->ids.param, "station_id");
+    assert_string_equal(d->ids.prefix, "prnt_stn");
+    assert_string_equal(d->storage.table, "\"stations\".\"print_station\"");
+    assert_string_equal(d->storage.table_name, "stations.print_station");
     assert_string_equal(d->scope, "print_stations");
     assert_int_equal(d->ops, OP_CREATE | OP_UPDATE | OP_DELETE | OP_LIST | OP_RETRIEVE);
-    assert_true(d->soft_delete && d->events.log);
+    assert_true(d->storage.soft_delete && d->events.log);
     assert_null(d->place.parent);
-    assert_null(d->id_pattern);
+    assert_null(d->ids.pattern);
     assert_ptr_equal(d->place.location, field(d, "location_id"));
     assert_ptr_equal(d->audience.all, field(d, "allow_all_users"));
     assert_ptr_equal(d->audience.users, field(d, "allowed_users"));
@@ -61,10 +61,10 @@ static void resource(void **state)
     assert_int_equal(d->creates.view, IN_LIST);
     assert_string_equal(d->events.created, "print_station.created");
     assert_string_equal(d->events.deleted, "print_station.deleted");
-    assert_int_equal(d->n_uniques, 1);
-    assert_string_equal(d->uniques[0].index, "print_station_name");
-    assert_string_equal(d->uniques[0].code, "station.exists");
-    assert_ptr_equal(d->uniques[0].report[0], field(d, "name"));
+    assert_int_equal(d->storage.n_uniques, 1);
+    assert_string_equal(d->storage.uniques[0].index, "print_station_name");
+    assert_string_equal(d->storage.uniques[0].code, "station.exists");
+    assert_ptr_equal(d->storage.uniques[0].report[0], field(d, "name"));
 }
 
 static void columns(void **state)
@@ -76,18 +76,18 @@ static void columns(void **state)
     const struct definition *d = compiled(
         *state, unit_file(*state, "tests/unit/fixtures/station.json"));
 
-    assert_int_equal(d->n_columns, sizeof(names) / sizeof(*names));
-    for (size_t i = 0; i < d->n_columns; i++) {
-        assert_string_equal(d->columns[i].field && i >= COL_SYSTEM_COUNT
-                                ? d->columns[i].field->column_name
-                                : d->columns[i].name,
+    assert_int_equal(d->storage.n_columns, sizeof(names) / sizeof(*names));
+    for (size_t i = 0; i < d->storage.n_columns; i++) {
+        assert_string_equal(d->storage.columns[i].field && i >= COL_SYSTEM_COUNT
+                                ? d->storage.columns[i].field->column_name
+                                : d->storage.columns[i].name,
             names[i]);
-        if (d->columns[i].field)
-            assert_int_equal(d->columns[i].field->select, i);
+        if (d->storage.columns[i].field)
+            assert_int_equal(d->storage.columns[i].field->select, i);
     }
-    assert_ptr_equal(d->columns[COL_ID].field, field(d, "id"));
-    assert_null(d->columns[COL_CREATED_BY].field);
-    assert_int_equal(d->columns[COL_VERSION].store, STORE_INT);
+    assert_ptr_equal(d->storage.columns[COL_ID].field, field(d, "id"));
+    assert_null(d->storage.columns[COL_CREATED_BY].field);
+    assert_int_equal(d->storage.columns[COL_VERSION].store, STORE_INT);
     assert_int_equal(field(d, "printers")->select, -1);
     for (size_t i = 0; i < d->n_fields; i++)
         assert_int_equal(d->fields[i].index, i);
@@ -548,7 +548,7 @@ static void variants(void **state)
     assert_null(d->events.updated);
     assert_string_equal(d->events.deleted, "door.gone");
     assert_ptr_equal(d->events.without[0], field(d, "n"));
-    assert_true(pattern_match(d->id_pattern, WHARF_S("d12")));
+    assert_true(pattern_match(d->ids.pattern, WHARF_S("d12")));
     assert_null(filter(d, "id")->id_prefix);
     assert_string_equal(d->title_plural, "doors of docks");
     /* a system column that is not shown */
