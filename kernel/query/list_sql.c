@@ -132,13 +132,13 @@ static void through(struct sql *s, const struct definition *d, const struct acce
 
 /* Writes that a row is still kept. What is over is hidden from the moment on, whenever it will be
  * deleted. The sub-select makes one value of it, which indexes and partitions are chosen by. */
-static void kept(struct sql *s, const struct definition *d, const struct access *who)
+static void kept(struct sql *s, const struct definition_storage *storage, const struct access *who)
 {
-    int days = d->storage.retain == RETAIN_LOGS       ? who->log_days
-               : d->storage.retain == RETAIN_REQUESTS ? who->request_log_days
-                                                      : 0;
+    int days = storage->retain == RETAIN_LOGS       ? who->log_days
+               : storage->retain == RETAIN_REQUESTS ? who->request_log_days
+                                                    : 0;
 
-    if (d->storage.retain == RETAIN_EVENTS)
+    if (storage->retain == RETAIN_EVENTS)
         sql_add(s, " AND t.expires_at > (SELECT wharf.now())");
     if (!days)
         return;
@@ -192,7 +192,7 @@ static void recorded(struct sql *s, const struct definition *d, const struct acc
 static void seen(
     struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    kept(s, d, who);
+    kept(s, &d->storage, who);
     if (locations_too && d->recorded.audience)
         recorded(s, d, who);
     else if (locations_too && !who->all_locations)
@@ -322,11 +322,11 @@ static void order_by(struct sql *s, const struct list_query *q)
         q->descending && q->order->nullable ? " NULLS LAST" : "", way);
 }
 
-void query_columns(struct sql *s, const struct definition *d)
+void query_columns(struct sql *s, const struct definition_storage *storage)
 {
     sql_add(s, "SELECT ");
-    for (size_t i = 0; i < d->storage.n_columns; i++)
-        sql_addf(s, "%s%s", i ? ", " : "", d->storage.columns[i].sql);
+    for (size_t i = 0; i < storage->n_columns; i++)
+        sql_addf(s, "%s%s", i ? ", " : "", storage->columns[i].sql);
 }
 
 static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q,
@@ -336,7 +336,7 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
         sql_add(s, "SELECT ");
         query_shown(s, q->columns, who);
     } else
-        query_columns(s, d);
+        query_columns(s, &d->storage);
     if (!q->hits || !q->n_terms)
         return;
     sql_add(s, ", ");
@@ -350,7 +350,7 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
 
 /* Tells whether the size is one that most pages have. Each makes a statement of its own on each
  * connection, so they are few. */
-static bool usual(const struct definition *d, int64_t rows)
+static bool usual(const struct definition_list *list, int64_t rows)
 {
     static const int16_t sizes[] = {10, 20, 25, 50, 100};
 
@@ -358,7 +358,7 @@ static bool usual(const struct definition *d, int64_t rows)
         if (rows == sizes[i])
             return true;
     }
-    return rows == d->list.limit || rows == d->list.max;
+    return rows == list->limit || rows == list->max;
 }
 
 /* Writes the limit. Returns whether it was written out. Of a limit that is a parameter PostgreSQL
@@ -369,7 +369,7 @@ static bool usual(const struct definition *d, int64_t rows)
 static bool limit(
     struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
-    if (one_plan && q->page == 1 && usual(d, q->limit)) {
+    if (one_plan && q->page == 1 && usual(&d->list, q->limit)) {
         sql_addf(s, " LIMIT %d", (int)q->limit + 1);
         return true;
     }

@@ -223,7 +223,7 @@ int64_t query_estimate(struct arena *a, wharf_str plan);
 const struct condition *query_equal(
     struct arena *a, const struct filter *const *filters, const wharf_str *values, size_t n);
 /* Writes "SELECT t.col, ..." in the order of definition.columns, no FROM. */
-void query_columns(struct sql *s, const struct definition *d);
+void query_columns(struct sql *s, const struct definition_storage *storage);
 /* Makes the signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p
  * NULL: null). */
 wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_arg value,

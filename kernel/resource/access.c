@@ -379,16 +379,16 @@ static wharf_str audience_text(const struct definition *d, const struct wharf_re
 }
 
 static wharf_str places_of(
-    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+    struct wharf_req *req, const struct definition_place *place, const struct wharf_rec *rec)
 {
     wharf_str set, id = record_location(rec);
 
     if (id.n)
         return seen_one(req->arena, id);
-    if (!d->place.location || d->place.location->store == STORE_TEXT)
+    if (!place->location || place->location->store == STORE_TEXT)
         return str_z("[]");
-    set = record_text(rec, d->place.location);
-    if (set.n || d->place.location->store == STORE_JSON) /* of all locations: for who reaches all */
+    set = record_text(rec, place->location);
+    if (set.n || place->location->store == STORE_JSON) /* of all locations: for who reaches all */
         return set;
     return str_z("[]");
 }
@@ -410,7 +410,7 @@ bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct s
     const struct resource *other;
     wharf_str id;
 
-    *ret = (struct seen_by){places_of(req, d, rec), audience_text(d, rec)};
+    *ret = (struct seen_by){places_of(req, &d->place, rec), audience_text(d, rec)};
     if (!d->audience.through && (!d->place.parent || d->place.location))
         return true;
     other = other_row(req, res, rec, &id);

@@ -242,12 +242,12 @@ static const struct definition *named_by(const struct engine *e, const struct fi
 }
 
 /* Filters on references know the shape of the ids they point to, once all definitions are there. */
-static void shape_of_references(const struct engine *e, const struct definition *d)
+static void shape_of_references(const struct engine *e, const struct definition_list *list)
 {
     /* compiled a moment ago, not shared yet */
-    struct filter *filters = (struct filter *)d->list.filters;
+    struct filter *filters = (struct filter *)list->filters;
 
-    for (size_t i = 0; i < d->list.n_filters; i++) {
+    for (size_t i = 0; i < list->n_filters; i++) {
         const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE
                               ? filters[i].field->ref
                               : NULL;
@@ -328,14 +328,13 @@ static bool calls_ours(const char *sql)
 }
 
 /* Tells whether a row is self-contained. Places in a table name no row where it has partitions. */
-static bool self_contained(const struct definition *d)
+static bool self_contained(const struct definition_storage *storage)
 {
-    for (size_t i = 0; i < d->storage.n_columns; i++) {
-        if (strcasestr(d->storage.columns[i].sql, "SELECT") ||
-            calls_ours(d->storage.columns[i].sql))
+    for (size_t i = 0; i < storage->n_columns; i++) {
+        if (strcasestr(storage->columns[i].sql, "SELECT") || calls_ours(storage->columns[i].sql))
             return false;
     }
-    return !d->storage.partitioned;
+    return !storage->partitioned;
 }
 
 static const char *lower_first(struct arena *a, const char *title)
@@ -364,7 +363,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
 
     if (d->audience.through) /* compiled a moment ago, not shared yet */
         ((struct definition *)d)->audience.of = audience_of(e, d, problems);
-    shape_of_references(e, d);
+    shape_of_references(e, &d->list);
     res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].ref)
@@ -382,7 +381,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->columns_shown = select_list(e, res, IN_RETRIEVE, IN_LIST | IN_RETRIEVE);
     res->shows_by_caller = query_asks_caller(res->columns_list) ||
                            query_asks_caller(res->columns_shown);
-    res->self_contained = self_contained(d);
+    res->self_contained = self_contained(&d->storage);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
         d->storage.table, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "",

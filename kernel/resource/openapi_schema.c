@@ -242,10 +242,10 @@ static void resource_as_read(struct jw *w, struct arena *a, const struct resourc
     jw_close(w, '}');
 }
 
-static bool in_events(const struct definition *d, const struct field *f)
+static bool in_events(const struct definition_events *events, const struct field *f)
 {
-    for (size_t i = 0; i < d->events.n_without; i++) {
-        if (d->events.without[i] == f)
+    for (size_t i = 0; i < events->n_without; i++) {
+        if (events->without[i] == f)
             return false;
     }
     return f->in & IN_RETRIEVE;
@@ -259,7 +259,7 @@ void schema_event_properties(struct jw *w, const struct resource *res)
     jw_z(w, "const", d->name);
     jw_close(w, '}');
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (in_events(d, &d->fields[i]))
+        if (in_events(&d->events, &d->fields[i]))
             field_as_read(w, &d->fields[i]);
     }
     if (!definition_field(d, "location_id")) /* of data that was too large */
@@ -354,7 +354,7 @@ void schema_event_example(struct jw *w, struct arena *a, const struct resource *
 
     jw_z(w, "object", d->name);
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (!in_events(d, &d->fields[i]))
+        if (!in_events(&d->events, &d->fields[i]))
             continue;
         if (!strcmp(d->fields[i].name, "id"))
             jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->ids.prefix));

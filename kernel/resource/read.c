@@ -460,12 +460,12 @@ static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *con
     return true;
 }
 
-static bool wants_short(const struct wharf_req *req, const struct definition *d)
+static bool wants_short(const struct wharf_req *req, const struct definition_list *list)
 {
     wharf_str value;
     bool yes = false;
 
-    return d->list.n_cache && req_param(req, "cache", &value) && query_truth(value, &yes) && yes;
+    return list->n_cache && req_param(req, "cache", &value) && query_truth(value, &yes) && yes;
 }
 
 /* Plans the short list: every accessible row with few columns and no paging, for clients that keep
@@ -514,7 +514,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         req->arena, d, req->pairs, req->n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
         return false;
-    if (wants_short(req, d)) {
+    if (wants_short(req, &d->list)) {
         plan_short(req, plan, q, &narrow);
         return true;
     }

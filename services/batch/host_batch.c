@@ -433,16 +433,16 @@ static void filter_problem(void *arg, const char *code, wharf_str param, wharf_s
 }
 
 /* Tells whether a parameter of a list says nothing about which rows. */
-static bool says_how(const struct definition *d, wharf_str key)
+static bool says_how(const struct definition_list *list, wharf_str key)
 {
     static const char *const words[] = {
         "page", "limit", "cursor", "order_by", "direction", "fields", "cache"};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eqz(key, words[i]))
-            return !definition_filter(&d->list, key);
+            return !definition_filter(list, key);
     }
-    return str_starts(key, "include_") && !definition_filter(&d->list, key);
+    return str_starts(key, "include_") && !definition_filter(list, key);
 }
 
 static const struct list_query *read_filters(
@@ -457,7 +457,7 @@ static const struct list_query *read_filters(
     o.cursor_key = req->engine->cursor_key;
     query_from_json(req->arena, res->def, filters, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
-        if (says_how(res->def, query_base(pairs[i].key)))
+        if (says_how(&res->def->list, query_base(pairs[i].key)))
             filter_problem(req, ERR_PARAM_INVALID, query_base(pairs[i].key),
                 arena_printf(req->arena, "%.*s does not say which rows; leave it out",
                     STR_ARG(pairs[i].key)));

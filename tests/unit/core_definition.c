@@ -192,9 +192,9 @@ static void children(void **state)
         schema_validate(f->schema, unit_json(*state, "[1]"), WHARF_S(""), 0, *state, NULL, NULL));
 }
 
-static const struct filter *filter(const struct definition *d, const char *name)
+static const struct filter *filter(const struct definition_list *list, const char *name)
 {
-    const struct filter *f = definition_filter(&d->list, str_z(name));
+    const struct filter *f = definition_filter(list, str_z(name));
 
     if (!f)
         fail_msg("no filter %s", name);
@@ -217,23 +217,24 @@ static void lists(void **state)
         assert_string_equal(d->list.sorts[i]->name, sorts[i]);
     assert_int_equal(d->list.n_searches, 3);
     assert_ptr_equal(d->list.searches[2], &field(d, "printers")->children->fields[2]);
-    f = filter(d, "id");
+    f = filter(&d->list, "id");
     assert_true(f->type == FILTER_ID && f->field == field(d, "id"));
     assert_string_equal(f->id_prefix, "prnt_stn");
-    f = filter(d, "created_by"); /* not shown, still a filter */
+    f = filter(&d->list, "created_by"); /* not shown, still a filter */
     assert_true(f->type == FILTER_ID && f->nullable && f->field->select == COL_CREATED_BY);
     assert_string_equal(f->field->column, "created_by");
-    f = filter(d, "state");
+    f = filter(&d->list, "state");
     assert_true(
         f->type == FILTER_ENUM && f->n_members == 2 && f->field == field(d, "status") && !f->child);
-    f = filter(d, "printer_status");
+    f = filter(&d->list, "printer_status");
     assert_true(f->type == FILTER_ENUM && f->n_members == 4 && f->child == field(d, "printers"));
-    f = filter(d, "page_size");
+    f = filter(&d->list, "page_size");
     assert_true(f->type == FILTER_FLAGS && f->n_members == 3);
     assert_string_equal(f->members[2], "label_4x6");
     assert_string_equal(f->strip, "page_size_");
-    assert_true(filter(d, "slots")->type == FILTER_NUMBER && filter(d, "slots")->nullable);
-    assert_true(filter(d, "tags")->type == FILTER_ARRAY);
+    assert_true(
+        filter(&d->list, "slots")->type == FILTER_NUMBER && filter(&d->list, "slots")->nullable);
+    assert_true(filter(&d->list, "tags")->type == FILTER_ARRAY);
     assert_null(definition_filter(&d->list, WHARF_S("nickname")));
 }
 
@@ -549,14 +550,14 @@ static void variants(void **state)
     assert_string_equal(d->events.deleted, "door.gone");
     assert_ptr_equal(d->events.without[0], field(d, "n"));
     assert_true(pattern_match(d->ids.pattern, WHARF_S("d12")));
-    assert_null(filter(d, "id")->id_prefix);
+    assert_null(filter(&d->list, "id")->id_prefix);
     assert_string_equal(d->title_plural, "doors of docks");
     /* a system column that is not shown */
     assert_string_equal(d->list.order->column, "created_at");
     assert_int_equal(d->list.n_sorts, 1);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":\"null\"}}");
     assert_int_equal(d->list.n_assumed, 1);
-    assert_ptr_equal(d->list.assumed[0].filter, filter(d, "id"));
+    assert_ptr_equal(d->list.assumed[0].filter, filter(&d->list, "id"));
     assert_string_equal(d->list.assumed[0].value, "null");
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":null}}");
     assert_int_equal(d->list.n_assumed, 1);
