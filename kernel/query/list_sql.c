@@ -100,33 +100,34 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     }
 }
 
-static void people(struct sql *s, const struct definition *d, const struct access *who)
+static void people(
+    struct sql *s, const struct definition_audience *audience, const struct access *who)
 {
-    if (!d->audience.users || !who->user_id.n)
+    if (!audience->users || !who->user_id.n)
         return;
     sql_add(s, " AND (");
-    if (d->audience.all)
-        sql_addf(s, "t.%s OR ", d->audience.all->column);
-    contains(s, d->audience.users, who->user_id);
+    if (audience->all)
+        sql_addf(s, "t.%s OR ", audience->all->column);
+    contains(s, audience->users, who->user_id);
     sql_add(s, ")");
 }
 
 /* Writes that the row that this one belongs to is for the principal. Inside of the list of those
  * rows t is one of them. */
-static void through(struct sql *s, const struct definition *d, const struct access *who)
+static void through(
+    struct sql *s, const struct definition_audience *audience, const struct access *who)
 {
-    const struct definition *of = d->audience.of;
-    bool places = of && d->audience.whole && !who->all_locations;
+    const struct definition *of = audience->of;
+    bool places = of && audience->whole && !who->all_locations;
 
     if (!of || (!places && !(of->audience.users && who->user_id.n)))
         return;
     sql_addf(s,
         " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
-        d->audience.through->column, d->audience.through->column, of->storage.table,
-        s->organization);
+        audience->through->column, audience->through->column, of->storage.table, s->organization);
     if (places)
         locations(s, of, who);
-    people(s, of, who);
+    people(s, &of->audience, who);
     sql_add(s, "))");
 }
 
@@ -179,11 +180,11 @@ static const char *recorded_column(struct sql *s, const struct field *f)
     return f ? arena_printf(s->arena, "t.%s", f->column).p : NULL;
 }
 
-static void recorded(struct sql *s, const struct definition *d, const struct access *who)
+static void recorded(struct sql *s, const struct definition_recorded *by, const struct access *who)
 {
-    const struct recorded_sql r = {recorded_column(s, d->recorded.locations),
-        recorded_column(s, d->recorded.audience), recorded_column(s, d->recorded.resource),
-        recorded_column(s, d->recorded.areas), recorded_column(s, d->recorded.reach)};
+    const struct recorded_sql r = {recorded_column(s, by->locations),
+        recorded_column(s, by->audience), recorded_column(s, by->resource),
+        recorded_column(s, by->areas), recorded_column(s, by->reach)};
 
     query_recorded(s, &r, who);
 }
@@ -194,12 +195,12 @@ static void seen(
 {
     kept(s, &d->storage, who);
     if (locations_too && d->recorded.audience)
-        recorded(s, d, who);
+        recorded(s, &d->recorded, who);
     else if (locations_too && !who->all_locations)
         locations(s, d, who);
     if (d->audience.through)
-        through(s, d, who);
-    people(s, d, who);
+        through(s, &d->audience, who);
+    people(s, &d->audience, who);
 }
 
 void query_visible(

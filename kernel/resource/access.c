@@ -19,17 +19,17 @@ wharf_str record_location(const struct wharf_rec *rec)
 
 /* ---- what the row says ---- */
 
-static bool everybodys(const struct definition *d, const struct wharf_rec *rec)
+static bool everybodys(const struct definition_audience *audience, const struct wharf_rec *rec)
 {
-    return d->audience.all && str_eqz(record_text(rec, d->audience.all), "t");
+    return audience->all && str_eqz(record_text(rec, audience->all), "t");
 }
 
-static bool is_own_device(
-    const struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+static bool is_own_device(const struct wharf_req *req, const struct definition_audience *audience,
+    const struct wharf_rec *rec)
 {
     wharf_str device = req->who->access.device_id;
 
-    return d->audience.device && device.n && str_eq(record_text(rec, d->audience.device), device);
+    return audience->device && device.n && str_eq(record_text(rec, audience->device), device);
 }
 
 /* Tells the locations of a set; of a row that is of all locations there are none to tell. */
@@ -81,18 +81,18 @@ static bool refuse_scope(struct wharf_req *req, wharf_str resource)
 
 /* Judges a record of another row: it is seen as that row is. */
 static bool check_recorded(
-    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+    struct wharf_req *req, const struct definition_recorded *recorded, const struct wharf_rec *rec)
 {
-    struct reported_of what = {.resource = record_text(rec, d->recorded.resource),
-        .by = {record_text(rec, d->recorded.locations), record_text(rec, d->recorded.audience)}};
+    struct reported_of what = {.resource = record_text(rec, recorded->resource),
+        .by = {record_text(rec, recorded->locations), record_text(rec, recorded->audience)}};
     const struct access *who = &req->who->access;
 
-    if (d->recorded.areas && !reads_areas(req, record_text(rec, d->recorded.areas)))
+    if (recorded->areas && !reads_areas(req, record_text(rec, recorded->areas)))
         return refuse_scope(req, str_z(""));
-    if (d->recorded.resource && !principal_reads(req->who, what.resource))
+    if (recorded->resource && !principal_reads(req->who, what.resource))
         return refuse_scope(req, what.resource);
-    if (d->recorded.reach ? !seen_by_all_locations(who, record_text(rec, d->recorded.reach))
-                          : !seen_by_location(who, what.by.locations))
+    if (recorded->reach ? !seen_by_all_locations(who, record_text(rec, recorded->reach))
+                        : !seen_by_location(who, what.by.locations))
         return refuse_locations(req, what.by.locations);
     if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))
         return true;
@@ -113,7 +113,7 @@ static bool check_place(
             return true;
         return refuse_locations(req, set);
     }
-    if (!id.n || principal_may_see(req->who, id) || is_own_device(req, d, rec))
+    if (!id.n || principal_may_see(req->who, id) || is_own_device(req, &d->audience, rec))
         return true;
     req_problem(req, ERR_LOCATION_ACCESS, id, NULL, str_z(""));
     return false;
@@ -125,10 +125,10 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
     wharf_str user = req->who->access.user_id;
 
     if (d->recorded.audience)
-        return check_recorded(req, d, rec);
+        return check_recorded(req, &d->recorded, rec);
     if (!check_place(req, d, rec))
         return false;
-    if (!d->audience.users || !user.n || everybodys(d, rec) ||
+    if (!d->audience.users || !user.n || everybodys(&d->audience, rec) ||
         seen_among(record_text(rec, d->audience.users), user))
         return true;
     req_problem(req, ERR_NOT_FOUND, record_id(rec), NULL, str_z(""));
@@ -150,17 +150,17 @@ wharf_str request_areas(const struct wharf_req *req)
     return seen_many(req->arena, names, n);
 }
 
-static bool of_some_users(const struct definition *d)
+static bool of_some_users(const struct definition_audience *audience)
 {
-    return d->audience.users || (d->audience.of && d->audience.of->audience.users);
+    return audience->users || (audience->of && audience->of->audience.users);
 }
 
 bool route_for_some(const struct route *r)
 {
-    bool some = r && r->resource && of_some_users(r->resource->def);
+    bool some = r && r->resource && of_some_users(&r->resource->def->audience);
 
     for (size_t i = 0; r && i < r->n_params; i++)
-        some = some || (r->guards[i] && of_some_users(r->guards[i]->def));
+        some = some || (r->guards[i] && of_some_users(&r->guards[i]->def->audience));
     return some;
 }
 
@@ -173,7 +173,7 @@ wharf_str request_audience(const struct wharf_req *req)
         const struct resource *res = &e->resources[i];
         bool needed = req->areas >> res->area & 1 || (req->route && req->route->area == res->area);
 
-        some = needed && (of_some_users(res->def) || res->def->recorded.audience);
+        some = needed && (of_some_users(&res->def->audience) || res->def->recorded.audience);
     }
     return some ? seen_one(req->arena, req->who->access.user_id) : str_z("");
 }
@@ -280,7 +280,7 @@ static bool check_audience_of(struct wharf_req *req, const struct resource *of, 
         return true;
     if (!read_any(req, of, id, &rec))
         return false;
-    if (!rec || everybodys(of->def, rec) ||
+    if (!rec || everybodys(&of->def->audience, rec) ||
         seen_among(record_text(rec, of->def->audience.users), user))
         return true;
     req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
@@ -373,7 +373,7 @@ static wharf_str audience_text(const struct definition *d, const struct wharf_re
 {
     wharf_str users = d->audience.users ? record_text(rec, d->audience.users) : str_z("");
 
-    if (!d->audience.users || everybodys(d, rec))
+    if (!d->audience.users || everybodys(&d->audience, rec))
         return str_z("");
     return users.n ? users : str_z("[]");
 }

@@ -105,10 +105,10 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
     return true;
 }
 
-static bool has_audience(const struct wharf_req *req, const struct definition *d)
+static bool has_audience(const struct wharf_req *req, const struct definition_audience *audience)
 {
-    return (d->audience.users && req->who->access.user_id.n) ||
-           (d->audience.through && (req->who->access.user_id.n || !req->who->access.all_locations));
+    return (audience->users && req->who->access.user_id.n) ||
+           (audience->through && (req->who->access.user_id.n || !req->who->access.all_locations));
 }
 
 /* Writes created_at of the row, as its id says it. */
@@ -147,7 +147,7 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->n_statements = 1;
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
-    if (!has_audience(req, res->def) && !narrow.n && !res->def->storage.partitioned &&
+    if (!has_audience(req, &res->def->audience) && !narrow.n && !res->def->storage.partitioned &&
         !res->def->storage.retain) {
         retrieve_statement(req, res, id, &plan->statements[0]);
     } else {

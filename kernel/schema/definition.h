@@ -283,6 +283,32 @@ struct definition_ids {
     const struct pattern *pattern; /* ids given by clients, or NULL */
 };
 
+struct definition_audience { /* NULL members: no audience */
+    const struct field *all, *users, *device;
+    const struct field *through; /* id of the row whose audience counts, instead */
+    const char *of_name; /* whose row that is */
+    bool whole; /* its locations count, too */
+    const struct definition *of; /* its definition, set when all are there */
+};
+
+/* Of records that tell of other resources' rows (identity/seen.h). audience NULL: it is none. */
+struct definition_recorded {
+    /* as in struct seen_by; locations NULL: reach says it */
+    const struct field *locations, *audience;
+    const struct field *resource; /* the name of the row's resource; or NULL */
+    const struct field *areas; /* of requests: the areas that were needed; or NULL */
+    /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that
+     * there are */
+    const struct field *reach;
+};
+
+/* Of rows that hold data of rows of other resources, in the fields with held: null for who may not
+ * see what they hold. */
+struct definition_holds {
+    /* whose data they are; the key that brought them. NULL: it holds none */
+    const struct field *resource, *key;
+};
+
 struct definition {
     const char *name; /* "print_station": value of "object" */
     const char *title, *title_plural; /* "Print station", "print stations": for messages */
@@ -302,29 +328,9 @@ struct definition {
     struct definition_storage storage;
     struct definition_list list;
     struct definition_events events;
-    struct {
-        const struct field *all, *users, *device;
-        const struct field *through; /* id of the row whose audience counts, instead */
-        const char *of_name; /* whose row that is */
-        bool whole; /* its locations count, too */
-        const struct definition *of; /* its definition, set when all are there */
-    } audience; /* NULL members: no audience */
-    /* of records that tell of other resources' rows (identity/seen.h): audience NULL: it is none */
-    struct {
-        /* as in struct seen_by; locations NULL: reach says it */
-        const struct field *locations, *audience;
-        const struct field *resource; /* the name of the row's resource; or NULL */
-        const struct field *areas; /* of requests: the areas that were needed; or NULL */
-        /* of requests: the locations of their key, all of which a reader has to reach; NULL: all
-         * that there are */
-        const struct field *reach;
-    } recorded;
-    /* of rows that hold data of rows of other resources, in the fields with held: null for who
-     * may not see what they hold */
-    struct {
-        /* whose data they are; the key that brought them. NULL: it holds none */
-        const struct field *resource, *key;
-    } holds;
+    struct definition_audience audience;
+    struct definition_recorded recorded;
+    struct definition_holds holds;
     const char *const *links; /* "documents" */
     size_t n_links;
     const struct query_param *params;
