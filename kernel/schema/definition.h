@@ -111,7 +111,7 @@ struct field {
     const char *computed;
     /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
     const char *read;
-    int16_t select; /* position in definition.columns, or -1 */
+    int16_t select; /* position in definition.storage.columns, or -1 */
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
@@ -291,7 +291,7 @@ struct definition_audience { /* NULL members: no audience */
     const struct definition *of; /* its definition, set when all are there */
 };
 
-/* Of records that tell of other resources' rows (identity/seen.h). audience NULL: it is none. */
+/* Records that tell of other resources' rows (identity/seen.h). audience NULL: they are none. */
 struct definition_recorded {
     /* as in struct seen_by; locations NULL: reach says it */
     const struct field *locations, *audience;
@@ -302,8 +302,8 @@ struct definition_recorded {
     const struct field *reach;
 };
 
-/* Of rows that hold data of rows of other resources, in the fields with held: null for who may not
- * see what they hold. */
+/* Rows that hold data of rows of other resources, in the fields with held: null for who may not see
+ * what they hold. */
 struct definition_holds {
     /* whose data they are; the key that brought them. NULL: it holds none */
     const struct field *resource, *key;
