@@ -52,7 +52,7 @@ static bool show_column(
     wharf_str sql = arena_printf(a,
         "SELECT split_part(%s, '.', 2), count(*) FROM %s WHERE %s IS NOT NULL GROUP BY 1 ORDER BY "
         "1",
-        f->column, d->table, f->column);
+        f->column, d->storage.table, f->column);
     PGresult *r = PQexec(conn, sql.p);
 
     if (failed(conn, r))
@@ -63,7 +63,7 @@ static bool show_column(
 
         for (size_t k = 0; *secret_key_id(k); k++)
             known |= !strcmp(secret_key_id(k), id);
-        printf("%s.%s  %s  %s%s\n", d->table_name, f->column_name, PQgetvalue(r, i, 1), id,
+        printf("%s.%s  %s  %s%s\n", d->storage.table_name, f->column_name, PQgetvalue(r, i, 1), id,
             !known                              ? "  (this machine does not have the key)"
             : strcmp(secret_key_id(0), id) != 0 ? "  (older key; wharf secret reseal)"
                                                 : "");
@@ -78,20 +78,20 @@ static bool reseal_row(
     PGconn *conn, const struct definition *d, const struct field *f, const PGresult *r, int row)
 {
     struct arena *a = arena_new(0);
-    struct secret_place at = {d->table_name, f->column_name, str_z(PQgetvalue(r, row, 1))};
+    struct secret_place at = {d->storage.table_name, f->column_name, str_z(PQgetvalue(r, row, 1))};
     wharf_str old = str_z(PQgetvalue(r, row, 2)), plain, sealed;
     bool good = secret_open(a, &at, old, &plain) && secret_seal(a, &at, plain, &sealed);
     PGresult *done = NULL;
 
     if (!good) {
         cli_fail("%s %s: %s does not open with this machine's keys; it stays as it is",
-            d->table_name, at.id.p, f->column_name);
+            d->storage.table_name, at.id.p, f->column_name);
     } else {
         const char *values[4] = {PQgetvalue(r, row, 0), at.id.p, old.p, sealed.p};
         wharf_str sql = arena_printf(a,
             "UPDATE %s SET %s = $4::text WHERE organization_id = $1::text AND id = $2::text AND %s "
             "= $3::text",
-            d->table, f->column, f->column);
+            d->storage.table, f->column, f->column);
 
         done = PQexecParams(conn, sql.p, 4, NULL, values, NULL, NULL, 0);
         good = !failed(conn, done);
@@ -109,7 +109,7 @@ static bool reseal_column(
         "SELECT organization_id, id, %s FROM %s WHERE %s IS NOT NULL AND split_part(%s, '.', 2) <> "
         "$1::text"
         " AND (organization_id, id) > ($2::text, $3::text) ORDER BY organization_id, id LIMIT %d",
-        f->column, d->table, f->column, f->column, ROWS_AT_ONCE);
+        f->column, d->storage.table, f->column, f->column, ROWS_AT_ONCE);
     wharf_str organization = str_z(""), id = str_z("");
     size_t done = 0, left = 0;
     int n;
@@ -133,7 +133,7 @@ static bool reseal_column(
         }
         PQclear(r);
     } while (n == ROWS_AT_ONCE);
-    printf("%s.%s  %zu sealed again%s\n", d->table_name, f->column_name, done,
+    printf("%s.%s  %zu sealed again%s\n", d->storage.table_name, f->column_name, done,
         left ? ", some were left" : "");
     return left == 0;
 }

@@ -36,7 +36,6 @@ void conn_drop_started(struct db_conn *c);
 /* Runs what waits, and behind it one more, if there is one. A transaction that begins with it is
  * begun again when the connection turns out to be dead, or not to know a statement: nobody was
  * told anything of it yet. */
-PGresult *conn_run_behind(
-    struct db_conn *c, const struct db_statement *last, struct db_error *e);
+PGresult *conn_run_behind(struct db_conn *c, const struct db_statement *last, struct db_error *e);
 
 #endif

@@ -84,7 +84,7 @@ static void check_name(struct collecting *c, const struct plugin *p, const char 
 
 static void add_of_resource(struct collecting *c, const struct resource *res)
 {
-    const struct event_names *names = &res->def->events;
+    const struct definition_events *names = &res->def->events;
     const struct {
         const char *type, *verb;
     } three[] = {{names->created, "was created"}, {names->updated, "was changed"},
@@ -99,7 +99,7 @@ static void add_of_resource(struct collecting *c, const struct resource *res)
                        arena_printf(c->engine->arena, "%s %s", res->def->title, three[i].verb).p,
                    .resource_type = res->def->name,
                    .module = res->plugin->name,
-                   .log = res->def->log,
+                   .log = res->def->events.log,
                    .resource = res});
     }
 }

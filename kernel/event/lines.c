@@ -38,18 +38,18 @@ static bool line_seen_by(struct wharf_req *req, const wharf_log_line *line, stru
 {
     const struct resource *res = engine_resource(req->engine, line->resource);
     const struct definition *d = res ? res->def : NULL;
-    bool set = d && d->location && d->location->store != STORE_TEXT;
+    bool set = d && d->place.location && d->place.location->store != STORE_TEXT;
 
     *ret = (struct seen_by){str_z(""), str_z("")};
     if (!d)
         return true;
-    if (set || d->audience.users || d->audience.through || (d->parent && !d->location))
+    if (set || d->audience.users || d->audience.through || (d->place.parent && !d->place.location))
         return row_seen_by(req, res, line->resource_id, ret);
-    if (!line->location_id.n && d->location)
+    if (!line->location_id.n && d->place.location)
         ret->locations = str_z("[]");
     else if (!line->location_id.n)
-        ret->locations = res->def->is_location ? seen_one(req->arena, line->resource_id)
-                                               : str_z("[]");
+        ret->locations = res->def->place.is_location ? seen_one(req->arena, line->resource_id)
+                                                     : str_z("[]");
     return true;
 }
 

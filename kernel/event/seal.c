@@ -195,7 +195,8 @@ static bool range(
     if (!q)
         return false;
     sql_init(&s, req->arena);
-    sql_addf(&s, "SELECT min(t.sequence), max(t.sequence) FROM %s t WHERE ", shown->def->table);
+    sql_addf(
+        &s, "SELECT min(t.sequence), max(t.sequence) FROM %s t WHERE ", shown->def->storage.table);
     query_visible(&s, shown->def, &req->access.who->access, false);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(&s, " AND ");

@@ -92,17 +92,17 @@ static struct route *add_route(struct wharf_decl *d, const struct resource *res,
 
     r->kind = kind;
     r->method = method;
-    r->pattern = member ? arena_printf(d->arena, "%s/:%s", def->collection, def->id_param).p
+    r->pattern = member ? arena_printf(d->arena, "%s/:%s", def->collection, def->ids.param).p
                         : def->collection;
     r->area = area_number(&d->engine->areas, def->scope);
     r->level = !strcmp(method, "GET") ? SCOPE_READ : SCOPE_WRITE;
     r->resource = res;
     if (kind == ROUTE_CREATE) {
-        r->per_minute = def->creates_per_minute;
-        r->per_second = def->creates_per_second;
-        r->burst = def->creates_burst;
+        r->per_minute = def->creates.per_minute;
+        r->per_second = def->creates.per_second;
+        r->burst = def->creates.burst;
     }
-    r->large_body = kind == ROUTE_CREATE && def->large_body;
+    r->large_body = kind == ROUTE_CREATE && def->creates.large_body;
     r->plugin = d->plugin;
     return r;
 }

@@ -49,7 +49,7 @@ static void check_shown(struct wharf_decl *d, const struct resource *res, const 
     const struct definition *def = to ? to->def : NULL;
 
     if (def && (def->audience.users || def->audience.through || def->recorded.audience ||
-                   (def->location && def->location->store == STORE_JSON)))
+                   (def->place.location && def->place.location->store == STORE_JSON)))
         declare_problem(d,
             "%s.%s shows fields of rows of \"%s\", which are for some keys only; show their ids, "
             "and let clients ask for them",
@@ -60,15 +60,15 @@ static void check_shown(struct wharf_decl *d, const struct resource *res, const 
  * ("location": "self"). */
 static void check_location(struct wharf_decl *d, const struct resource *res)
 {
-    const struct field *f = res->def->location;
+    const struct field *f = res->def->place.location;
     const struct resource *to = f && f->ref ? engine_resource(d->engine, f->ref) : NULL;
 
-    if (to && !to->def->is_location)
+    if (to && !to->def->place.is_location)
         declare_problem(d,
             "%s.%s carries the location of a row, and \"%s\" are no locations (\"location\": "
             "\"self\")",
             res->def->name, f->name, f->ref);
-    if (res->def->is_location && engine_locations(d->engine) != res)
+    if (res->def->place.is_location && engine_locations(d->engine) != res)
         declare_problem(d,
             "\"%s\" and \"%s\" both say that their rows are locations (\"location\": \"self\")",
             engine_locations(d->engine)->def->name, res->def->name);
@@ -126,13 +126,13 @@ static bool same(const char *a, const char *b)
 static void check_pair(struct wharf_decl *d, const struct resource *a, const struct resource *b)
 {
     const struct definition *x = a->def, *y = b->def;
-    const char *what = same(x->name, y->name)             ? "are both named"
-                       : same(x->id_prefix, y->id_prefix) ? "both have ids that begin with"
-                       : same(x->table, y->table)         ? "are both kept in"
-                                                          : NULL;
-    const char *value = same(x->name, y->name)             ? x->name
-                        : same(x->id_prefix, y->id_prefix) ? x->id_prefix
-                                                           : x->table_name;
+    const char *what = same(x->name, y->name)                     ? "are both named"
+                       : same(x->ids.prefix, y->ids.prefix)       ? "both have ids that begin with"
+                       : same(x->storage.table, y->storage.table) ? "are both kept in"
+                                                                  : NULL;
+    const char *value = same(x->name, y->name)               ? x->name
+                        : same(x->ids.prefix, y->ids.prefix) ? x->ids.prefix
+                                                             : x->storage.table_name;
 
     d->plugin = b->plugin;
     if (what)

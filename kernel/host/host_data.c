@@ -218,11 +218,11 @@ static wharf_status s_fetch(
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
-    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
+    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
-    if (res->def->soft_delete && !(flags & WHARF_WITH_DELETED))
+    if (res->def->storage.soft_delete && !(flags & WHARF_WITH_DELETED))
         sql_add(&s, " AND t.deleted_at IS NULL");
     if (flags & WHARF_FOR_UPDATE)
         sql_add(&s, " FOR UPDATE OF t");
@@ -296,8 +296,8 @@ static wharf_status s_write(wharf_req *req, const wharf_write *given)
 
     if (!w.res)
         return WHARF_UNAVAILABLE;
-    if (w.res->def->parent && w.op == OP_CREATE)
-        w.parent_id = json_text_or(w.body, w.res->def->parent->name, "");
+    if (w.res->def->place.parent && w.op == OP_CREATE)
+        w.parent_id = json_text_or(w.body, w.res->def->place.parent->name, "");
     s = write_transaction(req, &w);
     if (s == WHARF_OK && given->ret_rec)
         *given->ret_rec = w.new_rec ? w.new_rec : w.old_rec;
@@ -480,14 +480,14 @@ static bool event_row(wharf_req *req, struct jw *w, const struct resource *res, 
     const struct definition *d = res->def;
     struct sql_arg args[2] = {{c->organization.p, c->organization.n}, {id.p, id.n}};
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
     int deleted_at = (int)res->n_selected;
     struct wharf_rec *rec;
     int64_t us;
     PGresult *r = req_query(req,
         arena_printf(req->arena,
             "SELECT %s, %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2", res->columns_full,
-            d->soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->table)
+            d->storage.soft_delete ? "t.deleted_at" : "NULL::timestamptz", d->storage.table)
             .p,
         args, 2);
 

@@ -144,7 +144,7 @@ static wharf_status k_known_locations(
     if (status != WHARF_OK || !locations || !n)
         return status;
     sql_init(&s, req->arena);
-    sql_addf(&s, "SELECT t.id FROM %s t WHERE t.organization_id = ", locations->def->table);
+    sql_addf(&s, "SELECT t.id FROM %s t WHERE t.organization_id = ", locations->def->storage.table);
     sql_bind(&s, organization);
     sql_add(&s, " AND t.deleted_at IS NULL AND t.id = ANY (");
     sql_bind_array(&s, ids, n);
@@ -173,7 +173,7 @@ static wharf_status k_other_locations(
     if (status != WHARF_OK || !locations || who->all_locations)
         return status;
     sql_init(&s, req->arena);
-    sql_addf(&s, "SELECT t.id FROM %s t WHERE t.organization_id = ", locations->def->table);
+    sql_addf(&s, "SELECT t.id FROM %s t WHERE t.organization_id = ", locations->def->storage.table);
     sql_bind(&s, organization);
     sql_add(&s, " AND t.deleted_at IS NULL AND NOT t.id = ANY (");
     sql_bind_array(&s, who->locations, who->n_locations);

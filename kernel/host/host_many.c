@@ -48,8 +48,8 @@ static wharf_status m_create(wharf_req *req, const char *resource, const wharf_j
         struct write *w = &m->set.rows[i].w;
 
         w->body = bodies[i];
-        if (w->res->def->parent)
-            w->parent_id = json_text_or(bodies[i], w->res->def->parent->name, "");
+        if (w->res->def->place.parent)
+            w->parent_id = json_text_or(bodies[i], w->res->def->place.parent->name, "");
     }
     return write_it(req, m, ret_many);
 }
@@ -94,8 +94,8 @@ static wharf_status m_write(
         w->body = given->op == OP_DELETE ? NULL : given->bodies[i];
         w->kind = given->kind;
         w->context = given->contexts ? given->contexts[i] : NULL;
-        if (given->op == OP_CREATE && w->res->def->parent)
-            w->parent_id = json_text_or(w->body, w->res->def->parent->name, "");
+        if (given->op == OP_CREATE && w->res->def->place.parent)
+            w->parent_id = json_text_or(w->body, w->res->def->place.parent->name, "");
     }
     return write_it(req, m, ret_many);
 }

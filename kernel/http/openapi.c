@@ -77,7 +77,7 @@ static const char *limit_schema(struct writer *o, const struct definition *d)
         .p;
 }
 
-static void order_parameter(struct jw *w, const struct definition *d)
+static void order_parameter(struct jw *w, const struct definition_list *list)
 {
     jw_open(w, NULL, '{');
     jw_z(w, "name", "order_by");
@@ -86,8 +86,8 @@ static void order_parameter(struct jw *w, const struct definition *d)
     jw_open(w, "schema", '{');
     jw_z(w, "type", "string");
     jw_open(w, "enum", '[');
-    for (size_t i = 0; i < d->n_sorts; i++)
-        jw_z(w, NULL, d->sorts[i]->name);
+    for (size_t i = 0; i < list->n_sorts; i++)
+        jw_z(w, NULL, list->sorts[i]->name);
     jw_close(w, ']');
     jw_close(w, '}');
     jw_close(w, '}');
@@ -100,15 +100,16 @@ static void list_parameters(struct writer *o, const struct definition *d)
     for (size_t i = 0; i < sizeof(list_controls) / sizeof(list_controls[0]); i++) {
         bool limit = !strcmp(list_controls[i].name, "limit");
 
-        if (!d->n_sorts && !strcmp(list_controls[i].name, "direction"))
+        if (!d->list.n_sorts && !strcmp(list_controls[i].name, "direction"))
             continue;
         parameter(w, list_controls[i].name, "query", false, list_controls[i].text,
             limit ? limit_schema(o, d) : list_controls[i].schema);
     }
-    if (d->n_sorts)
-        order_parameter(w, d);
-    for (size_t i = 0; i < d->n_filters; i++)
-        parameter(w, d->filters[i].name, "query", false, filter_help(d->filters[i].type), NULL);
+    if (d->list.n_sorts)
+        order_parameter(w, &d->list);
+    for (size_t i = 0; i < d->list.n_filters; i++)
+        parameter(
+            w, d->list.filters[i].name, "query", false, filter_help(d->list.filters[i].type), NULL);
 }
 
 /* Tells whether this field is the first with its flag; several fields may have one flag. */
@@ -216,17 +217,17 @@ static void request_body(struct writer *o, const struct route *r)
 }
 
 /* Writes the schema of a row of the short list. */
-static void short_row(struct jw *w, const struct definition *d)
+static void short_row(struct jw *w, const struct definition_list *list)
 {
     jw_open(w, NULL, '{');
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
-    for (size_t i = 0; i < d->list.n_cache; i++)
-        schema_copy(w, d->list.cache[i]->name, d->list.cache[i]->json);
+    for (size_t i = 0; i < list->n_cache; i++)
+        schema_copy(w, list->cache[i]->name, list->cache[i]->json);
     jw_close(w, '}');
     jw_open(w, "required", '[');
-    for (size_t i = 0; i < d->list.n_cache; i++)
-        jw_z(w, NULL, d->list.cache[i]->name);
+    for (size_t i = 0; i < list->n_cache; i++)
+        jw_z(w, NULL, list->cache[i]->name);
     jw_close(w, ']');
     jw_bool(w, "additionalProperties", false);
     jw_close(w, '}');
@@ -245,7 +246,7 @@ static void data_schema(struct writer *o, const struct route *r)
             jw_open(w, "items", '{');
             jw_open(w, "anyOf", '[');
             reference(w, NULL, "", name);
-            short_row(w, r->resource->def);
+            short_row(w, &r->resource->def->list);
             jw_close(w, ']');
             jw_close(w, '}');
         } else {
@@ -443,13 +444,13 @@ static void summary(struct writer *o, const struct route *r)
     description(o, r, text);
 }
 
-static void x_filters(struct writer *o, const struct definition *d)
+static void x_filters(struct writer *o, const struct definition_list *list)
 {
     struct jw *w = &o->w;
 
     jw_open(w, "x-filters", '[');
-    for (size_t i = 0; i < d->n_filters; i++) {
-        const struct filter *f = &d->filters[i];
+    for (size_t i = 0; i < list->n_filters; i++) {
+        const struct filter *f = &list->filters[i];
 
         jw_open(w, NULL, '{');
         jw_z(w, "name", f->name);
@@ -524,12 +525,12 @@ static void extensions(struct writer *o, const struct route *r)
             arena_printf(o->e->arena, "%s:%s", o->e->areas.names[r->area],
                 r->level == SCOPE_READ ? "read" : "write"));
     jw_str(w, "x-location-policy",
-        d && d->location ? str_z(d->location->store == STORE_ARRAY ? "multi" : "row")
-                         : json_text_or(r->definition, "location", "none"));
+        d && d->place.location ? str_z(d->place.location->store == STORE_ARRAY ? "multi" : "row")
+                               : json_text_or(r->definition, "location", "none"));
     if (d)
         jw_z(w, "x-resource", d->name);
     if (d && r->kind == ROUTE_LIST)
-        x_filters(o, d);
+        x_filters(o, &d->list);
     x_errors(o, r);
 }
 

@@ -301,9 +301,9 @@ static void emit_below(
         "%s = ANY (ARRAY(WITH RECURSIVE down AS (SELECT r.id FROM %s r WHERE r.organization_id = "
         "$%zu"
         " AND r.deleted_at IS NULL AND (r.id = ANY (",
-        column, d->table, s->organization);
+        column, d->storage.table, s->organization);
     sql_bind_array(s, c->values, c->n_values);
-    sql_addf(s, "::text[]) OR r.%s = ANY (", d->tree_names->column);
+    sql_addf(s, "::text[]) OR r.%s = ANY (", d->place.tree_names->column);
     sql_bind_array(s, names, n);
     sql_add(s, "::text[]))");
     if (who) {
@@ -314,7 +314,7 @@ static void emit_below(
     sql_addf(s,
         " UNION SELECT b.id FROM down JOIN %s b ON b.organization_id = $%zu AND b.%s = down.id"
         " AND b.deleted_at IS NULL) SELECT id FROM down))",
-        d->table, s->organization, d->tree_parent->column);
+        d->storage.table, s->organization, d->place.tree_parent->column);
 }
 
 /* Writes the condition itself, without negation, on one row of the table or of the child. */

@@ -140,7 +140,7 @@ const char *filter_array(struct arena *a, const struct filter_pair *p, struct co
 const char *filter_tree(struct arena *a, const struct filter_pair *p, struct condition *c)
 {
     const struct definition *tree = p->filter->tree;
-    const char *prefix = tree ? arena_printf(a, "%s_", tree->id_prefix).p : "";
+    const char *prefix = tree ? arena_printf(a, "%s_", tree->ids.prefix).p : "";
 
     c->kind = COND_BELOW;
     if (p->form != KEY_PLAIN)

@@ -112,7 +112,7 @@ void query_from_json(struct arena *a, const struct definition *d, const struct w
     out.list = ARENA_ARRAY(a, struct query_pair, most);
     buf_init(&value, VALUE_MAX);
     for (const struct wharf_json *v = object->child; v; v = v->next) {
-        const struct filter *f = definition_filter(d, query_base(v->key));
+        const struct filter *f = definition_filter(&d->list, query_base(v->key));
         bool plain = query_base(v->key).n == v->key.n;
         bool list = f && plain && json_is(v, JSON_ARRAY) &&
                     (f->type == FILTER_TEXT || f->type == FILTER_DATE || f->type == FILTER_NUMBER);

@@ -9,7 +9,7 @@
 
 wharf_str organization_of(const struct access *who, const struct definition *d)
 {
-    return d->live ? who->live_organization : who->organization;
+    return d->storage.live ? who->live_organization : who->organization;
 }
 
 static void bind_organization(struct sql *s, const struct definition *d, const struct access *who)
@@ -81,17 +81,18 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     const struct field *device = who->device_id.n ? d->audience.device : NULL;
     wharf_str column;
 
-    if (!d->location) {
-        if (d->is_location) {
+    if (!d->place.location) {
+        if (d->place.is_location) {
             sql_add(s, " AND ");
             one_of_locations(s, "t.id", who);
         }
         return;
     }
     sql_add(s, device ? " AND (" : " AND ");
-    column = d->location->expression ? arena_printf(s->arena, "(%s)", d->location->expression)
-                                     : arena_printf(s->arena, "t.%s", d->location->column);
-    location_visible(s, d->location, column.p, who);
+    column = d->place.location->expression
+                 ? arena_printf(s->arena, "(%s)", d->place.location->expression)
+                 : arena_printf(s->arena, "t.%s", d->place.location->column);
+    location_visible(s, d->place.location, column.p, who);
     if (device) {
         sql_addf(s, " OR t.%s = ", device->column);
         sql_bind(s, who->device_id);
@@ -99,44 +100,46 @@ static void locations(struct sql *s, const struct definition *d, const struct ac
     }
 }
 
-static void people(struct sql *s, const struct definition *d, const struct access *who)
+static void people(
+    struct sql *s, const struct definition_audience *audience, const struct access *who)
 {
-    if (!d->audience.users || !who->user_id.n)
+    if (!audience->users || !who->user_id.n)
         return;
     sql_add(s, " AND (");
-    if (d->audience.all)
-        sql_addf(s, "t.%s OR ", d->audience.all->column);
-    contains(s, d->audience.users, who->user_id);
+    if (audience->all)
+        sql_addf(s, "t.%s OR ", audience->all->column);
+    contains(s, audience->users, who->user_id);
     sql_add(s, ")");
 }
 
 /* Writes that the row that this one belongs to is for the principal. Inside of the list of those
  * rows t is one of them. */
-static void through(struct sql *s, const struct definition *d, const struct access *who)
+static void through(
+    struct sql *s, const struct definition_audience *audience, const struct access *who)
 {
-    const struct definition *of = d->audience.of;
-    bool places = of && d->audience.whole && !who->all_locations;
+    const struct definition *of = audience->of;
+    bool places = of && audience->whole && !who->all_locations;
 
     if (!of || (!places && !(of->audience.users && who->user_id.n)))
         return;
     sql_addf(s,
         " AND (t.%s IS NULL OR t.%s IN (SELECT t.id FROM %s t WHERE t.organization_id = $%zu",
-        d->audience.through->column, d->audience.through->column, of->table, s->organization);
+        audience->through->column, audience->through->column, of->storage.table, s->organization);
     if (places)
         locations(s, of, who);
-    people(s, of, who);
+    people(s, &of->audience, who);
     sql_add(s, "))");
 }
 
 /* Writes that a row is still kept. What is over is hidden from the moment on, whenever it will be
  * deleted. The sub-select makes one value of it, which indexes and partitions are chosen by. */
-static void kept(struct sql *s, const struct definition *d, const struct access *who)
+static void kept(struct sql *s, const struct definition_storage *storage, const struct access *who)
 {
-    int days = d->retain == RETAIN_LOGS       ? who->log_days
-               : d->retain == RETAIN_REQUESTS ? who->request_log_days
-                                              : 0;
+    int days = storage->retain == RETAIN_LOGS       ? who->log_days
+               : storage->retain == RETAIN_REQUESTS ? who->request_log_days
+                                                    : 0;
 
-    if (d->retain == RETAIN_EVENTS)
+    if (storage->retain == RETAIN_EVENTS)
         sql_add(s, " AND t.expires_at > (SELECT wharf.now())");
     if (!days)
         return;
@@ -177,11 +180,11 @@ static const char *recorded_column(struct sql *s, const struct field *f)
     return f ? arena_printf(s->arena, "t.%s", f->column).p : NULL;
 }
 
-static void recorded(struct sql *s, const struct definition *d, const struct access *who)
+static void recorded(struct sql *s, const struct definition_recorded *by, const struct access *who)
 {
-    const struct recorded_sql r = {recorded_column(s, d->recorded.locations),
-        recorded_column(s, d->recorded.audience), recorded_column(s, d->recorded.resource),
-        recorded_column(s, d->recorded.areas), recorded_column(s, d->recorded.reach)};
+    const struct recorded_sql r = {recorded_column(s, by->locations),
+        recorded_column(s, by->audience), recorded_column(s, by->resource),
+        recorded_column(s, by->areas), recorded_column(s, by->reach)};
 
     query_recorded(s, &r, who);
 }
@@ -190,14 +193,14 @@ static void recorded(struct sql *s, const struct definition *d, const struct acc
 static void seen(
     struct sql *s, const struct definition *d, const struct access *who, bool locations_too)
 {
-    kept(s, d, who);
+    kept(s, &d->storage, who);
     if (locations_too && d->recorded.audience)
-        recorded(s, d, who);
+        recorded(s, &d->recorded, who);
     else if (locations_too && !who->all_locations)
         locations(s, d, who);
     if (d->audience.through)
-        through(s, d, who);
-    people(s, d, who);
+        through(s, &d->audience, who);
+    people(s, &d->audience, who);
 }
 
 void query_visible(
@@ -234,7 +237,8 @@ bool query_hides(const struct filter *f, const struct access *who)
         return false;
     if (!reads_named(f, who))
         return true;
-    if (!who->all_locations && (d->location || d->recorded.audience || (of && d->audience.whole)))
+    if (!who->all_locations &&
+        (d->place.location || d->recorded.audience || (of && d->audience.whole)))
         return true;
     return who->user_id.n &&
            (d->audience.users || d->recorded.audience || (of && of->audience.users));
@@ -247,7 +251,8 @@ void query_named(struct sql *s, const struct filter *f, const struct access *who
 
     s->organization = 0; /* of a test key, that of the rows may be another */
     bind_organization(s, d, who);
-    sql_addf(s, "SELECT t.id FROM %s t WHERE t.organization_id = $%zu", d->table, s->organization);
+    sql_addf(s, "SELECT t.id FROM %s t WHERE t.organization_id = $%zu", d->storage.table,
+        s->organization);
     seen(s, d, who, true);
     if (!reads_named(f, who))
         sql_add(s, " AND false");
@@ -298,7 +303,7 @@ static void after_cursor(struct sql *s, const struct list_query *q)
 static void from_where(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
 {
-    sql_addf(s, " FROM %s t WHERE ", d->table);
+    sql_addf(s, " FROM %s t WHERE ", d->storage.table);
     query_visible(s, d, who, true);
     for (size_t i = 0; i < q->n_conditions; i++) {
         sql_add(s, " AND ");
@@ -318,11 +323,11 @@ static void order_by(struct sql *s, const struct list_query *q)
         q->descending && q->order->nullable ? " NULLS LAST" : "", way);
 }
 
-void query_columns(struct sql *s, const struct definition *d)
+void query_columns(struct sql *s, const struct definition_storage *storage)
 {
     sql_add(s, "SELECT ");
-    for (size_t i = 0; i < d->n_columns; i++)
-        sql_addf(s, "%s%s", i ? ", " : "", d->columns[i].sql);
+    for (size_t i = 0; i < storage->n_columns; i++)
+        sql_addf(s, "%s%s", i ? ", " : "", storage->columns[i].sql);
 }
 
 static void page_columns(struct sql *s, const struct definition *d, const struct list_query *q,
@@ -332,7 +337,7 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
         sql_add(s, "SELECT ");
         query_shown(s, q->columns, who);
     } else
-        query_columns(s, d);
+        query_columns(s, &d->storage);
     if (!q->hits || !q->n_terms)
         return;
     sql_add(s, ", ");
@@ -346,7 +351,7 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
 
 /* Tells whether the size is one that most pages have. Each makes a statement of its own on each
  * connection, so they are few. */
-static bool usual(const struct definition *d, int64_t rows)
+static bool usual(const struct definition_list *list, int64_t rows)
 {
     static const int16_t sizes[] = {10, 20, 25, 50, 100};
 
@@ -354,7 +359,7 @@ static bool usual(const struct definition *d, int64_t rows)
         if (rows == sizes[i])
             return true;
     }
-    return rows == d->list.limit || rows == d->list.max;
+    return rows == list->limit || rows == list->max;
 }
 
 /* Writes the limit. Returns whether it was written out. Of a limit that is a parameter PostgreSQL
@@ -365,7 +370,7 @@ static bool usual(const struct definition *d, int64_t rows)
 static bool limit(
     struct sql *s, const struct definition *d, const struct list_query *q, bool one_plan)
 {
-    if (one_plan && q->page == 1 && usual(d, q->limit)) {
+    if (one_plan && q->page == 1 && usual(&d->list, q->limit)) {
         sql_addf(s, " LIMIT %d", (int)q->limit + 1);
         return true;
     }
@@ -392,7 +397,7 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     limit(s, d, q, false);
     sql_addf(s,
         ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id",
-        d->table, s->organization);
+        d->storage.table, s->organization);
 }
 
 bool query_page_sql(struct sql *s, const struct definition *d, const struct list_query *q,
@@ -415,7 +420,7 @@ bool query_page_sql(struct sql *s, const struct definition *d, const struct list
     order_by(s, q);
     one_plan = limit(s, d, q, one_plan);
     if (skips) {
-        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->table,
+        sql_addf(s, ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id", d->storage.table,
             s->organization);
         order_by(s, q);
     }

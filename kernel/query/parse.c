@@ -112,19 +112,19 @@ static bool read_limit(struct parse *p, wharf_str value)
 
 static bool read_order(struct parse *p, wharf_str value)
 {
-    if (str_eqz(value, "_relevance") && p->d->n_searches) {
+    if (str_eqz(value, "_relevance") && p->d->list.n_searches) {
         p->relevance_asked = true;
         return true;
     }
-    for (size_t i = 0; i < p->d->n_sorts; i++) {
-        if (str_eqz(value, p->d->sorts[i]->name)) {
-            p->q->order = p->d->sorts[i];
+    for (size_t i = 0; i < p->d->list.n_sorts; i++) {
+        if (str_eqz(value, p->d->list.sorts[i]->name)) {
+            p->q->order = p->d->list.sorts[i];
             return true;
         }
     }
     return problem(p, WHARF_S("order_by"),
-        p->d->n_sorts ? "must be a field that this list sorts by"
-                      : "can't be chosen: this list has one order");
+        p->d->list.n_sorts ? "must be a field that this list sorts by"
+                           : "can't be chosen: this list has one order");
 }
 
 static bool is_space(char c)
@@ -231,7 +231,7 @@ static bool read_control(struct parse *p, enum control c, const struct query_pai
     p->seen[c] = true;
     if (value.n == 0 && c != C_SEARCH)
         return problem(p, name, "must have a value");
-    if (c == C_DIRECTION && !p->d->n_sorts)
+    if (c == C_DIRECTION && !p->d->list.n_sorts)
         return problem(p, name, "can't be chosen: this list has one order");
     switch (c) {
     case C_PAGE:
@@ -324,8 +324,8 @@ static const char *join(struct parse *p, struct condition *old, const struct con
 static bool lifts_assumed(
     const struct parse *p, const struct filter *f, const struct query_pair *pair)
 {
-    for (size_t i = 0; i < p->d->n_assumed; i++) {
-        if (p->d->assumed[i].filter == f && str_eqz(pair->key, f->name) &&
+    for (size_t i = 0; i < p->d->list.n_assumed; i++) {
+        if (p->d->list.assumed[i].filter == f && str_eqz(pair->key, f->name) &&
             str_eqz(pair->value, "all"))
             return true;
     }
@@ -371,8 +371,8 @@ static bool mentioned(const struct parse *p, const struct filter *f)
 /* Adds the filters of list.assume, which hold when the request names neither them nor a search. */
 static void assume_filters(struct parse *p)
 {
-    for (size_t i = 0; !p->q->n_terms && i < p->d->n_assumed; i++) {
-        const struct assumed *assumed = &p->d->assumed[i];
+    for (size_t i = 0; !p->q->n_terms && i < p->d->list.n_assumed; i++) {
+        const struct assumed *assumed = &p->d->list.assumed[i];
         struct filter_pair pair = {.filter = assumed->filter,
             .form = KEY_PLAIN,
             .inner = {"", 0},
@@ -451,10 +451,10 @@ static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pa
     return param != NULL;
 }
 
-static bool is_former(const struct definition *d, wharf_str name)
+static bool is_former(const struct definition_list *list, wharf_str name)
 {
-    for (size_t i = 0; i < d->list.n_former; i++) {
-        if (str_eqz(name, d->list.former[i]))
+    for (size_t i = 0; i < list->n_former; i++) {
+        if (str_eqz(name, list->former[i]))
             return true;
     }
     return false;
@@ -474,17 +474,17 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
         return;
     for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT);
          c++) {
-        if (str_eqz(base, control_names[c]) && (c != C_SEARCH || p->d->n_searches)) {
+        if (str_eqz(base, control_names[c]) && (c != C_SEARCH || p->d->list.n_searches)) {
             read_control(p, c, pair);
             return;
         }
     }
-    for (size_t i = 0; !p->view && !f && i < p->d->n_filters; i++)
-        f = str_eqz(base, p->d->filters[i].name) ? &p->d->filters[i] : NULL;
+    for (size_t i = 0; !p->view && !f && i < p->d->list.n_filters; i++)
+        f = str_eqz(base, p->d->list.filters[i].name) ? &p->d->list.filters[i] : NULL;
     p->unnamed = f && is_unnamed(p, f, pair);
     if (f)
         read_filter(p, f, pair);
-    else if (!p->view && is_former(p->d, base))
+    else if (!p->view && is_former(&p->d->list, base))
         problem(p, base, "no longer exists");
     else if (p->o->strict)
         problem(p, base, "is not a parameter of this route");
@@ -547,8 +547,8 @@ static void collect_locations(struct parse *p)
     for (size_t i = 0; i < q->n_conditions; i++)
         most += q->conditions[i].n_values + q->conditions[i].n_items;
     q->locations_asked = ids = ARENA_ARRAY(p->a, wharf_str, most + 1);
-    for (size_t i = 0; p->d->location && i < q->n_conditions; i++) {
-        if (q->conditions[i].filter->field == p->d->location)
+    for (size_t i = 0; p->d->place.location && i < q->n_conditions; i++) {
+        if (q->conditions[i].filter->field == p->d->place.location)
             q->n_locations_asked += named_locations(&q->conditions[i], ids + q->n_locations_asked);
     }
 }
@@ -559,7 +559,7 @@ static struct parse parse_begin(
     struct parse p = {.a = a, .d = d, .o = o, .q = ARENA_NEW(a, struct list_query)};
 
     p.reported = p.tell = ARENA_ARRAY(a, wharf_str, n_pairs + C_COUNT);
-    p.conditions = ARENA_ARRAY(a, struct condition, n_pairs + d->n_assumed + 1);
+    p.conditions = ARENA_ARRAY(a, struct condition, n_pairs + d->list.n_assumed + 1);
     p.filters = ARENA_ARRAY(a, const struct query_pair *, FILTER_PAIRS);
     p.q->conditions = p.conditions;
     p.q->embeds = ARENA_ARRAY(a, const char *, n_pairs + 1);

@@ -95,7 +95,7 @@ struct list_query { /* everything a list was asked for, checked */
     const char *const *embeds; /* those of options.embeds that were true */
     size_t n_embeds;
     bool hits; /* with terms: the page has two more columns, see query_page_sql */
-    /* select list of the page (alias t), set by the caller; NULL: definition.columns */
+    /* select list of the page (alias t), set by the caller; NULL: definition.storage.columns */
     const char *columns;
     wharf_str fingerprint; /* what a cursor is bound to: organization, filters, order, direction */
 };
@@ -222,8 +222,8 @@ int64_t query_estimate(struct arena *a, wharf_str plan);
  * them, has the value. Returns NULL when one of them is no such filter, or NULL. */
 const struct condition *query_equal(
     struct arena *a, const struct filter *const *filters, const wharf_str *values, size_t n);
-/* Writes "SELECT t.col, ..." in the order of definition.columns, no FROM. */
-void query_columns(struct sql *s, const struct definition *d);
+/* Writes "SELECT t.col, ..." in the order of definition.storage.columns, no FROM. */
+void query_columns(struct sql *s, const struct definition_storage *storage);
 /* Makes the signed cursor after a row: value = text of the sort column as PostgreSQL wrote it (p
  * NULL: null). */
 wharf_str query_cursor(struct arena *a, const struct list_query *q, struct sql_arg value,

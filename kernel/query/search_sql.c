@@ -83,8 +83,8 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
     struct sql *s = x->s;
 
     sql_add(s, "(");
-    for (size_t i = 0; i < x->d->n_searches; i++) {
-        const struct field *f = x->d->searches[i], *child = owner(x->d, f);
+    for (size_t i = 0; i < x->d->list.n_searches; i++) {
+        const struct field *f = x->d->list.searches[i], *child = owner(x->d, f);
         const struct child_set *set = child ? child->children : NULL;
 
         sql_add(s, i ? " OR " : "");
@@ -104,7 +104,7 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
         column_matches(x, "c", f, t);
         sql_add(s, by_id ? ")))" : "))");
     }
-    sql_add(s, x->d->n_searches ? ")" : "false)");
+    sql_add(s, x->d->list.n_searches ? ")" : "false)");
 }
 
 static void bind_found(struct sql *s, const struct list_query *q)
@@ -186,10 +186,10 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
         sql_add(s, " THEN 1 ELSE 0 END");
     }
     sql_add(s, " + greatest(0");
-    for (size_t i = 0; i < d->n_searches; i++) {
-        if (!owner(d, d->searches[i]))
-            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold, d->searches[i]->column,
-                x.fold, whole);
+    for (size_t i = 0; i < d->list.n_searches; i++) {
+        if (!owner(d, d->list.searches[i]))
+            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold,
+                d->list.searches[i]->column, x.fold, whole);
     }
     sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
 }
@@ -202,20 +202,20 @@ static void reported_value(struct sql *s, const struct hit_place *reported)
         reported->member);
 }
 
-static void reported_hits(struct sql *s, const struct definition *d, const struct search *x)
+static void reported_hits(struct sql *s, const struct definition_list *list, const struct search *x)
 {
-    for (size_t i = 0; i < d->n_reported; i++) {
-        sql_addf(s, "%sSELECT '%s' AS f, ", i ? " UNION ALL " : "", d->reported[i].name);
-        reported_value(s, &d->reported[i]);
+    for (size_t i = 0; i < list->n_reported; i++) {
+        sql_addf(s, "%sSELECT '%s' AS f, ", i ? " UNION ALL " : "", list->reported[i].name);
+        reported_value(s, &list->reported[i]);
         sql_add(s, " AS v WHERE (");
         for (size_t j = 0; j < x->n_terms; j++) {
             sql_addf(s, "%s%s(", j ? " OR " : "", x->fold);
-            reported_value(s, &d->reported[i]);
+            reported_value(s, &list->reported[i]);
             sql_addf(s, ") LIKE %s($%zu::text)", x->fold, x->terms[j].pattern);
             if (!x->similar)
                 continue;
             sql_addf(s, " OR %s(", x->fold);
-            reported_value(s, &d->reported[i]);
+            reported_value(s, &list->reported[i]);
             sql_addf(s, ") %%> %s($%zu::text)", x->fold, x->terms[j].text);
         }
         sql_add(s, ")");
@@ -233,9 +233,9 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
     x = search_begin(s, d, q);
     sql_add(s,
         "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
-    reported_hits(s, d, &x);
-    for (size_t i = 0; !d->n_reported && i < d->n_searches; i++) {
-        const struct field *f = d->searches[i], *child = owner(d, f);
+    reported_hits(s, &d->list, &x);
+    for (size_t i = 0; !d->list.n_reported && i < d->list.n_searches; i++) {
+        const struct field *f = d->list.searches[i], *child = owner(d, f);
         const struct child_set *set = child ? child->children : NULL;
 
         sql_addf(s, "%sSELECT '%s%s%s' AS f, %s.%s AS v", i ? " UNION ALL " : "",

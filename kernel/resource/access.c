@@ -11,24 +11,25 @@ wharf_str record_location(const struct wharf_rec *rec)
 {
     const struct definition *d = rec->res->def;
 
-    if (d->location)
-        return d->location->store == STORE_TEXT ? record_text(rec, d->location) : str_z("");
-    return rec->res->def->is_location ? record_id(rec) : str_z("");
+    if (d->place.location)
+        return d->place.location->store == STORE_TEXT ? record_text(rec, d->place.location)
+                                                      : str_z("");
+    return rec->res->def->place.is_location ? record_id(rec) : str_z("");
 }
 
 /* ---- what the row says ---- */
 
-static bool everybodys(const struct definition *d, const struct wharf_rec *rec)
+static bool everybodys(const struct definition_audience *audience, const struct wharf_rec *rec)
 {
-    return d->audience.all && str_eqz(record_text(rec, d->audience.all), "t");
+    return audience->all && str_eqz(record_text(rec, audience->all), "t");
 }
 
-static bool is_own_device(
-    const struct req_access *access, const struct definition *d, const struct wharf_rec *rec)
+static bool is_own_device(const struct req_access *access,
+    const struct definition_audience *audience, const struct wharf_rec *rec)
 {
     wharf_str device = access->who->access.device_id;
 
-    return d->audience.device && device.n && str_eq(record_text(rec, d->audience.device), device);
+    return audience->device && device.n && str_eq(record_text(rec, audience->device), device);
 }
 
 /* Tells the locations of a set; of a row that is of all locations there are none to tell. */
@@ -80,18 +81,18 @@ static bool refuse_scope(struct wharf_req *req, wharf_str resource)
 
 /* Judges a record of another row: it is seen as that row is. */
 static bool check_recorded(
-    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+    struct wharf_req *req, const struct definition_recorded *recorded, const struct wharf_rec *rec)
 {
-    struct reported_of what = {.resource = record_text(rec, d->recorded.resource),
-        .by = {record_text(rec, d->recorded.locations), record_text(rec, d->recorded.audience)}};
+    struct reported_of what = {.resource = record_text(rec, recorded->resource),
+        .by = {record_text(rec, recorded->locations), record_text(rec, recorded->audience)}};
     const struct access *who = &req->access.who->access;
 
-    if (d->recorded.areas && !reads_areas(req, record_text(rec, d->recorded.areas)))
+    if (recorded->areas && !reads_areas(req, record_text(rec, recorded->areas)))
         return refuse_scope(req, str_z(""));
-    if (d->recorded.resource && !principal_reads(req->access.who, what.resource))
+    if (recorded->resource && !principal_reads(req->access.who, what.resource))
         return refuse_scope(req, what.resource);
-    if (d->recorded.reach ? !seen_by_all_locations(who, record_text(rec, d->recorded.reach))
-                          : !seen_by_location(who, what.by.locations))
+    if (recorded->reach ? !seen_by_all_locations(who, record_text(rec, recorded->reach))
+                        : !seen_by_location(who, what.by.locations))
         return refuse_locations(req, what.by.locations);
     if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))
         return true;
@@ -104,15 +105,16 @@ static bool check_place(
 {
     wharf_str set, id = record_location(rec);
 
-    if (d->location && d->location->store != STORE_TEXT) {
-        set = record_text(rec, d->location);
-        if (d->location->store == STORE_JSON
+    if (d->place.location && d->place.location->store != STORE_TEXT) {
+        set = record_text(rec, d->place.location);
+        if (d->place.location->store == STORE_JSON
                 ? seen_by_all_locations(&req->access.who->access, set)
                 : !set.n || seen_by_location(&req->access.who->access, set))
             return true;
         return refuse_locations(req, set);
     }
-    if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, d, rec))
+    if (!id.n || principal_may_see(req->access.who, id) ||
+        is_own_device(&req->access, &d->audience, rec))
         return true;
     req_problem(req, ERR_LOCATION_ACCESS, id, NULL, str_z(""));
     return false;
@@ -124,10 +126,10 @@ bool check_location(struct wharf_req *req, const struct resource *res, const str
     wharf_str user = req->access.who->access.user_id;
 
     if (d->recorded.audience)
-        return check_recorded(req, d, rec);
+        return check_recorded(req, &d->recorded, rec);
     if (!check_place(req, d, rec))
         return false;
-    if (!d->audience.users || !user.n || everybodys(d, rec) ||
+    if (!d->audience.users || !user.n || everybodys(&d->audience, rec) ||
         seen_among(record_text(rec, d->audience.users), user))
         return true;
     req_problem(req, ERR_NOT_FOUND, record_id(rec), NULL, str_z(""));
@@ -149,17 +151,17 @@ wharf_str request_areas(const struct wharf_req *req)
     return seen_many(req->arena, names, n);
 }
 
-static bool of_some_users(const struct definition *d)
+static bool of_some_users(const struct definition_audience *audience)
 {
-    return d->audience.users || (d->audience.of && d->audience.of->audience.users);
+    return audience->users || (audience->of && audience->of->audience.users);
 }
 
 bool route_for_some(const struct route *r)
 {
-    bool some = r && r->resource && of_some_users(r->resource->def);
+    bool some = r && r->resource && of_some_users(&r->resource->def->audience);
 
     for (size_t i = 0; r && i < r->n_params; i++)
-        some = some || (r->guards[i] && of_some_users(r->guards[i]->def));
+        some = some || (r->guards[i] && of_some_users(&r->guards[i]->def->audience));
     return some;
 }
 
@@ -173,7 +175,7 @@ wharf_str request_audience(const struct wharf_req *req)
         bool needed = req->access.areas >> res->area & 1 ||
                       (req->route && req->route->area == res->area);
 
-        some = needed && (of_some_users(res->def) || res->def->recorded.audience);
+        some = needed && (of_some_users(&res->def->audience) || res->def->recorded.audience);
     }
     return some ? seen_one(req->arena, req->access.who->access.user_id) : str_z("");
 }
@@ -209,11 +211,11 @@ static bool read_any(
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
     sql_add(&s, res->columns_full);
-    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->table);
+    sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, id);
-    if (res->def->partitioned) {
+    if (res->def->storage.partitioned) {
         sql_add(&s, " AND t.created_at = ");
         sql_bind(&s, time_iso(req->arena, id_time_ms(id) * 1000));
         sql_add(&s, "::timestamptz");
@@ -235,8 +237,8 @@ static const struct resource *other_row(const struct wharf_req *req, const struc
         *ret_id = record_text(rec, d->audience.through);
         return ret_id->n ? engine_resource(req->engine, d->audience.of_name) : NULL;
     }
-    *ret_id = d->parent ? record_text(rec, d->parent) : str_z("");
-    return ret_id->n ? res->refs[d->parent->index] : NULL;
+    *ret_id = d->place.parent ? record_text(rec, d->place.parent) : str_z("");
+    return ret_id->n ? res->refs[d->place.parent->index] : NULL;
 }
 
 bool may_be_refused(const struct wharf_req *req, const struct resource *res)
@@ -248,13 +250,13 @@ bool may_be_refused(const struct wharf_req *req, const struct resource *res)
         const struct definition *d = res->def;
 
         if (d->recorded.audience ||
-            (!who->all_locations && (d->location || res->def->is_location)) ||
+            (!who->all_locations && (d->place.location || res->def->place.is_location)) ||
             (who->user_id.n && d->audience.users))
             return true;
         if (d->audience.through)
             res = engine_resource(req->engine, d->audience.of_name);
         else
-            res = d->parent ? res->refs[d->parent->index] : NULL;
+            res = d->place.parent ? res->refs[d->place.parent->index] : NULL;
     }
     return res != NULL;
 }
@@ -263,8 +265,8 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 {
     struct wharf_rec *rec;
 
-    if (!id_shape(id, res->def->id_prefix) &&
-        !(res->def->id_pattern && pattern_match(res->def->id_pattern, id)))
+    if (!id_shape(id, res->def->ids.prefix) &&
+        !(res->def->ids.pattern && pattern_match(res->def->ids.pattern, id)))
         return true;
     return read_any(req, res, id, &rec) && (!rec || check_access(req, res, rec));
 }
@@ -280,7 +282,7 @@ static bool check_audience_of(struct wharf_req *req, const struct resource *of, 
         return true;
     if (!read_any(req, of, id, &rec))
         return false;
-    if (!rec || everybodys(of->def, rec) ||
+    if (!rec || everybodys(&of->def->audience, rec) ||
         seen_among(record_text(rec, of->def->audience.users), user))
         return true;
     req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
@@ -307,7 +309,7 @@ bool has_walls(const struct resource *res)
 {
     const struct definition *d = res->def;
 
-    return d->location || d->audience.users || d->audience.through || d->recorded.audience;
+    return d->place.location || d->audience.users || d->audience.through || d->recorded.audience;
 }
 
 PGresult *seen_rows(struct wharf_req *req, const struct resource *of, const wharf_str *ids,
@@ -316,7 +318,7 @@ PGresult *seen_rows(struct wharf_req *req, const struct resource *of, const whar
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(&s, "SELECT t.id FROM %s t WHERE ", of->def->table);
+    sql_addf(&s, "SELECT t.id FROM %s t WHERE ", of->def->storage.table);
     query_visible(&s, of->def, who, true);
     sql_add(&s, " AND t.id = ANY (");
     sql_bind_array(&s, ids, n);
@@ -373,22 +375,22 @@ static wharf_str audience_text(const struct definition *d, const struct wharf_re
 {
     wharf_str users = d->audience.users ? record_text(rec, d->audience.users) : str_z("");
 
-    if (!d->audience.users || everybodys(d, rec))
+    if (!d->audience.users || everybodys(&d->audience, rec))
         return str_z("");
     return users.n ? users : str_z("[]");
 }
 
 static wharf_str places_of(
-    struct wharf_req *req, const struct definition *d, const struct wharf_rec *rec)
+    struct wharf_req *req, const struct definition_place *place, const struct wharf_rec *rec)
 {
     wharf_str set, id = record_location(rec);
 
     if (id.n)
         return seen_one(req->arena, id);
-    if (!d->location || d->location->store == STORE_TEXT)
+    if (!place->location || place->location->store == STORE_TEXT)
         return str_z("[]");
-    set = record_text(rec, d->location);
-    if (set.n || d->location->store == STORE_JSON) /* of all locations: for who reaches all */
+    set = record_text(rec, place->location);
+    if (set.n || place->location->store == STORE_JSON) /* of all locations: for who reaches all */
         return set;
     return str_z("[]");
 }
@@ -410,8 +412,8 @@ bool record_seen_by(struct wharf_req *req, const struct wharf_rec *rec, struct s
     const struct resource *other;
     wharf_str id;
 
-    *ret = (struct seen_by){places_of(req, d, rec), audience_text(d, rec)};
-    if (!d->audience.through && (!d->parent || d->location))
+    *ret = (struct seen_by){places_of(req, &d->place, rec), audience_text(d, rec)};
+    if (!d->audience.through && (!d->place.parent || d->place.location))
         return true;
     other = other_row(req, res, rec, &id);
     if (!other)

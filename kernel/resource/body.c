@@ -220,11 +220,11 @@ static void check_given_id(
 {
     const struct wharf_json *id = json_get(body, "id");
 
-    if (!id || !d->id_pattern || c->op != OP_CREATE)
+    if (!id || !d->ids.pattern || c->op != OP_CREATE)
         return;
     if (id->type != JSON_STRING)
         body_tell(c, str_z("id"), "type", "id must be a string");
-    else if (id->has_nul || !pattern_match(d->id_pattern, id->text))
+    else if (id->has_nul || !pattern_match(d->ids.pattern, id->text))
         body_tell(c, str_z("id"), "format", "id has not the form that ids of a %s have", d->title);
 }
 
@@ -233,7 +233,7 @@ bool body_check(struct arena *a, const struct definition *d, uint32_t op,
     void *arg)
 {
     struct checker c = {
-        .arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg, .parent = d->parent};
+        .arena = a, .op = op, .flags = flags, .fn = fn, .arg = arg, .parent = d->place.parent};
 
     if (!json_is(body, JSON_OBJECT)) {
         body_tell(&c, str_z(""), "type", "the body must be an object");

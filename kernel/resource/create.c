@@ -31,7 +31,7 @@ static struct wharf_rec *future_row(
     rec->res = res;
     rec->arena = req->arena;
     rec->cells = ARENA_ARRAY(req->arena, struct cell, res->n_cells);
-    rec->cells[COL_ID] = (struct cell){id, id_new(d->id_prefix, req->now_us, id)};
+    rec->cells[COL_ID] = (struct cell){id, id_new(d->ids.prefix, req->now_us, id)};
     rec->cells[COL_CREATED_AT] = rec->cells[COL_UPDATED_AT] = now;
     rec->cells[COL_CREATED_BY] = rec->cells[COL_UPDATED_BY] = actor;
     rec->cells[COL_VERSION] = (struct cell){"1", 1};
@@ -71,14 +71,14 @@ static size_t fill_args(struct wharf_req *req, const struct resource *res,
 {
     const struct definition *d = res->def;
     struct view event_view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
     struct change c = {
         .organization = organization_of(&req->access.who->access, d),
         .resource = d->name,
         .resource_id = record_id(rec),
         .location_id = record_location(rec),
         .action = "created",
-        .log = d->log,
+        .log = d->events.log,
         .event = d->events.created,
     };
     size_t n = 4;
@@ -115,7 +115,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     struct sql_arg *args = ARENA_ARRAY(
         req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
 
-    if (!read_view(req, res, d->created_view | IN_CREATED, &plan->view))
+    if (!read_view(req, res, d->creates.view | IN_CREATED, &plan->view))
         return PLAN_PROBLEMS;
     if (!body_check(req->arena, d, OP_CREATE, req->body, req->head.strict ? BODY_STRICT : 0, values,
             body_problem, req))
@@ -124,10 +124,11 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
         const struct resource *to = res->refs[i];
 
         /* Unknown (400) or not accessible (403)? Only a look at the row tells. */
-        if (to && to->def->is_location && values[i].present && !values[i].null &&
+        if (to && to->def->place.is_location && values[i].present && !values[i].null &&
             !principal_may_see(req->access.who, values[i].text))
             return PLAN_THREADS;
-        if (to && !to->def->is_location && values[i].present && !values[i].null && has_walls(to) &&
+        if (to && !to->def->place.is_location && values[i].present && !values[i].null &&
+            has_walls(to) &&
             (!req->access.who->access.all_locations || req->access.who->access.user_id.n))
             return PLAN_THREADS;
     }

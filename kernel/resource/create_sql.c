@@ -16,7 +16,7 @@ static void insert_row(struct buf *b, const struct definition *d, const char *pa
     buf_addf(b,
         "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, "
         "version",
-        d->table);
+        d->storage.table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             buf_addf(b, ", %s", d->fields[i].column);
@@ -47,8 +47,8 @@ static size_t references_there(struct buf *b, const struct resource *res, const 
             buf_addf(b,
                 " AND (%s%zu::text IS NULL OR (SELECT 1 FROM %s x WHERE x.organization_id = "
                 "%s1::text AND x.id = %s%zu::text%s LIMIT 1) IS NOT NULL)",
-                param, n, to->def->table, param, param, n,
-                to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
+                param, n, to->def->storage.table, param, param, n,
+                to->def->storage.soft_delete ? " AND x.deleted_at IS NULL" : "");
     }
     return n;
 }
@@ -72,7 +72,7 @@ const char *create_statement(const struct engine *e, const struct resource *res)
     insert_row(&b, d, "$");
     n = references_there(&b, res, "$");
     buf_addz(&b, " RETURNING 1)");
-    history_sql(&b, n + 1, d->log, d->events.created != NULL);
+    history_sql(&b, n + 1, d->events.log, d->events.created != NULL);
     return kept(e, &b);
 }
 
@@ -96,7 +96,7 @@ const char *create_many_statement(const struct engine *e, const struct resource 
     buf_addz(&b, "), r AS (");
     insert_row(&b, d, "u.p");
     buf_addz(&b, " FROM u)");
-    history_many_sql(&b, n + 1, d->log, d->events.created != NULL);
+    history_many_sql(&b, n + 1, d->events.log, d->events.created != NULL);
     buf_addz(&b, " SELECT place FROM u");
     return kept(e, &b);
 }

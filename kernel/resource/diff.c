@@ -181,10 +181,10 @@ static bool tells_nothing(const char *name)
     return !strcmp(name, "updated_at") || !strcmp(name, "updated_by");
 }
 
-static bool left_out(const struct definition *def, const struct field *f)
+static bool left_out(const struct definition_events *events, const struct field *f)
 {
-    for (size_t i = 0; i < def->n_event_without; i++) {
-        if (def->event_without[i] == f)
+    for (size_t i = 0; i < events->n_without; i++) {
+        if (events->without[i] == f)
             return true;
     }
     return !(f->in & IN_RETRIEVE) || f->writers;
@@ -220,7 +220,7 @@ bool rows_differ(struct wharf_req *req, const struct wharf_rec *old_rec,
         d.secret = f->secret;
         d.silent = !f->log;
         compare(&d, str_z(f->name), a, b);
-        if (d.n > before && !left_out(def, f) && !f->secret)
+        if (d.n > before && !left_out(&def->events, f) && !f->secret)
             jw_value(&w, f->name, a);
     }
     jw_close(&d.changes, ']');

@@ -25,7 +25,7 @@ const struct resource *engine_resource(const struct engine *e, const char *name)
 const struct resource *engine_locations(const struct engine *e)
 {
     for (size_t i = 0; i < e->n_resources; i++) {
-        if (e->resources[i].def->is_location)
+        if (e->resources[i].def->place.is_location)
             return &e->resources[i];
     }
     return NULL;
@@ -63,22 +63,22 @@ static void embed_expression(struct buf *b, const struct field *f, const struct 
         buf_addf(b, "%s'%s', ", i ? ", " : "", f->embed_fields[i]);
         buf_addf(b, g && g->column ? "e.%s" : "NULL", g ? g->column : "");
     }
-    if (to->def->location && to->def->location->column)
-        buf_addf(b, ", '_location', e.%s", to->def->location->column);
-    else if (to->def->is_location)
+    if (to->def->place.location && to->def->place.location->column)
+        buf_addf(b, ", '_location', e.%s", to->def->place.location->column);
+    else if (to->def->place.is_location)
         buf_addz(b, ", '_location', e.id");
     buf_addf(b, ") FROM %s e WHERE e.organization_id = t.organization_id AND e.id = t.%s%s)",
-        to->def->table, f->embed_from->column,
-        to->def->soft_delete ? " AND e.deleted_at IS NULL" : "");
+        to->def->storage.table, f->embed_from->column,
+        to->def->storage.soft_delete ? " AND e.deleted_at IS NULL" : "");
 }
 
 /* Writes the expression that shows the rows that an array of ids names, in its order. */
 static void show_expression(struct buf *b, const struct field *f, const struct resource *to)
 {
-    const char *location = to->def->location && to->def->location->column
-                               ? to->def->location->column
-                           : to->def->is_location ? "id"
-                                                  : NULL;
+    const char *location = to->def->place.location && to->def->place.location->column
+                               ? to->def->place.location->column
+                           : to->def->place.is_location ? "id"
+                                                        : NULL;
 
     /* Most rows name nobody: they cost no look. */
     buf_addf(
@@ -97,7 +97,8 @@ static void show_expression(struct buf *b, const struct field *f, const struct r
         ") ORDER BY a.n) FROM jsonb_array_elements_text(t.%s) WITH ORDINALITY a(id, n) CROSS JOIN "
         "LATERAL (SELECT * FROM %s x"
         " WHERE x.organization_id = t.organization_id AND x.id = a.id%s LIMIT 1) e) END",
-        f->column, to->def->table, to->def->soft_delete ? " AND x.deleted_at IS NULL" : "");
+        f->column, to->def->storage.table,
+        to->def->storage.soft_delete ? " AND x.deleted_at IS NULL" : "");
 }
 
 /* Tells whether lists show the column only when they are asked to: it may be large. */
@@ -107,7 +108,7 @@ static bool only_on_demand(const struct definition *d, int column)
         const struct field *f = &d->fields[i];
 
         if (f->kind == FIELD_COLUMN && f->select == column)
-            return f->include_flag && !(f->always & IN_LIST) && f != d->location;
+            return f->include_flag && !(f->always & IN_LIST) && f != d->place.location;
     }
     return false;
 }
@@ -135,13 +136,13 @@ static const char *select_list(
     wharf_str s;
 
     buf_init(&b, 1 << 20);
-    for (size_t i = 0; i < d->n_columns; i++) {
-        if (view == IN_LIST && d->columns[i].store == STORE_SECRET)
+    for (size_t i = 0; i < d->storage.n_columns; i++) {
+        if (view == IN_LIST && d->storage.columns[i].store == STORE_SECRET)
             buf_addz(&b, ", NULL::text");
         else if (view == IN_LIST && only_on_demand(d, (int)i))
             buf_addf(&b, "%sNULL::text", i ? ", " : "");
         else
-            buf_addf(&b, "%s%s", i ? ", " : "", d->columns[i].sql);
+            buf_addf(&b, "%s%s", i ? ", " : "", d->storage.columns[i].sql);
     }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
@@ -173,7 +174,7 @@ static const char *select_list(
 static void lay_out_cells(const struct engine *e, struct resource *res)
 {
     const struct definition *d = res->def;
-    size_t next = d->n_columns;
+    size_t next = d->storage.n_columns;
 
     res->cell_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
     res->shown_of = ARENA_ARRAY(e->arena, int16_t, d->n_fields);
@@ -237,26 +238,26 @@ static const struct definition *named_by(const struct engine *e, const struct fi
     const char *name = f->field->ref ? f->field->ref : f->field->ids_of;
     const struct resource *to = name ? engine_resource(e, name) : NULL;
 
-    return to && !to->def->is_location && has_walls(to) ? to->def : NULL;
+    return to && !to->def->place.is_location && has_walls(to) ? to->def : NULL;
 }
 
 /* Filters on references know the shape of the ids they point to, once all definitions are there. */
-static void shape_of_references(const struct engine *e, const struct definition *d)
+static void shape_of_references(const struct engine *e, const struct definition_list *list)
 {
     /* compiled a moment ago, not shared yet */
-    struct filter *filters = (struct filter *)d->filters;
+    struct filter *filters = (struct filter *)list->filters;
 
-    for (size_t i = 0; i < d->n_filters; i++) {
+    for (size_t i = 0; i < list->n_filters; i++) {
         const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE
                               ? filters[i].field->ref
                               : NULL;
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
 
         filters[i].names = named_by(e, &filters[i]);
-        if (to && filters[i].type == FILTER_TREE && to->def->tree_parent)
+        if (to && filters[i].type == FILTER_TREE && to->def->place.tree_parent)
             filters[i].tree = to->def;
-        else if (to && !to->def->id_pattern)
-            filters[i].id_prefix = to->def->id_prefix;
+        else if (to && !to->def->ids.pattern)
+            filters[i].id_prefix = to->def->ids.prefix;
     }
 }
 
@@ -265,7 +266,7 @@ static void note_read_rules(struct resource *res)
 {
     const struct definition *d = res->def;
 
-    res->reads_by_rules = d->parent != NULL;
+    res->reads_by_rules = d->place.parent != NULL;
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 
@@ -327,13 +328,13 @@ static bool calls_ours(const char *sql)
 }
 
 /* Tells whether a row is self-contained. Places in a table name no row where it has partitions. */
-static bool self_contained(const struct definition *d)
+static bool self_contained(const struct definition_storage *storage)
 {
-    for (size_t i = 0; i < d->n_columns; i++) {
-        if (strcasestr(d->columns[i].sql, "SELECT") || calls_ours(d->columns[i].sql))
+    for (size_t i = 0; i < storage->n_columns; i++) {
+        if (strcasestr(storage->columns[i].sql, "SELECT") || calls_ours(storage->columns[i].sql))
             return false;
     }
-    return !d->partitioned;
+    return !storage->partitioned;
 }
 
 static const char *lower_first(struct arena *a, const char *title)
@@ -362,7 +363,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
 
     if (d->audience.through) /* compiled a moment ago, not shared yet */
         ((struct definition *)d)->audience.of = audience_of(e, d, problems);
-    shape_of_references(e, d);
+    shape_of_references(e, &d->list);
     res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].ref)
@@ -380,17 +381,17 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->columns_shown = select_list(e, res, IN_RETRIEVE, IN_LIST | IN_RETRIEVE);
     res->shows_by_caller = query_asks_caller(res->columns_list) ||
                            query_asks_caller(res->columns_shown);
-    res->self_contained = self_contained(d);
+    res->self_contained = self_contained(&d->storage);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
-        d->table, d->soft_delete ? " AND t.deleted_at IS NULL" : "",
-        d->partitioned ? " AND t.created_at = $3::timestamptz" : "",
-        d->retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
+        d->storage.table, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "",
+        d->storage.partitioned ? " AND t.created_at = $3::timestamptz" : "",
+        d->storage.retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
     note_read_rules(res);
     res->plain_create = !any_write_hook(res) && !computes(res) && !res->reads_by_rules &&
                         !res->search_rule && !d->audience.through && only_columns(d) &&
-                        !d->id_pattern && !d->disable_webhooks;
+                        !d->ids.pattern && !d->events.disable_webhooks;
     if (res->plain_create) {
         res->create_sql = create_statement(e, res);
         res->create_many_sql = create_many_statement(e, res);

@@ -218,7 +218,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
     sql_addf(&s,
         "::text[]) WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
         "x.id = i.id AND x.organization_id = ",
-        res->def->table);
+        res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " LIMIT 1) t");
     r = req_query_sql(req, &s);
@@ -368,14 +368,14 @@ void retrieve_statement(
 
     args[0] = (struct sql_arg){organization.p, organization.n};
     args[1] = (struct sql_arg){id.p, id.n};
-    if (res->def->partitioned) {
+    if (res->def->storage.partitioned) {
         wharf_str moment = time_iso(req->arena, id_time_ms(id) * 1000);
 
         args[2] = (struct sql_arg){moment.p, moment.n};
     }
     *ret = (struct plan_statement){.sql = res->retrieve_sql,
         .args = args,
-        .n_args = res->def->partitioned ? 3 : 2,
+        .n_args = res->def->storage.partitioned ? 3 : 2,
         .lane = LANE_READ};
     if (!res->shows_by_caller)
         return;
@@ -427,7 +427,7 @@ static bool check_parent(struct wharf_req *req, const struct resource *parent, w
 
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret)
 {
-    return narrow_rows_of(req, res, res->def->parent ? req->params[0] : str_z(""), ret);
+    return narrow_rows_of(req, res, res->def->place.parent ? req->params[0] : str_z(""), ret);
 }
 
 const struct wharf_json *normalize_body(
@@ -477,7 +477,7 @@ bool narrow_rows_of(
     struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
 {
     struct wharf_where where = {ret};
-    const struct field *parent = res->def->parent;
+    const struct field *parent = res->def->place.parent;
     size_t n_hooks;
 
     *ret = (struct narrowing){.req = req, .res = res};

@@ -32,8 +32,8 @@ void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
 void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v);
 
 /* Sets the statement that reads the row as it is shown to the caller, whoever may see it. */
-void retrieve_statement(struct wharf_req *req, const struct resource *res, wharf_str id,
-    struct plan_statement *ret);
+void retrieve_statement(
+    struct wharf_req *req, const struct resource *res, wharf_str id, struct plan_statement *ret);
 /* Reads the row so, if it is there. Returns NULL after a problem was added. */
 PGresult *retrieve_row(struct wharf_req *req, const struct resource *res, wharf_str id);
 /* Reads the same row. Returns NULL and *ret_error on failure, and adds no problem. */
@@ -97,7 +97,6 @@ bool search_found(struct wharf_req *req, const struct resource *res, struct list
 /* Adds a hit (wharf_res_api.hit). */
 void hits_add(
     struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members);
-
 
 /* Calls thread_start() or thread_stop() of all plugins, on a thread that runs their code. */
 void thread_plugins_start(const struct engine *e, struct thread_ctx *ctx);

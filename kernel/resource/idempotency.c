@@ -52,7 +52,7 @@ static struct sql_arg moment(struct wharf_req *req, int64_t us)
 static void render_row(struct wharf_req *req, const char *resource, wharf_str id, int status)
 {
     const struct resource *res = engine_resource(req->engine, resource);
-    struct view view = {.in = status == 201 && res ? res->def->created_view : IN_RETRIEVE,
+    struct view view = {.in = status == 201 && res ? res->def->creates.view : IN_RETRIEVE,
         .datetime = req->head.datetime_format,
         .who = &req->access.who->access,
         .writer = res && req_may_write(&req->access, res)};
@@ -209,7 +209,7 @@ static bool remember(struct wharf_req *req, const char *mark)
         body = without_secrets(req, arena_dup_str(req->arena, buf_str(&b)));
         buf_done(&b);
     }
-    if (reply->answered && (body.n > BODY_MAX || reply->answered->def->has_fresh))
+    if (reply->answered && (body.n > BODY_MAX || reply->answered->def->events.has_fresh))
         body = (wharf_str){"", 0};
     return req_query(req, sql,
                (struct sql_arg[]){arg(req->access.who->organization),

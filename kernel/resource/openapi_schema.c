@@ -242,10 +242,10 @@ static void resource_as_read(struct jw *w, struct arena *a, const struct resourc
     jw_close(w, '}');
 }
 
-static bool in_events(const struct definition *d, const struct field *f)
+static bool in_events(const struct definition_events *events, const struct field *f)
 {
-    for (size_t i = 0; i < d->n_event_without; i++) {
-        if (d->event_without[i] == f)
+    for (size_t i = 0; i < events->n_without; i++) {
+        if (events->without[i] == f)
             return false;
     }
     return f->in & IN_RETRIEVE;
@@ -259,7 +259,7 @@ void schema_event_properties(struct jw *w, const struct resource *res)
     jw_z(w, "const", d->name);
     jw_close(w, '}');
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (in_events(d, &d->fields[i]))
+        if (in_events(&d->events, &d->fields[i]))
             field_as_read(w, &d->fields[i]);
     }
     if (!definition_field(d, "location_id")) /* of data that was too large */
@@ -354,10 +354,10 @@ void schema_event_example(struct jw *w, struct arena *a, const struct resource *
 
     jw_z(w, "object", d->name);
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (!in_events(d, &d->fields[i]))
+        if (!in_events(&d->events, &d->fields[i]))
             continue;
         if (!strcmp(d->fields[i].name, "id"))
-            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->id_prefix));
+            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->ids.prefix));
         else
             example_value(w, a, &d->fields[i]);
     }
@@ -449,7 +449,8 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
     if (op == OP_CREATE) {
         jw_open(w, "required", '[');
         for (size_t i = 0; i < d->n_fields; i++) {
-            if (d->fields[i].required && d->fields[i].write & op && &d->fields[i] != d->parent)
+            if (d->fields[i].required && d->fields[i].write & op &&
+                &d->fields[i] != d->place.parent)
                 jw_z(w, NULL, d->fields[i].name);
         }
         jw_close(w, ']');

@@ -31,7 +31,7 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
         .strict = req->head.strict,
         .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = e->cursor_key,
-        .parent = res->def->parent ? req->params[0] : str_z(""),
+        .parent = res->def->place.parent ? req->params[0] : str_z(""),
         .hits = res->def->list.similar,
     };
     if (e->n_embeds && res->def->n_links) {
@@ -107,10 +107,11 @@ static bool finish_retrieve(struct wharf_req *req, struct plan *plan, PGresult *
     return true;
 }
 
-static bool has_audience(const struct req_access *access, const struct definition *d)
+static bool has_audience(
+    const struct req_access *access, const struct definition_audience *audience)
 {
-    return (d->audience.users && access->who->access.user_id.n) ||
-           (d->audience.through &&
+    return (audience->users && access->who->access.user_id.n) ||
+           (audience->through &&
                (access->who->access.user_id.n || !access->who->access.all_locations));
 }
 
@@ -140,8 +141,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
     if (!read_view(req, res, IN_RETRIEVE, &plan->view))
         return false;
-    if (!id_shape(id, res->def->id_prefix) &&
-        !(res->def->id_pattern && pattern_match(res->def->id_pattern, id))) {
+    if (!id_shape(id, res->def->ids.prefix) &&
+        !(res->def->ids.pattern && pattern_match(res->def->ids.pattern, id))) {
         req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return false;
     }
@@ -150,8 +151,8 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
     plan->n_statements = 1;
     plan->finish = finish_retrieve;
     plan->statements[0].lane = LANE_READ;
-    if (!has_audience(&req->access, res->def) && !narrow.n && !res->def->partitioned &&
-        !res->def->retain) {
+    if (!has_audience(&req->access, &res->def->audience) && !narrow.n &&
+        !res->def->storage.partitioned && !res->def->storage.retain) {
         retrieve_statement(req, res, id, &plan->statements[0]);
     } else {
         struct sql *s = ARENA_NEW(req->arena, struct sql);
@@ -159,11 +160,11 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
         query_shown(s, res->columns_shown, &req->access.who->access);
-        sql_addf(s, " FROM %s t WHERE ", res->def->table);
+        sql_addf(s, " FROM %s t WHERE ", res->def->storage.table);
         query_visible(s, res->def, &req->access.who->access, false);
         sql_add(s, " AND t.id = ");
         sql_bind(s, id);
-        if (res->def->partitioned)
+        if (res->def->storage.partitioned)
             id_moment(s, id);
         narrow_sql(s, &narrow);
         plan->statements[0].sql = buf_str(s->text).p;
@@ -465,12 +466,12 @@ static bool finish_short(struct wharf_req *req, struct plan *plan, PGresult *con
     return true;
 }
 
-static bool wants_short(const struct wharf_req *req, const struct definition *d)
+static bool wants_short(const struct wharf_req *req, const struct definition_list *list)
 {
     wharf_str value;
     bool yes = false;
 
-    return d->list.n_cache && req_param(req, "cache", &value) && query_truth(value, &yes) && yes;
+    return list->n_cache && req_param(req, "cache", &value) && query_truth(value, &yes) && yes;
 }
 
 /* Plans the short list: every accessible row with few columns and no paging, for clients that keep
@@ -519,7 +520,7 @@ bool plan_list(struct wharf_req *req, struct plan *plan)
         req->arena, d, req->head.pairs, req->head.n_pairs, &o, parameter_problem, req);
     if (!q || !check_asked_locations(req, q) || !narrow_rows(req, res, &narrow))
         return false;
-    if (wants_short(req, d)) {
+    if (wants_short(req, &d->list)) {
         plan_short(req, plan, q, &narrow);
         return true;
     }

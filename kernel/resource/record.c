@@ -25,7 +25,7 @@ static void open_secrets(struct wharf_rec *rec)
         const struct field *f = &d->fields[i];
         struct cell *c = f->store == STORE_SECRET ? record_cell(rec, f) : NULL;
         struct secret_place at = {
-            d->table_name, f->column_name, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
+            d->storage.table_name, f->column_name, {rec->cells[COL_ID].p, rec->cells[COL_ID].n}};
         wharf_str plain = {NULL, 0};
 
         if (!c || !c->p)
@@ -538,7 +538,7 @@ bool cell_value(struct arena *a, const struct field *f, const struct cell *cell,
 bool cell_seal(struct arena *a, const struct definition *d, const struct field *f, wharf_str id,
     struct cell *cell)
 {
-    struct secret_place at = {d->table_name, f->column_name, id};
+    struct secret_place at = {d->storage.table_name, f->column_name, id};
     wharf_str sealed;
 
     if (f->store != STORE_SECRET || !cell->p)

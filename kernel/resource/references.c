@@ -25,10 +25,10 @@ static PGresult *missing_ids(
     sql_bind_array(&s, ids, n);
     sql_addf(&s,
         "::text[]) asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ",
-        to->def->table);
+        to->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, to->def));
-    sql_addf(
-        &s, " AND r.id = asked.id%s)", to->def->soft_delete ? " AND r.deleted_at IS NULL" : "");
+    sql_addf(&s, " AND r.id = asked.id%s)",
+        to->def->storage.soft_delete ? " AND r.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 
@@ -135,7 +135,7 @@ static void refuse_one(struct arena *a, struct named *refused, wharf_str id, wha
  * taken out (spec 01 section 7 'multi'). */
 static void moved(struct wharf_req *req, const struct write *w, struct named *refused)
 {
-    const struct field *f = w->res->def->location;
+    const struct field *f = w->res->def->place.location;
     const struct wharf_json *sides[2] = {
         ids_of(req->arena, w->old_rec ? record_text(w->old_rec, f) : str_z("")),
         ids_of(req->arena, w->values[f->index].text)};
@@ -168,7 +168,7 @@ static bool refuse_unseen(struct wharf_req *req, const struct write *const *writ
     size_t total = 0;
     PGresult *seen;
 
-    if ((who->all_locations && !who->user_id.n) || to->def->is_location || !has_walls(to))
+    if ((who->all_locations && !who->user_id.n) || to->def->place.is_location || !has_walls(to))
         return true;
     for (size_t i = 0; i < n; i++)
         total += lists[i].n;
@@ -196,13 +196,13 @@ static void judge_field(struct wharf_req *req, const struct write *w, const stru
     const struct named *list, const wharf_str *missing, size_t n_missing, struct named *refused)
 {
     const struct resource *to = w->res->refs[f->index];
-    bool multi = f == w->res->def->location && f->store == STORE_ARRAY;
+    bool multi = f == w->res->def->place.location && f->store == STORE_ARRAY;
 
     for (size_t k = 0; k < list->n; k++) {
         if (n_missing &&
             bsearch(&list->ids[k], missing, n_missing, sizeof(*missing), str_order_entries))
             unknown(req, to, list->paths[k], list->ids[k]);
-        else if (to->def->is_location && !multi &&
+        else if (to->def->place.is_location && !multi &&
                  !principal_may_see(req->access.who, list->ids[k]))
             refuse_one(req->arena, refused, list->ids[k], list->paths[k]);
     }
@@ -221,10 +221,10 @@ static bool check_field(struct wharf_req *req, const struct write *const *writes
     for (size_t i = 0; i < n; i++) {
         const struct write *w = writes[i];
 
-        if (!w->values[f->index].present || (d->parent == f && w->op == OP_UPDATE))
+        if (!w->values[f->index].present || (d->place.parent == f && w->op == OP_UPDATE))
             continue;
         collect(req->arena, f, &w->values[f->index], &lists[i]);
-        if (f == d->location && f->store == STORE_ARRAY)
+        if (f == d->place.location && f->store == STORE_ARRAY)
             moved(req, w, &refused[i]);
         total += lists[i].n;
     }

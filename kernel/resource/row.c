@@ -12,8 +12,8 @@ wharf_status unique_problem(
 {
     wharf_status s = WHARF_CONFLICT;
 
-    for (size_t i = 0; i < d->n_uniques; i++) {
-        const struct unique_rule *u = &d->uniques[i];
+    for (size_t i = 0; i < d->storage.n_uniques; i++) {
+        const struct unique_rule *u = &d->storage.uniques[i];
 
         if (strcmp(u->index, e->constraint) != 0)
             continue;
@@ -106,7 +106,7 @@ struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
     sql_add(&s, w->res->columns_full);
-    sql_addf(&s, " FROM %s t WHERE ", d->table);
+    sql_addf(&s, " FROM %s t WHERE ", d->storage.table);
     query_visible(&s, d, &req->access.who->access, false);
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, w->id);

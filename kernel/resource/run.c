@@ -14,7 +14,7 @@ static bool read_on_loop(const struct wharf_req *req, uint32_t in)
     const struct resource *res = req->route->resource;
     wharf_str value;
 
-    return !res->def->parent && !(res->reads_by_rules && rows_restricted(req, res)) &&
+    return !res->def->place.parent && !(res->reads_by_rules && rows_restricted(req, res)) &&
            (!res->names_rows || req->access.who->access.all_locations) &&
            (!(res->computed_in & in) || req_param(req, "fields", &value));
 }
@@ -91,10 +91,10 @@ static void run_write(struct wharf_req *req, uint32_t op)
     struct write w = {.res = res, .op = op, .body = req->body, .if_match = req->head.if_match};
     struct view view;
 
-    w.parent_id = res->def->parent ? req->params[0] : str_z("");
+    w.parent_id = res->def->place.parent ? req->params[0] : str_z("");
     w.id = op == OP_CREATE ? str_z("") : addressed_id(req);
     if (!read_view(
-            req, res, op == OP_CREATE ? res->def->created_view | IN_CREATED : IN_RETRIEVE, &view))
+            req, res, op == OP_CREATE ? res->def->creates.view | IN_CREATED : IN_RETRIEVE, &view))
         return;
     if (write_transaction(req, &w) != WHARF_OK)
         return;

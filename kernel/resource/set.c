@@ -135,7 +135,7 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
     const struct resource *res = set->res;
     const struct definition *d = res->def;
 
-    if (set->n < 2 || set->op == OP_UPDATE || d->parent || write_observed(req, res, set->op))
+    if (set->n < 2 || set->op == OP_UPDATE || d->place.parent || write_observed(req, res, set->op))
         return false;
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].kind == FIELD_CHILDREN)
@@ -436,7 +436,7 @@ wharf_status write_set(struct wharf_req *req, struct write_set *set)
         return WHARF_INVALID;
     if (req->tx.res_depth >= RECURSION_MAX)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
-    if (set->res->def->live == LIVE_READ && req->access.who->test_mode)
+    if (set->res->def->storage.live == LIVE_READ && req->access.who->test_mode)
         return write_live_refused(req, set->res);
     if (req_begin(req) != WHARF_OK)
         return req_failed(req);

@@ -97,10 +97,10 @@ wharf_status set_read(struct wharf_req *req, struct write_set *set)
     sql_addf(&s,
         ") x(id) CROSS JOIN LATERAL (SELECT y.*, y.ctid AS wharf_place FROM %s y WHERE "
         "y.organization_id = ",
-        d->table);
+        d->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, d));
-    sql_addf(
-        &s, " AND y.id = x.id OFFSET 0) t%s", d->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
+    sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s",
+        d->storage.soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
     if (!r)
         return req_failed(req);
@@ -132,16 +132,16 @@ static bool all_in_place(struct wharf_req *req, const struct write_set *set)
     sql_addf(&s,
         "::tid[]) p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) "
         "t WHERE t.organization_id = ",
-        d->table);
+        d->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, d));
-    sql_add(&s, d->soft_delete ? " AND t.deleted_at IS NULL" : "");
+    sql_add(&s, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "");
     r = req_query_sql(req, &s);
     return r && strtoull(PQgetvalue(r, 0, 0), NULL, 10) == set->n_live;
 }
 
 static bool shows_others(const struct resource *res, const struct wharf_rec *rec)
 {
-    for (size_t i = res->def->n_columns; i < res->n_selected; i++) {
+    for (size_t i = res->def->storage.n_columns; i < res->n_selected; i++) {
         if (rec->cells[i].p)
             return true;
     }
@@ -204,7 +204,7 @@ static bool copy_rows(
 
     buf_init(&sql, 64 * 1024);
     buf_init(&rows, SIZE_MAX / 2);
-    buf_addf(&sql, "COPY %s ", d->table);
+    buf_addf(&sql, "COPY %s ", d->storage.table);
     written_columns(&sql, d);
     buf_addz(&sql, " FROM STDIN");
     for (size_t i = 0; good && i < set->n_live; i++) {
@@ -248,7 +248,7 @@ static bool insert_statement(
     const struct definition *d = set->res->def;
 
     sql_init(s, req->arena);
-    sql_addf(s, "INSERT INTO %s AS t ", d->table);
+    sql_addf(s, "INSERT INTO %s AS t ", d->storage.table);
     written_columns(s->text, d);
     sql_add(s, " SELECT ");
     sql_bind(s, organization_of(&req->access.who->access, d));
@@ -379,7 +379,7 @@ static PGresult *find_rows(
     sql_init(&s, req->arena);
     sql_addf(&s, "SELECT %s FROM unnest(", set->res->columns_full);
     bind_ids(req, &s, sorted, set->n_live);
-    sql_addf(&s, ") x(id) JOIN %s t ON t.id = x.id WHERE ", d->table);
+    sql_addf(&s, ") x(id) JOIN %s t ON t.id = x.id WHERE ", d->storage.table);
     query_visible(&s, d, &req->access.who->access, false);
     narrow_sql(&s, &narrow);
     if (lock)
@@ -438,7 +438,7 @@ static bool compute_for_events(struct wharf_req *req, const struct write_set *se
     struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, set->n_live + 1);
     const struct definition *d = set->res->def;
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     for (size_t i = 0; i < set->n_live; i++)
         recs[i] = set->op == OP_DELETE ? set->live[i]->w.old_rec : set->live[i]->w.new_rec;
@@ -453,15 +453,15 @@ wharf_status set_delete(struct wharf_req *req, struct write_set *set)
     if (d->events.deleted && !compute_for_events(req, set))
         return WHARF_INTERNAL;
     sql_init(&s, req->arena);
-    if (d->soft_delete) {
-        sql_addf(&s, "UPDATE %s t SET version = version + 1, deleted_at = ", d->table);
+    if (d->storage.soft_delete) {
+        sql_addf(&s, "UPDATE %s t SET version = version + 1, deleted_at = ", d->storage.table);
         sql_bind(&s, time_iso(req->arena, req->now_us));
         sql_add(&s, "::timestamptz, updated_by = ");
         sql_bind(&s, req->access.who->actor_id);
     } else {
-        sql_addf(&s, "DELETE FROM %s t", d->table);
+        sql_addf(&s, "DELETE FROM %s t", d->storage.table);
     }
-    sql_addf(&s, " %s unnest(", d->soft_delete ? "FROM" : "USING");
+    sql_addf(&s, " %s unnest(", d->storage.soft_delete ? "FROM" : "USING");
     bind_ids(req, &s, set->live, set->n_live);
     sql_add(&s, ") x(id) WHERE t.id = x.id AND t.organization_id = ");
     sql_bind(&s, organization_of(&req->access.who->access, d));

@@ -120,23 +120,24 @@ static void check_children(const struct tables *t, const struct field *f)
 static void check_resource(const struct tables *t)
 {
     const struct definition *d = t->res->def;
-    int row = table_row(t, d->table_name, NULL);
+    int row = table_row(t, d->storage.table_name, NULL);
 
     if (row < 0) {
         buf_addf(t->problems,
             "%s: there is no table %s, in which %s is kept; make it with a migration\n",
-            t->res->plugin->name, d->table_name, d->name);
+            t->res->plugin->name, d->storage.table_name, d->name);
         return;
     }
     if (PQgetvalue(t->r, row, 3)[0] != 't')
         buf_addf(t->problems,
             "%s: %s is a table of the server that no module serves; keep the rows of %s in a table "
             "of your own schema\n",
-            t->res->plugin->name, d->table_name, d->name);
-    check_column(t, d->table_name, "organization_id", STORE_TEXT, "");
+            t->res->plugin->name, d->storage.table_name, d->name);
+    check_column(t, d->storage.table_name, "organization_id", STORE_TEXT, "");
     for (size_t i = 0; i < COL_SYSTEM_COUNT; i++)
-        check_column(t, d->table_name, d->columns[i].name, d->columns[i].store, "");
-    check_fields(t, d->table_name, d->fields, d->n_fields);
+        check_column(
+            t, d->storage.table_name, d->storage.columns[i].name, d->storage.columns[i].store, "");
+    check_fields(t, d->storage.table_name, d->fields, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++)
         if (d->fields[i].children)
             check_children(t, &d->fields[i]);

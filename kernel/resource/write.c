@@ -66,7 +66,7 @@ static bool compute_for_event(
 {
     const struct definition *d = res->def;
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     return compute_fields(req, res, &rec, 1, &view) == WHARF_OK;
 }
@@ -84,7 +84,7 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
     const struct definition *d = old_rec->res->def;
     bool any = false;
 
-    for (size_t i = 0; i < d->n_fields && d->n_event_quiet; i++) {
+    for (size_t i = 0; i < d->n_fields && d->events.n_quiet; i++) {
         const struct field *f = &d->fields[i];
         const struct cell *a = record_cell(old_rec, f), *b = record_cell(new_rec, f);
         bool quiet = false;
@@ -94,8 +94,8 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
             ((a->p != NULL) == (b->p != NULL) && a->n == b->n &&
                 (!a->p || !memcmp(a->p, b->p, a->n))))
             continue;
-        for (size_t k = 0; k < d->n_event_quiet && !quiet; k++)
-            quiet = d->event_quiet[k] == f;
+        for (size_t k = 0; k < d->events.n_quiet && !quiet; k++)
+            quiet = d->events.quiet[k] == f;
         if (!quiet)
             return false;
         any = true;
@@ -109,18 +109,18 @@ bool write_change(struct wharf_req *req, const struct write *w, wharf_str change
     const struct definition *d = w->res->def;
     const struct wharf_rec *rec = w->new_rec ? w->new_rec : w->old_rec;
     struct view view = {
-        .in = IN_RETRIEVE, .without = d->event_without, .n_without = d->n_event_without};
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
 
     *ret = (struct change){
         .organization = organization_of(&req->access.who->access, d),
         .resource = d->name,
         .resource_id = w->id,
-        .parent_id = d->parent ? record_text(rec, d->parent) : str_z(""),
+        .parent_id = d->place.parent ? record_text(rec, d->place.parent) : str_z(""),
         .location_id = record_location(rec),
         .action = w->op == OP_CREATE   ? "created"
                   : w->op == OP_UPDATE ? "updated"
                                        : "deleted",
-        .log = d->log,
+        .log = d->events.log,
         .changes = changes,
         .event = w->op == OP_CREATE   ? d->events.created
                  : w->op == OP_UPDATE ? d->events.updated
@@ -185,7 +185,7 @@ wharf_status write_insert(struct wharf_req *req, struct write *w)
     sql_addf(&s,
         "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, "
         "version",
-        d->table);
+        d->storage.table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
             sql_addf(&s, ", %s", d->fields[i].column);
@@ -245,11 +245,11 @@ wharf_status write_new_id(struct wharf_req *req, struct write *w)
     const struct definition *d = w->res->def;
     char id[ID_MAX];
 
-    if (d->id_pattern && json_is(json_get(w->body, "id"), JSON_STRING)) {
+    if (d->ids.pattern && json_is(json_get(w->body, "id"), JSON_STRING)) {
         w->id = json_get(w->body, "id")->text;
         return WHARF_OK;
     }
-    w->id = arena_dup(req->arena, id, id_new(d->id_prefix, req->now_us, id));
+    w->id = arena_dup(req->arena, id, id_new(d->ids.prefix, req->now_us, id));
     return WHARF_OK;
 }
 
@@ -348,7 +348,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->table);
+    sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->storage.table);
     sql_bind(&s, time_iso(req->arena, req->now_us));
     sql_add(&s, "::timestamptz, updated_by = ");
     sql_bind(&s, req->access.who->actor_id);
@@ -450,13 +450,13 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     if (s != WHARF_OK)
         return s;
     sql_init(&sql, req->arena);
-    if (d->soft_delete) {
-        sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->table);
+    if (d->storage.soft_delete) {
+        sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->storage.table);
         sql_bind(&sql, time_iso(req->arena, req->now_us));
         sql_add(&sql, "::timestamptz, updated_by = ");
         sql_bind(&sql, req->access.who->actor_id);
     } else {
-        sql_addf(&sql, "DELETE FROM %s", d->table);
+        sql_addf(&sql, "DELETE FROM %s", d->storage.table);
     }
     sql_add(&sql, " WHERE organization_id = ");
     sql_bind(&sql, organization_of(&req->access.who->access, d));
@@ -477,7 +477,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
  * body. */
 static void take_disable_webhooks(struct wharf_req *req, struct write *w)
 {
-    const struct wharf_json *m = w->res->def->disable_webhooks
+    const struct wharf_json *m = w->res->def->events.disable_webhooks
                                      ? json_get(w->body, "disable_webhooks")
                                      : NULL;
     struct wharf_json *copy, **at;
@@ -549,8 +549,8 @@ wharf_status write_values(struct wharf_req *req, struct write *w)
         return WHARF_LIMIT;
     if (w->replace)
         fill_defaults(w);
-    if (d->parent && w->parent_id.n)
-        w->values[d->parent->index] = (struct value){
+    if (d->place.parent && w->parent_id.n)
+        w->values[d->place.parent->index] = (struct value){
             .present = w->op == OP_CREATE, .text = w->parent_id};
     return WHARF_OK;
 }
@@ -580,7 +580,7 @@ wharf_status write_run(struct wharf_req *req, struct write *w)
         return req_fail(req, ERR_INTERNAL, NULL, "writes nested deeper than %d", RECURSION_MAX);
     req->tx.res_depth++;
     write_side_begin(req, w);
-    if (w->res->def->live == LIVE_READ && req->access.who->test_mode)
+    if (w->res->def->storage.live == LIVE_READ && req->access.who->test_mode)
         s = write_live_refused(req, w->res);
     if (s == WHARF_OK && w->op != OP_DELETE)
         s = write_check_body(req, w);

@@ -48,7 +48,8 @@ static void check_match(struct compile *c, const struct wharf_json *match, const
         opt_problem(c, at, "this is an object of keys to names of filters");
     for (const struct wharf_json *m = json_is(match, JSON_OBJECT) ? match->child : NULL; m;
          m = m->next) {
-        const struct filter *f = json_is(m, JSON_STRING) ? definition_filter(c->d, m->text) : NULL;
+        const struct filter *f = json_is(m, JSON_STRING) ? definition_filter(&c->d->list, m->text)
+                                                         : NULL;
 
         if (!f || f->child ||
             (f->type != FILTER_TEXT && f->type != FILTER_ID && f->type != FILTER_ARRAY))

@@ -28,7 +28,7 @@ int system_column(const char *name)
 
 const struct field *system_field(struct compile *c, enum system_column column)
 {
-    const struct column *known = &c->d->columns[column];
+    const struct column *known = &c->d->storage.columns[column];
     struct field *hidden = c->hidden[column];
 
     if (known->field || hidden)
@@ -82,6 +82,6 @@ void columns_compile(struct compile *c, struct field *fields)
             f->nullable = f->nullable || SYSTEM[place].nullable;
         n += place == n;
     }
-    d->columns = columns;
-    d->n_columns = n;
+    d->storage.columns = columns;
+    d->storage.n_columns = n;
 }

@@ -29,7 +29,7 @@ static void check_path(struct compile *c, const char *path, const struct place *
         "a path like /v1/dock-doors or /v1/locations/:location/layouts");
     for (; colon; colon = strchr(colon + 1, ':')) {
         size_t n = strcspn(colon, "/");
-        const char *param = c->d->parent_param;
+        const char *param = c->d->place.parent_param;
 
         if (!param || strlen(param) != n || memcmp(param, colon, n) != 0)
             opt_member_problem(
@@ -52,8 +52,8 @@ static void read_parent(struct compile *c, const struct wharf_json *x, const str
     f = (struct field *)opt_field(c, parent, &p_at, "field");
     param = opt_need(c, parent, &p_at, "param");
     opt_shape(c, &p_at, "param", param, "^:?[a-z][a-z0-9_]*$", "the name of a path parameter");
-    d->parent_param = *param == ':' ? param : arena_printf(c->arena, ":%s", param).p;
-    d->parent = f;
+    d->place.parent_param = *param == ':' ? param : arena_printf(c->arena, ":%s", param).p;
+    d->place.parent = f;
     if (f && (!f->ref || f->store != STORE_TEXT))
         opt_member_problem(c, &p_at, "field", "the parent's field needs ref");
     /* Filled from the path: a body can't say another. */
@@ -69,15 +69,15 @@ static void read_ids(struct compile *c, const struct wharf_json *x, const struct
     struct definition *d = c->d;
     const char *pattern = opt_text(c, x, at, "id_pattern", NULL), *error;
 
-    d->id_prefix = opt_need(c, x, at, "prefix");
-    opt_shape(c, at, "prefix", d->id_prefix, "^[a-z][a-z0-9_]{0,23}$",
+    d->ids.prefix = opt_need(c, x, at, "prefix");
+    opt_shape(c, at, "prefix", d->ids.prefix, "^[a-z][a-z0-9_]{0,23}$",
         "a short name of lower-case letters, digits and _");
-    d->id_param = opt_text(c, x, at, "id_param", "id");
-    opt_shape(c, at, "id_param", d->id_param, NAME_SHAPE, NAME_WORDS);
+    d->ids.param = opt_text(c, x, at, "id_param", "id");
+    opt_shape(c, at, "id_param", d->ids.param, NAME_SHAPE, NAME_WORDS);
     if (!pattern)
         return;
-    d->id_pattern = pattern_compile(c->arena, str_z(pattern), &error);
-    if (!d->id_pattern)
+    d->ids.pattern = pattern_compile(c->arena, str_z(pattern), &error);
+    if (!d->ids.pattern)
         opt_member_problem(c, at, "id_pattern", "%s", error);
 }
 
@@ -87,27 +87,28 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     struct definition *d = c->d;
     size_t n = strlen(c->plugin);
 
-    d->table_name = opt_need(c, x, at, "table");
-    opt_shape(c, at, "table", d->table_name, "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
+    d->storage.table_name = opt_need(c, x, at, "table");
+    opt_shape(c, at, "table", d->storage.table_name,
+        "^[a-z_][a-z0-9_]{0,62}\\.[a-z_][a-z0-9_]{0,62}$",
         "a table with its schema, like stations.printer");
     /* Those of the server's tables that a module may serve are known to the database
      * (resource/table_check.c). */
-    if (*d->table_name && strncmp(d->table_name, "wharf.", 6) != 0 &&
-        (strncmp(d->table_name, c->plugin, n) != 0 || d->table_name[n] != '.'))
+    if (*d->storage.table_name && strncmp(d->storage.table_name, "wharf.", 6) != 0 &&
+        (strncmp(d->storage.table_name, c->plugin, n) != 0 || d->storage.table_name[n] != '.'))
         opt_member_problem(c, at, "table",
             "a plugin keeps its tables in the schema of its name, \"%s\"", c->plugin);
-    d->soft_delete = opt_bool(c, x, at, "soft_delete", true);
-    d->creates_per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
-    d->creates_per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
-    d->creates_burst = opt_int(
-        c, x, at, "creates_burst", d->creates_per_second, d->creates_per_second, 1000000);
-    if (d->creates_per_minute && d->creates_per_second)
+    d->storage.soft_delete = opt_bool(c, x, at, "soft_delete", true);
+    d->creates.per_minute = opt_int(c, x, at, "creates_per_minute", 0, 0, 1000000);
+    d->creates.per_second = opt_int(c, x, at, "creates_per_second", 0, 0, 1000000);
+    d->creates.burst = opt_int(
+        c, x, at, "creates_burst", d->creates.per_second, d->creates.per_second, 1000000);
+    if (d->creates.per_minute && d->creates.per_second)
         opt_member_problem(
             c, at, "creates_per_second", "a resource has this or creates_per_minute");
-    d->large_body = opt_bool(c, x, at, "large_body", false);
-    d->partitioned = opt_bool(c, x, at, "partitioned", false);
-    d->retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
-    d->table = opt_quoted(c, d->table_name);
+    d->creates.large_body = opt_bool(c, x, at, "large_body", false);
+    d->storage.partitioned = opt_bool(c, x, at, "partitioned", false);
+    d->storage.retain = (enum retain_rule)opt_word(c, x, at, "retain", retains, RETAIN_ALL);
+    d->storage.table = opt_quoted(c, d->storage.table_name);
 }
 
 static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -144,18 +145,19 @@ static void read_location(struct compile *c, const struct wharf_json *x, const s
 
     if (!*name || !strcmp(name, "none"))
         return;
-    c->d->is_location = !strcmp(name, "self");
-    if (c->d->is_location)
+    c->d->place.is_location = !strcmp(name, "self");
+    if (c->d->place.is_location)
         return;
-    c->d->location = find_field(c, &l_at, name);
+    c->d->place.location = find_field(c, &l_at, name);
     if (opt_word(c, x, at, "location_rule", rules, 0)) {
-        if (c->d->location && c->d->location->store != STORE_JSON)
+        if (c->d->place.location && c->d->place.location->store != STORE_JSON)
             opt_problem(c, &l_at,
                 "with \"location_rule\": \"every\" this names a column of \"store\": \"json\"");
         return;
     }
-    if (c->d->location && (!c->d->location->ref || (c->d->location->store != STORE_TEXT &&
-                                                       c->d->location->store != STORE_ARRAY)))
+    if (c->d->place.location &&
+        (!c->d->place.location->ref || (c->d->place.location->store != STORE_TEXT &&
+                                           c->d->place.location->store != STORE_ARRAY)))
         opt_problem(c, &l_at,
             "the field that carries the location, or the set of them, needs \"ref\": the resource "
             "whose rows are locations");
@@ -298,8 +300,8 @@ static void read_uniques(struct compile *c, const struct wharf_json *x, const st
         else
             opt_problem(c, &inner, "a rule is an object");
     }
-    c->d->uniques = rules;
-    c->d->n_uniques = n;
+    c->d->storage.uniques = rules;
+    c->d->storage.n_uniques = n;
 }
 
 /* Returns the name of a default event. Plugins of others keep to their own part of the names
@@ -340,9 +342,9 @@ static void read_quiet(struct compile *c, const struct wharf_json *events, const
         const struct field *f = find_field(c, &at, names[i]);
 
         if (f)
-            quiet[d->n_event_quiet++] = f;
+            quiet[d->events.n_quiet++] = f;
     }
-    d->event_quiet = quiet;
+    d->events.quiet = quiet;
 }
 
 static void read_events(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -363,21 +365,21 @@ static void read_events(struct compile *c, const struct wharf_json *x, const str
     d->events.created = event_name(c, events, &e_at, "created");
     d->events.updated = event_name(c, events, &e_at, "updated");
     d->events.deleted = event_name(c, events, &e_at, "deleted");
-    d->disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
+    d->events.disable_webhooks = opt_bool(c, events, &e_at, "disable_webhooks", false);
     names = opt_texts(c, events, &e_at, "without", &n);
     without = ARENA_ARRAY(c->arena, const struct field *, n + d->n_fields + 1);
     for (size_t i = 0; i < n; i++) {
         const struct field *f = find_field(c, &w_at, names[i]);
 
         if (f)
-            without[d->n_event_without++] = f;
+            without[d->events.n_without++] = f;
     }
     /* Secrets leave this house in answers only; data of others' rows have events of their own. */
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].secret || d->fields[i].fresh || d->fields[i].held)
-            without[d->n_event_without++] = &d->fields[i];
+            without[d->events.n_without++] = &d->fields[i];
     }
-    d->event_without = without;
+    d->events.without = without;
     read_quiet(c, events, &e_at);
 }
 
@@ -405,10 +407,10 @@ static void read_tree(struct compile *c, const struct wharf_json *x, const struc
 
     if (!tree || !opt_object(c, tree, &at, keys))
         return;
-    c->d->tree_parent = opt_field(c, tree, &at, "parent");
-    c->d->tree_names = opt_field(c, tree, &at, "names");
-    if (!c->d->tree_parent || c->d->tree_parent->store != STORE_TEXT || !c->d->tree_names ||
-        c->d->tree_names->store != STORE_TEXT)
+    c->d->place.tree_parent = opt_field(c, tree, &at, "parent");
+    c->d->place.tree_names = opt_field(c, tree, &at, "names");
+    if (!c->d->place.tree_parent || c->d->place.tree_parent->store != STORE_TEXT ||
+        !c->d->place.tree_names || c->d->place.tree_names->store != STORE_TEXT)
         opt_problem(c, &at, "parent and names are text columns");
 }
 
@@ -426,9 +428,9 @@ static void read_words(struct compile *c, const struct wharf_json *json, const s
     if (*plural >= 'A' && *plural <= 'Z' && !(plural[1] >= 'A' && plural[1] <= 'Z'))
         *plural = (char)(*plural | 0x20);
     d->title_plural = opt_text(c, x, at, "title_plural", plural);
-    d->log = opt_bool(c, x, at, "log", true);
-    d->created_view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
-    d->live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
+    d->events.log = opt_bool(c, x, at, "log", true);
+    d->creates.view = opt_word(c, x, at, "created_view", views, 0) ? IN_LIST : IN_RETRIEVE;
+    d->storage.live = (enum live_rule)opt_word(c, x, at, "live", lives, LIVE_NOT);
     d->links = opt_texts(c, x, at, "links", &d->n_links);
     query_params_compile(c, x, at);
     d->scope = opt_need(c, x, at, "scope");
@@ -551,10 +553,10 @@ const struct field *definition_field(const struct definition *d, const char *nam
     return fields_find(d->fields, d->n_fields, name);
 }
 
-const struct filter *definition_filter(const struct definition *d, wharf_str name)
+const struct filter *definition_filter(const struct definition_list *list, wharf_str name)
 {
-    for (size_t i = 0; i < d->n_filters; i++)
-        if (str_eqz(name, d->filters[i].name))
-            return &d->filters[i];
+    for (size_t i = 0; i < list->n_filters; i++)
+        if (str_eqz(name, list->filters[i].name))
+            return &list->filters[i];
     return NULL;
 }

@@ -111,7 +111,7 @@ struct field {
     const char *computed;
     /* what is shown of a column that is written as it is: SQL over the row t; or NULL */
     const char *read;
-    int16_t select; /* position in definition.columns, or -1 */
+    int16_t select; /* position in definition.storage.columns, or -1 */
     uint16_t precision, scale; /* STORE_DEC */
     uint32_t write; /* OP_CREATE | OP_UPDATE */
     uint32_t in; /* IN_LIST | IN_RETRIEVE */
@@ -187,10 +187,6 @@ struct unique_rule {
     size_t n_report;
 };
 
-struct event_names {
-    const char *created, *updated, *deleted;
-}; /* NULL: none */
-
 struct column { /* what a row is read with, in order; the first seven are the system columns */
     const char *name;
     const char *sql; /* how it is selected: "t.name", or the expression */
@@ -214,56 +210,17 @@ struct hit_place { /* a place in which a search tells its hits */
     const char *member; /* of an object, or NULL */
 };
 
-struct definition {
-    const char *name; /* "print_station": value of "object" */
-    const char *title, *title_plural; /* "Print station", "print stations": for messages */
-    const char *plugin;
-    uint64_t hash;
-    /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
-    const char *collection;
-    const char *id_param; /* "station_id" */
-    /* "org", "/v1/org": other names of the organization's own row; or NULL */
-    const char *own_word, *own_path;
-    const char *id_prefix;
-    const struct pattern *id_pattern; /* ids given by clients, or NULL */
-    const char *table; /* as SQL has it, quoted: "stations"."print_station" */
-    const char *table_name; /* stations.print_station */
-    uint32_t ops; /* OP_* */
-    int64_t creates_per_minute; /* of one organization; 0: no limit of its own */
-    int64_t creates_per_second, creates_burst; /* of one key, instead; 0: none */
-    bool large_body; /* create takes 64 MiB */
-    const char *scope; /* area */
-    /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for
-     * every location */
-    const struct field *location;
-    bool is_location; /* "location": "self": each row is a location; location is NULL */
-    const struct field *parent; /* ref field filled from the path, or NULL */
-    const char *parent_param; /* ":location" */
-    /* a tree: the parent's id, the names from the root down; or NULL */
-    const struct field *tree_parent, *tree_names;
-    bool soft_delete;
-    bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
-    enum retain_rule retain;
-    /* rows are of the live organization, for test keys too (docs/decisions 10) */
-    enum live_rule live;
-    const struct field *fields; /* in the order of output */
-    size_t n_fields;
-    const struct column *columns;
-    size_t n_columns;
-    const struct unique_rule *uniques;
-    size_t n_uniques;
-    struct {
-        int32_t limit, max, search_max; /* search_max: of a page with search */
-        bool all_word, count_exact, similar;
-        const struct field *order;
-        bool descending;
-        /* list.errors: ended by NULL, or NULL */
-        const char *const *errors_named, *const *errors_unnamed;
-        const char *const *former; /* parameters that no longer exist: refused, not ignored */
-        size_t n_former;
-        const struct field *const *cache; /* columns of the short list (?cache=1), or none */
-        size_t n_cache;
-    } list;
+struct definition_list {
+    int32_t limit, max, search_max; /* search_max: of a page with search */
+    bool all_word, count_exact, similar;
+    const struct field *order;
+    bool descending;
+    /* list.errors: ended by NULL, or NULL */
+    const char *const *errors_named, *const *errors_unnamed;
+    const char *const *former; /* parameters that no longer exist: refused, not ignored */
+    size_t n_former;
+    const struct field *const *cache; /* columns of the short list (?cache=1), or none */
+    size_t n_cache;
     const struct field *const *sorts;
     size_t n_sorts;
     const struct field *const *searches; /* own text columns and text columns of children */
@@ -275,38 +232,105 @@ struct definition {
     size_t n_filters;
     const struct assumed *assumed;
     size_t n_assumed;
-    struct event_names events;
+};
+
+struct definition_events {
+    const char *created, *updated, *deleted; /* their names; NULL: none */
     bool disable_webhooks; /* bodies may say "disable_webhooks": true */
-    const struct field *const *event_without;
-    size_t n_event_without;
+    const struct field *const *without;
+    size_t n_without;
     /* their change alone is not told by the updated event */
-    const struct field *const *event_quiet;
-    size_t n_event_quiet;
+    const struct field *const *quiet;
+    size_t n_quiet;
     bool log, has_fresh;
-    struct {
-        const struct field *all, *users, *device;
-        const struct field *through; /* id of the row whose audience counts, instead */
-        const char *of_name; /* whose row that is */
-        bool whole; /* its locations count, too */
-        const struct definition *of; /* its definition, set when all are there */
-    } audience; /* NULL members: no audience */
-    /* of records that tell of other resources' rows (identity/seen.h): audience NULL: it is none */
-    struct {
-        /* as in struct seen_by; locations NULL: reach says it */
-        const struct field *locations, *audience;
-        const struct field *resource; /* the name of the row's resource; or NULL */
-        const struct field *areas; /* of requests: the areas that were needed; or NULL */
-        /* of requests: the locations of their key, all of which a reader has to reach; NULL: all
-         * that there are */
-        const struct field *reach;
-    } recorded;
-    /* of rows that hold data of rows of other resources, in the fields with held: null for who
-     * may not see what they hold */
-    struct {
-        /* whose data they are; the key that brought them. NULL: it holds none */
-        const struct field *resource, *key;
-    } holds;
-    uint32_t created_view; /* IN_LIST or IN_RETRIEVE: which fields the answer of create shows */
+};
+
+struct definition_creates {
+    int64_t per_minute; /* of one organization; 0: no limit of its own */
+    int64_t per_second, burst; /* of one key, instead; 0: none */
+    bool large_body; /* 64 MiB */
+    uint32_t view; /* IN_LIST or IN_RETRIEVE: which fields the answer shows */
+};
+
+struct definition_place { /* where its rows are: at a location, below other rows */
+    /* or NULL: policy none. Of STORE_JSON: a set of which all must be reached; NULL stands for
+     * every location */
+    const struct field *location;
+    bool is_location; /* "location": "self": each row is a location; location is NULL */
+    const struct field *parent; /* ref field filled from the path, or NULL */
+    const char *parent_param; /* ":location" */
+    /* a tree: the parent's id, the names from the root down; or NULL */
+    const struct field *tree_parent, *tree_names;
+};
+
+struct definition_storage {
+    const char *table; /* as SQL has it, quoted: "stations"."print_station" */
+    const char *table_name; /* stations.print_station */
+    bool soft_delete;
+    bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
+    enum retain_rule retain;
+    /* rows are of the live organization, for test keys too (docs/decisions 10) */
+    enum live_rule live;
+    const struct column *columns;
+    size_t n_columns;
+    const struct unique_rule *uniques;
+    size_t n_uniques;
+};
+
+struct definition_ids {
+    const char *param; /* "station_id" */
+    const char *prefix;
+    const struct pattern *pattern; /* ids given by clients, or NULL */
+};
+
+struct definition_audience { /* NULL members: no audience */
+    const struct field *all, *users, *device;
+    const struct field *through; /* id of the row whose audience counts, instead */
+    const char *of_name; /* whose row that is */
+    bool whole; /* its locations count, too */
+    const struct definition *of; /* its definition, set when all are there */
+};
+
+/* Records that tell of other resources' rows (identity/seen.h). audience NULL: they are none. */
+struct definition_recorded {
+    /* as in struct seen_by; locations NULL: reach says it */
+    const struct field *locations, *audience;
+    const struct field *resource; /* the name of the row's resource; or NULL */
+    const struct field *areas; /* of requests: the areas that were needed; or NULL */
+    /* of requests: the locations of their key, all of which a reader has to reach; NULL: all that
+     * there are */
+    const struct field *reach;
+};
+
+/* Rows that hold data of rows of other resources, in the fields with held: null for who may not see
+ * what they hold. */
+struct definition_holds {
+    /* whose data they are; the key that brought them. NULL: it holds none */
+    const struct field *resource, *key;
+};
+
+struct definition {
+    const char *name; /* "print_station": value of "object" */
+    const char *title, *title_plural; /* "Print station", "print stations": for messages */
+    const char *plugin;
+    uint64_t hash;
+    /* "/v1/cloud-printing/stations"; with ":param" of the parent when nested */
+    const char *collection;
+    /* "org", "/v1/org": other names of the organization's own row; or NULL */
+    const char *own_word, *own_path;
+    struct definition_ids ids;
+    uint32_t ops; /* OP_* */
+    struct definition_creates creates;
+    const char *scope; /* area */
+    struct definition_place place;
+    const struct field *fields; /* in the order of output */
+    size_t n_fields;
+    struct definition_storage storage;
+    struct definition_list list;
+    struct definition_events events;
+    struct definition_audience audience;
+    struct definition_recorded recorded;
+    struct definition_holds holds;
     const char *const *links; /* "documents" */
     size_t n_links;
     const struct query_param *params;
@@ -323,7 +347,8 @@ const struct definition *definition_compile(
 /* Returns FNV-1a 64 over the compact form of the text: the same in wharf-gen and in the server. */
 uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */
-const struct filter *definition_filter(const struct definition *d, wharf_str name); /* or NULL */
+const struct filter *definition_filter(
+    const struct definition_list *list, wharf_str name); /* or NULL */
 /* Returns the parameter of that name that rules read, or NULL. */
 const struct query_param *definition_param(const struct definition *d, wharf_str name);
 /* Returns what it may be, "a, b or c"; "" for anything. Text in a. */

@@ -404,7 +404,7 @@ static void read_input(struct compile *c, struct field *f, const struct property
     f->fresh = opt_bool(c, p->x, &p->x_at, "fresh", false);
     f->writers = opt_bool(c, p->x, &p->x_at, "writers", false);
     f->ids_of = opt_text(c, p->x, &p->x_at, "ids_of", NULL);
-    c->d->has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
+    c->d->events.has_fresh |= f->fresh || (f->secret && f->store != STORE_SECRET);
     f->merge = read_switch(
         c, p, "merge", f->store == STORE_JSON && is_type(p, "object"), "objects");
     f->set_input = read_switch(c, p, "set", f->store == STORE_ARRAY, "arrays of texts");

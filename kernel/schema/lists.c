@@ -46,11 +46,11 @@ static void read_order(struct compile *c, const struct wharf_json *x, const stru
         if (!d->fields[i].sort && &d->fields[i] != order)
             continue;
         listed = listed || &d->fields[i] == order;
-        sorts[d->n_sorts++] = &d->fields[i];
+        sorts[d->list.n_sorts++] = &d->fields[i];
     }
     if (!listed && !fixed)
-        sorts[d->n_sorts++] = order;
-    d->sorts = sorts;
+        sorts[d->list.n_sorts++] = order;
+    d->list.sorts = sorts;
     d->list.order = order;
     d->list.descending = opt_word(c, x, at, "direction", words, 0) == 0;
 }
@@ -94,10 +94,10 @@ static void read_reported(struct compile *c, const struct wharf_json *x, const s
             continue;
         if (f->store != (dot ? STORE_JSON : STORE_TEXT))
             opt_problem(c, &t_at, "\"%s\" is neither text nor a member of an object", path);
-        list[c->d->n_reported++] = (struct hit_place){
+        list[c->d->list.n_reported++] = (struct hit_place){
             arena_dup(c->arena, texts[i], is).p, f, dot ? dot + 1 : NULL};
     }
-    c->d->reported = list;
+    c->d->list.reported = list;
 }
 
 static void read_search(struct compile *c, const struct wharf_json *x, const struct place *at)
@@ -115,9 +115,9 @@ static void read_search(struct compile *c, const struct wharf_json *x, const str
         if (f->store != STORE_TEXT)
             opt_problem(c, &s_at, "\"%s\" is no text", names[i]);
         f->search = true;
-        list[c->d->n_searches++] = f;
+        list[c->d->list.n_searches++] = f;
     }
-    c->d->searches = list;
+    c->d->list.searches = list;
     read_reported(c, x, at);
     c->d->list.similar = opt_bool(c, x, at, "search_similar", false);
 }
@@ -143,8 +143,8 @@ static void fill_filter(struct compile *c, struct filter *f, const struct field 
     f->nullable = field->nullable;
     f->members = field->members;
     f->n_members = field->n_members;
-    if (type == FILTER_ID && !child && field->select == COL_ID && !c->d->id_pattern)
-        f->id_prefix = c->d->id_prefix;
+    if (type == FILTER_ID && !child && field->select == COL_ID && !c->d->ids.pattern)
+        f->id_prefix = c->d->ids.prefix;
 }
 
 static void system_filters(struct compile *c, struct filters *all)
@@ -306,8 +306,8 @@ static void read_filters(struct compile *c, const struct wharf_json *x, const st
 
         named_filter(c, &all, m, &inner);
     }
-    d->filters = all.items;
-    d->n_filters = all.n;
+    d->list.filters = all.items;
+    d->list.n_filters = all.n;
 }
 
 static void read_assume(struct compile *c, const struct wharf_json *x, const struct place *up)
@@ -325,15 +325,15 @@ static void read_assume(struct compile *c, const struct wharf_json *x, const str
     }
     list = ARENA_ARRAY(c->arena, struct assumed, assume->count);
     for (const struct wharf_json *m = assume->child; m; m = m->next) {
-        const struct filter *f = definition_filter(d, m->key);
+        const struct filter *f = definition_filter(&d->list, m->key);
         const char *value = m->type == JSON_NULL ? NULL : opt_need(c, assume, &at, m->key.p);
 
         if (f)
-            list[d->n_assumed++] = (struct assumed){f, value};
+            list[d->list.n_assumed++] = (struct assumed){f, value};
         else
             opt_member_problem(c, &at, m->key.p, "there is no filter of this name");
     }
-    d->assumed = list;
+    d->list.assumed = list;
 }
 
 /* Reads the columns of the short list. */

@@ -30,14 +30,14 @@ struct pattern {
 
 enum { RANGES_MAX = 256 };
 
-struct ranges {              /* of one class, while it is read */
+struct ranges { /* of one class, while it is read */
     struct range list[RANGES_MAX];
     size_t n;
 };
 
 struct source {
     const char *p, *end;
-    const char *error;       /* the first; then p is end */
+    const char *error; /* the first; then p is end */
 };
 
 void source_fail(struct source *s, const char *message);

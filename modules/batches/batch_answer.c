@@ -154,11 +154,7 @@ static bool are_phases(wharf_str words)
     wharf_str word;
 
     while (next_word(&words, &word)) {
-        size_t i = 0;
-
-        while (i < PHASES && !is(word, phase_word((enum phase_name)i)))
-            i++;
-        if (i == PHASES)
+        if (phase_of(word) == PHASES)
             return false;
     }
     return true;

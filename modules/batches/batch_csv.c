@@ -2,10 +2,10 @@
  * section 10). */
 #include "batches.h"
 
-wharf_status text_begin(struct batch *b, struct text *t)
+wharf_status text_begin(wharf_req *req, struct text *t)
 {
-    *t = (struct text){.req = b->req};
-    t->status = batches_blob->begin(b->req, 0, &t->writer);
+    *t = (struct text){.req = req};
+    t->status = batches_blob->begin(req, 0, &t->writer);
     return t->status;
 }
 
@@ -31,13 +31,13 @@ void text_put(struct text *t, const char *p, size_t n)
 }
 
 wharf_status text_end(
-    struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id)
+    wharf_req *req, struct text *t, const char *name, const char *type, wharf_str *ret_id)
 {
     flush(t);
     if (t->status != WHARF_OK)
         return t->status;
-    return batches_blob->finish(b->req, t->writer, z(name), z(type),
-        W->req->now_us(b->req) + batches_limits.keep_days * 86400LL * 1000000, ret_id);
+    return batches_blob->finish(req, t->writer, z(name), z(type),
+        W->req->now_us(req) + batches_limits.keep_days * 86400LL * 1000000, ret_id);
 }
 
 /* Tells whether a spreadsheet would take s for a formula. A sign before nothing but a number or

@@ -43,7 +43,7 @@ const wharf_json *block_member(const wharf_json *block, const char *key)
     return block && W->json->type(block) == WHARF_J_OBJECT ? W->json->get(block, key) : NULL;
 }
 
-bool block_has(const wharf_json *block, const char *list, wharf_str action)
+bool block_has(const wharf_json *block, const char *list, enum batch_action action)
 {
     const wharf_json *actions = W->json->type(block) == WHARF_J_ARRAY &&
                                         strcmp(list, "need_id") != 0
@@ -52,7 +52,7 @@ bool block_has(const wharf_json *block, const char *list, wharf_str action)
     wharf_str s;
 
     for (const wharf_json *a = actions ? W->json->at(actions, 0) : NULL; a; a = W->json->next(a)) {
-        if (W->json->text(a, &s) && same(s, action))
+        if (W->json->text(a, &s) && is(s, action_word(action)))
             return true;
     }
     return false;

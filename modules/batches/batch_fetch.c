@@ -20,8 +20,8 @@ static wharf_status remember(struct batch *b, wharf_str id)
                               " WHERE organization_id = $2::text AND id = $1::text";
     wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)), val_text(id)};
 
-    b->source_file = W->mem->dup(b->req, id.p, id.n);
-    b->source_url = WHARF_S("");
+    b->source.file = W->mem->dup(b->req, id.p, id.n);
+    b->source.url = WHARF_S("");
     return W->db->exec(b->req, sql, args, 3, NULL);
 }
 
@@ -32,7 +32,7 @@ wharf_status upload_keep_bytes(struct batch *b)
     wharf_status s = batches_blob->begin(b->req, batches_limits.file_mib * MIB, &w);
 
     if (s == WHARF_OK)
-        s = batches_blob->write(b->req, w, b->bytes.p, b->bytes.n);
+        s = batches_blob->write(b->req, w, b->source.bytes.p, b->source.bytes.n);
     if (s == WHARF_OK)
         s = batches_blob->finish(
             b->req, w, WHARF_S("upload"), WHARF_S("application/octet-stream"), keep_until(b), &id);
@@ -77,23 +77,23 @@ static wharf_fetch_request ask_for(wharf_str url)
         .total_ms = 60000};
 }
 
-wharf_status upload_check_url(struct batch *b, wharf_str url)
+wharf_status upload_check_url(wharf_req *req, wharf_str url)
 {
     const wharf_fetch_request ask = ask_for(url);
 
-    return batches_web->check(b->req, &ask, "data");
+    return batches_web->check(req, &ask, "data");
 }
 
 wharf_status source_fetch(struct batch *b)
 {
-    const wharf_fetch_request ask = ask_for(b->source_url);
+    const wharf_fetch_request ask = ask_for(b->source.url);
     struct phase *p = &b->phases[FETCHING];
     wharf_fetch *f;
     wharf_str code;
     wharf_status s;
 
     p->total = 1;
-    if (!b->source_url.n) { /* it was brought */
+    if (!b->source.url.n) { /* it was brought */
         p->processed = 1;
         return WHARF_OK;
     }
@@ -104,7 +104,7 @@ wharf_status source_fetch(struct batch *b)
         return s;
     code = batches_web->code(f);
     if (code.n)
-        s = b->in_request
+        s = b->run.in_request
                 ? batches_web->fail(b->req, f, "data")
                 : source_wrong(b, code.p, "data", WHARF_S("The file could not be fetched"));
     else
@@ -131,40 +131,42 @@ wharf_status upload_await(struct batch *b)
 /* ---- data URLs ---- */
 
 /* Keeps what the URL says with the options of the request, which win. */
-static wharf_status url_options(struct batch *b, wharf_str charset)
+static wharf_status url_options(wharf_req *req, struct batch_request *asked,
+    const struct batch_source *source, wharf_str charset)
 {
-    bool reported = b->file_options && W->json->get(b->file_options, "encoding");
+    bool reported = asked->file_options && W->json->get(asked->file_options, "encoding");
     wharf_out *out;
 
-    if ((!charset.n || reported) && !b->file_name.n)
+    if ((!charset.n || reported) && !source->file_name.n)
         return WHARF_OK;
-    out = W->json->builder(b->req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '{');
-    for (const wharf_json *m = b->file_options ? W->json->at(b->file_options, 0) : NULL; m;
+    for (const wharf_json *m = asked->file_options ? W->json->at(asked->file_options, 0) : NULL; m;
          m = W->json->next(m))
         W->json->put(out, W->json->key(m).p, val_json(m));
     if (charset.n && !reported)
         W->json->put(out, "encoding", val_text(charset));
-    if (b->file_name.n)
-        W->json->put(out, "name", val_text(b->file_name));
+    if (source->file_name.n)
+        W->json->put(out, "name", val_text(source->file_name));
     W->json->close(out);
-    return W->json->result(b->req, out, &b->file_options);
+    return W->json->result(req, out, &asked->file_options);
 }
 
 wharf_status upload_take_data_url(struct batch *b, wharf_str url)
 {
     wharf_str type;
 
-    if (!batches_text->data_url(b->req, url, &type, &b->bytes))
+    if (!batches_text->data_url(b->req, url, &type, &b->source.bytes))
         return W->err->fail(b->req, ERR_BATCH_BASE64_INVALID, "data", NULL);
-    if ((int64_t)b->bytes.n > batches_limits.data_url_mib * MIB)
+    if ((int64_t)b->source.bytes.n > batches_limits.data_url_mib * MIB)
         return W->err->fail(b->req, ERR_FILE_TOO_LARGE, "data",
             "A file inside the request has at most %lld MiB; send a URL",
             (long long)batches_limits.data_url_mib);
-    if (!b->bytes.n)
+    if (!b->source.bytes.n)
         return W->err->fail(b->req, ERR_BATCH_DATA_EMPTY, "data", "The file is empty");
-    b->file_name = batches_text->type_param(b->req, type, "name");
-    return url_options(b, batches_text->type_param(b->req, type, "charset"));
+    b->source.file_name = batches_text->type_param(b->req, type, "name");
+    return url_options(
+        b->req, &b->asked, &b->source, batches_text->type_param(b->req, type, "charset"));
 }
 
 /* ---- what is told of it ---- */
@@ -189,7 +191,8 @@ static wharf_val file_json(struct batch *b, wharf_import *file, int64_t size)
     wharf_out *out = W->json->writer(b->req);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "name", val_text_or_null(b->file_name.p ? b->file_name : WHARF_S("")));
+    W->json->put(
+        out, "name", val_text_or_null(b->source.file_name.p ? b->source.file_name : WHARF_S("")));
     W->json->put(out, "size", val_int(size));
     for (size_t i = 0; i < sizeof(infos) / sizeof(*infos); i++)
         W->json->put(out, infos[i], val_text_or_null(batches_files->info(file, infos[i])));
@@ -220,13 +223,14 @@ wharf_status source_describe(struct batch *b, wharf_import *file)
     static const char sql[] =
         "UPDATE batches.batch SET file = $3::jsonb, warnings = $4::jsonb, checksum = $5::text"
         " WHERE organization_id = $2::text AND id = $1::text";
-    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};
+    wharf_blob_info info = {
+        .head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->source.bytes.n};
     wharf_status s = WHARF_OK;
 
-    if (b->bytes.n)
-        info.sha256 = batches_text->sha256(b->req, b->bytes);
+    if (b->source.bytes.n)
+        info.sha256 = batches_text->sha256(b->req, b->source.bytes);
     else
-        s = batches_blob->info(b->req, b->source_file, &info);
+        s = batches_blob->info(b->req, b->source.file, &info);
     if (s != WHARF_OK)
         return s;
     wharf_val args[5] = {val_text(b->id), val_text(W->req->organization(b->req)),

@@ -43,7 +43,7 @@ static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *r
     *ret_mine = s == WHARF_OK && W->db->count(rows);
     if (*ret_mine)
         s = batch_load(req, id, b);
-    if (s == WHARF_OK && *ret_mine && b->tries == 1)
+    if (s == WHARF_OK && *ret_mine && b->run.tries == 1)
         s = W->db->exec(req, untried_sql, args, 2, NULL);
     if (s == WHARF_OK)
         return W->db->commit(req);
@@ -53,7 +53,7 @@ static wharf_status claim(wharf_req *req, wharf_str id, struct batch *b, bool *r
 
 /* ---- ends ---- */
 
-static wharf_status end(struct batch *b, const char *status, wharf_str reason)
+static wharf_status end(struct batch *b, enum batch_status status, wharf_str reason)
 {
     wharf_status s;
 
@@ -72,7 +72,7 @@ static wharf_status end(struct batch *b, const char *status, wharf_str reason)
  * begin is no suspect. */
 static wharf_status give_back(struct batch *b)
 {
-    b->tries = 0;
+    b->run.tries = 0;
     if (batch_begin(b, true) == WHARF_OK) {
         if (batch_note(b) == WHARF_OK)
             W->db->commit(b->req);
@@ -88,10 +88,11 @@ static wharf_status give_back(struct batch *b)
 wharf_status batch_act(struct batch *b, bool *ret_revoked)
 {
     wharf_str refused = WHARF_S("");
-    wharf_status s = b->key_id.n ? batches_kernel->act_as(b->req, b->key_id, &refused) : WHARF_OK;
+    wharf_status s = b->asked.key_id.n ? batches_kernel->act_as(b->req, b->asked.key_id, &refused)
+                                       : WHARF_OK;
 
     *ret_revoked = refused.n > 0;
-    if (s != WHARF_OK || refused.n || !b->key_id.n)
+    if (s != WHARF_OK || refused.n || !b->asked.key_id.n)
         return s;
     s = batch_scope(b);
     if (s != WHARF_DENIED)
@@ -113,13 +114,13 @@ static wharf_status whole_phase(struct batch *b, enum phase_name name, source_fn
     if (!b->phases[name].there || b->phases[name].status >= PHASE_COMPLETED)
         return WHARF_OK;
     phase_begin(b, name);
-    b->filling_us = monotonic_us();
+    b->run.filling_us = monotonic_us();
     s = batch_begin(b, true);
     if (s == WHARF_OK)
         s = fn(b);
     if (s == WHARF_OK) {
         phase_end(b, name, PHASE_COMPLETED);
-        b->tries = 1;
+        b->run.tries = 1;
         s = batch_note(b);
     }
     if (s == WHARF_OK)
@@ -153,12 +154,12 @@ static wharf_status phases(struct batch *b, bool *ret_rest)
 static wharf_status conclude(struct batch *b, bool rest, bool revoked)
 {
     if (revoked)
-        return end(b, "failed", WHARF_S(ERR_BATCH_KEY_REVOKED));
-    if (rest && b->cancel_asked)
-        return end(b, "canceled", WHARF_S("canceled"));
-    if (rest && b->timed_out)
-        return end(b, "timed_out", WHARF_S(ERR_TIMEOUT));
-    return rest ? give_back(b) : end(b, "completed", WHARF_S(""));
+        return end(b, BATCH_FAILED, WHARF_S(ERR_BATCH_KEY_REVOKED));
+    if (rest && b->run.cancel_asked)
+        return end(b, BATCH_CANCELED, WHARF_S("canceled"));
+    if (rest && b->run.timed_out)
+        return end(b, BATCH_TIMED_OUT, WHARF_S(ERR_TIMEOUT));
+    return rest ? give_back(b) : end(b, BATCH_COMPLETED, WHARF_S(""));
 }
 
 static bool is_early(const struct batch *b)
@@ -171,17 +172,17 @@ static wharf_status work(struct batch *b)
     bool rest = false, revoked;
     wharf_status s = batch_act(b, &revoked);
 
-    if (s == WHARF_OK && !revoked && is_early(b) && b->tries > EARLY_TRIES)
-        return end(b, "failed", WHARF_S(ERR_INTERNAL));
-    batches_events->cause(b->req, b->id, 0, b->quiet);
+    if (s == WHARF_OK && !revoked && is_early(b) && b->run.tries > EARLY_TRIES)
+        return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
+    batches_events->cause(b->req, b->id, 0, b->asked.quiet);
     if (s == WHARF_OK && !revoked)
         s = phases(b, &rest);
     if (b->reason)
-        return end(b, "failed", z(b->reason));
+        return end(b, BATCH_FAILED, z(b->reason));
     if (is_early(b) && s == WHARF_LIMIT)
         /* what is too large for the memory of a job is so again */
-        return end(b, "failed", WHARF_S(ERR_INTERNAL));
-    if (b->revoked)
+        return end(b, BATCH_FAILED, WHARF_S(ERR_INTERNAL));
+    if (b->run.revoked)
         revoked = true;
     return s == WHARF_OK ? conclude(b, rest, revoked) : s;
 }
@@ -194,12 +195,12 @@ wharf_status batches_run(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &args);
 
     (void)arg;
-    b->fd = -1;
+    b->source.fd = -1;
     if (s == WHARF_OK)
         s = claim(req, json_text(args, "batch"), b, &mine);
     if (s == WHARF_OK && mine)
         s = work(b);
-    if (mine && b->lost) {
+    if (mine && b->run.lost) {
         W->err->clear(req); /* whoever has it now goes on */
         return WHARF_OK;
     }
@@ -255,11 +256,11 @@ static wharf_status expire_uploads(wharf_req *req)
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        struct batch b = {.fd = -1};
+        struct batch b = {.source = {.fd = -1}};
 
         s = batch_load_row(req, row_text(rows, i, 0), &b);
         if (s == WHARF_OK)
-            s = batch_end(&b, "expired", WHARF_S("expired"));
+            s = batch_end(&b, BATCH_EXPIRED, WHARF_S("expired"));
     }
     return s;
 }

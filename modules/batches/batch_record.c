@@ -5,25 +5,7 @@
 #include "batches.gen.h"
 #include "wharf/errors.h"
 
-static const char *const PHASE_WORDS[PHASES] = {
-    "fetching", "resolving", "parsing", "validating", "processing"};
-static const char *const STATUS_WORDS[] = {"pending", "running", "completed", "failed", "skipped"};
-
-const char *phase_word(enum phase_name name)
-{
-    return PHASE_WORDS[name];
-}
-
 /* ---- reading ---- */
-
-static size_t word_of(wharf_str s, const char *const *words, size_t n)
-{
-    size_t i = 0;
-
-    while (i < n && !is(s, words[i]))
-        i++;
-    return i;
-}
 
 static int64_t integer_or_0(const wharf_json *v)
 {
@@ -35,14 +17,13 @@ static int64_t integer_or_0(const wharf_json *v)
 static void read_phases(struct batch *b, const wharf_json *list)
 {
     for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e; e = W->json->next(e)) {
-        size_t i = word_of(json_text(e, "name"), PHASE_WORDS, PHASES);
+        enum phase_name name = phase_of(json_text(e, "name"));
 
-        if (i == PHASES)
+        if (name == PHASES)
             continue;
-        b->phases[i] = (struct phase){.there = true,
-            .async = is(json_text(e, "mode"), "async"),
-            .status = (enum phase_status)word_of(
-                json_text(e, "status"), STATUS_WORDS, PHASE_SKIPPED),
+        b->phases[name] = (struct phase){.there = true,
+            .async = mode_of(json_text(e, "mode")) == MODE_ASYNC,
+            .status = phase_status_of(json_text(e, "status")),
             .started_us = integer_or_0(W->json->get(e, "_started")),
             .finished_us = integer_or_0(W->json->get(e, "_finished")),
             .total = integer_or_0(W->json->get(e, "total")),
@@ -82,12 +63,23 @@ enum {
     L_PHASES
 };
 
+static void read_texts(
+    struct batch_request *asked, struct batch_source *source, const wharf_rows *rows)
+{
+    const struct {
+        wharf_str *text;
+        size_t column;
+    } all[] = {{&asked->resource, L_RESOURCE}, {&asked->match_by, L_MATCH_BY},
+        {&asked->location_id, L_LOCATION}, {&asked->dates, L_DATES}, {&asked->key_id, L_KEY},
+        {&source->url, L_URL}, {&source->file, L_FILE}, {&asked->parent, L_PARENT}};
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        *all[i].text = row_text(rows, 0, all[i].column);
+}
+
 wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
 {
     const wharf_rows *rows;
-    wharf_str *const texts[] = {&b->resource, &b->action, &b->mode, &b->status, &b->match_by,
-        &b->location_id, &b->dates, &b->duplicates, &b->key_id, &b->source_url, &b->source_file,
-        &b->parent};
     wharf_val v;
     wharf_status s = query_about(req, load_sql, id, &rows);
 
@@ -95,30 +87,29 @@ wharf_status batch_load_row(wharf_req *req, wharf_str id, struct batch *b)
         return s == WHARF_OK ? W->err->fail(req, ERR_NOT_FOUND, id.p, NULL) : s;
     *b = (struct batch){.req = req,
         .id = id,
-        .in_request = b->in_request,
-        .deadline_us = b->deadline_us,
-        .bytes = b->bytes,
-        .array = b->array,
-        .fd = b->fd,
-        .file_name = b->file_name};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        *texts[i] = row_text(rows, 0, i);
-    b->properties = row_json(rows, 0, L_PROPERTIES);
-    b->filters = row_json(rows, 0, L_FILTERS);
-    b->mapping = row_json(rows, 0, L_MAPPING);
-    b->file_options = row_json(rows, 0, L_OPTIONS);
-    if (!b->file_name.n)
-        b->file_name = json_text(b->file_options, "name");
-    b->save_upload = row_bool(rows, 0, L_SAVE_UPLOAD);
-    b->save_result = row_bool(rows, 0, L_SAVE_RESULT);
-    b->validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
-    b->quiet = row_bool(rows, 0, L_QUIET);
-    b->from_file = row_bool(rows, 0, L_FROM_FILE);
-    b->cancel_asked = row_bool(rows, 0, L_CANCEL);
-    b->lease = row_int(rows, 0, L_LEASE);
-    b->started_us = W->db->value(rows, 0, L_STARTED, WHARF_V_TIME_US, &v) ? v.u.i : 0;
-    b->tries = (int)row_int(rows, 0, L_TRIES);
-    b->runs = row_int(rows, 0, L_RUNS);
+        .run = {.in_request = b->run.in_request, .deadline_us = b->run.deadline_us},
+        .source = b->source};
+    read_texts(&b->asked, &b->source, rows);
+    b->asked.action = action_of(row_text(rows, 0, L_ACTION));
+    b->asked.mode = mode_of(row_text(rows, 0, L_MODE));
+    b->status = status_of(row_text(rows, 0, L_STATUS));
+    b->asked.duplicates = duplicates_of(row_text(rows, 0, L_DUPLICATES));
+    b->asked.properties = row_json(rows, 0, L_PROPERTIES);
+    b->asked.filters = row_json(rows, 0, L_FILTERS);
+    b->asked.mapping = row_json(rows, 0, L_MAPPING);
+    b->asked.file_options = row_json(rows, 0, L_OPTIONS);
+    if (!b->source.file_name.n)
+        b->source.file_name = json_text(b->asked.file_options, "name");
+    b->asked.save_upload = row_bool(rows, 0, L_SAVE_UPLOAD);
+    b->asked.save_result = row_bool(rows, 0, L_SAVE_RESULT);
+    b->asked.validate_only = row_bool(rows, 0, L_VALIDATE_ONLY);
+    b->asked.quiet = row_bool(rows, 0, L_QUIET);
+    b->asked.from_file = row_bool(rows, 0, L_FROM_FILE);
+    b->run.cancel_asked = row_bool(rows, 0, L_CANCEL);
+    b->run.lease = row_int(rows, 0, L_LEASE);
+    b->run.started_us = W->db->value(rows, 0, L_STARTED, WHARF_V_TIME_US, &v) ? v.u.i : 0;
+    b->run.tries = (int)row_int(rows, 0, L_TRIES);
+    b->run.runs = row_int(rows, 0, L_RUNS);
     read_phases(b, row_json(rows, 0, L_PHASES));
     return WHARF_OK;
 }
@@ -127,7 +118,7 @@ wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b)
 {
     wharf_status s = batch_load_row(req, id, b);
 
-    return s == WHARF_OK ? resource_find(req, b->resource, &b->definition, &b->block) : s;
+    return s == WHARF_OK ? resource_find(req, b->asked.resource, &b->definition, &b->block) : s;
 }
 
 /* ---- what became of its items ---- */
@@ -191,9 +182,9 @@ wharf_val phases_json(struct batch *b, const struct counts *c)
             continue;
         phase_numbers((enum phase_name)i, p, c, numbers);
         W->json->open(out, NULL, '{');
-        W->json->put(out, "name", val_text(z(PHASE_WORDS[i])));
-        W->json->put(out, "mode", val_text(z(p->async ? "async" : "sync")));
-        W->json->put(out, "status", val_text(z(STATUS_WORDS[p->status])));
+        W->json->put(out, "name", val_text(z(phase_word((enum phase_name)i))));
+        W->json->put(out, "mode", val_text(z(mode_word(p->async ? MODE_ASYNC : MODE_SYNC))));
+        W->json->put(out, "status", val_text(z(phase_status_word(p->status))));
         for (size_t k = 0; k < 5; k++)
             W->json->put(out, keys[k], val_int(p->status == PHASE_PENDING ? 0 : numbers[k]));
         W->json->put(out, "started_at", p->started_us ? val_time(p->started_us) : val_null());
@@ -204,7 +195,7 @@ wharf_val phases_json(struct batch *b, const struct counts *c)
     return val_text(W->json->result_text(out));
 }
 
-wharf_val stats_json(struct batch *b, const struct counts *c)
+wharf_val stats_json(wharf_req *req, const struct counts *c)
 {
     const struct {
         const char *key;
@@ -213,7 +204,7 @@ wharf_val stats_json(struct batch *b, const struct counts *c)
         {"overwritten", c->overwritten}, {"events", c->events}, {"ignored", c->ignored},
         {"errors", c->not_parsed + c->not_valid + c->not_done}, {"skipped", c->skipped},
         {"unchanged", c->unchanged}};
-    wharf_out *out = W->json->writer(b->req);
+    wharf_out *out = W->json->writer(req);
 
     W->json->open(out, NULL, '{');
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -233,13 +224,14 @@ static int64_t progress_of(const struct batch *b, const struct counts *c)
         return 0;
     if (!all)
         return 10;
-    if (b->validate_only)
+    if (b->asked.validate_only)
         return 10 + 89 * c->validated / all;
     return 10 + 20 * c->validated / all +
            69 * (b->phases[PROCESSING].status > PHASE_PENDING ? done : 0) / all;
 }
 
-static wharf_status note(struct batch *b, const char *status, wharf_str reason, bool over)
+/* Writes how far the batch is, with the status that it has now. */
+static wharf_status note(struct batch *b, wharf_str reason, bool over)
 {
     static const char sql[] = QUERY_BATCH_NOTE;
     struct counts c;
@@ -249,16 +241,18 @@ static wharf_status note(struct batch *b, const char *status, wharf_str reason, 
     if (s != WHARF_OK)
         return s;
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), phases_json(b, &c),
-        stats_json(b, &c), val_int(over && is(z(status), "completed") ? 100 : progress_of(b, &c)),
-        val_text(z(status)), val_text_or_null(reason), val_time(W->req->now_us(b->req)),
-        val_bool(over), val_int(b->tries), val_int(b->lease), val_int(c.total)};
+        stats_json(b->req, &c),
+        val_int(over && b->status == BATCH_COMPLETED ? 100 : progress_of(b, &c)),
+        val_text(z(status_word(b->status))), val_text_or_null(reason),
+        val_time(W->req->now_us(b->req)), val_bool(over), val_int(b->run.tries),
+        val_int(b->run.lease), val_int(c.total)};
     s = W->db->query(b->req, sql, args, sizeof(args) / sizeof(*args), &rows);
-    b->lost = s == WHARF_OK && !W->db->count(rows);
-    if (b->lost)
+    b->run.lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->run.lost)
         return W->err->fail(
             b->req, ERR_CONFLICT, NULL, "another worker has taken %s over", b->id.p);
     if (s == WHARF_OK)
-        b->cancel_asked = row_bool(rows, 0, 0);
+        b->run.cancel_asked = row_bool(rows, 0, 0);
     return s;
 }
 
@@ -277,12 +271,12 @@ wharf_status begin_briefly(wharf_req *req, bool durable)
 
 wharf_status batch_begin(struct batch *b, bool durable)
 {
-    return b->in_request ? W->db->begin(b->req) : begin_briefly(b->req, durable);
+    return b->run.in_request ? W->db->begin(b->req) : begin_briefly(b->req, durable);
 }
 
 wharf_status batch_note(struct batch *b)
 {
-    return note(b, b->status.p, WHARF_S(""), false);
+    return note(b, WHARF_S(""), false);
 }
 
 wharf_status batch_look(struct batch *b)
@@ -291,16 +285,16 @@ wharf_status batch_look(struct batch *b)
         "SELECT cancel_asked FROM batches.batch WHERE organization_id = $2::text AND id = $1::text"
         " AND lease = $3::bigint AND status = 'processing'";
     wharf_val args[3] = {
-        val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease)};
+        val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->run.lease)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, sql, args, 3, &rows);
 
-    b->lost = s == WHARF_OK && !W->db->count(rows);
-    if (b->lost)
+    b->run.lost = s == WHARF_OK && !W->db->count(rows);
+    if (b->run.lost)
         return W->err->fail(
             b->req, ERR_CONFLICT, NULL, "nobody works on %s any more, or somebody else", b->id.p);
     if (s == WHARF_OK)
-        b->cancel_asked = row_bool(rows, 0, 0);
+        b->run.cancel_asked = row_bool(rows, 0, 0);
     return s;
 }
 
@@ -309,7 +303,7 @@ void phase_begin(struct batch *b, enum phase_name name)
     struct phase *p = &b->phases[name];
 
     p->status = PHASE_RUNNING;
-    p->async = !b->in_request;
+    p->async = !b->run.in_request;
     if (!p->started_us)
         p->started_us = W->req->now_us(b->req);
 }
@@ -331,20 +325,20 @@ static wharf_status skip_rest(struct batch *b)
     return query_about(b->req, sql, b->id, NULL);
 }
 
-wharf_status batch_end(struct batch *b, const char *status, wharf_str reason)
+wharf_status batch_end(struct batch *b, enum batch_status status, wharf_str reason)
 {
-    bool good = !strcmp(status, "completed");
+    bool good = status == BATCH_COMPLETED;
     wharf_status s = good ? WHARF_OK : skip_rest(b);
 
     for (int i = 0; i < PHASES; i++) {
         if (b->phases[i].there && b->phases[i].status <= PHASE_RUNNING)
             phase_end(b, (enum phase_name)i,
-                b->phases[i].status == PHASE_RUNNING && !strcmp(status, "failed") ? PHASE_FAILED
-                                                                                  : PHASE_SKIPPED);
+                b->phases[i].status == PHASE_RUNNING && status == BATCH_FAILED ? PHASE_FAILED
+                                                                               : PHASE_SKIPPED);
     }
-    b->status = z(status);
+    b->status = status;
     if (s == WHARF_OK)
-        s = note(b, status, reason, true);
+        s = note(b, reason, true);
     if (s == WHARF_OK)
         s = files_make(b);
     batches_events->cause(b->req, b->id, 0, false);

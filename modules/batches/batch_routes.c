@@ -12,13 +12,13 @@ static wharf_status addressed(wharf_req *req, struct batch *b)
 
     W->req->param(req, "batch", &id);
     s = W->res->fetch(req, "batch", id, WHARF_FOR_UPDATE, &rec);
-    b->fd = -1;
+    b->source.fd = -1;
     return s == WHARF_OK ? batch_load_row(req, id, b) : s;
 }
 
-static bool is_over(const struct batch *b)
+static bool is_over(enum batch_status status)
 {
-    return !is(b->status, "requested") && !is(b->status, "queued") && !is(b->status, "processing");
+    return status > BATCH_PROCESSING;
 }
 
 /* ---- cancel ---- */
@@ -34,12 +34,13 @@ static wharf_status ask_to_stop(struct batch *b)
 static wharf_status cancel(struct batch *b, uint32_t *ret_status)
 {
     *ret_status = 200;
-    if (is(b->status, "canceled"))
+    if (b->status == BATCH_CANCELED)
         return WHARF_OK;
-    if (is_over(b))
-        return W->err->fail(b->req, ERR_BATCH_NOT_CANCELABLE, NULL, "The batch is %s", b->status.p);
-    if (!is(b->status, "processing"))
-        return batch_end(b, "canceled", WHARF_S("canceled"));
+    if (is_over(b->status))
+        return W->err->fail(
+            b->req, ERR_BATCH_NOT_CANCELABLE, NULL, "The batch is %s", status_word(b->status));
+    if (b->status != BATCH_PROCESSING)
+        return batch_end(b, BATCH_CANCELED, WHARF_S("canceled"));
     *ret_status = 202;
     return ask_to_stop(b);
 }
@@ -81,7 +82,7 @@ static wharf_status anything_to_retry(struct batch *b)
         return s;
     if (!row_bool(rows, 0, 0))
         return W->err->fail(b->req, ERR_BATCH_PAYLOAD_EXPIRED, NULL, NULL);
-    if (!is_over(b))
+    if (!is_over(b->status))
         return W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, "The batch is not over yet");
     return row_bool(rows, 0, 1) ? WHARF_OK
                                 : W->err->fail(b->req, ERR_BATCH_NOTHING_TO_RETRY, NULL, NULL);
@@ -99,25 +100,25 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
     memset(plan.phases, 0, sizeof(plan.phases));
     for (int i = PARSING; i < PHASES; i++)
         plan.phases[i] = (struct phase){
-            .there = i != PROCESSING || !b->validate_only, .async = true};
+            .there = i != PROCESSING || !b->asked.validate_only, .async = true};
     s = W->json->parse(b->req, phases_json(&plan, &none).u.s, &phases);
     if (s == WHARF_OK)
-        s = W->json->parse(b->req, stats_json(&plan, &none).u.s, &stats);
+        s = W->json->parse(b->req, stats_json(plan.req, &none).u.s, &stats);
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
-    W->json->put(out, "resource", val_text(b->resource));
-    W->json->put(out, "action", val_text(b->action));
-    W->json->put(out, "mode", val_text(WHARF_S("async")));
-    W->json->put(out, "match_by", val_text(b->match_by));
-    W->json->put(out, "duplicate_handling", val_text(b->duplicates));
-    W->json->put(out, "save_result_date_format", val_text(b->dates));
-    W->json->put(out, "save_upload", val_bool(b->save_upload));
-    W->json->put(out, "save_result", val_bool(b->save_result));
-    W->json->put(out, "validate_only", val_bool(b->validate_only));
-    W->json->put(out, "disable_webhooks", val_bool(b->quiet));
-    W->json->put(out, "location_id", val_text_or_null(b->location_id));
-    W->json->put(out, "properties", val_json(b->properties));
+    W->json->put(out, "resource", val_text(b->asked.resource));
+    W->json->put(out, "action", val_text(z(action_word(b->asked.action))));
+    W->json->put(out, "mode", val_text(z(mode_word(MODE_ASYNC))));
+    W->json->put(out, "match_by", val_text(b->asked.match_by));
+    W->json->put(out, "duplicate_handling", val_text(z(duplicates_word(b->asked.duplicates))));
+    W->json->put(out, "save_result_date_format", val_text(b->asked.dates));
+    W->json->put(out, "save_upload", val_bool(b->asked.save_upload));
+    W->json->put(out, "save_result", val_bool(b->asked.save_result));
+    W->json->put(out, "validate_only", val_bool(b->asked.validate_only));
+    W->json->put(out, "disable_webhooks", val_bool(b->asked.quiet));
+    W->json->put(out, "location_id", val_text_or_null(b->asked.location_id));
+    W->json->put(out, "properties", val_json(b->asked.properties));
     W->json->put(out, "parent_batch_id", val_text(b->id));
     W->json->put(out, "key_id", val_text(batches_keys->caller(b->req)->key_id));
     W->json->put(out, "phases", val_json(phases));
@@ -134,15 +135,15 @@ static wharf_status new_row(struct batch *b, wharf_str *ret_id)
 static wharf_status retry(struct batch *b)
 {
     wharf_str id = WHARF_S("");
-    wharf_status s = resource_find(b->req, b->resource, &b->definition, &b->block);
+    wharf_status s = resource_find(b->req, b->asked.resource, &b->definition, &b->block);
 
     if (s == WHARF_OK)
         s = batch_scope(b);
     if (s == WHARF_OK)
         /* its items will be in files of the new batch, which is the caller's own */
-        s = check_reach(b->req, b->key_id);
+        s = check_reach(b->req, b->asked.key_id);
     if (s == WHARF_OK)
-        s = batch_queue(b, batches_limits.queued - 1);
+        s = batch_queue(b->req, batches_limits.queued - 1);
     if (s == WHARF_OK)
         s = anything_to_retry(b);
     if (s == WHARF_OK)

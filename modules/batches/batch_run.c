@@ -12,15 +12,15 @@ enum { CONFLICT_TRIES = 5, SECOND_US = 1000000, NOTE_US = SECOND_US / 2 };
 /* ---- one chunk ---- */
 
 /* Pauses a moment: others wait for us and we for them, and a moment later that is over. */
-static void pause_a_moment(struct batch *b)
+static void pause_a_moment(wharf_req *req, const struct batch_run *run)
 {
     const wharf_rows *rows;
 
-    W->err->clear(b->req);
-    W->db->query(b->req, "SELECT pg_sleep(0.02 + random() * 0.1)", NULL, 0, &rows);
-    if (!b->in_request)
-        W->db->rollback(b->req);
-    W->err->clear(b->req);
+    W->err->clear(req);
+    W->db->query(req, "SELECT pg_sleep(0.02 + random() * 0.1)", NULL, 0, &rows);
+    if (!run->in_request)
+        W->db->rollback(req);
+    W->err->clear(req);
 }
 
 int stage_after(enum phase_name phase)
@@ -31,16 +31,16 @@ int stage_after(enum phase_name phase)
 /* Tells whether a note is due. What the row shows is written by the one who leads the batch, twice
  * a second, and is on the disk then with everything that was committed before. Everybody looks
  * each time whether the batch is still his. */
-static bool is_note_due(const struct batch *b)
+static bool is_note_due(const struct batch_run *run)
 {
-    return !b->helper && !b->in_request && monotonic_us() - b->noted_us > NOTE_US;
+    return !run->helper && !run->in_request && monotonic_us() - run->noted_us > NOTE_US;
 }
 
 static wharf_status look_or_note(struct batch *b, bool due)
 {
     if (due)
-        b->noted_us = monotonic_us();
-    return b->in_request ? WHARF_OK : due ? batch_note(b) : batch_look(b);
+        b->run.noted_us = monotonic_us();
+    return b->run.in_request ? WHARF_OK : due ? batch_note(b) : batch_look(b);
 }
 
 /* Runs one step: effects and states of a chunk, or of one item of it, in one transaction or
@@ -50,7 +50,7 @@ static wharf_status step(
     struct batch *b, int number, enum phase_name phase, int only, struct taken *next)
 {
     struct chunk c;
-    bool found, due = is_note_due(b);
+    bool found, due = is_note_due(&b->run);
     wharf_status s = batch_begin(b, due);
 
     if (s != WHARF_OK)
@@ -78,9 +78,9 @@ wharf_status run_chunk(
 
     for (int i = 0; i < CONFLICT_TRIES; i++) {
         s = step(b, number, phase, only, next);
-        if (s != WHARF_CONFLICT || b->lost || W->req->cancelled(b->req))
+        if (s != WHARF_CONFLICT || b->run.lost || W->req->cancelled(b->req))
             return s;
-        pause_a_moment(b);
+        pause_a_moment(b->req, &b->run);
     }
     return s;
 }
@@ -145,7 +145,7 @@ wharf_status run_one_by_one(struct batch *b, int number)
                 "The server crashed twice while this item ran");
         else if (s == WHARF_OK && state == '.')
             s = run_chunk(b, number, PROCESSING, i, NULL);
-        if (s == WHARF_CONFLICT && !b->lost) {
+        if (s == WHARF_CONFLICT && !b->run.lost) {
             W->err->clear(b->req);
             s = give_up_item(
                 b, number, i, ERR_CONFLICT, "Somebody else changed the same data again and again");
@@ -187,7 +187,7 @@ static wharf_status walk_in_request(struct batch *b, enum phase_name phase, bool
         wharf_scope *scope = W->mem->scope_begin(b->req);
 
         s = next_number(b, stage_after(phase), &number, &found);
-        *ret_rest = s == WHARF_OK && found && monotonic_us() > b->deadline_us;
+        *ret_rest = s == WHARF_OK && found && monotonic_us() > b->run.deadline_us;
         if (s == WHARF_OK && found && !*ret_rest)
             s = run_chunk(b, number, phase, -1, NULL);
         if (s == WHARF_CONFLICT && phase == PROCESSING && !W->req->cancelled(b->req)) {
@@ -208,11 +208,11 @@ static wharf_status fits_request(struct batch *b, enum phase_name before, bool *
     struct counts c;
     wharf_status s = batch_counts(b, &c);
 
-    if (s == WHARF_OK && is(b->mode, "sync") && c.total > batches_limits.sync_items)
+    if (s == WHARF_OK && b->asked.mode == MODE_SYNC && c.total > batches_limits.sync_items)
         return W->err->fail(b->req, ERR_BATCH_TOO_MANY_ITEMS_SYNC, "data",
             "A batch of mode sync has at most %lld items; use mixed or async",
             (long long)batches_limits.sync_items);
-    *ret_rest = before == PROCESSING && is(b->mode, "mixed") &&
+    *ret_rest = before == PROCESSING && b->asked.mode == MODE_MIXED &&
                 c.pending > batches_limits.mixed_items;
     return s;
 }
@@ -241,14 +241,15 @@ static wharf_status phases_in_request(struct batch *b, bool *ret_rest)
 }
 
 /* Tells whether a file is large for a request: then it is parsed in the background. */
-static wharf_status is_large(struct batch *b, bool *ret_large)
+static wharf_status is_large(wharf_req *req, const struct batch_request *asked,
+    const struct batch_source *source, bool *ret_large)
 {
-    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)b->bytes.n};
-    wharf_status s = b->bytes.n || !b->source_file.n
+    wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info), .size = (int64_t)source->bytes.n};
+    wharf_status s = source->bytes.n || !source->file.n
                          ? WHARF_OK
-                         : batches_blob->info(b->req, b->source_file, &info);
+                         : batches_blob->info(req, source->file, &info);
 
-    *ret_large = s == WHARF_OK && is(b->mode, "mixed") && info.size > INLINE_PARSE_BYTES;
+    *ret_large = s == WHARF_OK && asked->mode == MODE_MIXED && info.size > INLINE_PARSE_BYTES;
     return s;
 }
 
@@ -256,22 +257,22 @@ wharf_status run_in_request(struct batch *b, bool *ret_rest)
 {
     wharf_status s = WHARF_OK;
 
-    *ret_rest = is(b->mode, "async");
-    b->deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
-    batches_events->cause(b->req, b->id, 0, b->quiet);
+    *ret_rest = b->asked.mode == MODE_ASYNC;
+    b->run.deadline_us = monotonic_us() + batches_limits.request_seconds * SECOND_US;
+    batches_events->cause(b->req, b->id, 0, b->asked.quiet);
     if (b->phases[FETCHING].there && !*ret_rest) {
         phase_begin(b, FETCHING);
         s = source_fetch(b);
         phase_end(b, FETCHING, PHASE_COMPLETED);
     }
     if (s == WHARF_OK && !*ret_rest)
-        s = is_large(b, ret_rest);
-    if (s == WHARF_OK && (!*ret_rest || b->array))
+        s = is_large(b->req, &b->asked, &b->source, ret_rest);
+    if (s == WHARF_OK && (!*ret_rest || b->source.array))
         s = phases_in_request(b, ret_rest);
     if (s == WHARF_OK && !*ret_rest)
-        return batch_end(b, "completed", WHARF_S(""));
-    b->status = WHARF_S("queued");
-    b->tries = 0;
+        return batch_end(b, BATCH_COMPLETED, WHARF_S(""));
+    b->status = BATCH_QUEUED;
+    b->run.tries = 0;
     if (s == WHARF_OK)
         s = batch_note(b);
     return s == WHARF_OK ? batch_enqueue(b) : s;

@@ -3,9 +3,9 @@
 #include "batches.h"
 #include "batches.gen.h"
 
-static bool deletes(const struct batch *b)
+static bool deletes(const struct batch_request *asked)
 {
-    return is(b->action, "delete");
+    return asked->action == ACTION_DELETE;
 }
 
 static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str message)
@@ -17,7 +17,7 @@ static void wrong(struct shaped *s, const char *code, wharf_str path, wharf_str 
 
 /* ---- which record ---- */
 
-static void read_id(const struct batch *b, const wharf_json *item, struct shaped *ret)
+static void read_id(const struct batch_request *asked, const wharf_json *item, struct shaped *ret)
 {
     const wharf_json *id = W->json->get(item, "id");
 
@@ -26,7 +26,7 @@ static void read_id(const struct batch *b, const wharf_json *item, struct shaped
         return;
     if (!W->json->text(id, &ret->id))
         wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must be a string"));
-    else if (!ret->id.n && deletes(b))
+    else if (!ret->id.n && deletes(asked))
         wrong(ret, ERR_VALIDATION_FAILED, WHARF_S("id"), WHARF_S("id must not be empty"));
 }
 
@@ -35,7 +35,7 @@ static wharf_status match_items(
     struct batch *b, const wharf_json *const *items, size_t n, struct shaped *ret)
 {
     const wharf_json *filters = block_member(b->block, "match_by");
-    wharf_str filter = filters ? json_text(filters, b->match_by.p) : WHARF_S("");
+    wharf_str filter = filters ? json_text(filters, b->asked.match_by.p) : WHARF_S("");
     wharf_str *values = W->mem->alloc(b->req, (n + 1) * sizeof(*values)),
               *ids = W->mem->alloc(b->req, (n + 1) * sizeof(*ids));
     bool *several = W->mem->alloc(b->req, (n + 1) * sizeof(*several));
@@ -43,23 +43,25 @@ static wharf_status match_items(
     wharf_status s;
 
     for (size_t i = 0; i < n; i++) {
-        wharf_str value = json_text(items[i], b->match_by.p);
+        wharf_str value = json_text(items[i], b->asked.match_by.p);
 
         if (ret[i].code || ret[i].id.n || !value.n)
             continue;
-        values[count] = intake_compared(b, WHARF_S(""), b->match_by, value);
+        values[count] = intake_compared(b, WHARF_S(""), b->asked.match_by, value);
         of[count++] = i;
     }
     if (!count)
         return WHARF_OK;
-    s = batches_kernel->match(b->req, b->resource.p, filter.p, values, count, ids, several);
+    s = batches_kernel->match(b->req, b->asked.resource.p, filter.p, values, count, ids, several);
     for (size_t k = 0; s == WHARF_OK && k < count; k++) {
         ret[of[k]].id = ids[k];
         if (several[k])
-            wrong(&ret[of[k]], ERR_REFERENCE_AMBIGUOUS, b->match_by,
-                W->mem->format(b->req, "Several records have this %s; use the id", b->match_by.p));
-        else if (!ids[k].n && deletes(b))
-            wrong(&ret[of[k]], ERR_NOT_FOUND, b->match_by, WHARF_S("There is no such record"));
+            wrong(&ret[of[k]], ERR_REFERENCE_AMBIGUOUS, b->asked.match_by,
+                W->mem->format(
+                    b->req, "Several records have this %s; use the id", b->asked.match_by.p));
+        else if (!ids[k].n && deletes(&b->asked))
+            wrong(
+                &ret[of[k]], ERR_NOT_FOUND, b->asked.match_by, WHARF_S("There is no such record"));
     }
     return s;
 }
@@ -93,18 +95,18 @@ static void put_metadata(wharf_out *out, const wharf_json *own, const wharf_json
 static const char *default_place(
     const struct batch *b, const wharf_json *item, const struct shaped *it)
 {
-    const char *place = b->location_id.n && !it->id.n ? location_field(b->definition) : NULL;
+    const char *place = b->asked.location_id.n && !it->id.n ? location_field(b->definition) : NULL;
 
     if (!place || W->json->get(item, place) ||
-        (b->properties && W->json->get(b->properties, place)))
+        (b->asked.properties && W->json->get(b->asked.properties, place)))
         return NULL;
     return place;
 }
 
-static void put_own(
-    struct batch *b, wharf_out *out, const wharf_json *item, const struct shaped *it)
+static void put_own(const struct batch_request *asked, wharf_out *out, const wharf_json *item,
+    const struct shaped *it)
 {
-    const wharf_json *both = b->properties ? W->json->get(b->properties, "metadata") : NULL;
+    const wharf_json *both = asked->properties ? W->json->get(asked->properties, "metadata") : NULL;
 
     for (const wharf_json *m = W->json->at(item, 0); m; m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
@@ -121,7 +123,7 @@ static void put_own(
 static wharf_status compose(struct batch *b, const wharf_json *item, struct shaped *ret)
 {
     const char *place = default_place(b, item, ret);
-    bool plain = !b->properties || !W->json->count(b->properties);
+    bool plain = !b->asked.properties || !W->json->count(b->asked.properties);
     wharf_out *out;
 
     ret->body = item;
@@ -131,11 +133,11 @@ static wharf_status compose(struct batch *b, const wharf_json *item, struct shap
     W->json->open(out, NULL, '{');
     if (ret->id.n)
         W->json->put(out, "id", val_text(ret->id));
-    put_own(b, out, item, ret);
-    if (b->properties)
-        put_members(out, b->properties, item);
+    put_own(&b->asked, out, item, ret);
+    if (b->asked.properties)
+        put_members(out, b->asked.properties, item);
     if (place)
-        W->json->put(out, place, val_text(b->location_id));
+        W->json->put(out, place, val_text(b->asked.location_id));
     W->json->close(out);
     return W->json->result(b->req, out, &ret->body);
 }
@@ -144,8 +146,9 @@ static void need_id(const struct batch *b, struct shaped *ret)
 {
     if (ret->code || ret->id.n)
         return;
-    if (deletes(b) || block_has(b->block, "need_id", b->action))
-        wrong(ret, ERR_VALIDATION_FAILED, is(b->match_by, "id") ? WHARF_S("id") : b->match_by,
+    if (deletes(&b->asked) || block_has(b->block, "need_id", b->asked.action))
+        wrong(ret, ERR_VALIDATION_FAILED,
+            is(b->asked.match_by, "id") ? WHARF_S("id") : b->asked.match_by,
             WHARF_S("The item must say which record is meant"));
 }
 
@@ -158,9 +161,9 @@ wharf_status shape_items(
     for (size_t i = 0; i < n; i++) {
         ret[i] = (struct shaped){.id = WHARF_S("")};
         if (!own)
-            read_id(b, items[i], &ret[i]);
+            read_id(&b->asked, items[i], &ret[i]);
     }
-    if (!own && !is(b->match_by, "id"))
+    if (!own && !is(b->asked.match_by, "id"))
         s = match_items(b, items, n, ret);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         if (!own)
@@ -217,11 +220,11 @@ static void tell(struct batch *b, const wharf_many *many)
 
         if (is(code, ERR_LOCATION_ACCESS))
             W->err->add(b->req, code.p, path.p, "%s", message.p);
-        else if (W->json->get(b->properties, root.p) && set &&
+        else if (W->json->get(b->asked.properties, root.p) && set &&
                  is(batches_kernel->rule(many, 0, i), "reference"))
             W->err->add(b->req, ERR_BATCH_UNKNOWN_IDS,
                 W->mem->format(b->req, "properties.%s", root.p).p, "%s", message.p);
-        else if (W->json->get(b->properties, root.p))
+        else if (W->json->get(b->asked.properties, root.p))
             W->err->add(b->req, ERR_VALIDATION_FAILED, at.p, "%s", message.p);
     }
 }
@@ -232,12 +235,12 @@ wharf_status shape_check_properties(struct batch *b)
     const wharf_many *many;
     wharf_status s;
 
-    if (!b->properties)
+    if (!b->asked.properties)
         return WHARF_OK;
-    if (W->json->get(b->properties, "id"))
+    if (W->json->get(b->asked.properties, "id"))
         W->err->add(
             b->req, ERR_BATCH_PROPERTIES_INVALID, "properties.id", "An id belongs to an item");
-    for (const wharf_json *m = W->json->at(b->properties, 0); m; m = W->json->next(m)) {
+    for (const wharf_json *m = W->json->at(b->asked.properties, 0); m; m = W->json->next(m)) {
         wharf_str key = W->json->key(m);
 
         if (property_is_set(definition_property(b->definition, key)))
@@ -245,7 +248,8 @@ wharf_status shape_check_properties(struct batch *b)
     }
     if (W->err->current(b->req) != WHARF_OK || json_truth(block_member(b->block, "own_shape")))
         return W->err->current(b->req);
-    s = batches_kernel->check(b->req, b->resource.p, "part", &none, &b->properties, 1, &many);
+    s = batches_kernel->check(
+        b->req, b->asked.resource.p, "part", &none, &b->asked.properties, 1, &many);
     if (s == WHARF_OK)
         tell(b, many);
     return s == WHARF_OK ? W->err->current(b->req) : s;

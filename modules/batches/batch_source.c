@@ -18,7 +18,7 @@ enum {
 
 wharf_status source_wrong(struct batch *b, const char *code, const char *path, wharf_str message)
 {
-    if (b->in_request)
+    if (b->run.in_request)
         return W->err->fail(b->req, code, path, "%s", message.p);
     b->reason = W->mem->dup(b->req, code, strlen(code)).p;
     return W->err->fail(b->req, ERR_CONFLICT, NULL, "%s: %s", code, message.p);
@@ -26,7 +26,7 @@ wharf_status source_wrong(struct batch *b, const char *code, const char *path, w
 
 static wharf_status too_many(struct batch *b, int64_t most)
 {
-    return source_wrong(b, ERR_BATCH_TOO_MANY_ITEMS, b->filters ? "filters" : "data",
+    return source_wrong(b, ERR_BATCH_TOO_MANY_ITEMS, b->asked.filters ? "filters" : "data",
         W->mem->format(b->req, "A batch has at most %lld items in this form", (long long)most));
 }
 
@@ -36,23 +36,23 @@ wharf_status source_pause(struct batch *b)
 {
     wharf_status s;
 
-    if (b->in_request)
+    if (b->run.in_request)
         return WHARF_OK;
     s = batch_note(b);
     if (s == WHARF_OK)
         s = W->db->commit(b->req);
     if (s == WHARF_OK)
-        give_way(b, monotonic_us() - b->filling_us);
-    b->filling_us = monotonic_us();
-    if (s == WHARF_OK && W->event->progress(b->req, b->steps, 0))
+        give_way(b->req, &b->run, monotonic_us() - b->run.filling_us);
+    b->run.filling_us = monotonic_us();
+    if (s == WHARF_OK && W->event->progress(b->req, b->run.steps, 0))
         s = W->err->fail(b->req, ERR_OVERLOADED, NULL, "the worker ends");
     return s == WHARF_OK ? batch_begin(b, false) : s;
 }
 
-void filling_open(struct batch *b, struct filling *f)
+void filling_open(wharf_req *req, struct filling *f)
 {
     if (!f->scope)
-        f->scope = W->mem->scope_begin(b->req);
+        f->scope = W->mem->scope_begin(req);
 }
 
 /* Closes a filling. In the background some chunks are committed together: they show, and the
@@ -61,7 +61,7 @@ wharf_status filling_close(struct batch *b, struct filling *f)
 {
     wharf_status s = f->scope ? intake_flush(f->in) : WHARF_OK;
 
-    if (s == WHARF_OK && f->scope && ++b->steps % CHUNKS_COMMIT == 0)
+    if (s == WHARF_OK && f->scope && ++b->run.steps % CHUNKS_COMMIT == 0)
         s = source_pause(b);
     if (f->scope)
         W->mem->scope_end(b->req, f->scope);
@@ -113,7 +113,7 @@ static wharf_status keep_checksum(struct batch *b)
         " AND id = $1::text";
     wharf_digest *d = batches_text->digest(b->req);
 
-    digest_json(b, d, b->array);
+    digest_json(b, d, b->source.array);
     wharf_val args[3] = {val_text(b->id), val_text(W->req->organization(b->req)),
         val_text(batches_text->digest_end(b->req, d))};
     return W->db->exec(b->req, sql, args, 3, NULL);
@@ -124,12 +124,13 @@ static wharf_status keep_checksum(struct batch *b)
 static wharf_status take_array(struct batch *b, struct filling *g)
 {
     const wharf_str none = WHARF_S("");
-    wharf_status s = (int64_t)W->json->count(b->array) > batches_limits.array_items
+    wharf_status s = (int64_t)W->json->count(b->source.array) > batches_limits.array_items
                          ? too_many(b, batches_limits.array_items)
                          : WHARF_OK;
 
-    for (const wharf_json *e = W->json->at(b->array, 0); e && s == WHARF_OK; e = W->json->next(e)) {
-        filling_open(b, g);
+    for (const wharf_json *e = W->json->at(b->source.array, 0); e && s == WHARF_OK;
+         e = W->json->next(e)) {
+        filling_open(b->req, g);
         s = intake_add(g->in, e, 0, none, none, none);
         if (s == WHARF_OK && intake_full(g->in))
             s = filling_close(b, g);
@@ -141,49 +142,50 @@ static wharf_status take_array(struct batch *b, struct filling *g)
 
 /* ---- files ---- */
 
-static wharf_status source_open(struct batch *b)
+static wharf_status source_open(wharf_req *req, struct batch_source *source)
 {
     wharf_status s;
     int64_t at, length;
 
-    if (b->fd >= 0 || b->bytes.n || !b->source_file.n)
+    if (source->fd >= 0 || source->bytes.n || !source->file.n)
         return WHARF_OK;
-    s = batches_blob->open(b->req, b->source_file, 0, -1, &b->fd, &at, &length);
+    s = batches_blob->open(req, source->file, 0, -1, &source->fd, &at, &length);
     return s == WHARF_OK && at
-               ? W->err->fail(b->req, ERR_INTERNAL, NULL, "a file that begins in the middle")
+               ? W->err->fail(req, ERR_INTERNAL, NULL, "a file that begins in the middle")
                : s;
 }
 
-void source_close(struct batch *b)
+void source_close(struct batch_source *source)
 {
-    if (b->fd >= 0)
-        close(b->fd);
-    b->fd = -1;
+    if (source->fd >= 0)
+        close(source->fd);
+    source->fd = -1;
 }
 
-static wharf_status read_options(struct batch *b, const wharf_json **ret)
+static wharf_status read_options(
+    wharf_req *req, const struct batch_request *asked, const wharf_json **ret)
 {
-    wharf_out *out = W->json->builder(b->req);
+    wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
-    if (b->file_options)
-        W->json->put(out, "file", val_json(b->file_options));
-    if (b->mapping)
-        W->json->put(out, "column_mapping", val_json(b->mapping));
+    if (asked->file_options)
+        W->json->put(out, "file", val_json(asked->file_options));
+    if (asked->mapping)
+        W->json->put(out, "column_mapping", val_json(asked->mapping));
     W->json->close(out);
-    return W->json->result(b->req, out, ret);
+    return W->json->result(req, out, ret);
 }
 
 wharf_status source_read(struct batch *b, wharf_import **ret)
 {
     const wharf_json *options;
-    wharf_status s = source_open(b);
+    wharf_status s = source_open(b->req, &b->source);
 
     if (s == WHARF_OK)
-        s = read_options(b, &options);
+        s = read_options(b->req, &b->asked, &options);
     if (s == WHARF_OK)
-        *ret = batches_files->open(
-            b->req, b->resource.p, b->bytes.n ? -1 : b->fd, b->bytes, options);
+        *ret = batches_files->open(b->req, b->asked.resource.p,
+            b->source.bytes.n ? -1 : b->source.fd, b->source.bytes, options);
     return s;
 }
 
@@ -192,11 +194,11 @@ bool rows_full(const struct rows *rows)
     return rows->n == CHUNK_ITEMS || rows->weight >= WEIGHT_AT_ONCE;
 }
 
-wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows)
+wharf_status rows_read(wharf_req *req, wharf_import *file, struct rows *rows)
 {
     wharf_str code, path, message;
     size_t i = rows->n++;
-    wharf_status s = batches_files->object(b->req, file, &rows->items[i]);
+    wharf_status s = batches_files->object(req, file, &rows->items[i]);
 
     if (s != WHARF_OK)
         return s;
@@ -204,9 +206,9 @@ wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows)
     rows->lines[i] = (int64_t)batches_files->row(file);
     rows->codes[i] = rows->paths[i] = rows->messages[i] = WHARF_S("");
     if (batches_files->row_error(file, 0, &code, &path, &message)) {
-        rows->codes[i] = W->mem->dup(b->req, code.p, code.n);
-        rows->paths[i] = W->mem->dup(b->req, path.p, path.n);
-        rows->messages[i] = W->mem->dup(b->req, message.p, message.n);
+        rows->codes[i] = W->mem->dup(req, code.p, code.n);
+        rows->paths[i] = W->mem->dup(req, path.p, path.n);
+        rows->messages[i] = W->mem->dup(req, message.p, message.n);
     }
     return WHARF_OK;
 }
@@ -237,17 +239,18 @@ static bool failed(char state)
 
 /* Reads what the reader found wrong with rows, which stays wrong: the bad cells are not in the
  * item. Names may stand for something by now. */
-static wharf_status parsed_wrongly(struct batch *b, const struct chunk *c, const wharf_rows **ret)
+static wharf_status parsed_wrongly(wharf_req *req, const struct batch_request *asked,
+    const struct chunk *c, const wharf_rows **ret)
 {
     static const char sql[] =
         "SELECT index, code, line #>> '{errors,0,path}', line ->> 'message' FROM batches.line "
         "WHERE organization_id = $2::text"
         " AND batch_id = $1::text AND phase = 'parsing' AND code LIKE 'row.%' AND index >= "
         "$3::integer AND index < $4::integer";
-    wharf_val args[4] = {val_text(b->parent), val_text(W->req->organization(b->req)),
+    wharf_val args[4] = {val_text(asked->parent), val_text(W->req->organization(req)),
         val_int(c->first), val_int(c->first + c->size)};
 
-    return W->db->query(b->req, sql, args, 4, ret);
+    return W->db->query(req, sql, args, 4, ret);
 }
 
 static void take_over(const wharf_rows *wrong, int64_t index, struct rows *rows, size_t i)
@@ -278,7 +281,7 @@ static wharf_status take_failed_of(struct batch *b, struct filling *g, struct ch
 {
     struct rows *rows = W->mem->alloc(b->req, sizeof(*rows));
     const wharf_rows *wrong;
-    wharf_status s = parsed_wrongly(b, c, &wrong);
+    wharf_status s = parsed_wrongly(b->req, &b->asked, c, &wrong);
     int i = 0;
 
     for (const wharf_json *e = s == WHARF_OK ? W->json->at(c->items, 0) : NULL; e && i < c->size;
@@ -297,14 +300,14 @@ static wharf_status take_failed_of(struct batch *b, struct filling *g, struct ch
 
 static wharf_status take_failed(struct batch *b, struct filling *g)
 {
-    struct batch parent = {.req = b->req, .id = b->parent};
+    struct batch parent = {.req = b->req, .id = b->asked.parent};
     bool found = true, names;
     wharf_status s = began_as_file(b, &names);
 
     for (int number = 0; s == WHARF_OK && found; number++) {
         struct chunk c;
 
-        filling_open(b, g);
+        filling_open(b->req, g);
         s = chunk_load(&parent, number, false, &c, &found);
         if (s == WHARF_OK && found)
             s = take_failed_of(b, g, &c, names);
@@ -323,10 +326,10 @@ static wharf_status take_table(
     wharf_status s = WHARF_OK;
 
     while (s == WHARF_OK) {
-        filling_open(b, g);
+        filling_open(b->req, g);
         while (s == WHARF_OK && !rows_full(rows) &&
                (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW)
-            s = rows_read(b, file, rows);
+            s = rows_read(b->req, file, rows);
         if (s == WHARF_OK && *ret_event == WHARF_IMPORT_FAILED)
             break;
         if (s == WHARF_OK)
@@ -387,16 +390,18 @@ wharf_status source_parse(struct batch *b)
     struct filling g = {.in = intake_begin(b)};
     wharf_status s = g.in ? WHARF_OK : WHARF_UNAVAILABLE;
 
-    if (s == WHARF_OK && !b->in_request)
+    if (s == WHARF_OK && !b->run.in_request)
         s = start_over(b);
     if (s == WHARF_OK)
-        s = b->array ? take_array(b, &g) : b->parent.n ? take_failed(b, &g) : take_file(b, &g);
+        s = b->source.array     ? take_array(b, &g)
+            : b->asked.parent.n ? take_failed(b, &g)
+                                : take_file(b, &g);
     if (s == WHARF_OK)
         s = filling_close(b, &g);
     if (s == WHARF_OK)
         s = intake_end(g.in);
     intake_free(g.in);
-    source_close(b);
+    source_close(&b->source);
     return s;
 }
 
@@ -411,14 +416,14 @@ wharf_status source_resolve(struct batch *b)
 
     if (s == WHARF_OK)
         s = batches_kernel->resolve(
-            b->req, b->resource.p, b->filters, (size_t)batches_limits.items, &ids, &n);
+            b->req, b->asked.resource.p, b->asked.filters, (size_t)batches_limits.items, &ids, &n);
     if (s == WHARF_OK && (int64_t)n > batches_limits.items)
         s = too_many(b, batches_limits.items);
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         wharf_out *out;
         const wharf_json *item;
 
-        filling_open(b, &g);
+        filling_open(b->req, &g);
         out = W->json->builder(b->req);
         W->json->open(out, NULL, '{');
         W->json->put(out, "id", val_text(ids[i]));

@@ -63,6 +63,20 @@ struct limits {
 };
 extern struct limits batches_limits;
 
+/* The words of all these are in batch_words.c. A status behind BATCH_PROCESSING is an end. */
+enum batch_status {
+    BATCH_REQUESTED, /* waits for its file */
+    BATCH_QUEUED,
+    BATCH_PROCESSING,
+    BATCH_COMPLETED,
+    BATCH_FAILED,
+    BATCH_TIMED_OUT,
+    BATCH_EXPIRED,
+    BATCH_CANCELED
+};
+enum batch_mode { MODE_SYNC, MODE_MIXED, MODE_ASYNC };
+enum batch_action { ACTION_MERGE, ACTION_OVERWRITE, ACTION_DELETE };
+enum batch_duplicates { DUPLICATES_USE_FIRST, DUPLICATES_IGNORE_ALL };
 enum phase_name { FETCHING, RESOLVING, PARSING, VALIDATING, PROCESSING, PHASES };
 enum phase_status { PHASE_PENDING, PHASE_RUNNING, PHASE_COMPLETED, PHASE_FAILED, PHASE_SKIPPED };
 
@@ -100,16 +114,27 @@ struct help {
     bool crowded; /* nothing is to spare for it */
 };
 
-/* A batch in work. Texts live as long as the request. */
-struct batch {
-    wharf_req *req;
-    wharf_str id, resource, action, mode, status, match_by, location_id, dates, duplicates, key_id,
-        source_url, source_file, parent;
-    const wharf_json *properties, *filters, *mapping, *file_options; /* NULL: none */
-    bool save_upload, save_result, validate_only, quiet, from_file, cancel_asked;
-    /* of the resource, block: "batch" of it; NULL: its module is not there */
-    const wharf_json *definition, *block;
-    struct phase phases[PHASES];
+/* The request of the client, as the row has it. Of JSON, NULL: none. */
+struct batch_request {
+    wharf_str resource, match_by, location_id, dates, key_id, parent;
+    enum batch_action action;
+    enum batch_mode mode;
+    enum batch_duplicates duplicates;
+    const wharf_json *properties, *filters, *mapping, *file_options;
+    bool save_upload, save_result, validate_only, quiet, from_file;
+};
+
+/* Where the items come from. */
+struct batch_source {
+    wharf_str url, file; /* file: its id in the blob store */
+    int fd; /* of the file, or -1 */
+    wharf_str file_name;
+    wharf_str bytes; /* of the file, when it came with the request */
+    const wharf_json *array; /* data of the request */
+};
+
+/* How it is worked on, here and now. */
+struct batch_run {
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;
     int tries; /* how often its run was begun and did not end, while it is parsed */
@@ -119,17 +144,43 @@ struct batch {
     struct help help;
     /* another has taken it over; the worker ends; it ran too long */
     bool lost, stopping, timed_out;
+    bool cancel_asked;
     struct look clients; /* the last one at them alone */
     bool clients_ask; /* they did before it */
     bool revoked; /* the key is no longer good */
     /* monotonic: when the key was last asked about, when the row was last written */
     int64_t asked_us, noted_us;
-    const char *reason; /* why it fails as a whole, or NULL */
-    int fd; /* of the file, or -1 */
-    wharf_str file_name;
-    wharf_str bytes; /* of the file, when it came with the request */
-    const wharf_json *array; /* data of the request */
 };
+
+/* A batch in work. Texts live as long as the request. */
+struct batch {
+    wharf_req *req;
+    wharf_str id;
+    enum batch_status status;
+    struct batch_request asked;
+    struct batch_source source;
+    struct batch_run run;
+    /* of the resource, block: "batch" of it; NULL: its module is not there */
+    const wharf_json *definition, *block;
+    struct phase phases[PHASES];
+    const char *reason; /* why it fails as a whole, or NULL */
+};
+
+/* ---- batch_words.c ---- */
+/* Gives the words of rows, requests and answers, and reads them. A word that is none of them is
+ * read as what counts where nothing is said. */
+const char *status_word(enum batch_status status);
+enum batch_status status_of(wharf_str word);
+const char *mode_word(enum batch_mode mode);
+enum batch_mode mode_of(wharf_str word);
+const char *action_word(enum batch_action action);
+enum batch_action action_of(wharf_str word);
+const char *duplicates_word(enum batch_duplicates duplicates);
+enum batch_duplicates duplicates_of(wharf_str word);
+const char *phase_word(enum phase_name name);
+enum phase_name phase_of(wharf_str word); /* or PHASES */
+const char *phase_status_word(enum phase_status status);
+enum phase_status phase_status_of(wharf_str word);
 
 /* ---- batch_limits.c ---- */
 void batches_limits_read(wharf_plugin *self);
@@ -144,7 +195,7 @@ wharf_status resource_find(wharf_req *req, wharf_str resource, const wharf_json 
     const wharf_json **ret_block);
 /* Tells whether a list of actions of the block has this action. The short form is a list of
  * actions itself. */
-bool block_has(const wharf_json *block, const char *list, wharf_str action);
+bool block_has(const wharf_json *block, const char *list, enum batch_action action);
 const wharf_json *block_member(
     const wharf_json *block /* or NULL */, const char *key); /* or NULL; of the short form too */
 const wharf_json *definition_x(const wharf_json *definition);
@@ -157,7 +208,7 @@ const char *location_field(const wharf_json *definition);
 wharf_handler batches_post;
 wharf_status batch_scope(struct batch *b); /* may the caller write records of this resource? */
 /* Queues a batch unless `most` batches of its organization wait already. */
-wharf_status batch_queue(struct batch *b, int64_t most);
+wharf_status batch_queue(wharf_req *req, int64_t most);
 
 /* ---- batch_record.c: the row of a batch ---- */
 wharf_status batch_load(wharf_req *req, wharf_str id, struct batch *b);
@@ -179,12 +230,11 @@ wharf_status batch_note(struct batch *b);
 wharf_status batch_look(struct batch *b);
 /* Ends the batch: status, reason (or ""), the rest of the items skipped when it ends early, the
  * event. */
-wharf_status batch_end(struct batch *b, const char *status, wharf_str reason);
+wharf_status batch_end(struct batch *b, enum batch_status status, wharf_str reason);
 void phase_begin(struct batch *b, enum phase_name name);
 void phase_end(struct batch *b, enum phase_name name, enum phase_status status);
-const char *phase_word(enum phase_name name);
 wharf_val phases_json(struct batch *b, const struct counts *c);
-wharf_val stats_json(struct batch *b, const struct counts *c);
+wharf_val stats_json(wharf_req *req, const struct counts *c);
 
 /* ---- chunk.c: items in the database ---- */
 struct chunk {
@@ -287,7 +337,7 @@ wharf_handler batches_help;
 bool processors_idle(wharf_req *req, struct look *since, double *ret_idle);
 /* Rests after a chunk that took worked_us, with nothing held: half of that time, while clients
  * ask. */
-void give_way(struct batch *b, int64_t worked_us);
+void give_way(wharf_req *req, struct batch_run *run, int64_t worked_us);
 
 /* ---- batch_job.c ---- */
 wharf_handler batches_run; /* arguments {"batch": id} */
@@ -306,7 +356,7 @@ struct filling {
     struct intake *in;
     wharf_scope *scope;
 };
-void filling_open(struct batch *b, struct filling *f);
+void filling_open(wharf_req *req, struct filling *f);
 wharf_status filling_close(struct batch *b, struct filling *f); /* writes the chunk */
 /* Commits what is parsed so far and shows that the worker lives. In the background only. */
 wharf_status source_pause(struct batch *b);
@@ -320,17 +370,17 @@ struct rows {
 };
 bool rows_full(const struct rows *rows);
 /* Reads the next rows of a file; rows->n tells how many came. */
-wharf_status rows_read(struct batch *b, wharf_import *file, struct rows *rows);
+wharf_status rows_read(wharf_req *req, wharf_import *file, struct rows *rows);
 wharf_status source_parse(struct batch *b);
 wharf_status source_resolve(struct batch *b);
 wharf_status source_read(struct batch *b, wharf_import **ret); /* its file from the beginning */
-void source_close(struct batch *b);
+void source_close(struct batch_source *source);
 
 /* ---- batch_fetch.c ---- */
 wharf_status source_fetch(struct batch *b);
 wharf_status source_describe(struct batch *b, wharf_import *file);
 wharf_status upload_keep_bytes(struct batch *b);
-wharf_status upload_check_url(struct batch *b, wharf_str url);
+wharf_status upload_check_url(wharf_req *req, wharf_str url);
 wharf_status upload_take_data_url(struct batch *b, wharf_str url);
 wharf_status upload_await(struct batch *b);
 
@@ -358,10 +408,10 @@ struct text { /* on its way into the blob store */
     size_t n;
     char bytes[TEXT_BYTES];
 };
-wharf_status text_begin(struct batch *b, struct text *t);
+wharf_status text_begin(wharf_req *req, struct text *t);
 void text_put(struct text *t, const char *p, size_t n);
 wharf_status text_end(
-    struct batch *b, struct text *t, const char *name, const char *type, wharf_str *ret_id);
+    wharf_req *req, struct text *t, const char *name, const char *type, wharf_str *ret_id);
 struct columns { /* dotted paths of members */
     wharf_str paths[COLUMNS_MAX];
     size_t n, used;

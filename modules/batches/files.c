@@ -214,7 +214,8 @@ static wharf_status reread(struct batch *b, struct table *t)
     bool first = true;
     wharf_status s;
 
-    if (!b->from_file || block_member(b->block, "group") || (!b->bytes.n && !b->source_file.n))
+    if (!b->asked.from_file || block_member(b->block, "group") ||
+        (!b->source.bytes.n && !b->source.file.n))
         return WHARF_OK;
     s = source_read(b, &t->file);
     if (s != WHARF_OK || batches_files->next(t->file) != WHARF_IMPORT_ROW ||
@@ -244,15 +245,15 @@ static wharf_status make_errors(struct batch *b, struct files *f)
 {
     struct list *json = W->mem->alloc(b->req, sizeof(*json));
     struct table *csv = W->mem->alloc(b->req, sizeof(*csv));
-    wharf_status s = text_begin(b, &json->text);
+    wharf_status s = text_begin(b->req, &json->text);
 
     if (s == WHARF_OK)
         s = each_chunk(b, true, errors_json, json);
     close_list(json);
     if (s == WHARF_OK)
-        s = text_end(b, &json->text, "errors.json", "application/json", &f->ids[ERRORS_JSON]);
+        s = text_end(b->req, &json->text, "errors.json", "application/json", &f->ids[ERRORS_JSON]);
     if (s == WHARF_OK)
-        s = text_begin(b, &csv->text);
+        s = text_begin(b->req, &csv->text);
     if (s == WHARF_OK)
         s = reread(b, csv);
     if (s == WHARF_OK && !csv->file)
@@ -265,31 +266,31 @@ static wharf_status make_errors(struct batch *b, struct files *f)
     s = each_chunk(b, true, errors_csv, csv);
     if (csv->file)
         batches_files->close(csv->file);
-    source_close(b);
-    return s == WHARF_OK ? text_end(b, &csv->text, "errors.csv", "text/csv; charset=utf-8",
+    source_close(&b->source);
+    return s == WHARF_OK ? text_end(b->req, &csv->text, "errors.csv", "text/csv; charset=utf-8",
                                &f->ids[ERRORS_CSV])
                          : s;
 }
 
 /* ---- results ---- */
 
-static wharf_status show_some(
-    struct batch *b, struct list *l, const struct chunk *c, const int *of, size_t n)
+static wharf_status show_some(wharf_req *req, const struct batch_request *asked, struct list *l,
+    const struct chunk *c, const int *of, size_t n)
 {
-    wharf_str *ids = W->mem->alloc(b->req, (n + 1) * sizeof(*ids));
-    wharf_out **outs = W->mem->alloc(b->req, (n + 1) * sizeof(wharf_out *));
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    wharf_out **outs = W->mem->alloc(req, (n + 1) * sizeof(wharf_out *));
     wharf_status s;
 
     for (size_t i = 0; i < n; i++) {
         ids[i] = c->ids[of[i]];
-        outs[i] = W->json->writer(b->req);
+        outs[i] = W->json->writer(req);
     }
-    s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
+    s = batches_kernel->show(req, asked->resource.p, ids, n, asked->dates.p, outs);
     for (size_t i = 0; i < n && s == WHARF_OK; i++) {
         wharf_str json = W->json->result_text(outs[i]);
 
         if (c->states[of[i]] == 'd')
-            json = W->mem->format(b->req, "{\"id\":\"%s\",\"deleted\":true}", ids[i].p);
+            json = W->mem->format(req, "{\"id\":\"%s\",\"deleted\":true}", ids[i].p);
         if (json.n)
             put_json(l, json);
     }
@@ -300,8 +301,8 @@ static wharf_status show_some(
 
 /* Writes the members of {"location_id": ..., "layouts": [...]}: what there is now; of a delete
  * what the item named. */
-static wharf_status put_members(
-    struct batch *b, wharf_out *out, const struct chunk *c, int i, wharf_str into)
+static wharf_status put_members(wharf_req *req, const struct batch_request *asked, wharf_out *out,
+    const struct chunk *c, int i, wharf_str into)
 {
     const wharf_json *named = W->json->get(item_at(c, i), into.p);
     const wharf_str *ids;
@@ -318,22 +319,22 @@ static wharf_status put_members(
     }
     if (c->states[i] == 'd')
         return WHARF_OK;
-    s = batches_kernel->below(b->req, b->resource.p, c->ids[i], MEMBERS_MAX, &ids, &n);
-    why = W->err->current(b->req);
+    s = batches_kernel->below(req, asked->resource.p, c->ids[i], MEMBERS_MAX, &ids, &n);
+    why = W->err->current(req);
     /* gone, or no longer the caller's to see */
     if (why == WHARF_NOT_FOUND || why == WHARF_DENIED) {
-        W->err->clear(b->req);
+        W->err->clear(req);
         return WHARF_OK;
     }
-    outs = W->mem->alloc(b->req, (n + 1) * sizeof(*outs));
+    outs = W->mem->alloc(req, (n + 1) * sizeof(*outs));
     for (size_t k = 0; k < n; k++)
-        outs[k] = W->json->builder(b->req);
+        outs[k] = W->json->builder(req);
     if (s == WHARF_OK)
-        s = batches_kernel->show(b->req, b->resource.p, ids, n, b->dates.p, outs);
+        s = batches_kernel->show(req, asked->resource.p, ids, n, asked->dates.p, outs);
     for (size_t k = 0; k < n && s == WHARF_OK; k++) {
         const wharf_json *row;
 
-        s = W->json->result(b->req, outs[k], &row);
+        s = W->json->result(req, outs[k], &row);
         if (s == WHARF_OK)
             W->json->put(out, NULL, val_json(row));
     }
@@ -356,7 +357,7 @@ static wharf_status grouped_results(
         W->json->open(out, NULL, '{');
         W->json->put(out, by.p, val_text(c->ids[i]));
         W->json->open(out, into.p, '[');
-        s = put_members(b, out, c, i, into);
+        s = put_members(b->req, &b->asked, out, c, i, into);
         W->json->close(out);
         W->json->close(out);
         if (s == WHARF_OK)
@@ -375,19 +376,19 @@ static wharf_status results(struct batch *b, struct chunk *c, const wharf_rows *
         if (c->ids[i].n)
             of[n++] = i;
     }
-    return n ? show_some(b, arg, c, of, n) : WHARF_OK;
+    return n ? show_some(b->req, &b->asked, arg, c, of, n) : WHARF_OK;
 }
 
 static wharf_status make_results(struct batch *b, struct files *f)
 {
     struct list *l = W->mem->alloc(b->req, sizeof(*l));
-    wharf_status s = text_begin(b, &l->text);
+    wharf_status s = text_begin(b->req, &l->text);
 
     if (s == WHARF_OK)
         s = each_chunk(b, false, block_member(b->block, "group") ? grouped_results : results, l);
     close_list(l);
     return s == WHARF_OK
-               ? text_end(b, &l->text, "result.json", "application/json", &f->ids[RESULT_JSON])
+               ? text_end(b->req, &l->text, "result.json", "application/json", &f->ids[RESULT_JSON])
                : s;
 }
 
@@ -438,7 +439,7 @@ static wharf_status items_csv(struct batch *b, struct chunk *c, const wharf_rows
 static wharf_status make_upload_csv(struct batch *b, struct files *f)
 {
     struct table *t = W->mem->alloc(b->req, sizeof(*t));
-    wharf_status s = text_begin(b, &t->text);
+    wharf_status s = text_begin(b->req, &t->text);
 
     if (s == WHARF_OK)
         s = each_chunk(b, false, all_columns, t);
@@ -447,21 +448,21 @@ static wharf_status make_upload_csv(struct batch *b, struct files *f)
     put_header(t);
     csv_end(&t->text);
     s = each_chunk(b, false, items_csv, t);
-    return s == WHARF_OK
-               ? text_end(b, &t->text, "upload.csv", "text/csv; charset=utf-8", &f->ids[UPLOAD_CSV])
-               : s;
+    return s == WHARF_OK ? text_end(b->req, &t->text, "upload.csv", "text/csv; charset=utf-8",
+                               &f->ids[UPLOAD_CSV])
+                         : s;
 }
 
 static wharf_status make_upload_json(struct batch *b, struct files *f)
 {
     struct list *l = W->mem->alloc(b->req, sizeof(*l));
-    wharf_status s = text_begin(b, &l->text);
+    wharf_status s = text_begin(b->req, &l->text);
 
     if (s == WHARF_OK)
         s = each_chunk(b, false, items_json, l);
     close_list(l);
     return s == WHARF_OK
-               ? text_end(b, &l->text, "upload.json", "application/json", &f->ids[UPLOAD_JSON])
+               ? text_end(b->req, &l->text, "upload.json", "application/json", &f->ids[UPLOAD_JSON])
                : s;
 }
 
@@ -476,9 +477,9 @@ static wharf_status make_uploads(struct batch *b, struct files *f)
     wharf_str format = s == WHARF_OK ? row_text(rows, 0, 0) : WHARF_S("");
 
     if (is(format, "csv"))
-        f->ids[UPLOAD_CSV] = b->source_file;
+        f->ids[UPLOAD_CSV] = b->source.file;
     else if (is(format, "json"))
-        f->ids[UPLOAD_JSON] = b->source_file;
+        f->ids[UPLOAD_JSON] = b->source.file;
     if (s == WHARF_OK && !f->ids[UPLOAD_CSV].n)
         s = make_upload_csv(b, f);
     if (s == WHARF_OK && !f->ids[UPLOAD_JSON].n)
@@ -510,19 +511,19 @@ wharf_status files_make(struct batch *b)
 {
     struct files f = {0};
     struct counts c;
-    bool saved = b->save_upload && !b->filters;
+    bool saved = b->asked.save_upload && !b->asked.filters;
     wharf_status s = batch_counts(b, &c);
 
     for (int i = 0; i < FILE_KIND_COUNT; i++)
         f.ids[i] = WHARF_S("");
     if (s == WHARF_OK && c.not_parsed + c.not_valid + c.not_done + c.ignored)
         s = make_errors(b, &f);
-    if (s == WHARF_OK && b->save_result)
+    if (s == WHARF_OK && b->asked.save_result)
         s = make_results(b, &f);
     if (s == WHARF_OK && saved && c.total)
         s = make_uploads(b, &f);
-    if (s == WHARF_OK && b->source_file.n && !saved) {
-        s = batches_blob->remove(b->req, b->source_file);
+    if (s == WHARF_OK && b->source.file.n && !saved) {
+        s = batches_blob->remove(b->req, b->source.file);
         s = s == WHARF_NOT_FOUND ? WHARF_OK : s;
     }
     return s == WHARF_OK ? remember(b, &f, saved) : s;

@@ -154,7 +154,7 @@ static wharf_status add_items(struct batch *b, struct groups *g, struct filling 
         const struct group *from = &g->all[i];
         const wharf_json *item;
 
-        filling_open(b, f);
+        filling_open(b->req, f);
         s = item_of(b, g, from, &item);
         if (s == WHARF_OK)
             s = intake_add(f->in, item, from->line, from->code, from->path, from->message);
@@ -173,7 +173,7 @@ static wharf_status read_rows(
     wharf_status s = WHARF_OK;
 
     while (s == WHARF_OK && (*ret_event = batches_files->next(file)) == WHARF_IMPORT_ROW) {
-        s = rows_read(b, file, rows);
+        s = rows_read(b->req, file, rows);
         if (s == WHARF_OK && ++n > (size_t)batches_limits.items)
             s = source_wrong(
                 b, ERR_BATCH_TOO_MANY_ITEMS, "data", WHARF_S("The file has too many rows"));

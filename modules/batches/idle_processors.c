@@ -65,18 +65,19 @@ bool processors_idle(wharf_req *req, struct look *since, double *ret_idle)
     return good;
 }
 
-void give_way(struct batch *b, int64_t worked_us)
+void give_way(wharf_req *req, struct batch_run *run, int64_t worked_us)
 {
     struct look now = {.at_us = monotonic_us()};
     int64_t us = RESTS * worked_us < REST_MAX_US ? RESTS * worked_us : REST_MAX_US;
 
-    if (now.at_us > b->clients.at_us + LOOK_US) {
-        now.requests = batches_metrics->requests(b->req);
-        b->clients_ask = b->clients.at_us && now.requests - b->clients.requests >= CLIENTS_ASK;
-        b->clients = now;
+    if (now.at_us > run->clients.at_us + LOOK_US) {
+        now.requests = batches_metrics->requests(req);
+        run->clients_ask = run->clients.at_us &&
+                           now.requests - run->clients.requests >= CLIENTS_ASK;
+        run->clients = now;
     }
-    if (!b->clients_ask)
+    if (!run->clients_ask)
         return;
     nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
-    batches_metrics->count(b->req, WHARF_S("batches_rest_seconds"), WHARF_S(""), (double)us / 1e6);
+    batches_metrics->count(req, WHARF_S("batches_rest_seconds"), WHARF_S(""), (double)us / 1e6);
 }

@@ -138,7 +138,7 @@ static wharf_status meet(struct intake *in, int kind, wharf_str key)
         return WHARF_OK;
     in->n_repeats += !in->repeats[i];
     in->repeats[i] = (uint32_t)first + 1;
-    if (is(in->b->duplicates, "ignore_all") && !in->repeats[first]) {
+    if (in->b->asked.duplicates == DUPLICATES_IGNORE_ALL && !in->repeats[first]) {
         in->repeats[first] = (uint32_t)i + 1;
         in->n_repeats++;
     }
@@ -169,8 +169,8 @@ static wharf_status meet_all(struct intake *in, const wharf_json *item)
     wharf_str text;
 
     s = meet(in, 0, trimmed(json_text(item, "id")));
-    if (s == WHARF_OK && !is(b->match_by, "id"))
-        s = meet(in, 1, compared(in, b->match_by, json_text(item, b->match_by.p)));
+    if (s == WHARF_OK && !is(b->asked.match_by, "id"))
+        s = meet(in, 1, compared(in, b->asked.match_by, json_text(item, b->asked.match_by.p)));
     for (size_t i = 0; s == WHARF_OK && i < in->n_declared; i++) {
         if (W->json->text(in->declared[i], &text))
             s = meet_declared(in, item, (int)i, text);
@@ -235,7 +235,7 @@ wharf_status intake_flush(struct intake *in)
     W->json->close(in->lines);
     wharf_val args[] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(c->number),
         val_int(c->first), val_int(c->size), val_text(W->json->result_text(in->items)),
-        b->from_file ? val_text(W->json->result_text(in->lines)) : val_null(),
+        b->asked.from_file ? val_text(W->json->result_text(in->lines)) : val_null(),
         val_text((wharf_str){c->states, (size_t)c->size})};
     s = W->db->exec(b->req, sql, args, sizeof(args) / sizeof(*args), NULL);
     memcpy(in->states + c->first, c->states, (size_t)c->size);
@@ -275,18 +275,19 @@ size_t json_weight(const wharf_json *v)
 }
 
 /* Makes {"id": ...} of a bare id, which stands for it where that is all there is to say. */
-static wharf_status as_object(struct batch *b, const wharf_json *item, const wharf_json **ret)
+static wharf_status as_object(wharf_req *req, const struct batch_request *asked,
+    const wharf_json *item, const wharf_json **ret)
 {
     wharf_out *out;
 
     *ret = item;
-    if (!is(b->action, "delete") || W->json->type(item) != WHARF_J_STRING)
+    if (asked->action != ACTION_DELETE || W->json->type(item) != WHARF_J_STRING)
         return WHARF_OK;
-    out = W->json->builder(b->req);
+    out = W->json->builder(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_json(item));
     W->json->close(out);
-    return W->json->result(b->req, out, ret);
+    return W->json->result(req, out, ret);
 }
 
 static void judge(struct intake *in, const wharf_json *item, size_t bytes, int at)
@@ -320,7 +321,7 @@ wharf_status intake_add(struct intake *in, const wharf_json *item, int64_t line,
     at = (int)in->n - in->c.first;
     in->c.states[at] = '.';
     if (item)
-        s = as_object(b, item, &item);
+        s = as_object(b->req, &b->asked, item, &item);
     if (s != WHARF_OK)
         return s;
     before = W->json->result_text(in->items).n;

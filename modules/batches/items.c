@@ -67,7 +67,8 @@ static wharf_status try_out(struct batch *b, struct chunk *c, struct work *w)
 
     if (s != WHARF_OK)
         return s;
-    s = batches_kernel->apply(b->req, b->resource.p, b->action.p, w->ids, w->bodies, w->n, &many);
+    s = batches_kernel->apply(
+        b->req, b->asked.resource.p, action_word(b->asked.action), w->ids, w->bodies, w->n, &many);
     W->db->rollback(b->req);
     if (s == WHARF_OK)
         take_refused(b, c, w, many);
@@ -81,11 +82,12 @@ wharf_status validate_chunk(struct batch *b, struct chunk *c)
     wharf_status s = shape_pending(b, c, -1, VALIDATING, &w);
 
     if (s == WHARF_OK && w.n) {
-        s = batches_kernel->check(b->req, b->resource.p, b->action.p, w.ids, w.bodies, w.n, &many);
+        s = batches_kernel->check(
+            b->req, b->asked.resource.p, action_word(b->asked.action), w.ids, w.bodies, w.n, &many);
         if (s == WHARF_OK)
             take_refused(b, c, &w, many);
     }
-    if (s == WHARF_OK && w.n && b->validate_only)
+    if (s == WHARF_OK && w.n && b->asked.validate_only)
         s = try_out(b, c, &w);
     c->stage = 1;
     return s;
@@ -108,7 +110,8 @@ wharf_status process_chunk(struct batch *b, struct chunk *c, int only)
     wharf_status s = shape_pending(b, c, only, PROCESSING, &w);
 
     if (s == WHARF_OK && w.n)
-        s = batches_kernel->apply(b->req, b->resource.p, b->action.p, w.ids, w.bodies, w.n, &many);
+        s = batches_kernel->apply(
+            b->req, b->asked.resource.p, action_word(b->asked.action), w.ids, w.bodies, w.n, &many);
     for (size_t i = 0; s == WHARF_OK && i < w.n; i++) {
         if (batches_many->outcome(many, i) >= WHARF_MANY_REFUSED) {
             chunk_problems(b, c, w.of[i], 'e', PROCESSING, many, i);

@@ -60,7 +60,7 @@ wharf_status check_reader(wharf_req *req, const wharf_rec *rec)
  * is none. */
 static wharf_status put_upload_link(wharf_req *req, wharf_out *out, const wharf_rec *rec)
 {
-    bool awaited = is(field_text(rec, BATCH_STATUS), "requested");
+    bool awaited = status_of(field_text(rec, BATCH_STATUS)) == BATCH_REQUESTED;
     wharf_status s = awaited ? check_access(req, rec, "write") : WHARF_NOT_FOUND;
 
     if (s == WHARF_DENIED)

@@ -45,8 +45,8 @@ int64_t monotonic_us(void)
 
 static wharf_status take(struct batch *b, const char *sql, int stage, int after, struct taken *ret)
 {
-    wharf_val args[6] = {val_text(b->id), val_text(W->req->organization(b->req)), val_int(b->lease),
-        val_int(stage), val_int(CHUNK_TRIES), val_int(after)};
+    wharf_val args[6] = {val_text(b->id), val_text(W->req->organization(b->req)),
+        val_int(b->run.lease), val_int(stage), val_int(CHUNK_TRIES), val_int(after)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(b->req, sql, args, 6, &rows);
 
@@ -96,7 +96,7 @@ static wharf_status leave(struct batch *b, const struct taken *t, int tries)
         "UPDATE batches.chunk SET lease = 0, tries = $4::smallint WHERE organization_id = $2::text"
         " AND batch_id = $1::text AND number = $3::integer AND lease = $5::bigint";
     wharf_val args[5] = {val_text(b->id), val_text(W->req->organization(b->req)),
-        val_int(t->number), val_int(tries), val_int(b->lease)};
+        val_int(t->number), val_int(tries), val_int(b->run.lease)};
     wharf_status s = batch_begin(b, false);
 
     if (s != WHARF_OK)
@@ -113,15 +113,15 @@ static wharf_status leave(struct batch *b, const struct taken *t, int tries)
 /* Tells whether there is a reason to leave off before the next chunk. */
 static bool interrupted(struct batch *b)
 {
-    b->stopping = W->event->progress(b->req, ++b->steps, 0) != 0;
-    if (monotonic_us() - b->asked_us > REVOKED_CHECK_US) {
-        b->asked_us = monotonic_us();
-        if (batch_act(b, &b->revoked) != WHARF_OK)
-            return b->stopping = true;
+    b->run.stopping = W->event->progress(b->req, ++b->run.steps, 0) != 0;
+    if (monotonic_us() - b->run.asked_us > REVOKED_CHECK_US) {
+        b->run.asked_us = monotonic_us();
+        if (batch_act(b, &b->run.revoked) != WHARF_OK)
+            return b->run.stopping = true;
     }
-    b->timed_out = W->req->now_us(b->req) - b->started_us >
-                   batches_limits.run_hours * 3600 * SECOND_US;
-    return b->stopping || b->timed_out || b->cancel_asked || b->revoked;
+    b->run.timed_out = W->req->now_us(b->req) - b->run.started_us >
+                       batches_limits.run_hours * 3600 * SECOND_US;
+    return b->run.stopping || b->run.timed_out || b->run.cancel_asked || b->run.revoked;
 }
 
 /* ---- helpers: when they go ---- */
@@ -136,31 +136,31 @@ static bool gives_way_to_all(const struct help *h)
 
 /* Tells whether it is crowded. Helpers use what nobody else does: when the processors had next to
  * nothing left for some time, they go; the first one last, after the others made room. */
-static bool is_crowded(struct batch *b)
+static bool is_crowded(wharf_req *req, struct batch_run *run)
 {
     double idle;
 
-    if (!b->helper || monotonic_us() < b->help.look.at_us + LOOK_US ||
-        !processors_idle(b->req, &b->help.look, &idle))
+    if (!run->helper || monotonic_us() < run->help.look.at_us + LOOK_US ||
+        !processors_idle(req, &run->help.look, &idle))
         return false;
-    b->help.crowded_looks = idle < IDLE_TO_STAY && gives_way_to_all(&b->help)
-                                ? b->help.crowded_looks + 1
-                                : 0;
-    return b->help.crowded_looks >= (b->help.nth ? LOOKS : PATIENT_LOOKS);
+    run->help.crowded_looks = idle < IDLE_TO_STAY && gives_way_to_all(&run->help)
+                                  ? run->help.crowded_looks + 1
+                                  : 0;
+    return run->help.crowded_looks >= (run->help.nth ? LOOKS : PATIENT_LOOKS);
 }
 
 /* Tells whether there is room: helpers come when one more has a processor to itself. A look takes
  * a moment in which nothing is held. */
-static bool has_room(struct batch *b)
+static bool has_room(wharf_req *req, struct batch_run *run)
 {
     const struct timespec moment = {0, LOOK_US * 500L};
     double idle;
 
-    processors_idle(b->req, &b->help.look, &idle);
+    processors_idle(req, &run->help.look, &idle);
     nanosleep(&moment, NULL);
-    if (!processors_idle(b->req, &b->help.look, &idle))
+    if (!processors_idle(req, &run->help.look, &idle))
         return true;
-    return idle >= (b->help.away_us && gives_way_to_all(&b->help) ? IDLE_TO_COME : 0);
+    return idle >= (run->help.away_us && gives_way_to_all(&run->help) ? IDLE_TO_COME : 0);
 }
 
 /* ---- a chunk that was taken ---- */
@@ -172,7 +172,7 @@ static wharf_status run_taken(struct batch *b, enum phase_name phase, struct tak
     struct taken next = {.number = -1};
     wharf_status s = run_chunk(b, t->number, phase, -1, &next);
 
-    if (s == WHARF_CONFLICT && !b->lost && !W->req->cancelled(b->req)) {
+    if (s == WHARF_CONFLICT && !b->run.lost && !W->req->cancelled(b->req)) {
         W->err->clear(b->req);
         s = leave(b, t, CHUNK_TRIES);
         if (s == WHARF_OK)
@@ -187,7 +187,7 @@ static wharf_status run_rest(struct batch *b, enum phase_name phase, struct take
     bool row_by_row = phase == PROCESSING && t->tries > CHUNK_TRIES;
     wharf_status s = row_by_row ? WHARF_OK : run_chunk(b, t->number, phase, -1, NULL);
 
-    if (s == WHARF_CONFLICT && !b->lost && phase == PROCESSING && !W->req->cancelled(b->req)) {
+    if (s == WHARF_CONFLICT && !b->run.lost && phase == PROCESSING && !W->req->cancelled(b->req)) {
         W->err->clear(b->req);
         row_by_row = true;
     }
@@ -211,11 +211,12 @@ static wharf_status chunks(struct batch *b, enum phase_name phase, take_fn *firs
         wharf_scope *scope = W->mem->scope_begin(b->req);
         int64_t begun_us = monotonic_us();
 
-        b->help.crowded = is_crowded(b);
-        *ret_rest = interrupted(b) || b->help.crowded || (until_us && monotonic_us() > until_us);
+        b->run.help.crowded = is_crowded(b->req, &b->run);
+        *ret_rest = interrupted(b) || b->run.help.crowded ||
+                    (until_us && monotonic_us() > until_us);
         s = *ret_rest ? leave(b, &t, t.tries - 1) : run(b, phase, &t);
         W->mem->scope_end(b->req, scope);
-        give_way(b, monotonic_us() - begun_us);
+        give_way(b->req, &b->run, monotonic_us() - begun_us);
     }
     return s;
 }
@@ -232,7 +233,7 @@ static wharf_status ask_for_help(
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "batch", val_text(b->id));
-    W->json->put(out, "lease", val_int(b->lease));
+    W->json->put(out, "lease", val_int(b->run.lease));
     W->json->put(out, "phase", val_text(z(phase_word(phase))));
     W->json->put(out, "nth", val_int(nth));
     W->json->put(out, "away_us", val_int(away_us));
@@ -256,7 +257,7 @@ static wharf_status helpers_for(struct batch *b, enum phase_name phase)
     const wharf_rows *rows;
     wharf_status s;
 
-    if (!json_truth(block_member(b->block, "unordered")) || b->validate_only)
+    if (!json_truth(block_member(b->block, "unordered")) || b->asked.validate_only)
         return WHARF_OK;
     s = W->db->query(b->req, sql, args, 4, &rows);
     for (int i = 0; s == WHARF_OK && row_int(rows, 0, 0) == HELPED_CHUNKS && i < HELPERS; i++)
@@ -273,7 +274,7 @@ static wharf_status begin(struct batch *b, enum phase_name phase)
     if (b->phases[phase].status == PHASE_PENDING)
         phase_begin(b, phase);
     s = helpers_for(b, phase);
-    b->noted_us = 0; /* the first chunk shows at once */
+    b->run.noted_us = 0; /* the first chunk shows at once */
     if (s == WHARF_OK)
         s = batch_note(b);
     if (s == WHARF_OK)
@@ -312,14 +313,14 @@ static wharf_status help_begin(
 {
     wharf_status s = begin_briefly(req, false);
 
-    *ret = is(json_text(args, "phase"), phase_word(VALIDATING)) ? VALIDATING : PROCESSING;
+    *ret = phase_of(json_text(args, "phase")) == VALIDATING ? VALIDATING : PROCESSING;
     if (s == WHARF_OK)
         s = batch_load(req, json_text(args, "batch"), b);
     W->db->rollback(req);
-    *ret_on = s == WHARF_OK && is(b->status, "processing") &&
-              b->phases[*ret].status == PHASE_RUNNING && number(args, "lease") == b->lease;
-    b->helper = true;
-    b->help = (struct help){.nth = number(args, "nth"), .away_us = number(args, "away_us")};
+    *ret_on = s == WHARF_OK && b->status == BATCH_PROCESSING &&
+              b->phases[*ret].status == PHASE_RUNNING && number(args, "lease") == b->run.lease;
+    b->run.helper = true;
+    b->run.help = (struct help){.nth = number(args, "nth"), .away_us = number(args, "away_us")};
     return s;
 }
 
@@ -327,12 +328,12 @@ static wharf_status help_begin(
  * room, each time a longer one: coming and going costs others something too. */
 static wharf_status help_again(struct batch *b, enum phase_name phase)
 {
-    int64_t longer = b->help.away_us ? 2 * b->help.away_us : AWAY_US;
+    int64_t longer = b->run.help.away_us ? 2 * b->run.help.away_us : AWAY_US;
     wharf_status s = batch_begin(b, true);
 
     if (s == WHARF_OK)
-        s = ask_for_help(b, phase, b->help.nth,
-            !b->help.crowded       ? 0
+        s = ask_for_help(b, phase, b->run.help.nth,
+            !b->run.help.crowded   ? 0
             : longer < AWAY_MAX_US ? longer
                                    : AWAY_MAX_US);
     if (s == WHARF_OK)
@@ -344,11 +345,11 @@ static wharf_status help_again(struct batch *b, enum phase_name phase)
 /* Helps. It looks first, and one that was sent away before looks closer. */
 static wharf_status help(struct batch *b, enum phase_name phase, bool *ret_rest)
 {
-    b->asked_us = monotonic_us();
-    *ret_rest = b->help.crowded = !has_room(b);
-    if (b->help.crowded)
+    b->run.asked_us = monotonic_us();
+    *ret_rest = b->run.help.crowded = !has_room(b->req, &b->run);
+    if (b->run.help.crowded)
         return WHARF_OK;
-    batches_events->cause(b->req, b->id, 0, b->quiet);
+    batches_events->cause(b->req, b->id, 0, b->asked.quiet);
     return chunks(b, phase, chunk_take, run_taken, monotonic_us() + TURN_US, ret_rest);
 }
 
@@ -361,19 +362,20 @@ wharf_status batches_help(wharf_req *req, void *arg)
     wharf_status s = W->req->body(req, &args);
 
     (void)arg;
-    b->fd = -1;
+    b->source.fd = -1;
     if (s == WHARF_OK)
         s = help_begin(req, args, b, &phase, &on);
     if (s == WHARF_OK && on)
-        s = batch_act(b, &b->revoked);
-    if (s != WHARF_OK || !on || b->revoked)
+        s = batch_act(b, &b->run.revoked);
+    if (s != WHARF_OK || !on || b->run.revoked)
         return s;
     s = help(b, phase, &rest);
-    if (b->lost) {
+    if (b->run.lost) {
         W->err->clear(req);
         return WHARF_OK;
     }
-    if (s == WHARF_OK && rest && !b->stopping && !b->timed_out && !b->cancel_asked && !b->revoked)
+    if (s == WHARF_OK && rest && !b->run.stopping && !b->run.timed_out && !b->run.cancel_asked &&
+        !b->run.revoked)
         s = help_again(b, phase);
     return s;
 }

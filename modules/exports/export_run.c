@@ -374,14 +374,12 @@ static wharf_status write_table(struct run *r)
 
 /* ---- the end ---- */
 
-static wharf_status end_sql(
-    struct run *r, const char *state, const wharf_val *error, bool *ret_done)
+static wharf_status end_sql(struct run *r, bool good, const wharf_val *error, bool *ret_done)
 {
     static const char sql[] = QUERY_EXPORT_END;
-    bool good = !strcmp(state, "completed");
     int64_t rows = good ? (r->csv ? r->csv_file.rows + r->sanitized_file.rows : r->read) : 0;
     const wharf_val args[] = {val_text(W->req->organization(r->req)), val_text(r->id),
-        val_text(z(state)), *error, val_text_or_null(r->csv_file.id),
+        val_text(z(good ? "completed" : "failed")), *error, val_text_or_null(r->csv_file.id),
         val_text_or_null(r->json_file.id), val_text_or_null(r->error_file.id),
         val_text_or_null(r->sanitized_file.id), r->total >= 0 ? val_int(r->total) : val_null(),
         val_int(rows), val_int(r->error_file.rows), val_int(r->sanitized_file.rows),
@@ -393,10 +391,11 @@ static wharf_status end_sql(
     return s;
 }
 
-/* Ends the run: files, row and event in one transaction. Canceled meanwhile: nothing of it. */
-static wharf_status end(struct run *r, const char *state, wharf_val error)
+/* Ends the run, as completed or as failed: files, row and event in one transaction. Canceled
+ * meanwhile: nothing of it. */
+static wharf_status end(struct run *r, bool good, wharf_val error)
 {
-    bool done = false, good = !strcmp(state, "completed");
+    bool done = false;
     wharf_status s = W->db->begin(r->req);
 
     if (s != WHARF_OK)
@@ -410,7 +409,7 @@ static wharf_status end(struct run *r, const char *state, wharf_val error)
     if (s == WHARF_OK && good && r->error_file.rows)
         s = finish_file(r, &r->error_file, "-errors.csv", "text/csv");
     if (s == WHARF_OK)
-        s = end_sql(r, state, &error, &done);
+        s = end_sql(r, good, &error, &done);
     if (s == WHARF_OK && done)
         s = W->event->emit(
             r->req, good ? "export.completed" : "export.failed", "export", r->id, NULL);
@@ -432,7 +431,7 @@ static wharf_status fail(struct run *r, const char *code, const char *message)
     W->json->put(error, "message", val_text(z(message)));
     W->json->close(error);
     s = W->json->result(r->req, error, &value);
-    return s == WHARF_OK ? end(r, "failed", val_json(value)) : s;
+    return s == WHARF_OK ? end(r, false, val_json(value)) : s;
 }
 
 /* ---- the job ---- */
@@ -518,7 +517,7 @@ wharf_status exports_run(wharf_req *req, void *arg)
     if (s == WHARF_OK)
         s = make_files(r, walk);
     if (s == WHARF_OK && !r->canceled)
-        s = end(r, "completed", val_null());
+        s = end(r, true, val_null());
     abort_file(r, &r->json_file);
     abort_file(r, &r->csv_file);
     abort_file(r, &r->sanitized_file);

@@ -91,7 +91,7 @@ static wharf_status take(
 {
     int64_t now = W->req->now_us(req), attempt = 0;
     wharf_status s = lock_queued(req, row_text(rows, r, 0), &attempt, ret_taken);
-    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("processing"))},
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, job_status_value(JOB_PROCESSING)},
         {PRINT_JOB_STAGE, val_text(WHARF_S("claimed"))}, {PRINT_JOB_ATTEMPT, val_int(attempt + 1)},
         {PRINT_JOB_CLAIMED_AT, val_time(now)}, {PRINT_JOB_REPORTED_AT, val_time(now)},
         {PRINT_JOB_LEASE_EXPIRES_AT, val_time(now + LEASE_S * SECOND_US)},
@@ -239,7 +239,7 @@ wharf_status job_claim(wharf_req *req, void *arg)
  * (rule 4). */
 static wharf_status abort_homeless(wharf_req *req, wharf_str id, const char *code)
 {
-    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, job_status_value(JOB_ABORTED)},
         {PRINT_JOB_REASON,
             val_text(*code == 's' ? WHARF_S("print station deleted") : WHARF_S("printer removed"))},
         {PRINT_JOB_REASON_CODE, val_text(z(code))},
@@ -256,11 +256,11 @@ wharf_status job_give_back(wharf_req *req, wharf_str id, const char *reason)
         "'processing'"
         " AND stage IN ('claimed', 'downloading', 'converting') FOR UPDATE";
     wharf_val now = val_time(W->req->now_us(req));
-    const struct job_set again[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("queued"))},
+    const struct job_set again[] = {{PRINT_JOB_STATUS, job_status_value(JOB_QUEUED)},
         {PRINT_JOB_STAGE, val_null()}, {PRINT_JOB_HELD_BY, val_null()},
         {PRINT_JOB_LEASE_EXPIRES_AT, val_null()}, {PRINT_JOB_PRINTER_ID, val_null()},
         {PRINT_JOB_PRINTER_NAME, val_null()}};
-    const struct job_set failed[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("failed"))},
+    const struct job_set failed[] = {{PRINT_JOB_STATUS, job_status_value(JOB_FAILED)},
         {PRINT_JOB_STAGE, val_null()},
         {PRINT_JOB_REASON,
             val_text(W->mem->format(req, "the print station did not print it (%s)", reason))},

@@ -58,7 +58,7 @@ static wharf_status job_check(
     if (op == WHARF_CREATE)
         return job_create_check(req, new_rec);
     if (op == WHARF_DELETE)
-        return job_status_final(field_text(old_rec, PRINT_JOB_STATUS))
+        return job_status_final(job_status(old_rec))
                    ? WHARF_OK
                    : W->err->fail(req, ERR_PRINT_JOB_NOT_FINAL, "status", NULL);
     c = W->res->context(new_rec, change_kind);

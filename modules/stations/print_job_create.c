@@ -560,7 +560,7 @@ static wharf_status set_beginning(wharf_req *req, wharf_rec *job)
         s = W->json->parse(req, WHARF_S("[]"), &array);
     if (s != WHARF_OK)
         return s;
-    W->res->set(job, PRINT_JOB_STATUS, val_text(WHARF_S("queued")));
+    W->res->set(job, PRINT_JOB_STATUS, job_status_value(JOB_QUEUED));
     W->res->set(job, PRINT_JOB_PROGRESS, val_json(object));
     W->res->set(job, PRINT_JOB_PRINTER_STATE_REASONS, val_json(array));
     W->res->set(job, PRINT_JOB_ATTEMPT, val_int(0));

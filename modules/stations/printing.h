@@ -139,7 +139,19 @@ wharf_status job_write(wharf_req *req, wharf_str id, const struct job_set *sets,
 /* ---- states.c: section 8 ---- */
 
 wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec);
-bool job_status_final(wharf_str status);
+enum job_status {
+    JOB_QUEUED,
+    JOB_PROCESSING,
+    JOB_COMPLETED,
+    JOB_FAILED,
+    JOB_CANCELED,
+    JOB_ABORTED,
+    JOB_UNREPORTED,
+    JOB_TIMED_OUT
+};
+enum job_status job_status(const wharf_rec *job);
+wharf_val job_status_value(enum job_status status); /* its word, as the row has it */
+bool job_status_final(enum job_status status);
 bool job_stage_submitted(wharf_str stage); /* from submitting on */
 /* Writes history and events of a change. */
 wharf_status job_tell(

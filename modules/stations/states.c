@@ -3,10 +3,40 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-bool job_status_final(wharf_str status)
+static const char *const STATUS_WORDS[] = {[JOB_QUEUED] = "queued",
+    [JOB_PROCESSING] = "processing",
+    [JOB_COMPLETED] = "completed",
+    [JOB_FAILED] = "failed",
+    [JOB_CANCELED] = "canceled",
+    [JOB_ABORTED] = "aborted",
+    [JOB_UNREPORTED] = "unreported",
+    [JOB_TIMED_OUT] = "timed_out"};
+
+enum job_status job_status(const wharf_rec *job)
 {
-    return is(status, "completed") || is(status, "failed") || is(status, "canceled") ||
-           is(status, "aborted");
+    wharf_str word = field_text(job, PRINT_JOB_STATUS);
+
+    for (size_t i = 0; i < sizeof(STATUS_WORDS) / sizeof(*STATUS_WORDS); i++) {
+        if (is(word, STATUS_WORDS[i]))
+            return (enum job_status)i;
+    }
+    return JOB_QUEUED;
+}
+
+wharf_val job_status_value(enum job_status status)
+{
+    return val_text(z(STATUS_WORDS[status]));
+}
+
+bool job_status_final(enum job_status status)
+{
+    return status == JOB_COMPLETED || status == JOB_FAILED || status == JOB_CANCELED ||
+           status == JOB_ABORTED;
+}
+
+static bool in_doubt(enum job_status status)
+{
+    return status == JOB_TIMED_OUT || status == JOB_UNREPORTED;
 }
 
 bool job_stage_submitted(wharf_str stage)
@@ -20,7 +50,7 @@ bool job_stage_submitted(wharf_str stage)
 struct update {
     const wharf_rec *old_rec;
     wharf_rec *new_rec;
-    wharf_str from, to;
+    enum job_status from, to;
     struct station_row station;
     bool is_station; /* the caller speaks for the station */
     bool reports; /* it sends what only stations know */
@@ -29,7 +59,7 @@ struct update {
 static wharf_status no_transition(wharf_req *req, const struct update *u)
 {
     return W->err->fail(req, ERR_PRINT_JOB_INVALID_TRANSITION, "status",
-        "A print job that is %s can't become %s", u->from.p, u->to.p);
+        "A print job that is %s can't become %s", STATUS_WORDS[u->from], STATUS_WORDS[u->to]);
 }
 
 static void set(const struct update *u, wharf_field f, wharf_val v)
@@ -77,7 +107,7 @@ static wharf_status need_station(wharf_req *req, const struct update *u)
 
 static wharf_status check_reason(wharf_req *req, const struct update *u)
 {
-    if (!is(u->to, "failed") || sent_text(u, PRINT_JOB_REASON).n)
+    if (u->to != JOB_FAILED || sent_text(u, PRINT_JOB_REASON).n)
         return WHARF_OK;
     return W->err->fail(req, ERR_VALIDATION_FAILED, "reason",
         "reason says in 3 to 1023 characters why the job failed");
@@ -92,7 +122,7 @@ static void settle_end(wharf_req *req, const struct update *u)
     set(u, PRINT_JOB_REPORTED_AT, now);
     set(u, PRINT_JOB_LEASE_EXPIRES_AT, val_null());
     set(u, PRINT_JOB_STAGE, val_null());
-    if (is(u->to, "completed")) {
+    if (u->to == JOB_COMPLETED) {
         set(u, PRINT_JOB_COMPLETED_AT, now);
         if (!field_text(u->new_rec, PRINT_JOB_CONFIDENCE).n)
             set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("assumed")));
@@ -124,16 +154,16 @@ static wharf_status from_queued(wharf_req *req, const struct update *u)
 {
     wharf_status s;
 
-    if (is(u->to, "canceled")) {
+    if (u->to == JOB_CANCELED) {
         settle_end(req, u);
         return WHARF_OK;
     }
     s = need_station(req, u);
     if (s != WHARF_OK)
         return s;
-    if (is(u->to, "processing"))
+    if (u->to == JOB_PROCESSING)
         return take(req, u);
-    if (u->station.session_id.n || is(u->to, "aborted") || is(u->to, "timed_out"))
+    if (u->station.session_id.n || u->to == JOB_ABORTED || u->to == JOB_TIMED_OUT)
         return no_transition(req, u);
     s = take(req, u); /* apps that skip processing */
     if (s == WHARF_OK)
@@ -169,18 +199,18 @@ static wharf_status from_processing(wharf_req *req, const struct update *u)
 {
     wharf_status s;
 
-    if (is(u->to, "canceled") && !station_cancels(u))
+    if (u->to == JOB_CANCELED && !station_cancels(u))
         return ask_to_cancel(req, u);
     s = need_station(req, u);
     if (s != WHARF_OK)
         return s;
-    if (is(u->to, "canceled") && !field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT) &&
+    if (u->to == JOB_CANCELED && !field_int(u->old_rec, PRINT_JOB_CANCEL_REQUESTED_AT) &&
         !is(sent_text(u, PRINT_JOB_REASON_CODE), "canceled_at_printer"))
         return W->err->fail(req, ERR_PRINT_JOB_INVALID_TRANSITION, "status",
             "Nobody asked to cancel the job; one that was canceled at the device has the "
             "reason_code canceled_at_printer");
-    if (!is(u->to, "completed") && !is(u->to, "failed") && !is(u->to, "unreported") &&
-        !is(u->to, "canceled"))
+    if (u->to != JOB_COMPLETED && u->to != JOB_FAILED && u->to != JOB_UNREPORTED &&
+        u->to != JOB_CANCELED)
         return no_transition(req, u);
     settle_end(req, u);
     return WHARF_OK;
@@ -193,7 +223,7 @@ static wharf_status from_doubt(wharf_req *req, const struct update *u)
     bool claimed = field_int(u->old_rec, PRINT_JOB_CLAIMED_AT) != 0;
     bool late = u->is_station && W->res->sent(u->new_rec, PRINT_JOB_ATTEMPT);
 
-    if (!is(u->to, "completed") && !is(u->to, "failed") && !(late && is(u->to, "canceled")))
+    if (u->to != JOB_COMPLETED && u->to != JOB_FAILED && !(late && u->to == JOB_CANCELED))
         return no_transition(req, u);
     if (late) {
         wharf_status s = check_session(req, u);
@@ -206,7 +236,7 @@ static wharf_status from_doubt(wharf_req *req, const struct update *u)
         return need_station(req, u);
     }
     settle_end(req, u);
-    if (!late && is(u->to, "completed"))
+    if (!late && u->to == JOB_COMPLETED)
         set(u, PRINT_JOB_CONFIDENCE, val_text(WHARF_S("operator")));
     return WHARF_OK;
 }
@@ -217,11 +247,11 @@ static wharf_status change_status(wharf_req *req, const struct update *u)
 
     if (s != WHARF_OK)
         return s;
-    if (is(u->from, "queued"))
+    if (u->from == JOB_QUEUED)
         return from_queued(req, u);
-    if (is(u->from, "processing"))
+    if (u->from == JOB_PROCESSING)
         return from_processing(req, u);
-    if (is(u->from, "timed_out") || is(u->from, "unreported"))
+    if (in_doubt(u->from))
         return from_doubt(req, u);
     return no_transition(req, u);
 }
@@ -236,7 +266,7 @@ static wharf_status same_status(wharf_req *req, const struct update *u)
     int64_t now = W->req->now_us(req);
     wharf_str stage;
 
-    if (is(u->from, "processing") && u->reports) {
+    if (u->from == JOB_PROCESSING && u->reports) {
         wharf_status s = need_station(req, u);
 
         if (s != WHARF_OK)
@@ -349,10 +379,10 @@ static wharf_status change_waiting(wharf_req *req, const struct update *u)
 
     if (!expire && !moves && !W->res->changed(u->old_rec, u->new_rec, PRINT_JOB_PRIORITY))
         return WHARF_OK;
-    if (!is(u->from, "queued"))
+    if (u->from != JOB_QUEUED)
         return W->err->fail(req, ERR_PRINT_JOB_INVALID_TRANSITION, "status",
             "Priority, expiry and printer are changed while a job is queued; this one is %s",
-            u->from.p);
+            STATUS_WORDS[u->from]);
     if (expire)
         set(u, PRINT_JOB_EXPIRES_AT,
             val_time(
@@ -367,8 +397,8 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
         PRINT_JOB_DEVICE_JOB_ID, PRINT_JOB_REASON_CODE};
     struct update u = {.old_rec = old_rec,
         .new_rec = new_rec,
-        .from = field_text(old_rec, PRINT_JOB_STATUS),
-        .to = field_text(new_rec, PRINT_JOB_STATUS)};
+        .from = job_status(old_rec),
+        .to = job_status(new_rec)};
     wharf_status s = station_read(
         req, field_text(old_rec, PRINT_JOB_PRINT_STATION_ID), false, &u.station);
 
@@ -386,8 +416,8 @@ wharf_status job_update_check(wharf_req *req, const wharf_rec *old_rec, wharf_re
     s = change_waiting(req, &u);
     if (s != WHARF_OK)
         return s;
-    s = same(u.from, u.to) ? same_status(req, &u) : change_status(req, &u);
-    if (s == WHARF_OK && W->res->sent(new_rec, PRINT_JOB_ATTEMPT) && !is(u.from, "queued"))
+    s = u.from == u.to ? same_status(req, &u) : change_status(req, &u);
+    if (s == WHARF_OK && W->res->sent(new_rec, PRINT_JOB_ATTEMPT) && u.from != JOB_QUEUED)
         keep(&u, PRINT_JOB_ATTEMPT);
     return s;
 }
@@ -421,11 +451,6 @@ static wharf_status emit(
     return s == WHARF_OK ? W->event->emit(req, type, "print_job", W->res->id(rec), extra) : s;
 }
 
-static bool in_doubt(wharf_str status)
-{
-    return is(status, "timed_out") || is(status, "unreported");
-}
-
 static bool moved(const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     return !same(field_text(old_rec, PRINT_JOB_PRINT_STATION_ID),
@@ -436,16 +461,15 @@ static bool moved(const wharf_rec *old_rec, const wharf_rec *new_rec)
 
 static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    wharf_str from = field_text(old_rec, PRINT_JOB_STATUS),
-              to = field_text(new_rec, PRINT_JOB_STATUS);
+    enum job_status from = job_status(old_rec), to = job_status(new_rec);
     wharf_str stage = field_text(new_rec, PRINT_JOB_STAGE);
     bool blocked = is(stage, "blocked") != is(field_text(old_rec, PRINT_JOB_STAGE), "blocked");
     bool late = in_doubt(from) && job_status_final(to) &&
                 !is(field_text(new_rec, PRINT_JOB_CONFIDENCE), "operator");
     wharf_status s;
 
-    if (same(from, to)) {
-        if (is(to, "queued") && moved(old_rec, new_rec)) {
+    if (from == to) {
+        if (to == JOB_QUEUED && moved(old_rec, new_rec)) {
             s = note(req, new_rec, false);
             return s == WHARF_OK
                        ? station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
@@ -461,14 +485,15 @@ static wharf_status tell_change(wharf_req *req, const wharf_rec *old_rec, const 
     s = note(req, new_rec, late);
     if (s != WHARF_OK)
         return s;
-    if (is(to, "queued")) {
+    if (to == JOB_QUEUED) {
         s = station_signal(req, field_text(new_rec, PRINT_JOB_PRINT_STATION_ID),
             "print_job.available", W->res->id(new_rec));
         return s == WHARF_OK ? emit(req, "print_job.updated", old_rec, new_rec, false) : s;
     }
-    if (is(to, "processing"))
+    if (to == JOB_PROCESSING)
         return emit(req, "print_job.updated", old_rec, new_rec, false);
-    return emit(req, W->mem->format(req, "print_job.%s", to.p).p, old_rec, new_rec, late);
+    return emit(
+        req, W->mem->format(req, "print_job.%s", STATUS_WORDS[to]).p, old_rec, new_rec, late);
 }
 
 wharf_status job_tell(

@@ -296,7 +296,7 @@ static wharf_status write_jobs(wharf_req *req, const char *sql, wharf_str statio
 static wharf_status abort_jobs(
     wharf_req *req, const char *sql, wharf_str station, const char *reason, const char *code)
 {
-    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("aborted"))},
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, job_status_value(JOB_ABORTED)},
         {PRINT_JOB_REASON, val_text(z(reason))}, {PRINT_JOB_REASON_CODE, val_text(z(code))},
         {PRINT_JOB_ENDED_AT, val_time(W->req->now_us(req))}};
 

@@ -19,7 +19,7 @@ static wharf_status expire(wharf_req *req, wharf_str id)
                               " AND expires_at <= $3::timestamptz FOR UPDATE SKIP LOCKED";
     wharf_val now = val_time(W->req->now_us(req));
     wharf_val args[3] = {val_text(id), val_text(W->req->organization(req)), now};
-    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("timed_out"))},
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, job_status_value(JOB_TIMED_OUT)},
         {PRINT_JOB_REASON, val_text(WHARF_S("nobody took it in time"))},
         {PRINT_JOB_REASON_CODE, val_text(WHARF_S("expired"))}, {PRINT_JOB_ENDED_AT, now}};
     const wharf_rows *rows;
@@ -53,7 +53,7 @@ static wharf_status end_silence(wharf_req *req, wharf_str id)
     wharf_val now = val_time(W->req->now_us(req));
     wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), now,
         val_int(print_setting("processing_timeout", 600))};
-    const struct job_set sets[] = {{PRINT_JOB_STATUS, val_text(WHARF_S("timed_out"))},
+    const struct job_set sets[] = {{PRINT_JOB_STATUS, job_status_value(JOB_TIMED_OUT)},
         {PRINT_JOB_STAGE, val_null()},
         {PRINT_JOB_REASON,
             val_text(WHARF_S("the print station does not report; look whether it was printed"))},

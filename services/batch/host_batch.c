@@ -79,8 +79,8 @@ static struct wharf_many *new_items(wharf_req *req, const struct resource *res, 
         w->op = remove ? OP_DELETE : ids[i].n || part ? OP_UPDATE : OP_CREATE;
         w->replace = replace && w->op == OP_UPDATE;
         w->body = bodies[i]; /* of a delete only hooks see it */
-        if (res->def->parent && w->op == OP_CREATE)
-            w->parent_id = json_text_or(bodies[i], res->def->parent->name, "");
+        if (res->def->place.parent && w->op == OP_CREATE)
+            w->parent_id = json_text_or(bodies[i], res->def->place.parent->name, "");
     }
     return m;
 }
@@ -433,16 +433,16 @@ static void filter_problem(void *arg, const char *code, wharf_str param, wharf_s
 }
 
 /* Tells whether a parameter of a list says nothing about which rows. */
-static bool says_how(const struct definition *d, wharf_str key)
+static bool says_how(const struct definition_list *list, wharf_str key)
 {
     static const char *const words[] = {
         "page", "limit", "cursor", "order_by", "direction", "fields", "cache"};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (str_eqz(key, words[i]))
-            return !definition_filter(d, key);
+            return !definition_filter(list, key);
     }
-    return str_starts(key, "include_") && !definition_filter(d, key);
+    return str_starts(key, "include_") && !definition_filter(list, key);
 }
 
 static const struct list_query *read_filters(
@@ -457,7 +457,7 @@ static const struct list_query *read_filters(
     o.cursor_key = req->engine->cursor_key;
     query_from_json(req->arena, res->def, filters, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
-        if (says_how(res->def, query_base(pairs[i].key)))
+        if (says_how(&res->def->list, query_base(pairs[i].key)))
             filter_problem(req, ERR_PARAM_INVALID, query_base(pairs[i].key),
                 arena_printf(req->arena, "%.*s does not say which rows; leave it out",
                     STR_ARG(pairs[i].key)));
@@ -522,7 +522,7 @@ static wharf_status b_below(wharf_req *req, const char *resource, wharf_str pare
     struct narrowing narrow;
 
     *ret_n = 0;
-    if (!res || !res->def->parent)
+    if (!res || !res->def->place.parent)
         return res ? req_fail(req, ERR_INTERNAL, NULL, "%s has no parent", resource)
                    : WHARF_UNAVAILABLE;
     q.order = res->def->list.order;
@@ -568,7 +568,7 @@ static wharf_status b_find(wharf_req *req, const char *resource, const char *con
     if (!res)
         return WHARF_UNAVAILABLE;
     for (size_t i = 0; i < n; i++)
-        named[i] = definition_filter(res->def, str_z(filters[i]));
+        named[i] = definition_filter(&res->def->list, str_z(filters[i]));
     all = query_equal(req->arena, named, values, n);
     if (!all)
         return req_fail(
@@ -599,10 +599,10 @@ static PGresult *read_rows(
     sql_addf(&s,
         "::text[]) WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
         "y.organization_id = ",
-        res->def->table);
+        res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_addf(&s, " AND y.id = x.id OFFSET 0) t%s",
-        res->def->soft_delete ? " WHERE t.deleted_at IS NULL" : "");
+        res->def->storage.soft_delete ? " WHERE t.deleted_at IS NULL" : "");
     return req_query_sql(req, &s);
 }
 

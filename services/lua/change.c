@@ -67,10 +67,10 @@ wharf_str write_row_to_be(struct wharf_req *req, const struct write *w)
 
 wharf_str write_location(const struct write *w)
 {
-    const struct field *f = w->res->def->location;
+    const struct field *f = w->res->def->place.location;
     const struct value *v = f && w->values && f->kind == FIELD_COLUMN ? &w->values[f->index] : NULL;
 
-    if (w->res->def->is_location)
+    if (w->res->def->place.is_location)
         return w->id;
     if (v && v->present && !v->null && f->store == STORE_TEXT)
         return v->text;

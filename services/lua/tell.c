@@ -113,7 +113,7 @@ static wharf_status find_location(
         return WHARF_NOT_FOUND;
     r = req_query(req,
         arena_printf(req->arena, "SELECT 1 FROM %s WHERE organization_id = $1 AND id = $2%s",
-            locations->def->table, gone_too ? "" : " AND deleted_at IS NULL")
+            locations->def->storage.table, gone_too ? "" : " AND deleted_at IS NULL")
             .p,
         args, 2);
     return !r ? WHARF_UNAVAILABLE : PQntuples(r) ? WHARF_OK : WHARF_NOT_FOUND;

@@ -26,8 +26,8 @@ static void check_field(const struct definition *d, const struct field *f)
 {
     must(definition_field(d, f->name) == f, "fields are found by name");
     must((f->kind == FIELD_COLUMN) == (f->column != NULL), "columns have a name");
-    must(f->kind != FIELD_COLUMN || (f->select >= 0 && (size_t)f->select < d->n_columns &&
-                                        d->columns[f->select].field == f),
+    must(f->kind != FIELD_COLUMN || (f->select >= 0 && (size_t)f->select < d->storage.n_columns &&
+                                        d->storage.columns[f->select].field == f),
         "columns are read");
     must(f->schema != NULL && f->json != NULL, "fields have a schema");
     must(
@@ -48,16 +48,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must((d == NULL) == (reported > 0), "refused definitions have problems, others none");
     if (d) {
         must(d->hash == definition_hash(text), "the hash is that of the text");
-        must(d->n_columns >= COL_SYSTEM_COUNT && d->list.order && d->n_sorts > 0,
+        must(d->storage.n_columns >= COL_SYSTEM_COUNT && d->list.order && d->list.n_sorts > 0,
             "lists have an order");
         must(d->list.limit >= 1 && d->list.limit <= d->list.max, "pages have a size");
         for (size_t i = 0; i < d->n_fields; i++)
             check_field(d, &d->fields[i]);
-        for (size_t i = 0; i < d->n_filters; i++) {
-            const struct filter *f = &d->filters[i];
+        for (size_t i = 0; i < d->list.n_filters; i++) {
+            const struct filter *f = &d->list.filters[i];
 
             must(f->type != FILTER_NONE && f->field && f->field->column, "filters have a column");
-            must(definition_filter(d, str_z(f->name)) == f, "filters are found by name");
+            must(definition_filter(&d->list, str_z(f->name)) == f, "filters are found by name");
         }
     }
     arena_free(a);

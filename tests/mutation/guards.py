@@ -14,8 +14,8 @@ GUARDS = [
     # ---- who sees a row ----
     ("guard: rows of a route's path", "guard.c", "if (r->guards[i] && may_be_refused(req, r->guards[i]) && !check_access_of", "if (0 && !check_access_of",
      DECLARED + "::test_the_row_of_a_path_is_judged_for_a_handler_that_does_not_look"),
-    ("guard: a row's one location", "access.c", "if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, d, rec))", "if (1)", WALLS),
-    ("guard: a row's one location, for who writes", "access.c", "if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, d, rec))", "if (1)",
+    ("guard: a row's one location", "access.c", "if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, &d->audience, rec))", "if (1)", WALLS),
+    ("guard: a row's one location, for who writes", "access.c", "if (!id.n || principal_may_see(req->access.who, id) || is_own_device(&req->access, &d->audience, rec))", "if (1)",
      WALLS + "::test_no_write_reaches_what_the_key_may_not_see"),
     ("guard: a row's set of locations", "access.c", ": !set.n || seen_by_location(&req->access.who->access, set))", ": true)", WALLS),
     ("guard: rows of several locations are for who reaches all of them", "seen.c", "        if (!seen_reaches(who, one))\n            return false;", "        (void)one;",
@@ -23,13 +23,13 @@ GUARDS = [
     ("guard: rows of all locations are for who reaches all", "seen.c", "return locations.n != 0;", "return true;", TOLD + "::test_webhooks_of_other_locations"),
     ("guard: locations of a record", "seen.c", "    return locations.n && !any;", "    return true;", TOLD),
     ("guard: the audience of a record", "access.c", "if (!what.by.audience.n || !who->user_id.n || seen_among(what.by.audience, who->user_id))", "if (1)", TOLD + " " + WALLS),
-    ("guard: the audience of a row", "access.c", "if (!d->audience.users || !user.n || everybodys(d, rec) || seen_among(record_text(rec, d->audience.users), user))\n        return true;\n"
+    ("guard: the audience of a row", "access.c", "if (!d->audience.users || !user.n || everybodys(&d->audience, rec) || seen_among(record_text(rec, d->audience.users), user))\n        return true;\n"
      "    req_problem(req, ERR_NOT_FOUND, record_id(rec)", "if (1)\n        return true;\n    req_problem(req, ERR_NOT_FOUND, record_id(rec)", TOLD + " " + WALLS + " tests/api/stations/test_stations.py"),
-    ("guard: the audience of a job's station", "access.c", "if (!rec || everybodys(of->def, rec) || seen_among(record_text(rec, of->def->audience.users), user))", "if (1)",
+    ("guard: the audience of a job's station", "access.c", "if (!rec || everybodys(&of->def->audience, rec) || seen_among(record_text(rec, of->def->audience.users), user))", "if (1)",
      TOLD + "::test_print_jobs_of_stations_that_one_may_not_use"),
     ("guard: a row is judged through the row that it belongs to", "access.c", "    if (!other)\n        return true;\n    return res->def->audience.through && ", "    if (1)\n        return true;\n    return res->def->audience.through && ",
      TOLD + " " + WALLS),
-    ("guard: the read scope of what a record tells of", "access.c", "if (d->recorded.resource && !principal_reads(req->access.who, what.resource))", "if (0)", WALLS + " tests/api/events/test_events.py tests/api/logs/test_logs.py"),
+    ("guard: the read scope of what a record tells of", "access.c", "if (recorded->resource && !principal_reads(req->access.who, what.resource))", "if (0)", WALLS + " tests/api/events/test_events.py tests/api/logs/test_logs.py"),
     ("guard: records in lists, by location", "list_sql.c", "if (!who->all_locations && r->locations) {", "if (0) {", TOLD),
     ("guard: records in lists, by audience", "list_sql.c", "    if (who->user_id.n) {\n        sql_addf(s, \" AND (%s IS NULL OR", "    if (0) {\n        sql_addf(s, \" AND (%s IS NULL OR",
      TOLD + "::test_print_jobs_of_stations_that_one_may_not_use"),

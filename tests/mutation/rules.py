@@ -83,7 +83,7 @@ RULES = [
     ("page 0 is refused", "kernel/query/parse.c", "if (s.n == 0 || s.p[0] == '0')", "if (s.n == 0)", L + " " + F + " " + CONFORM),
     ("newest first", "kernel/query/parse.c", 'p->q->descending = str_eqz(value, "desc");', 'p->q->descending = true;', L + " " + CONFORM),
     ("direction is asc or desc", "kernel/query/parse.c", 'if (!str_eqz(value, "asc") && !str_eqz(value, "desc"))', 'if (0)', L + " " + F + " " + CONFORM),
-    ("order_by names a sort", "kernel/query/parse.c", 'return problem(p, WHARF_S("order_by"),\n        p->d->n_sorts', 'return 1 || problem(p, WHARF_S("order_by"),\n        p->d->n_sorts', L + " " + F + " " + CONFORM),
+    ("order_by names a sort", "kernel/query/parse.c", 'return problem(p, WHARF_S("order_by"),\n        p->d->list.n_sorts', 'return 1 || problem(p, WHARF_S("order_by"),\n        p->d->list.n_sorts', L + " " + F + " " + CONFORM),
     ("match_all needs all terms", "kernel/query/search_sql.c", 'q->match_all ? " AND " : " OR "', '" OR "', L),
     ("any term matches by default", "kernel/query/search_sql.c", 'q->match_all ? " AND " : " OR "', '" AND "', L),
     ("a search is without regard to case", "kernel/query/search_sql.c", 'd->list.similar ? "wharf.fold" : "lower"', 'd->list.similar ? "wharf.fold" : ""', L + " " + S),

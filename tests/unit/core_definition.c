@@ -45,26 +45,26 @@ static void resource(void **state)
     assert_string_equal(d->title, "Print station");
     assert_string_equal(d->title_plural, "print stations");
     assert_string_equal(d->collection, "/v1/cloud-printing/stations");
-    assert_string_equal(d->id_param, "station_id");
-    assert_string_equal(d->id_prefix, "prnt_stn");
-    assert_string_equal(d->table, "\"stations\".\"print_station\"");
-    assert_string_equal(d->table_name, "stations.print_station");
+    assert_string_equal(d->ids.param, "station_id");
+    assert_string_equal(d->ids.prefix, "prnt_stn");
+    assert_string_equal(d->storage.table, "\"stations\".\"print_station\"");
+    assert_string_equal(d->storage.table_name, "stations.print_station");
     assert_string_equal(d->scope, "print_stations");
     assert_int_equal(d->ops, OP_CREATE | OP_UPDATE | OP_DELETE | OP_LIST | OP_RETRIEVE);
-    assert_true(d->soft_delete && d->log);
-    assert_null(d->parent);
-    assert_null(d->id_pattern);
-    assert_ptr_equal(d->location, field(d, "location_id"));
+    assert_true(d->storage.soft_delete && d->events.log);
+    assert_null(d->place.parent);
+    assert_null(d->ids.pattern);
+    assert_ptr_equal(d->place.location, field(d, "location_id"));
     assert_ptr_equal(d->audience.all, field(d, "allow_all_users"));
     assert_ptr_equal(d->audience.users, field(d, "allowed_users"));
     assert_ptr_equal(d->audience.device, field(d, "device_id"));
-    assert_int_equal(d->created_view, IN_LIST);
+    assert_int_equal(d->creates.view, IN_LIST);
     assert_string_equal(d->events.created, "print_station.created");
     assert_string_equal(d->events.deleted, "print_station.deleted");
-    assert_int_equal(d->n_uniques, 1);
-    assert_string_equal(d->uniques[0].index, "print_station_name");
-    assert_string_equal(d->uniques[0].code, "station.exists");
-    assert_ptr_equal(d->uniques[0].report[0], field(d, "name"));
+    assert_int_equal(d->storage.n_uniques, 1);
+    assert_string_equal(d->storage.uniques[0].index, "print_station_name");
+    assert_string_equal(d->storage.uniques[0].code, "station.exists");
+    assert_ptr_equal(d->storage.uniques[0].report[0], field(d, "name"));
 }
 
 static void columns(void **state)
@@ -76,18 +76,18 @@ static void columns(void **state)
     const struct definition *d = compiled(
         *state, unit_file(*state, "tests/unit/fixtures/station.json"));
 
-    assert_int_equal(d->n_columns, sizeof(names) / sizeof(*names));
-    for (size_t i = 0; i < d->n_columns; i++) {
-        assert_string_equal(d->columns[i].field && i >= COL_SYSTEM_COUNT
-                                ? d->columns[i].field->column_name
-                                : d->columns[i].name,
+    assert_int_equal(d->storage.n_columns, sizeof(names) / sizeof(*names));
+    for (size_t i = 0; i < d->storage.n_columns; i++) {
+        assert_string_equal(d->storage.columns[i].field && i >= COL_SYSTEM_COUNT
+                                ? d->storage.columns[i].field->column_name
+                                : d->storage.columns[i].name,
             names[i]);
-        if (d->columns[i].field)
-            assert_int_equal(d->columns[i].field->select, i);
+        if (d->storage.columns[i].field)
+            assert_int_equal(d->storage.columns[i].field->select, i);
     }
-    assert_ptr_equal(d->columns[COL_ID].field, field(d, "id"));
-    assert_null(d->columns[COL_CREATED_BY].field);
-    assert_int_equal(d->columns[COL_VERSION].store, STORE_INT);
+    assert_ptr_equal(d->storage.columns[COL_ID].field, field(d, "id"));
+    assert_null(d->storage.columns[COL_CREATED_BY].field);
+    assert_int_equal(d->storage.columns[COL_VERSION].store, STORE_INT);
     assert_int_equal(field(d, "printers")->select, -1);
     for (size_t i = 0; i < d->n_fields; i++)
         assert_int_equal(d->fields[i].index, i);
@@ -192,9 +192,9 @@ static void children(void **state)
         schema_validate(f->schema, unit_json(*state, "[1]"), WHARF_S(""), 0, *state, NULL, NULL));
 }
 
-static const struct filter *filter(const struct definition *d, const char *name)
+static const struct filter *filter(const struct definition_list *list, const char *name)
 {
-    const struct filter *f = definition_filter(d, str_z(name));
+    const struct filter *f = definition_filter(list, str_z(name));
 
     if (!f)
         fail_msg("no filter %s", name);
@@ -212,29 +212,30 @@ static void lists(void **state)
     assert_true(
         d->list.limit == 20 && d->list.max == 100 && d->list.descending && !d->list.similar);
     assert_ptr_equal(d->list.order, field(d, "created_at"));
-    assert_int_equal(d->n_sorts, sizeof(sorts) / sizeof(*sorts));
-    for (size_t i = 0; i < d->n_sorts; i++)
-        assert_string_equal(d->sorts[i]->name, sorts[i]);
-    assert_int_equal(d->n_searches, 3);
-    assert_ptr_equal(d->searches[2], &field(d, "printers")->children->fields[2]);
-    f = filter(d, "id");
+    assert_int_equal(d->list.n_sorts, sizeof(sorts) / sizeof(*sorts));
+    for (size_t i = 0; i < d->list.n_sorts; i++)
+        assert_string_equal(d->list.sorts[i]->name, sorts[i]);
+    assert_int_equal(d->list.n_searches, 3);
+    assert_ptr_equal(d->list.searches[2], &field(d, "printers")->children->fields[2]);
+    f = filter(&d->list, "id");
     assert_true(f->type == FILTER_ID && f->field == field(d, "id"));
     assert_string_equal(f->id_prefix, "prnt_stn");
-    f = filter(d, "created_by"); /* not shown, still a filter */
+    f = filter(&d->list, "created_by"); /* not shown, still a filter */
     assert_true(f->type == FILTER_ID && f->nullable && f->field->select == COL_CREATED_BY);
     assert_string_equal(f->field->column, "created_by");
-    f = filter(d, "state");
+    f = filter(&d->list, "state");
     assert_true(
         f->type == FILTER_ENUM && f->n_members == 2 && f->field == field(d, "status") && !f->child);
-    f = filter(d, "printer_status");
+    f = filter(&d->list, "printer_status");
     assert_true(f->type == FILTER_ENUM && f->n_members == 4 && f->child == field(d, "printers"));
-    f = filter(d, "page_size");
+    f = filter(&d->list, "page_size");
     assert_true(f->type == FILTER_FLAGS && f->n_members == 3);
     assert_string_equal(f->members[2], "label_4x6");
     assert_string_equal(f->strip, "page_size_");
-    assert_true(filter(d, "slots")->type == FILTER_NUMBER && filter(d, "slots")->nullable);
-    assert_true(filter(d, "tags")->type == FILTER_ARRAY);
-    assert_null(definition_filter(d, WHARF_S("nickname")));
+    assert_true(
+        filter(&d->list, "slots")->type == FILTER_NUMBER && filter(&d->list, "slots")->nullable);
+    assert_true(filter(&d->list, "tags")->type == FILTER_ARRAY);
+    assert_null(definition_filter(&d->list, WHARF_S("nickname")));
 }
 
 static void hash(void **state)
@@ -540,27 +541,27 @@ static void variants(void **state)
         "pattern\":\"^d[0-9]+$\","
         "\"title_plural\":\"doors of docks\"");
 
-    assert_ptr_equal(d->parent, field(d, "loc"));
-    assert_string_equal(d->parent_param, ":location");
-    assert_int_equal(d->parent->write, 0);
+    assert_ptr_equal(d->place.parent, field(d, "loc"));
+    assert_string_equal(d->place.parent_param, ":location");
+    assert_int_equal(d->place.parent->write, 0);
     assert_int_equal(d->ops, OP_CREATE | OP_LIST);
     assert_string_equal(d->events.created, "docks.door.created");
     assert_null(d->events.updated);
     assert_string_equal(d->events.deleted, "door.gone");
-    assert_ptr_equal(d->event_without[0], field(d, "n"));
-    assert_true(pattern_match(d->id_pattern, WHARF_S("d12")));
-    assert_null(filter(d, "id")->id_prefix);
+    assert_ptr_equal(d->events.without[0], field(d, "n"));
+    assert_true(pattern_match(d->ids.pattern, WHARF_S("d12")));
+    assert_null(filter(&d->list, "id")->id_prefix);
     assert_string_equal(d->title_plural, "doors of docks");
     /* a system column that is not shown */
     assert_string_equal(d->list.order->column, "created_at");
-    assert_int_equal(d->n_sorts, 1);
+    assert_int_equal(d->list.n_sorts, 1);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":\"null\"}}");
-    assert_int_equal(d->n_assumed, 1);
-    assert_ptr_equal(d->assumed[0].filter, filter(d, "id"));
-    assert_string_equal(d->assumed[0].value, "null");
+    assert_int_equal(d->list.n_assumed, 1);
+    assert_ptr_equal(d->list.assumed[0].filter, filter(&d->list, "id"));
+    assert_string_equal(d->list.assumed[0].value, "null");
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":null}}");
-    assert_int_equal(d->n_assumed, 1);
-    assert_null(d->assumed[0].value);
+    assert_int_equal(d->list.n_assumed, 1);
+    assert_null(d->list.assumed[0].value);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"events\":false");
     assert_null(d->events.created);
     assert_null(d->events.deleted);

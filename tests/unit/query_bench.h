@@ -127,21 +127,24 @@ static inline struct definition bench_definition(void)
 {
     return (struct definition){.name = "row",
         .title = "Row",
-        .id_prefix = "row",
-        .table = "bench.row",
-        .soft_delete = true,
-        .location = &bench_fields[B_LOCATION],
+        .ids.prefix = "row",
+        .storage.table = "bench.row",
+        .storage.soft_delete = true,
+        .place.location = &bench_fields[B_LOCATION],
         .fields = bench_fields,
         .n_fields = B_COUNT,
-        .columns = bench_columns,
-        .n_columns = sizeof(bench_columns) / sizeof(bench_columns[0]),
-        .list = {.limit = 25, .max = 1000, .order = &bench_fields[B_CREATED], .descending = true},
-        .sorts = bench_sorts,
-        .n_sorts = 6,
-        .searches = bench_searches,
-        .n_searches = 3,
-        .filters = bench_filters,
-        .n_filters = sizeof(bench_filters) / sizeof(bench_filters[0])};
+        .storage.columns = bench_columns,
+        .storage.n_columns = sizeof(bench_columns) / sizeof(bench_columns[0]),
+        .list = {.limit = 25,
+            .max = 1000,
+            .order = &bench_fields[B_CREATED],
+            .descending = true,
+            .sorts = bench_sorts,
+            .n_sorts = 6,
+            .searches = bench_searches,
+            .n_searches = 3,
+            .filters = bench_filters,
+            .n_filters = sizeof(bench_filters) / sizeof(bench_filters[0])}};
 }
 
 static const unsigned char bench_key[QUERY_KEY] = "0123456789abcdef0123456789abcde";
