@@ -6,7 +6,7 @@
  * station_job.c one job from claim to report · ipp_job.c submitting and watching by IPP · raw.c
  * sockets · raster.c PDF to PWG raster · journal.c what survives a crash · member.c look-ups in
  * JSON. Each job has a thread; the loop has the main one. JSON is read and written by cJSON; its
- * cJSON_GetErrorPtr() is of all threads and is never asked. */
+ * cJSON_GetErrorPtr() is shared by all threads, so never call it. */
 #ifndef WHARF_STATION_H
 #define WHARF_STATION_H
 
@@ -79,7 +79,7 @@ struct answer {
     char code[80], message[300];
 };
 void api_start(void);
-/* Calls the API. method: "GET", "POST", "DELETE". body is given up to it, and freed; NULL: none. */
+/* Calls the API. method: "GET", "POST", "DELETE". body: it takes ownership; NULL: none. */
 void api_call(const char *method, const char *path, cJSON *body, int timeout_s, struct answer *ret);
 void answer_done(struct answer *a);
 /* Downloads a document into a file; resumes, and compares its SHA-256. */
@@ -181,7 +181,7 @@ struct job {
 extern pthread_mutex_t jobs_lock;
 /* guarded by the lock, but for what the thread of a used one has to itself */
 extern struct job jobs[JOBS_MAX];
-/* Begins with what a claim returned, which is given up to it. False: no room. */
+/* Begins with what a claim returned: it takes ownership. False: no room. */
 bool job_begin(cJSON *claim);
 /* Goes on with what was left by a crash. */
 void job_resume(const struct record *r);

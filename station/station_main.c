@@ -1,8 +1,10 @@
 /* station_main.c - wharf-station: prints what a Wharf server sends, through CUPS, IPP or a
  * socket (docs/guide/printing.md). This file: the commands. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "station.h"
@@ -24,7 +26,7 @@ static const char usage_text[] =
     "  wharf-station test PRINTER                                              print a test "
     "page\n\n"
     "  --config FILE   default /etc/wharf-station.json, or $WHARF_STATION_CONFIG\n"
-    "  --ca-file FILE  pair: authorities whose certificates count, instead of the system's\n"
+    "  --ca-file FILE  pair: authorities whose certificates count, beside the system's\n"
     "  --dry-run       pair: show what would be registered; run: do everything but send documents "
     "to printers\n"
     "  --verbose       say more\n";
@@ -148,6 +150,20 @@ static int register_station(bool create)
     return result;
 }
 
+/* Keeps the whole path: the service runs in another folder. Returns false when it told why not. */
+static bool set_ca_file(const char *file)
+{
+    char *whole = realpath(file, NULL);
+    int n = whole ? snprintf(settings.ca_file, sizeof(settings.ca_file), "%s", whole) : 0;
+
+    free(whole);
+    if (n <= 0)
+        fprintf(stderr, "wharf-station: %s can't be read: %s\n", file, strerror(errno));
+    else if (n >= (int)sizeof(settings.ca_file))
+        fprintf(stderr, "wharf-station: the path of %s is too long\n", file);
+    return n > 0 && n < (int)sizeof(settings.ca_file);
+}
+
 static int command_pair(const struct options *o)
 {
     char host[192] = "station";
@@ -165,8 +181,8 @@ static int command_pair(const struct options *o)
         snprintf(settings.location_id, sizeof(settings.location_id), "%s", o->location);
     if (o->name || !settings.name[0])
         snprintf(settings.name, sizeof(settings.name), "%s", o->name ? o->name : host);
-    if (o->ca_file)
-        snprintf(settings.ca_file, sizeof(settings.ca_file), "%s", o->ca_file);
+    if (o->ca_file && !set_ca_file(o->ca_file))
+        return 1;
     if (!settings.spool[0])
         snprintf(settings.spool, sizeof(settings.spool), "/var/lib/wharf-station");
     if (!settings.pdftoppm[0])

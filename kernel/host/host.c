@@ -473,12 +473,15 @@ static wharf_out *j_builder(wharf_req *req)
 
 static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **ret_v)
 {
-    const char *wrong = "it was begun by writer(), which makes a text, not by builder()";
+    const char *wrong;
 
-    *ret_v = out->build ? json_build_result(out->build, &wrong) : NULL;
-    if (*ret_v)
-        return WHARF_OK;
-    return req_fail(req, ERR_INTERNAL, NULL, "a rule made no JSON value: %s", wrong);
+    if (!out->build) {
+        log_error("plugin.writer", "result() is for what builder() began; writer() makes a text");
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
+    }
+    *ret_v = json_build_result(out->build, &wrong);
+    /* what is wrong came from a body that the rule copied: a name twice, too deep */
+    return *ret_v ? WHARF_OK : req_fail(req, ERR_BODY_MALFORMED, NULL, "%s", wrong);
 }
 
 const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count,

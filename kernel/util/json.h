@@ -119,7 +119,7 @@ void json_quote(struct buf *out, wharf_str s);
 
 /* ---- building a value ---- */
 
-/* A value that is built from its outside in: open(), members, close(). key: name of an object's
+/* A value that is built from the outside inwards: open(), members, close(). key: name of an object's
  * member, NULL in arrays and for the whole value. Texts are copied into the arena. What would be
  * no JSON (a member without a name, a name twice, text that is not UTF-8) is noted, and
  * json_build_result() says it. */
@@ -129,8 +129,8 @@ struct json_build {
     const char *wrong; /* what was wrong with it, or NULL */
     struct json_build_level {
         struct wharf_json *node, *last;
-    } levels[JSON_DEPTH_MAX];
-    unsigned depth;
+    } *levels; /* what is open, the outermost first */
+    unsigned depth, room;
 };
 
 void json_build_init(struct json_build *b, struct arena *a);

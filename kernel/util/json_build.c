@@ -8,6 +8,12 @@ void json_build_init(struct json_build *b, struct arena *a)
     *b = (struct json_build){.arena = a};
 }
 
+/* Notes what is wrong with the value: the first thing counts. */
+static void build_wrong(struct json_build *b, const char *why)
+{
+    b->wrong = b->wrong ? b->wrong : why;
+}
+
 /* Copies a text. U+0000 becomes U+FFFD, as where a text is read; *ret_nul says that it did. */
 static wharf_str build_text(struct json_build *b, wharf_str s, bool *ret_nul)
 {
@@ -15,7 +21,7 @@ static wharf_str build_text(struct json_build *b, wharf_str s, bool *ret_nul)
     char *to;
 
     if (!utf8_valid(s.p, s.n))
-        b->wrong = "text that is not UTF-8";
+        build_wrong(b, "text that is not UTF-8");
     for (size_t i = 0; i < s.n; i++)
         nuls += !s.p[i];
     *ret_nul = nuls > 0;
@@ -60,9 +66,9 @@ static struct wharf_json *build_add(struct json_build *b, const char *key, uint3
 
     v->type = type;
     if (!l && b->root)
-        b->wrong = "two values without an array around them";
+        build_wrong(b, "two values without an array around them");
     else if (in_object != (key != NULL))
-        b->wrong = key ? "a name outside of an object" : "a member without a name";
+        build_wrong(b, key ? "a name outside of an object" : "a member without a name");
     if (b->wrong)
         return v;
     if (key)
@@ -83,9 +89,17 @@ void json_build_open(struct json_build *b, const char *key, char bracket)
     struct wharf_json *v = build_add(b, key, bracket == '{' ? JSON_OBJECT : JSON_ARRAY);
 
     if (b->depth == JSON_DEPTH_MAX)
-        b->wrong = "nested too deeply";
-    else
-        b->levels[b->depth++] = (struct json_build_level){v, NULL};
+        build_wrong(b, "nested too deeply");
+    if (b->depth == b->room) {
+        struct json_build_level *more = ARENA_ARRAY(
+            b->arena, struct json_build_level, 2 * b->room + 4);
+
+        for (unsigned i = 0; i < b->depth; i++)
+            more[i] = b->levels[i];
+        b->levels = more;
+        b->room = 2 * b->room + 4;
+    }
+    b->levels[b->depth++] = (struct json_build_level){v, NULL};
 }
 
 void json_build_close(struct json_build *b)
@@ -93,12 +107,12 @@ void json_build_close(struct json_build *b)
     const struct wharf_json *v;
 
     if (!b->depth) {
-        b->wrong = "an end without a beginning";
+        build_wrong(b, "an end without a beginning");
         return;
     }
     v = b->levels[--b->depth].node;
     if (v->type == JSON_OBJECT && build_repeats_key(b, v))
-        b->wrong = "duplicate key";
+        build_wrong(b, "duplicate key");
 }
 
 void json_build_text(struct json_build *b, const char *key, wharf_str v)
@@ -123,10 +137,26 @@ void json_build_null(struct json_build *b, const char *key)
     build_add(b, key, JSON_NULL);
 }
 
+/* Tells whether a value has more levels of arrays and objects than that. */
+static bool build_is_deeper(const struct wharf_json *v, unsigned levels)
+{
+    if (v->type != JSON_ARRAY && v->type != JSON_OBJECT)
+        return false;
+    if (!levels)
+        return true;
+    for (const struct wharf_json *m = v->child; m; m = m->next) {
+        if (build_is_deeper(m, levels - 1))
+            return true;
+    }
+    return false;
+}
+
 void json_build_value(struct json_build *b, const char *key, const struct wharf_json *v)
 {
     struct wharf_json *to = build_add(b, key, v->type);
 
+    if (b->depth > JSON_DEPTH_MAX || build_is_deeper(v, JSON_DEPTH_MAX - b->depth))
+        build_wrong(b, "nested too deeply");
     to->truth = v->truth;
     to->has_nul = v->has_nul;
     to->text = v->text;

@@ -200,7 +200,7 @@ static wharf_status look(struct naming *n, wharf_str value, struct known *ret)
 
 /* ---- a value ---- */
 
-static wharf_status put_one(struct naming *n, wharf_out *out, wharf_str value)
+static wharf_status put_one(struct naming *n, wharf_out *out, const char *key, wharf_str value)
 {
     struct known k = {.id = value};
     wharf_status s = is_id(n->link, value) ? WHARF_OK : look(n, value, &k);
@@ -212,34 +212,27 @@ static wharf_status put_one(struct naming *n, wharf_out *out, wharf_str value)
             is(z(k.code), ERR_REFERENCE_AMBIGUOUS) ? "the name of several records; use the id"
                                                    : "neither an id nor a name there is");
     }
-    W->json->put(out, NULL, val_text(k.code ? value : k.id));
+    W->json->put(out, key, val_text(k.code ? value : k.id));
     return s;
 }
 
-/* Writes a name, a list of them, or {set}, {add} and {remove} of lists. */
-static wharf_status put_value(struct naming *n, wharf_out *out, const wharf_json *value)
+/* Writes a name, a list of them, or {set}, {add} and {remove} of lists. key: NULL in lists. */
+static wharf_status put_value(
+    struct naming *n, wharf_out *out, const char *key, const wharf_json *value)
 {
     uint32_t type = W->json->type(value);
     wharf_str text;
     wharf_status s = WHARF_OK;
 
     if (W->json->text(value, &text) && text.n)
-        return put_one(n, out, text);
+        return put_one(n, out, key, text);
     if (type != WHARF_J_ARRAY && type != WHARF_J_OBJECT) {
-        W->json->put(out, NULL, val_json(value));
+        W->json->put(out, key, val_json(value));
         return WHARF_OK;
     }
-    W->json->open(out, NULL, type == WHARF_J_ARRAY ? '[' : '{');
-    for (const wharf_json *e = W->json->at(value, 0); e && s == WHARF_OK; e = W->json->next(e)) {
-        const wharf_json *made;
-        wharf_out *one = W->json->builder(n->b->req);
-
-        s = put_value(n, one, e);
-        if (s == WHARF_OK)
-            s = W->json->result(n->b->req, one, &made);
-        if (s == WHARF_OK)
-            W->json->put(out, type == WHARF_J_OBJECT ? W->json->key(e).p : NULL, val_json(made));
-    }
+    W->json->open(out, key, type == WHARF_J_ARRAY ? '[' : '{');
+    for (const wharf_json *e = W->json->at(value, 0); e && s == WHARF_OK; e = W->json->next(e))
+        s = put_value(n, out, type == WHARF_J_OBJECT ? W->json->key(e).p : NULL, e);
     W->json->close(out);
     return s;
 }
@@ -272,18 +265,14 @@ static wharf_status put_object(struct naming *n, const wharf_json *object, wharf
     W->json->open(out, NULL, '{');
     for (const wharf_json *m = W->json->at(object, 0); m && s == WHARF_OK; m = W->json->next(m)) {
         const wharf_json *made = m;
+        const char *key = W->json->key(m).p;
 
-        if (same(W->json->key(m), member) && inner.n) {
+        if (same(W->json->key(m), member) && inner.n)
             s = put_object(n, m, inner, WHARF_S(""), &made);
-        } else if (same(W->json->key(m), member)) {
-            wharf_out *value = W->json->builder(n->b->req);
-
-            s = put_value(n, value, m);
-            if (s == WHARF_OK)
-                s = W->json->result(n->b->req, value, &made);
-        }
-        if (s == WHARF_OK)
-            W->json->put(out, W->json->key(m).p, val_json(made));
+        else if (same(W->json->key(m), member))
+            s = put_value(n, out, key, m);
+        if (s == WHARF_OK && (inner.n || !same(W->json->key(m), member)))
+            W->json->put(out, key, val_json(made));
     }
     W->json->close(out);
     return s == WHARF_OK ? W->json->result(n->b->req, out, ret) : s;

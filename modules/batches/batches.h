@@ -63,7 +63,7 @@ struct limits {
 };
 extern struct limits batches_limits;
 
-/* The words of all these are in batch_words.c. A status behind BATCH_PROCESSING is an end. */
+/* The words of all these are in batch_words.c. A status after BATCH_PROCESSING is an end. */
 enum batch_status {
     BATCH_REQUESTED, /* waits for its file */
     BATCH_QUEUED,
@@ -114,7 +114,7 @@ struct help {
     bool crowded; /* nothing is to spare for it */
 };
 
-/* The request of the client, as the row has it. Of JSON, NULL: none. */
+/* The request of the client, as the row has it. JSON members are NULL when absent. */
 struct batch_request {
     wharf_str resource, match_by, location_id, dates, key_id, parent;
     enum batch_action action;
@@ -167,8 +167,8 @@ struct batch {
 };
 
 /* ---- batch_words.c ---- */
-/* Gives the words of rows, requests and answers, and reads them. A word that is none of them is
- * read as what counts where nothing is said. */
+/* Gives the words of rows, requests and answers, and reads them. An unknown word
+ * is read as the default, of a phase's status as skipped. */
 const char *status_word(enum batch_status status);
 enum batch_status status_of(wharf_str word);
 const char *mode_word(enum batch_mode mode);

@@ -42,8 +42,10 @@ static wharf_status join_update(wharf_req *req, wharf_rec *rec, const wharf_json
     wharf_status s;
 
     W->json->open(out, NULL, '{');
-    for (const wharf_json *m = update ? W->json->at(update, 0) : NULL; m; m = W->json->next(m))
-        W->json->put(out, W->json->key(m).p, val_json(m));
+    for (const wharf_json *m = update ? W->json->at(update, 0) : NULL; m; m = W->json->next(m)) {
+        if (!json_is_null(m))
+            W->json->put(out, W->json->key(m).p, val_json(m));
+    }
     if (status && !has(update, "status"))
         W->json->put(out, "status", val_json(status));
     if (comment && !has(update, "comment"))

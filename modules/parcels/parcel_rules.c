@@ -174,7 +174,9 @@ static wharf_status make_one(wharf_req *req, wharf_str shipment, const wharf_jso
     if (layout.n)
         W->json->put(out, "layout_id", val_text(layout));
     for (const wharf_json *m = W->json->at(parcel, 0); m; m = W->json->next(m)) {
-        if (!json_is_null(m))
+        bool unnamed = same(W->json->key(m), WHARF_S("name")) && !json_text(parcel, "name").n;
+
+        if (!json_is_null(m) && !unnamed)
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
     W->json->close(out);

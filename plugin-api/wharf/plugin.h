@@ -196,7 +196,7 @@ typedef struct wharf_json_api {
     wharf_out *(*writer)(wharf_req *req);
     wharf_str (*result_text)(const wharf_out *out);
     /* A value that a rule makes, without a text in between: put or open one value with key NULL,
-     * close it, then take it with result. Its members live as long as the request. */
+     * close it, then take it with result. Within one scope. JSON that is put is shared. */
     wharf_out *(*builder)(wharf_req *req);
     wharf_status (*result)(wharf_req *req, wharf_out *builder, const wharf_json **ret_v);
 } wharf_json_api;

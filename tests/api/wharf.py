@@ -232,10 +232,10 @@ class Server:
     def kill_database(self):
         """Kills PostgreSQL, and waits until no backend is left: one that a request reaches before it notices may still answer that request."""
         postmaster = int((self.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+        os.kill(postmaster, signal.SIGSTOP)  # it starts no more of them
         backends = [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if process_state(p.name)[1] == postmaster]
         os.kill(postmaster, signal.SIGKILL)
-        while any(process_state(pid)[0] not in "ZX" for pid in [postmaster, *backends]):
-            time.sleep(0.01)
+        wait_until(lambda: all(process_state(pid)[0] in "ZX" for pid in [postmaster, *backends]))
 
     def workers(self, kind):
         """Process ids."""

@@ -101,6 +101,37 @@ static void shared_values(void **state)
     assert_int_equal(part->count, 2);
 }
 
+/* A value of that many arrays, put into as many more, is the deepest that is read. */
+static void the_depth_of_shared_values(void **state)
+{
+    static const unsigned halves[][2] = {{0, 64}, {1, 63}, {32, 32}, {63, 1}, {64, 0}};
+
+    for (size_t i = 0; i < sizeof(halves) / sizeof(halves[0]); i++) {
+        for (unsigned more = 0; more < 2; more++) {
+            char text[2 * JSON_DEPTH_MAX + 2];
+            unsigned inner = halves[i][1], outer = halves[i][0] + more;
+            struct json_build b;
+            const char *wrong;
+
+            memset(text, '[', inner);
+            text[inner] = '1';
+            memset(text + inner + 1, ']', inner);
+            text[2 * inner + 1] = 0;
+            json_build_init(&b, *state);
+            for (unsigned k = 0; k < outer; k++)
+                json_build_open(&b, NULL, '[');
+            json_build_value(&b, NULL, unit_json(*state, text));
+            for (unsigned k = 0; k < outer; k++)
+                json_build_close(&b);
+            json_build_result(&b, &wrong);
+            if (more)
+                assert_string_equal(wrong, "nested too deeply");
+            else
+                assert_null(wrong);
+        }
+    }
+}
+
 /* Builds by steps, a letter each, and returns what is wrong with the value, or NULL: { } [ ] open
  * and close, n adds a null with the name "n", N one with another name each time, v one without a
  * name, u a text that is not UTF-8. */
@@ -153,8 +184,8 @@ static void what_is_no_json(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        UNIT(the_same_as_what_is_read), UNIT(shared_values), UNIT(what_is_no_json)};
+    const struct CMUnitTest tests[] = {UNIT(the_same_as_what_is_read), UNIT(shared_values),
+        UNIT(the_depth_of_shared_values), UNIT(what_is_no_json)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,6 +28,7 @@ static void set_trust(CURL *curl, bool far)
 {
     const char *authorities = getenv("WHARF_CA_FILE");
 
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)(far ? FAR_WAIT_S : WAIT_S));
     if (far && authorities && *authorities) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, authorities);

@@ -16,7 +16,7 @@ struct http_reply {
 struct http_reply http_call(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body);
 /* Makes a request to a server that may be anywhere: its certificate is checked, against the
- * authorities in the file WHARF_CA_FILE of the environment or else the system's; the environment's
+ * system's authorities and those in the file WHARF_CA_FILE of the environment; the environment's
  * proxies are used, and it waits for at most 60 s. */
 struct http_reply http_call_far(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body);

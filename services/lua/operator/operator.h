@@ -47,7 +47,7 @@ bool operator_route_is(const struct route *r);
  * here on. [loop] */
 bool operator_asks_request(struct wharf_req *req);
 bool operator_asks_response(struct wharf_req *req);
-/* Runs them, on a worker thread; req->lines and req->remote_addr are set. Refusals are problems,
+/* Runs them, on a worker thread; req->head.lines and remote_addr are set. Refusals are problems,
  * headers are in req->reply.added. */
 void operator_request(struct wharf_req *req);
 void operator_response(struct wharf_req *req);

@@ -254,3 +254,11 @@ def test_the_print_agent_believes_the_authorities_that_it_is_told(server, client
     stranger, known = status(), status(ca_file=str(folder / "ca.pem"))
     assert stranger.returncode and "certificate" in stranger.stderr, stranger
     assert "(not_found)" in known.stderr, known
+
+
+def test_the_print_agent_keeps_the_whole_path_of_authorities(server, client, folder):
+    def pair(file):
+        return subprocess.run([BUILD / "station" / "wharf-station", "--config", folder / "none.json", "--server", server.base, "--key", client.key, "--location", "loc_x",
+                               "--ca-file", file, "pair"], capture_output=True, text=True, timeout=60, cwd=folder)
+    assert "can't be read" in pair("nothing.pem").stderr
+    assert "can't be read" not in pair("ca.pem").stderr

@@ -77,6 +77,11 @@ def test_position_updates_leave_few_points(client, server):
     assert row["coordinates"] == [4, 4] and [u["coordinates"] for u in row["tracking_updates"]] == [None, [0, 0]]
 
 
+def test_null_in_an_update_is_what_stands_beside_it(client):
+    row = post(client, make(client), status="delivered", comment="Dock 4", tracking_update={"status": None, "comment": None})
+    assert row["status"] == "delivered" and row["tracking_updates"][-1]["comment"] == "Dock 4"
+
+
 # ---- membership ----
 
 def test_adding_and_removing(client, org, location):

@@ -145,3 +145,11 @@ def test_an_inactive_location_takes_none(client):
     other = make(client, make_location(client, "Open"))
     client.refused("POST", f"{PARCELS}/{other['id']}", 400, "location.inactive", ["location_id"], body={"location_id": place["id"]})
     assert post(client, row, name="What is there may change")["name"] == "What is there may change"
+
+
+def test_parcels_of_a_shipment_without_a_name(client):
+    """None, null and an empty text are the same: the parcel gets its number as its name."""
+    sizes = {"length": 1, "width": 2, "height": 3, "weight": 4}
+    made = client.post(SHIPMENTS, quote_body(parcels=[sizes, {**sizes, "name": ""}, {**sizes, "name": None}, {**sizes, "name": "Own"}]), expect=201).data
+    rows = client.get(f"{PARCELS}?shipment_id={made['id']}").data
+    assert sorted(r["name"] for r in rows) == ["Own", "Parcel 1", "Parcel 2", "Parcel 3"]
