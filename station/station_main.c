@@ -164,6 +164,14 @@ static bool set_ca_file(const char *file)
     return n > 0 && n < (int)sizeof(settings.ca_file);
 }
 
+static void use_default_places(void)
+{
+    if (!settings.spool[0])
+        snprintf(settings.spool, sizeof(settings.spool), "/var/lib/wharf-station");
+    if (!settings.pdftoppm[0])
+        snprintf(settings.pdftoppm, sizeof(settings.pdftoppm), "/usr/bin/pdftoppm");
+}
+
 static int command_pair(const struct options *o)
 {
     char host[192] = "station";
@@ -183,10 +191,7 @@ static int command_pair(const struct options *o)
         snprintf(settings.name, sizeof(settings.name), "%s", o->name ? o->name : host);
     if (o->ca_file && !set_ca_file(o->ca_file))
         return 1;
-    if (!settings.spool[0])
-        snprintf(settings.spool, sizeof(settings.spool), "/var/lib/wharf-station");
-    if (!settings.pdftoppm[0])
-        snprintf(settings.pdftoppm, sizeof(settings.pdftoppm), "/usr/bin/pdftoppm");
+    use_default_places();
     if (!settings.server[0] || !settings.key[0] ||
         (!settings.station_id[0] && !settings.location_id[0]))
         return usage(2);

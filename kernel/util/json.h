@@ -119,9 +119,9 @@ void json_quote(struct buf *out, wharf_str s);
 
 /* ---- building a value ---- */
 
-/* A value that is built from the outside inwards: open(), members, close(). key: name of an object's
- * member, NULL in arrays and for the whole value. Texts are copied into the arena. What would be
- * no JSON (a member without a name, a name twice, text that is not UTF-8) is noted, and
+/* A value that is built from the outside inwards: open(), members, close(). key: name of an
+ * object's member, NULL in arrays and for the whole value. Texts are copied into the arena. What
+ * would be no JSON (a member without a name, a name twice, text that is not UTF-8) is noted, and
  * json_build_result() says it. */
 struct json_build {
     struct arena *arena;
