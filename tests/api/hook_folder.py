@@ -5,11 +5,10 @@ import pathlib
 import re
 import shutil
 import tempfile
-import time
 
 import pytest
 
-from wharf import WAIT, Client
+from wharf import Client, until
 
 HOOKS = "/v1/system/lua-hooks"
 
@@ -64,10 +63,3 @@ def lines(server, event):
     text = (server.folder / "out").read_text() + ((server.folder / "wharf.log").read_text() if (server.folder / "wharf.log").exists() else "")
     told = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     return [t["message"] for t in told if t.get("event") == event]
-
-
-def until(condition, what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)

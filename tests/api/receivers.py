@@ -7,7 +7,7 @@ import json
 import time
 
 from outside import Web
-from wharf import WAIT, Client, Server
+from wharf import WAIT, Client, Server, until
 
 ADDRESS = "1 Main St, Springfield, IL 62701, US"
 WEBHOOK_SERVER = ("--modules", "org,locations,events,webhooks", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--test-clock")
@@ -128,19 +128,9 @@ class Hook:
     def deliveries(self, query=""):
         return self.client.get(f"/v1/webhooks/{self.id}/deliveries?order_by=created_at&direction=asc&limit=1000{query}").data
 
-    def until(self, condition, timeout=WAIT):
+    def until(self, condition):
         """Waits for a condition on the list of deliveries."""
-        return until(lambda: (lambda d: d if condition(d) else None)(self.deliveries()), timeout)
-
-
-def until(condition, timeout=WAIT):
-    end = time.monotonic() + timeout
-    while True:
-        found = condition()
-        if found:
-            return found
-        assert time.monotonic() < end, "it did not come to that in time"
-        time.sleep(0.02)
+        return until(lambda: (lambda d: d if condition(d) else None)(self.deliveries()))
 
 
 def make(client, name="Place"):

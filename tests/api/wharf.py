@@ -239,17 +239,15 @@ class Server:
         os.kill(postmaster, signal.SIGSTOP)  # it starts no more of them
         backends = [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if process_state(p.name)[1] == postmaster]
         os.kill(postmaster, signal.SIGKILL)
-        wait_until(lambda: all(process_state(pid)[0] in "ZX" for pid in [postmaster, *backends]))
+        until(lambda: all(process_state(pid)[0] in "ZX" for pid in [postmaster, *backends]))
 
     def workers(self, kind):
         """Process ids."""
         found = []
         for p in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if int((p / "stat").read_text().rsplit(")", 1)[1].split()[1]) == self.process.pid and f"--kind {kind}".encode() in (p / "cmdline").read_bytes().replace(b"\0", b" "):
+            with contextlib.suppress(OSError):  # it ended meanwhile
+                if process_state(p.name)[1] == self.process.pid and f"--kind {kind}".encode() in (p / "cmdline").read_bytes().replace(b"\0", b" "):
                     found.append(int(p.name))
-            except OSError:
-                continue  # it ended meanwhile
         return found
 
     def organization(self, name="Test"):
@@ -582,16 +580,16 @@ class Client:
 
 # ---- things that many tests need ----
 
-# How long a test waits for what must come, in seconds: for a busy machine; nothing is measured by it.
+# Seconds that a test waits for what must come: enough for a busy machine. Nothing is measured by it.
 WAIT = 300
 
 
-def wait_until(what, seconds=WAIT):
-    """Calls what() until it returns something true, and returns that. The limit is for a busy machine: nothing is measured by it."""
+def until(condition, told="it did not come", seconds=WAIT):
+    """Calls condition() until it returns something true, and returns that."""
     end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
+    while not (found := condition()):
+        assert time.monotonic() < end, told
+        time.sleep(0.02)
     return found
 
 

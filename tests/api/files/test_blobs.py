@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from s3 import Store
-from wharf import BUILD, KEYS, Client, Server, wait_until
+from wharf import BUILD, KEYS, Client, Server, until
 
 FILES = "/v1/outside/files"
 
@@ -155,16 +155,16 @@ def test_an_old_link(world):
     url, short = world.link(f["id"]), world.link(f["id"], seconds=5)
     try:
         world.move_clock(890)
-        wait_until(lambda: requests.get(short, timeout=10).status_code == 403)
+        until(lambda: requests.get(short, timeout=10).status_code == 403)
         assert requests.get(url, timeout=10).status_code == 200
         refused(requests.get(short, timeout=10), 403, "signature.expired")
         world.move_clock(905)
-        wait_until(lambda: requests.get(url, timeout=10).status_code == 403)
+        until(lambda: requests.get(url, timeout=10).status_code == 403)
         refused(requests.get(url, timeout=10), 403, "signature.expired")
         refused(requests.get(url.replace("op=get", "op=put"), timeout=10), 403, "signature.invalid")
     finally:
         world.move_clock(0)
-        wait_until(lambda: requests.get(url, timeout=10).status_code == 200)
+        until(lambda: requests.get(url, timeout=10).status_code == 200)
 
 
 def test_rotation_of_keys(world):
@@ -186,7 +186,7 @@ def test_removed_and_expired(world):
     world.client.refused("DELETE", f"{FILES}/{f['id']}", 404, "not_found")
     f = world.store("mortal", expires_in=1).data
     url = world.link(f["id"])
-    wait_until(lambda: requests.get(url, timeout=10).status_code == 404)
+    until(lambda: requests.get(url, timeout=10).status_code == 404)
     assert world.server.sql("SELECT count(*) FROM wharf.token t WHERE t.kind = 'file' AND NOT EXISTS (SELECT 1 FROM wharf.file f"
                             " WHERE f.organization_id = t.organization_id AND f.id = t.id)") == [(0,)]
 
@@ -280,7 +280,7 @@ def test_an_upload_cut_off(world):
     with world.server.connect() as s:
         s.sendall(f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\nhalf".encode())
         time.sleep(0.2)
-    wait_until(lambda: not list((world.server.folder / "blobs" / "tmp").iterdir()))
+    until(lambda: not list((world.server.folder / "blobs" / "tmp").iterdir()))
     assert world.client.get(f"{FILES}/{id}").data["size"] == -1
     assert put(url, b"whole").status_code == 200
 
@@ -294,7 +294,7 @@ def test_collection(world):
     assert world.has(orphan)
     world.client.delete(f"{FILES}/{twin['id']}")
     world.client.delete(f"{FILES}/{lone['id']}")
-    wait_until(lambda: world.server.sql("SELECT wharf.now() > expires_at FROM wharf.file WHERE id = %s", expired["id"]) == [(True,)])
+    until(lambda: world.server.sql("SELECT wharf.now() > expires_at FROM wharf.file WHERE id = %s", expired["id"]) == [(True,)])
     assert world.has(lone["sha256"])
     time.sleep(1)
     told = world.command("collect")

@@ -11,7 +11,7 @@ import pytest
 
 from documents import b64, pdf
 from receivers import Receivers, status
-from wharf import ROOT, WAIT, Client, Server, address, make_location, make_station, printer
+from wharf import ROOT, Client, Server, address, make_location, make_station, printer, until
 
 JOBS = "/v1/cloud-printing/jobs"
 
@@ -53,13 +53,6 @@ def server(web):
     yield s
     s.stop()
     shutil.rmtree(folder)
-
-
-def until(condition, what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def test_as_they_are(client):

@@ -14,7 +14,7 @@ import psycopg2
 import pytest
 import requests
 
-from wharf import BUILD, WAIT, Server
+from wharf import BUILD, WAIT, Server, until
 
 PLUGIN = f"{BUILD}/tests/plugins/jobbench.so"
 MODULES = f"org,{PLUGIN}"
@@ -31,14 +31,6 @@ def server():
 @pytest.fixture
 def org(server):
     return server.organization()
-
-
-def until(what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while not (got := what()):
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.02)
-    return got
 
 
 def ask(org, job, expect=200, **more):

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from wharf import BUILD, ISO, Server, make_location, wait_until
+from wharf import BUILD, ISO, Server, make_location, until
 
 DAY = 86400
 SETTINGS = ("--modules", f"org,locations,logs,{BUILD}/tests/plugins/filterbench.so", "--test-clock")
@@ -30,7 +30,7 @@ def client(fresh):
 
 
 def sealed(c, org):
-    wait_until(lambda: org.server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s", org.id)[0][0] == 0)
+    until(lambda: org.server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s", org.id)[0][0] == 0)
     return c.get("/v1/logs?limit=all").data  # with the making of keys
 
 
@@ -174,7 +174,7 @@ def test_lines_of_any_text_are_sealed_as_they_are_checked(server, client, fresh)
                " actor_type, actor_id, actor_name, request_id, event_id, batch_id, location_id) VALUES (%s, 'log_' || repeat('z', 22), '2026-01-02T03:04:05.060Z',"
                " %s, %s, %s, %s, jsonb_build_array(jsonb_build_object('field', %s::text, 'new', 1.50)), %s, jsonb_build_array(%s::text), %s, %s, %s, %s, %s, %s, %s, %s)"
                " RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l", fresh.id, *[odd + str(i) for i in range(15)])
-    row = wait_until(lambda: server.sql("SELECT encode(hash, 'hex') FROM wharf.log_seal WHERE organization_id = %s AND log_id LIKE 'log_zzz%%'", fresh.id))
+    row = until(lambda: server.sql("SELECT encode(hash, 'hex') FROM wharf.log_seal WHERE organization_id = %s AND log_id LIKE 'log_zzz%%'", fresh.id))
     d = client.get("/v1/logs/verify").data
     assert d["valid"] and d["checked"] == written(fresh) and d["head_hash"] == row[0][0]
 
@@ -190,7 +190,7 @@ def test_many_lines_of_one_moment(server, client, fresh):
                    " RETURNING organization_id, created_at, id) INSERT INTO wharf.outbox (organization_id, created_at, log_id) SELECT * FROM l", org.id, org.id)
     for org in (fresh, other):
         c = org.client()
-        wait_until(lambda: not server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s LIMIT 1", org.id))
+        until(lambda: not server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s LIMIT 1", org.id))
         d = c.get("/v1/logs/verify").data
         assert d["valid"] and d["checked"] == written(org) > 1201, d
 
@@ -365,7 +365,7 @@ def test_what_is_over_is_hidden_at_once_and_deleted_later(server, fresh):
     assert len(rows) == 8 and len(c.get("/v1/logs?resource_id=old").data) == 5
     age(fresh, 40, but=rows[0]["id"])
     settings(fresh, '{"logs": {"retain_days": 30}}')
-    wait_until(lambda: [r["resource_id"] for r in c.get("/v1/logs").data] == [new["id"]])
+    until(lambda: [r["resource_id"] for r in c.get("/v1/logs").data] == [new["id"]])
     assert server.sql("SELECT wharf.expire_change_log(3)") == [(3,)]
     assert server.sql("SELECT base_sequence FROM wharf.log_chain WHERE organization_id = %s", fresh.id) == [(3,)]
     assert server.sql("SELECT wharf.expire_change_log(1000)") == [(4,)] and server.sql("SELECT wharf.expire_change_log(1000)") == [(0,)]
@@ -387,8 +387,8 @@ def test_the_job_deletes(server, fresh):
                " VALUES (%s, 'evt_x', wharf.now(), 'x.y', wharf.now(), 'x', 'x', 'system', '{}', wharf.now() - interval '1 second')", fresh.id)
     assert c.get("/v1/logs?resource=sample").data == []
     server.sql("UPDATE wharf.job_schedule SET next_at = wharf.now() WHERE queue LIKE '%%retention'")
-    wait_until(lambda: server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND resource = 'sample'", fresh.id)[0][0] == 0)
-    wait_until(lambda: server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND id = 'evt_x'", fresh.id)[0][0] == 0)
+    until(lambda: server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND resource = 'sample'", fresh.id)[0][0] == 0)
+    until(lambda: server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND id = 'evt_x'", fresh.id)[0][0] == 0)
 
 
 def test_test_organizations_have_the_settings_of_the_live_one(server, fresh):
@@ -419,7 +419,7 @@ def test_partitions_are_dropped_when_all_is_over(server):
     org = server.organization()
     server.sql("SELECT wharf.ensure_partitions(wharf.now() - interval '800 days')")
     old_rows(org, 3, 800)
-    wait_until(lambda: server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s", org.id)[0][0] == 0)
+    until(lambda: server.sql("SELECT count(*) FROM wharf.outbox WHERE organization_id = %s", org.id)[0][0] == 0)
     c = org.client()
     sample(c)
     sealed(c, org)

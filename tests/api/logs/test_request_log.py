@@ -7,7 +7,7 @@ import time
 import psycopg2
 import pytest
 
-from wharf import BUILD, ISO, Server, make_location, wait_until
+from wharf import BUILD, ISO, Server, make_location, until
 
 MODULES = f"org,locations,stations,logs,{BUILD}/tests/plugins/filterbench.so"
 
@@ -32,7 +32,7 @@ def client(org):
 def line(c, answer, by=None):
     """The row of an answer, once it is written."""
     id = answer.headers["Request-Id"]
-    wait_until(lambda: c.server.sql("SELECT 1 FROM wharf.request_log WHERE id = %s", id))
+    until(lambda: c.server.sql("SELECT 1 FROM wharf.request_log WHERE id = %s", id))
     return (by or c).get("/v1/request-logs/" + id).data
 
 
@@ -167,7 +167,7 @@ def test_strange_requests_are_kept(client, org):
         status, headers, _ = client.raw(b"POST /v1/samples/%00%ff?x=%00&=&&a HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: " + client.key.encode() +
                                         b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n" + head + b"\r\n\r\n{}")
         assert status >= 400
-        wait_until(lambda: org.server.sql("SELECT 1 FROM wharf.request_log WHERE id = %s", headers["Request-Id"]))
+        until(lambda: org.server.sql("SELECT 1 FROM wharf.request_log WHERE id = %s", headers["Request-Id"]))
 
 
 def dropped(server):
@@ -188,7 +188,7 @@ def test_a_blocked_table_stops_nobody(server, client, org):
     finally:
         blocker.rollback()
         blocker.close()
-    wait_until(lambda: server.sql("SELECT count(*) FROM wharf.request_log WHERE id = ANY (%s)", ids) == [(300,)])
+    until(lambda: server.sql("SELECT count(*) FROM wharf.request_log WHERE id = ANY (%s)", ids) == [(300,)])
     assert dropped(server) == before
 
 
@@ -213,7 +213,7 @@ def test_what_does_not_fit_is_counted(server, client):
         sent.append(client.post("/v1/samples", {"status": "open"}, expect=201).headers["Request-Id"])
         return server.sql("SELECT 1 FROM wharf.request_log WHERE id = ANY (%s)", sent)
 
-    wait_until(written)
+    until(written)
 
 
 def test_a_lost_connection_loses_nothing(server, client):
@@ -221,7 +221,7 @@ def test_a_lost_connection_loses_nothing(server, client):
     for i in range(6):
         ids += [client.post("/v1/samples", {"status": "open"}, expect=201).headers["Request-Id"] for _ in range(20)]
         server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'WITH s AS MATERIALIZED%%' AND pid <> pg_backend_pid()")
-    wait_until(lambda: server.sql("SELECT count(*) FROM wharf.request_log WHERE id = ANY (%s)", ids) == [(120,)])
+    until(lambda: server.sql("SELECT count(*) FROM wharf.request_log WHERE id = ANY (%s)", ids) == [(120,)])
 
 
 def test_an_orderly_end_loses_nothing():

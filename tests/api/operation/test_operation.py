@@ -14,19 +14,9 @@ import time
 import pytest
 import requests
 
-from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, WAIT, Client, Server, address, turns
+from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, Client, Server, address, process_state, turns, until
 
 MODULES = f"org,locations,stations,{BUILD}/tests/plugins/faulty.so,{BUILD}/tests/plugins/leaner.so"
-
-
-def until(what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        answer = what()
-        if answer:
-            return answer
-        time.sleep(0.05)
-    raise AssertionError(f"not within {seconds} s: {what}")
 
 
 def crash(server, key):
@@ -273,27 +263,20 @@ def test_who_is_waited_for_has_short_turns():
         pytest.skip("Linux before 6.12 knows no turns of other lengths")
     server = Server("--modules", "org,locations,batches,events,workflows")
     try:
-        parents = {pid: parent_of(pid) for pid in (p.name for p in pathlib.Path("/proc").glob("[0-9]*"))}
+        parents = {p.name: process_state(p.name)[1] for p in pathlib.Path("/proc").glob("[0-9]*")}
         postmaster = (server.folder / "postgres/postmaster.pid").read_text().split()[0]
-        database = [postmaster] + [pid for pid, parent in parents.items() if parent == postmaster]
+        database = [postmaster] + [pid for pid, parent in parents.items() if parent == int(postmaster)]
         web, job = ([str(pid) for pid in server.workers(kind)] for kind in ("web", "job"))
         client = server.organization().client()
         made = client.post("/v1/workflows", {"name": "Turns", "source": "return {on_http = function() return {} end}", "scopes": [],
                                              "triggers": [{"type": "http", "path": "run", "methods": ["POST"], "auth": "key", "mode": "sync"}]}, expect=201).data["id"]
         client.post(f"/v1/workflows/{made}/publish", {}, expect=200)
         client.post(f"/v1/workflows/{made}/http/run", {}, expect=200)
-        cells = until(lambda: [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if parent_of(p.name) in web + job])
+        cells = until(lambda: [p.name for p in pathlib.Path("/proc").glob("[0-9]*") if str(process_state(p.name)[1]) in web + job])
         assert web and job and len(database) > 5
         assert {turns(pid) for pid in web + database} == {100_000} and {turns(pid) for pid in job + cells} == {usual}, usual
     finally:
         server.stop()
-
-
-def parent_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1]
-    except OSError:
-        return None  # it ended meanwhile
 
 
 @pytest.mark.parametrize("admin", ["127.0.0.1:0", ""])

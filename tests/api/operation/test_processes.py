@@ -14,7 +14,7 @@ import tempfile
 import pytest
 import requests
 
-from wharf import PROGRAM, Server, wait_until
+from wharf import PROGRAM, Server, until
 
 MODULES = "org,locations,events,webhooks,workflows"
 RUN = 'return {on_run = function() return {done = true} end}'
@@ -70,7 +70,7 @@ def test_no_secret_stands_in_the_arguments_of_any_process():
         # who comes after a crash, and after a reload, has the settings all the same
         before = second.workers("web")
         os.kill(before[0], signal.SIGKILL)
-        wait_until(lambda: len(second.workers("web")) == len(before) and before[0] not in second.workers("web"))
+        until(lambda: len(second.workers("web")) == len(before) and before[0] not in second.workers("web"))
         second.command("reload")
         text = told(second)
         assert not [v for v in values if v in text], text
@@ -170,19 +170,19 @@ def workers_and_cells(name, program):
         # who comes after a crash
         dead = next(iter(before))
         os.kill(dead, signal.SIGABRT)  # a sanitizer reports a SIGSEGV as a fault of the program
-        wait_until(lambda: len(server.workers("web")) == len(before) and dead not in server.workers("web"))
-        wait_until(lambda: list((server.folder / "crash").glob(f"crash-*-{dead}.txt")))
+        until(lambda: len(server.workers("web")) == len(before) and dead not in server.workers("web"))
+        until(lambda: list((server.folder / "crash").glob(f"crash-*-{dead}.txt")))
         after = all_are(server, name)
         # and after a reload, which opens the logs anew
         for log in ("wharf.log", "access.log"):
             (server.folder / log).rename(server.folder / f"{log}.1")
         server.command("reload")
-        wait_until(lambda: not after & set(server.workers("web")))
+        until(lambda: not after & set(server.workers("web")))
         all_are(server, name)
         client = server.organization().client()
         client.get("/v1/workflows", expect=200)
-        wait_until(lambda: "/v1/workflows" in (server.folder / "access.log").read_text())
-        wait_until(lambda: any('"program":"web' in line for line in (server.folder / "wharf.log").read_text().splitlines()) or "server.reloaded" in log_events(server))
+        until(lambda: "/v1/workflows" in (server.folder / "access.log").read_text())
+        until(lambda: any('"program":"web' in line for line in (server.folder / "wharf.log").read_text().splitlines()) or "server.reloaded" in log_events(server))
         assert "log.not_opened" not in log_events(server) + log_events(server, "wharf.log.1")
         # nobody but root puts another file in the place of the supervisor's
         user = pwd.getpwnam(name)

@@ -1,12 +1,11 @@
 """Keys, scopes and location access: spec 01 sections 5 to 7."""
 import random
 import string
-import time
 import zlib
 
 import pytest
 
-from wharf import STATIONS, WAIT, make_location, make_station
+from wharf import STATIONS, make_location, make_station, until
 
 REALM = 'ApiKey realm="api"'
 
@@ -110,13 +109,6 @@ def test_revoked_and_expired_keys(fresh, server):
     assert "WWW-Authenticate" not in fresh.client("users:read").refused("GET", "/v1/locations", 403, "scope_access").headers
 
 
-def until(what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "not within the time"
-        time.sleep(0.02)
-
-
 def test_other_organizations(fresh, server):
     mine = fresh.client()
     place = make_location(mine)["id"]
@@ -159,4 +151,4 @@ def test_access_changes_within_a_second(fresh, server):
     server.sql("INSERT INTO wharf.principal_location (organization_id, principal_type, principal_id, location_id) VALUES (%s, 'user', %s, %s)",
                fresh.id, user, b)
     server.sql("NOTIFY wharf_auth")
-    until(lambda: len(c.get("/v1/locations").ids) == 2, 1.0)
+    until(lambda: len(c.get("/v1/locations").ids) == 2, seconds=1)

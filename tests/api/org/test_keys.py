@@ -8,7 +8,7 @@ import time
 import pytest
 
 from test_auth import check_digits
-from wharf import WAIT, Client, Server, make_location, wait_until
+from wharf import WAIT, Client, Server, make_location, until
 
 KEYS = "/v1/api-keys"
 FIELDS = ["object", "id", "name", "api_key", "last4", "mode", "type", "system_generated", "scopes", "scope_list", "user_id", "device_id",
@@ -458,14 +458,14 @@ def test_expired_keys_are_purged(server):
         c = with_key(admin, row["api_key"])
         used = lambda: admin.get(f"{KEYS}/{row['id']}").data["last_used_at"]
         c.get("/v1/auth")
-        wait_until(used)
+        until(used)
         first = used()
         system.post("/v1/system/clock", {"offset_seconds": 61}, expect=200)
-        wait_until(lambda: c.get("/v1/auth") and used() > first)  # a worker may hear of the other time a moment later
+        until(lambda: c.get("/v1/auth") and used() > first)  # a worker may hear of the other time a moment later
         for days, code in ((2, "api_key.expired"), (30, "api_key.expired"), (32, "api_key.invalid")):
             system.post("/v1/system/clock", {"offset_seconds": days * 86400}, expect=200)
             soon(lambda: c.refused("GET", "/v1/auth", 401, code, []))
-        wait_until(lambda: not s.sql("SELECT 1 FROM wharf.api_key WHERE id IN (%s, %s)", row["id"], gone["id"]))
+        until(lambda: not s.sql("SELECT 1 FROM wharf.api_key WHERE id IN (%s, %s)", row["id"], gone["id"]))
         assert s.sql("SELECT 1 FROM wharf.token WHERE id = %s", row["id"]) == []
         c.refused("GET", "/v1/auth", 401, "api_key.invalid", [])
         with_key(admin, gone["api_key"]).refused("GET", "/v1/auth", 401, "api_key.invalid", [])

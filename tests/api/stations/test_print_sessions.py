@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from test_print_jobs import JOBS, Shop
-from wharf import STATIONS, WAIT, Client, Server, printer, station_body
+from wharf import STATIONS, Client, Server, printer, station_body, until
 
 
 @pytest.fixture(scope="module")
@@ -28,13 +28,6 @@ def clock(server):
         Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": at["s"]}, expect=200)
     yield move
     Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": 0}, expect=200)
-
-
-def until(what, seconds=WAIT):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.02)
 
 
 class Stream:

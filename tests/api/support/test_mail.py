@@ -10,7 +10,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult
 
 from outside import Authority
-from wharf import BUILD, Server, wait_until
+from wharf import BUILD, Server, until
 
 USER, PASSWORD = "wharf", "s3cret \u00e4"
 
@@ -204,9 +204,9 @@ def test_queued(mailer, sink):
     """Sent after the commit, by a job; the message is gone when the server has it."""
     sink.got.clear()
     mailer.post("/v1/outside/mail", {"to": ["a@example.com"], "subject": "later", "text": "T", "queue": True}, expect=200)
-    wait_until(lambda: sink.got)
+    until(lambda: sink.got)
     assert email.message_from_bytes(sink.got[0][2], policy=email.policy.default)["Subject"] == "later"
-    wait_until(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
+    until(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
     a = mailer.post("/v1/outside/mail", {"to": ["nobody"], "subject": "S", "text": "T", "queue": True}, expect=400)
     assert a.code == "mail.refused" and mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)]
 
@@ -214,7 +214,7 @@ def test_queued(mailer, sink):
 def test_queued_and_refused_for_good(mailer, sink):
     sink.got.clear()
     mailer.post("/v1/outside/mail", {"to": ["unknown@example.com"], "subject": "S", "text": "T", "queue": True}, expect=200)
-    wait_until(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
+    until(lambda: mailer.server.sql("SELECT count(*) FROM wharf.file") == [(0,)])
     assert not sink.got
 
 
@@ -226,8 +226,8 @@ def test_so_many_per_minute(authority, sink, door):
         client = s.organization().client()
         for i in range(5):
             client.post("/v1/outside/mail", {"to": ["a@example.com"], "subject": f"n{i}", "text": "T", "queue": True}, expect=200)
-        wait_until(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND run_at > wharf.now() AND attempts = 0") == [(3,)])
-        wait_until(lambda: len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)])
+        until(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND run_at > wharf.now() AND attempts = 0") == [(3,)])
+        until(lambda: len(sink.got) == 2 and s.sql("SELECT count(*) FROM wharf.file") == [(3,)])
     finally:
         s.stop()
 
@@ -245,12 +245,12 @@ def test_queued_while_the_server_is_away(authority, sink):
     try:
         sink.got.clear()
         s.organization().client().post("/v1/outside/mail", {"to": ["a@example.com"], "subject": "patient", "text": "T", "queue": True}, expect=200)
-        wait_until(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND attempts > 0") == [(1,)])
+        until(lambda: s.sql("SELECT count(*) FROM wharf.job WHERE queue = 'wharf.mail' AND attempts > 0") == [(1,)])
         assert s.sql("SELECT count(*) FROM wharf.file") == [(1,)]
         d.start()
         s.sql("UPDATE wharf.job SET run_at = wharf.now() WHERE queue = 'wharf.mail'")
-        wait_until(lambda: sink.got)
-        wait_until(lambda: s.sql("SELECT count(*) FROM wharf.file") == [(0,)])
+        until(lambda: sink.got)
+        until(lambda: s.sql("SELECT count(*) FROM wharf.file") == [(0,)])
     finally:
         s.stop()
         d.stop(no_assert=True)

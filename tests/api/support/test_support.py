@@ -8,7 +8,7 @@ import pytest
 import requests
 from aiosmtpd.controller import Controller
 
-from wharf import Server, wait_until
+from wharf import Server, until
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 50
 
@@ -243,7 +243,7 @@ def links(m):
 
 def test_a_mail_without_attachments(client, sink):
     id = ask(client, subject="Naïve\r\nBcc: evil@example.com", request_id="req_" + "b" * 22).data["id"]
-    m, = wait_until(lambda: mails(sink, id))
+    m, = until(lambda: mails(sink, id))
     assert [a.addr_spec for a in m["To"].addresses] == ["desk@example.com", "boss@example.com"] and m["Reply-To"] == "me@example.com"
     assert m["Bcc"] is None and "Naïve" in m["Subject"] and "It is broken." in m.get_content() and "req_" + "b" * 22 in m.get_content()
     client.post("/v1/support/" + id, {"message": "More."}, expect=200)
@@ -257,7 +257,7 @@ def test_the_mail_comes_when_all_is_there(client, server, sink):
     time.sleep(1)
     assert not mails(sink, d["id"])
     assert bring(server, d["attachments"][1], b"<script>x", "text/html").ok
-    m, = wait_until(lambda: mails(sink, d["id"]))
+    m, = until(lambda: mails(sink, d["id"]))
     first, second = links(m)
     got = requests.get(local(server, first), timeout=10)
     assert got.status_code == 200 and got.content == PNG and got.headers["X-Content-Type-Options"] == "nosniff"
@@ -277,7 +277,7 @@ def test_the_mail_does_not_wait_for_ever(client, server, sink, clock):
     time.sleep(1)
     assert not mails(sink, d["id"])
     clock(15 * 60 + 1)
-    m, = wait_until(lambda: mails(sink, d["id"]))
+    m, = until(lambda: mails(sink, d["id"]))
     assert len(links(m)) == 1
 
 
@@ -285,7 +285,7 @@ def test_the_mail_does_not_wait_for_ever(client, server, sink, clock):
 def link(client, server, sink):
     d = ask(client, attachments=[attachment()]).data
     assert bring(server, d["attachments"][0]).ok
-    url, = links(wait_until(lambda: mails(sink, d["id"]))[0])
+    url, = links(until(lambda: mails(sink, d["id"]))[0])
     assert requests.get(local(server, url), timeout=10).status_code == 200
     return d["id"], local(server, url)
 
@@ -320,7 +320,7 @@ def test_delete(client, server, org, link):
 def test_a_mail_server_that_is_away(client, sink, server, clock):
     sink.refuse = 2
     id = ask(client).data["id"]
-    wait_until(lambda: sink.refuse == 1)
+    until(lambda: sink.refuse == 1)
     for _ in range(20):
         if mails(sink, id):
             break
