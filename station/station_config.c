@@ -94,46 +94,55 @@ bool settings_read(const char *file)
     return true;
 }
 
-static cJSON *members(void)
+/* Adds what the file says of a printer. Returns false when there is no memory. */
+static bool add_printer(cJSON *list, const struct printer_config *p)
+{
+    cJSON *o = cJSON_AddObjectToObject(list, p->name);
+    bool good = o != NULL;
+
+    if (p->uri[0])
+        good = good && cJSON_AddStringToObject(o, "uri", p->uri);
+    if (p->model[0])
+        good = good && cJSON_AddStringToObject(o, "model", p->model);
+    if (p->sizes)
+        good = good && cJSON_AddItemToObject(o, "sizes", cJSON_Duplicate(p->sizes, true));
+    if (p->languages)
+        good = good && cJSON_AddItemToObject(o, "languages", cJSON_Duplicate(p->languages, true));
+    if (p->assume_completed)
+        good = good && cJSON_AddTrueToObject(o, "assume_completed");
+    return good;
+}
+
+/* Makes the text of the file, for the caller to free. Returns NULL when there is no memory: the
+ * file that is there stays. */
+static char *settings_text(void)
 {
     cJSON *root = cJSON_CreateObject(), *list;
+    bool good = cJSON_AddStringToObject(root, "server", settings.server) &&
+                cJSON_AddStringToObject(root, "key", settings.key) &&
+                cJSON_AddStringToObject(root, "station_id", settings.station_id) &&
+                cJSON_AddStringToObject(root, "location_id", settings.location_id) &&
+                cJSON_AddStringToObject(root, "name", settings.name) &&
+                cJSON_AddStringToObject(root, "spool", settings.spool) &&
+                cJSON_AddStringToObject(root, "pdftoppm", settings.pdftoppm);
+    char *text;
 
-    cJSON_AddStringToObject(root, "server", settings.server);
-    cJSON_AddStringToObject(root, "key", settings.key);
-    cJSON_AddStringToObject(root, "station_id", settings.station_id);
-    cJSON_AddStringToObject(root, "location_id", settings.location_id);
-    cJSON_AddStringToObject(root, "name", settings.name);
-    cJSON_AddStringToObject(root, "spool", settings.spool);
-    cJSON_AddStringToObject(root, "pdftoppm", settings.pdftoppm);
     if (settings.ca_file[0])
-        cJSON_AddStringToObject(root, "ca_file", settings.ca_file);
+        good = good && cJSON_AddStringToObject(root, "ca_file", settings.ca_file);
     list = cJSON_AddObjectToObject(root, "printers");
-    for (size_t i = 0; i < settings.n_printers; i++) {
-        const struct printer_config *p = &settings.printers[i];
-        cJSON *o = cJSON_AddObjectToObject(list, p->name);
-
-        if (p->uri[0])
-            cJSON_AddStringToObject(o, "uri", p->uri);
-        if (p->model[0])
-            cJSON_AddStringToObject(o, "model", p->model);
-        if (p->sizes)
-            cJSON_AddItemToObject(o, "sizes", cJSON_Duplicate(p->sizes, true));
-        if (p->languages)
-            cJSON_AddItemToObject(o, "languages", cJSON_Duplicate(p->languages, true));
-        if (p->assume_completed)
-            cJSON_AddTrueToObject(o, "assume_completed");
-    }
-    return root;
+    for (size_t i = 0; i < settings.n_printers; i++)
+        good = good && add_printer(list, &settings.printers[i]);
+    text = good && list ? cJSON_PrintUnformatted(root) : NULL;
+    cJSON_Delete(root);
+    return text;
 }
 
 bool settings_write(const char *file)
 {
-    cJSON *root = members();
-    char temporary[PATH_TEXT + 8], *text = cJSON_PrintUnformatted(root);
+    char temporary[PATH_TEXT + 8], *text = settings_text();
     bool good;
     int fd;
 
-    cJSON_Delete(root);
     snprintf(temporary, sizeof(temporary), "%s.new", file);
     fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     good = text && fd >= 0 && dprintf(fd, "%s\n", text) == (int)strlen(text) + 1 && fsync(fd) == 0;

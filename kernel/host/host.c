@@ -466,6 +466,14 @@ static wharf_out *j_writer(wharf_req *req)
     return out_new(req->arena);
 }
 
+static wharf_str j_result_text(const wharf_out *out)
+{
+    if (out->build)
+        log_error(
+            "plugin.writer", "result_text() takes what writer() began; builder() has no text");
+    return out_text(out);
+}
+
 static wharf_out *j_builder(wharf_req *req)
 {
     return out_build_new(req->arena);
@@ -476,7 +484,8 @@ static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **
     const char *wrong;
 
     if (!out->build) {
-        log_error("plugin.writer", "result() is for what builder() began; writer() makes a text");
+        log_write(WHARF_LOG_ERROR, req->plugin ? req->plugin->name : NULL, req->request_id,
+            "plugin.writer", "result() takes what builder() began; writer() makes a text");
         return req_fail(req, ERR_INTERNAL, NULL, NULL);
     }
     *ret_v = json_build_result(out->build, &wrong);
@@ -486,4 +495,4 @@ static wharf_status j_result(wharf_req *req, wharf_out *out, const wharf_json **
 
 const wharf_json_api host_json = {WHARF_HEAD(wharf_json_api), j_type, json_get, json_at, j_count,
     j_text, json_int, json_decimal, j_parse, j_put, j_open, j_close, j_truth, j_key, j_next,
-    j_writer, out_text, j_builder, j_result};
+    j_writer, j_result_text, j_builder, j_result};

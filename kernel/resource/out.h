@@ -1,4 +1,5 @@
-/* out.h - a JSON writer as plugins see it: into an answer, or into a text of its own. */
+/* out.h - a JSON writer as plugins see it: into an answer, into a text of its own, or a value that
+ * is built without a text (json.h). */
 #ifndef WHARF_RESOURCE_OUT_H
 #define WHARF_RESOURCE_OUT_H
 

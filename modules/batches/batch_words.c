@@ -1,5 +1,4 @@
-/* batch_words.c - what is told of a batch by one of a few words: the words as rows, requests and
- * answers have them. */
+/* batch_words.c - the words of the enums of a batch, as rows, requests and answers have them. */
 #include "batches.h"
 
 static const char *const STATUS_WORDS[] = {[BATCH_REQUESTED] = "requested",
@@ -32,11 +31,9 @@ static const char *const PHASE_STATUS_WORDS[] = {[PHASE_PENDING] = "pending",
 /* Returns the place of a word among n words; `otherwise` when it is none of them. */
 static size_t place_of(wharf_str s, const char *const *words, size_t n, size_t otherwise)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (is(s, words[i]))
-            return i;
-    }
-    return otherwise;
+    size_t i = word_place(s, words, n);
+
+    return i < n ? i : otherwise;
 }
 
 const char *status_word(enum batch_status status)

@@ -133,7 +133,7 @@ struct batch_source {
     const wharf_json *array; /* data of the request */
 };
 
-/* How it is worked on, here and now. */
+/* The state of the work on a batch in this process. */
 struct batch_run {
     int64_t lease, started_us, deadline_us; /* deadline: of work in a request; 0 in jobs */
     int64_t runs;

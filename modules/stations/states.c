@@ -14,13 +14,10 @@ static const char *const STATUS_WORDS[] = {[JOB_QUEUED] = "queued",
 
 enum job_status job_status(const wharf_rec *job)
 {
-    wharf_str word = field_text(job, PRINT_JOB_STATUS);
+    size_t n = sizeof(STATUS_WORDS) / sizeof(*STATUS_WORDS),
+           i = word_place(field_text(job, PRINT_JOB_STATUS), STATUS_WORDS, n);
 
-    for (size_t i = 0; i < sizeof(STATUS_WORDS) / sizeof(*STATUS_WORDS); i++) {
-        if (is(word, STATUS_WORDS[i]))
-            return (enum job_status)i;
-    }
-    return JOB_QUEUED;
+    return i < n ? (enum job_status)i : JOB_QUEUED; /* none: a new one */
 }
 
 wharf_val job_status_value(enum job_status status)

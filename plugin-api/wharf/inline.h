@@ -22,6 +22,15 @@ WHARF_INLINE bool is(wharf_str a, const char *b)
 {
     return wharf_same(a, wharf_z(b));
 }
+/* Returns the place of a word among n words; n when it is none of them. */
+WHARF_INLINE size_t word_place(wharf_str s, const char *const *words, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && !is(s, words[i]))
+        i++;
+    return i;
+}
 WHARF_INLINE wharf_val val_text(wharf_str s)
 {
     return wharf_text(s);
