@@ -125,6 +125,14 @@ def test_failing_without_a_reason_is_told_once(server, client):
         assert line["plugin"] == "careless" and what in line["message"] and path in line["message"]
 
 
+def test_a_value_that_a_rule_can_not_make_says_why(server, client):
+    """result() of what writer() began is the plugin's mistake; a name twice may come from the body that it copied."""
+    a = client.post("/v1/mistakes/writer", {}, expect=500)
+    [line] = told(server, "plugin.writer", a.headers["Request-Id"])
+    assert line["plugin"] == "careless" and "builder()" in line["message"]
+    assert "duplicate key" in client.refused("POST", "/v1/mistakes/twice", 400, "body.malformed", body={}).message
+
+
 @pytest.mark.parametrize("path, says", [
     ("commit", "ends a transaction"), ("chain", "COMMIT AND CHAIN"), ("later", "ends a transaction"),
     ("role", "SET LOCAL ROLE"), ("setting", "changes the settings"),

@@ -61,6 +61,18 @@ static wharf_status check_many(wharf_req *req, uint32_t op, const wharf_rec *con
 static const wharf_hooks hooks = {
     .head = WHARF_HEAD(wharf_hooks), .check = check, .check_many = check_many};
 
+/* Takes a value with one name twice. */
+static wharf_status take_value(wharf_req *req, wharf_out *out)
+{
+    const wharf_json *v;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "size", (wharf_val){.type = WHARF_V_INT, .u.i = 1});
+    W->json->put(out, "size", (wharf_val){.type = WHARF_V_INT, .u.i = 2});
+    W->json->close(out);
+    return W->json->result(req, out, &v);
+}
+
 static wharf_status handler(wharf_req *req, void *arg)
 {
     const char *what = arg;
@@ -69,6 +81,9 @@ static wharf_status handler(wharf_req *req, void *arg)
 
     if (!strcmp(what, "silent"))
         return WHARF_INVALID;
+    if (!strcmp(what, "writer") || !strcmp(what, "twice"))
+        return take_value(
+            req, !strcmp(what, "writer") ? W->json->writer(req) : W->json->builder(req));
     if (strstr(what, "COMMIT") || strstr(what, "ROLE") || strstr(what, "set_config"))
         return W->db->query(req, what, NULL, 0, &rows);
     if (!strcmp(what, "later")) {
@@ -260,6 +275,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     wrong_routes(d, api, route);
     add_route(d, api, &route, "/v1/mistakes/nothing", "nothing");
     add_route(d, api, &route, "/v1/mistakes/silent", "silent");
+    add_route(d, api, &route, "/v1/mistakes/writer", "writer");
+    add_route(d, api, &route, "/v1/mistakes/twice", "twice");
     add_route(d, api, &route, "/v1/mistakes/commit", "COMMIT");
     add_route(d, api, &route, "/v1/mistakes/chain", "COMMIT AND CHAIN");
     add_route(d, api, &route, "/v1/mistakes/role", "SET LOCAL ROLE NONE");
