@@ -67,7 +67,7 @@ def gate_size():
                 problems.append(f"{where}: {lines} lines, at most {FUNCTION_LINES}")
     for f in tracked("*.c", "*.h", "*.py", "*.js", "*.mjs", "*.lua", "*.sql", "*.cc", "*.cpp", "*.sh"):
         n = text(f).count("\n")
-        if n > FILE_LINES:
+        if n > FILE_LINES and not f.startswith("plugin-api/abi/"):  # written by tools/layout_gen.py
             problems.append(f"{f}: {n} lines, at most {FILE_LINES}")
     return problems
 

@@ -160,6 +160,7 @@ static bool d_value(
     return cell_value(rows->arena, &f, &cell, ret_v);
 }
 
+/* Locks with the next statement, which waits for it and fails with it; as whichever role comes. */
 static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
 {
     struct sql_arg args[2] = {{space, strlen(space)}, {key.p, key.n}};
@@ -167,11 +168,9 @@ static wharf_status d_lock(wharf_req *req, const char *space, wharf_str key)
     req_join(req);
     if (!req->tx.depth)
         req_begin(req);
-    return req_query(req,
-               "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))",
-               args, 2)
-               ? WHARF_OK
-               : req_failed(req);
+    db_ahead(req->thread->db,
+        "SELECT pg_advisory_xact_lock(hashtextextended($1::text || ':' || $2::text, 0))", args, 2);
+    return WHARF_OK;
 }
 
 static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_str *keys, size_t n)
@@ -186,8 +185,8 @@ static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_s
                 "hashtextextended(");
     sql_bind(&s, str_z(space));
     sql_add(&s, "::text || ':' || k, 0) AS key FROM unnest(");
-    sql_bind_array(&s, keys, n);
-    sql_add(&s, "::text[]) k ORDER BY 1 OFFSET 0) x");
+    sql_bind_set(&s, keys, n);
+    sql_add(&s, ") k ORDER BY 1 OFFSET 0) x");
     return !n || req_query_sql(req, &s) ? WHARF_OK : req_failed(req);
 }
 
@@ -217,7 +216,10 @@ static wharf_status s_fetch(
         return WHARF_UNAVAILABLE;
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
-    sql_add(&s, res->columns_full);
+    if (flags & WHARF_SHOWN)
+        query_shown(&s, res->columns_shown, &req->access.who->access);
+    else
+        sql_add(&s, res->columns_full);
     sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
@@ -232,6 +234,7 @@ static wharf_status s_fetch(
     if (!PQntuples(r))
         return req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
     rec = record_from_result(req->arena, res, r, 0);
+    rec->shown = (flags & WHARF_SHOWN) != 0;
     if (!check_location(req, res, rec))
         return WHARF_DENIED;
     if (rec->locked)
@@ -287,7 +290,7 @@ static wharf_status s_write(wharf_req *req, const wharf_write *given)
 {
     struct write w = {.res = find(req, given->resource),
         .op = given->op,
-        .id = given->op == WHARF_CREATE ? str_z("") : given->id,
+        .id = given->id.p ? given->id : str_z(""),
         .body = given->op == WHARF_DELETE ? NULL : given->body,
         .parent_id = str_z(""),
         .kind = given->kind,
@@ -419,6 +422,30 @@ static bool s_changed(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_
     return false;
 }
 
+static bool stored_differs(
+    const wharf_rec *old_rec, const wharf_rec *new_rec, const struct field *f)
+{
+    const struct cell *a = old_rec->cells ? record_cell(old_rec, f) : NULL,
+                      *b = new_rec->cells ? record_cell(new_rec, f) : NULL;
+
+    return a && b &&
+           ((a->p != NULL) != (b->p != NULL) || a->n != b->n ||
+               (a->p && memcmp(a->p, b->p, a->n) != 0));
+}
+
+static bool s_changed_any(
+    const wharf_rec *old_rec, const wharf_rec *new_rec, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = definition_field(new_rec->res->def, names[i]);
+
+        if (!f || !old_rec || s_changed(old_rec, new_rec, f->index) ||
+            stored_differs(old_rec, new_rec, f))
+            return true;
+    }
+    return false;
+}
+
 static void s_encode(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE,
@@ -468,7 +495,7 @@ static void s_drop(wharf_rec *rec, const char *name)
 
 const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update,
     s_remove, s_get, s_set, s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member,
-    s_drop, hits_add, s_write, side_context, side_scratch, side_shared};
+    s_drop, hits_add, s_write, side_context, side_scratch, side_shared, s_changed_any};
 
 /* ---- events ---- */
 

@@ -90,7 +90,7 @@ static wharf_status m_write(
     for (size_t i = 0; i < given->n; i++) {
         struct write *w = &m->set.rows[i].w;
 
-        w->id = given->op == OP_CREATE ? str_z("") : given->ids[i];
+        w->id = given->ids ? given->ids[i] : str_z("");
         w->body = given->op == OP_DELETE ? NULL : given->bodies[i];
         w->kind = given->kind;
         w->context = given->contexts ? given->contexts[i] : NULL;

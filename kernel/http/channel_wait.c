@@ -205,11 +205,11 @@ static struct sql_arg array_arg(struct arena *a, const wharf_str *values, size_t
 static PGresult *read_messages(struct stream_hub *h, struct arena *a, const struct question *q)
 {
     static const char sql[] =
-        "SELECT m.organization_id, m.channel, m.seq, m.type, m.ends, m.data FROM"
-        " unnest($1::text[], $2::text[], $3::bigint[]) AS q(organization, channel, after) CROSS "
-        "JOIN LATERAL (SELECT * FROM wharf.channel_message m WHERE m.organization_id = "
-        "q.organization AND m.channel = q.channel AND m.seq > q.after"
-        " ORDER BY m.seq LIMIT 100) m ORDER BY 1, 2, 3";
+        "SELECT m.organization_id, m.channel, m.seq, m.type, m.ends, m.data FROM unnest((SELECT "
+        "$1::text[]), (SELECT $2::text[]), (SELECT $3::bigint[])) AS q(organization, channel, "
+        "after) CROSS JOIN LATERAL (SELECT * FROM wharf.channel_message m WHERE m.organization_id "
+        "= q.organization AND m.channel = q.channel AND m.seq > q.after ORDER BY m.seq LIMIT 100) "
+        "m ORDER BY 1, 2, 3";
     const struct sql_arg args[3] = {array_arg(a, q->organizations, q->n),
         array_arg(a, q->channels, q->n), array_arg(a, q->after, q->n)};
     struct db_error e;

@@ -100,7 +100,12 @@ const wharf_str *filter_items(
 void condition_sql(struct sql *s, const struct condition *c, const struct access *who);
 /* Writes the search: " AND (...)", and gives the expression of its score. */
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
-void search_score(struct sql *s, const struct definition *d, const struct list_query *q);
+/* Writes the score. folded: search_folded() stands in FROM. */
+void search_score(
+    struct sql *s, const struct definition *d, const struct list_query *q, bool folded);
+/* Joins the columns of a row as searches compare them, each folded once instead of with each
+ * term. */
+void search_folded(struct sql *s, const struct definition *d, const struct list_query *q);
 void search_hits(struct sql *s, const struct definition *d, const struct list_query *q);
 
 /* Reads a cursor. Returns false when the text was not made by query_cursor for this fingerprint. */

@@ -344,7 +344,7 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
     if (score)
         sql_add(s, score);
     else
-        search_score(s, d, q);
+        search_score(s, d, q, false);
     sql_add(s, ", ");
     search_hits(s, d, q);
 }
@@ -390,10 +390,12 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
 {
     page_columns(s, d, q, who, "p.score");
     sql_add(s, " FROM (SELECT t.id, ");
-    search_score(s, d, q);
+    search_score(s, d, q, true);
     sql_add(s, " AS score FROM (SELECT t.*");
     from_where(s, d, q, who, extra, arg);
-    sql_addf(s, " LIMIT %d) t ORDER BY 2 DESC, 1", QUERY_RANKED_MAX);
+    sql_addf(s, " LIMIT %d) t", QUERY_RANKED_MAX);
+    search_folded(s, d, q);
+    sql_add(s, " ORDER BY 2 DESC, 1");
     limit(s, d, q, false);
     sql_addf(s,
         ") p JOIN %s t ON t.organization_id = $%zu AND t.id = p.id ORDER BY p.score DESC, p.id",

@@ -20,6 +20,8 @@ struct search {
     const struct definition *d;
     const char *fold;
     bool similar;
+    bool folded; /* columns of the row stand folded in f (search_folded) */
+    bool one_by_one; /* of rows that were found: their score, and where they hit */
     struct term *terms;
     size_t n_terms;
 };
@@ -67,13 +69,34 @@ static const struct field *owner(const struct definition *d, const struct field 
     return NULL;
 }
 
+/* Writes the column as searches compare it. alias: "t" for the row itself. */
+static void folded_column(const struct search *x, const char *alias, const struct field *f)
+{
+    if (x->folded && *alias == 't')
+        sql_addf(x->s, "f.%s", f->column);
+    else
+        sql_addf(x->s, "%s(%s.%s)", x->fold, alias, f->column);
+}
+
+/* Writes a parameter as searches compare it: where rows are compared one by one as a query of its
+ * own, which is asked once; where they are looked for so that the planner knows the text. */
+static void folded_text(const struct search *x, size_t param)
+{
+    sql_addf(x->s, x->one_by_one ? "(SELECT %s($%zu::text))" : "%s($%zu::text)", x->fold, param);
+}
+
 static void column_matches(
     const struct search *x, const char *alias, const struct field *f, const struct term *t)
 {
-    sql_addf(x->s, "%s(%s.%s) LIKE %s($%zu::text)", x->fold, alias, f->column, x->fold, t->pattern);
-    if (x->similar)
-        sql_addf(
-            x->s, " OR %s(%s.%s) %%> %s($%zu::text)", x->fold, alias, f->column, x->fold, t->text);
+    folded_column(x, alias, f);
+    sql_add(x->s, " LIKE ");
+    folded_text(x, t->pattern);
+    if (!x->similar)
+        return;
+    sql_add(x->s, " OR ");
+    folded_column(x, alias, f);
+    sql_add(x->s, " %> ");
+    folded_text(x, t->text);
 }
 
 /* Writes whether the term matches the row. by_id: the ids of rows with matching children are
@@ -157,7 +180,27 @@ void search_where(struct sql *s, const struct definition *d, const struct list_q
     sql_add(s, ")");
 }
 
-void search_score(struct sql *s, const struct definition *d, const struct list_query *q)
+void search_folded(struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    struct search x = {.s = s, .fold = d->list.similar ? "wharf.fold" : "lower"};
+    const char *comma = "";
+
+    if (q->ranked)
+        return;
+    sql_add(s, " CROSS JOIN LATERAL (SELECT ");
+    for (size_t i = 0; i < d->list.n_searches; i++) {
+        if (owner(d, d->list.searches[i]))
+            continue;
+        sql_add(s, comma);
+        folded_column(&x, "t", d->list.searches[i]);
+        sql_addf(s, " AS %s", d->list.searches[i]->column);
+        comma = ", ";
+    }
+    sql_add(s, " OFFSET 0) f");
+}
+
+void search_score(
+    struct sql *s, const struct definition *d, const struct list_query *q, bool folded)
 {
     struct search x;
     size_t whole;
@@ -169,6 +212,8 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
         return;
     }
     x = search_begin(s, d, q);
+    x.folded = folded;
+    x.one_by_one = true;
     for (size_t i = 0; i < q->n_terms; i++)
         n += q->terms[i].n + 1;
     text = arena_alloc(s->arena, n);
@@ -187,9 +232,13 @@ void search_score(struct sql *s, const struct definition *d, const struct list_q
     }
     sql_add(s, " + greatest(0");
     for (size_t i = 0; i < d->list.n_searches; i++) {
-        if (!owner(d, d->list.searches[i]))
-            sql_addf(s, ", similarity(%s(t.%s), %s($%zu::text))", x.fold,
-                d->list.searches[i]->column, x.fold, whole);
+        if (owner(d, d->list.searches[i]))
+            continue;
+        sql_add(s, ", similarity(");
+        folded_column(&x, "t", d->list.searches[i]);
+        sql_add(s, ", ");
+        folded_text(&x, whole);
+        sql_add(s, ")");
     }
     sql_addf(s, ")) / %zu)::numeric, 4)", x.n_terms + 1);
 }
@@ -211,12 +260,14 @@ static void reported_hits(struct sql *s, const struct definition_list *list, con
         for (size_t j = 0; j < x->n_terms; j++) {
             sql_addf(s, "%s%s(", j ? " OR " : "", x->fold);
             reported_value(s, &list->reported[i]);
-            sql_addf(s, ") LIKE %s($%zu::text)", x->fold, x->terms[j].pattern);
+            sql_add(s, ") LIKE ");
+            folded_text(x, x->terms[j].pattern);
             if (!x->similar)
                 continue;
             sql_addf(s, " OR %s(", x->fold);
             reported_value(s, &list->reported[i]);
-            sql_addf(s, ") %%> %s($%zu::text)", x->fold, x->terms[j].text);
+            sql_add(s, ") %> ");
+            folded_text(x, x->terms[j].text);
         }
         sql_add(s, ")");
     }
@@ -231,6 +282,7 @@ void search_hits(struct sql *s, const struct definition *d, const struct list_qu
         return;
     }
     x = search_begin(s, d, q);
+    x.one_by_one = true;
     sql_add(s,
         "(SELECT coalesce(jsonb_agg(jsonb_build_object('field', m.f, 'value', m.v)), '[]') FROM (");
     reported_hits(s, &d->list, &x);

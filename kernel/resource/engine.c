@@ -337,6 +337,15 @@ static bool self_contained(const struct definition_storage *storage)
     return !storage->partitioned;
 }
 
+static bool told_by_write(const struct resource *res)
+{
+    for (size_t i = 0; i < res->def->n_fields; i++) {
+        if (res->def->fields[i].kind == FIELD_CHILDREN)
+            return false;
+    }
+    return !res->shows_by_caller && !strcmp(res->columns_full, res->columns_shown);
+}
+
 static const char *lower_first(struct arena *a, const char *title)
 {
     char *p = (char *)arena_dupz(a, title).p;
@@ -382,6 +391,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->shows_by_caller = query_asks_caller(res->columns_list) ||
                            query_asks_caller(res->columns_shown);
     res->self_contained = self_contained(&d->storage);
+    res->told_by_write = told_by_write(res);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
         d->storage.table, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "",

@@ -87,6 +87,11 @@ static wharf_status explained(
     return s;
 }
 
+bool hooks_about(const wharf_hooks *h, uint32_t op)
+{
+    return !WHARF_HAS(wharf_hooks, h, ops) || (h->ops & op);
+}
+
 wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage,
     uint32_t op, const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
 {
@@ -98,9 +103,12 @@ wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum h
 
     for (size_t i = 0; i < res->n_hooks && (s == WHARF_OK || all); i++) {
         const struct hook_entry *h = &res->hooks[i];
-        const struct plugin *before = plugin_enter(req, h->plugin, names[stage]);
+        const struct plugin *before;
         wharf_status own = WHARF_OK;
 
+        if (stage != HOOK_NORMALIZE && !hooks_about(h->hooks, op))
+            continue;
+        before = plugin_enter(req, h->plugin, names[stage]);
         if (stage == HOOK_NORMALIZE && h->hooks->normalize)
             own = h->hooks->normalize(req, op, new_rec);
         else if (stage == HOOK_CHECK && h->hooks->check)
@@ -214,9 +222,9 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
         query_shown(&s, fields[i]->computed, &req->access.who->access);
     }
     sql_add(&s, " FROM unnest(");
-    sql_bind_array(&s, ids, n);
+    sql_bind_set(&s, ids, n);
     sql_addf(&s,
-        "::text[]) WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
+        ") WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
         "x.id = i.id AND x.organization_id = ",
         res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
@@ -233,12 +241,13 @@ static bool fill_selected(struct wharf_req *req, const struct resource *res,
 {
     const struct definition *d = res->def;
     const struct field **fields = ARENA_ARRAY(req->arena, const struct field *, d->n_fields + 1);
+    uint32_t selected = n && recs[0]->shown ? view->in & (IN_LIST | IN_RETRIEVE) : 0;
     size_t n_fields = 0;
 
     for (size_t i = 0; n && i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
-        if (f->computed && is_wanted(f, view) && !(recs[0]->shown && field_selected(f, view->in)))
+        if (f->computed && is_wanted(f, view) && !field_selected(f, selected))
             fields[n_fields++] = f;
     }
     return !n_fields || select_fields(req, res, recs, n, fields, n_fields);

@@ -41,6 +41,8 @@ PGresult *retrieve_row_or(
     struct wharf_req *req, const struct resource *res, wharf_str id, struct db_error *ret_error);
 
 enum hook_stage { HOOK_NORMALIZE, HOOK_CHECK, HOOK_WRITTEN };
+/* Tells whether the rules (check, written) are about this op. */
+bool hooks_about(const wharf_hooks *h, uint32_t op);
 wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage,
     uint32_t op, const struct wharf_rec *old_rec, struct wharf_rec *new_rec);
 /* Puts the committed hooks behind the outermost commit. */

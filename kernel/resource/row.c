@@ -75,21 +75,47 @@ static wharf_status refused(struct wharf_req *req, const struct write *w, const 
                                   : req_database_problem(req, e);
 }
 
-wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql)
+wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql, PGresult **ret_rows)
 {
     bool started = w->speculative && req_start_sql(req, sql);
     wharf_status s = w->speculative ? speculation_judge(req, w) : WHARF_OK;
     struct db_error e;
+    PGresult *r;
 
-    if (s != WHARF_OK || (started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e)))
+    if (s != WHARF_OK)
         return s;
-    return refused(req, w, &e);
+    r = started ? req_finish_sql(req, &e) : req_try_sql(req, sql, &e);
+    if (ret_rows)
+        *ret_rows = r;
+    return r ? WHARF_OK : refused(req, w, &e);
 }
 
-wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql)
+static struct wharf_rec *vanished(struct wharf_req *req, const struct write *w)
 {
+    req_fail(req, ERR_INTERNAL, NULL, "a %s vanished while it was written", w->res->def->title);
+    return NULL;
+}
+
+/* Runs the statement, which tells all of the row. */
+static wharf_status store_and_tell(struct wharf_req *req, struct write *w, struct sql *sql)
+{
+    PGresult *r;
+    wharf_status s;
+
+    sql_addf(sql, " RETURNING %s", w->res->columns_full);
+    s = row_write(req, w, sql, &r);
+    if (s != WHARF_OK)
+        return s;
+    w->stored = PQntuples(r) ? record_from_result(req->arena, w->res, r, 0) : vanished(req, w);
+    return w->stored ? WHARF_OK : req_failed(req);
+}
+
+wharf_status row_store(struct wharf_req *req, struct write *w, struct sql *sql)
+{
+    if (w->res->told_by_write)
+        return store_and_tell(req, w, sql);
     if (w->speculative || !req->tx.depth || sql->failed || sql->text->failed)
-        return row_write(req, w, sql);
+        return row_write(req, w, sql, NULL);
     req_ahead(req, buf_str(sql->text).p, sql->args, sql->n_args);
     return WHARF_OK;
 }
@@ -124,17 +150,17 @@ struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
 
 struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w)
 {
-    const struct definition *d = w->res->def;
     struct db_error e;
     PGresult *r = retrieve_row_or(req, w->res, w->id, &e);
+    struct wharf_rec *rec;
 
     if (!r) {
         refused(req, w, &e);
         return NULL;
     }
-    if (!PQntuples(r)) {
-        req_fail(req, ERR_INTERNAL, NULL, "a %s vanished while it was written", d->title);
-        return NULL;
-    }
-    return record_from_result(req->arena, w->res, r, 0);
+    if (!PQntuples(r))
+        return vanished(req, w);
+    rec = record_from_result(req->arena, w->res, r, 0);
+    rec->shown = true;
+    return rec;
 }

@@ -10,13 +10,15 @@
 /* Reads and locks the row of an update or a delete. Returns NULL after a problem was added. */
 struct wharf_rec *row_lock(struct wharf_req *req, struct write *w);
 /* Runs the statement that makes, changes or removes the row; with a speculation (speculation.h)
- * observers judge meanwhile. */
-wharf_status row_write(struct wharf_req *req, struct write *w, struct sql *sql);
-/* Runs the same for a row that is read again next: it may go with that read, which then says what
- * refused it. */
-wharf_status row_change(struct wharf_req *req, struct write *w, struct sql *sql);
-/* Reads the row as it stands after the write, whoever may see it. Returns NULL after a problem was
- * added. */
+ * observers judge meanwhile. *ret_rows, or NULL: what it tells, of the request's arena. */
+wharf_status row_write(
+    struct wharf_req *req, struct write *w, struct sql *sql, PGresult **ret_rows);
+/* Runs the statement that makes or changes the row, whose table has the alias t, and keeps in
+ * w->stored what it tells of the row. Where that is not all that is shown (told_by_write), the
+ * row is read again next: the statement may go with that read, which then says what refused it. */
+wharf_status row_store(struct wharf_req *req, struct write *w, struct sql *sql);
+/* Reads the row as it stands after the write, with what SQL computes of it, whoever may see it.
+ * Returns NULL after a problem was added. */
 struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w);
 /* Binds what the write puts into the field's column. False: it could not be sealed. */
 bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f);

@@ -100,7 +100,7 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
         size_t failed = set->n_failed;
         wharf_status s;
 
-        if (!has_stage(h->hooks, stage) || !set->n_live)
+        if (!has_stage(h->hooks, stage) || !hooks_about(h->hooks, set->op) || !set->n_live)
             continue;
         for (size_t k = 0; k < set->n_live; k++) {
             old_recs[k] = set->live[k]->w.old_rec;
@@ -144,7 +144,8 @@ static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 
-        if ((h->check && !h->check_many) || (h->written && !h->written_many))
+        if (hooks_about(h, set->op) &&
+            ((h->check && !h->check_many) || (h->written && !h->written_many)))
             return false;
     }
     return true;
@@ -218,14 +219,17 @@ static void new_rows(struct wharf_req *req, struct write_set *set)
     for (size_t i = 0; i < set->n_live; i++) {
         struct write *w = &set->live[i]->w;
 
-        if (set->op == OP_CREATE)
+        if (set->op == OP_CREATE) {
+            set_at(req, set->live[i]);
             write_new_id(req, w);
+        }
         w->new_rec = ARENA_NEW(req->arena, struct wharf_rec);
         *w->new_rec = (struct wharf_rec){
             .res = w->res, .arena = req->arena, .values = w->values, .id = w->id, .side = w->side};
         if (w->old_rec)
             w->new_rec->cells = w->old_rec->cells;
     }
+    set_at(req, NULL);
 }
 
 /* Tells whether the set is refused: with WHARF_MANY_ALL one refused row is enough. */
@@ -307,8 +311,11 @@ static wharf_status check_rules(struct wharf_req *req, struct write_set *set)
     wharf_status s = WHARF_OK;
     int64_t last_us;
 
-    for (size_t i = 0; i < set->res->n_hooks; i++)
-        row_by_row |= set->res->hooks[i].hooks->check && !set->res->hooks[i].hooks->check_many;
+    for (size_t i = 0; i < set->res->n_hooks; i++) {
+        const wharf_hooks *h = set->res->hooks[i].hooks;
+
+        row_by_row |= hooks_about(h, set->op) && h->check && !h->check_many;
+    }
     if (!row_by_row) {
         s = set_hooks(req, set, HOOK_CHECK);
         if (!set->row_by_row)

@@ -5,6 +5,7 @@
 #include "db/copy.h"
 #include "resource/history.h"
 #include "resource/access.h"
+#include "resource/row.h"
 #include "resource/set.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -60,8 +61,7 @@ static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const
 
     for (size_t i = 0; i < n; i++)
         ids[i] = rows[i]->w.id;
-    sql_bind_array(s, ids, n);
-    sql_add(s, "::text[]");
+    sql_bind_set(s, ids, n);
 }
 
 /* ---- reading ---- */
@@ -274,12 +274,14 @@ static bool insert_statement(
 /* Inserts alone what met a unique rule: the database says which rule. */
 static wharf_status insert_alone(struct wharf_req *req, struct set_row *row)
 {
+    struct sql sql;
     wharf_status s;
 
     set_at(req, row);
     if (req_begin(req) != WHARF_OK)
         return req_failed(req);
-    s = write_insert(req, &row->w);
+    s = write_insert_sql(req, &row->w, &sql) ? row_write(req, &row->w, &sql, NULL)
+                                             : req_failed(req);
     if (s == WHARF_OK) {
         row->stored = true;
         return req_commit(req);

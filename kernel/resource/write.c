@@ -26,14 +26,14 @@ wharf_str absent_text(const struct field *f)
     return (wharf_str){NULL, 0};
 }
 
-/* Runs the rules behind a create or an update, then reads the row with what they made of it: once
- * more when one of them asked the database for anything, since that may have been a write. */
+/* Runs the rules behind a create or an update, then reads the row with what they made of it, when
+ * one of them asked the database for anything, since that may have been a write. */
 static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t op)
 {
     wharf_status s;
     uint64_t ran;
 
-    w->new_rec = write_rec(w, row_read_again(req, w));
+    w->new_rec = write_rec(w, w->stored ? w->stored : row_read_again(req, w));
     if (!w->new_rec)
         return req_failed(req);
     w->new_rec->values = w->values;
@@ -175,46 +175,60 @@ wharf_status write_observe(struct wharf_req *req, struct write *w)
 
 /* ---- create ---- */
 
-wharf_status write_insert(struct wharf_req *req, struct write *w)
+bool write_insert_sql(struct wharf_req *req, struct write *w, struct sql *s)
 {
     const struct definition *d = w->res->def;
     wharf_str now = time_iso(req->arena, req->now_us);
-    struct sql s;
 
-    sql_init(&s, req->arena);
-    sql_addf(&s,
-        "INSERT INTO %s (organization_id, id, created_at, updated_at, created_by, updated_by, "
-        "version",
+    sql_init(s, req->arena);
+    sql_addf(s,
+        "INSERT INTO %s AS t (organization_id, id, created_at, updated_at, created_by, "
+        "updated_by, version",
         d->storage.table);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (field_written(&d->fields[i]))
-            sql_addf(&s, ", %s", d->fields[i].column);
+            sql_addf(s, ", %s", d->fields[i].column);
     }
-    sql_add(&s, ") VALUES (");
-    sql_bind(&s, organization_of(&req->access.who->access, d));
-    sql_add(&s, ", ");
-    sql_bind(&s, w->id);
+    sql_add(s, ") VALUES (");
+    sql_bind(s, organization_of(&req->access.who->access, d));
+    sql_add(s, ", ");
+    sql_bind(s, w->id);
     for (int i = 0; i < 2; i++) {
-        sql_add(&s, ", ");
-        sql_bind(&s, now);
-        sql_add(&s, "::timestamptz");
+        sql_add(s, ", ");
+        sql_bind(s, now);
+        sql_add(s, "::timestamptz");
     }
     for (int i = 0; i < 2; i++) {
-        sql_add(&s, ", ");
-        sql_bind(&s, req->access.who->actor_id);
+        sql_add(s, ", ");
+        sql_bind(s, req->access.who->actor_id);
     }
-    sql_add(&s, ", 1");
+    sql_add(s, ", 1");
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];
 
         if (!field_written(f))
             continue;
-        sql_add(&s, ", ");
-        if (!row_bind(req, &s, w, f))
-            return req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
+        sql_add(s, ", ");
+        if (!row_bind(req, s, w, f)) {
+            req_fail(req, ERR_SECRETS_UNAVAILABLE, f->name, NULL);
+            return false;
+        }
     }
-    sql_add(&s, ")");
-    return row_write(req, w, &s);
+    sql_add(s, ")");
+    return true;
+}
+
+/* Makes the row. What is written behind it, children, must not meet what refuses it. */
+static wharf_status insert_row(struct wharf_req *req, struct write *w)
+{
+    struct sql s;
+    bool children = false;
+
+    if (!write_insert_sql(req, w, &s))
+        return req_failed(req);
+    for (size_t i = 0; i < w->res->def->n_fields; i++)
+        children = children || w->res->def->fields[i].kind == FIELD_CHILDREN;
+    return children ? row_write(req, w, &s, NULL) : row_store(req, w, &s);
 }
 
 static wharf_status write_children(struct wharf_req *req, const struct write *w, bool *ret_changed)
@@ -245,6 +259,11 @@ wharf_status write_new_id(struct wharf_req *req, struct write *w)
     const struct definition *d = w->res->def;
     char id[ID_MAX];
 
+    if (w->id.n)
+        return id_shape(w->id, d->ids.prefix)
+                   ? WHARF_OK
+                   : req_fail(req, ERR_INTERNAL, NULL,
+                         "a plugin made a %s with an id of another kind", d->title);
     if (d->ids.pattern && json_is(json_get(w->body, "id"), JSON_STRING)) {
         w->id = json_get(w->body, "id")->text;
         return WHARF_OK;
@@ -291,7 +310,7 @@ static wharf_status run_create(struct wharf_req *req, struct write *w)
     w->new_rec->id = w->id;
     s = run_hooks(req, w->res, HOOK_CHECK, WHARF_CREATE, NULL, w->new_rec);
     if (s == WHARF_OK)
-        s = write_insert(req, w);
+        s = insert_row(req, w);
     if (s == WHARF_OK)
         s = write_children(req, w, &changed);
     if (s != WHARF_OK)
@@ -348,7 +367,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     struct sql s;
 
     sql_init(&s, req->arena);
-    sql_addf(&s, "UPDATE %s SET version = version + 1, updated_at = ", d->storage.table);
+    sql_addf(&s, "UPDATE %s AS t SET version = version + 1, updated_at = ", d->storage.table);
     sql_bind(&s, time_iso(req->arena, req->now_us));
     sql_add(&s, "::timestamptz, updated_by = ");
     sql_bind(&s, req->access.who->actor_id);
@@ -365,7 +384,7 @@ static wharf_status update_row(struct wharf_req *req, struct write *w)
     sql_bind(&s, organization_of(&req->access.who->access, d));
     sql_add(&s, " AND id = ");
     sql_bind(&s, w->id);
-    return row_change(req, w, &s);
+    return row_store(req, w, &s);
 }
 
 static wharf_status finish_update(struct wharf_req *req, struct write *w)
@@ -462,7 +481,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     sql_bind(&sql, organization_of(&req->access.who->access, d));
     sql_add(&sql, " AND id = ");
     sql_bind(&sql, w->id);
-    s = row_write(req, w, &sql);
+    s = row_write(req, w, &sql, NULL);
     if (s == WHARF_OK)
         s = run_hooks(req, w->res, HOOK_WRITTEN, WHARF_DELETE, w->old_rec, NULL);
     if (s != WHARF_OK)

@@ -11,7 +11,7 @@
 struct write {
     const struct resource *res;
     uint32_t op; /* OP_CREATE, OP_UPDATE, OP_DELETE */
-    wharf_str id; /* addressed row; create: filled in */
+    wharf_str id; /* addressed row; create: filled in, unless a plugin said it */
     wharf_str parent_id; /* nested collections, else "" */
     const struct wharf_json *body; /* create, update */
     wharf_str if_match; /* tags of which the row must have one, or empty */
@@ -21,6 +21,7 @@ struct write {
     bool replace;
     /* results: */
     struct wharf_rec *old_rec, *new_rec;
+    struct wharf_rec *stored; /* the row as its own statement told it, or NULL: not told */
     bool disable_webhooks; /* the body said so: the row's own events have it */
     bool unchanged; /* update: nothing differed, nothing was written */
     /* of the pipeline: */
@@ -62,7 +63,9 @@ wharf_status write_settle(struct wharf_req *req, struct write *w);
  * be sealed. */
 bool write_cell(
     struct wharf_req *req, const struct write *w, const struct field *f, struct sql_arg *ret);
-wharf_status write_insert(struct wharf_req *req, struct write *w);
+/* Builds the statement that makes the row; its table has the alias t. Returns false after a
+ * secret could not be sealed. */
+bool write_insert_sql(struct wharf_req *req, struct write *w, struct sql *s);
 /* The lines that a write leaves in change log and events; computed fields of the row are filled
  * in already. */
 struct change;

@@ -236,12 +236,10 @@ static wharf_status location_written(
     wharf_status s;
 
     (void)new_rec;
-    if (op != WHARF_DELETE)
-        return WHARF_OK;
     w.id = W->res->id(old_rec);
     s = groups_of(&w, &groups);
     return s == WHARF_OK ? change(&w, &groups, "remove") : s;
 }
 
 const wharf_hooks contacts_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = location_written};
+    .head = WHARF_HEAD(wharf_hooks), .written = location_written, .ops = WHARF_DELETE};

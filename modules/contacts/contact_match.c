@@ -335,9 +335,10 @@ static wharf_status book_size(wharf_req *req, int64_t *ret)
  * depends on it, since it counts the book. */
 static wharf_status rank(struct search *s)
 {
-    static const char sql[] = "SELECT (SELECT count(*) FROM contacts.token k WHERE "
-                              "k.organization_id = $1::text AND k.token = x.t)"
-                              " FROM unnest($2::text[]) WITH ORDINALITY x(t, n) ORDER BY x.n";
+    static const char sql[] =
+        "SELECT (SELECT count(*) FROM contacts.token k WHERE "
+        "k.organization_id = $1::text AND k.token = x.t)"
+        " FROM unnest((SELECT $2::text[])) WITH ORDINALITY x(t, n) ORDER BY x.n";
     const struct name *name = &s->label.name.name;
     struct ids words = {W->mem->alloc(s->req, (name->n + 1) * sizeof(*words.p)), name->n};
     wharf_val args[2] = {wharf_text(W->req->organization(s->req)), wharf_null()}, has;

@@ -168,10 +168,9 @@ static wharf_status contacts_known(wharf_req *req, const wharf_json *sent, const
 {
     static const char sql[] =
         "SELECT x, EXISTS (SELECT 1 FROM contacts.contact c WHERE c.organization_id = $1::text AND "
-        "c.id = x AND c.deleted_at IS NULL) FROM unnest($2::text[]) x WHERE NOT EXISTS (SELECT 1 "
-        "FROM contacts.contact c"
-        " WHERE c.organization_id = $1::text AND c.id = x AND c.deleted_at IS NULL AND"
-        " jsonb_array_length(c.groups) < $3::integer)";
+        "c.id = x AND c.deleted_at IS NULL) FROM unnest((SELECT $2::text[])) x WHERE NOT EXISTS "
+        "(SELECT 1 FROM contacts.contact c WHERE c.organization_id = $1::text AND c.id = x AND "
+        "c.deleted_at IS NULL AND jsonb_array_length(c.groups) < $3::integer)";
     wharf_val args[3] = {wharf_text(W->req->organization(req)), ids_array(req, fresh),
         wharf_integer(GROUPS_MAX)},
               id, there;

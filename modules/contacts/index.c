@@ -181,13 +181,15 @@ static void sort_distinct(struct ids *words)
  * the same moment: nobody waits (`twin` in migrations/0001_contacts.sql). */
 static wharf_status learn(wharf_req *req, struct ids *words)
 {
-    static const char new_sql[] = "SELECT x FROM unnest($2::text[]) x LEFT JOIN LATERAL (SELECT "
-                                  "true AS there FROM contacts.word w"
-                                  " WHERE w.organization_id = $1::text AND w.token = x LIMIT 1) k "
-                                  "ON true WHERE k.there IS NULL";
+    static const char new_sql[] =
+        "SELECT x FROM unnest((SELECT $2::text[])) x LEFT JOIN LATERAL (SELECT "
+        "true AS there FROM contacts.word w"
+        " WHERE w.organization_id = $1::text AND w.token = x LIMIT 1) k "
+        "ON true WHERE k.there IS NULL";
     static const char add_sql[] =
         "INSERT INTO contacts.word (organization_id, token, twin, deletions) SELECT $1::text, x.t, "
-        "pg_backend_pid(), x.d::integer[] FROM unnest($2::text[], $3::text[]) x(t, d) ON CONFLICT "
+        "pg_backend_pid(), x.d::integer[] FROM unnest((SELECT $2::text[]), (SELECT $3::text[])) "
+        "x(t, d) ON CONFLICT "
         "DO NOTHING";
     wharf_val args[3] = {wharf_text(W->req->organization(req))}, v;
     struct ids fresh, deletions;
@@ -234,11 +236,13 @@ wharf_status index_add(wharf_req *req, const struct words *list, bool again)
 {
     static const char sql
         [] = "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
-             " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, "
+             " SELECT $1::text, x.c, x.t, x.w FROM unnest((SELECT $2::text[]), (SELECT "
+             "$3::text[]), (SELECT $4::real[])) x(c, "
              "t, w)",
      again_sql[] =
          "INSERT INTO contacts.token (organization_id, contact_id, token, weight)"
-         " SELECT $1::text, x.c, x.t, x.w FROM unnest($2::text[], $3::text[], $4::real[]) x(c, t, "
+         " SELECT $1::text, x.c, x.t, x.w FROM unnest((SELECT $2::text[]), (SELECT $3::text[]), "
+         "(SELECT $4::real[])) x(c, t, "
          "w)"
          " ON CONFLICT (organization_id, token, contact_id) DO UPDATE SET weight = excluded.weight";
     wharf_val args[4] = {wharf_text(W->req->organization(req))};
@@ -256,7 +260,7 @@ wharf_status index_add(wharf_req *req, const struct words *list, bool again)
 void index_remove(wharf_req *req, const struct words *list)
 {
     static const char sql[] = "DELETE FROM contacts.token WHERE ctid = ANY (ARRAY(SELECT t.at FROM "
-                              "unnest($2::text[], $3::text[]) x(c, t)"
+                              "unnest((SELECT $2::text[]), (SELECT $3::text[])) x(c, t)"
                               " CROSS JOIN LATERAL (SELECT y.ctid AS at FROM contacts.token y "
                               "WHERE y.organization_id = $1::text"
                               " AND y.token = x.t AND y.contact_id = x.c LIMIT 1) t))";
@@ -311,7 +315,8 @@ static wharf_status guess_mistyped(wharf_req *req, const struct name *name, stru
 {
     static const char sql[] =
         "SELECT contacts.words_sharing($2::integer[])"
-        " UNION SELECT x.token FROM unnest($3::text[]) p CROSS JOIN LATERAL (SELECT w.token FROM "
+        " UNION SELECT x.token FROM unnest((SELECT $3::text[])) p CROSS JOIN LATERAL (SELECT "
+        "w.token FROM "
         "contacts.word w WHERE w.organization_id = $1::text AND w.token > p AND w.token < p || "
         "U&'\\+10FFFF' ORDER BY w.organization_id, w.token LIMIT 50) x";
     struct hashes lookups = {.req = req, .start = hash_start(req)};

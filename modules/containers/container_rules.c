@@ -371,9 +371,7 @@ static wharf_status location_check(
                               " AND deleted_at IS NULL"
                               " AND NOT filters ? 'completed' LIMIT 1";
 
-    return op == WHARF_DELETE
-               ? containers_places->in_use(req, W->res->id(old_rec), "containers", sql)
-               : WHARF_OK;
+    return containers_places->in_use(req, W->res->id(old_rec), "containers", sql);
 }
 
 static wharf_status layout_written(
@@ -387,6 +385,6 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks containers_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
 const wharf_hooks containers_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};

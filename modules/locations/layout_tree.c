@@ -56,15 +56,22 @@ wharf_str layout_default_id(wharf_req *req, wharf_str location_id)
     return W->mem->format(req, "lay_%s", location_id.n > 4 ? location_id.p + 4 : "");
 }
 
-wharf_status layout_make_default(wharf_req *req, wharf_str location_id)
+void layouts_make_default(wharf_req *req, const wharf_str *location_ids, size_t n)
 {
-    static const char sql[] = QUERY_LAYOUT_MAKE_DEFAULT;
-    wharf_str id = layout_default_id(req, location_id), none = {"", 0};
-    wharf_val args[6] = {val_text(W->req->organization(req)), val_text(id), val_text(location_id),
-        val_text(layout_checksum(req, id, WHARF_S("Default"), none, none, 0, NULL)),
-        val_int(W->req->now_us(req)), val_text(W->req->actor(req))};
+    static const char sql[] = QUERY_LAYOUTS_MAKE_DEFAULT;
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids)),
+              *checksums = W->mem->alloc(req, (n + 1) * sizeof(*checksums)), none = {"", 0};
+    wharf_val args[6] = {val_text(W->req->organization(req)), val_null(),
+        val_array(req, location_ids, n), val_null(), val_int(W->req->now_us(req)),
+        val_text(W->req->actor(req))};
 
-    return W->db->exec(req, sql, args, 6, NULL);
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = layout_default_id(req, location_ids[i]);
+        checksums[i] = layout_checksum(req, ids[i], WHARF_S("Default"), none, none, 0, NULL);
+    }
+    args[1] = val_array(req, ids, n);
+    args[3] = val_array(req, checksums, n);
+    W->db->later(req, sql, args, 6);
 }
 
 /* ---- locks ---- */

@@ -18,8 +18,8 @@ wharf_status layout_unlocked(wharf_req *req, wharf_str location_id);
  * or more than one. */
 wharf_status layout_by_names(
     wharf_req *req, wharf_str location_id, wharf_str names, bool *ret_found, wharf_str *ret_id);
-/* Makes the default layout of a new location. */
-wharf_status layout_make_default(wharf_req *req, wharf_str location_id);
+/* Makes the default layouts of new locations, with the next statement. */
+void layouts_make_default(wharf_req *req, const wharf_str *location_ids, size_t n);
 
 /* Writes the array as POST of it does, without an answer (layout_upsert.c). */
 wharf_status layouts_merge(wharf_req *req, wharf_str location_id, const wharf_json *layouts);

@@ -11,6 +11,36 @@ enum { ZONE_NAME = 64 };
 
 /* ---- normalize: other forms of input ---- */
 
+struct shared { /* by the locations of a set */
+    wharf_str country; /* of the organization; "": not asked for */
+};
+
+static struct shared *shared_of(const wharf_rec *rec)
+{
+    static const char kind[] = "locations.shared";
+
+    return W->res->shared(rec, kind, sizeof(struct shared));
+}
+
+/* Asks for the country once, when any of the rows has an address. */
+static wharf_status location_look_ahead(
+    wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)
+{
+    for (size_t i = 0; org && i < n; i++) {
+        if (W->res->member(recs[i], "address"))
+            return org->country(req, &shared_of(recs[i])->country);
+    }
+    return WHARF_OK;
+}
+
+static bool is_address_id(const wharf_json *input)
+{
+    wharf_str s;
+
+    return W->json->text(input, &s) && s.n > 5 && !memcmp(s.p, "addr_", 5);
+}
+
+/* Reads the address as it is sent; it is remembered when its row is written. */
 static wharf_status take_address(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *line2 = W->res->member(rec, "address_line2"), *value;
@@ -22,7 +52,9 @@ static wharf_status take_address(wharf_req *req, wharf_rec *rec)
         return WHARF_OK;
     if (line2)
         W->json->text(line2, &second);
-    s = address_take(req, v.u.j, second, "address", &whole);
+    s = address_in(req, v.u.j, second, shared_of(rec)->country, "address", &whole);
+    if (s != WHARF_OK && is_address_id(v.u.j)) /* maybe of another row of the set */
+        locations_many->row_by_row(req);
     if (s == WHARF_OK)
         s = W->json->parse(req, whole, &value);
     if (s == WHARF_OK)
@@ -244,7 +276,58 @@ static wharf_status location_check(
     return WHARF_OK;
 }
 
+static wharf_status location_check_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, wharf_rec *const *new_recs, size_t n)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        locations_many->at(req, i);
+        s = location_check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+        if (s != WHARF_OK && W->err->current(req) != WHARF_OK)
+            s = WHARF_OK; /* this one is refused, the others are looked at */
+    }
+    return s;
+}
+
 /* ---- written ---- */
+
+/* Remembers the addresses that are new on these rows. old_recs: NULL on create. */
+static wharf_status remember_addresses(
+    wharf_req *req, const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
+{
+    wharf_str *addresses = W->mem->alloc(req, (n + 1) * sizeof(*addresses));
+    size_t k = 0;
+    wharf_val v;
+
+    for (size_t i = 0; i < n; i++) {
+        wharf_out *out;
+
+        if (old_recs && !W->res->changed(old_recs[i], new_recs[i], LOCATION_ADDRESS))
+            continue;
+        if (!W->res->get(new_recs[i], LOCATION_ADDRESS, &v) ||
+            W->json->type(v.u.j) != WHARF_J_OBJECT)
+            continue;
+        out = W->json->writer(req);
+        W->json->put(out, NULL, v);
+        addresses[k++] = W->json->result_text(out);
+    }
+    return address_remember(req, addresses, k);
+}
+
+/* Gives new locations their default layouts, and whoever made them the access to them. */
+static wharf_status complete(wharf_req *req, const wharf_rec *const *recs, size_t n)
+{
+    wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    wharf_status s;
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = W->res->id(recs[i]);
+    s = remember_addresses(req, NULL, recs, n);
+    if (s == WHARF_OK)
+        layouts_make_default(req, ids, n);
+    return s == WHARF_OK && org ? org->grant(req, W->req->actor(req), ids, n) : s;
+}
 
 static wharf_status remove_layouts(wharf_req *req, wharf_str location_id)
 {
@@ -268,12 +351,25 @@ static wharf_status location_written(
         s = remove_layouts(req, W->res->id(old_rec));
         return s == WHARF_OK && org ? org->revoke(req, W->res->id(old_rec)) : s;
     }
-    if (op != WHARF_CREATE)
-        return WHARF_OK;
-    s = layout_make_default(req, W->res->id(new_rec));
-    if (s == WHARF_OK)
-        s = join_groups(req, new_rec, &changed);
-    return s == WHARF_OK && org ? org->grant(req, W->req->actor(req), W->res->id(new_rec)) : s;
+    if (op == WHARF_UPDATE)
+        return remember_addresses(req, &old_rec, &new_rec, 1);
+    s = complete(req, &new_rec, 1);
+    return s == WHARF_OK ? join_groups(req, new_rec, &changed) : s;
+}
+
+static wharf_status location_written_many(wharf_req *req, uint32_t op,
+    const wharf_rec *const *old_recs, const wharf_rec *const *new_recs, size_t n)
+{
+    bool alone = op != WHARF_CREATE;
+
+    (void)old_recs;
+    for (size_t i = 0; !alone && i < n; i++)
+        alone = !json_is_null(W->res->input(new_recs[i], LOCATION_GROUPS));
+    if (alone) {
+        locations_many->row_by_row(req);
+        return WHARF_CONFLICT;
+    }
+    return complete(req, new_recs, n);
 }
 
 /* ---- lists: ?user_id=, ?group_id= ---- */
@@ -317,4 +413,7 @@ const wharf_hooks location_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = location_normalize,
     .check = location_check,
     .written = location_written,
-    .restrict_rows = location_restrict};
+    .restrict_rows = location_restrict,
+    .check_many = location_check_many,
+    .written_many = location_written_many,
+    .look_ahead = location_look_ahead};

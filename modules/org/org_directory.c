@@ -33,30 +33,20 @@ static wharf_status users(
     return WHARF_OK;
 }
 
-/* Grants a location. One made with a test key is none of the live ones that users and devices
- * have. */
-static wharf_status grant(wharf_req *req, wharf_str principal_id, wharf_str location_id)
+/* Grants new locations, which nobody has yet. One made with a test key is none of the live ones
+ * that users and devices have. */
+static wharf_status grant(
+    wharf_req *req, wharf_str principal_id, const wharf_str *location_ids, size_t n)
 {
-    static const char user_sql[] =
-        "UPDATE wharf.user SET locations = locations || to_jsonb($3::text), version = version + 1"
-        " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND "
-        "deleted_at IS NULL"
-        " AND NOT locations ? $3::text";
-    static const char device_sql[] =
-        "UPDATE wharf.device SET locations = locations || to_jsonb($3::text), version = version + 1"
-        " WHERE organization_id = $1::text AND id = $2::text AND NOT allow_all_locations AND "
-        "deleted_at IS NULL"
-        " AND NOT locations ? $3::text";
-    wharf_val args[3] = {live(req), val_text(principal_id), val_text(location_id)};
-    uint64_t n_users = 0, n_devices = 0;
-    wharf_status s = WHARF_OK;
+    static const char sql[] = QUERY_LOCATIONS_GRANT;
+    wharf_val args[3] = {live(req), val_text(principal_id), val_ids(req, location_ids, n)};
+    const wharf_rows *rows;
+    wharf_status s;
 
     if (keys->caller(req)->test_mode)
-        return s;
-    s = org_host->db->exec(req, user_sql, args, 3, &n_users);
-    if (s == WHARF_OK && !n_users)
-        s = org_host->db->exec(req, device_sql, args, 3, &n_devices);
-    if (s == WHARF_OK && n_users + n_devices)
+        return WHARF_OK;
+    s = org_host->db->query(req, sql, args, 3, &rows);
+    if (s == WHARF_OK && org_host->db->count(rows))
         org_host->req->access_changed(req);
     return s;
 }

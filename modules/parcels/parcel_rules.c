@@ -133,8 +133,7 @@ static wharf_status location_check(
         " AND deleted_at IS NULL"
         " AND status NOT IN ('destroyed', 'unpacked') LIMIT 1";
 
-    return op == WHARF_DELETE ? parcels_places->in_use(req, W->res->id(old_rec), "parcels", sql)
-                              : WHARF_OK;
+    return parcels_places->in_use(req, W->res->id(old_rec), "parcels", sql);
 }
 
 static wharf_status layout_written(
@@ -148,9 +147,9 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks parcels_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
 const wharf_hooks parcels_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
 
 /* ---- the parcels of a shipment ---- */
 

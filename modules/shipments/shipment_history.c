@@ -196,11 +196,11 @@ wharf_status shipments_history_page(
     wharf_req *req, wharf_str id, bool newest, int64_t skip, int64_t limit, const wharf_rows **ret)
 {
     static const char
-        forward[] = "SELECT shipments.tracking_update_line(u)"
+        forward[] = "SELECT shipments.tracking_update_shown(u)"
                     " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
                     " AND u.shipment_id = $1::text ORDER BY u.occurred_at, u.position"
                     " OFFSET $3::bigint LIMIT $4::bigint",
-        backward[] = "SELECT shipments.tracking_update_line(u)"
+        backward[] = "SELECT shipments.tracking_update_shown(u)"
                      " FROM shipments.tracking_update u WHERE u.organization_id = $2::text"
                      " AND u.shipment_id = $1::text ORDER BY u.occurred_at DESC, u.position DESC"
                      " OFFSET $3::bigint LIMIT $4::bigint";

@@ -53,7 +53,7 @@ wharf_status shipments_make(
         return s;
     if (id.n) {
         *ret_known = true;
-        return W->res->fetch(req, "shipment", id, 0, ret_rec);
+        return W->res->fetch(req, "shipment", id, WHARF_SHOWN, ret_rec);
     }
     return W->res->create(req, "shipment", body, ret_rec);
 }

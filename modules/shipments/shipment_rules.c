@@ -490,9 +490,8 @@ static wharf_status location_check(
                               " AND deleted_at IS NULL"
                               " AND NOT filters ? 'completed' LIMIT 1";
 
-    return op == WHARF_DELETE && shipments_places
-               ? shipments_places->in_use(req, W->res->id(old_rec), "shipments", sql)
-               : WHARF_OK;
+    return shipments_places ? shipments_places->in_use(req, W->res->id(old_rec), "shipments", sql)
+                            : WHARF_OK;
 }
 
 static wharf_status layout_written(
@@ -506,6 +505,6 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks shipments_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
 const wharf_hooks shipments_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};

@@ -85,6 +85,16 @@ static wharf_status set_trackers(
     return W->db->exec(req, sql, args, 3, NULL);
 }
 
+static bool enter_tracker(wharf_rec *rec, wharf_str tracker_id)
+{
+    if (field_text(rec, SHIPMENT_TRACKER_ID).n || !field_text(rec, SHIPMENT_TRACKING_NUMBER).n ||
+        is(field_text(rec, SHIPMENT_STATUS), "rates_generated"))
+        return false;
+    W->res->set(rec, SHIPMENT_TRACKER_ID, val_text(tracker_id));
+    W->res->set(rec, SHIPMENT_LEG, val_int(0));
+    return true;
+}
+
 const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api),
     shipments_canonical, shipments_group, shipments_filters, shipments_take_update, update,
-    set_tracker, shipments_make, set_trackers};
+    set_tracker, shipments_make, set_trackers, enter_tracker};

@@ -140,10 +140,12 @@ static wharf_status check_room(wharf_req *req)
 /* Checks both names at once; two writes at the same moment meet in the unique indexes. */
 static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char sql[] = QUERY_STATION_NAMES;
+    static const char sql[] =
+        "SELECT name_taken, shown_taken FROM stations.names_taken($1::text, $2::text, $3::text, "
+        "$4::text)";
     static const wharf_field names[] = {
         PRINT_STATION_NAME, PRINT_STATION_DISPLAY_NAME, PRINT_STATION_LOCATION_ID};
-    wharf_val args[5];
+    wharf_val args[4];
     const wharf_rows *rows;
     bool touched = !old_rec;
     wharf_status s;
@@ -153,11 +155,10 @@ static wharf_status check_names(wharf_req *req, const wharf_rec *old_rec, const 
     if (!touched)
         return WHARF_OK;
     args[0] = val_text(field_text(new_rec, PRINT_STATION_LOCATION_ID));
-    args[1] = val_text(W->req->organization(req));
-    args[2] = val_text(W->res->id(new_rec));
-    args[3] = val_text(field_text(new_rec, PRINT_STATION_NAME));
-    args[4] = val_text(field_text(new_rec, PRINT_STATION_DISPLAY_NAME));
-    s = W->db->query(req, sql, args, 5, &rows);
+    args[1] = val_text(W->res->id(new_rec));
+    args[2] = val_text(field_text(new_rec, PRINT_STATION_NAME));
+    args[3] = val_text(field_text(new_rec, PRINT_STATION_DISPLAY_NAME));
+    s = W->db->query(req, sql, args, 4, &rows);
     if (s != WHARF_OK)
         return s;
     if (row_bool(rows, 0, 0))
@@ -384,9 +385,7 @@ static wharf_status location_check(
         "SELECT 1 FROM stations.print_station WHERE organization_id = $2::text AND location_id = "
         "$1::text AND deleted_at IS NULL LIMIT 1";
 
-    return op == WHARF_DELETE
-               ? stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql)
-               : WHARF_OK;
+    return stations_locations->in_use(req, W->res->id(old_rec), "print_stations", sql);
 }
 
 /* Removes a deleted user from the lists of those who may print. */
@@ -405,6 +404,7 @@ static wharf_status user_written(
     return W->db->exec(req, sql, args, 2, NULL);
 }
 
-const wharf_hooks station_user_hooks = {.head = WHARF_HEAD(wharf_hooks), .written = user_written};
+const wharf_hooks station_user_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .written = user_written, .ops = WHARF_DELETE};
 const wharf_hooks station_location_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = location_check};
+    .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};

@@ -146,8 +146,9 @@ static wharf_status make_leg(struct order *o, const wharf_rec **ret_tracker)
 
     if (s == WHARF_OK)
         s = W->res->write(o->req, &w);
-    return s == WHARF_OK ? W->res->fetch(o->req, "tracker", o->wanted.tracker_id, 0, ret_tracker)
-                         : s;
+    return s == WHARF_OK
+               ? W->res->fetch(o->req, "tracker", o->wanted.tracker_id, WHARF_SHOWN, ret_tracker)
+               : s;
 }
 
 static wharf_status create(
@@ -167,9 +168,11 @@ static wharf_status create(
         return s;
     *ret_known = tracker.n > 0;
     if (tracker.n)
-        return W->res->fetch(req, "tracker", tracker, 0, ret_rec);
+        return W->res->fetch(req, "tracker", tracker, WHARF_SHOWN, ret_rec);
     if (leg.n)
-        return trackers_around(req, leg, o.wanted.options, o.wanted.candidates, ret_rec);
+        return trackers_around(req,
+            &(struct seed){.shipment_id = leg, .candidates = o.wanted.candidates}, WHARF_S(""),
+            o.wanted.options, ret_rec);
     return make_leg(&o, ret_rec);
 }
 

@@ -67,7 +67,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 
     if (!seed)
         return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
-    s = trackers_shipments->set_tracker(req, seed->shipment_id, W->res->id(rec), 0);
+    s = seed->entered ? WHARF_OK
+                      : trackers_shipments->set_tracker(req, seed->shipment_id, W->res->id(rec), 0);
     if (s == WHARF_OK)
         s = trackers_load(req, W->res->id(rec), &c);
     return s == WHARF_OK ? trackers_begin(req, rec, seed, &c) : s;
@@ -92,9 +93,10 @@ static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
     return W->err->fail(req, ERR_TRACKER_NOT_IN_CHAIN, "current_shipment_id", NULL);
 }
 
-/* Writes the provider and the update to the current leg. */
-static wharf_status write_current(
-    wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec, const struct chain *c)
+/* Writes the provider and the update to the current leg. *ret_wrote: there was something to
+ * write. */
+static wharf_status write_current(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec,
+    const struct chain *c, bool *ret_wrote)
 {
     const struct leg *current = trackers_current(c, field_text(rec, TRACKER_PINNED_SHIPMENT_ID));
     const wharf_json *update = W->res->input(rec, TRACKER_TRACKING_UPDATE), *body;
@@ -102,7 +104,8 @@ static wharf_status write_current(
     wharf_out *out;
     wharf_status s;
 
-    if (!current || (!update && !provider))
+    *ret_wrote = current && (update || provider);
+    if (!*ret_wrote)
         return WHARF_OK;
     out = W->json->builder(req);
     W->json->open(out, NULL, '{');
@@ -140,7 +143,8 @@ static wharf_status part(wharf_req *req, const struct chaining *chaining)
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; s == WHARF_OK && i < chaining->n_gone; i++)
-        s = trackers_around(req, chaining->gone[i], NULL, NULL, NULL);
+        s = trackers_around(
+            req, &(struct seed){.shipment_id = chaining->gone[i]}, WHARF_S(""), NULL, NULL);
     for (size_t i = 0; s == WHARF_OK && i < chaining->n_touched; i++)
         s = W->event->emit(req, "shipment.updated", "shipment", chaining->touched[i], NULL);
     return s;
@@ -172,18 +176,16 @@ static size_t before_added(const struct chain *c, const struct chaining *chainin
     return 0;
 }
 
-static wharf_status follow_legs(wharf_req *req, wharf_rec *rec, const struct chaining *chaining)
+static wharf_status follow_legs(
+    wharf_req *req, wharf_rec *rec, const struct chaining *chaining, struct chain *c)
 {
-    struct chain c;
     bool any;
-    wharf_status s = trackers_load(req, W->res->id(rec), &c);
+    wharf_status s = trackers_auto_close(req, c,
+        field_text(rec, TRACKER_AUTO_CLOSE_SHIPMENTS_OPTION), before_added(c, chaining), &any);
 
-    if (s == WHARF_OK)
-        s = trackers_auto_close(req, &c, field_text(rec, TRACKER_AUTO_CLOSE_SHIPMENTS_OPTION),
-            before_added(&c, chaining), &any);
     if (s == WHARF_OK && any)
-        s = trackers_load(req, W->res->id(rec), &c);
-    return s == WHARF_OK ? trackers_derive(req, rec, &c) : s;
+        s = trackers_load(req, W->res->id(rec), c);
+    return s == WHARF_OK ? trackers_derive(req, rec, c) : s;
 }
 
 static wharf_status update_chain(
@@ -191,6 +193,7 @@ static wharf_status update_chain(
 {
     const wharf_json *input = W->res->input(rec, TRACKER_CHAINING);
     struct chain c;
+    bool wrote = false;
     wharf_status s = input ? trackers_chain(req, rec, input, chaining) : WHARF_OK;
 
     if (s == WHARF_OK)
@@ -198,9 +201,11 @@ static wharf_status update_chain(
     if (s == WHARF_OK)
         s = pin(req, rec, &c);
     if (s == WHARF_OK)
-        s = write_current(req, old_rec, rec, &c);
+        s = write_current(req, old_rec, rec, &c, &wrote);
+    if (s == WHARF_OK && wrote)
+        s = trackers_load(req, W->res->id(rec), &c);
     if (s == WHARF_OK)
-        s = follow_legs(req, rec, chaining);
+        s = follow_legs(req, rec, chaining, &c);
     if (s == WHARF_OK && !chaining->any)
         s = tell_current(req, old_rec, rec);
     return s == WHARF_OK ? part(req, chaining) : s;
@@ -282,20 +287,20 @@ static wharf_status layout_written(
 }
 
 const wharf_hooks trackers_layout_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = layout_written};
+    .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
 
 /* ---- making one ---- */
 
-wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,
-    const wharf_json *candidates, const wharf_rec **ret_rec)
+wharf_status trackers_around(wharf_req *req, struct seed *seed, wharf_str id,
+    const wharf_json *options, const wharf_rec **ret_rec)
 {
-    struct seed seed = {.shipment_id = shipment_id, .candidates = candidates};
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = "tracker",
         .op = WHARF_CREATE,
+        .id = id,
         .body = options,
         .kind = trackers_seed_kind,
-        .context = &seed,
+        .context = seed,
         .ret_rec = ret_rec};
     wharf_status s = options ? WHARF_OK : W->json->parse(req, WHARF_S("{}"), &w.body);
 
@@ -336,6 +341,30 @@ static wharf_status leg_normalize(wharf_req *req, uint32_t op, wharf_rec *new_re
     return s == WHARF_OK && leg.tracker.n ? W->db->lock(req, "tracker", leg.tracker) : s;
 }
 
+static const char entered_kind[] = "trackers.entered";
+
+wharf_str trackers_entered(const wharf_rec *shipment)
+{
+    const wharf_str *id = W->res->scratch(shipment, entered_kind, sizeof(*id));
+
+    return id && id->p ? *id : WHARF_S("");
+}
+
+wharf_status trackers_leg_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    wharf_str *id, made;
+
+    (void)old_rec;
+    if (op != WHARF_CREATE)
+        return WHARF_OK;
+    id = W->res->scratch(new_rec, entered_kind, sizeof(*id));
+    made = W->req->new_id(req, "track");
+    if (id && trackers_shipments->enter_tracker(new_rec, made))
+        *id = made;
+    return WHARF_OK;
+}
+
 /* Lets the tracker look at its legs anew; without any it is over. */
 static wharf_status refresh(wharf_req *req, wharf_str tracker)
 {
@@ -352,30 +381,49 @@ static wharf_status refresh(wharf_req *req, wharf_str tracker)
     return s == WHARF_OK ? W->res->update(req, "tracker", tracker, body, NULL) : s;
 }
 
+/* Tells whether the tracker of a leg has to look at it: queries/legs_load.sql reads these fields,
+ * or the leg came to be another one's. */
+static bool concerns_tracker(const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char *const fields[] = {"status", "filters", "type", "tracking_number",
+        "provider_id", "provider", "tracking_url", "estimated_delivery_at", "pickup_at",
+        "delivered_at", "coordinates", "sender", "recipient", "sender_contact_id",
+        "recipient_contact_id", "fulfillment_id", "tags", "search_text", "history_count",
+        "is_parent", "tracker_id", "leg", "location_id"};
+
+    return W->res->changed_any(old_rec, new_rec, fields, sizeof(fields) / sizeof(fields[0]));
+}
+
 static wharf_status leg_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec);
+    wharf_str id = W->res->id(op == WHARF_DELETE ? old_rec : new_rec),
+              entered = op == WHARF_CREATE ? trackers_entered(new_rec) : WHARF_S("");
     struct wanted *wanted = trackers_wanted(new_rec);
+    struct seed seed = {id, wanted ? wanted->candidates : NULL, entered.n > 0};
     const wharf_rec *rec;
     struct leg_row leg;
-    wharf_status s = trackers_read_legs(req, &id, 1, &leg);
+    wharf_status s = entered.n ? WHARF_OK : trackers_read_legs(req, &id, 1, &leg);
 
     if (s != WHARF_OK)
         return s;
-    if (leg.tracker.n)
-        return trackers_busy(req, leg.tracker) ? WHARF_OK : refresh(req, leg.tracker);
-    if (!trackers_lacks_one(&leg))
+    if (!entered.n && leg.tracker.n) {
+        if (trackers_busy(req, leg.tracker) ||
+            (op == WHARF_UPDATE && !concerns_tracker(old_rec, new_rec)))
+            return WHARF_OK;
+        return refresh(req, leg.tracker);
+    }
+    if (!entered.n && !trackers_lacks_one(&leg))
         return WHARF_OK;
-    if (!wanted)
-        return trackers_around(req, id, NULL, NULL, NULL);
-    s = trackers_around(req, id, wanted->options, wanted->candidates, &rec);
-    if (s == WHARF_OK)
+    s = trackers_around(req, &seed, entered, wanted ? wanted->options : NULL, &rec);
+    if (s == WHARF_OK && wanted)
         wanted->tracker_id = W->res->id(rec);
     return s;
 }
 
 const wharf_hooks trackers_shipment_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = leg_normalize,
+    .check = trackers_leg_check,
     .written = leg_written,
+    .check_many = trackers_legs_check,
     .written_many = trackers_legs_written};

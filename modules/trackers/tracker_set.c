@@ -27,9 +27,11 @@ wharf_status trackers_check_many(wharf_req *req, uint32_t op, const wharf_rec *c
 {
     const struct seed **seeds = W->mem->alloc(req, (n + 1) * sizeof(*seeds));
     wharf_str *shipments = W->mem->alloc(req, (n + 1) * sizeof(*shipments)),
+              *trackers = W->mem->alloc(req, (n + 1) * sizeof(*trackers)),
               *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
     struct chain *chains;
-    wharf_status s;
+    wharf_status s = WHARF_OK;
+    size_t left = 0;
 
     (void)old_recs;
     if (op != WHARF_CREATE)
@@ -38,11 +40,15 @@ wharf_status trackers_check_many(wharf_req *req, uint32_t op, const wharf_rec *c
         seeds[i] = W->res->context(new_recs[i], trackers_seed_kind);
         if (!seeds[i])
             return one_by_one(req);
-        shipments[i] = seeds[i]->shipment_id;
         ids[i] = W->res->id(new_recs[i]);
+        if (seeds[i]->entered)
+            continue;
+        shipments[left] = seeds[i]->shipment_id;
+        trackers[left++] = ids[i];
     }
     chains = W->mem->alloc(req, n * sizeof(*chains));
-    s = trackers_shipments->set_trackers(req, shipments, ids, n);
+    if (left)
+        s = trackers_shipments->set_trackers(req, shipments, trackers, left);
     if (s == WHARF_OK)
         s = trackers_load_many(req, ids, n, chains);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
@@ -66,6 +72,7 @@ wharf_status trackers_written_many(wharf_req *req, uint32_t op, const wharf_rec 
 /* ---- shipments that were created ---- */
 
 struct around { /* trackers around shipments */
+    wharf_str *ids; /* of the trackers; or empty */
     const wharf_json **bodies;
     struct seed *seeds;
     void **contexts;
@@ -75,7 +82,8 @@ struct around { /* trackers around shipments */
 
 static struct around around_room(wharf_req *req, size_t n)
 {
-    return (struct around){.bodies = W->mem->alloc(req, (n + 1) * sizeof(const wharf_json *)),
+    return (struct around){.ids = W->mem->alloc(req, (n + 1) * sizeof(wharf_str)),
+        .bodies = W->mem->alloc(req, (n + 1) * sizeof(const wharf_json *)),
         .seeds = W->mem->alloc(req, (n + 1) * sizeof(struct seed)),
         .contexts = W->mem->alloc(req, (n + 1) * sizeof(void *)),
         .wanted = W->mem->alloc(req, (n + 1) * sizeof(struct wanted *))};
@@ -88,6 +96,7 @@ static wharf_status make_around(wharf_req *req, const struct around *a)
         .resource = "tracker",
         .op = WHARF_CREATE,
         .n = a->n,
+        .ids = a->ids,
         .bodies = a->bodies,
         .kind = trackers_seed_kind,
         .contexts = a->contexts};
@@ -103,11 +112,34 @@ static wharf_status make_around(wharf_req *req, const struct around *a)
     return s;
 }
 
+wharf_status trackers_legs_check(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        trackers_leg_check(req, op, old_recs ? old_recs[i] : NULL, new_recs ? new_recs[i] : NULL);
+    return WHARF_OK;
+}
+
+/* Adds the tracker of a shipment. entered: its id, or empty. */
+static void add_around(
+    struct around *a, const wharf_rec *shipment, wharf_str entered, const wharf_json *nothing)
+{
+    struct wanted *wanted = trackers_wanted(shipment);
+
+    a->ids[a->n] = entered;
+    a->seeds[a->n] = (struct seed){
+        W->res->id(shipment), wanted ? wanted->candidates : NULL, entered.n > 0};
+    a->contexts[a->n] = &a->seeds[a->n];
+    a->wanted[a->n] = wanted;
+    a->bodies[a->n++] = wanted ? wanted->options : nothing;
+}
+
 wharf_status trackers_legs_written(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n)
 {
     struct leg_row *legs = W->mem->alloc(req, (n + 1) * sizeof(*legs));
     wharf_str *ids = W->mem->alloc(req, (n + 1) * sizeof(*ids));
+    size_t *of = W->mem->alloc(req, (n + 1) * sizeof(*of)), left = 0;
     struct around a = around_room(req, n);
     const wharf_json *nothing;
     wharf_status s;
@@ -115,22 +147,24 @@ wharf_status trackers_legs_written(wharf_req *req, uint32_t op, const wharf_rec 
     (void)old_recs;
     if (op != WHARF_CREATE)
         return one_by_one(req);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = W->res->id(new_recs[i]);
-    s = trackers_read_legs(req, ids, n, legs);
-    if (s == WHARF_OK)
-        s = W->json->parse(req, WHARF_S("{}"), &nothing);
+    s = W->json->parse(req, WHARF_S("{}"), &nothing);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
-        struct wanted *wanted = trackers_wanted(new_recs[i]);
+        wharf_str entered = trackers_entered(new_recs[i]);
 
-        if (legs[i].tracker.n) /* a rule of another module put it into one */
+        if (entered.n) {
+            add_around(&a, new_recs[i], entered, nothing);
+        } else {
+            of[left] = i;
+            ids[left++] = W->res->id(new_recs[i]);
+        }
+    }
+    if (s == WHARF_OK && left)
+        s = trackers_read_legs(req, ids, left, legs);
+    for (size_t k = 0; s == WHARF_OK && k < left; k++) {
+        if (legs[k].tracker.n) /* a rule of another module put it into one */
             return one_by_one(req);
-        if (!trackers_lacks_one(&legs[i]))
-            continue;
-        a.seeds[a.n] = (struct seed){ids[i], wanted ? wanted->candidates : NULL};
-        a.contexts[a.n] = &a.seeds[a.n];
-        a.wanted[a.n] = wanted;
-        a.bodies[a.n++] = wanted ? wanted->options : nothing;
+        if (trackers_lacks_one(&legs[k]))
+            add_around(&a, new_recs[of[k]], WHARF_S(""), nothing);
     }
     return s == WHARF_OK && a.n ? make_around(req, &a) : s;
 }

@@ -45,7 +45,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     trackers_carriers = W->service(self, "carriers.detect", 1, 1);
     trackers_batch = W->service(self, "wharf.batch", 1, 2);
     trackers_many = W->service(self, "wharf.many", 1, 2);
-    trackers_shipments = W->service(self, "shipments.ops", 1, 1);
+    trackers_shipments = W->service(self, "shipments.ops", 1, 2);
     trackers_logs = W->service(self, "wharf.logs", 1, 2);
     trackers_keys = W->service(self, "wharf.keys", 1, 0);
     trackers_layouts = W->service(self, "locations.layouts", 1, 1);

@@ -81,6 +81,7 @@ extern const char trackers_seed_kind[];
 struct seed {
     wharf_str shipment_id;
     const wharf_json *candidates;
+    bool entered; /* the shipment names the tracker already */
 };
 /* Lets a tracker that is created stand in its layout. */
 wharf_status trackers_settle_place(
@@ -102,10 +103,15 @@ bool trackers_lacks_one(const struct leg_row *leg);
 /* Tells whether this module itself writes legs of the tracker now: what they tell is looked at
  * when all is done. */
 bool trackers_busy(wharf_req *req, wharf_str tracker_id);
-/* Makes a tracker around a shipment. options: fields of the tracker, or NULL; candidates: of a
- * guessed provider, or NULL. */
-wharf_status trackers_around(wharf_req *req, wharf_str shipment_id, const wharf_json *options,
-    const wharf_json *candidates, const wharf_rec **ret_rec);
+/* Makes a tracker around the shipment of a seed. id: the tracker's, or empty; options: fields of
+ * it, or NULL. */
+wharf_status trackers_around(wharf_req *req, struct seed *seed, wharf_str id,
+    const wharf_json *options, const wharf_rec **ret_rec);
+/* Checks a shipment that is created, by which it may enter a tracker; returns the id of that
+ * tracker later, empty: none. */
+wharf_status trackers_leg_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec);
+wharf_str trackers_entered(const wharf_rec *shipment);
 
 /* ---- shown.c ---- */
 /* Reads the ids of all that the logs of n trackers tell of: themselves, the trackers merged into
@@ -146,6 +152,8 @@ wharf_status trackers_check_many(wharf_req *req, uint32_t op, const wharf_rec *c
     wharf_rec *const *new_recs, size_t n);
 wharf_status trackers_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n);
+wharf_status trackers_legs_check(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+    wharf_rec *const *new_recs, size_t n);
 wharf_status trackers_legs_written(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n);
 

@@ -110,6 +110,7 @@ _Static_assert(offsetof(wharf_res_api, write) == 136, "wharf_res_api.write moved
 _Static_assert(offsetof(wharf_res_api, context) == 144, "wharf_res_api.context moved");
 _Static_assert(offsetof(wharf_res_api, scratch) == 152, "wharf_res_api.scratch moved");
 _Static_assert(offsetof(wharf_res_api, shared) == 160, "wharf_res_api.shared moved");
+_Static_assert(offsetof(wharf_res_api, changed_any) == 168, "wharf_res_api.changed_any moved");
 _Static_assert(offsetof(wharf_event_api, head) == 0, "wharf_event_api.head moved");
 _Static_assert(offsetof(wharf_event_api, emit) == 8, "wharf_event_api.emit moved");
 _Static_assert(offsetof(wharf_event_api, enqueue) == 16, "wharf_event_api.enqueue moved");
@@ -138,6 +139,8 @@ _Static_assert(offsetof(wharf_hooks, check_many) == 72, "wharf_hooks.check_many 
 _Static_assert(offsetof(wharf_hooks, written_many) == 80, "wharf_hooks.written_many moved");
 _Static_assert(offsetof(wharf_hooks, batch_items) == 88, "wharf_hooks.batch_items moved");
 _Static_assert(offsetof(wharf_hooks, look_ahead) == 96, "wharf_hooks.look_ahead moved");
+_Static_assert(offsetof(wharf_hooks, ops) == 104, "wharf_hooks.ops moved");
+_Static_assert(offsetof(wharf_hooks, reserved) == 108, "wharf_hooks.reserved moved");
 _Static_assert(offsetof(wharf_resource, head) == 0, "wharf_resource.head moved");
 _Static_assert(offsetof(wharf_resource, name) == 8, "wharf_resource.name moved");
 _Static_assert(offsetof(wharf_resource, definition) == 16, "wharf_resource.definition moved");
@@ -206,6 +209,7 @@ _Static_assert(WHARF_UPDATE == 2, "WHARF_UPDATE changed");
 _Static_assert(WHARF_DELETE == 4, "WHARF_DELETE changed");
 _Static_assert(WHARF_FOR_UPDATE == 1, "WHARF_FOR_UPDATE changed");
 _Static_assert(WHARF_WITH_DELETED == 2, "WHARF_WITH_DELETED changed");
+_Static_assert(WHARF_SHOWN == 4, "WHARF_SHOWN changed");
 _Static_assert(WHARF_R_READONLY == 1, "WHARF_R_READONLY changed");
 _Static_assert(WHARF_R_LONG == 2, "WHARF_R_LONG changed");
 _Static_assert(WHARF_R_NO_TX == 4, "WHARF_R_NO_TX changed");
@@ -512,6 +516,10 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->scr
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->shared),
                    void *(*)(const wharf_rec *rec, const void *kind, size_t size)),
     "wharf_res_api.shared has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->changed_any),
+                   bool (*)(const wharf_rec *old_rec, const wharf_rec *new_rec,
+                       const char *const *names, size_t n)),
+    "wharf_res_api.changed_any has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->head), wharf_head),
     "wharf_event_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit),
@@ -605,6 +613,10 @@ _Static_assert(
     __builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->look_ahead),
         wharf_status (*)(wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n)),
     "wharf_hooks.look_ahead has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->ops), uint32_t),
+    "wharf_hooks.ops has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_hooks *)0)->reserved), uint32_t),
+    "wharf_hooks.reserved has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->head), wharf_head),
     "wharf_resource.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_resource *)0)->name), const char *),

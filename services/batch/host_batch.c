@@ -595,9 +595,9 @@ static PGresult *read_rows(
 
     sql_init(&s, req->arena);
     sql_addf(&s, "SELECT %s, x.i FROM unnest(", res->columns_full);
-    sql_bind_array(&s, ids, n);
+    sql_bind_set(&s, ids, n);
     sql_addf(&s,
-        "::text[]) WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
+        ") WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
         "y.organization_id = ",
         res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));

@@ -1,6 +1,7 @@
 -- Makes the rows of wharf.principal_location follow a principal's array of locations. Arguments
 -- of the trigger: the principal's type, the column with the ids.
-CREATE OR REPLACE FUNCTION wharf.spread_locations() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION wharf.spread_locations() RETURNS trigger LANGUAGE plpgsql
+    SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     ids jsonb := to_jsonb(NEW) -> TG_ARGV[1];
 BEGIN

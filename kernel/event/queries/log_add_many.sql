@@ -16,7 +16,8 @@ WITH c AS MATERIALIZED (
         NULLIF(u.a, '')::jsonb
     FROM c,
         unnest(
-            $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]
+            (SELECT $9::text[]), (SELECT $10::text[]), (SELECT $11::text[]),
+            (SELECT $12::text[]), (SELECT $13::text[]), (SELECT $14::text[]), (SELECT $15::text[])
         ) u(i, r, p, l, m, o, a)
     RETURNING organization_id, created_at, id
 )

@@ -4,7 +4,11 @@
 WITH used AS (
     UPDATE wharf.api_key AS k
     SET last_used_at = wharf.now()
-    FROM (SELECT * FROM unnest($1::text[], $2::text[]) AS u(organization_id, id) ORDER BY 2) AS u
+    FROM (
+        SELECT *
+        FROM unnest((SELECT $1::text[]), (SELECT $2::text[])) AS u(organization_id, id)
+        ORDER BY 2
+    ) AS u
     WHERE k.organization_id = u.organization_id
         AND k.id = u.id
         AND (k.last_used_at IS NULL OR k.last_used_at <= wharf.now() - interval '60 seconds')

@@ -2,7 +2,7 @@
 -- caller does not see. $1 organization, $2 contacts, $3 does the caller reach all locations, $4
 -- those that it reaches.
 SELECT c.who
-FROM unnest($2::text[]) WITH ORDINALITY AS i(id, place)
+FROM unnest((SELECT $2::text[])) WITH ORDINALITY AS i(id, place)
 LEFT JOIN LATERAL (
     SELECT jsonb_build_object(
         'name', x.name, 'email', x.email, 'phone', x.phone, 'business',

@@ -7,7 +7,7 @@ SET children = g.children || u.list,
     updated_by = $5::text
 FROM (
     SELECT x.g, jsonb_agg(x.c ORDER BY x.n) AS list
-    FROM unnest($2::text[], $3::text[]) WITH ORDINALITY x(g, c, n)
+    FROM unnest((SELECT $2::text[]), (SELECT $3::text[])) WITH ORDINALITY x(g, c, n)
     GROUP BY x.g
 ) u
 WHERE g.organization_id = $1::text AND g.id = u.g

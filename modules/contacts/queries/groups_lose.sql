@@ -6,6 +6,10 @@ SET children = g.children - u.ids,
         'children', (g.members -> 'children') - u.ids, 'primary', (g.members -> 'primary') - u.ids
     ),
     version = g.version + cardinality(u.ids), updated_at = $4::timestamptz, updated_by = $5::text
-FROM (SELECT x.g, array_agg(x.c) AS ids FROM unnest($2::text[], $3::text[]) x(g, c) GROUP BY x.g) u
+FROM (
+    SELECT x.g, array_agg(x.c) AS ids
+    FROM unnest((SELECT $2::text[]), (SELECT $3::text[])) x(g, c)
+    GROUP BY x.g
+) u
 WHERE g.organization_id = $1::text AND g.id = u.g
 RETURNING g.id

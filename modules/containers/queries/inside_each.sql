@@ -13,5 +13,5 @@ SELECT coalesce(
     ),
     '[]'
 )
-FROM unnest($1::text[]) WITH ORDINALITY AS i(id, place)
+FROM unnest((SELECT $1::text[])) WITH ORDINALITY AS i(id, place)
 ORDER BY i.place

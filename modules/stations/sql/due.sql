@@ -2,7 +2,9 @@
 -- organization at a time.
 CREATE OR REPLACE FUNCTION stations.due(at timestamptz, processing interval, offline interval, retention interval, most integer)
 RETURNS TABLE (organization_id text, id text, kind text)
-LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+    RETURN QUERY
     (SELECT j.organization_id, j.id, 'expired' FROM stations.print_job j
      WHERE j.status = 'queued' AND j.deleted_at IS NULL AND j.expires_at <= at ORDER BY j.expires_at LIMIT most)
     UNION ALL
@@ -18,5 +20,6 @@ LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS $$
      WHERE s.managed AND s.status = 'online' AND s.deleted_at IS NULL AND s.last_seen_at <= at - offline ORDER BY s.last_seen_at LIMIT most)
     UNION ALL
     (SELECT j.organization_id, j.id, 'bytes' FROM stations.print_job j
-     WHERE (j.source_file IS NOT NULL OR j.prepared_file IS NOT NULL) AND j.ended_at <= at - retention ORDER BY j.ended_at LIMIT most)
+     WHERE (j.source_file IS NOT NULL OR j.prepared_file IS NOT NULL) AND j.ended_at <= at - retention ORDER BY j.ended_at LIMIT most);
+END
 $$;

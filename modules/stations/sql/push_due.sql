@@ -1,5 +1,7 @@
 -- Returns when the next one is due, in milliseconds from now (at most 1,000).
-CREATE OR REPLACE FUNCTION stations.push_due() RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
-    SELECT LEAST(1000, GREATEST(0, COALESCE(extract(epoch FROM (SELECT d.due_at FROM stations.print_push_delivery d
-        WHERE d.status = 'waiting' ORDER BY d.due_at LIMIT 1) - wharf.now()) * 1000, 1000)))::integer
+CREATE OR REPLACE FUNCTION stations.push_due() RETURNS integer LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
+BEGIN
+    RETURN LEAST(1000, GREATEST(0, COALESCE(extract(epoch FROM (SELECT d.due_at FROM stations.print_push_delivery d
+        WHERE d.status = 'waiting' ORDER BY d.due_at LIMIT 1) - wharf.now()) * 1000, 1000)))::integer;
+END
 $$;

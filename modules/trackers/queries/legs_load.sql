@@ -1,6 +1,6 @@
 -- Loads the legs of trackers in their order, of each one more than there may be. $1 trackers, $2
 -- organization. Columns: place of the tracker in the array, from 1, id, status, what follows for
--- the tracker.
+-- the tracker (concerns_tracker() of tracker_rules.c names what of a shipment is read here).
 SELECT i.place, s.id, s.status,
     jsonb_build_object(
         'tracking_number', s.tracking_number, 'provider_id', s.provider_id, 'provider', s.provider,
@@ -15,7 +15,7 @@ SELECT i.place, s.id, s.status,
         'version_text',
         concat_ws('|', s.id, s.status, s.tracking_number, s.provider_id, s.is_parent)
     )
-FROM unnest($1::text[]) WITH ORDINALITY AS i(id, place)
+FROM unnest((SELECT $1::text[])) WITH ORDINALITY AS i(id, place)
 CROSS JOIN LATERAL (
     SELECT *
     FROM shipments.shipment x

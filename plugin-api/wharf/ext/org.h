@@ -24,9 +24,10 @@ typedef struct wharf_org_directory_api {
     /* ret_flags[i]: WHARF_USER_* of ids[i]; one query for all. location_id may be empty. */
     wharf_status (*users)(
         wharf_req *req, const wharf_str *ids, size_t n, wharf_str location_id, uint32_t *ret_flags);
-    /* Lets a user or device that is limited to locations reach one more; others are left as they
-     * are. */
-    wharf_status (*grant)(wharf_req *req, wharf_str principal_id, wharf_str location_id);
+    /* Lets a user or device that is limited to locations reach new ones, which nobody has yet;
+     * others are left as they are. */
+    wharf_status (*grant)(
+        wharf_req *req, wharf_str principal_id, const wharf_str *location_ids, size_t n);
     /* A boolean of the organization's settings by its dotted path ("layouts.locked"); fallback
      * when it is not set. */
     wharf_status (*setting)(wharf_req *req, const char *path, bool fallback, bool *ret_value);

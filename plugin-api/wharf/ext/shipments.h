@@ -82,7 +82,7 @@ typedef struct wharf_shipment_write {
     " WHERE organization_id = $1::text AND (sender_contact_id = ANY ($2::text[]) OR "              \
     "recipient_contact_id = ANY ($2::text[]))"
 
-/* Service "shipments.ops", version 1.1. */
+/* Service "shipments.ops", version 1.2. */
 typedef struct wharf_shipments_ops_api {
     wharf_head head;
     /* The status under its own name (input aliases are known); empty: there is no such one.
@@ -106,8 +106,12 @@ typedef struct wharf_shipments_ops_api {
     wharf_status (*create)(
         wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
     /* 1.1: set_tracker of n shipments, each the first of the tracker at its place. */
-    wharf_status (*set_trackers)(wharf_req *req, const wharf_str *shipment_ids,
-        const wharf_str *tracker_ids, size_t n);
+    wharf_status (*set_trackers)(
+        wharf_req *req, const wharf_str *shipment_ids, const wharf_str *tracker_ids, size_t n);
+    /* 1.2, check hooks of creates only: the shipment enters the tracker that is made around it in
+     * the written hook, as its first leg. False, and nothing is changed: it gets none, because it
+     * has no number, or rates alone, or is in one. */
+    bool (*enter_tracker)(wharf_rec *rec, wharf_str tracker_id);
 } wharf_shipments_ops_api;
 
 #ifdef __cplusplus

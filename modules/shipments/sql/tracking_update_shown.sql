@@ -1,8 +1,8 @@
--- Shows a tracking update as JSON.
-CREATE OR REPLACE FUNCTION shipments.tracking_update_line(u shipments.tracking_update) RETURNS jsonb
+-- Returns a tracking update as it is shown; as json, as trackers.leg_shown.
+CREATE OR REPLACE FUNCTION shipments.tracking_update_shown(u shipments.tracking_update) RETURNS json
 LANGUAGE sql STABLE
 AS $$
-SELECT jsonb_build_object(
+SELECT json_build_object(
     'object', 'tracking_update', 'id', u.id, 'shipment_id', u.shipment_id, 'status', u.status,
     'comment', u.comment,
     'occurred_at', to_char(u.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

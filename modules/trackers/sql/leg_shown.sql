@@ -1,6 +1,7 @@
--- Returns a leg as a tracker shows it.
-CREATE OR REPLACE FUNCTION trackers.leg(s shipments.shipment) RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT jsonb_build_object('object', 'shipment', 'id', s.id, 'status', s.status, 'filters', s.filters, 'type', s.type,
+-- Returns a leg as a tracker shows it. As json, which is written in one piece: jsonb is
+-- made, sorted and written, and lists of trackers took 1.5 times as long.
+CREATE OR REPLACE FUNCTION trackers.leg_shown(s shipments.shipment) RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object('object', 'shipment', 'id', s.id, 'status', s.status, 'filters', s.filters, 'type', s.type,
         'tracking_number', s.tracking_number, 'provider_id', s.provider_id, 'provider', s.provider, 'tracking_url', s.tracking_url,
         'sender', s.sender, 'recipient', s.recipient, 'estimated_delivery_at', trackers.moment(s.estimated_delivery_at),
         'pickup_at', trackers.moment(s.pickup_at), 'delivered_at', trackers.moment(s.delivered_at), 'container_id', s.container_id,

@@ -1,0 +1,95 @@
+"""Statements of single requests keep their plans: PostgreSQL plans some for each set of arguments, and calls of functions in SQL each time, which takes longer
+than to run them. What PostgreSQL logs of its planner says which."""
+import collections
+import re
+import time
+
+import pytest
+from resources import DEFINITIONS, World, ops, properties, types, value, x
+
+from wharf import MODULES, WAIT, Server
+
+WARM, ASKED = 7, 10  # an organization has 20 event subscribers at most
+# EXPLAIN asks how many rows these values have; calls without a table have nothing to plan; the use of keys is noted once a minute, not prepared.
+PLANNED = re.compile(r"EXPLAIN |WITH used AS \(UPDATE wharf.api_key|SELECT (set_config|pg_notify)\([^;]*$")
+
+
+class Planned:
+    """One connection for all of the web worker's threads, whose planning goes to the log."""
+
+    def __init__(self):
+        self.server = Server("--modules", MODULES, "--set", "workers=1", "--set", "database.pool=1")
+        self.world = World(self.server)
+        self.log = self.server.folder / "postgresql.log"
+        self.watch(True)
+
+    def watch(self, on):
+        self.server.sql("ALTER SYSTEM SET log_line_prefix = '%%c '")  # the session: each plans some times before it knows better
+        self.server.sql("SELECT pg_reload_conf()")
+        self.server.sql(f"ALTER DATABASE wharf SET log_planner_stats = {'on' if on else 'off'}")
+        self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
+
+    def settled(self):
+        end = time.monotonic() + WAIT
+        while self.server.sql("SELECT 1 FROM wharf.outbox LIMIT 1"):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    def each_time(self, ask):
+        """Statements that were planned about as often as was asked, behind a time to get warm."""
+        for i in range(WARM):
+            ask(i)
+        self.settled()
+        before = self.log.stat().st_size
+        for i in range(ASKED):
+            ask(WARM + i)
+        self.settled()
+        with self.log.open("rb") as f:
+            f.seek(before)
+            text = f.read().decode(errors="replace")
+        found = collections.Counter(re.findall(r"^(\S+) LOG:  PLANNER STATISTICS\n(?:(?!\S* ?LOG:  PLANNER).)*?(?:^\S+ CONTEXT:  (.*?))?^\1 STATEMENT:  ([^\n]*)", text, re.S | re.M))
+        return [f"{n} times: {sql[:300]} {context[:300]}" for (_, context, sql), n in found.items() if n >= ASKED - 1 and not PLANNED.match(sql)]
+
+
+@pytest.fixture(scope="module")
+def planned():
+    p = Planned()
+    yield p
+    p.watch(False)
+    p.server.stop()
+
+
+def update_of(resource):
+    """A body that changes a row each time: a function of a number."""
+    fields = properties(resource, "update")
+    if "metadata" in fields:
+        return lambda i: {"metadata": {"n": i}}
+    text = next((n for n in ("description", "name", "notes") if n in fields and "string" in types(fields[n])), None)
+    return (lambda i: {text: value(fields[text], text)}) if text else None
+
+
+@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"create", "retrieve"} <= ops(r) and r != "organization"])
+def test_creates(planned, resource):
+    path = planned.world.parent_of(resource)
+    assert planned.each_time(lambda i: planned.world.make(resource, path)) == []
+
+
+@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"create", "update"} <= ops(r) and update_of(r)])
+def test_updates(planned, resource):
+    body = update_of(resource)
+    planned.world.make(resource)
+    where = planned.world.where
+    assert planned.each_time(lambda i: planned.world.all.post(where, body(i), expect=200)) == []
+
+
+@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"create", "retrieve"} <= ops(r)])
+def test_retrieves(planned, resource):
+    planned.world.make(resource)
+    where = planned.world.where
+    assert planned.each_time(lambda i: planned.world.all.get(where, expect=200)) == []
+
+
+@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if "list" in ops(r) and "parent" not in x(r)])
+def test_first_pages(planned, resource):
+    path = planned.world.parent_of(resource)
+    assert planned.each_time(lambda i: planned.world.all.get(path, expect=200)) == []
