@@ -6,7 +6,7 @@
 #include "printing.h"
 #include "stations.gen.h"
 
-enum { LOOK_MS = 1000, BATCH = 200, FORGET_EVERY_S = 3600, REROUTE_EVERY_S = 30 };
+enum { LOOK_EVERY_S = 1, BATCH = 200, FORGET_EVERY_S = 3600, REROUTE_EVERY_S = 30 };
 
 struct finding {
     wharf_str organization, id, kind;
@@ -284,7 +284,7 @@ static bool due(int64_t now, int64_t next, int64_t every_s)
 
 wharf_status print_watch(wharf_req *req, void *arg)
 {
-    int64_t next_forget = 0, next_reroute = 0, begun = W->req->now_us(req);
+    int64_t next_forget = 0, next_reroute = 0, next_look = 0, begun = W->req->now_us(req);
 
     while (!W->req->cancelled(req)) {
         wharf_scope *scope = W->mem->scope_begin(req);
@@ -300,8 +300,13 @@ wharf_status print_watch(wharf_req *req, void *arg)
             next_reroute = now + REROUTE_EVERY_S * SECOND_US;
             look_for_stranded(req);
         }
-        if (look(req, now - begun < print_setting("offline_after", 90) * SECOND_US) < BATCH)
-            print_events->wait(req, LOOK_MS);
+        /* each event of anybody ends the wait: what is due here comes with time alone */
+        if (due(now, next_look, LOOK_EVERY_S)) {
+            bool grace = now - begun < print_setting("offline_after", 90) * SECOND_US;
+
+            next_look = look(req, grace) < BATCH ? now + LOOK_EVERY_S * SECOND_US : now;
+        }
+        print_events->wait(req, (next_look - now) / 1000);
         W->mem->scope_end(req, scope);
     }
     return WHARF_OK;
