@@ -92,7 +92,6 @@ class Run:
 
     def start(self):
         self.child, info, _ = bench.start_wharf(self.stack, self.args.binary, MODULES, PATIENT)
-        Run.server = self.child.pid
         self.rows = data.Rows(bench.database(self.stack))
         self.api = data.Api(info["base_url"], info["api_key"], info["organization_id"],
                             self.args.binary, self.stack.folder / "data")
@@ -248,31 +247,6 @@ class Run:
                 f" {p99['beside']:.1f} ms, {ratio:.2f} times")
         print(text, flush=True)
         return {"p99_ms": p99, "ratio": ratio, "turns": turns, "text": text}
-
-
-def own_processes(_match):
-    """Folders in /proc of the server of this run and of all it started, PostgreSQL's included:
-    workers do not say in their command lines whose they are."""
-    parents = {}
-    for p in pathlib.Path("/proc").iterdir():
-        if p.name.isdigit():
-            try:
-                parents[p.name] = (p / "stat").read_text().rsplit(")", 1)[1].split()[1]
-            except OSError:
-                pass  # it ended meanwhile
-    for pid in parents:
-        at = pid
-        while at in parents and at != str(Run.server):
-            at = parents[at]
-        if at == str(Run.server):
-            try:
-                if _match(bench.command_line(pid)):
-                    yield pathlib.Path("/proc") / pid
-            except OSError:
-                pass
-
-
-bench.processes = own_processes
 
 
 def cpu():

@@ -49,7 +49,7 @@ class Stack:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.children = []
-        Stack.current = str(folder)
+        Stack.server = None  # pid of the server that runs
 
     def start(self, command, **kw):
         child = subprocess.Popen(command, start_new_session=True, **kw)
@@ -76,6 +76,7 @@ def start_wharf(stack, binary, modules, settings=OFF, data="data"):
     begun = time.monotonic()
     child = stack.start([binary, "dev", "--data", stack.folder / data, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo",
                          "--modules", modules, *(a for s in settings for a in ("--set", s))], stdout=log, stderr=log)
+    Stack.server = child.pid
     while not ready.exists():
         if child.poll() is not None:
             sys.exit("wharf did not start:\n" + (stack.folder / "wharf.out").read_text())
@@ -112,14 +113,22 @@ def command_line(pid):
 
 
 def processes(match):
-    """Folders in /proc of this run's own processes; others may run on the machine."""
+    """Folders in /proc of the server of this run and of all it started, PostgreSQL's included: workers do not say in their command lines whose they are."""
+    parents = {}
     for p in pathlib.Path("/proc").iterdir():
         if p.name.isdigit():
             try:
-                line = command_line(p.name)
-                own = line if not line.startswith("postgres:") else command_line((p / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                if match(line) and Stack.current in own:
-                    yield p
+                parents[p.name] = (p / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            except OSError:
+                pass  # it ended meanwhile
+    for pid in parents:
+        at = pid
+        while at in parents and at != str(Stack.server):
+            at = parents[at]
+        if at == str(Stack.server):
+            try:
+                if match(command_line(pid)):
+                    yield pathlib.Path("/proc") / pid
             except OSError:
                 pass
 
