@@ -383,6 +383,30 @@ static bool limit(
     return false;
 }
 
+/* Writes the rows whose relevance is looked at, as t. Those with all words come before all others
+ * (search_sql.c), so the others are read only when these do not fill the page: one word of several
+ * may be in each row of the table. */
+static void relevant_rows(struct sql *s, const struct definition *d, const struct list_query *q,
+    const struct access *who, query_extra_fn *extra, void *arg)
+{
+    struct list_query all = *q;
+
+    if (q->ranked || q->match_all || q->n_terms < 2) {
+        sql_add(s, "(SELECT t.*");
+        from_where(s, d, q, who, extra, arg);
+        sql_addf(s, " LIMIT %d) t", QUERY_RANKED_MAX);
+        return;
+    }
+    all.match_all = true;
+    sql_add(s, "(WITH a AS MATERIALIZED (SELECT t.*");
+    from_where(s, d, &all, who, extra, arg);
+    sql_addf(s, " LIMIT %d) SELECT * FROM a UNION ALL (SELECT t.*", QUERY_RANKED_MAX);
+    from_where(s, d, q, who, extra, arg);
+    sql_add(s, " AND (SELECT count(*) FROM a) <= ");
+    sql_bind_int(s, q->page * q->limit);
+    sql_addf(s, "::bigint AND t.id NOT IN (SELECT id FROM a) LIMIT %d)) t", QUERY_RANKED_MAX);
+}
+
 /* Writes a page by relevance. It is computed once per matching row, in an inner select that
  * carries nothing else; of a word that is everywhere not for all rows, which would take seconds. */
 static void relevance_page(struct sql *s, const struct definition *d, const struct list_query *q,
@@ -391,9 +415,8 @@ static void relevance_page(struct sql *s, const struct definition *d, const stru
     page_columns(s, d, q, who, "p.score");
     sql_add(s, " FROM (SELECT t.id, ");
     search_score(s, d, q, true);
-    sql_add(s, " AS score FROM (SELECT t.*");
-    from_where(s, d, q, who, extra, arg);
-    sql_addf(s, " LIMIT %d) t", QUERY_RANKED_MAX);
+    sql_add(s, " AS score FROM ");
+    relevant_rows(s, d, q, who, extra, arg);
     search_folded(s, d, q);
     sql_add(s, " ORDER BY 2 DESC, 1");
     limit(s, d, q, false);
