@@ -20,9 +20,9 @@
 extern "C" {
 #endif
 
-#define WHARF_ABI_MAJOR    1
-#define WHARF_ABI_MINOR    0
-#define WHARF_EXPORT       __attribute__((visibility("default")))
+#define WHARF_ABI_MAJOR 1
+#define WHARF_ABI_MINOR 0
+#define WHARF_EXPORT __attribute__((visibility("default")))
 #define WHARF_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 /* ---- values ---- */
@@ -32,61 +32,50 @@ typedef struct wharf_head {
     uint32_t size;
     uint16_t major, minor;
 } wharf_head;
-#define WHARF_HEAD(type)                                                                           \
-    {                                                                                              \
-        sizeof(type), WHARF_ABI_MAJOR, WHARF_ABI_MINOR                                             \
-    }
+#define WHARF_HEAD(type) { sizeof(type), WHARF_ABI_MAJOR, WHARF_ABI_MINOR }
 /* Does this table, maybe from an older server, have that member? Ask before using anything newer
  * than your "needs". */
 #define WHARF_HAS(type, t, m) ((t)->head.size >= offsetof(type, m) + sizeof((t)->m) && (t)->m)
 
 /* UTF-8, length known, and always NUL-terminated at p[n]; never contains a NUL before that. p is
  * never NULL. */
-typedef struct wharf_str {
-    const char *p;
-    size_t n;
-} wharf_str;
-#define WHARF_S(lit) ((wharf_str){"" lit, sizeof(lit) - 1})
+typedef struct wharf_str { const char *p; size_t n; } wharf_str;
+#define WHARF_S(lit) ((wharf_str){ "" lit, sizeof(lit) - 1 })
 
 /* 0 or one of the negative kinds; the HTTP status follows from the error code */
 typedef int32_t wharf_status;
 enum wharf_status_kind {
     WHARF_OK = 0,
-    WHARF_INVALID = -1, /* 400 the caller's data */
-    WHARF_DENIED = -2, /* 403 scope or location */
-    WHARF_NOT_FOUND = -3, /* 404 */
-    WHARF_CONFLICT = -4, /* 409 state, uniqueness, version */
-    WHARF_LIMIT = -5, /* 413, 429 a size, rate or quota */
-    WHARF_UPSTREAM = -6, /* 408, 502 a remote peer */
-    WHARF_UNAVAILABLE = -7, /* 503 try again: draining, quarantined, database away */
-    WHARF_INTERNAL = -8 /* 500 ours: logged with a reference, text never shown */
+    WHARF_INVALID = -1,        /* 400 the caller's data */
+    WHARF_DENIED = -2,         /* 403 scope or location */
+    WHARF_NOT_FOUND = -3,      /* 404 */
+    WHARF_CONFLICT = -4,       /* 409 state, uniqueness, version */
+    WHARF_LIMIT = -5,          /* 413, 429 a size, rate or quota */
+    WHARF_UPSTREAM = -6,       /* 408, 502 a remote peer */
+    WHARF_UNAVAILABLE = -7,    /* 503 try again: draining, quarantined, database away */
+    WHARF_INTERNAL = -8        /* 500 ours: logged with a reference, text never shown */
 };
 
 /* Opaque. Created and freed by the server only; plugins never know their size. */
-typedef struct wharf_host wharf_host; /* declared below */
-typedef struct wharf_plugin wharf_plugin; /* this plugin, in this process */
+typedef struct wharf_host wharf_host;      /* declared below */
+typedef struct wharf_plugin wharf_plugin;  /* this plugin, in this process */
 typedef struct wharf_decl wharf_decl; /* the registration being built, valid inside declare() */
 typedef struct wharf_req wharf_req; /* one HTTP request, batch item, job run or event delivery */
-typedef struct wharf_rec wharf_rec; /* one row of a declared resource */
-typedef struct wharf_json wharf_json; /* a parsed JSON value, read-only */
-typedef struct wharf_out wharf_out; /* a JSON writer into the response */
-typedef struct wharf_rows wharf_rows; /* a query result */
-typedef struct wharf_where wharf_where; /* a predicate being narrowed */
-typedef struct wharf_hits wharf_hits; /* what a search found */
-typedef struct wharf_scope wharf_scope; /* a memory scope inside a request */
+typedef struct wharf_rec wharf_rec;        /* one row of a declared resource */
+typedef struct wharf_json wharf_json;      /* a parsed JSON value, read-only */
+typedef struct wharf_out wharf_out;        /* a JSON writer into the response */
+typedef struct wharf_rows wharf_rows;      /* a query result */
+typedef struct wharf_where wharf_where;    /* a predicate being narrowed */
+typedef struct wharf_hits wharf_hits;      /* what a search found */
+typedef struct wharf_scope wharf_scope;    /* a memory scope inside a request */
 
 typedef uint16_t wharf_field; /* index of a field; constants come from the generated <resource>.h */
 
 /* A bound value. Text is not copied: it must live until the call returns. */
 typedef struct wharf_val {
-    uint32_t type; /* WHARF_V_* */
-    uint32_t scale; /* decimals only */
-    union {
-        int64_t i;
-        double d;
-        wharf_str s;
-        const wharf_json *j;
-    } u;
+    uint32_t type;                         /* WHARF_V_* */
+    uint32_t scale;                        /* decimals only */
+    union { int64_t i; double d; wharf_str s; const wharf_json *j; } u;
 } wharf_val;
 enum wharf_val_type {
     WHARF_V_NULL = 1,
@@ -181,17 +170,12 @@ typedef struct wharf_req_api {
 } wharf_req_api;
 
 enum wharf_json_type {
-    WHARF_J_NULL = 1,
-    WHARF_J_BOOL,
-    WHARF_J_NUMBER,
-    WHARF_J_STRING,
-    WHARF_J_ARRAY,
-    WHARF_J_OBJECT
+    WHARF_J_NULL = 1, WHARF_J_BOOL, WHARF_J_NUMBER, WHARF_J_STRING, WHARF_J_ARRAY, WHARF_J_OBJECT
 };
 typedef struct wharf_json_api {
     wharf_head head;
-    uint32_t (*type)(const wharf_json *v); /* WHARF_J_* */
-    const wharf_json *(*get)(const wharf_json *object, const char *key); /* or NULL */
+    uint32_t (*type)(const wharf_json *v);                                          /* WHARF_J_* */
+    const wharf_json *(*get)(const wharf_json *object, const char *key);            /* or NULL */
     /* or NULL; objects too: their i-th member */
     const wharf_json *(*at)(const wharf_json *array, size_t i);
     size_t (*count)(const wharf_json *v);
@@ -241,7 +225,8 @@ typedef struct wharf_db_api {
     void (*later)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
     /* lock() of many keys of one space, with one statement, in one order whatever theirs is: two
      * that lock some of the same keys don't wait for each other in a circle. */
-    wharf_status (*lock_many)(wharf_req *req, const char *space, const wharf_str *keys, size_t n);
+    wharf_status (*lock_many)(
+        wharf_req *req, const char *space, const wharf_str *keys, size_t n);
 } wharf_db_api;
 
 enum wharf_op { WHARF_CREATE = 1, WHARF_UPDATE = 2, WHARF_DELETE = 4 };
@@ -250,12 +235,12 @@ enum wharf_op { WHARF_CREATE = 1, WHARF_UPDATE = 2, WHARF_DELETE = 4 };
 typedef struct wharf_write {
     wharf_head head;
     const char *resource;
-    uint32_t op; /* enum wharf_op */
+    uint32_t op;                           /* enum wharf_op */
     uint32_t reserved;
     /* update, delete; create: of the new row, as req->new_id() made it for the resource's prefix,
      * or empty */
     wharf_str id;
-    const wharf_json *body; /* create, update */
+    const wharf_json *body;                /* create, update */
     /* an address that stands for the type of the context, as of a static of the plugin; NULL: no
      * context */
     const void *kind;
@@ -293,7 +278,7 @@ typedef struct wharf_res_api {
     const wharf_json *(*input)(const wharf_rec *rec, wharf_field f);
     /* Normalize hooks only, for input aliases: a member of the body by its name, whether a field
      * or not; taking it out. */
-    const wharf_json *(*member)(const wharf_rec *rec, const char *name); /* or NULL */
+    const wharf_json *(*member)(const wharf_rec *rec, const char *name);            /* or NULL */
     void (*drop)(wharf_rec *rec, const char *name);
     /* Search hooks: a row, once, and how well it matches (0 to 1, the order of relevance).
      * members (an object, or NULL) is shown with it. */
@@ -354,7 +339,7 @@ struct wharf_host {
 enum wharf_fetch_flag {
     WHARF_FOR_UPDATE = 1,
     WHARF_WITH_DELETED = 2,
-    WHARF_SHOWN = 4 /* for encode(): what SQL computes of the row comes with it */
+    WHARF_SHOWN = 4                        /* for encode(): what SQL computes comes with the row */
 };
 enum wharf_route_flag {
     WHARF_R_READONLY = 1,
@@ -404,7 +389,8 @@ typedef struct wharf_hooks {
         wharf_req *req, const char *action, const wharf_json *const *items, size_t n);
     /* Before normalize of the rows of a set: asks once what it would ask for each, and keeps it in
      * res->shared(). The records are as in normalize, and only read. */
-    wharf_status (*look_ahead)(wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);
+    wharf_status (*look_ahead)(
+        wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);
     /* enum wharf_op: what check and written, and their forms for sets, are about; 0: all. A rule
      * about deletes alone costs creates nothing, and needs no form for sets of them. */
     uint32_t ops;
@@ -418,19 +404,19 @@ typedef struct wharf_resource {
     wharf_str definition;
     /* written by wharf-gen with the field constants; the server recomputes it */
     uint64_t definition_hash;
-    const wharf_hooks *hooks; /* or NULL */
+    const wharf_hooks *hooks;              /* or NULL */
 } wharf_resource;
 
 typedef wharf_status wharf_handler(wharf_req *req, void *arg);
 
-typedef struct wharf_route { /* for what is not create/list/retrieve/update/delete */
+typedef struct wharf_route {               /* for what is not create/list/retrieve/update/delete */
     wharf_head head;
-    const char *method, *path; /* "POST", "/v1/items/:item/boms/:bom/build" */
+    const char *method, *path;             /* "POST", "/v1/items/:item/boms/:bom/build" */
     const char *scope;
     wharf_str definition; /* request, parameters, responses: JSON Schema and OpenAPI parts */
     wharf_handler *handler;
     void *arg;
-    uint32_t flags; /* WHARF_R_*; LONG: may run past the usual deadline */
+    uint32_t flags;                        /* WHARF_R_*; LONG: may run past the usual deadline */
     uint32_t reserved;
 } wharf_route;
 
@@ -468,7 +454,7 @@ typedef struct wharf_plugin_desc {
     wharf_status (*start)(wharf_plugin *self, wharf_req *req);
     /* or NULL; once per worker thread */
     wharf_status (*thread_start)(wharf_plugin *self, void **ret_state);
-    void (*thread_stop)(wharf_plugin *self, void *state); /* or NULL */
+    void (*thread_stop)(wharf_plugin *self, void *state);                   /* or NULL */
     void (*drain)(wharf_plugin *self); /* or NULL; finish soon, start nothing new */
     void (*stop)(wharf_plugin *self); /* or NULL; no request is running any more */
 } wharf_plugin_desc;
@@ -476,8 +462,8 @@ typedef struct wharf_plugin_desc {
 /* The one exported symbol. The ABI major is in its name. Must only return a constant; it may
  * keep host. */
 #ifdef WHARF_STATIC_NAME /* static build: -DWHARF_STATIC_NAME=items, one name per plugin */
-#define WHARF_CAT_(a, b)      a##b
-#define WHARF_CAT(a, b)       WHARF_CAT_(a, b)
+#define WHARF_CAT_(a, b) a##b
+#define WHARF_CAT(a, b) WHARF_CAT_(a, b)
 #define wharf_plugin_entry_v1 WHARF_CAT(WHARF_STATIC_NAME, _plugin_entry_v1)
 #endif
 typedef const wharf_plugin_desc *wharf_plugin_entry_fn(const wharf_host *host);

@@ -106,8 +106,8 @@ typedef struct wharf_shipments_ops_api {
     wharf_status (*create)(
         wharf_req *req, const wharf_json *body, const wharf_rec **ret_rec, bool *ret_known);
     /* 1.1: set_tracker of n shipments, each the first of the tracker at its place. */
-    wharf_status (*set_trackers)(
-        wharf_req *req, const wharf_str *shipment_ids, const wharf_str *tracker_ids, size_t n);
+    wharf_status (*set_trackers)(wharf_req *req, const wharf_str *shipment_ids,
+        const wharf_str *tracker_ids, size_t n);
     /* 1.2, check hooks of creates only: the shipment enters the tracker that is made around it in
      * the written hook, as its first leg. False, and nothing is changed: it gets none, because it
      * has no number, or rates alone, or is in one. */
