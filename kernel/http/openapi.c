@@ -366,7 +366,7 @@ static const char *verb_of(const struct route *r)
     case ROUTE_KERNEL:
         break;
     }
-    return "call";
+    return "";
 }
 
 static const char *method_key(const char *method)

@@ -4,8 +4,6 @@
  * A plugin that is not shipped with the server has at most half of the threads, all of them
  * together leave one: a plugin that hangs holds up those who use it, and nobody else. What is
  * over that waits in a list of its plugin (docs/guide/operation.md 'Workers that hang or grow'). */
-#include <errno.h>
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -19,10 +17,9 @@
 #include "process/crash.h"
 #include "util/log.h"
 #include "util/time.h"
-#include "util/waker.h"
 #include "wharf/errors.h"
 
-enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28, TRIM_AFTER_US = 2000000 };
+enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
 
 /* The share of one third-party plugin: its requests in the queue or on a thread, and those that
  * wait to get there. */
@@ -39,8 +36,6 @@ struct threads {
     pthread_cond_t more;
     struct exchange *first, **last;
     size_t waiting, max_waiting;
-    size_t busy; /* threads with an exchange */
-    bool worked; /* since the heap was trimmed */
     /* by next_done; without the lock, for the body reader's sake (body_reader.c) */
     _Atomic(struct exchange *) done;
     bool stop;
@@ -135,49 +130,19 @@ static void leave_share(struct threads *t, unsigned share)
 
 /* ---- the queue ---- */
 
-/* Gives memory back that the heap keeps for each thread's requests, when none had one for a
- * while. Called with the lock, which it leaves meanwhile. */
-static void trim_heap(struct threads *t)
-{
-    t->worked = false;
-    pthread_mutex_unlock(&t->lock);
-    malloc_trim(0);
-    pthread_mutex_lock(&t->lock);
-}
-
-/* Waits for work. The thread that was busy last also waits for the end of a rest. */
-static void wait_for_exchange(struct threads *t)
-{
-    struct timespec rest = waker_until(TRIM_AFTER_US);
-    bool over = false;
-
-    while (!t->first && !t->stop) {
-        if (!t->worked || t->busy)
-            pthread_cond_wait(&t->more, &t->lock);
-        else
-            over = pthread_cond_timedwait(&t->more, &t->lock, &rest) == ETIMEDOUT;
-        if (over && t->worked && !t->busy && !t->first)
-            trim_heap(t);
-    }
-}
-
-/* Returns the next exchange; NULL: there is none any more. had_one: the thread is done with the
- * one before. */
-static struct exchange *next_exchange(struct threads *t, bool had_one)
+static struct exchange *next_exchange(struct threads *t)
 {
     struct exchange *x;
 
     pthread_mutex_lock(&t->lock);
-    t->busy -= had_one;
-    wait_for_exchange(t);
+    while (!t->first && !t->stop)
+        pthread_cond_wait(&t->more, &t->lock);
     x = t->first;
     if (x) {
         t->first = x->next_done;
         if (!t->first)
             t->last = &t->first;
         t->waiting--;
-        t->busy++;
-        t->worked = true;
     }
     pthread_mutex_unlock(&t->lock);
     return x;
@@ -247,15 +212,13 @@ static void *thread_main(void *arg)
     struct threads *t = start->t;
     struct thread_ctx *ctx = &t->ctx[start->i];
     struct exchange *x;
-    bool had_one = false;
 
     free(start);
     crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
-    while ((x = next_exchange(t, had_one))) {
+    while ((x = next_exchange(t))) {
         run_exchange(ctx, x);
         threads_give_back(t, x);
-        had_one = true;
     }
     thread_plugins_stop(t->server->engine, ctx);
     db_close(ctx->db);
@@ -279,7 +242,7 @@ struct threads *threads_start(struct server *s, size_t n)
     t->last = &t->first;
     t->max_waiting = QUEUE_PER_THREAD * t->n;
     pthread_mutex_init(&t->lock, NULL);
-    cond_init_monotonic(&t->more);
+    pthread_cond_init(&t->more, NULL);
     for (size_t i = 0; i < t->n; i++) {
         struct start *start = malloc(sizeof(*start));
 
