@@ -115,7 +115,8 @@ static bool connect_now(struct db_conn *c)
     c->epoch++;
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET application_name='%s'; SET "
+        "SET search_path=public; SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET "
+        "application_name='%s'; SET "
         "statement_timeout=%lld; SET lock_timeout=5000%s%s",
         our_name(), (long long)c->deadline.usual_ms, c->prepared ? DB_BY_INDEX : "",
         c->steps_back ? DB_ALONE : "");

@@ -278,7 +278,8 @@ static void begin_setup(struct lane *l, int64_t now_us)
 
     PQsetnonblocking(l->pg, 1);
     snprintf(setup, sizeof(setup),
-        "SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET statement_timeout=%lld; SET "
+        "SET search_path=public; SET TimeZone='UTC'; SET DateStyle='ISO'; SET jit=off; SET "
+        "statement_timeout=%lld; SET "
         "lock_timeout=5000%s",
         (long long)l->statement_timeout_ms,
         kept ? DB_BY_INDEX "; SET plan_cache_mode=force_generic_plan" : "");
