@@ -6,8 +6,11 @@ DECLARE
     ids jsonb := to_jsonb(NEW) -> TG_ARGV[1];
 BEGIN
     DELETE FROM wharf.principal_location
-    WHERE organization_id = NEW.organization_id AND principal_type = TG_ARGV[0] AND principal_id = NEW.id AND NOT ids ? location_id;
-    INSERT INTO wharf.principal_location (organization_id, principal_type, principal_id, location_id)
+    WHERE organization_id = NEW.organization_id AND principal_type = TG_ARGV[0]
+        AND principal_id = NEW.id AND NOT ids ? location_id;
+    INSERT INTO wharf.principal_location (
+        organization_id, principal_type, principal_id, location_id
+    )
     SELECT NEW.organization_id, TG_ARGV[0], NEW.id, x FROM jsonb_array_elements_text(ids) AS x
     ON CONFLICT DO NOTHING;
     RETURN NULL;

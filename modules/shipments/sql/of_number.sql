@@ -6,7 +6,8 @@
 CREATE OR REPLACE FUNCTION shipments.of_number(number text) RETURNS SETOF shipments.shipment
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 1 SET search_path = pg_catalog AS $$
 BEGIN
-    RETURN QUERY SELECT * FROM shipments.shipment s WHERE s.organization_id = current_setting('wharf.organization', true)
-        AND lower(s.tracking_number) = lower(of_number.number) AND s.deleted_at IS NULL;
+    RETURN QUERY SELECT * FROM shipments.shipment s
+        WHERE s.organization_id = current_setting('wharf.organization', true)
+            AND lower(s.tracking_number) = lower(of_number.number) AND s.deleted_at IS NULL;
 END
 $$;
