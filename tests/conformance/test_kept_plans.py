@@ -5,17 +5,18 @@ import re
 import time
 
 import pytest
-from resources import DEFINITIONS, World, ops, properties, types, value, x
+from resources import BY_ROUTE, DEFINITIONS, World, ops, properties, types, value, x
 
 from wharf import MODULES, WAIT, Server
 
-WARM, ASKED = 7, 10  # an organization has 20 event subscribers at most
+# A session plans five times before it compares, and the web worker has two threads: one is for plugins that are not shipped.
+WARM, ASKED = 20, 12
 # EXPLAIN asks how many rows these values have; calls without a table have nothing to plan; the use of keys is noted once a minute, not prepared.
 PLANNED = re.compile(r"EXPLAIN |WITH used AS \(UPDATE wharf.api_key|SELECT (set_config|pg_notify)\([^;]*$")
 
 
 class Planned:
-    """One connection for all of the web worker's threads, whose planning goes to the log."""
+    """A server with as few sessions as can be, whose planning goes to the log of PostgreSQL."""
 
     def __init__(self):
         self.server = Server("--modules", MODULES, "--set", "workers=1", "--set", "database.pool=1")
@@ -27,6 +28,10 @@ class Planned:
         self.server.sql("ALTER SYSTEM SET log_line_prefix = '%%c '")  # the session: each plans some times before it knows better
         self.server.sql("SELECT pg_reload_conf()")
         self.server.sql(f"ALTER DATABASE wharf SET log_planner_stats = {'on' if on else 'off'}")
+        self.new_sessions()
+
+    def new_sessions(self):
+        """Sessions learned from tables that were smaller."""
         self.server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")
 
     def settled(self):
@@ -36,7 +41,8 @@ class Planned:
             time.sleep(0.05)
 
     def each_time(self, ask):
-        """Statements that were planned about as often as was asked, behind a time to get warm."""
+        """Statements that were planned about as often as was asked, behind a time in which each session learned: in all, and by one that did not learn."""
+        self.new_sessions()
         for i in range(WARM):
             ask(i)
         self.settled()
@@ -47,8 +53,13 @@ class Planned:
         with self.log.open("rb") as f:
             f.seek(before)
             text = f.read().decode(errors="replace")
-        found = collections.Counter(re.findall(r"^(\S+) LOG:  PLANNER STATISTICS\n(?:(?!\S* ?LOG:  PLANNER).)*?(?:^\S+ CONTEXT:  (.*?))?^\1 STATEMENT:  ([^\n]*)", text, re.S | re.M))
-        return [f"{n} times: {sql[:300]} {context[:300]}" for (_, context, sql), n in found.items() if n >= ASKED - 1 and not PLANNED.match(sql)]
+        planned = collections.Counter(re.findall(r"^(\S+) LOG:  PLANNER STATISTICS\n(?:(?!\S* ?LOG:  PLANNER).)*?(?:^\S+ CONTEXT:  (.*?))?^\1 STATEMENT:  ([^\n]*)", text, re.S | re.M))
+        times, most = collections.Counter(), collections.Counter()
+        for (_, context, sql), n in planned.items():
+            times[context, sql] += n
+            most[context, sql] = max(most[context, sql], n)
+        return [f"{n} times: {sql[:300]} {context[:300]}" for (context, sql), n in times.items()
+                if n >= ASKED - 1 and most[context, sql] >= ASKED // 3 and not PLANNED.match(sql)]
 
 
 @pytest.fixture(scope="module")
@@ -68,13 +79,26 @@ def update_of(resource):
     return (lambda i: {text: value(fields[text], text)}) if text else None
 
 
-@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"create", "retrieve"} <= ops(r) and r != "organization"])
-def test_creates(planned, resource):
-    path = planned.world.parent_of(resource)
-    assert planned.each_time(lambda i: planned.world.make(resource, path)) == []
+# Contacts, shipments and others are created by routes of their own.
+# Not deleted here: a print job ends first, a key is revoked, webhooks and workflows take a queue of theirs along.
+KEPT = {"print_job", "api_key", "webhook", "workflow"}
+FEW = {"organization", "integration_secret", "workflow_secret"}  # one, and 20 of one owner at most
+BY_TIME = {"log", "request_log"}  # their first page has a bound of time, for whose value it is planned
+CREATED = [r for r in DEFINITIONS if r not in FEW and "create" in ops(r) | BY_ROUTE.get(r, set())]
 
 
-@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"create", "update"} <= ops(r) and update_of(r)])
+@pytest.mark.parametrize("resource", CREATED)
+def test_creates_and_deletes(planned, resource):
+    path, world = planned.world.parent_of(resource), planned.world
+
+    def ask(_):
+        world.make(resource, path)
+        if "delete" in ops(resource) | BY_ROUTE.get(resource, set()) and resource not in KEPT:
+            world.all.delete(world.where, expect=200)
+    assert planned.each_time(ask) == []
+
+
+@pytest.mark.parametrize("resource", [r for r in CREATED if "update" in ops(r) and update_of(r)])
 def test_updates(planned, resource):
     body = update_of(resource)
     planned.world.make(resource)
@@ -82,14 +106,14 @@ def test_updates(planned, resource):
     assert planned.each_time(lambda i: planned.world.all.post(where, body(i), expect=200)) == []
 
 
-@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"create", "retrieve"} <= ops(r)])
+@pytest.mark.parametrize("resource", [r for r in CREATED if "retrieve" in ops(r)])
 def test_retrieves(planned, resource):
     planned.world.make(resource)
     where = planned.world.where
     assert planned.each_time(lambda i: planned.world.all.get(where, expect=200)) == []
 
 
-@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if "list" in ops(r) and "parent" not in x(r)])
+@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if "list" in ops(r) and "parent" not in x(r) and r not in BY_TIME])
 def test_first_pages(planned, resource):
     path = planned.world.parent_of(resource)
     assert planned.each_time(lambda i: planned.world.all.get(path, expect=200)) == []

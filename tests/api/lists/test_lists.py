@@ -202,6 +202,22 @@ def test_search(fresh):
     assert pages == get("search=table")
 
 
+def test_pages_of_a_search_are_parts_of_one_order(fresh):
+    """Rows with all words come first, and each row once, wherever the pages end: at, before and behind the last row that has all."""
+    c, r = fresh.client(), random.Random(5)
+    words = ["dock", "door", "crate", "pallet", "bay"]
+    for _ in range(60):
+        c.post("/v1/samples", {"status": "open", "name": " ".join(r.sample(words, r.randint(1, 3)))}, expect=201)
+    for asked in ("dock+door", "dock+crate+bay", "bay+pallet", "crate"):
+        found = c.get(f"/v1/samples?search={asked}&limit=100").data
+        has = [sum(w in row["name"] for w in asked.split("+")) for row in found]
+        assert has == sorted(has, reverse=True) and has[-1] == 1 and (has[0] == len(asked.split("+")))
+        for size in (1, 3, has.count(has[0]), has.count(has[0]) + 1, 20):
+            pages = [c.get(f"/v1/samples?search={asked}&limit={size}&page={i + 1}") for i in range(-(-len(found) // size))]
+            assert [id for p in pages for id in p.ids] == [row["id"] for row in found], (asked, size)
+            assert [p.pagination["has_more"] for p in pages] == [True] * (len(pages) - 1) + [False], (asked, size)
+
+
 def test_ten_thousand_rows_of_a_search_are_ranked(fresh, server):
     server.sql("INSERT INTO filterbench.sample (organization_id, id, status, name, created_at, updated_at)"
                " SELECT %s, 'smp_' || lpad(i::text, 22, '0'), 'open', 'everywhere', now(), now() FROM generate_series(1, 10050) i", fresh.id)

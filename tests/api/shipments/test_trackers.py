@@ -1,10 +1,11 @@
 """Trackers: spec 03 sections 5 and 14."""
+import re
 import time
 
 import pytest
 
 from test_shipments import SHIPMENTS, number, party, quote_body, ship, update as update_shipment
-from wharf import make_contact
+from wharf import ROOT, make_contact
 
 TRACKERS = "/v1/trackers"
 
@@ -455,3 +456,11 @@ def test_disable_webhooks_of_a_shipment_covers_that_shipment(client, org):
     events = org.server.sql("SELECT type, disable_webhooks FROM wharf.event WHERE organization_id = %s AND resource_id IN (%s, %s)", org.id, row["id"], row["tracker_id"])
     assert {t for t, _ in events} >= {"shipment.created", "shipment.updated", "shipment.delivered", "tracker.created"}
     assert all(quiet == t.startswith("shipment.") for t, quiet in events), events
+
+
+def test_what_a_tracker_reads_of_its_legs_wakes_it():
+    """The rule that lets other changes of a shipment pass (concerns_tracker) names all that is read of it (legs_load.sql)."""
+    read = set(re.findall(r"\bs\.(\w+)", (ROOT / "modules/trackers/queries/legs_load.sql").read_text())) - {"id", "created_at"}
+    rules = (ROOT / "modules/trackers/tracker_rules.c").read_text()
+    named = set(re.findall(r'"(\w+)"', rules[rules.index("static bool concerns_tracker("):].split("}", 1)[0]))
+    assert read and read <= named, read - named
