@@ -95,7 +95,7 @@ def page_errors(_build):
     return f"""# Error codes
 
 `code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
-The form of errors: [spec 01](../spec/01-platform.md) section 3.
+The form of errors: [spec 01](../spec/01-platform.md) section 3. They stand in `kernel/resource/errors.json` and `modules/MODULE/errors.json`.
 
 ## The platform
 
