@@ -329,6 +329,15 @@ STATEMENT = re.compile(r"\b(SELECT|INSERT INTO|UPDATE \S+ SET|DELETE FROM|CREATE
 QUERY_FILES = "*/queries/*.sql"
 
 
+def gate_kept_plans():
+    """Arrays that unnest() or ANY take apart are hidden from the planner (docs/decisions 486)."""
+    problems = []
+    for f in tracked("kernel/**.c", "services/**.c", "modules/**.c", "tool/**.c", "kernel/**/queries/*.sql", "services/**/queries/*.sql", "modules/**/queries/*.sql", "tool/queries/*.sql"):
+        source = re.sub(r'"\s*\n\s*"', "", text(f))  # a literal of several lines
+        problems += [f"{f}: bare array in {m.group(0)}...; write (SELECT $1::text[])" for m in re.finditer(r"(unnest|ANY ?)\(\s*\$\d+[^)]{0,20}", source)]
+    return problems
+
+
 def gate_sql_literals():
     """A statement of more than five lines stands in a file of queries/ (docs/reference/plugin-abi.md section 12), and each of these files is used."""
     problems, code = [], {}

@@ -232,7 +232,8 @@ bool event_read(struct wharf_req *req, const wharf_str *ids, size_t n, struct ev
         return n <= READ_MAX || req_fail(req, ERR_INTERNAL, NULL,
                                     "more than %d events are read at once", READ_MAX) == 0;
     sql = arena_printf(req->arena,
-        "SELECT %s, h.head FROM %s WHERE e.organization_id = $1 AND e.id = ANY ($2::text[])"
+        "SELECT %s, h.head FROM %s WHERE e.organization_id = $1 AND e.id = ANY ((SELECT "
+        "$2::text[])::text[])"
         " AND e.created_at BETWEEN $3::timestamptz AND $4::timestamptz AND e.expires_at > "
         "$5::timestamptz",
         event_columns, event_tables);

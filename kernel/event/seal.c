@@ -116,19 +116,11 @@ static bool move_chains(struct wharf_req *req, const struct seal_line *lines, si
         hashes[chains++] = str_z(lines[i].hash);
     }
     sql_init(&s, req->arena);
-    /* most of the time; of arrays PostgreSQL makes a plan for how many they have, each time */
-    if (chains == 1) {
-        sql_add(&s, "UPDATE wharf.log_chain SET hash = decode(");
-        sql_bind(&s, hashes[0]);
-        sql_add(&s, ", 'hex') WHERE organization_id = ");
-        sql_bind(&s, ids[0]);
-        return req_query_sql(req, &s) != NULL;
-    }
     sql_add(&s, "UPDATE wharf.log_chain k SET hash = decode(u.h, 'hex') FROM unnest(");
-    sql_bind_array(&s, ids, chains);
-    sql_add(&s, "::text[], ");
-    sql_bind_array(&s, hashes, chains);
-    sql_add(&s, "::text[]) AS u(o, h) WHERE k.organization_id = u.o");
+    sql_bind_set(&s, ids, chains, "text");
+    sql_add(&s, ", ");
+    sql_bind_set(&s, hashes, chains, "text");
+    sql_add(&s, ") AS u(o, h) WHERE k.organization_id = u.o");
     return req_query_sql(req, &s) != NULL;
 }
 

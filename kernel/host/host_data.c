@@ -185,9 +185,13 @@ static wharf_status d_lock_many(wharf_req *req, const char *space, const wharf_s
                 "hashtextextended(");
     sql_bind(&s, str_z(space));
     sql_add(&s, "::text || ':' || k, 0) AS key FROM unnest(");
-    sql_bind_set(&s, keys, n);
+    sql_bind_set(&s, keys, n, "text");
     sql_add(&s, ") k ORDER BY 1 OFFSET 0) x");
-    return !n || req_query_sql(req, &s) ? WHARF_OK : req_failed(req);
+    if (s.failed || s.text->failed)
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
+    if (n)
+        db_ahead(req->thread->db, buf_str(s.text).p, s.args, s.n_args);
+    return WHARF_OK;
 }
 
 const wharf_db_api host_db = {WHARF_HEAD(wharf_db_api), d_query, d_exec, d_count, d_value,
@@ -422,15 +426,14 @@ static bool s_changed(const wharf_rec *old_rec, const wharf_rec *new_rec, wharf_
     return false;
 }
 
+/* Tells whether the field is another in the row as it is stored. In check hooks nothing is. */
 static bool stored_differs(
     const wharf_rec *old_rec, const wharf_rec *new_rec, const struct field *f)
 {
     const struct cell *a = old_rec->cells ? record_cell(old_rec, f) : NULL,
                       *b = new_rec->cells ? record_cell(new_rec, f) : NULL;
 
-    return a && b &&
-           ((a->p != NULL) != (b->p != NULL) || a->n != b->n ||
-               (a->p && memcmp(a->p, b->p, a->n) != 0));
+    return a && b && !cell_same(a, b);
 }
 
 static bool s_changed_any(

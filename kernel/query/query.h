@@ -163,11 +163,12 @@ size_t sql_keep(struct sql *s, wharf_str value);
  * nulls. */
 void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n);
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
-/* Binds an array of texts for unnest(), with its cast: "(SELECT $1::text[])". PostgreSQL can't
- * look into it and takes it for 10 rows each time, so it keeps one plan. Of a bare parameter it
- * counts the elements, finds a plan for just so many cheaper than the kept one, and plans at each
- * call: that took more time than the statement. */
-void sql_bind_set(struct sql *s, const wharf_str *values, size_t n);
+/* Binds an array for unnest(), with its cast: "(SELECT $1::text[])". type: of the elements,
+ * "text". PostgreSQL does not see the array inside of the SELECT, takes it for 10 rows each time,
+ * and keeps one plan. It does see a bare parameter and counts its elements. A plan for just so
+ * many looks cheaper than the kept one, so it plans at each call, which took longer than the
+ * statement (docs/decisions 486). */
+void sql_bind_set(struct sql *s, const wharf_str *values, size_t n, const char *type);
 
 /* Row visibility, a conjunction without a leading AND: organization, not deleted, location set,
  * audience; alias "t".

@@ -77,11 +77,11 @@ void sql_bind_array(struct sql *s, const wharf_str *values, size_t n)
     sql_addf(s, "$%zu", keep(s, (struct sql_arg){list.p, list.n}));
 }
 
-void sql_bind_set(struct sql *s, const wharf_str *values, size_t n)
+void sql_bind_set(struct sql *s, const wharf_str *values, size_t n, const char *type)
 {
     sql_add(s, "(SELECT ");
     sql_bind_array(s, values, n);
-    sql_add(s, "::text[])");
+    sql_addf(s, "::%s[])", type);
 }
 
 void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n)

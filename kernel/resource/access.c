@@ -321,7 +321,7 @@ PGresult *seen_rows(struct wharf_req *req, const struct resource *of, const whar
     sql_addf(&s, "SELECT t.id FROM %s t WHERE ", of->def->storage.table);
     query_visible(&s, of->def, who, true);
     sql_add(&s, " AND t.id = ANY (");
-    sql_bind_set(&s, ids, n);
+    sql_bind_set(&s, ids, n, "text");
     sql_add(&s, "::text[])");
     return req_query_sql(req, &s);
 }

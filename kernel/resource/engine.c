@@ -181,6 +181,8 @@ static void lay_out_cells(const struct engine *e, struct resource *res)
     for (size_t i = 0; i < d->n_fields; i++)
         res->has_secrets |= d->fields[i].store == STORE_SECRET;
     for (size_t i = 0; i < d->n_fields; i++)
+        res->has_children |= d->fields[i].kind == FIELD_CHILDREN;
+    for (size_t i = 0; i < d->n_fields; i++)
         res->cell_of[i] = d->fields[i].kind == FIELD_COLUMN ? d->fields[i].select : -1;
     for (size_t i = 0; i < d->n_fields; i++) {
         res->shown_of[i] = -1;
@@ -283,12 +285,12 @@ static void note_read_rules(struct resource *res)
     }
 }
 
-static bool any_write_hook(const struct resource *res)
+static bool any_create_hook(const struct resource *res)
 {
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 
-        if (h->normalize || h->check || h->written || h->committed)
+        if (h->normalize || h->committed || (hooks_about(h, OP_CREATE) && (h->check || h->written)))
             return true;
     }
     return false;
@@ -337,15 +339,6 @@ static bool self_contained(const struct definition_storage *storage)
     return !storage->partitioned;
 }
 
-static bool told_by_write(const struct resource *res)
-{
-    for (size_t i = 0; i < res->def->n_fields; i++) {
-        if (res->def->fields[i].kind == FIELD_CHILDREN)
-            return false;
-    }
-    return !res->shows_by_caller && !strcmp(res->columns_full, res->columns_shown);
-}
-
 static const char *lower_first(struct arena *a, const char *title)
 {
     char *p = (char *)arena_dupz(a, title).p;
@@ -391,7 +384,8 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
     res->shows_by_caller = query_asks_caller(res->columns_list) ||
                            query_asks_caller(res->columns_shown);
     res->self_contained = self_contained(&d->storage);
-    res->told_by_write = told_by_write(res);
+    res->told_by_write = !res->has_children && !res->shows_by_caller &&
+                         !strcmp(res->columns_full, res->columns_shown);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
         d->storage.table, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "",
@@ -399,7 +393,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
         d->storage.retain == RETAIN_EVENTS ? " AND t.expires_at > (SELECT wharf.now())" : "")
                             .p;
     note_read_rules(res);
-    res->plain_create = !any_write_hook(res) && !computes(res) && !res->reads_by_rules &&
+    res->plain_create = !any_create_hook(res) && !computes(res) && !res->reads_by_rules &&
                         !res->search_rule && !d->audience.through && only_columns(d) &&
                         !d->ids.pattern && !d->events.disable_webhooks;
     if (res->plain_create) {

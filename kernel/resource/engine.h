@@ -63,6 +63,7 @@ struct resource {
     /* all that is shown of a row stands in columns_full, and no children are written behind it:
      * the statement that writes it tells it, and nothing has to be read again */
     bool told_by_write;
+    bool has_children; /* rows of tables of their own are written with it */
     /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */
     const char *retrieve_sql;
     bool names_rows; /* texts with "ids_of": ids of rows that who reads may not see */

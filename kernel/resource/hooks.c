@@ -222,7 +222,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
         query_shown(&s, fields[i]->computed, &req->access.who->access);
     }
     sql_add(&s, " FROM unnest(");
-    sql_bind_set(&s, ids, n);
+    sql_bind_set(&s, ids, n, "text");
     sql_addf(&s,
         ") WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
         "x.id = i.id AND x.organization_id = ",

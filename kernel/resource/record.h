@@ -15,6 +15,11 @@ struct cell {
     size_t n;
 };
 
+static inline bool cell_same(const struct cell *a, const struct cell *b)
+{
+    return (a->p != NULL) == (b->p != NULL) && a->n == b->n && (!a->p || !memcmp(a->p, b->p, a->n));
+}
+
 struct wharf_rec {
     const struct resource *res;
     struct arena *arena;

@@ -22,7 +22,7 @@ static PGresult *missing_ids(
 
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT asked.id FROM unnest(");
-    sql_bind_set(&s, ids, n);
+    sql_bind_set(&s, ids, n, "text");
     sql_addf(&s, ") asked(id) WHERE NOT EXISTS (SELECT 1 FROM %s r WHERE r.organization_id = ",
         to->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, to->def));

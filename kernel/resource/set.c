@@ -133,14 +133,10 @@ static wharf_status set_hooks(struct wharf_req *req, struct write_set *set, enum
 static bool as_a_set(const struct wharf_req *req, const struct write_set *set)
 {
     const struct resource *res = set->res;
-    const struct definition *d = res->def;
 
-    if (set->n < 2 || set->op == OP_UPDATE || d->place.parent || write_observed(req, res, set->op))
+    if (set->n < 2 || set->op == OP_UPDATE || res->def->place.parent || res->has_children ||
+        write_observed(req, res, set->op))
         return false;
-    for (size_t i = 0; i < d->n_fields; i++) {
-        if (d->fields[i].kind == FIELD_CHILDREN)
-            return false;
-    }
     for (size_t i = 0; i < res->n_hooks; i++) {
         const wharf_hooks *h = res->hooks[i].hooks;
 

@@ -61,7 +61,7 @@ static void bind_ids(struct wharf_req *req, struct sql *s, struct set_row *const
 
     for (size_t i = 0; i < n; i++)
         ids[i] = rows[i]->w.id;
-    sql_bind_set(s, ids, n);
+    sql_bind_set(s, ids, n, "text");
 }
 
 /* ---- reading ---- */
@@ -128,9 +128,9 @@ static bool all_in_place(struct wharf_req *req, const struct write_set *set)
     sql_init(&s, req->arena);
     /* One look at each place, whatever the planner believes of the table: as in set_read. */
     sql_add(&s, "SELECT count(*) FROM unnest(");
-    sql_bind_array(&s, places, set->n_live);
+    sql_bind_set(&s, places, set->n_live, "tid");
     sql_addf(&s,
-        "::tid[]) p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) "
+        ") p(place) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE y.ctid = p.place OFFSET 0) "
         "t WHERE t.organization_id = ",
         d->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, d));

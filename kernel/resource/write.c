@@ -90,9 +90,7 @@ static bool only_quiet(const struct wharf_rec *old_rec, const struct wharf_rec *
         bool quiet = false;
 
         if (f->kind != FIELD_COLUMN || !a || !b || f->select == COL_UPDATED_AT ||
-            f->select == COL_UPDATED_BY || f->select == COL_VERSION ||
-            ((a->p != NULL) == (b->p != NULL) && a->n == b->n &&
-                (!a->p || !memcmp(a->p, b->p, a->n))))
+            f->select == COL_UPDATED_BY || f->select == COL_VERSION || cell_same(a, b))
             continue;
         for (size_t k = 0; k < d->events.n_quiet && !quiet; k++)
             quiet = d->events.quiet[k] == f;
@@ -218,17 +216,15 @@ bool write_insert_sql(struct wharf_req *req, struct write *w, struct sql *s)
     return true;
 }
 
-/* Makes the row. What is written behind it, children, must not meet what refuses it. */
+/* Makes the row: at once when children are written behind it, so that a unique rule is told as
+ * the row's own, not as theirs. */
 static wharf_status insert_row(struct wharf_req *req, struct write *w)
 {
     struct sql s;
-    bool children = false;
 
     if (!write_insert_sql(req, w, &s))
         return req_failed(req);
-    for (size_t i = 0; i < w->res->def->n_fields; i++)
-        children = children || w->res->def->fields[i].kind == FIELD_CHILDREN;
-    return children ? row_write(req, w, &s, NULL) : row_store(req, w, &s);
+    return w->res->has_children ? row_write(req, w, &s, NULL) : row_store(req, w, &s);
 }
 
 static wharf_status write_children(struct wharf_req *req, const struct write *w, bool *ret_changed)

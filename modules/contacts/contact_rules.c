@@ -325,7 +325,7 @@ static void no_group_for(wharf_req *req, wharf_str id)
 static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = "SELECT id FROM contacts.contact_group WHERE organization_id = "
-                              "$1::text AND id = ANY ($2::text[])"
+                              "$1::text AND id = ANY ((SELECT $2::text[])::text[])"
                               " AND (resource <> 'contact' OR jsonb_array_length(children) >= "
                               "$3::integer AND NOT children ? $4::text)";
     struct ids groups = ids_of(req, get_json(rec, CONTACT_GROUPS), 0);

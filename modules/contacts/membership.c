@@ -156,11 +156,13 @@ wharf_status group_took(
 {
     static const char add_sql[] =
         "UPDATE contacts.contact SET groups = groups || to_jsonb($3::text), version = version + 1"
-        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT groups ? $3::text AND "
+        " WHERE organization_id = $1::text AND id = ANY ((SELECT $2::text[])::text[]) AND NOT "
+        "groups ? $3::text AND "
         "deleted_at IS NULL";
     static const char remove_sql[] =
         "UPDATE contacts.contact SET groups = groups - $3::text, version = version + 1"
-        " WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND groups ? $3::text";
+        " WHERE organization_id = $1::text AND id = ANY ((SELECT $2::text[])::text[]) AND groups ? "
+        "$3::text";
     wharf_val args[3] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_text(group)};
     wharf_status s = WHARF_OK;
 

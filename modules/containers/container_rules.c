@@ -379,9 +379,10 @@ static wharf_status layout_written(
 {
     static const char sql[] =
         "UPDATE containers.container SET layout_id = $2::text, version = version + 1"
-        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+        " WHERE organization_id = $3::text AND layout_id = ANY ((SELECT $1::text[])::text[]) AND "
+        "deleted_at IS NULL";
 
-    return containers_layouts->carry(req, op, old_rec, sql);
+    return containers_layouts->carry(req, old_rec, sql);
 }
 
 const wharf_hooks containers_location_hooks = {

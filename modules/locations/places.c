@@ -132,14 +132,12 @@ static wharf_status removed(
     return WHARF_OK;
 }
 
-static wharf_status carry(wharf_req *req, uint32_t op, const wharf_rec *old_layout, const char *sql)
+static wharf_status carry(wharf_req *req, const wharf_rec *old_layout, const char *sql)
 {
     wharf_str ids, target;
     wharf_val args[3];
     wharf_status s;
 
-    if (op != WHARF_DELETE)
-        return WHARF_OK;
     s = removed(req, W->res->id(old_layout), &ids, &target);
     args[0] = val_text(ids);
     args[1] = val_text(target);
@@ -152,11 +150,11 @@ static wharf_status carry(wharf_req *req, uint32_t op, const wharf_rec *old_layo
 static wharf_status show(wharf_req *req, const wharf_str *ids, size_t n, wharf_out *const *outs)
 {
     static const char sql[] =
-        "SELECT l.id, jsonb_build_object('id', l.id, 'name', l.name, 'nested_name', l.nested_name, "
-        "'code', l.code, 'location', jsonb_build_object('id', o.id, 'name', o.name)) FROM "
-        "locations.layout l JOIN locations.location o"
-        " ON o.organization_id = l.organization_id AND o.id = l.location_id"
-        " WHERE l.organization_id = $2::text AND l.id = ANY ($1::text[]) AND l.deleted_at IS NULL";
+        "SELECT l.id, jsonb_build_object('id', l.id, 'name', l.name, 'nested_name', "
+        "l.nested_name, 'code', l.code, 'location', jsonb_build_object('id', o.id, 'name', "
+        "o.name)) FROM locations.layout l JOIN locations.location o ON o.organization_id = "
+        "l.organization_id AND o.id = l.location_id WHERE l.organization_id = $2::text AND l.id "
+        "= ANY ((SELECT $1::text[])::text[]) AND l.deleted_at IS NULL";
     const wharf_rows *rows;
     wharf_str id;
     wharf_val v;

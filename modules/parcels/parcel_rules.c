@@ -141,9 +141,10 @@ static wharf_status layout_written(
 {
     static const char sql[] =
         "UPDATE parcels.parcel SET layout_id = $2::text, version = version + 1"
-        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+        " WHERE organization_id = $3::text AND layout_id = ANY ((SELECT $1::text[])::text[]) AND "
+        "deleted_at IS NULL";
 
-    return parcels_layouts->carry(req, op, old_rec, sql);
+    return parcels_layouts->carry(req, old_rec, sql);
 }
 
 const wharf_hooks parcels_location_hooks = {

@@ -499,9 +499,10 @@ static wharf_status layout_written(
 {
     static const char sql[] =
         "UPDATE shipments.shipment SET layout_id = $2::text, version = version + 1"
-        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+        " WHERE organization_id = $3::text AND layout_id = ANY ((SELECT $1::text[])::text[]) AND "
+        "deleted_at IS NULL";
 
-    return shipments_layouts ? shipments_layouts->carry(req, op, old_rec, sql) : WHARF_OK;
+    return shipments_layouts ? shipments_layouts->carry(req, old_rec, sql) : WHARF_OK;
 }
 
 const wharf_hooks shipments_location_hooks = {

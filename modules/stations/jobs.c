@@ -101,7 +101,7 @@ static wharf_status job_compute(
     static const char sql[] =
         "SELECT job_id, status, stage, at, actor, reason, late FROM stations.print_job_history "
         "WHERE organization_id = $2::text"
-        " AND job_id = ANY ($1::text[]) ORDER BY job_id, number LIMIT 100000";
+        " AND job_id = ANY ((SELECT $1::text[])::text[]) ORDER BY job_id, number LIMIT 100000";
     const wharf_rows *rows;
     wharf_status s;
 

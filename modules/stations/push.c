@@ -138,7 +138,7 @@ wharf_status push_compute(
     static const char sql[] = "SELECT job_id, id, type, driver, status, attempts, http_status, "
                               "error, created_at, ended_at"
                               " FROM stations.print_push_delivery WHERE organization_id = $2::text "
-                              "AND job_id = ANY ($1::text[])"
+                              "AND job_id = ANY ((SELECT $1::text[])::text[])"
                               " ORDER BY job_id, seq LIMIT 10000";
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);

@@ -397,8 +397,6 @@ static wharf_status user_written(
         " version = version + 1 WHERE organization_id = $1::text AND allowed_users ? $2::text";
     wharf_val args[2];
 
-    if (op != WHARF_DELETE)
-        return WHARF_OK;
     args[0] = val_text(W->req->organization(req));
     args[1] = val_text(W->res->id(old_rec));
     return W->db->exec(req, sql, args, 2, NULL);

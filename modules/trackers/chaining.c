@@ -40,9 +40,10 @@ static size_t name_all(const wharf_json *list, wharf_str *ids, size_t n, size_t 
 
 wharf_status trackers_lock(wharf_req *req, wharf_str tracker_id, const wharf_json *chaining)
 {
-    static const char sql[] = "SELECT DISTINCT tracker_id FROM shipments.shipment WHERE "
-                              "organization_id = $2::text AND id = ANY ($1::text[])"
-                              " AND tracker_id IS NOT NULL";
+    static const char sql[] =
+        "SELECT DISTINCT tracker_id FROM shipments.shipment WHERE "
+        "organization_id = $2::text AND id = ANY ((SELECT $1::text[])::text[])"
+        " AND tracker_id IS NOT NULL";
     wharf_str ids[4 * LEGS_MAX], trackers[4 * LEGS_MAX + 1];
     size_t n = 0, k = 0;
     const wharf_rows *rows;

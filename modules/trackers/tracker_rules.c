@@ -281,9 +281,10 @@ static wharf_status layout_written(
 {
     static const char sql[] =
         "UPDATE trackers.tracker SET layout_id = $2::text, version = version + 1"
-        " WHERE organization_id = $3::text AND layout_id = ANY ($1::text[]) AND deleted_at IS NULL";
+        " WHERE organization_id = $3::text AND layout_id = ANY ((SELECT $1::text[])::text[]) AND "
+        "deleted_at IS NULL";
 
-    return trackers_layouts ? trackers_layouts->carry(req, op, old_rec, sql) : WHARF_OK;
+    return trackers_layouts ? trackers_layouts->carry(req, old_rec, sql) : WHARF_OK;
 }
 
 const wharf_hooks trackers_layout_hooks = {

@@ -111,9 +111,10 @@ wharf_status secrets_of_body(
 wharf_status secrets_show(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs)
 {
-    static const char sql[] = "SELECT workflow_id, key, updated_at, updated_by FROM "
-                              "workflows.secret WHERE organization_id = $2::text AND "
-                              "workflow_id = ANY ($1::text[]) AND deleted_at IS NULL ORDER BY key";
+    static const char sql[] =
+        "SELECT workflow_id, key, updated_at, updated_by FROM "
+        "workflows.secret WHERE organization_id = $2::text AND "
+        "workflow_id = ANY ((SELECT $1::text[])::text[]) AND deleted_at IS NULL ORDER BY key";
     const wharf_rows *rows = NULL;
     wharf_status s = query_about(req, sql, val_rec_ids(req, recs, n).u.s, &rows);
     wharf_val at;

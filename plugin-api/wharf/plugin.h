@@ -223,8 +223,9 @@ typedef struct wharf_db_api {
      * or with the commit, and what it fails with they fail with. Its arguments are copied. As
      * cheap as many of them are, one after the other. */
     void (*later)(wharf_req *req, const char *sql, const wharf_val *args, size_t n_args);
-    /* lock() of many keys of one space, with one statement, in one order whatever theirs is: two
-     * that lock some of the same keys don't wait for each other in a circle. */
+    /* lock() of many keys of one space, with one statement that travels as lock() does, in one
+     * order whatever theirs is: two that lock some of the same keys don't wait for each other in a
+     * circle. */
     wharf_status (*lock_many)(
         wharf_req *req, const char *space, const wharf_str *keys, size_t n);
 } wharf_db_api;

@@ -595,7 +595,7 @@ static PGresult *read_rows(
 
     sql_init(&s, req->arena);
     sql_addf(&s, "SELECT %s, x.i FROM unnest(", res->columns_full);
-    sql_bind_set(&s, ids, n);
+    sql_bind_set(&s, ids, n, "text");
     sql_addf(&s,
         ") WITH ORDINALITY x(id, i) CROSS JOIN LATERAL (SELECT * FROM %s y WHERE "
         "y.organization_id = ",

@@ -221,8 +221,8 @@ static wharf_status find_addresses(struct wharf_req *req, const struct lua_sende
 
     sql_init(&q, req->arena);
     sql_add(&q, "SELECT a.email FROM unnest(");
-    sql_bind_array(&q, words, n);
-    sql_add(&q, "::text[]) WITH ORDINALITY w(word, nth) LEFT JOIN LATERAL (SELECT u.email FROM "
+    sql_bind_set(&q, words, n, "text");
+    sql_add(&q, ") WITH ORDINALITY w(word, nth) LEFT JOIN LATERAL (SELECT u.email FROM "
                 "wharf.user u WHERE u.organization_id = ");
     sql_bind(&q, access->live_organization);
     sql_add(&q,

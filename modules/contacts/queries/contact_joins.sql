@@ -3,5 +3,6 @@ UPDATE contacts.contact_group
 SET children = children || to_jsonb($3::text),
     members = jsonb_set(members, '{children}', (members -> 'children') || to_jsonb($3::text)),
     version = version + 1, updated_at = $4::timestamptz, updated_by = $5::text
-WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND NOT children ? $3::text
+WHERE organization_id = $1::text AND id = ANY ((SELECT $2::text[])::text[])
+    AND NOT children ? $3::text
 RETURNING id

@@ -5,5 +5,5 @@ SET children = children - $3::text,
         'children', (members -> 'children') - $3::text, 'primary', (members -> 'primary') - $3::text
     ),
     version = version + 1, updated_at = $4::timestamptz, updated_by = $5::text
-WHERE organization_id = $1::text AND id = ANY ($2::text[]) AND children ? $3::text
+WHERE organization_id = $1::text AND id = ANY ((SELECT $2::text[])::text[]) AND children ? $3::text
 RETURNING id

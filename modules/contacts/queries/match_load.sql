@@ -30,6 +30,6 @@ SELECT id, name, email, phone, NULLIF(alternate_names, '{}'), CASE WHEN $5::bool
     NULLIF(locations, '[]')
 FROM contacts.contact c
 WHERE organization_id = $1::text
-    AND id = ANY ($2::text[])
+    AND id = ANY ((SELECT $2::text[])::text[])
     AND deleted_at IS NULL
     AND ($3::boolean OR locations = '[]' OR locations ?| $4::text[])

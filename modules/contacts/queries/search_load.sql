@@ -17,4 +17,4 @@ SELECT id, name, alternate_names, emails, phone, alternate_phones, id_number, ex
             )
     END
 FROM contacts.contact
-WHERE organization_id = $1::text AND id = ANY ($2::text[])
+WHERE organization_id = $1::text AND id = ANY ((SELECT $2::text[])::text[])

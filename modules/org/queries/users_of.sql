@@ -13,4 +13,5 @@ SELECT u.id, u.status <> 'disabled',
                 AND l.location_id = $2::text
         )
 FROM wharf.user u
-WHERE u.organization_id = $3::text AND u.id = ANY ($1::text[]) AND u.deleted_at IS NULL
+WHERE u.organization_id = $3::text AND u.id = ANY ((SELECT $1::text[])::text[])
+    AND u.deleted_at IS NULL

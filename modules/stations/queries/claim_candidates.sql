@@ -12,7 +12,7 @@ WITH free AS (
     WHERE p.organization_id = $1::text
         AND p.station_id = $2::text
         AND p.deleted_at IS NULL
-        AND ($4::text[] = '{}' OR p.id = ANY ($4::text[]))
+        AND ($4::text[] = '{}' OR p.id = ANY ((SELECT $4::text[])::text[]))
 )
 SELECT j.id, f.id, f.name, f.model, j.priority
 FROM free f

@@ -7,7 +7,8 @@ WITH old AS (
     WHERE p.organization_id = $1::text
         AND p.station_id = $2::text
         AND p.deleted_at IS NULL
-        AND NOT (p.id = ANY ($3::text[]) OR p.name = ANY ($4::text[]))
+        AND NOT (p.id = ANY ((SELECT $3::text[])::text[])
+            OR p.name = ANY ((SELECT $4::text[])::text[]))
     FOR UPDATE
 )
 UPDATE stations.printer p

@@ -16,6 +16,6 @@ LEFT JOIN stations.print_session n
     ON n.organization_id = $2::text AND n.station_id = s.id AND n.ended_at IS NULL
 WHERE s.organization_id = $2::text
     AND s.id = $1::text
-    AND s.push ->> 'driver' = ANY ($8::text[])
+    AND s.push ->> 'driver' = ANY ((SELECT $8::text[])::text[])
     AND COALESCE(s.push ->> 'status', 'unknown') <> 'invalid'
     AND (n.id IS NULL OR $4::text IS NOT NULL)

@@ -83,10 +83,9 @@ typedef struct wharf_locations_layouts_api {
     wharf_status (*overwrite)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
     wharf_status (*remove)(wharf_req *req, wharf_str location_id, const wharf_json *layouts);
     /* 1.1 */
-    /* In written hooks on "layout": when it is deleted, sql takes away what stood in the removed
+    /* In written hooks of deletes on "layout": sql takes away what stood in the removed
      * layouts $1 (text[]) to the layout $2, in the organization $3. */
-    wharf_status (*carry)(
-        wharf_req *req, uint32_t op, const wharf_rec *old_layout, const char *sql);
+    wharf_status (*carry)(wharf_req *req, const wharf_rec *old_layout, const char *sql);
     /* A place that is no field: the location (of the layout, when there is only that; filled in)
      * is there and within the caller's reach, the layout lies in it. path: what stands in front
      * of location_id and layout_id in problems. */
