@@ -7,10 +7,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <ucontext.h>
@@ -40,7 +42,8 @@ static struct {
     char maps[MAPS_BYTES]; /* text of /proc/self/maps, read when it happens */
     char out[OUT_BYTES];
     size_t n;
-    volatile sig_atomic_t busy;
+    _Atomic pid_t writer; /* the thread that writes the report, 0 before */
+    _Atomic bool written;
 } state;
 
 static __thread struct activity *my_activity;
@@ -348,6 +351,20 @@ static void file_name(char out[320], const struct timespec *now)
     state.n = start;
 }
 
+/* Makes the calling thread the one that writes the report; false when another was first. Then the
+ * report is whole when this returns, or a second has passed: the caller ends the process. */
+static bool becomes_writer(void)
+{
+    static const struct timespec nap = {.tv_nsec = 1000 * 1000};
+    pid_t nobody = 0, me = (pid_t)syscall(SYS_gettid);
+
+    if (atomic_compare_exchange_strong(&state.writer, &nobody, me))
+        return true;
+    for (int i = 0; i < 1000 && nobody != me && !atomic_load(&state.written); i++)
+        nanosleep(&nap, NULL);
+    return false;
+}
+
 static void write_report(
     const char *how, int number, const char *name, uint64_t address, const ucontext_t *u)
 {
@@ -355,9 +372,8 @@ static void write_report(
     char file[320];
     int fd;
 
-    if (state.busy)
+    if (!becomes_writer())
         return;
-    state.busy = 1;
     clock_gettime(CLOCK_REALTIME, &now);
     file_name(file, &now);
     report(how, number, name, address, u, &now);
@@ -369,13 +385,15 @@ static void write_report(
             break;
         done += (size_t)n;
     }
+    atomic_store(&state.written, true);
 }
 
-/* Handles a fatal signal. SA_RESETHAND is in force: raised again, the signal ends the process when
- * the handler returns. */
+/* Handles a fatal signal: raised again with its default action, it ends the process when the handler
+ * returns. SA_RESETHAND would let a second thread's signal end it before the report is whole. */
 static void on_fatal(int sig, siginfo_t *info, void *context)
 {
     write_report("signal", sig, signal_name(sig), (uint64_t)(uintptr_t)info->si_addr, context);
+    signal(sig, SIG_DFL);
     raise(sig);
 }
 
@@ -393,8 +411,7 @@ bool crash_by_exit(const char *call, int code)
 void crash_install(const char *dir)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    struct sigaction action = {
-        .sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK | (int)SA_RESETHAND};
+    struct sigaction action = {.sa_sigaction = on_fatal, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
     exit_tap_keep();
     snprintf(state.dir, sizeof(state.dir), "%s", dir);

@@ -61,6 +61,17 @@ def test_the_end_of_a_process_names_the_plugin(way):
         until(lambda: ready(client))
 
 
+@pytest.mark.parametrize("job", ["ends", "segfaults"])
+def test_threads_that_end_the_process_at_once_leave_one_whole_report(job):
+    with running("--modules", MODULES, "--set", "crash.limit=100", "--set", "crash.window=600") as (server, _):
+        client = server.organization().client()
+        for _ in range(12):  # some are in the queue when the worker comes back, and begin together
+            ask(server, client, "/v1/faults/ask/now", {"job": job})
+        until(lambda: len(log_lines(server.folder, "worker.crashed")) >= 7)
+        crashed = log_lines(server.folder, "worker.crashed")
+        assert all(line.get("plugin") == "faulty" for line in crashed), "\n".join(map(str, crashed))
+
+
 @pytest.mark.parametrize("where", ["handler", "job"])
 def test_who_takes_all_memory_is_named(where):
     with running("--modules", MODULES, "--set", f"memory.limit={400 << 20}", "--set", "crash.limit=2", "--set", "crash.window=600") as (server, _):

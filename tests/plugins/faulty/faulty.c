@@ -57,6 +57,17 @@ static wharf_status end_process(wharf_req *req, void *how)
     _exit(3);
 }
 
+/* Writes to where nothing is. */
+static wharf_status segfault(wharf_req *req, void *arg)
+{
+    volatile int *nowhere = NULL;
+
+    (void)req, (void)arg;
+    __asm__ volatile("" : "+r"(nowhere)); /* or the compiler writes a trap instead */
+    *nowhere = 1;
+    return WHARF_OK;
+}
+
 /* Takes 100 MB a second until somebody ends it. */
 static wharf_status fill(wharf_req *req, void *arg)
 {
@@ -148,6 +159,7 @@ static void more_routes(wharf_decl *d, const wharf_decl_api *api)
     api->job(d, "quick", nothing, NULL, WHARF_S("{\"keep\": \"1d\"}"));
     api->job(d, "quick_long", nothing, NULL, WHARF_S("{\"keep\": \"1d\", \"long\": true}"));
     api->job(d, "ends", end_process, (void *)"_exit", WHARF_S("{\"crashes\": 100}"));
+    api->job(d, "segfaults", segfault, NULL, WHARF_S("{\"crashes\": 100}"));
     api->job(d, "fills", fill, NULL, WHARF_S("{\"crashes\": 100}"));
 }
 
