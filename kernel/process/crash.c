@@ -388,8 +388,8 @@ static void write_report(
     atomic_store(&state.written, true);
 }
 
-/* Handles a fatal signal: raised again with its default action, it ends the process when the handler
- * returns. SA_RESETHAND would let a second thread's signal end it before the report is whole. */
+/* Handles a fatal signal: raised again with its default action, it ends the process when the
+ * handler returns. SA_RESETHAND would let a second thread end it before the report is whole. */
 static void on_fatal(int sig, siginfo_t *info, void *context)
 {
     write_report("signal", sig, signal_name(sig), (uint64_t)(uintptr_t)info->si_addr, context);
