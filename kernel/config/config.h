@@ -33,6 +33,7 @@ struct config {
     const char *database; /* database.url = "embedded" or a libpq connection string */
     const char *database_direct; /* database.direct = "": as database */
     bool database_prepared; /* database.prepared = true */
+    bool rules_verify; /* rules.verify = false */
     int64_t database_lanes; /* database.lanes = 4: connections of the event loop, per web worker */
     /* database.pool = 4: blocking connections (= worker threads) per web worker */
     int64_t database_pool;

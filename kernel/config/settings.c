@@ -56,6 +56,9 @@ static const struct setting table[] = {
         "run; empty: database.url"),
     BOOL("database.prepared", database_prepared, "true",
         "false for poolers that do not know prepared statements"),
+    BOOL("rules.verify", rules_verify, "false",
+        "for tests of plugins: reads each written row again, and fails a write when a rule said "
+        "wrongly that it left the row as it was"),
     INT("database.lanes", database_lanes, "4", 1, 64,
         "connections of the event loop, per web worker"),
     INT("database.pool", database_pool, "4", 1, 64,

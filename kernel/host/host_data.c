@@ -449,6 +449,11 @@ static bool s_changed_any(
     return false;
 }
 
+static void s_row_kept(const wharf_rec *new_rec)
+{
+    ((wharf_rec *)new_rec)->kept = true; /* the write's own: hooks see it as const */
+}
+
 static void s_encode(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
 {
     struct view view = {.in = IN_RETRIEVE,
@@ -498,7 +503,7 @@ static void s_drop(wharf_rec *rec, const char *name)
 
 const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update,
     s_remove, s_get, s_set, s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member,
-    s_drop, hits_add, s_write, side_context, side_scratch, side_shared, s_changed_any};
+    s_drop, hits_add, s_write, side_context, side_scratch, side_shared, s_changed_any, s_row_kept};
 
 /* ---- events ---- */
 

@@ -36,7 +36,9 @@ static const wharf_caller *k_caller(wharf_req *req)
         .locations = p->access.locations,
         .n_locations = p->access.n_locations,
         .all_locations = p->access.all_locations,
-        .test_mode = p->test_mode};
+        .test_mode = p->test_mode,
+        .settings = req->job ? NULL : p->settings,
+        .profile = req->job ? NULL : p->profile};
     return c;
 }
 

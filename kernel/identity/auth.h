@@ -51,6 +51,8 @@ struct principal { /* immutable once made; counted */
     /* "location:create 815 shipment:update 815": writes with hooks of the organization
      * (services/lua/lua_tenant.h), each with the transaction that wrote it; p NULL: not known */
     wharf_str hooks;
+    /* objects of the organization whose data it works on; NULL: not known */
+    const struct wharf_json *settings, *profile;
     /* settings.api.datetime_format: enum datetime_format of resource/request.h */
     uint8_t datetime_format;
     _Atomic bool noted; /* its use was put on the list of auth_used() */

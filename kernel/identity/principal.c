@@ -49,6 +49,8 @@ enum {
     C_LOG_DAYS,
     C_REQUEST_LOG_DAYS,
     C_HOOKS,
+    C_SETTINGS,
+    C_PROFILE,
 };
 
 void principal_ref(struct principal *p)
@@ -239,6 +241,8 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     p->access.log_days = (int)strtol(PQgetvalue(r, 0, C_LOG_DAYS), NULL, 10);
     p->access.request_log_days = (int)strtol(PQgetvalue(r, 0, C_REQUEST_LOG_DAYS), NULL, 10);
     p->hooks = text(p, r, C_HOOKS);
+    p->settings = json(p, r, C_SETTINGS);
+    p->profile = json(p, r, C_PROFILE);
     p->key_id = p->access.key_id = text(p, r, C_KEY);
     p->key_name = text(p, r, C_KEY_NAME);
     p->last4 = text(p, r, C_LAST4);

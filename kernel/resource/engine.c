@@ -385,7 +385,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
                            query_asks_caller(res->columns_shown);
     res->self_contained = self_contained(&d->storage);
     res->told_by_write = !res->has_children && !res->shows_by_caller &&
-                         !strcmp(res->columns_full, res->columns_shown);
+                         !strstr(res->columns_shown, d->storage.table);
     res->retrieve_sql = arena_printf(e->arena,
         "SELECT %s FROM %s t WHERE t.organization_id = $1 AND t.id = $2%s%s%s", res->columns_shown,
         d->storage.table, d->storage.soft_delete ? " AND t.deleted_at IS NULL" : "",

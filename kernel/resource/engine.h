@@ -60,8 +60,8 @@ struct resource {
     /* but for the cells behind def->columns they show one row alone, which its place in the
      * table tells from others */
     bool self_contained;
-    /* all that is shown of a row stands in columns_full, and no children are written behind it:
-     * the statement that writes it tells it, and nothing has to be read again */
+    /* what is shown of a row hangs neither on who asks nor on other rows of its table, and no
+     * children are written behind it: the statement that writes it tells columns_shown */
     bool told_by_write;
     bool has_children; /* rows of tables of their own are written with it */
     /* $1 organization, $2 id; of partitioned tables $3 the moment that the id carries */

@@ -92,6 +92,22 @@ bool hooks_about(const wharf_hooks *h, uint32_t op)
     return !WHARF_HAS(wharf_hooks, h, ops) || (h->ops & op);
 }
 
+/* Runs a written hook, and notes when the row may be another behind it: it asked the database for
+ * something and did not say that the row was kept. */
+static wharf_status run_written_hook(struct wharf_req *req, const wharf_hooks *h, uint32_t op,
+    const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
+{
+    uint64_t ran = db_ran(req->thread->db);
+    wharf_status s;
+
+    if (new_rec)
+        new_rec->kept = false;
+    s = h->written(req, op, old_rec, new_rec);
+    if (new_rec && !new_rec->kept && db_ran(req->thread->db) != ran)
+        new_rec->touched = true;
+    return s;
+}
+
 wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum hook_stage stage,
     uint32_t op, const struct wharf_rec *old_rec, struct wharf_rec *new_rec)
 {
@@ -114,7 +130,7 @@ wharf_status run_hooks(struct wharf_req *req, const struct resource *res, enum h
         else if (stage == HOOK_CHECK && h->hooks->check)
             own = h->hooks->check(req, op, old_rec, new_rec);
         else if (stage == HOOK_WRITTEN && h->hooks->written)
-            own = h->hooks->written(req, op, old_rec, new_rec);
+            own = run_written_hook(req, h->hooks, op, old_rec, new_rec);
         plugin_leave(req, before);
         s = explained(req, h->plugin, names[stage], s == WHARF_OK ? own : s);
         if (s == WHARF_OK && stage == HOOK_CHECK && new_rec && new_rec->values)

@@ -29,6 +29,8 @@ struct wharf_rec {
     wharf_str id; /* of a row that is not written yet */
     struct write_side *side; /* of the write that it belongs to, else NULL */
     bool shown; /* read with what SQL computes of it (columns_list, columns_shown) */
+    bool kept; /* the written hook that runs left the row as it was (res->row_kept) */
+    bool touched; /* a written hook may have changed the row since it was read */
     bool locked; /* a secret of it does not open with the keys of this machine; it reads as null */
 };
 

@@ -102,12 +102,15 @@ static wharf_status store_and_tell(struct wharf_req *req, struct write *w, struc
     PGresult *r;
     wharf_status s;
 
-    sql_addf(sql, " RETURNING %s", w->res->columns_full);
+    sql_addf(sql, " RETURNING %s", w->res->columns_shown);
     s = row_write(req, w, sql, &r);
     if (s != WHARF_OK)
         return s;
     w->stored = PQntuples(r) ? record_from_result(req->arena, w->res, r, 0) : vanished(req, w);
-    return w->stored ? WHARF_OK : req_failed(req);
+    if (!w->stored)
+        return req_failed(req);
+    w->stored->shown = true;
+    return WHARF_OK;
 }
 
 wharf_status row_store(struct wharf_req *req, struct write *w, struct sql *sql)

@@ -2,10 +2,12 @@
 #include "resource/access.h"
 #include "resource/write.h"
 
+#include "config/config.h"
 #include "resource/history.h"
 #include "resource/observe.h"
 #include "resource/speculation.h"
 #include "resource/row.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
@@ -26,25 +28,47 @@ wharf_str absent_text(const struct field *f)
     return (wharf_str){NULL, 0};
 }
 
+/* Holds the rules to what they said of the row (setting rules.verify): reads it again, and fails
+ * the write when a field is another. */
+static wharf_status verify_kept(struct wharf_req *req, struct write *w)
+{
+    const struct wharf_rec *stored = row_read_again(req, w);
+    const struct definition *d = w->res->def;
+
+    for (size_t i = 0; stored && i < d->n_fields; i++) {
+        const struct cell *now = record_cell(stored, &d->fields[i]),
+                          *told = record_cell(w->new_rec, &d->fields[i]);
+
+        if (!now || !told || w->res->cell_of[i] >= (int16_t)w->res->n_selected ||
+            cell_same(now, told))
+            continue;
+        log_write(WHARF_LOG_ERROR, w->res->plugin->name, req->request_id, "plugin.row_changed",
+            "a written hook on %s called row_kept() and changed %s of the row", d->name,
+            d->fields[i].name);
+        return req_fail(req, ERR_INTERNAL, NULL, NULL);
+    }
+    return stored ? WHARF_OK : req_failed(req);
+}
+
 /* Runs the rules behind a create or an update, then reads the row with what they made of it, when
- * one of them asked the database for anything, since that may have been a write. */
+ * one of them may have changed it. */
 static wharf_status run_written(struct wharf_req *req, struct write *w, uint32_t op)
 {
     wharf_status s;
-    uint64_t ran;
 
     w->new_rec = write_rec(w, w->stored ? w->stored : row_read_again(req, w));
     if (!w->new_rec)
         return req_failed(req);
     w->new_rec->values = w->values;
-    ran = db_ran(req->thread->db);
     s = run_hooks(
         req, w->res, HOOK_WRITTEN, op, op == WHARF_UPDATE ? w->old_rec : NULL, w->new_rec);
     if (s != WHARF_OK)
         return s;
     w->new_rec->values = NULL;
-    if (db_ran(req->thread->db) != ran)
+    if (w->new_rec->touched)
         w->new_rec = write_rec(w, row_read_again(req, w));
+    else if (req->engine->config->rules_verify)
+        return verify_kept(req, w);
     return w->new_rec ? WHARF_OK : req_failed(req);
 }
 

@@ -61,8 +61,10 @@ wharf_status contact_written(
     wharf_status s = contact_joined(
         req, W->res->id(op == WHARF_DELETE ? old_rec : new_rec), &added, &removed);
 
-    if (s == WHARF_OK && op != WHARF_DELETE)
+    if (s == WHARF_OK && op != WHARF_DELETE) {
         s = contacts_remember(req, &new_rec, 1);
+        W->res->row_kept(new_rec);
+    }
     return s == WHARF_OK ? reindex(req, op, old_rec, new_rec) : s;
 }
 

@@ -81,41 +81,77 @@ static wharf_status revoke(wharf_req *req, wharf_str location_id)
     return s;
 }
 
-/* Reads one value of the organization's row, as text; *ret_found false when it is null. */
-static wharf_status organization_value(
-    wharf_req *req, const char *sql, const char *path, bool *ret_found, wharf_str *ret_text)
+/* Reads the settings or the profile: what the caller's key carries of them, else the row. NULL in
+ * *ret when it is not set. */
+static wharf_status organization_object(
+    wharf_req *req, const wharf_json *carried, const char *sql, const wharf_json **ret)
 {
-    wharf_val args[2] = {val_text(org_host->req->organization(req)), val_text(z(path))};
+    wharf_val organization = val_text(org_host->req->organization(req)), v;
     const wharf_rows *rows;
-    wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
+    wharf_status s;
 
-    *ret_found = s == WHARF_OK && org_host->db->count(rows) && row_get_text(rows, 0, 0, ret_text);
+    *ret = carried;
+    if (carried)
+        return WHARF_OK;
+    s = org_host->db->query(req, sql, &organization, 1, &rows);
+    if (s == WHARF_OK && org_host->db->count(rows) &&
+        org_host->db->value(rows, 0, 0, WHARF_V_JSON, &v))
+        *ret = v.u.j;
+    return s;
+}
+
+/* Returns the value at a path ("api.datetime_format") of an object; NULL when there is none. */
+static const wharf_json *value_at(wharf_req *req, const wharf_json *value, const char *path)
+{
+    char *name = org_host->mem->alloc(req, strlen(path) + 1), *rest, *word;
+
+    memcpy(name, path, strlen(path) + 1);
+    for (word = strtok_r(name, ".", &rest); word && value; word = strtok_r(NULL, ".", &rest))
+        value = org_host->json->type(value) == WHARF_J_OBJECT ? org_host->json->get(value, word)
+                                                              : NULL;
+    return value;
+}
+
+static wharf_status setting_json(wharf_req *req, const char *path, const wharf_json **ret_value)
+{
+    static const char sql[] =
+        "SELECT settings FROM wharf.organization WHERE organization_id = $1 AND id = $1";
+    wharf_status s = organization_object(req, keys->caller(req)->settings, sql, ret_value);
+
+    if (s == WHARF_OK)
+        *ret_value = value_at(req, *ret_value, path);
+    if (*ret_value && org_host->json->type(*ret_value) == WHARF_J_NULL)
+        *ret_value = NULL;
     return s;
 }
 
 static wharf_status setting(wharf_req *req, const char *path, bool fallback, bool *ret_value)
 {
-    static const char sql[] =
-        "SELECT settings #>> string_to_array($2::text, '.') FROM wharf.organization"
-        " WHERE organization_id = $1::text AND id = $1::text";
-    bool found;
-    wharf_str value;
-    wharf_status s = organization_value(req, sql, path, &found, &value);
+    const wharf_json *value;
+    wharf_status s = setting_json(req, path, &value);
 
-    *ret_value = found ? same(value, WHARF_S("true")) : fallback;
+    *ret_value = value ? org_host->json->truth(value, ret_value) && *ret_value : fallback;
     return s;
 }
 
 static wharf_status country(wharf_req *req, wharf_str *ret_code)
 {
     static const char sql[] =
-        "SELECT upper(profile #>> string_to_array($2::text, '.')) FROM wharf.organization"
-        " WHERE organization_id = $1::text AND id = $1::text";
-    bool found;
-    wharf_status s = organization_value(req, sql, "address.country_code", &found, ret_code);
+        "SELECT profile FROM wharf.organization WHERE organization_id = $1 AND id = $1";
+    const wharf_json *value;
+    wharf_status s = organization_object(req, keys->caller(req)->profile, sql, &value);
+    wharf_str code;
+    char *upper;
 
-    if (!found || ret_code->n != 2)
-        *ret_code = WHARF_S("US");
+    *ret_code = WHARF_S("US");
+    value = s == WHARF_OK ? value_at(req, value, "address.country_code") : NULL;
+    if (!value || !org_host->json->text(value, &code) || code.n != 2)
+        return s;
+    upper = org_host->mem->alloc(req, code.n + 1);
+    for (size_t i = 0; i < code.n; i++)
+        upper[i] = (char)(code.p[i] >= 'a' && code.p[i] <= 'z' ? code.p[i] - 'a' + 'A' : code.p[i]);
+    upper[code.n] = 0;
+    *ret_code = (wharf_str){upper, code.n};
     return s;
 }
 
@@ -146,22 +182,6 @@ static wharf_status locations(
     for (size_t i = 0; i < *ret_n; i++)
         row_get_text(rows, i, 0, &ids[i]);
     return WHARF_OK;
-}
-
-static wharf_status setting_json(wharf_req *req, const char *path, const wharf_json **ret_value)
-{
-    static const char sql[] =
-        "SELECT settings #> string_to_array($2::text, '.') FROM wharf.organization"
-        " WHERE organization_id = $1::text AND id = $1::text";
-    wharf_val args[2] = {val_text(org_host->req->organization(req)), val_text(z(path))}, v;
-    const wharf_rows *rows;
-    wharf_status s = org_host->db->query(req, sql, args, 2, &rows);
-
-    *ret_value = NULL;
-    if (s == WHARF_OK && org_host->db->count(rows) &&
-        org_host->db->value(rows, 0, 0, WHARF_V_JSON, &v))
-        *ret_value = v.u.j;
-    return s;
 }
 
 /* Returns the texts of a column. */

@@ -300,6 +300,10 @@ typedef struct wharf_res_api {
      * changed. */
     bool (*changed_any)(const wharf_rec *old_rec, const wharf_rec *new_rec,
         const char *const *names, size_t n);
+    /* Written hooks only: says that what this rule asked the database left the row of this write,
+     * and all that is shown of it, as they were. Without this the row is read again behind a rule
+     * that asked anything. With the setting rules.verify a rule that is wrong fails the write. */
+    void (*row_kept)(const wharf_rec *new_rec);
 } wharf_res_api;
 
 typedef struct wharf_event_api {

@@ -23,7 +23,7 @@ class Planned:
     """A server with as few sessions as can be, whose planning goes to the log of PostgreSQL."""
 
     def __init__(self):
-        self.server = Server("--modules", MODULES, "--set", "workers=1", "--set", "database.pool=1")
+        self.server = Server("--modules", MODULES, "--set", "workers=1", "--set", "database.pool=1", "--set", "rules.verify=false")
         self.world = World(self.server)
         self.log = self.server.folder / "postgresql.log"
         self.watch(True)

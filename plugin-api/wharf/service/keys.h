@@ -24,6 +24,9 @@ typedef struct wharf_caller {
     size_t n_locations;
     bool all_locations;
     bool test_mode;
+    /* Objects of the organization whose data it works on, as fresh as the key itself (section 5);
+     * NULL in jobs, which may run for long, and where nobody's key asks: then its row tells. */
+    const wharf_json *settings, *profile;
 } wharf_caller;
 
 enum wharf_scope_level { WHARF_LEVEL_NONE = 0, WHARF_LEVEL_READ = 1, WHARF_LEVEL_WRITE = 2 };

@@ -125,6 +125,27 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
     return WHARF_OK;
 }
 
+/* Makes the row of a fault "Lies" or "Changes" another; of the first it says that it did not. */
+static wharf_status written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    static const char sql[] = "UPDATE faulty.fault SET name = 'Changed' WHERE organization_id = $1"
+                              " AND id = $2 AND name IN ('Lies', 'Changes')";
+    wharf_val args[2] = {
+        {.type = WHARF_V_TEXT, .u.s = host->req->organization(req)}, {.type = WHARF_V_TEXT}};
+    wharf_val name;
+    wharf_status s;
+
+    (void)old_rec;
+    if (op == WHARF_DELETE || !host->res->get(new_rec, FAULT_NAME, &name))
+        return WHARF_OK;
+    args[1].u.s = host->res->id(new_rec);
+    s = host->db->exec(req, sql, args, 2, NULL);
+    if (name.u.s.n == 4 && memcmp(name.u.s.p, "Lies", 4) == 0)
+        host->res->row_kept(new_rec);
+    return s;
+}
+
 static void more_routes(wharf_decl *d, const wharf_decl_api *api)
 {
     static const struct {
@@ -167,10 +188,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 {
     static const int table = 1;
     static const wharf_hooks rules = {.head = WHARF_HEAD(wharf_hooks), .normalize = normalize};
+    static const wharf_hooks own = {.head = WHARF_HEAD(wharf_hooks), .written = written};
     const wharf_resource fault = {.head = WHARF_HEAD(wharf_resource),
         .name = "fault",
         .definition = FAULT_DEFINITION,
-        .definition_hash = FAULT_DEFINITION_HASH};
+        .definition_hash = FAULT_DEFINITION_HASH,
+        .hooks = &own};
     const wharf_route route = {.head = WHARF_HEAD(wharf_route),
         .method = "POST",
         .path = "/v1/faults/crash/now",
