@@ -168,14 +168,17 @@ size_t opt_word(struct compile *c, const struct wharf_json *object, const struct
 void opt_shape(struct compile *c, const struct place *at, const char *key, const char *text,
     const char *pattern, const char *what)
 {
+    struct arena *scratch;
     const char *error;
     const struct pattern *p;
 
     if (!*text)
         return;
-    p = pattern_compile(c->arena, str_z(pattern), &error);
+    scratch = arena_new(0); /* a definition has hundreds of names: none keeps a program */
+    p = pattern_compile(scratch, str_z(pattern), &error);
     if (!p || !pattern_match(p, str_z(text)))
         opt_member_problem(c, at, key, "this is %s", what);
+    arena_free(scratch);
 }
 
 const char *opt_quoted(struct compile *c, const char *name)

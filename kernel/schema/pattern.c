@@ -11,7 +11,8 @@
 enum { GROUPS_DEEP = 60, COUNT_MAX = 2000 };
 
 struct compiler {
-    struct arena *arena;
+    struct arena *arena; /* of the pattern */
+    struct arena *scratch; /* of the program while it grows; ends with the compilation */
     struct source s;
     struct instruction *program;
     size_t size, cap;
@@ -33,7 +34,7 @@ static struct instruction *emit(struct compiler *c, enum op op)
         return &c->spare;
     if (c->size == c->cap) {
         struct instruction *grown = ARENA_ARRAY(
-            c->arena, struct instruction, c->cap ? c->cap * 2 : 32);
+            c->scratch, struct instruction, c->cap ? c->cap * 2 : 32);
 
         if (c->size)
             memcpy(grown, c->program, c->size * sizeof(*grown));
@@ -298,24 +299,34 @@ static void parse_choice(struct compiler *c)
         c->program[last].to = (int)(c->size - last);
 }
 
+/* Returns the compiled program as a pattern in the compiler's arena; NULL when the source is none. */
+static const struct pattern *compiled(struct compiler *c)
+{
+    struct instruction *program;
+    struct pattern *p;
+
+    parse_choice(c);
+    if (c->s.p < c->s.end)
+        source_fail(&c->s, "a ) has no (");
+    emit(c, OP_MATCH);
+    if (c->s.error)
+        return NULL;
+    program = ARENA_ARRAY(c->arena, struct instruction, c->size);
+    memcpy(program, c->program, c->size * sizeof(*program));
+    p = ARENA_NEW(c->arena, struct pattern);
+    *p = (struct pattern){
+        .program = program, .size = c->size, .anchored = program[0].op == OP_START};
+    return p;
+}
+
 const struct pattern *pattern_compile(struct arena *a, wharf_str source, const char **ret_error)
 {
-    struct compiler c = {.arena = a, .s = {source.p, source.p + source.n, NULL}};
-    struct pattern *p = ARENA_NEW(a, struct pattern);
-    struct instruction *program;
+    struct compiler c = {
+        .arena = a, .scratch = arena_new(0), .s = {source.p, source.p + source.n, NULL}};
+    const struct pattern *p = compiled(&c);
 
-    parse_choice(&c);
-    if (c.s.p < c.s.end)
-        source_fail(&c.s, "a ) has no (");
-    emit(&c, OP_MATCH);
-    if (c.s.error) {
+    if (!p)
         *ret_error = c.s.error;
-        return NULL;
-    }
-    program = ARENA_ARRAY(a, struct instruction, c.size);
-    memcpy(program, c.program, c.size * sizeof(*program));
-    p->program = program;
-    p->size = c.size;
-    p->anchored = program[0].op == OP_START;
+    arena_free(c.scratch);
     return p;
 }
