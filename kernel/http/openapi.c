@@ -444,33 +444,6 @@ static void summary(struct writer *o, const struct route *r)
     description(o, r, text);
 }
 
-static void x_filters(struct writer *o, const struct definition_list *list)
-{
-    struct jw *w = &o->w;
-
-    jw_open(w, "x-filters", '[');
-    for (size_t i = 0; i < list->n_filters; i++) {
-        const struct filter *f = &list->filters[i];
-
-        jw_open(w, NULL, '{');
-        jw_z(w, "name", f->name);
-        jw_z(w, "type", filter_type_name(f->type));
-        if (f->type == FILTER_ARRAY) /* some readers take every object with a type for a schema */
-            jw_raw(w, "items", WHARF_S("{\"type\":\"string\"}"));
-        jw_bool(w, "nullable", f->nullable);
-        if (f->lenient)
-            jw_bool(w, "lenient", true);
-        if (f->n_members) {
-            jw_open(w, "members", '[');
-            for (size_t k = 0; k < f->n_members; k++)
-                jw_z(w, NULL, f->members[k]);
-            jw_close(w, ']');
-        }
-        jw_close(w, '}');
-    }
-    jw_close(w, ']');
-}
-
 static bool serves(const struct plugin *p, const struct manifest_service *asked, size_t n)
 {
     for (size_t i = 0; i < n * p->manifest->n_provides; i++) {
@@ -530,7 +503,7 @@ static void extensions(struct writer *o, const struct route *r)
     if (d)
         jw_z(w, "x-resource", d->name);
     if (d && r->kind == ROUTE_LIST)
-        x_filters(o, &d->list);
+        schema_filters(&o->w, &d->list);
     x_errors(o, r);
 }
 

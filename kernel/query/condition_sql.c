@@ -171,7 +171,10 @@ static void emit_items(
     for (size_t i = 0; i < c->n_items; i++) {
         if (i)
             sql_add(s, c->any ? " OR " : " AND ");
-        sql_addf(s, c->items[i].absent ? "(%s @> " : "%s @> ", column);
+        sql_add(s, c->items[i].absent || c->filter->or_none ? "(" : "");
+        if (c->filter->or_none)
+            sql_addf(s, "coalesce(%s, '[]') = '[]'::jsonb OR ", column);
+        sql_addf(s, "%s @> ", column);
         bind_element(s, c->items[i].value);
         if (who) {
             sql_add(s, " AND EXISTS (");
@@ -180,8 +183,7 @@ static void emit_items(
             sql_bind(s, c->items[i].value);
             sql_add(s, ")");
         }
-        if (c->items[i].absent)
-            sql_add(s, ") IS NOT TRUE");
+        sql_add(s, c->items[i].absent ? ") IS NOT TRUE" : c->filter->or_none ? ")" : "");
     }
 }
 

@@ -107,9 +107,26 @@ const wharf_str *filter_items(
     return items;
 }
 
+/* Returns the pair with each blank of the value as the + that it was: a+b@example.com, not
+ * escaped. */
+static const struct filter_pair *with_plus(struct arena *a, const struct filter_pair *p)
+{
+    struct filter_pair *own = ARENA_NEW(a, struct filter_pair);
+    char *text = arena_alloc(a, p->value.n + 1);
+
+    for (size_t i = 0; i < p->value.n; i++)
+        text[i] = (char)(p->value.p[i] == ' ' ? '+' : p->value.p[i]);
+    text[p->value.n] = 0;
+    *own = *p;
+    own->value = (wharf_str){text, p->value.n};
+    return own;
+}
+
 const char *filter_parse(struct arena *a, const struct filter_pair *p, struct condition *c)
 {
     *c = (struct condition){.filter = p->filter};
+    if (p->filter->plus && memchr(p->value.p, ' ', p->value.n))
+        p = with_plus(a, p);
     if (p->filter->type == FILTER_METADATA)
         return filter_metadata(a, p, c);
     if (p->form == KEY_DOT)

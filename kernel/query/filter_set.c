@@ -33,9 +33,9 @@ static const char *check_member(const struct filter *f, wharf_str *member)
 {
     if (f->type != FILTER_ID)
         return known_member(f, member) ? NULL : "has a value that is not one of its members";
-    if (f->id_prefix && !id_shape(*member, f->id_prefix))
+    if (f->ids && !ids_fit(f->ids, *member))
         return "has a value that is no id of its kind";
-    if (!f->id_prefix &&
+    if (!f->ids &&
         (utf8_length(member->p, member->n) > FILTER_ID_LENGTH || foreign_operator(*member)))
         return "has a value that is no id";
     return NULL;

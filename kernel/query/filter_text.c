@@ -107,6 +107,7 @@ static const char *strict_array(struct arena *a, const struct filter_pair *p, st
         return NULL;
     }
     c->kind = COND_ITEMS;
+    c->any = p->filter->or_none;
     if (!array_prefix(&list, c))
         return "must have its prefix in capitals: AND: OR: !AND: !OR:";
     values = filter_items(a, list, true, &bang, &c->n_items);
@@ -123,6 +124,8 @@ static const char *strict_array(struct arena *a, const struct filter_pair *p, st
             items[i].value = utf8_lower(a, items[i].value);
         if (!is_member(c->filter, items[i].value))
             return "has a value that is not one of its members";
+        if (c->filter->ids && !ids_fit(c->filter->ids, items[i].value))
+            return "has a value that is no id of its kind";
     }
     return NULL;
 }

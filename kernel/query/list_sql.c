@@ -311,6 +311,8 @@ static void from_where(struct sql *s, const struct definition *d, const struct l
     }
     if (q->n_terms)
         search_where(s, d, q);
+    if (q->finds_nothing)
+        sql_add(s, " AND false");
     if (extra)
         extra(s, arg);
 }

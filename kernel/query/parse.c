@@ -141,9 +141,36 @@ static bool known_term(const struct list_query *q, wharf_str term)
     return false;
 }
 
+/* Tells whether a character may be a word: scripts that are written without spaces (Thai, Lao,
+ * Myanmar, Khmer, Chinese, Japanese), and Korean, whose names have one syllable. */
+static bool may_be_word(uint32_t cp)
+{
+    static const struct {
+        uint32_t first, last;
+    } scripts[] = {{0x0E00, 0x0EFF}, {0x1000, 0x109F}, {0x1780, 0x17FF}, {0x2E80, 0x2FDF},
+        {0x3005, 0x3007}, {0x3021, 0x30FF}, {0x31F0, 0x31FF}, {0x3400, 0x4DBF}, {0x4E00, 0x9FFF},
+        {0xAC00, 0xD7A3}, {0xF900, 0xFAFF}, {0x20000, 0x3FFFD}};
+
+    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+        if (cp >= scripts[i].first && cp <= scripts[i].last)
+            return true;
+    }
+    return false;
+}
+
+static bool is_word(wharf_str term)
+{
+    uint32_t cp = 0;
+
+    if (utf8_length(term.p, term.n) >= TERM_CHARS)
+        return true;
+    return term.n && utf8_step(term.p, term.n, &cp) && may_be_word(cp);
+}
+
 static bool read_search(struct parse *p, wharf_str value)
 {
     wharf_str *terms = ARENA_ARRAY(p->a, wharf_str, value.n / TERM_CHARS + 1);
+    bool any = false;
 
     if (utf8_length(value.p, value.n) > SEARCH_CHARS)
         return problem(p, WHARF_S("search"), "must have at most 256 characters");
@@ -157,9 +184,11 @@ static bool read_search(struct parse *p, wharf_str value)
         for (; i < value.n && !is_space(value.p[i]); i++)
             ;
         term = arena_dup(p->a, value.p + start, i - start);
-        if (utf8_length(term.p, term.n) >= TERM_CHARS && !known_term(p->q, term))
+        any = any || term.n;
+        if (is_word(term) && !known_term(p->q, term))
             terms[p->q->n_terms++] = term;
     }
+    p->q->finds_nothing = any && !p->q->n_terms;
     return true;
 }
 
@@ -438,6 +467,17 @@ static void tell_in_order(struct parse *p)
         p->fn(p->arg, p->problems[i].code, p->problems[i].param, p->problems[i].text);
 }
 
+/* Tells whether the value is an id of one of the resources that the parameter names. Where the
+ * module of one is not there, anything may be one. */
+static bool is_id_of(const struct query_param *param, wharf_str value)
+{
+    bool good = !param->n_refs;
+
+    for (size_t i = 0; i < param->n_refs; i++)
+        good = good || !param->ids[i] || ids_fit(param->ids[i], value);
+    return good;
+}
+
 /* Checks a parameter that rules of the resource read. Returns false when it is none of these. */
 static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pair *pair)
 {
@@ -448,6 +488,8 @@ static bool read_by_rules(struct parse *p, wharf_str base, const struct query_pa
         good = good || str_eqz(pair->value, param->words[i]);
     if (param && !good)
         problem(p, base, arena_printf(p->a, "must be %s", param_words(p->a, param)).p);
+    else if (param && !is_id_of(param, pair->value))
+        problem(p, base, "has a value that is no id of its kind");
     return param != NULL;
 }
 
@@ -468,6 +510,12 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     p->unnamed = false;
     if (pair->broken) {
         problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
+        return;
+    }
+    if (pair->misnamed) {
+        p->unnamed = p->problems && among(p->d->list.errors_unnamed, base);
+        problem(p, base.n ? base : pair->key,
+            "must be a name, or a name with an operator in brackets, like created_at[gte]");
         return;
     }
     if (read_by_rules(p, base, pair) || read_include(p, pair))

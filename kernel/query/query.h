@@ -15,6 +15,7 @@ struct query_pair {
     wharf_str key, value; /* decoded */
     /* broken escape, text that is not UTF-8, or U+0000: key is then what could be read of it */
     bool broken;
+    bool misnamed; /* brackets where they mean nothing */
 };
 
 /* Splits and decodes a raw query string ('+' is a space, %XX). False when a pair is broken;
@@ -76,6 +77,7 @@ struct list_query { /* everything a list was asked for, checked */
     enum total_mode total;
     const wharf_str *terms; /* of search, folded */
     size_t n_terms;
+    bool finds_nothing; /* a search was asked for, and no word of it is long enough */
     bool match_all;
     /* terms match what is only like them, too; set by the caller when nothing contains them */
     bool similar;

@@ -44,12 +44,26 @@ static wharf_str decode(struct arena *a, const char *p, size_t n, bool *broken)
     return (wharf_str){out, k};
 }
 
+/* Tells whether brackets stand where they mean nothing: created_at]=1, [created_at]=1,
+ * created_at[gte]x=1. Behind a dot is a key of metadata, which may have any. */
+static bool name_broken(wharf_str key)
+{
+    size_t n = 0;
+
+    while (n < key.n && key.p[n] != '[' && key.p[n] != ']' && key.p[n] != '.')
+        n++;
+    if (n == key.n || key.p[n] == '.')
+        return false;
+    return n == 0 || key.p[n] == ']' || key.p[key.n - 1] != ']';
+}
+
 static void split_pair(struct arena *a, const char *p, size_t n, struct query_pair *pair)
 {
     const char *eq = memchr(p, '=', n);
     size_t key = eq ? (size_t)(eq - p) : n;
 
     pair->key = decode(a, p, key, &pair->broken);
+    pair->misnamed = name_broken(pair->key);
     pair->value = eq ? decode(a, eq + 1, n - key - 1, &pair->broken) : (wharf_str){"", 0};
 }
 
@@ -69,7 +83,7 @@ bool query_split(struct arena *a, wharf_str raw, const struct query_pair **ret_p
 
         if (end > at) {
             split_pair(a, raw.p + at, end - at, &pairs[n]);
-            if (pairs[n].broken && good) {
+            if ((pairs[n].broken || pairs[n].misnamed) && good) {
                 good = false;
                 *ret_bad = query_base(pairs[n].key);
             }
@@ -86,7 +100,7 @@ wharf_str query_base(wharf_str key)
 {
     size_t n = 0;
 
-    while (n < key.n && key.p[n] != '[' && key.p[n] != '.')
+    while (n < key.n && key.p[n] != '[' && key.p[n] != ']' && key.p[n] != '.')
         n++;
     return (wharf_str){key.p, n};
 }

@@ -265,8 +265,7 @@ bool check_access_of(struct wharf_req *req, const struct resource *res, wharf_st
 {
     struct wharf_rec *rec;
 
-    if (!id_shape(id, res->def->ids.prefix) &&
-        !(res->def->ids.pattern && pattern_match(res->def->ids.pattern, id)))
+    if (!ids_fit(&res->def->ids, id))
         return true;
     return read_any(req, res, id, &rec) && (!rec || check_access(req, res, rec));
 }

@@ -243,14 +243,26 @@ static const struct definition *named_by(const struct engine *e, const struct fi
     return to && !to->def->place.is_location && has_walls(to) ? to->def : NULL;
 }
 
-/* Filters on references know the shape of the ids they point to, once all definitions are there. */
-static void shape_of_references(const struct engine *e, const struct definition_list *list)
+/* Filters on references and parameters of rules know the form of the ids they take, once all
+ * definitions are there. */
+static void shape_of_references(const struct engine *e, const struct definition *d)
 {
+    const struct definition_list *list = &d->list;
     /* compiled a moment ago, not shared yet */
     struct filter *filters = (struct filter *)list->filters;
+    struct query_param *params = (struct query_param *)d->params;
+
+    for (size_t i = 0; i < d->n_params; i++) {
+        for (size_t k = 0; k < params[i].n_refs; k++) {
+            const struct resource *to = engine_resource(e, params[i].refs[k]);
+
+            params[i].ids[k] = to ? &to->def->ids : NULL;
+        }
+    }
 
     for (size_t i = 0; i < list->n_filters; i++) {
-        const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE
+        const char *ref = filters[i].type == FILTER_ID || filters[i].type == FILTER_TREE ||
+                                  filters[i].type == FILTER_ARRAY
                               ? filters[i].field->ref
                               : NULL;
         const struct resource *to = ref ? engine_resource(e, ref) : NULL;
@@ -258,8 +270,8 @@ static void shape_of_references(const struct engine *e, const struct definition_
         filters[i].names = named_by(e, &filters[i]);
         if (to && filters[i].type == FILTER_TREE && to->def->place.tree_parent)
             filters[i].tree = to->def;
-        else if (to && !to->def->ids.pattern)
-            filters[i].id_prefix = to->def->ids.prefix;
+        else if (to)
+            filters[i].ids = &to->def->ids;
     }
 }
 
@@ -365,7 +377,7 @@ static bool link_resource(struct engine *e, struct resource *res, struct buf *pr
 
     if (d->audience.through) /* compiled a moment ago, not shared yet */
         ((struct definition *)d)->audience.of = audience_of(e, d, problems);
-    shape_of_references(e, &d->list);
+    shape_of_references(e, d);
     res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].ref)

@@ -52,6 +52,33 @@ const char *filter_help(enum filter_type t)
     return filter_types[t].help;
 }
 
+void schema_filters(struct jw *w, const struct definition_list *list)
+{
+    jw_open(w, "x-filters", '[');
+    for (size_t i = 0; i < list->n_filters; i++) {
+        const struct filter *f = &list->filters[i];
+
+        jw_open(w, NULL, '{');
+        jw_z(w, "name", f->name);
+        jw_z(w, "type", filter_type_name(f->type));
+        if (f->type == FILTER_ARRAY) /* some readers take every object with a type for a schema */
+            jw_raw(w, "items", WHARF_S("{\"type\":\"string\"}"));
+        jw_bool(w, "nullable", f->nullable);
+        if (f->ids && f->field->ref)
+            jw_z(w, "ref", f->field->ref);
+        if (f->lenient)
+            jw_bool(w, "lenient", true);
+        if (f->n_members) {
+            jw_open(w, "members", '[');
+            for (size_t k = 0; k < f->n_members; k++)
+                jw_z(w, NULL, f->members[k]);
+            jw_close(w, ']');
+        }
+        jw_close(w, '}');
+    }
+    jw_close(w, ']');
+}
+
 /* Marks a field that is going away (http/deprecation.h). */
 static void mark_deprecated(struct jw *w, const struct wharf_json *property)
 {

@@ -141,8 +141,7 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
 
     if (!read_view(req, res, IN_RETRIEVE, &plan->view))
         return false;
-    if (!id_shape(id, res->def->ids.prefix) &&
-        !(res->def->ids.pattern && pattern_match(res->def->ids.pattern, id))) {
+    if (!ids_fit(&res->def->ids, id)) {
         req_problem(req, ERR_NOT_FOUND, id, NULL, str_z(""));
         return false;
     }

@@ -9,6 +9,7 @@
 
 #include "config/shipped.h"
 #include "schema/compile.h"
+#include "util/id.h"
 #include "util/str.h"
 
 static const char *const NAME_SHAPE = "^[a-z_][a-z0-9_]{0,62}$";
@@ -79,6 +80,11 @@ static void read_ids(struct compile *c, const struct wharf_json *x, const struct
     d->ids.pattern = pattern_compile(c->arena, str_z(pattern), &error);
     if (!d->ids.pattern)
         opt_member_problem(c, at, "id_pattern", "%s", error);
+}
+
+bool ids_fit(const struct definition_ids *ids, wharf_str text)
+{
+    return id_shape(text, ids->prefix) || (ids->pattern && pattern_match(ids->pattern, text));
 }
 
 static void read_table(struct compile *c, const struct wharf_json *x, const struct place *at)

@@ -84,11 +84,16 @@ struct child_set { /* of FIELD_CHILDREN */
     const struct field *unique; /* unique among live rows of the parent (byte order), or NULL */
 };
 
+struct definition_ids;
+
 struct query_param { /* a query parameter that rules of the resource read */
     const char *name;
     const char *const *words; /* what it may be; NULL: anything */
     size_t n_words;
     bool restricts; /* the owner's restrict_rows reads it */
+    const char *const *refs; /* its value is an id of one of these resources; none: anything */
+    size_t n_refs;
+    const struct definition_ids **ids; /* of these resources; NULL: the module is not there */
 };
 
 /* Begins what the expression of a computed field asks about the caller, up to the next brace:
@@ -152,6 +157,14 @@ struct field {
     const struct wharf_json *default_value; /* or NULL */
 };
 
+struct definition_ids {
+    const char *param; /* "station_id" */
+    const char *prefix;
+    const struct pattern *pattern; /* ids given by clients, or NULL */
+};
+/* Tells whether text has the form of one of these ids: made here, or given by clients. */
+bool ids_fit(const struct definition_ids *ids, wharf_str text);
+
 struct filter { /* one named list filter: fields with filter plus the entries of list.filters */
     const char *name;
     enum filter_type type;
@@ -161,7 +174,11 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const char *const *members; /* FILTER_ENUM, FILTER_FLAGS */
     size_t n_members;
     const char *strip; /* accepted and dropped prefix of members: "page_size_", or NULL */
-    const char *id_prefix; /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
+    /* FILTER_ID, FILTER_ARRAY: form of the values; NULL: any text (ids up to 255) */
+    const struct definition_ids *ids;
+    /* array: rows with one of the values, and rows that have none: these are for all of them */
+    bool or_none;
+    bool plus; /* texts that never have a blank: one is a + that was not escaped */
     bool lenient; /* array: values that are no members ask for nothing instead of being refused */
     /* many-bool of a row: the column for "some: false"; NULL: of child rows */
     const struct field *otherwise;
@@ -277,11 +294,6 @@ struct definition_storage {
     size_t n_uniques;
 };
 
-struct definition_ids {
-    const char *param; /* "station_id" */
-    const char *prefix;
-    const struct pattern *pattern; /* ids given by clients, or NULL */
-};
 
 struct definition_audience { /* NULL members: no audience */
     const struct field *all, *users, *device;

@@ -143,8 +143,8 @@ static void fill_filter(struct compile *c, struct filter *f, const struct field 
     f->nullable = field->nullable;
     f->members = field->members;
     f->n_members = field->n_members;
-    if (type == FILTER_ID && !child && field->select == COL_ID && !c->d->ids.pattern)
-        f->id_prefix = c->d->ids.prefix;
+    if (type == FILTER_ID && !child && field->select == COL_ID)
+        f->ids = &c->d->ids;
 }
 
 static void system_filters(struct compile *c, struct filters *all)
@@ -211,8 +211,13 @@ static void read_extras(
     if (f->type == FILTER_TREE && (f->child || !f->field->ref || f->field->store != STORE_TEXT))
         opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
     f->lenient = opt_bool(c, v, at, "lenient", false);
-    if (f->lenient && f->type != FILTER_ARRAY)
-        opt_member_problem(c, at, "lenient", "only filters of arrays have this");
+    f->plus = opt_bool(c, v, at, "plus", false);
+    if (f->plus && f->type != FILTER_ARRAY && f->type != FILTER_TEXT)
+        opt_member_problem(c, at, "plus", "only filters of texts and arrays have this");
+    f->or_none = opt_bool(c, v, at, "or_none", false);
+    if ((f->lenient || f->or_none) && f->type != FILTER_ARRAY)
+        opt_member_problem(
+            c, at, f->lenient ? "lenient" : "or_none", "only filters of arrays have this");
     f->otherwise = opt_field(c, v, at, "otherwise");
     if (f->otherwise && f->type == FILTER_BOOL && f->otherwise->kind == FIELD_COLUMN &&
         f->otherwise->store == STORE_BOOL)
@@ -261,8 +266,8 @@ static void field_filter(
 static void named_filter(
     struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {
-        "alias", "child", "field", "lenient", "or", "otherwise", "type", "strip", NULL};
+    static const char *const keys[] = {"alias", "child", "field", "lenient", "or", "or_none",
+        "otherwise", "plus", "type", "strip", NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 

@@ -5,17 +5,19 @@
 #include "schema/compile.h"
 #include "util/str.h"
 
-/* Compiles one: a name, or an object of name, enum and restricts. */
+/* Compiles one: a name, or an object of name, enum, refs and restricts. */
 static void compile_param(
     struct compile *c, const struct wharf_json *v, const struct place *at, struct query_param *p)
 {
-    static const char *const keys[] = {"name", "enum", "restricts", NULL};
+    static const char *const keys[] = {"name", "enum", "refs", "restricts", NULL};
 
     if (json_is(v, JSON_STRING)) {
         p->name = v->text.p;
     } else if (opt_object(c, v, at, keys)) {
         p->name = opt_need(c, v, at, "name");
         p->words = opt_texts(c, v, at, "enum", &p->n_words);
+        p->refs = opt_texts(c, v, at, "refs", &p->n_refs);
+        p->ids = ARENA_ARRAY(c->arena, const struct definition_ids *, p->n_refs + 1);
         p->restricts = opt_bool(c, v, at, "restricts", false);
         c->d->restricts_by_params |= p->restricts;
     } else {

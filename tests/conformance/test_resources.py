@@ -348,7 +348,9 @@ def filter_many_bool(world, path, extra, rows, everything, f, refuse):
 
 def filter_array(world, path, extra, rows, everything, f, refuse):
     name = f["name"]
-    members = f.get("members") or sorted({v["id"] if isinstance(v, dict) else v for r in rows for v in r.get(name) or []} | {"absent"})
+    of = DEFINITIONS.get(f.get("ref"))
+    absent = f"{of['x-wharf']['prefix']}_{'0' * 22}" if of else "absent"
+    members = f.get("members") or sorted({v["id"] if isinstance(v, dict) else v for r in rows for v in r.get(name) or []} | {absent})
     a, b = members[0], members[-1]
     for plain in (f"AND:{a},{b}", f"OR:{a},{b}", f"OR:{a},!{b}"):
         complements(world, path, extra, everything, f"{name}={plain}", f"{name}=!{plain}")

@@ -219,7 +219,7 @@ static void lists(void **state)
     assert_ptr_equal(d->list.searches[2], &field(d, "printers")->children->fields[2]);
     f = filter(&d->list, "id");
     assert_true(f->type == FILTER_ID && f->field == field(d, "id"));
-    assert_string_equal(f->id_prefix, "prnt_stn");
+    assert_string_equal(f->ids->prefix, "prnt_stn");
     f = filter(&d->list, "created_by"); /* not shown, still a filter */
     assert_true(f->type == FILTER_ID && f->nullable && f->field->select == COL_CREATED_BY);
     assert_string_equal(f->field->column, "created_by");
@@ -550,7 +550,7 @@ static void variants(void **state)
     assert_string_equal(d->events.deleted, "door.gone");
     assert_ptr_equal(d->events.without[0], field(d, "n"));
     assert_true(pattern_match(d->ids.pattern, WHARF_S("d12")));
-    assert_null(filter(&d->list, "id")->id_prefix);
+    assert_ptr_equal(filter(&d->list, "id")->ids, &d->ids);
     assert_string_equal(d->title_plural, "doors of docks");
     /* a system column that is not shown */
     assert_string_equal(d->list.order->column, "created_at");

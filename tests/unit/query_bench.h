@@ -87,15 +87,18 @@ static const struct field bench_fields[B_COUNT] = {
     BENCH(B_OPEN, "open_to_all", STORE_BOOL),
 };
 
+static const struct definition_ids bench_ids = {.prefix = "row"},
+                                   bench_place_ids = {.prefix = "loc"};
+
 static const struct filter bench_filters[] = {
-    {"id", FILTER_ID, false, &bench_fields[B_ID], .id_prefix = "row"},
+    {"id", FILTER_ID, false, &bench_fields[B_ID], .ids = &bench_ids},
     {"created_at", FILTER_DATE, false, &bench_fields[B_CREATED]},
     {"completed_at", FILTER_DATE, true, &bench_fields[B_COMPLETED]},
     {"qty", FILTER_NUMBER, true, &bench_fields[B_QTY]},
     {"rank", FILTER_NUMBER, false, &bench_fields[B_RANK]},
     {"status", FILTER_ENUM, false, &bench_fields[B_STATUS], .members = bench_status,
         .n_members = 3},
-    {"location_id", FILTER_ID, true, &bench_fields[B_LOCATION], .id_prefix = "loc"},
+    {"location_id", FILTER_ID, true, &bench_fields[B_LOCATION], .ids = &bench_place_ids},
     {"name", FILTER_TEXT, true, &bench_fields[B_NAME]},
     {"is_active", FILTER_BOOL, false, &bench_fields[B_ACTIVE]},
     {"shipment_is_parent", FILTER_MANY_BOOL, false, &bench_leg[0], &bench_fields[B_LEGS]},
