@@ -2,7 +2,7 @@
  * CHECK_NAME of a wharf_check, and CHECKS(api, d), which declares all of them.
  *
  * The first comment of a file says what holds, then "rows: schema.table", then, if there is
- * something to say, what to do about a fault (docs/reference/plugin-abi.md section 9). The
+ * something to say, what to do about a fault (docs/reference/plugin-abi.md section 14). The
  * statement is QUERY_NAME, as of the files of queries/. */
 #include <dirent.h>
 #include <errno.h>

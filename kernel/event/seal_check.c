@@ -14,17 +14,19 @@ static wharf_status take_chain(wharf_verify *v, const wharf_val *values, size_t 
     api->looked(v, strtoull(values[1].u.s.p, NULL, 10));
     if (values[2].u.s.p[0] == 't')
         api->fault(v, values[0].u.s, id,
-            "is not as it was sealed, or the line before it is missing, or it is the last one left "
-            "of a log whose end was cut off");
+            "is not as it was sealed, or was put in, or the line before it is missing, or it is "
+            "the "
+            "last one left of a log whose end was cut off");
     return WHARF_OK;
 }
 
 static wharf_status check_chains(wharf_verify *v, const wharf_verify_api *api, void *arg)
 {
     static const char sql[] =
-        "SELECT o.organization_id, l.checked, l.bad, l.bad_id FROM (SELECT organization_id FROM "
-        "wharf.log_chain UNION SELECT organization_id FROM wharf.log_seal) o CROSS JOIN LATERAL "
-        "wharf.verify_log(o.organization_id, 1, NULL) l";
+        "SELECT o.id, l.checked, l.bad, l.bad_id FROM (SELECT id FROM wharf.organization UNION "
+        "SELECT "
+        "organization_id FROM wharf.log_chain UNION SELECT organization_id FROM wharf.log_seal) o "
+        "CROSS JOIN LATERAL wharf.verify_log(o.id, 1, NULL) l";
 
     (void)arg;
     return api->each(v, sql, NULL, 0, take_chain, (void *)api);

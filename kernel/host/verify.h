@@ -1,5 +1,5 @@
 /* verify.h - one check of `wharf verify`: runs it, counts what it looked at, keeps the first faults
- * (docs/reference/plugin-abi.md section 9 'Checks').
+ * (docs/reference/plugin-abi.md section 14).
  *
  * A check reads the rows of all organizations with the rights of the database user of the server,
  * in one snapshot that can't write. It waits for no lock that a request holds, and no request waits

@@ -422,8 +422,8 @@ typedef struct wharf_route {               /* for what is not create/list/retrie
     uint32_t reserved;
 } wharf_route;
 
-/* What a check written in C is given, beside pure code: it runs without a request, and in a process
- * that never called start(). All rows of all organizations are read in one snapshot. */
+/* A check written in C may use this and pure code: it runs without a request, in a process that
+ * never called start(). It reads rows of all organizations, in one snapshot, and can't write. */
 typedef struct wharf_verify_api {
     wharf_head head;
     /* A SELECT, whose rows are handed over one by one: texts, or WHARF_V_NULL. Ends with what row
@@ -432,15 +432,17 @@ typedef struct wharf_verify_api {
         wharf_status (*row)(wharf_verify *v, const wharf_val *values, size_t n, void *arg),
         void *arg);
     void (*looked)(wharf_verify *v, uint64_t n); /* at so many more */
-    /* What is wrong with the row (or file) of that id. organization_id: "" when it is nobody's. */
+    /* Tells what is wrong with the row (or file) of that id. organization_id: "" when it is
+     * nobody's. */
     void (*fault)(wharf_verify *v, wharf_str organization_id, wharf_str id, const char *fmt, ...)
         WHARF_PRINTF(4, 5);
-    /* The check could not be run, why, and what to do. Returns WHARF_UNAVAILABLE. */
+    /* Tells why the check could not be run, and what to do. Returns WHARF_UNAVAILABLE. */
     wharf_status (*fail)(wharf_verify *v, const char *fmt, ...) WHARF_PRINTF(2, 3);
 } wharf_verify_api;
 
-/* What must hold of the plugin's rows, looked at by `wharf verify` for all organizations with the
- * operator's rights. wharf-gen makes one of each file of checks/ (CHECKS). */
+/* A check of `wharf verify`: something that must hold of the plugin's rows. wharf-gen makes one of
+ * each file of checks/, and CHECKS(api, d) declares these (docs/reference/plugin-abi.md section
+ * 14). */
 typedef struct wharf_check {
     wharf_head head;
     const char *name;                      /* "open_doors": dock_doors.open_doors */

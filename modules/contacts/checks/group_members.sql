@@ -1,6 +1,6 @@
 -- Members of a group of contacts are contacts that name the group, each once.
 -- rows: contacts.contact_group
--- Send the group's children anew (POST /v1/groups/:group).
+-- Send the group's members anew (POST /v1/groups/:group with group_contacts).
 SELECT g.organization_id, g.id, 'its member ' || m.id || CASE
         WHEN c.id IS NULL THEN ' is no contact that is there'
         ELSE ' does not name it'

@@ -1,7 +1,7 @@
 -- The container that a shipment is in is there.
 -- rows: shipments.shipment
--- Put the shipment into a container that is there, and take it out of it (POST
--- /v1/containers/:container with shipments).
+-- Put the shipment into a container that is there (POST /v1/containers/:container with add), and
+-- take it out of that again (remove).
 SELECT s.organization_id, s.id, 'is in ' || s.container_id || ', which is not there'
 FROM shipments.shipment s
 LEFT JOIN containers.container c

@@ -7,7 +7,7 @@ FROM stations.print_job j
 LEFT JOIN LATERAL (
     SELECT x.status
     FROM stations.print_job_history x
-    WHERE x.organization_id = j.organization_id AND x.job_id = j.id AND NOT x.late
+    WHERE x.organization_id = j.organization_id AND x.job_id = j.id
     ORDER BY x.number DESC
     LIMIT 1
 ) h ON true

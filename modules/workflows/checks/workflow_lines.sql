@@ -1,4 +1,4 @@
--- Of the runs with one order key the first one is due, and those behind it wait.
+-- The first run of those with one order key is due, and those behind it wait.
 -- rows: workflows.run
 -- A line whose first run is not due stands still. Cancel that run (POST /v1/workflow-runs/:run/
 -- cancel): the next one moves up.
