@@ -1,18 +1,20 @@
 /* verify_cmd.c - `wharf verify`: what must hold of all rows and files, looked at while the server
  * serves (docs/guide/operation.md 'Verify at night').
  *
- * Leaves to others: running one check (host/verify.h), the checks themselves, which plugins and
+ * Leaves to others: running one check (host/host_verify.h), the checks themselves, which plugins and
  * parts declare. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host/registry.h"
-#include "host/verify.h"
+#include "host/host_verify.h"
 #include "process/quarantine.h"
 #include "tool/cli/cli.h"
 #include "util/json.h"
 #include "util/str.h"
+#include "util/turns.h"
 
 enum { SHOW = 10, SHOW_ALL = 999999, OUTPUT_MAX = 64 * 1024 * 1024 };
 
@@ -184,6 +186,19 @@ static int list(const struct verify_order *order)
     return VERIFY_FINE;
 }
 
+/* Puts the session of an embedded database behind those that clients wait for, where that is
+ * allowed; another database is not of this machine. */
+static void step_back(const struct config *config, PGconn *conn)
+{
+    int session = -1;
+
+    if (strcmp(config->database, "embedded") != 0)
+        return;
+    turns_step_back(PQbackendPID(conn), STEP_BACK_NICE, &session);
+    if (!turns_session_nice(&session, STEP_BACK_NICE))
+        close(session);
+}
+
 static int run(const struct chosen *c, const struct config *config, struct arena *a)
 {
     size_t quarantined;
@@ -207,6 +222,7 @@ static int run(const struct chosen *c, const struct config *config, struct arena
         return list(&order);
     if (!cli_db_open(&db, config, a))
         return VERIFY_NOT_RUN;
+    step_back(config, db.conn);
     code = run_checks(&order, config, db.conn);
     cli_db_close(&db);
     return code == VERIFY_FINE && quarantined && !c->check ? VERIFY_NOT_RUN : code;

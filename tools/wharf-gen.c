@@ -3,8 +3,8 @@
  *
  * The header holds, for each definition, the field constants (indexes in the order of
  * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, MIGRATIONS(api, decl), a macro
- * QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c write. It uses the
- * server's own compiler of definitions, so that build and server can not disagree.
+ * QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c write. It
+ * uses the server's own compiler of definitions, so that build and server can not disagree.
  * docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>

@@ -189,7 +189,7 @@ struct engine {
     size_t n_services;
     struct job_kind *jobs; /* sorted by name */
     size_t n_jobs;
-    wharf_check *checks; /* of `wharf verify` (host/verify.h), by full name and sorted by it */
+    wharf_check *checks; /* of `wharf verify` (host/host_verify.h), by full name and sorted by it */
     size_t n_checks;
     const struct event_type *event_types; /* sorted by name (event/event_catalogue.h) */
     size_t n_event_types;

@@ -102,7 +102,7 @@ static const wharf_check processed = {CHECK_PROCESSED}, outbox = {CHECK_OUTBOX},
                          reach = {CHECK_REACH}, twins = {CHECK_TWINS};
 static const struct part_check checks[] = {{"logs", &seal_check}, {"events", &processed},
     {"events", &outbox}, {"events", &numbers}, {"jobs", &lines}, {"jobs", &workers},
-    {"org", &key_tokens}, {"org", &reach}, {"org", &twins}};
+    {"identity", &key_tokens}, {"identity", &reach}, {"identity", &twins}};
 
 const struct part kernel_part = {.name = "kernel",
     .services = services,

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #include "blob/blob.h"
-#include "host/verify.h"
+#include "host/host_verify.h"
 #include "net/client.h"
 #include "util/str.h"
 
@@ -136,7 +136,7 @@ static wharf_status tell_absent(struct wharf_verify *v, struct page *p)
     return s;
 }
 
-/* One row for each hash, in the order of hashes: a page of them behind $1. */
+/* Looks at one row for each hash, in the order of hashes, a page of them at a time. */
 static wharf_status look_at_pages(struct wharf_verify *v, struct blob_store *store)
 {
     static const char sql[] =

@@ -109,14 +109,14 @@ BREAKAGES = {
     "logs.chain": [
         ("UPDATE wharf.change_log SET message = 'Nothing happened' WHERE id = (SELECT min(log_id) FROM wharf.log_seal) RETURNING id", "is not as it was sealed"),
         ("DELETE FROM wharf.log_seal WHERE (organization_id, sequence) = (SELECT organization_id, sequence FROM wharf.log_chain ORDER BY organization_id DESC LIMIT 1) RETURNING NULL", "is not as it was sealed")],
-    "org.key_tokens": [
+    "identity.key_tokens": [
         ("DELETE FROM wharf.token WHERE kind = 'api_key' AND id = (SELECT min(id) FROM wharf.api_key) RETURNING id", "has no hash in wharf.token"),
         ("DELETE FROM wharf.api_key WHERE id = (SELECT max(id) FROM wharf.api_key) RETURNING id", "has a hash in wharf.token, and is no key")],
-    "org.reach": [
+    "identity.reach": [
         ("INSERT INTO wharf.principal_location SELECT organization_id, principal_type, principal_id, 'loc_other' FROM wharf.principal_location LIMIT 1 RETURNING principal_id", "reaches loc_other, which its row does not say"),
         ("DELETE FROM wharf.principal_location WHERE (principal_id, location_id) = (SELECT principal_id, location_id FROM wharf.principal_location WHERE location_id <> 'loc_other' LIMIT 1) RETURNING principal_id",
          "does not reach loc_.*, which its row says")],
-    "org.twins": [("UPDATE wharf.organization SET live_organization_id = 'org_other' WHERE id = (SELECT min(id) FROM wharf.organization WHERE mode = 'test') RETURNING id", "its live organization org_other does not name it"),
+    "identity.twins": [("UPDATE wharf.organization SET live_organization_id = 'org_other' WHERE id = (SELECT min(id) FROM wharf.organization WHERE mode = 'test') RETURNING id", "its live organization org_other does not name it"),
                   ("UPDATE wharf.organization SET test_organization_id = 'org_test' WHERE id = (SELECT min(id) FROM wharf.organization WHERE mode = 'live' AND test_organization_id IS NULL) RETURNING id",
                    "its test organization org_test does not name it")],
     "shipments.shipment_children": [

@@ -1,6 +1,6 @@
 -- Every location that is there has one default layout: a root, and the one that it names.
 -- rows: locations.location
--- What stands nowhere else stands in the default layout. Undo what was changed beside the server:
+-- All that stands nowhere else stands in the default layout. Undo what was changed beside the server:
 -- compare with a backup.
 SELECT l.organization_id, l.id, CASE
         WHEN d.n IS NULL THEN 'has no default layout'

@@ -89,7 +89,7 @@ def test_one_that_fails_keeps_none_from_running(server, things):
     told = server.verify()
     assert {name for name, check in told.items() if check["error"]} == BAD
     assert {name for name, check in told.items() if check["faults"]} == {"checked.amounts", "checked.pairs"}
-    assert {"logs.chain", "files.checksums", "files.objects", "events.processed", "org.reach"} < set(told)
+    assert {"logs.chain", "files.checksums", "files.objects", "events.processed", "identity.reach"} < set(told)
     done = run(server)
     assert done.returncode == 1 and done.stdout.splitlines()[-1] == f"{len(told)} checks: 2 found 1236 faults, 4 could not be run"
 

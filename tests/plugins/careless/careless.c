@@ -232,9 +232,10 @@ static void wrong_checks(wharf_decl *d, const wharf_decl_api *api)
 {
     wharf_check check = {.head = WHARF_HEAD(wharf_check),
         .name = "mistakes",
-        .summary = "There are no mistakes.",
+        .summary = "No mistake was changed before it was made.",
         .rows = "careless.mistake",
-        .sql = "SELECT organization_id, id, 'is one' FROM careless.mistake"};
+        .sql = "SELECT organization_id, id, 'is older than its making' FROM "
+               "careless.mistake WHERE updated_at < created_at"};
 
     if (mistake("check_name"))
         check.name = "Mis.takes";

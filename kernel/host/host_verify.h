@@ -1,12 +1,12 @@
-/* verify.h - one check of `wharf verify`: runs it, counts what it looked at, keeps the first faults
- * (docs/reference/plugin-abi.md section 14).
+/* host_verify.h - one check of `wharf verify`: runs it, counts what it looked at, keeps the first
+ * faults (docs/reference/plugin-abi.md section 14).
  *
  * A check reads the rows of all organizations with the rights of the database user of the server,
  * in one snapshot that can't write. It waits for no lock that a request holds, and no request waits
  * for it. Memory is bounded: rows come by a cursor, and only the first faults are kept.
  * Leaves to others: which checks there are (engine->checks), printing. */
-#ifndef WHARF_HOST_VERIFY_H
-#define WHARF_HOST_VERIFY_H
+#ifndef WHARF_HOST_HOST_VERIFY_H
+#define WHARF_HOST_HOST_VERIFY_H
 
 #include <libpq-fe.h>
 

@@ -1,5 +1,5 @@
-/* verify.c - see verify.h. */
-#include "host/verify.h"
+/* host_verify.c - see host_verify.h. */
+#include "host/host_verify.h"
 
 #include <stdlib.h>
 #include <string.h>
