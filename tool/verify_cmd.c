@@ -1,8 +1,8 @@
 /* verify_cmd.c - `wharf verify`: what must hold of all rows and files, looked at while the server
  * serves (docs/guide/operation.md 'Verify at night').
  *
- * Leaves to others: running one check (host/host_verify.h), the checks themselves, which plugins and
- * parts declare. */
+ * Leaves to others: running one check (host/host_verify.h), the checks themselves, which plugins
+ * and parts declare. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,9 @@
 
 #include "host/registry.h"
 #include "host/host_verify.h"
+#include "plugin/manifest.h"
 #include "process/quarantine.h"
+#include "resource/absent.h"
 #include "tool/cli/cli.h"
 #include "util/json.h"
 #include "util/str.h"
@@ -83,7 +85,8 @@ static void json_check(struct jw *w, const struct wharf_verify *v, const wharf_c
     jw_close(w, '}');
 }
 
-static void print_json(struct jw *w, const struct outcome *o, size_t checks)
+/* Ends the JSON and prints it. Returns false when there is too much of it. */
+static bool print_json(struct jw *w, const struct outcome *o, size_t checks)
 {
     jw_close(w, ']');
     jw_int(w, "count", (int64_t)checks);
@@ -91,7 +94,11 @@ static void print_json(struct jw *w, const struct outcome *o, size_t checks)
     jw_int(w, "not_run", (int64_t)o->not_run);
     jw_int(w, "faults", (int64_t)o->faults);
     jw_close(w, '}');
-    puts(w->out->failed ? "" : w->out->p);
+    if (!w->out->failed)
+        puts(w->out->p);
+    else
+        cli_fail("there is too much to show; say less by --show, --module or --check");
+    return !w->out->failed;
 }
 
 static void print_outcome(const struct outcome *o, size_t checks)
@@ -112,6 +119,7 @@ static void print_outcome(const struct outcome *o, size_t checks)
 static int run_checks(const struct verify_order *order, const struct config *config, PGconn *conn)
 {
     struct outcome o = {0, 0, 0};
+    bool told = true;
     struct buf out;
     struct jw w;
 
@@ -134,11 +142,11 @@ static int run_checks(const struct verify_order *order, const struct config *con
         arena_free(v.arena);
     }
     if (order->json)
-        print_json(&w, &o, order->n);
+        told = print_json(&w, &o, order->n);
     else
         print_outcome(&o, order->n);
     buf_done(&out);
-    return o.faulty ? VERIFY_FAULTS : o.not_run ? VERIFY_NOT_RUN : VERIFY_FINE;
+    return o.faulty ? VERIFY_FAULTS : o.not_run || !told ? VERIFY_NOT_RUN : VERIFY_FINE;
 }
 
 /* ---- choosing ---- */
@@ -158,25 +166,41 @@ static bool wanted(const struct chosen *c, const char *name)
            (!c->check || !strcmp(name, c->check));
 }
 
-/* Loads the plugins but those in quarantine, whose checks are told as missing. NULL after a
- * message. */
-static const struct engine *load(
-    const struct config *config, struct arena *a, size_t *ret_quarantined)
+/* Loads the plugins but those in quarantine. Returns NULL after a message. */
+static const struct engine *load(const struct config *config, struct arena *a)
 {
     struct quarantined out[QUARANTINE_MAX];
+    size_t n = quarantine_read(config->data, out);
     wharf_str problems;
-    struct registry *r;
+    struct registry *r = registry_load(
+        config, quarantine_names(out, n, a), REGISTRY_GUARDED, a, &problems);
 
-    *ret_quarantined = quarantine_read(config->data, out);
-    r = registry_load(
-        config, quarantine_names(out, *ret_quarantined, a), REGISTRY_GUARDED, a, &problems);
-    for (size_t i = 0; r && i < *ret_quarantined; i++)
-        cli_fail("the checks of %s are left out, because it is in quarantine; `wharf plugin "
-                 "release %s` ends that",
-            out[i].name, out[i].name);
     if (!r)
         cli_fail("the plugins have problems:\n%s", problems.p);
     return r ? registry_engine(r) : NULL;
+}
+
+/* Tells which plugins' checks are left out of those that were chosen. Returns how many plugins. */
+static size_t tell_absent(const struct engine *e, const struct chosen *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < e->n_absent; i++) {
+        const char *name = e->absent[i].manifest->name;
+
+        if (c->check || (c->module && strcmp(c->module, name) != 0))
+            continue;
+        if (e->absent[i].quarantined)
+            cli_fail("the checks of %s are left out, because it is in quarantine; `wharf plugin "
+                     "release %s` ends that",
+                name, name);
+        else
+            cli_fail("the checks of %s are left out, because it needs a plugin that is in "
+                     "quarantine",
+                name);
+        n++;
+    }
+    return n;
 }
 
 static int list(const struct verify_order *order)
@@ -201,15 +225,16 @@ static void step_back(const struct config *config, PGconn *conn)
 
 static int run(const struct chosen *c, const struct config *config, struct arena *a)
 {
-    size_t quarantined;
-    const struct engine *e = load(config, a, &quarantined);
+    const struct engine *e = load(config, a);
     const wharf_check **chosen = e ? ARENA_ARRAY(a, const wharf_check *, e->n_checks + 1) : NULL;
     struct verify_order order = {chosen, 0, c->show, c->json};
     struct cli_db db;
+    size_t n_absent;
     int code;
 
     if (!e)
         return VERIFY_NOT_RUN;
+    n_absent = tell_absent(e, c);
     for (size_t i = 0; i < e->n_checks; i++) {
         if (wanted(c, e->checks[i].name))
             chosen[order.n++] = &e->checks[i];
@@ -225,7 +250,7 @@ static int run(const struct chosen *c, const struct config *config, struct arena
     step_back(config, db.conn);
     code = run_checks(&order, config, db.conn);
     cli_db_close(&db);
-    return code == VERIFY_FINE && quarantined && !c->check ? VERIFY_NOT_RUN : code;
+    return code == VERIFY_FINE && n_absent ? VERIFY_NOT_RUN : code;
 }
 
 int verify_area(struct cli *c, const char *area)

@@ -87,7 +87,12 @@ bool verify_anew(struct wharf_verify *v)
     return begin(v);
 }
 
-/* Hands the rows of a result over, each with memory of its own kind: the values stand in r. */
+void verify_let_go(struct wharf_verify *v)
+{
+    tx_rollback(v->conn);
+}
+
+/* Hands the rows of a result over; the values stand in r. */
 static wharf_status hand_over(struct wharf_verify *v, const PGresult *r,
     wharf_status (*row)(wharf_verify *, const wharf_val *, size_t, void *), void *arg)
 {

@@ -37,5 +37,7 @@ void verify_run(struct wharf_verify *v, const wharf_check *check);
 /* Takes a new snapshot, for what compares rows with files: those may go meanwhile. Not inside of
  * each(). Returns false after fail(). */
 bool verify_anew(struct wharf_verify *v);
+/* Gives the snapshot back, for what looks at files alone and may take hours. No each() after it. */
+void verify_let_go(struct wharf_verify *v);
 
 #endif

@@ -58,6 +58,7 @@ static wharf_status checksums(wharf_verify *v, const wharf_verify_api *api, void
     (void)arg;
     if (!r.store)
         return WHARF_UNAVAILABLE;
+    verify_let_go(v);
     if (blob_walk(r.store, INT32_MIN, read_one, &r) != BLOB_OK)
         s = api->fail(v, "the store of files can't be listed; see that it can be reached");
     blob_close(r.store);

@@ -1,7 +1,7 @@
 -- Every location that is there has one default layout: a root, and the one that it names.
 -- rows: locations.location
--- All that stands nowhere else stands in the default layout. Undo what was changed beside the server:
--- compare with a backup.
+-- All that stands nowhere else stands in the default layout. Undo what was changed beside the
+-- server: compare with a backup.
 SELECT l.organization_id, l.id, CASE
         WHEN d.n IS NULL THEN 'has no default layout'
         WHEN d.n > 1 THEN 'has ' || d.n || ' default layouts'

@@ -150,7 +150,7 @@ def test_nobody_waits(server, things):
     server.sql("CREATE TABLE checked.part_1 PARTITION OF checked.part FOR VALUES FROM ('2020-01-01 00:00:00+00') TO ('2020-02-01 00:00:00+00')")
     with server.held("SELECT pg_advisory_xact_lock_shared(hashtextextended('wharf.verify', 0))"):
         assert server.sql("SELECT wharf.drop_partitions('checked.part', now())") == [(0,)]
-    assert server.sql("SELECT wharf.drop_partitions('checked.part', now())") == [(1,)]
+    until(lambda: server.sql("SELECT wharf.drop_partitions('checked.part', now())") == [(1,)])
 
 
 def test_while_nobody_serves():
@@ -173,6 +173,10 @@ def test_checks_of_a_plugin_in_quarantine_are_told_as_missing():
         assert done.returncode == 2 and "the checks of checked are left out, because it is in quarantine; `wharf plugin release checked` ends that" in done.stderr
         assert "checked." not in done.stdout and done.stdout.splitlines()[-1].endswith("checks: no faults")
         assert json.loads(run(s, "--json").stdout)["faults"] == 0
+        assert run(s, "--module", "locations").returncode == 0 and run(s, "--module", "checked").returncode == 2
+        (s.folder / "quarantine").write_text("locations 2026-01-01T00:00:00.000Z 3 60\n")
+        done = run(s)
+        assert done.returncode == 2 and "the checks of locations are left out, because it is in quarantine" in done.stderr
     finally:
         (s.folder / "quarantine").unlink()
         s.stop()
