@@ -1,5 +1,5 @@
-/* files_cmd.c - `wharf files`: erase what no file refers to, compare what is stored with its
- * hashes, change the key of links (docs/reference/files.md). */
+/* files_cmd.c - `wharf files`: erase what no file refers to, run the checks of files alone, change
+ * the key of links (docs/reference/files.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,36 +10,6 @@
 #include "net/client.h"
 #include "util/str.h"
 #include "util/time.h"
-
-struct verifying {
-    struct blob_store *store;
-    unsigned good, damaged;
-};
-
-static bool verify_one(void *arg, const char *hash)
-{
-    struct verifying *v = arg;
-    enum blob_status status = blob_verify(v->store, hash);
-
-    if (status == BLOB_ABSENT) /* erased meanwhile */
-        return true;
-    if (status == BLOB_OK)
-        v->good++;
-    else
-        v->damaged++;
-    if (status != BLOB_OK)
-        printf("%s  %s\n", status == BLOB_DAMAGED ? "damaged" : "can't be read", hash);
-    return true;
-}
-
-static int verify(struct blob_store *store)
-{
-    struct verifying v = {store, 0, 0};
-    enum blob_status status = blob_walk(store, INT32_MIN, verify_one, &v);
-
-    printf("%u good, %u not\n", v.good, v.damaged);
-    return status == BLOB_OK && !v.damaged ? EXIT_FINE : EXIT_FAILED;
-}
 
 static int64_t database_now(PGconn *conn)
 {
@@ -105,7 +75,7 @@ static int rotate(PGconn *conn)
     return good ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int with_store(const char *word, PGconn *conn, const struct config *config, struct arena *a)
+static int with_store(PGconn *conn, const struct config *config, struct arena *a)
 {
     wharf_str why = {"", 0};
     struct net_client *net = net_start(config, a, &why);
@@ -114,8 +84,6 @@ static int with_store(const char *word, PGconn *conn, const struct config *confi
 
     if (!store)
         code = cli_fail("%s", why.p);
-    else if (strcmp(word, "verify") == 0)
-        code = verify(store);
     else
         code = collect(conn, store, config);
     blob_close(store);
@@ -139,11 +107,12 @@ int command_files(int argc, char **argv)
         cli_fail("wharf files collect|verify|rotate-key");
         return EXIT_USAGE;
     }
+    if (strcmp(word, "verify") == 0)
+        return verify_area(&c, "files");
     config = cli_config(&c);
     if (!config || !cli_db_open(&db, config, c.a))
         return EXIT_FAILED;
-    code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn)
-                                           : with_store(word, db.conn, config, c.a);
+    code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn) : with_store(db.conn, config, c.a);
     cli_db_close(&db);
     return code;
 }

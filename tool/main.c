@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"job", command_job},
     {"secret", command_secret},
     {"files", command_files},
+    {"verify", command_verify},
     {"webhook", command_webhook},
     {"lua", command_lua},
     {"help", command_help},
@@ -73,13 +74,17 @@ static const char help[] =
     "  wharf plugin list             the configured plugins in load order\n"
     "  wharf plugin release NAME     end a plugin's quarantine\n"
     "  wharf files collect           erase expired files and what no file refers to\n"
-    "  wharf files verify            compare everything stored with its hash\n"
+    "  wharf files verify            the same as wharf verify --module files, with all faults\n"
     "  wharf files rotate-key        a new key for signed links; the old one still counts until "
     "the next time\n"
     "  wharf job list [--queue NAME] [--org ID] [--state STATE] [--past]\n"
     "                                jobs that wait and run; with --past those that are over and "
     "kept\n"
     "  wharf job show|cancel|retry ID\n"
+    "  wharf verify [--module NAME] [--check NAME] [--show N] [--json]\n"
+    "                                what must hold of all rows and files, looked at while the "
+    "server serves; 0: it holds, 1: faults, 2: could not look\n"
+    "  wharf verify --list           the checks there are\n"
     "  wharf secret key              a new master key, printed\n"
     "  wharf secret rotate           a new key at the head of the file of master keys\n"
     "  wharf secret status           how many secrets each key has sealed\n"

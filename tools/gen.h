@@ -21,6 +21,9 @@ void upper(char *out, size_t size, const char *prefix, const char *name);
 bool write_routes(struct arena *a, FILE *out, const char *path);
 /* Writes ERR_<CODE> of each code of a file of errors (gen_errors.c). */
 bool write_codes(struct arena *a, FILE *out, const char *path);
+/* Writes CHECK_<NAME> of each file of a folder checks/, its statement, and CHECKS (gen_checks.c);
+ * adds the folder and its files to a list for make (depfile, may be NULL). */
+bool write_checks(struct arena *a, FILE *out, FILE *depfile, const char *dir);
 /* Writes plugin-api/wharf/errors.h: these constants in a header of their own. */
 bool write_codes_header(struct arena *a, const char *header, const char *path);
 

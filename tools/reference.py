@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Pages of docs/reference that follow from the tree: settings, commands, error codes, modules.
+"""Pages of docs/reference that follow from the tree: settings, commands, checks, error codes, modules.
 
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
@@ -85,6 +85,16 @@ def page_commands(build):
 """
 
 
+def page_checks(build):
+    rows = [[f"`{name}`", cell(summary)] for name, summary in (line.split(None, 1) for line in program(build, "verify", "--list").splitlines())]
+    return f"""# Checks
+
+`wharf verify` looks at these ([operation](../guide/operation.md) 'Verify at night'). The first word of a name is its plugin, or an area of the server; `--module` chooses by it. How a plugin adds one: [plugin-abi](plugin-abi.md) section 14.
+
+{table(["Check", "What holds"], rows)}
+"""
+
+
 def page_errors(_build):
     platform = json.loads((ROOT / "kernel/resource/errors.json").read_text(encoding="utf-8"))
     rows = [[f"`{code}`", str(said["status"]), cell(said["text"])] for code, said in platform.items()]
@@ -124,7 +134,7 @@ its needs and runs its tests. Services of the server have a header in [plugin-ap
 
 def pages(build):
     """path -> text of each page."""
-    made = {"settings": page_settings, "commands": page_commands, "errors": page_errors, "modules": page_modules}
+    made = {"settings": page_settings, "commands": page_commands, "checks": page_checks, "errors": page_errors, "modules": page_modules}
     return {ROOT / f"docs/reference/{name}.md": write(build).rstrip() + f"\n\n{MADE}\n" for name, write in made.items()}
 
 

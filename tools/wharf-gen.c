@@ -3,8 +3,8 @@
  *
  * The header holds, for each definition, the field constants (indexes in the order of
  * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, MIGRATIONS(api, decl), a macro
- * QUERY_NAME for each statement, and what gen_errors.c and gen_routes.c write. It uses the
- * server's own compiler of definitions, so that build and server can not disagree.
+ * QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c write. It
+ * uses the server's own compiler of definitions, so that build and server can not disagree.
  * docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
@@ -19,7 +19,7 @@
 struct options {
     const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
     const char *routes, *codes;
-    const char *queries, *depfile;
+    const char *queries, *checks, *depfile;
     bool check;
     const char *definitions[64];
     int n_definitions;
@@ -30,9 +30,9 @@ static int usage(void)
     fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] "
           "[--errors errors.json]\n"
           "                 [--codes OUT.h] [--routes routes.json]\n"
-          "                 [--migrations DIR] [--sql DIR] [--queries DIR [--depfile OUT.d]] "
-          "[--embed FILE.json]\n"
-          "                 [--check] DEFINITION.json...\n",
+          "                 [--migrations DIR] [--sql DIR] [--queries DIR] [--checks DIR] "
+          "[--depfile OUT.d]\n"
+          "                 [--embed FILE.json] [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -240,8 +240,9 @@ static bool write_migrations(struct arena *a, FILE *out, const struct options *o
     return true;
 }
 
-/* Writes the macros of the statements, and which files they stand in for ninja or make. */
-static bool write_queries(FILE *out, const struct options *o)
+/* Writes the macros of the statements and checks, and which files they stand in for ninja or
+ * make. */
+static bool write_queries(struct arena *a, FILE *out, const struct options *o)
 {
     FILE *depfile = o->depfile ? fopen(o->depfile, "w") : NULL;
     bool ok = depfile || !o->depfile;
@@ -250,7 +251,10 @@ static bool write_queries(FILE *out, const struct options *o)
         fprintf(stderr, "wharf-gen: %s: %s\n", o->depfile, strerror(errno));
     if (depfile)
         fprintf(depfile, "%s:", o->header);
-    ok = queries_write(out, depfile, o->queries) && ok;
+    if (o->queries)
+        ok = queries_write(out, depfile, o->queries) && ok;
+    if (o->checks)
+        ok = write_checks(a, out, depfile, o->checks) && ok;
     return (!depfile || fclose(depfile) == 0) && ok;
 }
 
@@ -283,6 +287,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
         {"--codes", offsetof(struct options, codes)},
         {"--routes", offsetof(struct options, routes)},
         {"--queries", offsetof(struct options, queries)},
+        {"--checks", offsetof(struct options, checks)},
         {"--depfile", offsetof(struct options, depfile)}};
 
     for (int i = 1; i < argc; i++) {
@@ -351,8 +356,8 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;
-    if (o->queries && header)
-        ok = write_queries(header, o) && ok;
+    if ((o->queries || o->checks) && header)
+        ok = write_queries(a, header, o) && ok;
     return ok;
 }
 

@@ -32,15 +32,23 @@ void tx_rollback_to_text(char ret[static TX_TEXT], unsigned level)
 
 /* ---- a bare connection ---- */
 
-PGresult *tx_begin(PGconn *pg, const char *settings)
+static PGresult *begin_with(PGconn *pg, const char *sql, const char *settings)
 {
-    char text[320];
+    char text[800];
 
-    if (!settings)
-        return PQexec(pg, tx_begin_sql);
-    if (snprintf(text, sizeof(text), "%s; %s", tx_begin_sql, settings) >= (int)sizeof(text))
+    if (snprintf(text, sizeof(text), "%s; %s", sql, settings) >= (int)sizeof(text))
         return NULL;
     return PQexec(pg, text);
+}
+
+PGresult *tx_begin(PGconn *pg, const char *settings)
+{
+    return settings ? begin_with(pg, tx_begin_sql, settings) : PQexec(pg, tx_begin_sql);
+}
+
+PGresult *tx_begin_snapshot(PGconn *pg, const char *settings)
+{
+    return begin_with(pg, tx_snapshot_sql, settings);
 }
 
 PGresult *tx_commit(PGconn *pg)

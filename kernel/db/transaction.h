@@ -32,6 +32,9 @@ void tx_rollback_to_text(char ret[static TX_TEXT], unsigned level);
 /* Begins a transaction. settings: NULL, or statements that go with it in one piece. Returns the
  * result, which says whether it began. */
 PGresult *tx_begin(PGconn *pg, const char *settings);
+/* Begins a transaction that reads one moment, as tx_begin does. Returns the result of the last of
+ * settings. */
+PGresult *tx_begin_snapshot(PGconn *pg, const char *settings);
 /* Commits. Returns the result; tx_committed tells whether it did. */
 PGresult *tx_commit(PGconn *pg);
 void tx_rollback(PGconn *pg);

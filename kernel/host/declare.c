@@ -273,12 +273,49 @@ static void own_job(struct wharf_decl *d, const char *name, wharf_handler *fn, c
     job_declare(d, name, fn, NULL, str_z(policy));
 }
 
+/* Checks the name, and what else a check needs. */
+static bool check_ok(struct wharf_decl *d, const char *area, const wharf_check *c)
+{
+    const wharf_check *other = d->checks.items;
+    const char *name = c->name ? c->name : "";
+
+    if (!name[0] || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_")])
+        declare_problem(d, "a check is named \"%s\"; use a-z, 0-9 and _", name);
+    else if (!c->summary || !c->rows)
+        declare_problem(d, "check %s: say what holds (summary), and of which rows", name);
+    else if (!c->sql == !c->run)
+        declare_problem(d, "check %s: give it a query or a function, and not both", name);
+    else {
+        for (size_t i = 0; i < d->checks.n; i++) {
+            if (!strncmp(other[i].name, area, strlen(area)) && other[i].name[strlen(area)] == '.' &&
+                !strcmp(other[i].name + strlen(area) + 1, name)) {
+                declare_problem(d, "two checks are named %s.%s; rename one", area, name);
+                return false;
+            }
+        }
+        return true;
+    }
+    return false;
+}
+
+static void add_check(struct wharf_decl *d, const char *area, const wharf_check *theirs)
+{
+    wharf_check own, *c;
+
+    if (!take(d, &own, sizeof(own), theirs, "wharf_check") || !check_ok(d, area, &own))
+        return;
+    own.name = arena_printf(d->arena, "%s.%s", area, own.name).p;
+    c = vector_add(d->arena, &d->checks);
+    *c = own;
+}
+
 void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems)
 {
     *d = (struct wharf_decl){.engine = e,
         .arena = e->arena,
         .problems = problems,
         .own_job = own_job,
+        .own_check = add_check,
         .own_route = own_route};
     d->resources.size = sizeof(struct resource);
     d->routes.size = sizeof(struct route);
@@ -290,6 +327,7 @@ void declare_init(struct wharf_decl *d, struct engine *e, struct buf *problems)
     d->jobs.size = sizeof(struct job_kind);
     d->steps.size = sizeof(struct event_step);
     d->handlers.size = sizeof(struct event_handler);
+    d->checks.size = sizeof(wharf_check);
 }
 
 static void d_hook(wharf_decl *d, const char *resource, const wharf_hooks *h, int32_t order)
@@ -363,8 +401,13 @@ static void d_on_event(wharf_decl *d, const char *pattern, wharf_handler *fn, vo
     event_handler_declare(d, pattern, fn, arg);
 }
 
+static void d_check(wharf_decl *d, const wharf_check *c)
+{
+    add_check(d, d->plugin->name, c);
+}
+
 const wharf_decl_api declare_api = {WHARF_HEAD(wharf_decl_api), d_resource, d_route, d_hook,
-    d_provide, d_job, d_on_event, d_embed, d_errors, d_migration, d_fail};
+    d_provide, d_job, d_on_event, d_embed, d_errors, d_migration, d_fail, d_check};
 
 static int by_order(const void *a, const void *b)
 {
@@ -378,6 +421,11 @@ static int by_order(const void *a, const void *b)
 static int by_job_name(const void *a, const void *b)
 {
     return strcmp(((const struct job_kind *)a)->name, ((const struct job_kind *)b)->name);
+}
+
+static int by_check_name(const void *a, const void *b)
+{
+    return strcmp(((const wharf_check *)a)->name, ((const wharf_check *)b)->name);
 }
 
 static void attach_hooks(struct wharf_decl *d, struct resource *res)
@@ -447,4 +495,8 @@ void declare_finish(struct wharf_decl *d)
     e->n_jobs = d->jobs.n;
     if (e->n_jobs)
         qsort(e->jobs, e->n_jobs, sizeof(*e->jobs), by_job_name);
+    e->checks = d->checks.items;
+    e->n_checks = d->checks.n;
+    if (e->n_checks)
+        qsort(e->checks, e->n_checks, sizeof(*e->checks), by_check_name);
 }

@@ -45,7 +45,7 @@ extern const struct wharf_config_api host_config; /* wharf/service/config.h */
 /* Makes rows that live as long as the request's memory of now; r belongs to them. */
 const struct wharf_rows *host_rows(struct wharf_req *req, PGresult *r);
 /* Returns the texts of a statement's arguments. */
-struct sql_arg *host_args(struct wharf_req *req, const wharf_val *args, size_t n_args);
+struct sql_arg *host_args(struct arena *a, const wharf_val *args, size_t n_args);
 
 /* Begins and ends plugin SQL, which runs as the role wharf_plugin with the organization set
  * (docs/decisions 11). */

@@ -30,12 +30,12 @@ static wharf_str arg_text(struct arena *a, const wharf_val *v)
     return value.null ? (wharf_str){NULL, 0} : value.text;
 }
 
-struct sql_arg *host_args(wharf_req *req, const wharf_val *args, size_t n_args)
+struct sql_arg *host_args(struct arena *a, const wharf_val *args, size_t n_args)
 {
-    struct sql_arg *bound = ARENA_ARRAY(req->arena, struct sql_arg, n_args + 1);
+    struct sql_arg *bound = ARENA_ARRAY(a, struct sql_arg, n_args + 1);
 
     for (size_t i = 0; i < n_args; i++) {
-        wharf_str text = arg_text(req->arena, &args[i]);
+        wharf_str text = arg_text(a, &args[i]);
 
         bound[i] = (struct sql_arg){text.p, text.n};
     }
@@ -67,7 +67,7 @@ static PGresult *run(wharf_req *req, const char *sql, const wharf_val *args, siz
     if (!may_run(req, sql))
         return NULL;
     req_plugin_role(req);
-    r = db_run(req->thread->db, sql, host_args(req, args, n_args), n_args, &e);
+    r = db_run(req->thread->db, sql, host_args(req->arena, args, n_args), n_args, &e);
     if (!r)
         req_database_problem(req, &e);
     return r;
@@ -116,7 +116,7 @@ static void d_later(wharf_req *req, const char *sql, const wharf_val *args, size
     if (!may_run(req, sql))
         return;
     req_plugin_role(req);
-    db_ahead(req->thread->db, sql, host_args(req, args, n_args), n_args);
+    db_ahead(req->thread->db, sql, host_args(req->arena, args, n_args), n_args);
 }
 
 static size_t d_count(const wharf_rows *rows)

@@ -160,7 +160,7 @@ static wharf_status ev_side_statement(
     if (!job->side_statement)
         job->side_statement = side_statement_new(req->thread->db, job->waker);
     if (!side_statement_ask(job->side_statement, &req->access.who->access, sql,
-            host_args(req, args, n_args), n_args))
+            host_args(req->arena, args, n_args), n_args))
         return req_fail(req, ERR_INTERNAL, NULL, "a statement runs beside this resident already");
     return WHARF_OK;
 }

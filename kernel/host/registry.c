@@ -233,6 +233,7 @@ struct registry *registry_load(const struct config *config, const char *quaranti
     decl.manifests = r->manifests;
     decl.n_manifests = r->n_manifests;
     parts_jobs(&decl);
+    parts_checks(&decl);
     for (size_t i = 0; i < r->n_manifests; i++) {
         complete = (mode != REGISTRY_GUARDED ||
                        declare_survives(&decl, &plugins[i], r->manifests[i], (unsigned)i)) &&

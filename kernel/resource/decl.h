@@ -30,7 +30,9 @@ struct wharf_decl {
     struct vector jobs; /* struct job_kind */
     struct vector steps; /* struct event_step */
     struct vector handlers; /* struct event_handler */
+    struct vector checks; /* wharf_check, with full names */
     void (*own_job)(struct wharf_decl *d, const char *name, wharf_handler *fn, const char *policy);
+    void (*own_check)(struct wharf_decl *d, const char *area, const wharf_check *c);
     void (*own_route)(struct wharf_decl *d, const wharf_route *r); /* own_route of declare.c */
 };
 

@@ -189,6 +189,8 @@ struct engine {
     size_t n_services;
     struct job_kind *jobs; /* sorted by name */
     size_t n_jobs;
+    wharf_check *checks; /* of `wharf verify` (host/host_verify.h), by full name and sorted by it */
+    size_t n_checks;
     const struct event_type *event_types; /* sorted by name (event/event_catalogue.h) */
     size_t n_event_types;
     const struct event_step *steps; /* what is done with each event (event/steps.h) */

@@ -23,6 +23,15 @@ void parts_jobs(struct wharf_decl *d)
     }
 }
 
+void parts_checks(struct wharf_decl *d)
+{
+    d->plugin = NULL;
+    for (size_t i = 0; i < n_parts; i++) {
+        for (size_t k = 0; k < parts[i]->n_checks; k++)
+            d->own_check(d, parts[i]->checks[k].area, parts[i]->checks[k].check);
+    }
+}
+
 void parts_routes(struct wharf_decl *d)
 {
     for (size_t i = 0; i < n_parts; i++) {

@@ -16,6 +16,11 @@ struct part_job {
     const char *policy; /* JSON (docs/internals/jobs.md) */
 };
 
+struct part_check {
+    const char *area; /* "logs": the check is called logs.<name> */
+    const wharf_check *check;
+};
+
 /* Each function may be NULL. Those of a worker are called in the order of the parts, stop() and
  * close() in the opposite one. */
 struct part {
@@ -24,6 +29,8 @@ struct part {
     size_t n_services;
     const struct part_job *jobs;
     size_t n_jobs;
+    const struct part_check *checks;
+    size_t n_checks;
     void (*routes)(struct wharf_decl *d);
     /* Puts what hooks into writes and requests into the engine. In each process that loads
      * plugins. */
@@ -43,6 +50,7 @@ struct part {
 /* Says which parts the program has, the lowest first. Once, before anything else. */
 void parts_set(const struct part *const *list, size_t n);
 void parts_jobs(struct wharf_decl *d);
+void parts_checks(struct wharf_decl *d);
 void parts_routes(struct wharf_decl *d);
 void parts_link(struct engine *e);
 bool parts_open(struct engine *e, const struct worker_boot *boot, wharf_str *ret_error);

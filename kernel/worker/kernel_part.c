@@ -5,10 +5,12 @@
 #include "event/channel.h"
 #include "event/processor.h"
 #include "event/retention.h"
+#include "event/seal_check.h"
 #include "host/host.h"
 #include "http/http_routes.h"
 #include "job/quarantined.h"
 #include "util/str.h"
+#include "worker/kernel_checks.gen.h"
 #include "wharf/service/channel.h"
 #include "wharf/service/config.h"
 #include "wharf/service/cron.h"
@@ -94,9 +96,19 @@ static const struct part_job jobs[] = {
         "\"1h\", \"transaction\": \"own\", \"background\": true}"},
 };
 
+static const wharf_check processed = {CHECK_PROCESSED}, outbox = {CHECK_OUTBOX},
+                         numbers = {CHECK_NUMBERS}, lines = {CHECK_LINES},
+                         workers = {CHECK_WORKERS}, key_tokens = {CHECK_KEY_TOKENS},
+                         reach = {CHECK_REACH}, twins = {CHECK_TWINS};
+static const struct part_check checks[] = {{"logs", &seal_check}, {"events", &processed},
+    {"events", &outbox}, {"events", &numbers}, {"jobs", &lines}, {"jobs", &workers},
+    {"identity", &key_tokens}, {"identity", &reach}, {"identity", &twins}};
+
 const struct part kernel_part = {.name = "kernel",
     .services = services,
     .n_services = sizeof(services) / sizeof(*services),
     .jobs = jobs,
     .n_jobs = sizeof(jobs) / sizeof(*jobs),
+    .checks = checks,
+    .n_checks = sizeof(checks) / sizeof(*checks),
     .routes = kernel_routes_add};

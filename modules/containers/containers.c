@@ -20,6 +20,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .hooks = &containers_hooks};
 
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &container);
     api->hook(d, "location", &containers_location_hooks, 0);

@@ -26,6 +26,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
     (void)self;
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &resource);
     ROUTES(api, d, routes);

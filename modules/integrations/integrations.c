@@ -30,6 +30,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .head = WHARF_HEAD(wharf_event_step), .name = "integrations_list", .fn = outgoing_step};
 
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(d, api, "integration", (wharf_str)INTEGRATION_DEFINITION,
         INTEGRATION_DEFINITION_HASH, &integration_hooks);

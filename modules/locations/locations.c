@@ -20,6 +20,7 @@ static const wharf_route routes[] = {
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(d, api, "location", (wharf_str)LOCATION_DEFINITION, LOCATION_DEFINITION_HASH,
         &location_hooks);

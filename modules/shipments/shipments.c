@@ -34,6 +34,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .hooks = &shipments_hooks};
 
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &shipment);
     ROUTES(api, d, routes);

@@ -42,6 +42,7 @@ static const wharf_route routes[] = {
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(d, api, "print_station", (wharf_str)PRINT_STATION_DEFINITION,
         PRINT_STATION_DEFINITION_HASH, &station_hooks);

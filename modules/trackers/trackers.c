@@ -28,6 +28,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .hooks = &trackers_hooks};
 
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &tracker);
     ROUTES(api, d, routes);

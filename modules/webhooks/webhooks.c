@@ -42,6 +42,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .definition = OUTGOING_WEBHOOK_DEFINITION};
 
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->provide(d, "webhooks.rules", 1, 1, &webhooks_rules);
     api->errors(d, (wharf_str)ERRORS);
     api->resource(d, &webhook);

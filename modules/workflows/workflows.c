@@ -63,6 +63,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         .head = WHARF_HEAD(wharf_event_step), .name = "workflows_list", .fn = event_step};
 
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     if (events)
         events->step(d, &step);
     if (lua)

@@ -157,6 +157,19 @@ _Static_assert(offsetof(wharf_route, handler) == 48, "wharf_route.handler moved"
 _Static_assert(offsetof(wharf_route, arg) == 56, "wharf_route.arg moved");
 _Static_assert(offsetof(wharf_route, flags) == 64, "wharf_route.flags moved");
 _Static_assert(offsetof(wharf_route, reserved) == 68, "wharf_route.reserved moved");
+_Static_assert(offsetof(wharf_verify_api, head) == 0, "wharf_verify_api.head moved");
+_Static_assert(offsetof(wharf_verify_api, each) == 8, "wharf_verify_api.each moved");
+_Static_assert(offsetof(wharf_verify_api, looked) == 16, "wharf_verify_api.looked moved");
+_Static_assert(offsetof(wharf_verify_api, fault) == 24, "wharf_verify_api.fault moved");
+_Static_assert(offsetof(wharf_verify_api, fail) == 32, "wharf_verify_api.fail moved");
+_Static_assert(offsetof(wharf_check, head) == 0, "wharf_check.head moved");
+_Static_assert(offsetof(wharf_check, name) == 8, "wharf_check.name moved");
+_Static_assert(offsetof(wharf_check, summary) == 16, "wharf_check.summary moved");
+_Static_assert(offsetof(wharf_check, remedy) == 24, "wharf_check.remedy moved");
+_Static_assert(offsetof(wharf_check, rows) == 32, "wharf_check.rows moved");
+_Static_assert(offsetof(wharf_check, sql) == 40, "wharf_check.sql moved");
+_Static_assert(offsetof(wharf_check, run) == 48, "wharf_check.run moved");
+_Static_assert(offsetof(wharf_check, arg) == 56, "wharf_check.arg moved");
 _Static_assert(offsetof(wharf_decl_api, head) == 0, "wharf_decl_api.head moved");
 _Static_assert(offsetof(wharf_decl_api, resource) == 8, "wharf_decl_api.resource moved");
 _Static_assert(offsetof(wharf_decl_api, route) == 16, "wharf_decl_api.route moved");
@@ -168,6 +181,7 @@ _Static_assert(offsetof(wharf_decl_api, embed) == 56, "wharf_decl_api.embed move
 _Static_assert(offsetof(wharf_decl_api, errors) == 64, "wharf_decl_api.errors moved");
 _Static_assert(offsetof(wharf_decl_api, migration) == 72, "wharf_decl_api.migration moved");
 _Static_assert(offsetof(wharf_decl_api, fail) == 80, "wharf_decl_api.fail moved");
+_Static_assert(offsetof(wharf_decl_api, check) == 88, "wharf_decl_api.check moved");
 _Static_assert(offsetof(wharf_plugin_desc, head) == 0, "wharf_plugin_desc.head moved");
 _Static_assert(offsetof(wharf_plugin_desc, manifest) == 8, "wharf_plugin_desc.manifest moved");
 _Static_assert(offsetof(wharf_plugin_desc, declare) == 24, "wharf_plugin_desc.declare moved");
@@ -653,6 +667,41 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->flags
     "wharf_route.flags has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_route *)0)->reserved), uint32_t),
     "wharf_route.reserved has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_verify_api *)0)->head), wharf_head),
+    "wharf_verify_api.head has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_verify_api *)0)->each),
+        wharf_status (*)(wharf_verify *v, const char *sql, const wharf_val *args, size_t n_args,
+            wharf_status (*row)(wharf_verify *v, const wharf_val *values, size_t n, void *arg),
+            void *arg)),
+    "wharf_verify_api.each has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_verify_api *)0)->looked),
+                   void (*)(wharf_verify *v, uint64_t n)),
+    "wharf_verify_api.looked has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_verify_api *)0)->fault),
+        void (*)(wharf_verify *v, wharf_str organization_id, wharf_str id, const char *fmt, ...)),
+    "wharf_verify_api.fault has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_verify_api *)0)->fail),
+                   wharf_status (*)(wharf_verify *v, const char *fmt, ...)),
+    "wharf_verify_api.fail has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->head), wharf_head),
+    "wharf_check.head has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->name), const char *),
+    "wharf_check.name has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->summary), const char *),
+    "wharf_check.summary has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->remedy), const char *),
+    "wharf_check.remedy has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->rows), const char *),
+    "wharf_check.rows has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->sql), const char *),
+    "wharf_check.sql has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->run),
+                   wharf_status (*)(wharf_verify *v, const wharf_verify_api *api, void *arg)),
+    "wharf_check.run has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_check *)0)->arg), void *),
+    "wharf_check.arg has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->head), wharf_head),
     "wharf_decl_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->resource),
@@ -690,6 +739,9 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->mi
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->fail),
                    void (*)(wharf_decl *d, const char *fmt, ...)),
     "wharf_decl_api.fail has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_decl_api *)0)->check),
+                   void (*)(wharf_decl *d, const wharf_check *c)),
+    "wharf_decl_api.check has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->head), wharf_head),
     "wharf_plugin_desc.head has another type");
 _Static_assert(

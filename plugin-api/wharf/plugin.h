@@ -68,6 +68,7 @@ typedef struct wharf_rows wharf_rows;      /* a query result */
 typedef struct wharf_where wharf_where;    /* a predicate being narrowed */
 typedef struct wharf_hits wharf_hits;      /* what a search found */
 typedef struct wharf_scope wharf_scope;    /* a memory scope inside a request */
+typedef struct wharf_verify wharf_verify;  /* one run of a check */
 
 typedef uint16_t wharf_field; /* index of a field; constants come from the generated <resource>.h */
 
@@ -425,6 +426,40 @@ typedef struct wharf_route {               /* for what is not create/list/retrie
     uint32_t reserved;
 } wharf_route;
 
+/* A check written in C may use this and pure code: it runs without a request, in a process that
+ * never called start(). It reads rows of all organizations, in one snapshot, and can't write. */
+typedef struct wharf_verify_api {
+    wharf_head head;
+    /* A SELECT, whose rows are handed over one by one: texts, or WHARF_V_NULL. Ends with what row
+     * returns when that is not WHARF_OK. Calls may stand inside of each other. */
+    wharf_status (*each)(wharf_verify *v, const char *sql, const wharf_val *args, size_t n_args,
+        wharf_status (*row)(wharf_verify *v, const wharf_val *values, size_t n, void *arg),
+        void *arg);
+    void (*looked)(wharf_verify *v, uint64_t n); /* at so many more */
+    /* Tells what is wrong with the row (or file) of that id. organization_id: "" when it is
+     * nobody's. */
+    void (*fault)(wharf_verify *v, wharf_str organization_id, wharf_str id, const char *fmt, ...)
+        WHARF_PRINTF(4, 5);
+    /* Tells why the check could not be run, and what to do. Returns WHARF_UNAVAILABLE. */
+    wharf_status (*fail)(wharf_verify *v, const char *fmt, ...) WHARF_PRINTF(2, 3);
+} wharf_verify_api;
+
+/* A check of `wharf verify`: something that must hold of the plugin's rows. wharf-gen makes one of
+ * each file of checks/, and CHECKS(api, d) declares these (docs/reference/plugin-abi.md section
+ * 14). */
+typedef struct wharf_check {
+    wharf_head head;
+    const char *name;                      /* "open_doors": dock_doors.open_doors */
+    const char *summary;                   /* one sentence: what holds */
+    const char *remedy;                    /* or NULL: what to do about a fault */
+    const char *rows; /* what is looked at; with sql a table, whose rows are counted */
+    /* one of these two: a SELECT of organization_id, id and what is wrong, of each faulty row; or
+     * a function */
+    const char *sql;
+    wharf_status (*run)(wharf_verify *v, const wharf_verify_api *api, void *arg);
+    void *arg;
+} wharf_check;
+
 /* all [declare]; problems are collected, reported together, and fail the load */
 typedef struct wharf_decl_api {
     wharf_head head;
@@ -448,6 +483,7 @@ typedef struct wharf_decl_api {
      * has changed (docs/reference/plugin-abi.md section 9). */
     void (*migration)(wharf_decl *d, uint32_t number, const char *name, wharf_str sql);
     void (*fail)(wharf_decl *d, const char *fmt, ...) WHARF_PRINTF(2, 3);
+    void (*check)(wharf_decl *d, const wharf_check *c);
 } wharf_decl_api;
 
 typedef struct wharf_plugin_desc {

@@ -2,6 +2,7 @@
 #include "parts.h"
 
 #include "blob/blob.h"
+#include "blob/blob_check.h"
 #include "blob/blob_file.h"
 #include "blob/files_route.h"
 #include "blob/host_blob.h"
@@ -26,11 +27,15 @@ static bool blob_begin(struct engine *e, const struct worker_boot *boot, wharf_s
     return e->blobs != NULL;
 }
 
+static const struct part_check checks[] = {{"files", &blob_checksums}, {"files", &blob_objects}};
+
 const struct part blob_part = {.name = "blob",
     .services = services,
     .n_services = sizeof(services) / sizeof(*services),
     .jobs = jobs,
     .n_jobs = sizeof(jobs) / sizeof(*jobs),
+    .checks = checks,
+    .n_checks = sizeof(checks) / sizeof(*checks),
     .routes = files_routes_add,
     .link = blob_link,
     .open = blob_begin};

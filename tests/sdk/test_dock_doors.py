@@ -164,3 +164,18 @@ def test_batches_with_no_line_of_code(org, request):
     answer = limited.post("/v1/batches", {"resource": "door", "action": "merge", "mode": "sync", "data": [{"name": "N", "location_id": location}]}, expect=201).data
     assert [e["code"] for e in answer["errors"]] == ["location_access"]
     org.client("batches:write").refused("POST", "/v1/batches", 403, "scope_access", body=body)
+
+
+def test_its_check_finds_what_the_rule_did_not_see(server, org):
+    """Rows that were there before the rule, or were written beside the server."""
+    client = org.client()
+    location = make_location(client)
+    good, bad = door(client, location, "Good"), door(client, location, "Bad")
+    assert server.verify("--module", "dock_doors")["dock_doors.closed_doors"]["faults"] == 0
+    server.sql("UPDATE dock_doors.door SET status = 'closed', open_appointments = 2 WHERE id = %s", bad["id"])
+    server.sql("UPDATE dock_doors.door SET status = 'closed' WHERE id = %s", good["id"])
+    check = server.verify("--module", "dock_doors")["dock_doors.closed_doors"]
+    assert check["shown"] == [{"organization_id": org.id, "id": bad["id"], "wrong": "is closed, and has 2 open appointments"}]
+    assert check["remedy"].startswith("Open the door again") and check["looked_at"] == server.sql("SELECT count(*) FROM dock_doors.door")[0][0]
+    client.post(f"/v1/dock-doors/{bad['id']}", {"status": "open"}, expect=200)
+    assert server.verify("--module", "dock_doors")["dock_doors.closed_doors"]["faults"] == 0

@@ -81,6 +81,52 @@ def test_modules_and_kernel_have_theirs():
     """Each file of the tree is a macro of its part's header, and no macro is of no file."""
     root = pathlib.Path(__file__).resolve().parents[2]
     for header, folders in [(BUILD / f"{part}/{part}_queries.gen.h", [root / part]) for part in ("kernel", "services", "tool")] + \
-            [(BUILD / f"modules/{folder.parent.name}.gen.h", [folder]) for folder in sorted(root.glob("modules/*/queries"))]:
+            [(BUILD / f"modules/{folder.parent.name}.gen.h", [folder, folder.parent / "checks"]) for folder in sorted(root.glob("modules/*/queries"))]:
         made = sorted(line.split()[1] for line in header.read_text().splitlines() if line.startswith("#define QUERY_"))
-        assert made == sorted(f"QUERY_{f.stem.upper()}" for folder in folders for f in folder.rglob("*.sql") if f.parent.name == "queries"), header
+        assert made == sorted(f"QUERY_{f.stem.upper()}" for folder in folders for f in folder.rglob("*.sql") if f.parent.name == "queries" or f.parent in folders), header
+
+
+# ---- checks (docs/reference/plugin-abi.md section 14) ----
+
+def check(folder, text, name="whole.sql"):
+    checks = folder / "checks"
+    checks.mkdir()
+    (checks / name).write_text(text)
+    return subprocess.run([BUILD / "tools/wharf-gen", "--plugin", "mine", "--header", folder / "mine.gen.h", "--checks", checks, "--depfile", folder / "mine.d"], capture_output=True, text=True)
+
+
+def test_a_check_is_its_comment_and_its_query(tmp_path):
+    made = check(tmp_path, "-- Nothing is\n-- \"odd\".\n-- rows: mine.thing\n-- Make it\n-- even.\nSELECT 1 -- or so\n")
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "show.c").write_text("""#include <stdio.h>
+#include "wharf/plugin.h"
+#include "mine.gen.h"
+static void show(wharf_decl *d, const wharf_check *c)
+{
+    (void)d;
+    printf("%s|%s|%s|%s|%s|%d", c->name, c->summary, c->rows, c->remedy, c->sql, c->run == NULL && c->head.size == sizeof(*c));
+}
+int main(void)
+{
+    const wharf_decl_api all = {.check = show}, *api = &all;
+
+    CHECKS(api, NULL);
+    return 0;
+}
+""")
+    subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Werror", "-I", pathlib.Path(__file__).resolve().parents[2] / "plugin-api", "-o", tmp_path / "show", tmp_path / "show.c"], check=True)
+    assert subprocess.run([tmp_path / "show"], capture_output=True, text=True).stdout == 'whole|Nothing is "odd".|mine.thing|Make it even.|SELECT 1|1'
+    told = (tmp_path / "mine.d").read_text()
+    assert str(tmp_path / "checks") in told.split() and str(tmp_path / "checks/whole.sql") in told.split()
+
+
+@pytest.mark.parametrize("text, said", [
+    ("SELECT 1\n", "begin it with a comment, one sentence that says what holds"),
+    ("-- Nothing is odd\n-- rows: mine.thing\nSELECT 1\n", "begin it with a comment, one sentence that says what holds"),
+    ("-- Nothing is odd.\nSELECT 1\n", 'a line "-- rows: schema.table" behind the sentence says what is looked at'),
+    ("-- Nothing is odd.\n-- rows: things\nSELECT 1\n", 'a line "-- rows: schema.table" behind the sentence says what is looked at'),
+    ("-- Nothing is odd.\n-- rows: mine.thing; x\nSELECT 1\n", 'a line "-- rows: schema.table" behind the sentence says what is looked at'),
+    ("-- Nothing is odd.\n-- rows: mine.thing\n", "there is no statement in it")])
+def test_a_check_that_says_too_little_is_not_built(tmp_path, text, said):
+    made = check(tmp_path, text)
+    assert made.returncode == 1 and "whole.sql" in made.stderr and said in made.stderr and not (tmp_path / "mine.gen.h").exists()

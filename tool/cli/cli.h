@@ -57,6 +57,10 @@ void cli_db_close(struct cli_db *db);
  * something else. */
 int people_key_command(struct cli *c, const char *organization_id);
 
+/* Runs the checks of an area, as `wharf verify --module AREA` (verify_cmd.c). Returns the exit
+ * code. */
+int verify_area(struct cli *c, const char *area);
+
 /* Runs a command with the arguments behind its name. Returns the exit code. */
 int command_dev(int argc, char **argv);
 int command_serve(int argc, char **argv);
@@ -72,6 +76,7 @@ int command_plugin(int argc, char **argv);
 int command_job(int argc, char **argv);
 int command_secret(int argc, char **argv);
 int command_files(int argc, char **argv);
+int command_verify(int argc, char **argv);
 int command_webhook(int argc, char **argv);
 int command_lua(int argc, char **argv);
 int command_help(int argc, char **argv);

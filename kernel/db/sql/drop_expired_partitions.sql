@@ -1,6 +1,7 @@
 -- Drops the partitions in which everything is over for everybody; those of events while no delivery
--- may still be under way. They are not waited for while others use the tables. Seals and what
--- processing added follow their log lines and events.
+-- may still be under way. They are not waited for while others use the tables, and nothing is
+-- dropped while `wharf verify` reads. Seals and what processing added follow their log lines and
+-- events.
 CREATE OR REPLACE FUNCTION wharf.drop_expired_partitions() RETURNS integer LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 DECLARE
     at timestamptz := wharf.now();
@@ -10,6 +11,9 @@ DECLARE
     alive boolean;
     dropped integer := 0;
 BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('wharf.verify', 0)) THEN
+        RETURN 0;
+    END IF;
     SELECT max(wharf.log_days(settings, 'retain_days', 365)), max(wharf.log_days(settings, 'request_retain_days', 14))
         INTO longest, longest_request FROM wharf.organization;
     FOR part IN

@@ -1,10 +1,13 @@
 -- Drops the partitions of a table whose newest possible row is older than `before`. Returns how
--- many.
+-- many; none while `wharf verify` reads, since to wait for it would make requests wait.
 CREATE OR REPLACE FUNCTION wharf.drop_partitions(parent regclass, before timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     part record;
     dropped integer := 0;
 BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtextextended('wharf.verify', 0)) THEN
+        RETURN 0;
+    END IF;
     FOR part IN
         SELECT c.oid::regclass AS name,
             (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends

@@ -16,6 +16,11 @@ BEGIN
     SELECT * INTO head FROM wharf.log_chain WHERE organization_id = org;
     IF NOT FOUND THEN
         SELECT true, s.log_id INTO bad, bad_id FROM wharf.log_seal s WHERE s.organization_id = org ORDER BY s.sequence LIMIT 1;
+        IF bad IS NULL AND last IS NULL THEN
+            SELECT true, c.id INTO bad, bad_id FROM wharf.change_log c WHERE c.organization_id = org
+                AND NOT EXISTS (SELECT FROM wharf.outbox o WHERE o.organization_id = org AND o.log_id = c.id)
+                ORDER BY c.created_at, c.id LIMIT 1;
+        END IF;
         bad := COALESCE(bad, false);
         RETURN;
     END IF;

@@ -38,6 +38,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     (void)self;
     api->errors(d, (wharf_str)ERRORS);
     MIGRATIONS(api, d);
+    CHECKS(api, d);
     api->resource(d, &door);
 }
 

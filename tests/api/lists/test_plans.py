@@ -126,6 +126,7 @@ def test_reads_go_on_when_the_database_has_ended_all_sessions():
 
 def test_rows_that_a_list_shows_of_others_are_looked_up_one_by_one():
     server = Server("--modules", "org,locations,contacts,events,webhooks", "--set", "workers=1", "--set", "database.pool=1")
+    server.broken |= {"contacts.group_members", "contacts.contact_groups"}  # rows are copied
     try:
         client = server.organization("Crowded").client()
         ids = [client.post("/v1/contacts", {"name": f"Ann {i}"}, expect=201).data["id"] for i in range(10)]

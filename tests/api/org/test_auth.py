@@ -148,7 +148,6 @@ def test_access_changes_within_a_second(fresh, server):
     user = fresh.user(locations=[a])
     c = fresh.client(user=user)
     assert c.get("/v1/locations").ids == [a]
-    server.sql("INSERT INTO wharf.principal_location (organization_id, principal_type, principal_id, location_id) VALUES (%s, 'user', %s, %s)",
-               fresh.id, user, b)
+    server.sql("UPDATE wharf.user SET locations = locations || to_jsonb(%s::text) WHERE organization_id = %s AND id = %s", b, fresh.id, user)
     server.sql("NOTIFY wharf_auth")
     until(lambda: len(c.get("/v1/locations").ids) == 2, seconds=1)

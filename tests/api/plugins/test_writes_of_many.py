@@ -235,6 +235,7 @@ def test_a_group_that_is_full_in_the_middle(server, fresh):
                   FROM generate_series(1, 9998) i) x WHERE organization_id = %s AND id = %s""", fresh.id, g)
     told = as_set(client, "contact", [{"name": "A", "groups": [g]}, {"name": "", "groups": [g]}, {"name": "B", "groups": [g]}, {"name": "C", "groups": [g]}, {"name": "D"}])
     assert [t[2] for t in told] == [[], ["name"], [], ["groups"], []]
+    client.delete(f"/v1/groups/{g}", expect=200)
 
 
 def test_a_set_of_one_and_of_none(fresh):

@@ -10,7 +10,7 @@ import requests
 from documents import b64, pdf, png
 from outside import Authority, Silent, Web, redirect
 from test_print_jobs import JOBS, Shop, box
-from wharf import Client, Server
+from wharf import Client, Server, note_job
 
 HOST = "docs.example.test"
 
@@ -109,6 +109,7 @@ def test_ten_thousand_jobs_wait_at_most(world):
     columns = [c for c, in world.server.sql("SELECT column_name FROM information_schema.columns WHERE table_schema = 'stations' AND table_name = 'print_job'") if c != "id"]
     world.server.sql(f"INSERT INTO stations.print_job (id, {', '.join(columns)}) SELECT 'prnt_job_' || lpad(n::text, 22, '0'), {', '.join('j.' + c for c in columns)}"
                      " FROM stations.print_job j CROSS JOIN generate_series(1, %s) n WHERE j.id = %s", 9998, first["id"])
+    note_job(world.server, "prnt_job_000000000000%")
     last = s.make()
     s.refuse(409, "print_station.queue_full", [])
     s.update(last, status="canceled")

@@ -8,7 +8,7 @@ import threading
 import psycopg2
 import pytest
 
-from wharf import ISO, ROOT, STATIONS, make_location, make_station, printer, station_body
+from wharf import ISO, ROOT, STATIONS, make_location, make_station, note_job, printer, station_body
 
 SIZES = [s["name"] for s in json.loads((ROOT / "schemas" / "paper-sizes.json").read_text())]
 
@@ -26,6 +26,7 @@ def add_job(org, station, printer_id, status="queued"):
     org.server.sql("INSERT INTO stations.print_job (organization_id, id, name, location_id, print_station_id, printer_id, status, expires_at,"
                    " created_at, updated_at) VALUES (%s, %s, 'x', %s, %s, %s, %s, now() + interval '1 day', now(), now())",
                    org.id, id, station["location_id"], station["id"], printer_id, status)
+    note_job(org.server, id)
     return id
 
 

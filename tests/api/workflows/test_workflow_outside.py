@@ -252,9 +252,7 @@ def publisher_of(org, locations):
     key = client.get("/v1/auth").data["key"]["id"]
 
     def move(locations):
-        org.server.sql("DELETE FROM wharf.principal_location WHERE organization_id = %s AND principal_id = %s", org.id, key)
-        for location in locations:
-            org.server.sql("INSERT INTO wharf.principal_location (organization_id, principal_type, principal_id, location_id) VALUES (%s, 'api_key', %s, %s)", org.id, key, location)
+        org.server.sql("UPDATE wharf.api_key SET location_ids = %s WHERE organization_id = %s AND id = %s", json.dumps(locations), org.id, key)
     return client, move
 
 

@@ -228,6 +228,26 @@ static void add_route(wharf_decl *d, const wharf_decl_api *api, const wharf_rout
     api->route(d, &route);
 }
 
+static void wrong_checks(wharf_decl *d, const wharf_decl_api *api)
+{
+    wharf_check check = {.head = WHARF_HEAD(wharf_check),
+        .name = "mistakes",
+        .summary = "No mistake was changed before it was made.",
+        .rows = "careless.mistake",
+        .sql = "SELECT organization_id, id, 'is older than its making' FROM "
+               "careless.mistake WHERE updated_at < created_at"};
+
+    if (mistake("check_name"))
+        check.name = "Mis.takes";
+    if (mistake("check_says_nothing"))
+        check.summary = NULL;
+    if (mistake("check_does_nothing"))
+        check.sql = NULL;
+    api->check(d, &check);
+    if (mistake("check_twice"))
+        api->check(d, &check);
+}
+
 static void wrong_process(void)
 {
     if (mistake("crash"))
@@ -273,6 +293,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     wrong_resources(d, api);
     wrong_migrations(d, api);
     wrong_routes(d, api, route);
+    wrong_checks(d, api);
     add_route(d, api, &route, "/v1/mistakes/nothing", "nothing");
     add_route(d, api, &route, "/v1/mistakes/silent", "silent");
     add_route(d, api, &route, "/v1/mistakes/writer", "writer");

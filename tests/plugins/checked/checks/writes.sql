@@ -1,0 +1,4 @@
+-- Nothing is written by a check.
+-- rows: checked.thing
+SELECT '', 'x', 'was written'
+WHERE checked.write()
