@@ -503,7 +503,8 @@ static void s_drop(wharf_rec *rec, const char *name)
 
 const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update,
     s_remove, s_get, s_set, s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member,
-    s_drop, hits_add, s_write, side_context, side_scratch, side_shared, s_changed_any, s_row_kept};
+    s_drop, hits_add, s_write, side_context, side_scratch, side_shared, s_changed_any, s_row_kept,
+    hits_more};
 
 /* ---- events ---- */
 

@@ -100,6 +100,8 @@ const wharf_str *filter_items(
 void condition_sql(struct sql *s, const struct condition *c, const struct access *who);
 /* Writes the search: " AND (...)", and gives the expression of its score. */
 void search_where(struct sql *s, const struct definition *d, const struct list_query *q);
+/* Writes " AND ..." that keeps out the rows that a search rule told. */
+void search_not_found(struct sql *s, const struct list_query *q);
 /* Writes the score. folded: search_folded() stands in FROM. */
 void search_score(
     struct sql *s, const struct definition *d, const struct list_query *q, bool folded);

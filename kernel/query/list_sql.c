@@ -393,6 +393,16 @@ static void relevant_rows(struct sql *s, const struct definition *d, const struc
 {
     struct list_query all = *q;
 
+    if (q->ranked && q->wide) {
+        all.wide = false;
+        sql_add(s, "(SELECT t.*");
+        from_where(s, d, &all, who, extra, arg);
+        sql_add(s, " UNION ALL (SELECT t.*");
+        from_where(s, d, q, who, extra, arg);
+        search_not_found(s, q);
+        sql_addf(s, " LIMIT %d)) t", QUERY_RANKED_MAX);
+        return;
+    }
     if (q->ranked || q->match_all || q->n_terms < 2) {
         sql_add(s, "(SELECT t.*");
         from_where(s, d, q, who, extra, arg);
@@ -458,10 +468,12 @@ void query_count_sql(struct sql *s, const struct definition *d, const struct lis
     const struct access *who, query_extra_fn *extra, void *arg)
 {
     bool capped = q->total == TOTAL_ESTIMATED;
+    struct list_query all = *q;
 
+    all.wide = q->more.n_words > 0;
     bind_organization(s, d, who);
     sql_add(s, capped ? "SELECT count(*) FROM (SELECT 1" : "SELECT count(*)");
-    from_where(s, d, q, who, extra, arg);
+    from_where(s, d, &all, who, extra, arg);
     if (capped) {
         sql_add(s, " LIMIT ");
         sql_bind_int(s, QUERY_COUNT_CAP + 1);

@@ -64,6 +64,13 @@ struct hit { /* a row that a search rule of a plugin found */
     const struct wharf_json *members; /* object: shown at the row's end */
 };
 
+/* Rows that match beside those that a search rule told, by the words that they contain. */
+struct list_more {
+    const wharf_str *words; /* as the search columns keep them; none: what was told is all */
+    size_t n_words;
+    const struct wharf_json *members; /* object: shown at the end of each; or NULL */
+};
+
 struct list_query { /* everything a list was asked for, checked */
     int64_t page; /* 0 with cursor */
     int64_t limit;
@@ -86,6 +93,8 @@ struct list_query { /* everything a list was asked for, checked */
     size_t n_found;
     /* more than n_found: found is sorted, and the page looks at the best of them only */
     size_t n_all_found;
+    struct list_more more;
+    bool wide; /* the rows of `more` too, behind those of found */
     const struct condition *conditions;
     size_t n_conditions;
     /* every id named by a filter on the location field: to be checked for access (403) */

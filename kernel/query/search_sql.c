@@ -130,6 +130,25 @@ static void term_matches(const struct search *x, const struct term *t, bool by_i
     sql_add(s, x->d->list.n_searches ? ")" : "false)");
 }
 
+/* Begins a search for the words of `more`, in columns that keep them in their form. */
+static struct search search_more(
+    struct sql *s, const struct definition *d, const struct list_query *q)
+{
+    struct list_query words = {.terms = q->more.words, .n_terms = q->more.n_words};
+    struct search x = search_begin(s, d, &words);
+
+    x.fold = "";
+    return x;
+}
+
+static void any_or_all(struct search *x, bool all)
+{
+    for (size_t i = 0; i < x->n_terms; i++) {
+        sql_add(x->s, i == 0 ? "" : all ? " AND " : " OR ");
+        term_matches(x, &x->terms[i], true);
+    }
+}
+
 static void bind_found(struct sql *s, const struct list_query *q)
 {
     wharf_str *ids = ARENA_ARRAY(s->arena, wharf_str, q->n_found + 1);
@@ -155,9 +174,9 @@ static void found_score(struct sql *s, const struct list_query *q)
         jw_raw(&w, NULL, arena_printf(s->arena, "%.4f", q->found[i].score));
     }
     jw_close(&w, '}');
-    sql_add(s, "(");
+    sql_add(s, "coalesce((");
     sql_bind(s, buf_str(&b));
-    sql_add(s, "::jsonb ->> t.id)::numeric");
+    sql_add(s, "::jsonb ->> t.id)::numeric, 0)");
     buf_done(&b);
 }
 
@@ -165,18 +184,28 @@ void search_where(struct sql *s, const struct definition *d, const struct list_q
 {
     struct search x;
 
+    sql_add(s, " AND (");
     if (q->ranked) {
-        sql_add(s, " AND t.id = ANY (");
+        sql_add(s, "t.id = ANY (");
         bind_found(s, q);
         sql_add(s, ")");
-        return;
+        if (q->wide) {
+            x = search_more(s, d, q);
+            sql_add(s, " OR (");
+            any_or_all(&x, q->match_all);
+            sql_add(s, ")");
+        }
+    } else {
+        x = search_begin(s, d, q);
+        any_or_all(&x, q->match_all);
     }
-    x = search_begin(s, d, q);
-    sql_add(s, " AND (");
-    for (size_t i = 0; i < x.n_terms; i++) {
-        sql_add(s, i == 0 ? "" : q->match_all ? " AND " : " OR ");
-        term_matches(&x, &x.terms[i], true);
-    }
+    sql_add(s, ")");
+}
+
+void search_not_found(struct sql *s, const struct list_query *q)
+{
+    sql_add(s, " AND t.id <> ALL (");
+    bind_found(s, q);
     sql_add(s, ")");
 }
 

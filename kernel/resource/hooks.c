@@ -538,6 +538,7 @@ struct wharf_hits {
     struct wharf_req *req;
     struct hit *items;
     size_t n, cap;
+    struct list_more more;
 };
 
 void hits_add(struct wharf_hits *hits, wharf_str id, double score, const struct wharf_json *members)
@@ -545,6 +546,16 @@ void hits_add(struct wharf_hits *hits, wharf_str id, double score, const struct 
     if (hits->n == hits->cap)
         return;
     hits->items[hits->n++] = (struct hit){arena_dup_str(hits->req->arena, id), score, members};
+}
+
+void hits_more(
+    struct wharf_hits *hits, const wharf_str *words, size_t n, const struct wharf_json *members)
+{
+    wharf_str *own = ARENA_ARRAY(hits->req->arena, wharf_str, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        own[i] = arena_dup_str(hits->req->arena, words[i]);
+    hits->more = (struct list_more){.words = own, .n_words = n, .members = members};
 }
 
 bool search_found(struct wharf_req *req, const struct resource *res, struct list_query *q)
@@ -564,6 +575,9 @@ bool search_found(struct wharf_req *req, const struct resource *res, struct list
     q->ranked = true;
     q->found = hits.items;
     q->n_found = hits.n;
+    q->more = hits.more;
+    /* by another order a page is not of the hits first */
+    q->wide = q->more.n_words && !q->relevance;
     return explained(req, res->hooks[0].plugin, "search", s) == WHARF_OK;
 }
 

@@ -257,6 +257,9 @@ static void encode_found(struct req_reply *reply, const struct list_query *q, wh
             jw_value(&reply->w, m->key.p, m);
         return;
     }
+    for (const struct wharf_json *m = q->more.members ? q->more.members->child : NULL; m;
+         m = m->next)
+        jw_value(&reply->w, m->key.p, m);
 }
 
 static void encode_hit(struct req_reply *reply, PGresult *rows, int row)
@@ -342,15 +345,18 @@ static void lead(struct list_query *q)
     q->n_found = n;
 }
 
-/* Takes all that was found, when the best were not enough for the page. Returns false after
- * problems. */
-static bool take_all_found(struct wharf_req *req, const struct list_query **q, PGresult **ret_rows)
+/* Takes all that was found, when the best were not enough for the page; with wide the rows that
+ * the search rule did not tell, too. Returns false after problems. */
+static bool take_all_found(
+    struct wharf_req *req, const struct list_query **q, bool wide, PGresult **ret_rows)
 {
     struct list_query *all = ARENA_NEW(req->arena, struct list_query);
     struct narrowing narrow;
 
     *all = **q;
-    all->n_found = all->n_all_found;
+    if (all->n_all_found > all->n_found)
+        all->n_found = all->n_all_found;
+    all->wide = wide;
     *q = all;
     if (!narrow_rows(req, req->route->resource, &narrow))
         return false;
@@ -366,8 +372,11 @@ static bool take_more(
 
     if (may_be_similar(req, asked, ret_results[0]))
         return take_similar(req, asked, count, ret_results);
-    if (asked->n_all_found > asked->n_found && PQntuples(ret_results[0]) <= asked->limit)
-        return take_all_found(req, q, &ret_results[0]);
+    if (asked->n_all_found > asked->n_found && PQntuples(ret_results[0]) <= asked->limit &&
+        !take_all_found(req, q, false, &ret_results[0]))
+        return false;
+    if (asked->more.n_words && !asked->wide && PQntuples(ret_results[0]) <= asked->limit)
+        return take_all_found(req, q, true, &ret_results[0]);
     return true;
 }
 

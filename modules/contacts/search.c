@@ -26,6 +26,7 @@ struct asked {
     size_t n_words;
     char tail[PHONE_TAIL + 1]; /* last digits, when it may be a phone */
     bool all_words;
+    bool cut; /* more rows contain the words than were looked at */
 };
 
 /* ---- what is asked for ---- */
@@ -60,13 +61,15 @@ static wharf_str like(wharf_req *req, wharf_str word)
     return W->mem->format(req, "%%%.*s%%", (int)word.n, word.p); /* search forms have no % _ or \ */
 }
 
+/* Adds what the statement finds. Sets *cut when these are as many as it may find. */
 static wharf_status add_found(
-    wharf_req *req, const char *sql, const wharf_val *args, size_t n, struct ids *all)
+    wharf_req *req, const char *sql, const wharf_val *args, size_t n, struct ids *all, bool *cut)
 {
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, n, &rows);
     wharf_val v;
 
+    *cut = *cut || (s == WHARF_OK && W->db->count(rows) >= CONTAINING_MAX);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         if (W->db->value(rows, i, 0, WHARF_V_TEXT, &v) && !ids_have(all, v.u.s))
             all->p[all->n++] = v.u.s;
@@ -75,25 +78,25 @@ static wharf_status add_found(
 }
 
 /* Finds rows whose texts contain all of these words, up to so many. */
-static wharf_status containing(wharf_req *req, const struct ids *words, struct ids *all)
+static wharf_status containing(wharf_req *req, const struct ids *words, struct ids *all, bool *cut)
 {
     static const char sql[] = "SELECT contacts.containing($1::text[], $2::integer)";
     wharf_val args[2] = {ids_array(req, words), wharf_integer(CONTAINING_MAX)};
 
-    return add_found(req, sql, args, 2, all);
+    return add_found(req, sql, args, 2, all, cut);
 }
 
 /* Finds rows that contain two letters: names first, for which there are words to look at. Only
  * what few names have is looked for in all texts. */
-static wharf_status containing_short(wharf_req *req, wharf_str *pattern, struct ids *all)
+static wharf_status containing_short(wharf_req *req, wharf_str *pattern, struct ids *all, bool *cut)
 {
     static const char sql[] = "SELECT contacts.named($1::text, $2::integer)";
     wharf_val args[2] = {wharf_text(*pattern), wharf_integer(CONTAINING_MAX)};
     struct ids one = {pattern, 1};
     size_t before = all->n;
-    wharf_status s = add_found(req, sql, args, 2, all);
+    wharf_status s = add_found(req, sql, args, 2, all, cut);
 
-    return s == WHARF_OK && all->n - before < CONTAINING_MAX ? containing(req, &one, all) : s;
+    return s == WHARF_OK && all->n - before < CONTAINING_MAX ? containing(req, &one, all, cut) : s;
 }
 
 /* Tells whether the word is a title that was taken off the name. */
@@ -125,34 +128,53 @@ static size_t reasons(
     return n;
 }
 
+/* Tells whether rows that contain the word match for that. Beside longer words a short one is no
+ * reason, unless all words are asked for. */
+static bool is_reason(const struct asked *a, wharf_str word, size_t longest)
+{
+    return a->all_words ||
+           (!is_title(a, word) && (word.n >= INDEXED_FROM || longest < INDEXED_FROM));
+}
+
+static size_t looked_for(const struct asked *a, size_t longest)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n_words; i++)
+        n += is_reason(a, a->words[i], longest);
+    return n;
+}
+
 /* Finds rows whose texts contain one of the words, or all: up to so many of each word. Beside
  * longer words the short ones are no reason of their own: they stand in every tenth name, and only
  * a walk through all of the book would find those of a rare one. all: begins with who is meant;
  * when these are as many as there may be, one word of several is no reason either. */
-static wharf_status find_containing(wharf_req *req, const struct asked *a, struct ids *all)
+static wharf_status find_containing(wharf_req *req, struct asked *a, struct ids *all)
 {
     enum { PERCENT_SIGNS = 2 };
     wharf_str patterns[WORDS_MAX];
     size_t longest, looks = 0, n = reasons(req, a, patterns, &longest);
     struct ids words = {patterns, n};
     bool enough = n > 1 && all->n >= CANDIDATES_MAX;
+    bool cut = false;
     wharf_status s = WHARF_OK;
 
     if (n > 1 && (a->all_words ||
                      longest >= INDEXED_FROM)) /* who has all of them is never behind who has one */
-        s = containing(req, &words, all);
+        s = containing(req, &words, all, &cut);
     for (size_t i = 0; s == WHARF_OK && !enough && (!a->all_words || n == 1) && i < n && looks < 3;
          i++) {
         struct ids one = {&patterns[i], 1};
 
         if (patterns[i].n - PERCENT_SIGNS >= INDEXED_FROM)
-            s = containing(req, &one, all);
+            s = containing(req, &one, all, &cut);
         else if (longest < INDEXED_FROM)
-            s = containing_short(req, &patterns[i], all);
+            s = containing_short(req, &patterns[i], all, &cut);
         else
             continue;
         looks++;
     }
+    a->cut = cut || (!a->all_words && (enough || looks < looked_for(a, longest)));
     return s;
 }
 
@@ -341,10 +363,11 @@ static wharf_val decimal(double score)
     return (wharf_val){.type = WHARF_V_DEC, .scale = 4, .u.i = (int64_t)(score * 10000 + 0.5)};
 }
 
-static wharf_status tell(struct found *f, wharf_hits *hits)
+/* Makes what is shown of the search with a row. */
+static wharf_status members_of(struct found *f, const wharf_json **ret)
 {
     wharf_out *out = W->json->builder(f->req);
-    const wharf_json *members, *matches;
+    const wharf_json *matches;
     wharf_status s = W->json->result(f->req, f->matches, &matches);
 
     if (s != WHARF_OK)
@@ -358,9 +381,39 @@ static wharf_status tell(struct found *f, wharf_hits *hits)
     W->json->put(out, "matches", wharf_value(matches));
     W->json->close(out);
     W->json->close(out);
-    s = W->json->result(f->req, out, &members);
+    return W->json->result(f->req, out, ret);
+}
+
+static wharf_status tell(struct found *f, wharf_hits *hits)
+{
+    const wharf_json *members;
+    wharf_status s = members_of(f, &members);
+
     if (s == WHARF_OK)
         W->res->hit(hits, f->id, f->score, members);
+    return s;
+}
+
+/* Tells of the rows that contain the words and were not looked at. */
+static wharf_status tell_more(wharf_req *req, const struct asked *a, wharf_hits *hits)
+{
+    struct found unseen = {.req = req, .score = ELSEWHERE, .v3 = ELSEWHERE};
+    wharf_str words[WORDS_MAX], patterns[WORDS_MAX];
+    const wharf_json *members;
+    size_t n = 0, longest;
+    wharf_status s;
+
+    reasons(req, a, patterns, &longest);
+    for (size_t i = 0; i < a->n_words; i++) {
+        if (is_reason(a, a->words[i], longest))
+            words[n++] = a->words[i];
+    }
+    unseen.matches = W->json->builder(req);
+    W->json->open(unseen.matches, NULL, '[');
+    W->json->close(unseen.matches);
+    s = members_of(&unseen, &members);
+    if (s == WHARF_OK)
+        W->res->hits_more(hits, words, n, members);
     return s;
 }
 
@@ -393,5 +446,5 @@ wharf_status contact_search(wharf_req *req, wharf_str text, bool all_words, whar
         if (f.score >= MEANT_FROM || (all_words ? f.contains_all : f.contains))
             s = tell(&f, hits);
     }
-    return s;
+    return s == WHARF_OK && a->cut ? tell_more(req, a, hits) : s;
 }

@@ -305,6 +305,11 @@ typedef struct wharf_res_api {
      * and all that is shown of it, as they were. Without this the row is read again behind a rule
      * that asked anything. With the setting rules.verify a rule that is wrong fails the write. */
     void (*row_kept)(const wharf_rec *new_rec);
+    /* Search hooks: says that more rows match than are told by hit(): those whose search columns
+     * contain one of these words (with all_words all of them), as the columns keep them. They
+     * come behind the hits, each shown with members (an object, or NULL). */
+    void (*hits_more)(wharf_hits *hits, const wharf_str *words, size_t n,
+        const wharf_json *members);
 } wharf_res_api;
 
 typedef struct wharf_event_api {
@@ -378,7 +383,8 @@ typedef struct wharf_hooks {
     wharf_status (*batch_item)(wharf_req *req, const char *action, const wharf_json *item);
     /* A list with `search`: tells the rows that match by res->hit(), instead of the generic
      * search. text: as it was sent; all_words: rows with some of the words do not match. At most
-     * 1,000 hits count; filters and locations hold as for any list. */
+     * 1,000 hits count, and where these are not all that match hits_more() says which are the
+     * others; filters and locations hold as for any list, its count, exports and batches. */
     wharf_status (*search)(wharf_req *req, wharf_str text, bool all_words, wharf_hits *hits);
     /* check and written for a set of different rows at once, each with one statement for all
      * (wharf/service/many.h): called instead of them when every plugin with such a rule on the

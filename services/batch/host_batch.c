@@ -457,7 +457,9 @@ static const struct list_query *read_filters(
     o.cursor_key = req->engine->cursor_key;
     query_from_json(req->arena, res->def, filters, &pairs, &n);
     for (size_t i = 0; i < n; i++) {
-        if (says_how(&res->def->list, query_base(pairs[i].key)))
+        const struct query_param *param = definition_param(res->def, query_base(pairs[i].key));
+
+        if (says_how(&res->def->list, query_base(pairs[i].key)) || (param && !param->restricts))
             filter_problem(req, ERR_PARAM_INVALID, query_base(pairs[i].key),
                 arena_printf(req->arena, "%.*s does not say which rows; leave it out",
                     STR_ARG(pairs[i].key)));
@@ -474,6 +476,8 @@ static const struct list_query *read_filters(
     q->descending = q->relevance = q->hits = q->cursor = false;
     q->page = 1;
     q->limit = (int64_t)most;
+    req->head.pairs = pairs; /* rules read their parameters there, and the word of a search */
+    req->head.n_pairs = n;
     return req->problems.n ? NULL : q;
 }
 
@@ -496,10 +500,9 @@ static wharf_status read_ids(wharf_req *req, const struct resource *res, const s
     return WHARF_OK;
 }
 
-static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters,
-    size_t most, const wharf_str **ret_ids, size_t *ret_n)
+static wharf_status filtered_ids(wharf_req *req, const struct resource *res,
+    const wharf_json *filters, size_t most, const wharf_str **ret_ids, size_t *ret_n)
 {
-    const struct resource *res = find(req, resource);
     const struct list_query *q = res ? read_filters(req, res, filters, most) : NULL;
     struct narrowing narrow;
 
@@ -512,6 +515,18 @@ static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_
         (q->n_terms && !search_found(req, res, (struct list_query *)q)))
         return req_failed(req);
     return read_ids(req, res, q, &narrow, ret_ids, ret_n);
+}
+
+static wharf_status b_resolve(wharf_req *req, const char *resource, const wharf_json *filters,
+    size_t most, const wharf_str **ret_ids, size_t *ret_n)
+{
+    const struct query_pair *pairs = req->head.pairs;
+    size_t n = req->head.n_pairs;
+    wharf_status s = filtered_ids(req, find(req, resource), filters, most, ret_ids, ret_n);
+
+    req->head.pairs = pairs;
+    req->head.n_pairs = n;
+    return s;
 }
 
 static wharf_status b_below(wharf_req *req, const char *resource, wharf_str parent_id, size_t most,
