@@ -137,7 +137,8 @@ bool read_body(struct exchange *x)
         !query_split(req->arena, req->head.raw_query, &req->head.pairs, &req->head.n_pairs, &bad) &&
         req->route->kind != ROUTE_LIST && req->route->kind != ROUTE_RETRIEVE) {
         req_problem(req, ERR_PARAM_INVALID, bad, NULL,
-            str_z("A parameter has a broken %-escape, is not UTF-8, or has brackets where they mean nothing"));
+            str_z("A parameter has a broken %-escape, is not UTF-8, or has brackets where they "
+                  "mean nothing"));
         return false;
     }
     return true;

@@ -183,7 +183,10 @@ static void emit_items(
             sql_bind(s, c->items[i].value);
             sql_add(s, ")");
         }
-        sql_add(s, c->items[i].absent ? ") IS NOT TRUE" : c->filter->or_none ? ")" : "");
+        if (c->items[i].absent)
+            sql_add(s, ") IS NOT TRUE");
+        else if (c->filter->or_none)
+            sql_add(s, ")");
     }
 }
 

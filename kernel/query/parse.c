@@ -502,23 +502,26 @@ static bool is_former(const struct definition_list *list, wharf_str name)
     return false;
 }
 
+/* Tells whether the pair can't be read, and tells the problem. */
+static bool is_malformed(struct parse *p, wharf_str base, const struct query_pair *pair)
+{
+    if (pair->broken) {
+        problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
+    } else if (pair->misnamed) {
+        p->unnamed = p->problems && among(p->d->list.errors_unnamed, base);
+        problem(p, base.n ? base : pair->key,
+            "must be a name, or a name with an operator in brackets, like created_at[gte]");
+    }
+    return pair->broken || pair->misnamed;
+}
+
 static void read_pair(struct parse *p, const struct query_pair *pair)
 {
     wharf_str base = query_base(pair->key);
     const struct filter *f = NULL;
 
     p->unnamed = false;
-    if (pair->broken) {
-        problem(p, base, "must be UTF-8 text with complete %XX escapes and without U+0000");
-        return;
-    }
-    if (pair->misnamed) {
-        p->unnamed = p->problems && among(p->d->list.errors_unnamed, base);
-        problem(p, base.n ? base : pair->key,
-            "must be a name, or a name with an operator in brackets, like created_at[gte]");
-        return;
-    }
-    if (read_by_rules(p, base, pair) || read_include(p, pair))
+    if (is_malformed(p, base, pair) || read_by_rules(p, base, pair) || read_include(p, pair))
         return;
     for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT);
          c++) {

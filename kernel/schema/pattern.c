@@ -299,7 +299,7 @@ static void parse_choice(struct compiler *c)
         c->program[last].to = (int)(c->size - last);
 }
 
-/* Returns the compiled program as a pattern in the compiler's arena; NULL when the source is none. */
+/* Returns the program as a pattern in the compiler's arena; NULL when the source is none. */
 static const struct pattern *compiled(struct compiler *c)
 {
     struct instruction *program;
