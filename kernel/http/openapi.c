@@ -161,8 +161,12 @@ static void parameters(struct writer *o, const struct route *r)
         list_parameters(o, r->resource->def);
     if (r->resource)
         include_parameters(o, r->resource->def);
-    for (size_t i = 0; r->resource && i < r->resource->def->n_params; i++)
-        rule_parameter(o, &r->resource->def->params[i]);
+    for (size_t i = 0; r->resource && i < r->resource->def->n_params; i++) {
+        const struct query_param *p = &r->resource->def->params[i];
+
+        if (r->kind != ROUTE_LIST || !definition_filter(&r->resource->def->list, str_z(p->name)))
+            rule_parameter(o, p);
+    }
     query_of_definition(o, r);
     jw_close(&o->w, ']');
 }
