@@ -165,6 +165,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const char *strip; /* accepted and dropped prefix of members: "page_size_", or NULL */
     const char *id_prefix; /* FILTER_ID: shape of the members, or NULL (any text up to 255) */
     bool lenient; /* array: values that are no members ask for nothing instead of being refused */
+    bool commas; /* text: the plain form is a list, as with the operator in */
     /* many-bool of a row: the column for "some: false"; NULL: of child rows */
     const struct field *otherwise;
     /* FILTER_TREE: the resource it points to; NULL: its module is not there */
