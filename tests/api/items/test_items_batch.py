@@ -39,11 +39,13 @@ def test_merge_by_sku_with_deltas_and_sets(client, place):
 
 
 def test_overwrite_leaves_levels_alone(client, place):
-    item = make_item(client, "Old", color="red", sku="B-3", levels=[entry(place, available_qty=5)])
+    item = make_item(client, "Old", color="red", sku="B-3", base_uom="kg", transactional_units=[{"name": "Gram", "uom": "g"}], levels=[entry(place, available_qty=5)],
+                     low_stock_thresholds=[{"location_id": place["id"], "available_qty": 1}])
     b = batch(client, [{"id": item["id"], "name": "Whole"}], action="overwrite")
     assert b["status"] == "completed", items_of(client, b, "error")
     d = client.get(f"{ITEMS}/{item['id']}").data
     assert d["name"] == "Whole" and d["color"] is None and d["sku"] is None and d["totals"]["available_qty"] == 5
+    assert d["base_uom"] == "kg" and d["transactional_units"][0]["active"] and len(d["low_stock_thresholds"]) == 1
 
 
 def test_delete_keeps_its_rules(client, place):
