@@ -8,8 +8,6 @@
 -- unit_quantity.
 -- Returns {problems: [{n, problem, available, quantity}]}, or {levels: [{id, item, location}],
 -- moves: [{n, level, delta, balance, reason}], lots: [ids of new ones], low: items.stock_low}.
--- Levels are made, then locked in the order of their keys, then read: of two transactions that
--- change the same ones, the second waits here and reads what the first one left.
 CREATE OR REPLACE FUNCTION items.stock_apply(facts jsonb, moves jsonb) RETURNS jsonb
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan AS $$
@@ -77,16 +75,6 @@ BEGIN
     )
     ORDER BY v.item, v.location, v.place, v.lot, v.n
     ON CONFLICT (organization_id, item_id, location_id, layout_id, lot_id) DO NOTHING;
-
-    PERFORM 1
-    FROM items.level k
-    JOIN (
-        SELECT DISTINCT v.item, v.location, v.place, v.lot
-        FROM jsonb_to_recordset(placed) v(item text, location text, place text, lot text)
-    ) d ON k.organization_id = org AND k.item_id = d.item AND k.location_id = d.location
-        AND k.layout_id = d.place AND k.lot_id IS NOT DISTINCT FROM d.lot
-    ORDER BY k.item_id, k.location_id, k.layout_id, k.lot_id
-    FOR UPDATE OF k;
 
     ret := items.stock_write(org, facts, placed);
     IF ret -> 'problems' IS NOT NULL THEN

@@ -8,6 +8,13 @@ CREATE OR REPLACE FUNCTION items.stock_low(organization text, item_ids text[], l
 DECLARE
     ret jsonb;
 BEGIN
+    IF NOT EXISTS (
+        SELECT 1
+        FROM items.threshold h
+        WHERE h.organization_id = organization AND h.item_id = ANY (item_ids)
+    ) THEN
+        RETURN NULL;
+    END IF;
     PERFORM 1
     FROM items.threshold h
     WHERE h.organization_id = organization AND (h.item_id, h.location_id) IN (

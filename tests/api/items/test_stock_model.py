@@ -148,9 +148,9 @@ def test_the_ledger_of_parallel_clients_is_replayed(fresh, server, steps):
 
 
 def apply_one(state, meant):
-    """As apply(), of one level, whose other levels decide as well whether the request is refused."""
+    """As apply(), of one level, bucket after bucket as the ledger has them; other levels decide as well whether the request is refused."""
     rows = []
-    for level, bucket, is_set, amount in meant:
+    for level, bucket, is_set, amount in sorted(meant, key=lambda m: m[1]):
         now = state.get((level, bucket), Decimal(0))
         state[level, bucket] = then = amount if is_set else now + amount
         if then != now:
