@@ -1,5 +1,4 @@
 """Events of items and their stock, and thresholds: spec 09 sections 7.1 and 16."""
-import concurrent.futures
 import json
 
 import pytest
@@ -117,13 +116,3 @@ def test_thresholds_are_checked(client):
     t = {"location_id": location["id"], "available_qty": 1}
     client.refused("POST", ITEMS, 400, "validation.failed", ["low_stock_thresholds.1.location_id"], body={"name": "X", "low_stock_thresholds": [t, t]})
 
-
-def test_two_that_cross_together_tell_once(client, org):
-    location = make_location(client)
-    layouts = client.post(f"/v1/locations/{location['id']}/layouts", [{"name": "A"}, {"name": "B"}], expect=201).data
-    clients = [org.client() for _ in layouts]
-    for _ in range(8):
-        item = make_item(client, levels=[entry(location, layout_id=v["id"], available_qty=3) for v in layouts], low_stock_thresholds=[{"location_id": location["id"], "available_qty": 6}])
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            list(pool.map(lambda i: change(clients[i], item, entry(location, layout_id=layouts[i]["id"], available_qty=-1)), range(2)))
-        assert len(low(org, item, client)) == 1

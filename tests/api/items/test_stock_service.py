@@ -1,5 +1,6 @@
 """The service items.stock, as other modules use it: spec 09 sections 7 and 9, plugin-api/wharf/ext/items.h."""
 import concurrent.futures
+import json
 import random
 
 import pytest
@@ -114,3 +115,43 @@ def test_groups_that_share_levels_beside_requests_never_hang(org, server, client
         assert set(pool.map(one, range(150))) == {200}
     assert sum(sum(available(client, item).values()) for item in items) == 12000 - 400
     assert broken_invariants(server, org.id) == []
+
+
+def test_two_that_cross_a_threshold_together_tell_it_once(client, org):
+    here, a, b = place(client, "A", "B")
+    clients = [org.client() for _ in range(2)]
+    for _ in range(15):
+        item = make_item(client, levels=[entry(here, layout_id=x, available_qty=3) for x in (a, b)], low_stock_thresholds=[{"location_id": here["id"], "available_qty": 5}])
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:  # one alone does not cross it
+            list(pool.map(lambda i: moved(clients[i], move(item, here, -1, layout_id=(a, b)[i]), reason="shipment"), range(2)))
+        events = [e for v in levels(client, item) for e in org.events(v["id"], "inventory.low_stock")]
+        data = [json.loads(e[1]) if isinstance(e[1], str) else e[1] for e in events]
+        assert [(e["location_available_qty"], e["threshold_qty"]) for e in data] == [(4, 5)]
+
+
+def test_a_receipt_beside_a_conversion_leaves_no_asset_with_a_fraction(client, org):
+    location = make_location(client)
+    others = [org.client() for _ in range(3)]
+    for i in range(20):
+        item = make_item(client)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            receipts = [pool.submit(c.post, APPLY, {"reason": "receipt", "moves": [move(item, location, 0.5)]}) for c in others]
+            asset = pool.submit(client.post, f"{ITEMS}/{item['id']}", {"is_asset": True}).result()
+            codes = {r.result().code for r in receipts}
+        d = client.get(f"{ITEMS}/{item['id']}").data
+        assert asset.code in (None, "item.fractional_levels") and codes <= {None, "item.fractional_quantity"}
+        assert not (d["is_asset"] and d["totals"]["available_qty"] % 1), (i, d)
+
+
+def test_a_receipt_beside_a_delete_leaves_no_stock_of_a_deleted_item(client, org, server):
+    location = make_location(client)
+    others = [org.client() for _ in range(3)]
+    for _ in range(20):
+        item = make_item(client)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            receipts = [pool.submit(c.post, APPLY, {"reason": "receipt", "moves": [move(item, location, 1)]}) for c in others]
+            gone = pool.submit(client.delete, f"{ITEMS}/{item['id']}", expect=None).result().status == 200
+            done = [r.result().status for r in receipts]
+        assert set(done) <= {200, 400} and gone == (200 not in done)
+    assert server.sql("SELECT 1 FROM items.level v JOIN items.item t ON t.organization_id = v.organization_id AND t.id = v.item_id"
+                      " WHERE v.organization_id = %s AND v.available <> 0 AND t.deleted_at IS NOT NULL", org.id) == []
