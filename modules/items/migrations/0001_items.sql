@@ -79,6 +79,7 @@ CREATE INDEX item_updated_at ON items.item (organization_id, updated_at, id) WHE
 CREATE INDEX item_name ON items.item (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX item_sku_order ON items.item (organization_id, lower(sku) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX item_sku_down ON items.item (organization_id, lower(sku) COLLATE "C" DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
+CREATE STATISTICS items.item_skus ON lower(sku) FROM items.item;
 CREATE INDEX item_gtin ON items.item (organization_id, gtin, created_at, id) WHERE deleted_at IS NULL AND gtin IS NOT NULL;
 CREATE INDEX item_upc ON items.item (organization_id, upc, created_at, id) WHERE deleted_at IS NULL AND upc IS NOT NULL;
 CREATE INDEX item_harmonized_code ON items.item (organization_id, harmonized_code, created_at, id) WHERE deleted_at IS NULL AND harmonized_code IS NOT NULL;
