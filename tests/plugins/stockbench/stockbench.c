@@ -26,8 +26,7 @@ static void add(wharf_req *req, wharf_stock *group, const wharf_json *v, size_t 
         .lot_id = json_text(v, "lot_id"),
         .lot_number = json_text(v, "lot_number"),
         .bucket = 1 + (uint32_t)word_place(json_text(v, "bucket"), buckets, 3),
-        .flags = flag(v, "set", WHARF_STOCK_SET) |
-                 flag(v, "find_layout", WHARF_STOCK_FIND_LAYOUT) |
+        .flags = flag(v, "set", WHARF_STOCK_SET) | flag(v, "find_layout", WHARF_STOCK_FIND_LAYOUT) |
                  flag(v, "archived_too", WHARF_STOCK_ARCHIVED_TOO),
         .reason = reason.n ? reason.p : NULL,
         .reason_code_id = WHARF_S(""),
