@@ -220,10 +220,13 @@ static wharf_status s_fetch(
         return WHARF_UNAVAILABLE;
     sql_init(&s, req->arena);
     sql_add(&s, "SELECT ");
-    if (flags & WHARF_SHOWN)
-        query_shown(&s, res->columns_shown, &req->access.who->access);
-    else
+    if (flags & WHARF_SHOWN) {
+        const struct shown_to to = shown_to(req, NULL);
+
+        query_shown(&s, res->columns_shown, &to);
+    } else {
         sql_add(&s, res->columns_full);
+    }
     sql_addf(&s, " FROM %s t WHERE t.organization_id = ", res->def->storage.table);
     sql_bind(&s, organization_of(&req->access.who->access, res->def));
     sql_add(&s, " AND t.id = ");
@@ -594,4 +597,93 @@ static wharf_status e_enqueue(
     return s;
 }
 
-const wharf_event_api host_event = {WHARF_HEAD(wharf_event_api), e_emit, e_enqueue, job_progress};
+/* Reads the rows, as they are shown, in one statement; recs[i] NULL: there is none of ids[i]. */
+static bool rows_of_events(wharf_req *req, const struct resource *res, const wharf_str *ids,
+    size_t n, struct wharf_rec **recs)
+{
+    const struct shown_to to = shown_to(req, NULL);
+    PGresult *r;
+    struct sql s;
+
+    sql_init(&s, req->arena);
+    sql_add(&s, "SELECT ");
+    query_shown(&s, res->columns_shown, &to);
+    sql_add(&s, ", i.place FROM unnest(");
+    sql_bind_set(&s, ids, n, "text");
+    sql_addf(&s,
+        ") WITH ORDINALITY AS i(id, place) CROSS JOIN LATERAL (SELECT * FROM %s x WHERE "
+        "x.id = i.id AND x.organization_id = ",
+        res->def->storage.table);
+    sql_bind(&s, organization_of(&req->access.who->access, res->def));
+    sql_add(&s, " LIMIT 1) t");
+    r = req_query_sql(req, &s);
+    for (int row = 0; r && row < PQntuples(r); row++) {
+        unsigned long long place = strtoull(PQgetvalue(r, row, PQnfields(r) - 1), NULL, 10);
+
+        recs[place - 1] = record_from_result(req->arena, res, r, row);
+        recs[place - 1]->shown = true;
+    }
+    return r != NULL;
+}
+
+/* Makes one event of a row that was read. */
+static bool event_of_row(wharf_req *req, const struct resource *res, struct wharf_rec *rec,
+    const wharf_json *extra, struct change *c)
+{
+    const struct definition *d = res->def;
+    struct view view = {
+        .in = IN_RETRIEVE, .without = d->events.without, .n_without = d->events.n_without};
+    struct buf b;
+    struct jw w;
+
+    c->organization = organization_of(&req->access.who->access, d);
+    buf_init(&b, 64 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '{');
+    if (rec) {
+        record_members(&w, req->arena, rec, &view);
+        c->location_id = record_location(rec);
+    } else {
+        jw_z(&w, "object", d->name);
+        jw_str(&w, "id", c->resource_id);
+    }
+    for (const struct wharf_json *m = extra ? extra->child : NULL; m; m = m->next) {
+        jw_key(&w, m->key);
+        jw_value(&w, NULL, m);
+    }
+    jw_close(&w, '}');
+    c->data = arena_dup_str(req->arena, buf_str(&b));
+    buf_done(&b);
+    return !rec || record_seen_by(req, rec, &c->seen);
+}
+
+static wharf_status e_emit_many(wharf_req *req, const char *resource, const char *const *types,
+    const wharf_str *ids, const wharf_json *const *extras, size_t n)
+{
+    const struct resource *res = find(req, resource);
+    struct change *changes = ARENA_ARRAY(req->arena, struct change, n + 1);
+    struct wharf_rec **recs = ARENA_ARRAY(req->arena, struct wharf_rec *, n + 1);
+
+    if (!res)
+        return WHARF_UNAVAILABLE;
+    if (!n)
+        return WHARF_OK;
+    for (size_t i = 0; i < n; i++) {
+        recs[i] = NULL;
+        if (!event_type_find(req->engine, str_z(types[i])))
+            return req_fail(req, ERR_INTERNAL, NULL,
+                "the event type %s is not declared; add it to \"events\" in plugin.json", types[i]);
+    }
+    if (!rows_of_events(req, res, ids, n, recs))
+        return req_failed(req);
+    for (size_t i = 0; i < n; i++) {
+        changes[i] = (struct change){
+            .resource = resource, .resource_id = ids[i], .action = "event", .event = types[i]};
+        if (!event_of_row(req, res, recs[i], extras ? extras[i] : NULL, &changes[i]))
+            return req_failed(req);
+    }
+    return history_write_many(req, changes, n);
+}
+
+const wharf_event_api host_event = {
+    WHARF_HEAD(wharf_event_api), e_emit, e_enqueue, job_progress, e_emit_many};

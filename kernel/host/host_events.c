@@ -252,7 +252,12 @@ static bool ev_sees(const wharf_event_reader *reader, const wharf_event *e)
     return reader && reader->who && event_sight(reader->who, (const struct event *)e) == SIGHT_YES;
 }
 
+static wharf_str ev_batch(const wharf_req *req)
+{
+    return req->batch_id.p ? req->batch_id : WHARF_S("");
+}
+
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed,
     ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
     ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_side_statement,
-    ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees};
+    ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees, ev_batch};

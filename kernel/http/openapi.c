@@ -1,5 +1,4 @@
-/* openapi.c - paths and operations of the description. openapi_schema.c writes the schemas. See
- * openapi.h. */
+/* openapi.c - paths and operations; openapi_schema.c writes the schemas. See openapi.h. */
 #include "http/openapi.h"
 
 #include <stdio.h>
@@ -146,10 +145,11 @@ static void query_of_definition(struct writer *o, const struct route *r)
 }
 
 /* Writes a parameter that rules of the resource read. */
-static void rule_parameter(struct writer *o, const struct query_param *p)
+static void rule_parameter(struct writer *o, const struct route *r, const struct query_param *p)
 {
-    parameter(&o->w, p->name, "query", false,
-        p->n_words ? param_words(o->e->arena, p) : "Read by the rules of the resource", NULL);
+    if (r->kind != ROUTE_LIST || !definition_filter(&r->resource->def->list, str_z(p->name)))
+        parameter(&o->w, p->name, "query", false,
+            p->n_words ? param_words(o->e->arena, p) : "Read by the rules of the resource", NULL);
 }
 
 static void parameters(struct writer *o, const struct route *r)
@@ -162,7 +162,7 @@ static void parameters(struct writer *o, const struct route *r)
     if (r->resource)
         include_parameters(o, r->resource->def);
     for (size_t i = 0; r->resource && i < r->resource->def->n_params; i++)
-        rule_parameter(o, &r->resource->def->params[i]);
+        rule_parameter(o, r, &r->resource->def->params[i]);
     query_of_definition(o, r);
     jw_close(&o->w, ']');
 }

@@ -18,7 +18,8 @@ const char *filter_text(struct arena *a, const struct filter_pair *p, struct con
         return "must have one of the operators eq, !eq, in, !in";
     if (p->form == KEY_LIST)
         return "must name an operator in its brackets";
-    if (p->form == KEY_BRACKET && str_ends(p->inner, "in")) {
+    if ((p->form == KEY_BRACKET && str_ends(p->inner, "in")) ||
+        (p->form == KEY_PLAIN && p->filter->commas)) {
         c->values = filter_items(a, p->value, true, NULL, &c->n_values);
         return c->values ? NULL : "must have 1 to 500 values, none of them empty";
     }

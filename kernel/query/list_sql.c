@@ -299,6 +299,50 @@ static void after_cursor(struct sql *s, const struct list_query *q)
         sql_addf(s, " OR %s IS NULL)", order);
 }
 
+/* Tells whether two filters are about the same rows of another resource. */
+static bool same_rows(const struct filter *a, const struct filter *b)
+{
+    return a->of == b->of && a->by == b->by;
+}
+
+/* Tells whether the condition is written with one before it. */
+static bool is_joined(const struct list_query *q, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (q->conditions[i].filter->of &&
+            same_rows(q->conditions[i].filter, q->conditions[at].filter))
+            return true;
+    }
+    return false;
+}
+
+/* Writes the conditions on rows of another resource, of which one has to fulfil them all. They are
+ * t inside; PostgreSQL may begin with them or with the rows of the list. */
+static void rows_naming(
+    struct sql *s, const struct list_query *q, size_t first, const struct access *who)
+{
+    const struct filter *f = q->conditions[first].filter;
+    size_t organization = s->organization;
+    wharf_str value;
+    bool lifted = false;
+
+    if (f->unless && query_asked(q->asked, q->n_asked, str_z(f->unless), &value))
+        query_truth(value, &lifted);
+    s->organization = 0; /* of a test key, that of the rows may be another */
+    sql_addf(s, "t.id IN (SELECT t.%s FROM %s t WHERE ", f->by, f->of->storage.table);
+    query_visible(s, f->of, who, true);
+    if (f->where && !lifted)
+        sql_addf(s, " AND %s", f->where);
+    for (size_t i = first; i < q->n_conditions; i++) {
+        if (!same_rows(q->conditions[i].filter, f))
+            continue;
+        sql_add(s, " AND ");
+        condition_sql(s, &q->conditions[i], who);
+    }
+    sql_add(s, ")");
+    s->organization = organization;
+}
+
 /* Writes " FROM table t WHERE ...": the rows of the list, before paging. */
 static void from_where(struct sql *s, const struct definition *d, const struct list_query *q,
     const struct access *who, query_extra_fn *extra, void *arg)
@@ -306,8 +350,13 @@ static void from_where(struct sql *s, const struct definition *d, const struct l
     sql_addf(s, " FROM %s t WHERE ", d->storage.table);
     query_visible(s, d, who, true);
     for (size_t i = 0; i < q->n_conditions; i++) {
+        if (q->conditions[i].filter->of && is_joined(q, i))
+            continue;
         sql_add(s, " AND ");
-        condition_sql(s, &q->conditions[i], who);
+        if (q->conditions[i].filter->of)
+            rows_naming(s, q, i, who);
+        else
+            condition_sql(s, &q->conditions[i], who);
     }
     if (q->n_terms)
         search_where(s, d, q);
@@ -336,8 +385,10 @@ static void page_columns(struct sql *s, const struct definition *d, const struct
     const struct access *who, const char *score)
 {
     if (q->columns) {
+        const struct shown_to to = {who, q->asked, q->n_asked, true};
+
         sql_add(s, "SELECT ");
-        query_shown(s, q->columns, who);
+        query_shown(s, q->columns, &to);
     } else
         query_columns(s, &d->storage);
     if (!q->hits || !q->n_terms)

@@ -521,7 +521,12 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
     const struct filter *f = NULL;
 
     p->unnamed = false;
-    if (is_malformed(p, base, pair) || read_by_rules(p, base, pair) || read_include(p, pair))
+    if (is_malformed(p, base, pair))
+        return;
+    for (size_t i = 0; !p->view && !f && i < p->d->list.n_filters; i++)
+        f = str_eqz(base, p->d->list.filters[i].name) ? &p->d->list.filters[i] : NULL;
+    /* a parameter of one row may have the name of a filter */
+    if ((!f && read_by_rules(p, base, pair)) || read_include(p, pair))
         return;
     for (enum control c = p->view ? C_FIELDS : C_PAGE; c < (p->view ? C_FIELDS + 1 : C_COUNT);
          c++) {
@@ -530,8 +535,6 @@ static void read_pair(struct parse *p, const struct query_pair *pair)
             return;
         }
     }
-    for (size_t i = 0; !p->view && !f && i < p->d->list.n_filters; i++)
-        f = str_eqz(base, p->d->list.filters[i].name) ? &p->d->list.filters[i] : NULL;
     p->unnamed = f && is_unnamed(p, f, pair);
     if (f)
         read_filter(p, f, pair);
@@ -598,8 +601,11 @@ static void collect_locations(struct parse *p)
     for (size_t i = 0; i < q->n_conditions; i++)
         most += q->conditions[i].n_values + q->conditions[i].n_items;
     q->locations_asked = ids = ARENA_ARRAY(p->a, wharf_str, most + 1);
-    for (size_t i = 0; p->d->place.location && i < q->n_conditions; i++) {
-        if (q->conditions[i].filter->field == p->d->place.location)
+    for (size_t i = 0; i < q->n_conditions; i++) {
+        const struct filter *f = q->conditions[i].filter;
+        const struct field *location = f->of ? f->of->place.location : p->d->place.location;
+
+        if (location && f->field == location)
             q->n_locations_asked += named_locations(&q->conditions[i], ids + q->n_locations_asked);
     }
 }
@@ -631,6 +637,8 @@ const struct list_query *query_parse(struct arena *a, const struct definition *d
     p.arg = arg;
     if (d->list.errors_named)
         p.problems = ARENA_ARRAY(a, struct reported, n_pairs + C_COUNT + 4);
+    p.q->asked = pairs;
+    p.q->n_asked = n_pairs;
     for (size_t i = 0; i < n_pairs; i++)
         read_pair(&p, &pairs[i]);
     p.unnamed = false;

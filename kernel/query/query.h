@@ -108,6 +108,8 @@ struct list_query { /* everything a list was asked for, checked */
     bool hits; /* with terms: the page has two more columns, see query_page_sql */
     /* select list of the page (alias t), set by the caller; NULL: definition.storage.columns */
     const char *columns;
+    const struct query_pair *asked; /* all that was sent, for {caller.asks:…} */
+    size_t n_asked;
     wharf_str fingerprint; /* what a cursor is bound to: organization, filters, order, direction */
 };
 
@@ -201,8 +203,17 @@ bool query_hides(const struct filter *f, const struct access *who);
 void query_named(struct sql *s, const struct filter *f, const struct access *who);
 /* Tells whether a select list asks for what differs from caller to caller. */
 bool query_asks_caller(const char *columns);
+struct shown_to { /* whom rows are shown to */
+    const struct access *who;
+    const struct query_pair *asked; /* parameters of the read; none where nothing was asked for */
+    size_t n_asked;
+    bool lists; /* in a list */
+};
 /* Writes a select list, with what it asks about the caller. */
-void query_shown(struct sql *s, const char *columns, const struct access *who);
+void query_shown(struct sql *s, const char *columns, const struct shown_to *to);
+/* Finds the value of a parameter that was sent without operator. Returns false when there is
+ * none. */
+bool query_asked(const struct query_pair *pairs, size_t n, wharf_str name, wharf_str *ret_value);
 /* Tells whether it reads rows of this resource. */
 bool query_reads(const struct access *who, wharf_str resource);
 

@@ -243,6 +243,23 @@ static const struct definition *named_by(const struct engine *e, const struct fi
     return to && !to->def->place.is_location && has_walls(to) ? to->def : NULL;
 }
 
+/* Finds what filters of rows of other resources are about. */
+static void link_filters(const struct engine *e, const struct definition *d, struct buf *problems)
+{
+    struct filter *filters = (struct filter *)d->list.filters;
+
+    for (size_t i = 0; i < d->list.n_filters; i++) {
+        const struct resource *of = filters[i].of_name ? engine_resource(e, filters[i].of_name)
+                                                       : NULL;
+        const char *bad = filters[i].of_name
+                              ? filter_link(&filters[i], of ? of->def : NULL, filters)
+                              : NULL;
+
+        if (bad)
+            buf_addf(problems, "%s: its filter %s %s\n", d->name, filters[i].name, bad);
+    }
+}
+
 /* Filters on references and parameters of rules know the form of the ids they take, once all
  * definitions are there. */
 static void shape_of_references(const struct engine *e, const struct definition *d)
@@ -374,9 +391,13 @@ static const struct definition *audience_of(
 static bool link_resource(struct engine *e, struct resource *res, struct buf *problems)
 {
     const struct definition *d = res->def;
+    size_t before = problems->n;
 
     if (d->audience.through) /* compiled a moment ago, not shared yet */
         ((struct definition *)d)->audience.of = audience_of(e, d, problems);
+    link_filters(e, d, problems);
+    if (problems->n > before)
+        return false;
     shape_of_references(e, d);
     res->refs = ARENA_ARRAY(e->arena, const struct resource *, d->n_fields);
     for (size_t i = 0; i < d->n_fields; i++) {

@@ -589,6 +589,8 @@ wharf_status history_write_many(struct wharf_req *req, const struct change *chan
     size_t rows = 0;
     struct sql s;
 
+    if (n == 1) /* it travels with the next statement */
+        return history_write(req, changes);
     for (size_t i = 0; i < n; i++) {
         struct sql_arg *own = args + rows * HISTORY_PARAMS;
 

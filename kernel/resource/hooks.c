@@ -221,10 +221,24 @@ static void take_selected(struct wharf_rec *const *recs, const struct field *con
     }
 }
 
+struct shown_to shown_to(const struct wharf_req *req, const struct resource *res)
+{
+    const struct route *r = req->route;
+    bool reads = res && r && r->resource == res &&
+                 (r->kind == ROUTE_LIST || r->kind == ROUTE_RETRIEVE);
+
+    return (struct shown_to){.who = &req->access.who->access,
+        .asked = reads ? req->head.pairs : NULL,
+        .n_asked = reads ? req->head.n_pairs : 0,
+        .lists = reads && r->kind == ROUTE_LIST};
+}
+
 /* Asks for the fields that SQL computes of these rows. */
 static bool select_fields(struct wharf_req *req, const struct resource *res,
-    struct wharf_rec *const *recs, size_t n, const struct field *const *fields, size_t n_fields)
+    struct wharf_rec *const *recs, size_t n, const struct field *const *fields, size_t n_fields,
+    const struct view *view)
 {
+    const struct shown_to to = shown_to(req, view->who ? res : NULL);
     wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n);
     struct sql s;
     PGresult *r;
@@ -235,7 +249,7 @@ static bool select_fields(struct wharf_req *req, const struct resource *res,
     sql_add(&s, "SELECT i.place");
     for (size_t i = 0; i < n_fields; i++) {
         sql_add(&s, ", ");
-        query_shown(&s, fields[i]->computed, &req->access.who->access);
+        query_shown(&s, fields[i]->computed, &to);
     }
     sql_add(&s, " FROM unnest(");
     sql_bind_set(&s, ids, n, "text");
@@ -266,7 +280,7 @@ static bool fill_selected(struct wharf_req *req, const struct resource *res,
         if (f->computed && is_wanted(f, view) && !field_selected(f, selected))
             fields[n_fields++] = f;
     }
-    return !n_fields || select_fields(req, res, recs, n, fields, n_fields);
+    return !n_fields || select_fields(req, res, recs, n, fields, n_fields, view);
 }
 
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
@@ -388,6 +402,7 @@ void retrieve_statement(
     struct wharf_req *req, const struct resource *res, wharf_str id, struct plan_statement *ret)
 {
     wharf_str organization = organization_of(&req->access.who->access, res->def);
+    const struct shown_to to = shown_to(req, res);
     struct sql_arg *args = ARENA_ARRAY(req->arena, struct sql_arg, 3);
     struct sql s;
 
@@ -407,7 +422,7 @@ void retrieve_statement(
     sql_init(&s, req->arena);
     for (size_t i = 0; i < ret->n_args; i++)
         sql_keep(&s, (wharf_str){args[i].p, args[i].n});
-    query_shown(&s, res->retrieve_sql, &req->access.who->access);
+    query_shown(&s, res->retrieve_sql, &to);
     ret->sql = buf_str(s.text).p;
     ret->args = s.args;
     ret->n_args = s.n_args;

@@ -31,6 +31,9 @@ void narrow_extra(struct sql *s, void *narrowing); /* a query_extra_fn */
 /* Narrows by one field (wharf_res_api.narrow). */
 void where_narrow(struct wharf_where *where, wharf_field f, const char *op, wharf_val v);
 
+/* Tells whom rows of the resource are shown to. What the request asks counts where it reads just
+ * these: not in what is written or told of them. res NULL: they are told to others. */
+struct shown_to shown_to(const struct wharf_req *req, const struct resource *res);
 /* Sets the statement that reads the row as it is shown to the caller, whoever may see it. */
 void retrieve_statement(
     struct wharf_req *req, const struct resource *res, wharf_str id, struct plan_statement *ret);

@@ -154,11 +154,12 @@ bool plan_retrieve(struct wharf_req *req, struct plan *plan)
         !res->def->storage.partitioned && !res->def->storage.retain) {
         retrieve_statement(req, res, id, &plan->statements[0]);
     } else {
+        const struct shown_to to = shown_to(req, res);
         struct sql *s = ARENA_NEW(req->arena, struct sql);
 
         sql_init(s, req->arena);
         sql_add(s, "SELECT ");
-        query_shown(s, res->columns_shown, &req->access.who->access);
+        query_shown(s, res->columns_shown, &to);
         sql_addf(s, " FROM %s t WHERE ", res->def->storage.table);
         query_visible(s, res->def, &req->access.who->access, false);
         sql_add(s, " AND t.id = ");

@@ -96,10 +96,12 @@ struct query_param { /* a query parameter that rules of the resource read */
     const struct definition_ids **ids; /* of these resources; NULL: the module is not there */
 };
 
-/* Begins what the expression of a computed field asks about the caller, up to the next brace:
- * "{caller.all_locations}", "{caller.locations}", "{caller.reads:shipment}". */
+/* Begins what the expression of a computed field asks about the caller and its request, up to the
+ * next brace: "{caller.all_locations}", "{caller.locations}", "{caller.reads:shipment}",
+ * "{caller.asks:at}", "{caller.lists}". */
 #define CALLER_OPENS "{caller."
 #define CALLER_READS "reads:"
+#define CALLER_ASKS  "asks:"
 
 struct field {
     uint16_t index; /* in definition.fields: the constant of the generated header */
@@ -180,6 +182,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     bool or_none;
     bool plus; /* texts that never have a blank: one is a + that was not escaped */
     bool lenient; /* array: values that are no members ask for nothing instead of being refused */
+    bool commas; /* text: the plain form is a list, as with the operator in */
     /* many-bool of a row: the column for "some: false"; NULL: of child rows */
     const struct field *otherwise;
     /* FILTER_TREE: the resource it points to; NULL: its module is not there */
@@ -188,6 +191,14 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct field *others[3];
     /* whose rows the values name, when these may be hidden; NULL: they are not */
     const struct definition *names;
+    /* Rows of another resource of the plugin that name this row: one of them matches. of_name NULL:
+     * a filter of the row itself. of, field and type are known when all definitions are there. */
+    const char *of_name, *of_field;
+    const struct definition *of;
+    const char *by; /* its column with this row's id, as SQL has it */
+    const char *where; /* SQL over such a row t that it has to fulfil, in parentheses; or NULL */
+    const char *unless; /* boolean query parameter that lifts it; or NULL */
+    bool of_tree; /* "type": "tree" */
 };
 
 /* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No
@@ -361,6 +372,9 @@ uint64_t definition_hash(wharf_str text);
 const struct field *definition_field(const struct definition *d, const char *name); /* or NULL */
 const struct filter *definition_filter(
     const struct definition_list *list, wharf_str name); /* or NULL */
+/* Completes a filter of rows of another resource, of, which may be NULL; all: the first filter of
+ * its list. Returns NULL, or what is wrong with it. */
+const char *filter_link(struct filter *f, const struct definition *of, const struct filter *all);
 /* Returns the parameter of that name that rules read, or NULL. */
 const struct query_param *definition_param(const struct definition *d, wharf_str name);
 /* Returns what it may be, "a, b or c"; "" for anything. Text in a. */

@@ -264,7 +264,7 @@ static bool is_system_column(const char *name)
 static void check_caller(
     struct compile *c, const struct field *f, const struct property *p, const char *sql)
 {
-    static const char reads[] = CALLER_READS;
+    static const char reads[] = CALLER_READS, asks[] = CALLER_ASKS;
 
     while ((sql = strstr(sql, CALLER_OPENS))) {
         const char *name = sql + strlen(CALLER_OPENS), *end = strchr(name, '}');
@@ -275,9 +275,12 @@ static void check_caller(
                 "only a field with \"store\": \"computed\" may ask about the caller");
         else if (!(n == 13 && !memcmp(name, "all_locations", n)) &&
                  !(n == 9 && !memcmp(name, "locations", n)) &&
+                 !(n == 5 && !memcmp(name, "lists", n)) &&
+                 !(n > sizeof(asks) - 1 && !memcmp(name, asks, sizeof(asks) - 1)) &&
                  !(n > sizeof(reads) - 1 && !memcmp(name, reads, sizeof(reads) - 1)))
             opt_member_problem(c, &p->x_at, "expression",
-                "a caller has all_locations, locations and reads:<resource>");
+                "a caller has all_locations, locations, lists, reads:<resource> and "
+                "asks:<parameter>");
         sql = name;
     }
 }

@@ -218,6 +218,9 @@ static void read_extras(
     if ((f->lenient || f->or_none) && f->type != FILTER_ARRAY)
         opt_member_problem(
             c, at, f->lenient ? "lenient" : "or_none", "only filters of arrays have this");
+    f->commas = opt_bool(c, v, at, "commas", false);
+    if (f->commas && f->type != FILTER_TEXT)
+        opt_member_problem(c, at, "commas", "only filters of texts have this");
     f->otherwise = opt_field(c, v, at, "otherwise");
     if (f->otherwise && f->type == FILTER_BOOL && f->otherwise->kind == FIELD_COLUMN &&
         f->otherwise->store == STORE_BOOL)
@@ -263,11 +266,50 @@ static void field_filter(
     read_others(c, f, v, at);
 }
 
+/* Reads a filter of rows of another resource that name this one; the field is looked up when all
+ * definitions are there (filter_link). */
+static void naming_filter(
+    struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+{
+    static const char *const types[] = {"tree", NULL};
+    const char *by = opt_need(c, v, at, "by"), *where = opt_text(c, v, at, "where", NULL);
+
+    f->of_name = opt_need(c, v, at, "of");
+    f->of_field = opt_need(c, v, at, "field");
+    f->of_tree = opt_word(c, v, at, "type", types, 1) == 0;
+    f->unless = opt_text(c, v, at, "unless", NULL);
+    f->by = by ? opt_quoted(c, by) : NULL;
+    f->where = where ? arena_printf(c->arena, "(%s)", where).p : NULL;
+    if (f->unless && !where)
+        opt_member_problem(c, at, "unless", "there is no \"where\" that it could lift");
+}
+
+const char *filter_link(struct filter *f, const struct definition *of, const struct filter *all)
+{
+    const struct field *field = of ? definition_field(of, f->of_field) : NULL;
+
+    if (!of)
+        return "names a resource that is not there";
+    if (!field || field->kind != FIELD_COLUMN)
+        return "names no column of that resource";
+    f->of = of;
+    f->field = field;
+    f->type = f->of_tree ? FILTER_TREE : field_filter_type(field);
+    f->nullable = field->nullable;
+    f->members = field->members;
+    f->n_members = field->n_members;
+    for (; all < f; all++) { /* filters with one text of "by" are about the same row */
+        if (all->of == of && !strcmp(all->by, f->by))
+            f->by = all->by;
+    }
+    return f->type == FILTER_NONE ? "names a column that can't be filtered by" : NULL;
+}
+
 static void named_filter(
     struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {"alias", "child", "field", "lenient", "or", "or_none",
-        "otherwise", "plus", "type", "strip", NULL};
+    static const char *const keys[] = {"alias", "by", "child", "commas", "field", "lenient", "of",
+        "or", "or_none", "otherwise", "plus", "strip", "type", "unless", "where", NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 
@@ -275,6 +317,10 @@ static void named_filter(
         "a name of lower-case letters, digits and _");
     if (!opt_object(c, v, at, keys))
         return;
+    if (json_get(v, "of")) {
+        naming_filter(c, f, v, at);
+        return;
+    }
     if (!alias) {
         field_filter(c, f, v, at);
         return;

@@ -117,6 +117,7 @@ _Static_assert(offsetof(wharf_event_api, head) == 0, "wharf_event_api.head moved
 _Static_assert(offsetof(wharf_event_api, emit) == 8, "wharf_event_api.emit moved");
 _Static_assert(offsetof(wharf_event_api, enqueue) == 16, "wharf_event_api.enqueue moved");
 _Static_assert(offsetof(wharf_event_api, progress) == 24, "wharf_event_api.progress moved");
+_Static_assert(offsetof(wharf_event_api, emit_many) == 32, "wharf_event_api.emit_many moved");
 _Static_assert(offsetof(struct wharf_host, head) == 0, "wharf_host.head moved");
 _Static_assert(offsetof(struct wharf_host, server_version) == 8, "wharf_host.server_version moved");
 _Static_assert(offsetof(struct wharf_host, service) == 16, "wharf_host.service moved");
@@ -556,6 +557,10 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->e
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->progress),
                    uint32_t (*)(wharf_req *req, uint32_t done, uint32_t total)),
     "wharf_event_api.progress has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit_many),
+                   wharf_status (*)(wharf_req *req, const char *resource, const char *const *types,
+                       const wharf_str *ids, const wharf_json *const *extras, size_t n)),
+    "wharf_event_api.emit_many has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((struct wharf_host *)0)->head), wharf_head),
     "wharf_host.head has another type");
 _Static_assert(__builtin_types_compatible_p(

@@ -322,6 +322,11 @@ typedef struct wharf_event_api {
         wharf_req *req, const char *job, wharf_str key, const wharf_json *args, int64_t run_at_us);
     /* jobs: heartbeat; non-zero = stop */
     uint32_t (*progress)(wharf_req *req, uint32_t done, uint32_t total);
+    /* emit() of n events of one resource, with one statement that reads all rows and one for
+     * those of the first type. What SQL computes of the rows is shown; what a compute hook does is
+     * null. extras: NULL, or n objects that may be NULL. */
+    wharf_status (*emit_many)(wharf_req *req, const char *resource, const char *const *types,
+        const wharf_str *ids, const wharf_json *const *extras, size_t n);
 } wharf_event_api;
 
 struct wharf_host {

@@ -459,7 +459,9 @@ static const struct list_query *read_filters(
     for (size_t i = 0; i < n; i++) {
         const struct query_param *param = definition_param(res->def, query_base(pairs[i].key));
 
-        if (says_how(&res->def->list, query_base(pairs[i].key)) || (param && !param->restricts))
+        if (says_how(&res->def->list, query_base(pairs[i].key)) ||
+            (param && !param->restricts &&
+                !definition_filter(&res->def->list, query_base(pairs[i].key))))
             filter_problem(req, ERR_PARAM_INVALID, query_base(pairs[i].key),
                 arena_printf(req->arena, "%.*s does not say which rows; leave it out",
                     STR_ARG(pairs[i].key)));

@@ -26,6 +26,9 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
+         "item": {"base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
+                  "external_id": lambda: f"{next(SERIAL)}"},
+         "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
          "workflow": {"source": lambda: "return {}", "triggers": lambda: [{"type": "manual"}], "scopes": lambda: ["locations:read"]},
          "print_job": {"location_id": None, "data": lambda: "data:text/plain,Label", "configuration": lambda: {"paper_size": "a4"}}}
@@ -46,13 +49,14 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "print_job": {"name", "print_station_id", "printer_name", "printer_id", "document_id", "raw", "resource", "configuration", "custom_dimensions", "status", "reason",
                          "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
            "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
+           "item": {"base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
             "integration_secret": {"create", "delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
-ALWAYS_THERE = {"role": 4}
+ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.
 GROWING = {"log", "request_log", "event", "export"}
@@ -102,7 +106,8 @@ def value(p, name=""):
         if p.get("format") == "date-time":
             return "2024-05-06T07:08:09.010Z"
         if "pattern" in p:
-            return {"^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203"}[p["pattern"]]
+            return {"^req_[0-9A-Za-z]{22}$": "req_0000000000000000000000", "^[a-z]{1,8}$": "plain", "^[0-9]+(x[0-9]+)?$": "203", "^[a-z0-9_]+$": f"code_{next(SERIAL)}", "^[0-9]{1,14}$": "96385074",
+                    "^[0-9]{1,12}$": "036000291452", "^[0-9.]{1,20}$": "0901.21", "^[A-Z]{2}$": "BR", "^[A-Z]{3}$": "BRL", "^https://[^ ]+$": "https://x.example/a.png"}[p["pattern"]]
         text = f"{name} {next(SERIAL)}".strip()
         return text[-p.get("maxLength", 100):]
     if t == "integer":

@@ -27,6 +27,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "print_station": lambda w, org, place, marker: {"printers": [PRINTER], "display_name": "Desk " + marker},
            "print_job": lambda w, org, place, marker: {"location_id": w.places[place], "name": "Label " + marker, "data": "data:text/plain," + marker},
            "batch": lambda w, org, place, marker: {"name": "Batch " + marker, "data": [{"name": "Of a batch", "locations": [w.places[place]]}]},
+           "item": lambda w, org, place, marker: {"lot_tracking": "optional", "levels": [{"location_id": w.places[place], "available_qty": 2, "lot_number": "Lot"}]},
            "workflow": lambda w, org, place, marker: {"source": FLOW + marker}}
 
 # Values for the parameters of paths that are no ids of rows.
@@ -35,7 +36,8 @@ PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000
 # Parameters that are ids of rows, although the path does not say of which.
 PARAM_OF = {("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
-FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message"}
+FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
+         "level", "lot", "stock_movement"}
 # One row for each organization, which it has from the start.
 OWN = {"organization"}
 # Answers that do not end by themselves, and listeners of other kinds of clients.
@@ -208,6 +210,7 @@ class Walls:
 
     def find(self, org):
         """What tells of the rows: a record of each kind for each row that was made."""
+        self.find_stock(org)
         made = {r.id: r for r in self.rows if r.org == org}
         for resource, path, key in (("event", "/v1/events", "resource_id"), ("log", "/v1/logs", "resource_id"),
                                     ("outgoing_integration", "/v1/outgoing-integrations", "resource_id")):
@@ -220,6 +223,15 @@ class Walls:
         for hook in [r for r in self.rows if r.resource == "webhook" and r.org == org]:
             for delivery in self.pages(org, f"/v1/webhooks/{hook.id}/deliveries"):
                 self.rows.append(Row("delivery", delivery["id"], org, hook.place, None, hook.path))
+
+    def find_stock(self, org):
+        """Levels and their ledger are at places, items and lots are everybody's."""
+        place_of = {id: place for place, id in self.places.items()}
+        for item in [r for r in self.rows if r.resource == "item" and r.org == org]:
+            for resource, name in (("level", "levels"), ("stock_movement", "movements"), ("lot", "lots")):
+                path = f"{item.path}/{item.id}/{name}"
+                for found in self.pages(org, path):
+                    self.rows.append(Row(resource, found["id"], org, place_of.get(found.get("location_id")), None, path))
 
     # ---- keys ----
 

@@ -10,7 +10,18 @@ DECLARED = "tests/api/plugins/test_declarations.py"
 SHARES, OWNERS = "tests/api/jobs/test_job_shares.py", "tests/api/webhooks/test_subscription_rights.py"
 BESIDE = "tests/isolation/test_walls_beside.py::test_subscriptions_send_only_what_their_key_may_see"
 
+SERVICE, LEVELS = "tests/api/items/test_stock_service.py", "tests/api/items/test_levels.py"
+
 GUARDS = [
+    # ---- stock ----
+    ("guard: levels are locked before they are read", "stock_write.sql", "FOR UPDATE OF l", "", SERVICE + "::test_groups_that_share_levels_beside_requests_never_hang"),
+    ("guard: moves hold their items", "stock.c", "ORDER BY id FOR SHARE", "ORDER BY id", SERVICE + "::test_a_receipt_beside_a_delete_leaves_no_stock_of_a_deleted_item"),
+    ("guard: moves hold their layouts", "stock_places.sql", "pg_advisory_xact_lock_shared(hashtextextended('items.layout:' || x.place, 0))", "1",
+     LEVELS + "::test_layouts_removed_beside_receipts_keep_all_stock"),
+    ("guard: thresholds are locked before stock is summed", "stock_low.sql", "ORDER BY h.item_id, h.location_id FOR UPDATE;", ";",
+     SERVICE + "::test_two_that_cross_a_threshold_together_tell_it_once"),
+    ("guard: totals count what the caller reaches", "schemas/items/item.json", "v.item_id = t.id AND ({caller.all_locations} OR v.location_id = ANY ({caller.locations}))", "v.item_id = t.id",
+     LEVELS + "::test_levels_at_other_locations_are_hidden_and_not_counted"),
     # ---- who sees a row ----
     ("guard: rows of a route's path", "guard.c", "if (r->guards[i] && may_be_refused(req, r->guards[i]) && !check_access_of", "if (0 && !check_access_of",
      DECLARED + "::test_the_row_of_a_path_is_judged_for_a_handler_that_does_not_look"),

@@ -1,5 +1,5 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.2 (docs/internals/events.md).
+ * version 1.3 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
@@ -139,6 +139,9 @@ typedef struct wharf_events_api {
         wharf_req *req, const wharf_str *key_ids, size_t n, const wharf_event_reader **ret_readers);
     /* May it see the event: its type by scopes, its row by locations and audience? */
     bool (*sees)(const wharf_event_reader *reader, const wharf_event *e);
+
+    /* Since 1.3. The batch that the request's changes belong to; empty: none. */
+    wharf_str (*batch)(const wharf_req *req);
 } wharf_events_api;
 
 #ifdef __cplusplus

@@ -18,9 +18,10 @@ TABLE = {
     "location": ({"merge", "delete"}, {"merge", "delete"}, lambda i: {"name": f"L{i}", "address": {"formatted_address": "1 Main St, Springfield, IL 62701, US"}}),
     "parcel": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"P{i}"}),
     "container": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"K{i}"}),
+    "item": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"I{i}"}),
 }
 PATHS = {"contact": "/v1/contacts", "group": "/v1/groups", "shipment": "/v1/shipments", "tracker": "/v1/trackers", "location": "/v1/locations", "parcel": "/v1/parcels",
-         "container": "/v1/containers"}
+         "container": "/v1/containers", "item": "/v1/items"}
 
 
 def do(client, mode, data, **more):

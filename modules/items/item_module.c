@@ -1,0 +1,52 @@
+/* item_module.c - the module items: what it declares (docs/spec/09-items-and-assembly.md). */
+#include "items.h"
+
+#include "items.gen.h"
+
+const wharf_host *W;
+const wharf_events_api *items_events;
+const wharf_keys_api *items_keys;
+const wharf_locations_directory_api *items_places;
+const wharf_locations_layouts_api *items_layouts;
+const wharf_reasons_lookup_api *items_reasons;
+wharf_str items_shipped_units = EMBEDDED;
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    declare_resource(
+        d, api, "uom", (wharf_str)UOM_DEFINITION, UOM_DEFINITION_HASH, &items_uom_hooks);
+    declare_resource(
+        d, api, "item", (wharf_str)ITEM_DEFINITION, ITEM_DEFINITION_HASH, &items_item_hooks);
+    declare_resource(
+        d, api, "level", (wharf_str)LEVEL_DEFINITION, LEVEL_DEFINITION_HASH, &items_level_hooks);
+    declare_resource(
+        d, api, "lot", (wharf_str)LOT_DEFINITION, LOT_DEFINITION_HASH, &items_lot_hooks);
+    declare_resource(d, api, "stock_movement", (wharf_str)STOCK_MOVEMENT_DEFINITION,
+        STOCK_MOVEMENT_DEFINITION_HASH, NULL);
+    api->hook(d, "location", &items_location_hooks, 0);
+    api->hook(d, "layout", &items_layout_hooks, 0);
+    api->provide(d, "items.stock", 1, 0, &items_stock);
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    items_events = W->service(self, "wharf.events", 1, 3);
+    items_keys = W->service(self, "wharf.keys", 1, 0);
+    items_places = W->service(self, "locations.directory", 1, 1);
+    items_layouts = W->service(self, "locations.layouts", 1, 1);
+    items_reasons = W->service(self, "reasons.lookup", 1, 0);
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
+
+    W = host;
+    return &desc;
+}

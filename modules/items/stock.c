@@ -1,0 +1,301 @@
+/* stock.c - the service items.stock: moves are gathered, judged by their items, and written by one
+ * call of items.stock_apply (sql/stock_apply.sql), which alone writes levels and ledger
+ * (docs/spec/09-items-and-assembly.md sections 7 and 9). Leaves events to stock_told.c. */
+#include <stdlib.h>
+
+#include "items.h"
+
+#include "items.gen.h"
+#include "wharf/errors.h"
+
+enum { FIRST_ROOM = 16 };
+
+static const char *const buckets[] = {NULL, "available", "reserved", "damaged", "manifested"};
+
+/* ---- gathering ---- */
+
+static wharf_status begin(wharf_req *req, const wharf_stock_cause *cause, wharf_stock **ret_stock)
+{
+    return stock_begin_of(req, cause, NULL, ret_stock);
+}
+
+wharf_status stock_begin_of(wharf_req *req, const wharf_stock_cause *cause,
+    const struct stock_item *item, wharf_stock **ret_stock)
+{
+    wharf_stock *s = W->mem->alloc(req, sizeof(*s));
+
+    *s = (wharf_stock){.req = req, .cause = *cause, .item = item};
+    s->group = W->req->new_id(req, "mvg");
+    s->room = FIRST_ROOM;
+    s->list = W->mem->alloc(req, s->room * sizeof(*s->list));
+    *ret_stock = s;
+    return WHARF_OK;
+}
+
+static void move(wharf_stock *stock, const wharf_stock_move *m)
+{
+    struct stock_entry *e;
+
+    if (stock->n == stock->room) {
+        struct stock_entry *more = W->mem->alloc(stock->req, 2 * stock->room * sizeof(*more));
+
+        memcpy(more, stock->list, stock->n * sizeof(*more));
+        stock->list = more;
+        stock->room *= 2;
+    }
+    e = &stock->list[stock->n++];
+    *e = (struct stock_entry){.move = *m};
+    e->text = W->mem->format(stock->req, "%s", m->path ? m->path : "");
+}
+
+static wharf_status told(const wharf_stock *stock, size_t i, const char *code, const char *message)
+{
+    return W->err->add(stock->req, code, stock->list[i].text.p, message ? "%s" : NULL, message);
+}
+
+/* ---- what the items say ---- */
+
+/* Reads the items of the moves, locked against changes of what stock has to keep to, in the order
+ * of their ids. */
+static wharf_status read_items(wharf_stock *stock, struct stock_item **ret, size_t *ret_n)
+{
+    static const char sql[] =
+        "SELECT id, is_asset, status = 'archived', lot_tracking FROM items.item"
+        " WHERE organization_id = $2::text AND id = ANY ((SELECT $1::text[])::text[])"
+        " AND deleted_at IS NULL ORDER BY id FOR SHARE";
+    wharf_str *ids = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*ids));
+    const wharf_rows *rows;
+    wharf_status s;
+
+    for (size_t i = 0; i < stock->n; i++)
+        ids[i] = stock->list[i].move.item_id;
+    s = query_about(stock->req, sql, val_array(stock->req, ids, stock->n).u.s, &rows);
+    if (s != WHARF_OK)
+        return s;
+    *ret_n = W->db->count(rows);
+    *ret = W->mem->alloc(stock->req, (*ret_n + 1) * sizeof(**ret));
+    for (size_t i = 0; i < *ret_n; i++) {
+        wharf_str lots = row_text(rows, i, 3);
+
+        (*ret)[i] = (struct stock_item){.id = row_text(rows, i, 0),
+            .is_asset = row_bool(rows, i, 1),
+            .archived = row_bool(rows, i, 2),
+            .lots_needed = is(lots, "required"),
+            .lots_allowed = !is(lots, "none")};
+    }
+    return WHARF_OK;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct stock_item *x = a, *y = b;
+
+    return wharf_str_order(&x->id, &y->id);
+}
+
+static void judge_move(wharf_stock *stock, size_t i, const struct stock_item *item)
+{
+    wharf_stock_move *m = &stock->list[i].move;
+    bool lot = m->lot_id.n || m->lot_number.n;
+
+    if (!item)
+        told(stock, i, ERR_VALIDATION_FAILED, "There is no such item");
+    else if (m->quantity > QUANTITY_MAX || m->quantity < -QUANTITY_MAX ||
+             ((m->flags & WHARF_STOCK_SET) && m->quantity < 0))
+        told(stock, i, ERR_VALIDATION_FAILED, "The quantity is out of range");
+    else if (item->is_asset && !quantity_is_whole(m->quantity))
+        told(stock, i, ERR_ITEM_FRACTIONAL_QUANTITY, NULL);
+    else if (item->lots_needed && !lot)
+        told(stock, i, ERR_ITEM_LOT_REQUIRED, NULL);
+    else if (!item->lots_allowed && lot)
+        told(stock, i, ERR_ITEM_LOT_NOT_ALLOWED, NULL);
+    else if (!item->archived)
+        m->flags |= WHARF_STOCK_ARCHIVED_TOO;
+}
+
+static wharf_status judge(wharf_stock *stock)
+{
+    struct stock_item *items = NULL;
+    size_t n = 0;
+    wharf_status s = stock->item ? WHARF_OK : read_items(stock, &items, &n);
+
+    for (size_t i = 0; s == WHARF_OK && i < stock->n; i++) {
+        struct stock_item key = {.id = stock->list[i].move.item_id};
+
+        judge_move(
+            stock, i, stock->item ? stock->item : bsearch(&key, items, n, sizeof(key), by_id));
+    }
+    return s == WHARF_OK ? W->err->current(stock->req) : s;
+}
+
+/* ---- writing ---- */
+
+static wharf_str facts_of(const wharf_stock *stock)
+{
+    wharf_req *req = stock->req;
+    wharf_out *out = W->json->writer(req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "now", val_time(W->req->now_us(req)));
+    W->json->put(out, "actor", val_text(W->req->actor(req)));
+    W->json->put(out, "batch", val_text_or_null(items_events->batch(req)));
+    W->json->put(out, "group", val_text(stock->group));
+    W->json->put(out, "reason", val_text(z(stock->cause.reason)));
+    W->json->put(out, "source_type", val_text_or_null(stock->cause.source_type));
+    W->json->put(out, "source_id", val_text_or_null(stock->cause.source_id));
+    W->json->close(out);
+    return W->json->result_text(out);
+}
+
+static wharf_val quantity_val(int64_t quantity)
+{
+    wharf_val v = wharf_val_of(WHARF_V_DEC);
+
+    v.scale = QUANTITY_SCALE;
+    v.u.i = quantity;
+    return v;
+}
+
+static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock_move *m)
+{
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "n", val_int((int64_t)i));
+    W->json->put(out, "item", val_text(m->item_id));
+    W->json->put(out, "location", val_text(m->location_id));
+    W->json->put(out, "layout", val_text_or_null(m->layout_id));
+    if (!m->layout_id.n && (m->flags & WHARF_STOCK_FIND_LAYOUT))
+        W->json->put(out, "find", val_bool(true));
+    if (m->lot_id.n)
+        W->json->put(out, "lot", val_text(m->lot_id));
+    if (!m->lot_id.n && m->lot_number.n) {
+        W->json->put(out, "lot_number", val_text(m->lot_number));
+        W->json->put(out, "new_lot", val_text(W->req->new_id(req, "lot")));
+    }
+    W->json->put(out, "bucket", val_text(z(buckets[m->bucket])));
+    W->json->put(out, "quantity", quantity_val(m->quantity));
+    W->json->put(out, "set", val_bool(m->flags & WHARF_STOCK_SET));
+    W->json->put(out, "keep", val_bool(!(m->flags & WHARF_STOCK_ARCHIVED_TOO)));
+    W->json->put(out, "id", val_text(W->req->new_id(req, "mov")));
+    W->json->put(out, "level", val_text(W->req->new_id(req, "lvl")));
+    if (m->reason)
+        W->json->put(out, "reason", val_text(z(m->reason)));
+    if (m->reason_code_id.n)
+        W->json->put(out, "reason_code", val_text(m->reason_code_id));
+    if (m->note.n)
+        W->json->put(out, "note", val_text(m->note));
+    if (m->unit_id.n) {
+        W->json->put(out, "unit", val_text(m->unit_id));
+        W->json->put(out, "unit_quantity", quantity_val(m->unit_quantity));
+    }
+    W->json->close(out);
+}
+
+static void tell_one(const wharf_stock *stock, size_t i, const wharf_json *p)
+{
+    wharf_str problem = json_text(p, "problem");
+    const wharf_stock_move *m = &stock->list[i].move;
+
+    if (is(problem, "location"))
+        W->err->add(stock->req, ERR_VALIDATION_FAILED, stock->list[i].text.p,
+            "There is no location %s", m->location_id.p);
+    else if (is(problem, "layout"))
+        W->err->add(stock->req, ERR_VALIDATION_FAILED, stock->list[i].text.p,
+            "There is no layout %s", m->layout_id.p);
+    else if (is(problem, "layout_location"))
+        W->err->add(stock->req, ERR_VALIDATION_FAILED, stock->list[i].text.p,
+            "The layout %s lies in another location", m->layout_id.p);
+    else if (is(problem, "layout_required"))
+        told(stock, i, ERR_ITEM_LAYOUT_REQUIRED, NULL);
+    else if (is(problem, "archived"))
+        told(stock, i, ERR_ITEM_ARCHIVED, NULL);
+    else if (is(problem, "too_large"))
+        told(stock, i, ERR_VALIDATION_FAILED, "The stock would be above 99999999999.9999");
+    else
+        W->err->add(stock->req, ERR_ITEM_INSUFFICIENT_STOCK, stock->list[i].text.p,
+            "There are %s, and %s less are asked for; send a smaller quantity",
+            number_text(stock->req, W->json->get(p, "available")).p,
+            number_text(stock->req, W->json->get(p, "quantity")).p);
+}
+
+static wharf_status tell_problems(const wharf_stock *stock, const wharf_json *problems)
+{
+    for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p)) {
+        int64_t n;
+
+        if (W->json->integer(W->json->get(p, "n"), &n) && n >= 0 && (size_t)n < stock->n)
+            tell_one(stock, (size_t)n, p);
+    }
+    return W->err->current(stock->req);
+}
+
+static void note_moved(wharf_stock *stock, const wharf_json *moves)
+{
+    for (const wharf_json *m = W->json->at(moves, 0); m; m = W->json->next(m)) {
+        struct stock_entry *e;
+        int64_t n;
+
+        if (!W->json->integer(W->json->get(m, "n"), &n) || n < 0 || (size_t)n >= stock->n)
+            continue;
+        e = &stock->list[n];
+        e->moved.level_id = json_text(m, "level");
+        e->moved.layout_id = json_text(m, "place");
+        e->moved.movement_id = json_text(m, "id");
+        e->reason = json_text(m, "reason");
+        W->json->decimal(W->json->get(m, "delta"), QUANTITY_SCALE, &e->moved.delta);
+        W->json->decimal(W->json->get(m, "balance"), QUANTITY_SCALE, &e->moved.balance);
+    }
+}
+
+static wharf_status write_moves(wharf_stock *stock, const wharf_json **ret_answer)
+{
+    static const char sql[] = "SELECT items.stock_apply($1::jsonb, $2::jsonb)";
+    wharf_out *out = W->json->writer(stock->req);
+    wharf_val args[2] = {val_text(facts_of(stock))};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    W->json->open(out, NULL, '[');
+    for (size_t i = 0; i < stock->n; i++)
+        put_move(stock->req, out, i, &stock->list[i].move);
+    W->json->close(out);
+    args[1] = val_text(W->json->result_text(out));
+    s = W->db->query(stock->req, sql, args, 2, &rows);
+    *ret_answer = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
+    return s == WHARF_OK && !*ret_answer ? W->err->fail(stock->req, ERR_INTERNAL, NULL, NULL) : s;
+}
+
+static wharf_status apply(wharf_stock *stock)
+{
+    const wharf_json *answer, *problems;
+    wharf_status s = judge(stock);
+
+    if (s != WHARF_OK || !stock->n)
+        return s;
+    s = write_moves(stock, &answer);
+    if (s != WHARF_OK)
+        return s;
+    problems = W->json->get(answer, "problems");
+    if (!json_is_null(problems))
+        return tell_problems(stock, problems);
+    note_moved(stock, W->json->get(answer, "moves"));
+    return stock_tell(stock, answer);
+}
+
+static wharf_str group_id(const wharf_stock *stock)
+{
+    return stock->group;
+}
+
+static void moved(const wharf_stock *stock, size_t i, wharf_stock_moved *ret)
+{
+    const wharf_stock_moved none = {
+        .level_id = WHARF_S(""), .layout_id = WHARF_S(""), .movement_id = WHARF_S("")};
+    wharf_stock_moved m = i < stock->n && stock->list[i].moved.level_id.p ? stock->list[i].moved
+                                                                          : none;
+
+    m.head = ret->head;
+    *ret = m;
+}
+
+const wharf_items_stock_api items_stock = {
+    WHARF_HEAD(wharf_items_stock_api), begin, move, apply, group_id, moved};

@@ -1,0 +1,169 @@
+/* stock_told.c - events of stock (docs/spec/09-items-and-assembly.md section 16): all of one call
+ * with two statements, whatever their number. */
+#include "items.h"
+
+#include "items.gen.h"
+
+enum { MOVEMENTS_TOLD = 100 };
+
+struct telling {
+    wharf_stock *stock;
+    const char **types;
+    wharf_str *ids;
+    const wharf_json **extras;
+    size_t n;
+};
+
+static wharf_status add(struct telling *t, const char *type, wharf_str level, wharf_out *out)
+{
+    t->types[t->n] = type;
+    t->ids[t->n] = level;
+    return W->json->result(t->stock->req, out, &t->extras[t->n++]);
+}
+
+static wharf_out *begin(const struct telling *t)
+{
+    wharf_out *out = W->json->builder(t->stock->req);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "group_id", val_text(t->stock->group));
+    return out;
+}
+
+static wharf_status tell_levels(struct telling *t, const wharf_json *levels)
+{
+    wharf_status s = WHARF_OK;
+
+    for (const wharf_json *l = W->json->at(levels, 0); l && s == WHARF_OK; l = W->json->next(l)) {
+        wharf_out *out = begin(t);
+
+        W->json->close(out);
+        s = add(t, "inventory.level_updated", json_text(l, "id"), out);
+    }
+    return s;
+}
+
+/* ---- adjusted ---- */
+
+static bool is_adjusting(wharf_str reason)
+{
+    static const char *const words[] = {"opening", "adjustment", "transfer", "import", "audit"};
+    const size_t n = sizeof(words) / sizeof(words[0]);
+
+    return word_place(reason, words, n) < n;
+}
+
+static void put_movement(wharf_out *out, const struct stock_entry *e)
+{
+    wharf_val v = wharf_val_of(WHARF_V_DEC);
+
+    v.scale = QUANTITY_SCALE;
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "id", val_text(e->moved.movement_id));
+    W->json->put(out, "level_id", val_text(e->moved.level_id));
+    W->json->put(out, "layout_id", val_text(e->moved.layout_id));
+    W->json->put(out, "bucket",
+        val_text(z(e->move.bucket == WHARF_STOCK_AVAILABLE  ? "available"
+                   : e->move.bucket == WHARF_STOCK_RESERVED ? "reserved"
+                   : e->move.bucket == WHARF_STOCK_DAMAGED  ? "damaged"
+                                                            : "manifested")));
+    v.u.i = e->moved.delta;
+    W->json->put(out, "delta", v);
+    v.u.i = e->moved.balance;
+    W->json->put(out, "balance_after", v);
+    W->json->put(out, "reason", val_text(e->reason));
+    W->json->close(out);
+}
+
+static bool same_place(const struct stock_entry *a, const struct stock_entry *b)
+{
+    return same(a->move.item_id, b->move.item_id) && same(a->move.location_id, b->move.location_id);
+}
+
+/* Tells the movements of one item at one location, those from the first one on. */
+static wharf_status tell_adjusted(struct telling *t, size_t first)
+{
+    const wharf_stock *stock = t->stock;
+    wharf_out *out = begin(t);
+    size_t n = 0;
+
+    W->json->put(out, "reason", val_text(stock->list[first].reason));
+    W->json->open(out, "movements", '[');
+    for (size_t i = first; i < stock->n; i++) {
+        const struct stock_entry *e = &stock->list[i];
+
+        if (e->reason.n && same_place(e, &stock->list[first]) && n++ < MOVEMENTS_TOLD)
+            put_movement(out, e);
+    }
+    W->json->close(out);
+    if (n > MOVEMENTS_TOLD)
+        W->json->put(out, "movements_truncated", val_bool(true));
+    W->json->close(out);
+    return add(t, "inventory.adjusted", stock->list[first].moved.level_id, out);
+}
+
+static bool is_first(const wharf_stock *stock, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (stock->list[k].reason.n && same_place(&stock->list[k], &stock->list[i]))
+            return false;
+    }
+    return true;
+}
+
+/* ---- low ---- */
+
+static wharf_status tell_low(struct telling *t, const wharf_json *low, const wharf_json *levels)
+{
+    const wharf_json *l = W->json->at(levels, 0);
+    wharf_out *out;
+
+    while (l && !(same(json_text(l, "item"), json_text(low, "item")) &&
+                    same(json_text(l, "location"), json_text(low, "location"))))
+        l = W->json->next(l);
+    if (!l)
+        return WHARF_OK;
+    out = begin(t);
+    W->json->put(out, "location_available_qty", val_json(W->json->get(low, "available")));
+    W->json->put(out, "threshold_qty", val_json(W->json->get(low, "quantity")));
+    W->json->close(out);
+    return add(t, "inventory.low_stock", json_text(l, "id"), out);
+}
+
+static wharf_status tell_lots(wharf_stock *stock, const wharf_json *lots)
+{
+    size_t n = json_is_null(lots) ? 0 : W->json->count(lots), i = 0;
+    const char **types = W->mem->alloc(stock->req, (n + 1) * sizeof(*types));
+    wharf_str *ids = W->mem->alloc(stock->req, (n + 1) * sizeof(*ids));
+
+    for (const wharf_json *l = n ? W->json->at(lots, 0) : NULL; l; l = W->json->next(l)) {
+        types[i] = "lot.created";
+        W->json->text(l, &ids[i++]);
+    }
+    return n ? W->event->emit_many(stock->req, "lot", types, ids, NULL, n) : WHARF_OK;
+}
+
+wharf_status stock_tell(wharf_stock *stock, const wharf_json *answer)
+{
+    const wharf_json *levels = W->json->get(answer, "levels"), *low = W->json->get(answer, "low");
+    size_t room = W->json->count(levels) + stock->n +
+                  (json_is_null(low) ? 0 : W->json->count(low)) + 1;
+    struct telling t = {.stock = stock,
+        .types = W->mem->alloc(stock->req, room * sizeof(*t.types)),
+        .ids = W->mem->alloc(stock->req, room * sizeof(*t.ids)),
+        .extras = W->mem->alloc(stock->req, room * sizeof(*t.extras))};
+    wharf_status s = tell_lots(stock, W->json->get(answer, "lots"));
+
+    if (s == WHARF_OK)
+        s = tell_levels(&t, levels);
+    for (size_t i = 0; s == WHARF_OK && i < stock->n; i++) {
+        if (is_adjusting(stock->list[i].reason) && is_first(stock, i))
+            s = tell_adjusted(&t, i);
+    }
+    for (const wharf_json *l = json_is_null(low) ? NULL : W->json->at(low, 0); l && s == WHARF_OK;
+         l = W->json->next(l))
+        s = tell_low(&t, l, levels);
+    return s == WHARF_OK && t.n
+               ? W->event->emit_many(stock->req, "level", t.types, t.ids, t.extras, t.n)
+               : s;
+}
