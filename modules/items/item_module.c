@@ -28,6 +28,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &items_location_hooks, 0);
     api->hook(d, "layout", &items_layout_hooks, 0);
     api->provide(d, "items.stock", 1, 0, &items_stock);
+    CHECKS(api, d);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

@@ -123,6 +123,13 @@ BREAKAGES = {
         ("UPDATE shipments.shipment SET children_count = 7 WHERE id = (SELECT min(id) FROM shipments.shipment WHERE deleted_at IS NULL AND NOT is_parent) RETURNING id", "counts 7 children, and has 0"),
         ("UPDATE shipments.shipment SET is_parent = false WHERE id = (SELECT min(id) FROM shipments.shipment WHERE is_parent) RETURNING id", "counts 1 children, and has 1"),
         ("UPDATE shipments.shipment SET parent_id = 'ship_gone' WHERE id = (SELECT max(id) FROM shipments.shipment WHERE deleted_at IS NULL AND parent_id IS NULL) RETURNING id", "its parent ship_gone is not there")],
+    "items.stock_levels": [
+        (f"UPDATE items.level SET available = available + 1 WHERE id = {pick('id', 'items.level')} RETURNING id", r"has [\d.]+ available, and its ledger says [\d.]+"),
+        (f"UPDATE items.level SET moves = moves + 2 WHERE id = {pick('id', 'items.level', skip=1)} RETURNING id", r"counts \d+ moves, and has \d+")],
+    "items.stock_places": [(f"UPDATE items.level SET item_id = 'item_gone' WHERE id = {pick('id', 'items.level', skip=1)} RETURNING id", "is of the item item_gone, which is not there"),
+        (f"UPDATE items.level SET lot_id = 'lot_other' WHERE id = {pick('id', 'items.level')} RETURNING id", "is of the lot lot_other, which is none of its item")],
+    "items.stock_transfers": [
+        (f"UPDATE items.stock_movement SET reason = 'transfer' WHERE id = {pick('id', 'items.stock_movement')} RETURNING group_id", r"adds up to -?[\d.]+")],
     "shipments.shipment_history": [
         ("DELETE FROM shipments.tracking_update WHERE shipment_id = (SELECT min(id) FROM shipments.shipment WHERE status = 'created') RETURNING shipment_id", "is created, and has no line of history"),
         ("INSERT INTO shipments.tracking_update (organization_id, id, shipment_id, status, occurred_at, source, hash, position, created_at) SELECT organization_id, 'again', shipment_id, status, occurred_at, source,"

@@ -1,0 +1,8 @@
+-- What is transferred from one place comes to another: the moves of a transfer add up to nothing.
+-- rows: items.stock_movement
+-- Stock appeared or was lost on the way. Count both layouts, and have the difference booked.
+SELECT organization_id, group_id, 'adds up to ' || sum(delta)
+FROM items.stock_movement
+WHERE reason = 'transfer'
+GROUP BY organization_id, group_id
+HAVING sum(delta) <> 0
