@@ -331,7 +331,7 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     _exit(0);
 }
 
-/* Has large pieces of memory given back when they are freed. By itself the C library keeps what it
+/* Gives large pieces of memory back when they are freed. By itself the C library keeps what it
  * has once freed of a size up to 32 MiB: one large batch, and the worker has 200 MiB for ever. */
 static void give_back_memory(void)
 {
