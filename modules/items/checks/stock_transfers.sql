@@ -1,4 +1,4 @@
--- What is transferred from one place comes to another: the moves of a transfer add up to nothing.
+-- The moves of a transfer add up to nothing: as much comes to one place as leaves another.
 -- rows: items.stock_movement
 -- Stock appeared or was lost on the way. Count both layouts, and have the difference booked.
 SELECT organization_id, group_id, 'adds up to ' || sum(delta)
