@@ -184,9 +184,8 @@ const wharf_verify_api verify_api = {
 
 static wharf_status take_count(wharf_verify *v, const wharf_val *values, size_t n, void *arg)
 {
-    (void)n;
     (void)arg;
-    v->looked = strtoull(values[0].u.s.p, NULL, 10);
+    v->looked = n ? strtoull(values[0].u.s.p, NULL, 10) : 0;
     return WHARF_OK;
 }
 

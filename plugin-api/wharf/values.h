@@ -19,7 +19,7 @@ static inline wharf_str wharf_z(const char *text) /* text lives as long as the r
 }
 static inline bool wharf_same(wharf_str a, wharf_str b)
 {
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+    return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
 }
 
 /* Orders two wharf_str by their bytes, for qsort() and bsearch(). */

@@ -89,7 +89,7 @@ def test_filters_of_trackers_confirm_no_leg(place):
         assert ids(place.all, f"{name}={hidden}") == [row["tracker_id"]], name
         for client in (place.limited, reader):
             assert row["tracker_id"] in ids(client, "limit=100"), name
-            assert ids(client, f"{name}={hidden}") == ids(client, name + "=shp_0000000000000000000000") == [], name
+            assert ids(client, f"{name}={hidden}") == ids(client, name + "=ship_0000000000000000000000") == [], name
     assert ids(place.limited, f"shipment_id={row['id']}") == [row["tracker_id"]]
     shown = place.limited.get(f"/v1/trackers/{row['tracker_id']}").data["current_shipment_id"]
     assert shown is None and row["tracker_id"] in ids(place.limited, "current_shipment_id=null")
