@@ -331,8 +331,8 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     _exit(0);
 }
 
-/* Gives large pieces of memory back when they are freed. By itself the C library keeps what it
- * has once freed of a size up to 32 MiB: one large batch, and the worker has 200 MiB for ever. */
+/* Gives large pieces of memory back when they are freed. By itself the C library
+ * keeps for later what it has once freed of a size up to 32 MiB. */
 static void give_back_memory(void)
 {
     enum { LARGE = 4 * 1024 * 1024, KEPT = 8 * 1024 * 1024 };
