@@ -1,6 +1,7 @@
 /* arena.c - see arena.h. Leaves to others: what is put in it. */
 #include "util/arena.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,8 +105,12 @@ void arena_end(struct arena *a)
     }
 }
 
+static _Atomic size_t freed_at_once; /* bytes, by all arenas of the process */
+
 static void drop_blocks(struct arena *a, const struct block *until)
 {
+    size_t before = a->total;
+
     while (a->top != until) {
         struct block *b = a->top;
 
@@ -113,6 +118,13 @@ static void drop_blocks(struct arena *a, const struct block *until)
         a->total -= b->size;
         free(b);
     }
+    if (before - a->total >= MAX_BLOCK)
+        atomic_fetch_add_explicit(&freed_at_once, before - a->total, memory_order_relaxed);
+}
+
+size_t arena_take_freed(void)
+{
+    return atomic_exchange_explicit(&freed_at_once, 0, memory_order_relaxed);
 }
 
 void arena_free(struct arena *a)

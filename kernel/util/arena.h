@@ -75,5 +75,8 @@ void arena_trim(struct arena *a);
 /* Tells whether the arena holds more than its budget now. */
 bool arena_poisoned(const struct arena *a);
 size_t arena_used(const struct arena *a);
+/* Returns the bytes that arenas of this process freed a megabyte or more at a time, since it was
+ * asked last: the C library keeps them unless malloc_trim() is called. [any] */
+size_t arena_take_freed(void);
 
 #endif

@@ -2,7 +2,6 @@
  * functions, then the loop. See process/worker.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -331,16 +330,6 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     _exit(0);
 }
 
-/* Gives large pieces of memory back when they are freed. By itself the C library
- * keeps for later what it has once freed of a size up to 32 MiB. */
-static void give_back_memory(void)
-{
-    enum { LARGE = 4 * 1024 * 1024, KEPT = 8 * 1024 * 1024 };
-
-    mallopt(M_MMAP_THRESHOLD, LARGE);
-    mallopt(M_TRIM_THRESHOLD, KEPT);
-}
-
 int worker_main(const struct config *config, const struct worker_boot *boot)
 {
     struct arena *a = arena_new(0);
@@ -353,7 +342,6 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     /* before any thread, so that all of them leave these signals to it */
     int term_fd = term_descriptor();
 
-    give_back_memory();
     r = registry_load(config, boot->quarantined, REGISTRY_PLAIN, a, &why);
     if (!r)
         return not_ready(boot, why);

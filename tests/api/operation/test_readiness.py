@@ -21,11 +21,10 @@ def probe(server, base="base"):
 
 
 def not_ready(server, check, text):
-    """Waits until both listeners say so."""
+    """Waits until both listeners say so. Each worker looks for itself, so that the next request may meet one that did not look yet."""
     for base in ("base", "admin"):
         until(lambda: (told := probe(server, base)) and told[0] == 503 and re.search(text, told[1][check]) and not told[1]["ready"] and any(re.search(text, t) for t in told[1]["not_ready_because"]))
-    plain = requests.get(server.base + "/readyz", timeout=10)
-    assert plain.status_code == 503 and plain.text.startswith("not ready\n") and re.search(text, plain.text)
+    until(lambda: (plain := requests.get(server.base + "/readyz", timeout=10)).status_code == 503 and plain.text.startswith("not ready\n") and re.search(text, plain.text))
     assert log_lines(server.folder, "ready.lost")
 
 

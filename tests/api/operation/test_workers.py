@@ -1,4 +1,5 @@
 """Workers always come back, and a plugin that crashes, hangs or leaks harms nobody else (docs/guide/operation.md 'Workers')."""
+import base64
 import contextlib
 import json
 import os
@@ -44,6 +45,11 @@ def kill_one(server, kind="web"):
     pid = server.workers(kind)[0]
     os.kill(pid, signal.SIGKILL)
     return pid
+
+
+def resident(pid):
+    """Bytes of memory that a process has."""
+    return int(re.search(r"^VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1)) << 10
 
 
 @contextlib.contextmanager
@@ -315,6 +321,21 @@ def test_the_limit_of_memory_is_hard():
                 requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=20)
         until(lambda: before - set(server.workers("web")) and ready(client) and "is down" not in server.command("ps"))
         for pid in server.workers("web"):
-            memory = int(re.search(r"^VmRSS:\s+(\d+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M).group(1))
-            assert memory < 900 << 10
+            memory = resident(pid)
+            assert memory < 900 << 20
         assert new_connections(server.base) == [200] * 30
+
+
+@pytest.mark.skipif(SANITIZED, reason="the sanitizer keeps what is freed, to find who uses it")
+def test_a_worker_gives_back_what_large_requests_took():
+    with running("--modules", "org,locations,contacts", workers=1) as (server, _):
+        client = server.organization().client()
+        pid, = server.workers("web")
+        at_rest, most = resident(pid), 0
+        for turn in range(5):  # each on another of its threads, whose heap would keep it
+            rows = "\n".join(["Name,Email,Address", *(f'Name {n},u{turn}.{n}@example.com,"{n} Main Road, Newark, NJ 07001, US"' for n in range(5000))])
+            client.post("/v1/contacts", {"csv_url": "data:text/csv;base64," + base64.b64encode(rows.encode()).decode()}, expect=200)
+            most = max(most, resident(pid))
+        assert most > at_rest + (30 << 20), "the requests were not large"
+        until(lambda: resident(pid) < at_rest + (30 << 20))
+        assert server.workers("web") == [pid]
