@@ -13,18 +13,7 @@
 
 static wharf_str array_text(struct wharf_req *req, const wharf_json *v)
 {
-    struct buf b;
-    struct jw w;
-    wharf_str s;
-
-    if (!v)
-        return str_z("[]");
-    buf_init(&b, 1 << 20);
-    jw_init(&w, &b);
-    jw_value(&w, NULL, v);
-    s = arena_dup_str(req->arena, buf_str(&b));
-    buf_done(&b);
-    return s;
+    return v ? jw_text(req->arena, v) : str_z("[]");
 }
 
 static struct sql_arg bound(wharf_str s)

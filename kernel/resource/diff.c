@@ -16,23 +16,6 @@ struct diff {
     size_t n;
 };
 
-static wharf_str json_text(struct arena *a, const struct wharf_json *v)
-{
-    struct buf b;
-    struct jw w;
-    wharf_str s;
-
-    buf_init(&b, 64 << 20);
-    jw_init(&w, &b);
-    if (v)
-        jw_value(&w, NULL, v);
-    else
-        jw_null(&w, NULL);
-    s = arena_dup_str(a, buf_str(&b));
-    buf_done(&b);
-    return s;
-}
-
 /* Returns how many bytes the first VALUE_MAX code points have. */
 static size_t beginning(wharf_str text)
 {
@@ -53,7 +36,7 @@ static size_t beginning(wharf_str text)
 /* Cuts long values; the whole then stands as a string. */
 static bool write_value(struct diff *d, const char *key, const struct wharf_json *v)
 {
-    wharf_str text = v && v->type == JSON_STRING ? v->text : json_text(d->arena, v);
+    wharf_str text = v && v->type == JSON_STRING ? v->text : jw_text(d->arena, v);
     size_t n = beginning(text);
 
     if (n == text.n) {

@@ -174,9 +174,6 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
     struct json_error e;
     const struct wharf_json *whole = json_parse(req->arena, body, &e);
     const struct wharf_json *data = whole ? json_get(whole, "data") : NULL;
-    struct buf out;
-    struct jw w;
-    wharf_str s;
 
     if (!req->reply.one_time[0] || !json_is(data, JSON_OBJECT))
         return body;
@@ -186,12 +183,7 @@ static wharf_str without_secrets(struct wharf_req *req, wharf_str body)
             m->child = NULL;
         }
     }
-    buf_init(&out, 64 << 20);
-    jw_init(&w, &out);
-    jw_value(&w, NULL, whole);
-    s = arena_dup_str(req->arena, buf_str(&out));
-    buf_done(&out);
-    return s;
+    return jw_text(req->arena, whole);
 }
 
 static bool remember(struct wharf_req *req, const char *mark)

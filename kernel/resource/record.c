@@ -200,8 +200,6 @@ static void encode_nested(
 
 static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)
 {
-    struct buf b;
-    struct jw w;
     wharf_str s;
 
     if (!v || v->type == JSON_NULL)
@@ -210,11 +208,7 @@ static struct cell cell_of_json(struct arena *a, const struct wharf_json *v)
         return (struct cell){v->text.p, v->text.n};
     if (v->type == JSON_BOOL)
         return (struct cell){v->truth ? "t" : "f", 1};
-    buf_init(&b, 16 << 20);
-    jw_init(&w, &b);
-    jw_value(&w, NULL, v);
-    s = arena_dup_str(a, buf_str(&b));
-    buf_done(&b);
+    s = jw_text(a, v);
     return (struct cell){s.p, s.n};
 }
 
@@ -569,7 +563,6 @@ bool cell_differs(
 void value_from_plugin(
     struct arena *a, const struct field *f, const wharf_val *v, struct value *ret)
 {
-    struct buf b;
     int64_t div = 1;
 
     *ret = (struct value){.present = true, .ruled = true};
@@ -599,16 +592,8 @@ void value_from_plugin(
         ret->text = time_iso(a, v->u.i);
         break;
     case WHARF_V_JSON:
-        buf_init(&b, 16 << 20);
-        {
-            struct jw w;
-
-            jw_init(&w, &b);
-            jw_value(&w, NULL, v->u.j);
-        }
-        ret->text = arena_dup_str(a, buf_str(&b));
+        ret->text = jw_text(a, v->u.j);
         ret->json = v->u.j;
-        buf_done(&b);
         break;
     case WHARF_V_TEXT:
         ret->text = arena_dup_str(a, v->u.s);

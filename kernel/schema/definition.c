@@ -495,20 +495,6 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     batch_compile(c, x, &at);
 }
 
-static wharf_str compact(struct arena *a, const struct wharf_json *json)
-{
-    struct buf text;
-    struct jw w;
-    wharf_str s;
-
-    buf_init(&text, SIZE_MAX / 2);
-    jw_init(&w, &text);
-    jw_value(&w, NULL, json);
-    s = arena_dup_str(a, buf_str(&text));
-    buf_done(&text);
-    return s;
-}
-
 static uint64_t fnv1a(wharf_str s)
 {
     uint64_t h = 0xCBF29CE484222325u;
@@ -538,7 +524,7 @@ const struct definition *definition_compile(
     d->plugin = plugin;
     d->json = c.document;
     d->arena = a;
-    d->hash = fnv1a(compact(a, c.document));
+    d->hash = fnv1a(jw_text(a, c.document));
     read_document(&c, c.document);
     return c.failed ? NULL : d;
 }
@@ -548,7 +534,7 @@ uint64_t definition_hash(wharf_str text)
     struct arena *a = arena_new(0);
     struct json_error error;
     const struct wharf_json *json = json_parse(a, text, &error);
-    uint64_t h = json ? fnv1a(compact(a, json)) : 0;
+    uint64_t h = json ? fnv1a(jw_text(a, json)) : 0;
 
     arena_free(a);
     return h;

@@ -114,6 +114,8 @@ void jw_null(struct jw *w, const char *key);
 void jw_raw(struct jw *w, const char *key, wharf_str json); /* json must be one complete value */
 /* Writes a parsed value, numbers as they stand in the source. */
 void jw_value(struct jw *w, const char *key, const struct wharf_json *v);
+/* Returns a value as text that lives in a; NULL is null. */
+wharf_str jw_text(struct arena *a, const struct wharf_json *v);
 /* Writes the string with its quotes, escaped, no comma logic. */
 void json_quote(struct buf *out, wharf_str s);
 
@@ -129,7 +131,7 @@ struct json_build {
     const char *wrong; /* what was wrong with it, or NULL */
     struct json_build_level {
         struct wharf_json *node, *last;
-    } *levels; /* what is open, the outermost first */
+    } * levels; /* what is open, the outermost first */
     unsigned depth, room;
 };
 

@@ -218,3 +218,17 @@ void jw_value(struct jw *w, const char *key, const struct wharf_json *v)
     before(w, key);
     add_value(w->out, v);
 }
+
+wharf_str jw_text(struct arena *a, const struct wharf_json *v)
+{
+    struct buf text;
+    wharf_str s;
+
+    if (!v)
+        return str_z("null");
+    buf_init(&text, SIZE_MAX / 2);
+    add_value(&text, v);
+    s = arena_dup_str(a, buf_str(&text));
+    buf_done(&text);
+    return s;
+}

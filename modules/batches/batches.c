@@ -25,17 +25,12 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource batch = {.head = WHARF_HEAD(wharf_resource),
-        .name = "batch",
-        .definition_hash = BATCH_DEFINITION_HASH,
-        .definition = BATCH_DEFINITION,
-        .hooks = &batches_hooks};
-
     (void)self;
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &batch);
+    declare_resource(
+        d, api, "batch", (wharf_str)BATCH_DEFINITION, BATCH_DEFINITION_HASH, &batches_hooks);
     ROUTES(api, d, routes);
     /* The time is that of one chunk, whose items may each have a hook that takes its own. Tries
      * are counted by chunk and item, so the queue lets a batch crash as often as it does. */

@@ -64,7 +64,7 @@ wharf_status contact_complete_addresses(wharf_req *req, wharf_rec *rec)
     static const char *const members[] = {"id", "hash", "line1", "line2", "city", "state",
         "state_code", "postal_code", "country", "country_code", "formatted_address", "textarea",
         "coordinates", "timezone", "verified"};
-    const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES), *whole;
+    const wharf_json *others = field_json(rec, CONTACT_ALTERNATE_ADDRESSES), *whole;
     wharf_out *out = W->json->builder(req);
     wharf_status s;
 
@@ -102,15 +102,15 @@ wharf_status contacts_remember(wharf_req *req, const wharf_rec *const *recs, siz
     struct ids list = {NULL, 0};
 
     for (size_t i = 0; i < n; i++) {
-        const wharf_json *others = get_json(recs[i], CONTACT_ALTERNATE_ADDRESSES);
+        const wharf_json *others = field_json(recs[i], CONTACT_ALTERNATE_ADDRESSES);
 
         list.n += 1 + (others ? W->json->count(others) : 0);
     }
     list.p = W->mem->alloc(req, (list.n + 1) * sizeof(*list.p));
     list.n = 0;
     for (size_t i = 0; i < n; i++) {
-        const wharf_json *others = get_json(recs[i], CONTACT_ALTERNATE_ADDRESSES),
-                         *first = get_json(recs[i], CONTACT_ADDRESS);
+        const wharf_json *others = field_json(recs[i], CONTACT_ALTERNATE_ADDRESSES),
+                         *first = field_json(recs[i], CONTACT_ADDRESS);
 
         if (W->res->sent(recs[i], CONTACT_ADDRESS) && is_value(first))
             keep(req, &list, first);

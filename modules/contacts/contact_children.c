@@ -47,7 +47,7 @@ wharf_status group_children(wharf_req *req, void *arg)
         s = W->res->fetch(req, "group", id, 0, &rec);
     if (s != WHARF_OK)
         return s;
-    get_text(rec, GROUP_RESOURCE, &kind);
+    field_get_text(rec, GROUP_RESOURCE, &kind);
     args[0] = wharf_text(W->req->organization(req));
     args[1] = wharf_text(id);
     args[2] = wharf_integer((page - 1) * limit);

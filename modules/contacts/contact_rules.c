@@ -52,11 +52,6 @@ static wharf_status read_address(wharf_req *req, const wharf_json *input, const 
     return contact_address(req, input, second, path, ret);
 }
 
-static bool is_null(const wharf_json *v)
-{
-    return !v || W->json->type(v) == WHARF_J_NULL;
-}
-
 static wharf_status take_address(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->member(rec, "address"),
@@ -66,10 +61,10 @@ static wharf_status take_address(wharf_req *req, wharf_rec *rec)
     wharf_status s = WHARF_OK;
 
     sent = sent ? sent : primary;
-    if (!is_null(sent))
+    if (!json_is_null(sent))
         s = read_address(req, sent, line2, path, &value);
     if (sent && s == WHARF_OK)
-        W->res->set(rec, CONTACT_ADDRESS, is_null(sent) ? wharf_null() : wharf_value(value));
+        W->res->set(rec, CONTACT_ADDRESS, json_is_null(sent) ? wharf_null() : wharf_value(value));
     W->res->drop(rec, "primary_address");
     W->res->drop(rec, "address_line2");
     return s;
@@ -87,7 +82,7 @@ static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json
                      *value = NULL;
     wharf_status s = WHARF_OK;
 
-    if (is_null(input)) {
+    if (json_is_null(input)) {
         W->json->put(out, key, wharf_null());
         return s;
     }
@@ -213,11 +208,11 @@ static wharf_status unique(wharf_req *req, const struct channel *c, const char *
 
 static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel *c)
 {
-    const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_EMAILS);
+    const wharf_json *others = field_json(rec, CONTACT_ALTERNATE_EMAILS);
     wharf_str s;
 
     c->n = 0;
-    if (get_text(rec, CONTACT_EMAIL, &s))
+    if (field_get_text(rec, CONTACT_EMAIL, &s))
         channel_add(c, s, WHARF_S("email"));
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (!W->json->text(m, &s))
@@ -252,12 +247,12 @@ static wharf_status phone_form(
 static wharf_status check_phones(
     wharf_req *req, const wharf_str *country, wharf_rec *rec, struct channel *c)
 {
-    const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_PHONES), *value;
+    const wharf_json *others = field_json(rec, CONTACT_ALTERNATE_PHONES), *value;
     wharf_out *out = W->json->builder(req);
     wharf_str s, form;
 
     c->n = 0;
-    if (get_text(rec, CONTACT_PHONE, &s) &&
+    if (field_get_text(rec, CONTACT_PHONE, &s) &&
         phone_form(req, country, s, "phone", &form) == WHARF_OK) {
         W->res->set(rec, CONTACT_PHONE, wharf_text(form));
         channel_add(c, form, WHARF_S("phone"));
@@ -280,35 +275,25 @@ static wharf_status check_phones(
     return unique(req, c, ERR_CONTACT_DUPLICATE_PHONE);
 }
 
-static wharf_str text_of(const wharf_json *object, const char *key)
-{
-    const wharf_json *v = object ? W->json->get(object, key) : NULL;
-    wharf_str s = {"", 0};
-
-    if (v)
-        W->json->text(v, &s);
-    return s;
-}
-
 static wharf_status check_addresses(wharf_req *req, const wharf_rec *rec, struct channel *ids,
     struct channel *hashes, struct channel *texts)
 {
-    const wharf_json *first = get_json(rec, CONTACT_ADDRESS),
-                     *others = get_json(rec, CONTACT_ALTERNATE_ADDRESSES);
+    const wharf_json *first = field_json(rec, CONTACT_ADDRESS),
+                     *others = field_json(rec, CONTACT_ALTERNATE_ADDRESSES);
 
     ids->n = hashes->n = texts->n = 0;
-    if (!is_null(first)) {
-        channel_add(ids, text_of(first, "id"), WHARF_S("address"));
-        channel_add(hashes, text_of(first, "hash"), WHARF_S(""));
-        channel_add(texts, text_of(first, "formatted_address"), WHARF_S(""));
+    if (!json_is_null(first)) {
+        channel_add(ids, json_text(first, "id"), WHARF_S("address"));
+        channel_add(hashes, json_text(first, "hash"), WHARF_S(""));
+        channel_add(texts, json_text(first, "formatted_address"), WHARF_S(""));
     }
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
-        if (is_null(m))
+        if (json_is_null(m))
             continue;
-        channel_add(ids, text_of(m, "id"),
+        channel_add(ids, json_text(m, "id"),
             W->mem->format(req, "alternate_addresses.%s", W->json->key(m).p));
-        channel_add(hashes, text_of(m, "hash"), WHARF_S(""));
-        channel_add(texts, text_of(m, "formatted_address"), WHARF_S(""));
+        channel_add(hashes, json_text(m, "hash"), WHARF_S(""));
+        channel_add(texts, json_text(m, "formatted_address"), WHARF_S(""));
     }
     return unique(req, ids, ERR_CONTACT_DUPLICATE_ADDRESS);
 }
@@ -328,7 +313,7 @@ static wharf_status check_groups(wharf_req *req, const wharf_rec *rec)
                               "$1::text AND id = ANY ((SELECT $2::text[])::text[])"
                               " AND (resource <> 'contact' OR jsonb_array_length(children) >= "
                               "$3::integer AND NOT children ? $4::text)";
-    struct ids groups = ids_of(req, get_json(rec, CONTACT_GROUPS), 0);
+    struct ids groups = ids_of(req, field_json(rec, CONTACT_GROUPS), 0);
     wharf_val args[4] = {wharf_text(W->req->organization(req)), ids_array(req, &groups),
         wharf_integer(CHILDREN_MAX), wharf_text(W->res->id(rec))},
               id;
@@ -360,7 +345,7 @@ static wharf_status check_groups_many(
 
     for (size_t i = 0; i < n; i++) {
         if (good[i] && W->res->sent(recs[i], CONTACT_GROUPS))
-            of[i] = ids_of(req, get_json(recs[i], CONTACT_GROUPS), 0);
+            of[i] = ids_of(req, field_json(recs[i], CONTACT_GROUPS), 0);
         all.n += of[i].n;
     }
     if (!all.n)
@@ -431,10 +416,10 @@ static void text_add_all(wharf_req *req, struct text *t, const struct channel *c
 
 static void names_of(wharf_req *req, const wharf_rec *rec, struct text *t)
 {
-    const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_NAMES);
+    const wharf_json *others = field_json(rec, CONTACT_ALTERNATE_NAMES);
     wharf_str s;
 
-    if (get_text(rec, CONTACT_NAME, &s))
+    if (field_get_text(rec, CONTACT_NAME, &s))
         text_add(req, t, s);
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (W->json->text(m, &s))
@@ -471,9 +456,9 @@ static wharf_status check_data(wharf_req *req, const wharf_str *country, wharf_r
     text_add_all(req, &search, &emails);
     text_add_all(req, &search, &phones);
     text_add_all(req, &search, &addresses);
-    if (get_text(new_rec, CONTACT_ID_NUMBER, &more))
+    if (field_get_text(new_rec, CONTACT_ID_NUMBER, &more))
         text_add(req, &search, more);
-    if (get_text(new_rec, CONTACT_EXTERNAL_ID, &more))
+    if (field_get_text(new_rec, CONTACT_EXTERNAL_ID, &more))
         text_add(req, &search, more);
     W->res->set(new_rec, CONTACT_SEARCH_TEXT,
         wharf_text(contacts_forms->search_form(req, (wharf_str){search.p, search.n}, "")));

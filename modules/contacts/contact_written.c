@@ -5,7 +5,7 @@
 
 static struct ids groups_of(wharf_req *req, const wharf_rec *rec)
 {
-    return ids_of(req, rec ? get_json(rec, CONTACT_GROUPS) : NULL, 0);
+    return ids_of(req, rec ? field_json(rec, CONTACT_GROUPS) : NULL, 0);
 }
 
 static void index_name(
@@ -18,10 +18,10 @@ static void index_name(
 static void index_names(
     wharf_req *req, struct words *list, const wharf_rec *rec, struct cleaned *room)
 {
-    const wharf_json *others = get_json(rec, CONTACT_ALTERNATE_NAMES);
+    const wharf_json *others = field_json(rec, CONTACT_ALTERNATE_NAMES);
     wharf_str id = W->res->id(rec), s;
 
-    if (get_text(rec, CONTACT_NAME, &s))
+    if (field_get_text(rec, CONTACT_NAME, &s))
         index_name(req, list, id, s, room);
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (W->json->text(m, &s))

@@ -25,23 +25,14 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource contact = {.head = WHARF_HEAD(wharf_resource),
-        .name = "contact",
-        .definition_hash = CONTACT_DEFINITION_HASH,
-        .definition = CONTACT_DEFINITION,
-        .hooks = &contact_hooks};
-    const wharf_resource group = {.head = WHARF_HEAD(wharf_resource),
-        .name = "group",
-        .definition_hash = GROUP_DEFINITION_HASH,
-        .definition = GROUP_DEFINITION,
-        .hooks = &group_hooks};
-
     (void)self;
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &contact);
-    api->resource(d, &group);
+    declare_resource(
+        d, api, "contact", (wharf_str)CONTACT_DEFINITION, CONTACT_DEFINITION_HASH, &contact_hooks);
+    declare_resource(
+        d, api, "group", (wharf_str)GROUP_DEFINITION, GROUP_DEFINITION_HASH, &group_hooks);
     ROUTES(api, d, routes);
     api->hook(d, "location", &contacts_location_hooks, 0);
     api->provide(d, "contacts.groups", 1, 0, &contacts_groups);

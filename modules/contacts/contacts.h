@@ -15,6 +15,7 @@
 
 #define W contacts_host
 extern const wharf_host *W; /* set once, before anything of this module runs */
+#include "wharf/inline.h"
 extern const wharf_org_directory_api *contacts_org;
 extern const wharf_batch_api *contacts_batch;
 extern const wharf_locations_directory_api *contacts_places;
@@ -81,22 +82,5 @@ wharf_status groups_lose(wharf_req *req, const struct ids *groups, const struct 
 wharf_status group_took(
     wharf_req *req, wharf_str group, const struct ids *added, const struct ids *removed);
 wharf_status group_ended(wharf_req *req, wharf_str group);
-
-/* Reads the text of a field as it is or will be. Returns false when it is null. */
-static inline bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
-{
-    wharf_val v;
-
-    if (!W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
-        return false;
-    *ret = v.u.s;
-    return true;
-}
-static inline const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
-{
-    wharf_val v;
-
-    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON ? v.u.j : NULL;
-}
 
 #endif

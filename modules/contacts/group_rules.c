@@ -206,7 +206,7 @@ static wharf_status locations_known(wharf_req *req, const wharf_json *sent, cons
 
 static struct ids stored(wharf_req *req, const wharf_rec *old_rec, const char *name)
 {
-    const wharf_json *members = old_rec ? get_json(old_rec, GROUP_MEMBERS) : NULL;
+    const wharf_json *members = old_rec ? field_json(old_rec, GROUP_MEMBERS) : NULL;
 
     return ids_of(req, members ? W->json->get(members, name) : NULL, 0);
 }
@@ -230,7 +230,7 @@ static wharf_status members_json(
 static wharf_status group_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_json *sent = op == WHARF_DELETE ? NULL : get_json(new_rec, GROUP_MEMBERS),
+    const wharf_json *sent = op == WHARF_DELETE ? NULL : field_json(new_rec, GROUP_MEMBERS),
                      *whole = NULL, *list = NULL;
     struct ids before, children, primary, fresh, more, less;
     wharf_str resource = {"", 0};
@@ -248,7 +248,7 @@ static wharf_status group_check(
     if (children.n > CHILDREN_MAX)
         return no_list(req, W->json->get(sent, "children") ? "group_contacts.children" : "add",
             "makes more than 10000 children");
-    get_text(new_rec, GROUP_RESOURCE, &resource);
+    field_get_text(new_rec, GROUP_RESOURCE, &resource);
     s = wharf_same(resource, WHARF_S("location")) ? locations_known(req, sent, &fresh)
                                                   : contacts_known(req, sent, &fresh);
     if (s != WHARF_OK)
@@ -285,7 +285,7 @@ static wharf_status group_written(
     struct ids before = stored(req, old_rec, "children"), after, added, removed;
     wharf_str resource = {"", 0};
 
-    get_text(rec, GROUP_RESOURCE, &resource);
+    field_get_text(rec, GROUP_RESOURCE, &resource);
     if (!wharf_same(resource, WHARF_S("contact")))
         return WHARF_OK;
     if (op == WHARF_DELETE)

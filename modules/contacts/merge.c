@@ -67,11 +67,11 @@ static void add(struct values *v, wharf_str value, wharf_str slot)
 
 static void add_all(const struct kind *k, const wharf_rec *rec, struct values *v)
 {
-    const wharf_json *others = get_json(rec, k->others), *one;
+    const wharf_json *others = field_json(rec, k->others), *one;
     wharf_str s;
 
-    one = k->one == CONTACT_ADDRESS ? get_json(rec, k->one) : NULL;
-    if (one ? text_of(one, &s) : k->one != CONTACT_ADDRESS && get_text(rec, k->one, &s))
+    one = k->one == CONTACT_ADDRESS ? field_json(rec, k->one) : NULL;
+    if (one ? text_of(one, &s) : k->one != CONTACT_ADDRESS && field_get_text(rec, k->one, &s))
         add(v, s, WHARF_S(""));
     for (const wharf_json *m = others ? W->json->at(others, 0) : NULL; m; m = W->json->next(m)) {
         if (text_of(m, &s))
@@ -167,12 +167,12 @@ static void put_added(wharf_req *req, wharf_out *out, wharf_field f, const char 
     const wharf_rec *to, const wharf_rec *const *from, size_t n)
 {
     /* and what is added: each id is sent once */
-    struct ids own = ids_of(req, get_json(to, f), n * GROUPS_MAX);
+    struct ids own = ids_of(req, field_json(to, f), n * GROUPS_MAX);
 
     W->json->open(out, name, '{');
     W->json->open(out, "add", '[');
     for (size_t i = 0; i < n; i++) {
-        struct ids theirs = ids_of(req, get_json(from[i], f), 0),
+        struct ids theirs = ids_of(req, field_json(from[i], f), 0),
                    fresh = ids_without(req, &theirs, &own);
 
         for (size_t k = 0; k < fresh.n; k++) {
@@ -189,11 +189,11 @@ static void put_added(wharf_req *req, wharf_out *out, wharf_field f, const char 
 static void put_locations(
     wharf_req *req, wharf_out *out, const wharf_rec *to, const wharf_rec *const *from, size_t n)
 {
-    struct ids own = ids_of(req, get_json(to, CONTACT_LOCATIONS), 0);
+    struct ids own = ids_of(req, field_json(to, CONTACT_LOCATIONS), 0);
     bool everywhere = !own.n;
 
     for (size_t i = 0; i < n && !everywhere; i++)
-        everywhere = !ids_of(req, get_json(from[i], CONTACT_LOCATIONS), 0).n;
+        everywhere = !ids_of(req, field_json(from[i], CONTACT_LOCATIONS), 0).n;
     if (!everywhere)
         put_added(req, out, CONTACT_LOCATIONS, "locations", to, from, n);
     else if (own.n)

@@ -13,16 +13,11 @@ const wharf_locations_layouts_api *containers_layouts;
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource container = {.head = WHARF_HEAD(wharf_resource),
-        .name = "container",
-        .definition_hash = CONTAINER_DEFINITION_HASH,
-        .definition = CONTAINER_DEFINITION,
-        .hooks = &containers_hooks};
-
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &container);
+    declare_resource(d, api, "container", (wharf_str)CONTAINER_DEFINITION,
+        CONTAINER_DEFINITION_HASH, &containers_hooks);
     api->hook(d, "location", &containers_location_hooks, 0);
     api->hook(d, "shipment", &containers_shipment_hooks, 0);
     api->hook(d, "layout", &containers_layout_hooks, 0);

@@ -7,8 +7,6 @@
 #include "events.h"
 #include "events.gen.h"
 
-#define W events_host
-
 enum { HOUR_S = 3600, SHOWN_MAX = 50, KEY_MAX = 200 };
 
 struct line {
@@ -29,13 +27,12 @@ static bool lost_webhook(wharf_req *req, const wharf_event *e)
     const wharf_json *body, *data;
     wharf_str reason;
 
-    if (!events_same(e->type, WHARF_S("webhook.deleted")) ||
-        events_api->parsed(req, e, &body) != WHARF_OK)
+    if (!same(e->type, WHARF_S("webhook.deleted")) || events_api->parsed(req, e, &body) != WHARF_OK)
         return false;
     data = W->json->get(body, "data");
     return data && W->json->get(data, "deletion_reason") &&
            W->json->text(W->json->get(data, "deletion_reason"), &reason) &&
-           events_same(reason, WHARF_S("invalid_url"));
+           same(reason, WHARF_S("invalid_url"));
 }
 
 /* Finds who is told beside subscribers: administrators of webhooks' health and of workflows that
@@ -44,7 +41,7 @@ static wharf_status others(
     wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
 {
     *ret_n = 0;
-    if (lost || starts(type, "webhook.") || events_same(type, WHARF_S("workflow.disabled")))
+    if (lost || starts(type, "webhook.") || same(type, WHARF_S("workflow.disabled")))
         return events_org->administrators(req, ret_emails, ret_n);
     if (starts(type, "outgoing_integration.") || starts(type, "incoming_webhook."))
         return events_org->listeners(req, type, ret_emails, ret_n);
@@ -58,13 +55,13 @@ static wharf_status put_alert(wharf_req *req, wharf_out *out, const wharf_event 
     wharf_status s = others(req, e->type, lost, &emails, &n);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "e", events_text(e->id));
-    W->json->put(out, "t", events_text(e->type));
-    W->json->put(out, "r", events_text(e->resource_id));
+    W->json->put(out, "e", val_text(e->id));
+    W->json->put(out, "t", val_text(e->type));
+    W->json->put(out, "r", val_text(e->resource_id));
     W->json->put(out, "a", (wharf_val){.type = WHARF_V_TIME_US, .u.i = e->timestamp_us});
     W->json->open(out, "o", '[');
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        W->json->put(out, NULL, events_text(emails[i]));
+        W->json->put(out, NULL, val_text(emails[i]));
     W->json->close(out);
     W->json->close(out);
     return s;
@@ -75,8 +72,7 @@ static wharf_status note_alerts(
     wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
 {
     static const char sql[] = QUERY_ALERTS_NOTE;
-    wharf_val args[2] = {
-        events_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
+    wharf_val args[2] = {val_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
 
     return W->db->query(req, sql, args, 2, ret_lines);
 }
@@ -89,9 +85,9 @@ static wharf_status ask_for_mail(wharf_req *req, const struct line *l, int64_t a
     wharf_status s;
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "address", events_text(l->address));
-    W->json->put(out, "resource", events_text(l->resource));
-    W->json->put(out, "type", events_text(l->type));
+    W->json->put(out, "address", val_text(l->address));
+    W->json->put(out, "resource", val_text(l->resource));
+    W->json->put(out, "type", val_text(l->type));
     W->json->close(out);
     s = W->json->result(req, out, &args);
     key = W->mem->format(req, "%.*s %.*s %.*s", (int)l->resource.n, l->resource.p, (int)l->type.n,
@@ -128,8 +124,7 @@ wharf_status alerts_step(
     if (s == WHARF_OK)
         s = note_alerts(req, alerts, &lines);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(lines); i++) {
-        struct line l = {
-            events_column(lines, i, 0), events_column(lines, i, 1), events_column(lines, i, 2)};
+        struct line l = {row_text(lines, i, 0), row_text(lines, i, 1), row_text(lines, i, 2)};
         wharf_val mailed;
         bool before = W->db->value(lines, i, 3, WHARF_V_TIME_US, &mailed);
 
@@ -158,7 +153,7 @@ static wharf_status still_wanted(
         "SELECT id FROM events.subscriber WHERE email = $1 AND deleted_at IS NULL AND status = "
         "'active' AND events ? $2";
     static const char muted_sql[] = "SELECT 1 FROM events.muted WHERE address = $1 AND $2 <> ''";
-    wharf_val args[2] = {events_text(l->address), events_text(l->type)};
+    wharf_val args[2] = {val_text(l->address), val_text(l->type)};
     const wharf_str *emails;
     const wharf_rows *rows;
     size_t n;
@@ -167,7 +162,7 @@ static wharf_status still_wanted(
     *ret_subscriber = WHARF_S("");
     *ret_wanted = s == WHARF_OK && W->db->count(rows);
     if (s != WHARF_OK || *ret_wanted) {
-        *ret_subscriber = *ret_wanted ? events_column(rows, 0, 0) : WHARF_S("");
+        *ret_subscriber = *ret_wanted ? row_text(rows, 0, 0) : WHARF_S("");
         return s;
     }
     s = W->db->query(req, muted_sql, args, 2, &rows);
@@ -175,7 +170,7 @@ static wharf_status still_wanted(
         return s;
     s = others(req, l->type, false, &emails, &n);
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
-        *ret_wanted |= events_same(emails[i], l->address);
+        *ret_wanted |= same(emails[i], l->address);
     return s;
 }
 
@@ -202,7 +197,7 @@ static wharf_str times_text(wharf_req *req, const wharf_rows *rows)
     size_t n = W->db->count(rows);
 
     for (size_t i = 0; i < n && i < SHOWN_MAX; i++) {
-        wharf_str at = events_column(rows, i, 1), id = events_column(rows, i, 0);
+        wharf_str at = row_text(rows, i, 1), id = row_text(rows, i, 0);
 
         s = W->mem->format(
             req, "%.*s  %.*s  %.*s\n", (int)s.n, s.p, (int)at.n, at.p, (int)id.n, id.p);
@@ -250,7 +245,7 @@ static wharf_status take_waiting(wharf_req *req, const struct line *l, const wha
         "SELECT event_id, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS \"UTC\"') FROM "
         "events.alert WHERE address = $1 AND resource_id = $2 AND type = $3 AND mailed_at IS NULL "
         "ORDER BY at DESC";
-    wharf_val args[3] = {events_text(l->address), events_text(l->resource), events_text(l->type)};
+    wharf_val args[3] = {val_text(l->address), val_text(l->resource), val_text(l->type)};
     wharf_status s = W->db->exec(req, line_sql, args, 3, NULL);
 
     return s == WHARF_OK ? W->db->query(req, sql, args, 3, ret_rows) : s;
@@ -262,7 +257,7 @@ static wharf_status ids_json(wharf_req *req, const wharf_rows *rows, const wharf
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < W->db->count(rows); i++)
-        W->json->put(out, NULL, events_text(events_column(rows, i, 0)));
+        W->json->put(out, NULL, val_text(row_text(rows, i, 0)));
     W->json->close(out);
     return W->json->result(req, out, ret);
 }
@@ -276,8 +271,9 @@ static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows 
     static const char line_sql[] =
         "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
         "resource_id = $3 AND type = $4";
-    wharf_val args[3] = {events_text(l->address), events_now(req), {.type = WHARF_V_JSON}};
-    wharf_val line[4] = {args[0], args[1], events_text(l->resource), events_text(l->type)};
+    wharf_val args[3] = {
+        val_text(l->address), val_time(W->req->now_us(req)), {.type = WHARF_V_JSON}};
+    wharf_val line[4] = {args[0], args[1], val_text(l->resource), val_text(l->type)};
     wharf_status s = ids_json(req, rows, &args[2].u.j);
 
     if (s == WHARF_OK)

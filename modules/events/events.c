@@ -29,16 +29,16 @@ static wharf_status read_wanted(wharf_req *req, struct wanted *w)
 
     *w = (struct wanted){.system = true, .resource = true, .module = WHARF_S("")};
     if (events_host->req->param(req, "type", &v)) {
-        w->system = events_same(v, WHARF_S("system"));
-        w->resource = events_same(v, WHARF_S("resource"));
+        w->system = same(v, WHARF_S("system"));
+        w->resource = same(v, WHARF_S("resource"));
         if (!w->system && !w->resource)
             return events_host->err->fail(
                 req, ERR_PARAM_INVALID, "type", "type must be system or resource");
     }
     events_host->req->param(req, "module", &w->module);
     if (events_host->req->param(req, "include_examples", &v)) {
-        w->examples = events_same(v, WHARF_S("true"));
-        if (!w->examples && !events_same(v, WHARF_S("false")))
+        w->examples = same(v, WHARF_S("true"));
+        if (!w->examples && !same(v, WHARF_S("false")))
             return events_host->err->fail(req, ERR_PARAM_INVALID, "include_examples",
                 "include_examples must be true or false");
     }
@@ -53,15 +53,15 @@ static wharf_status put_type(
     wharf_status s = WHARF_OK;
 
     j->open(out, NULL, '{');
-    j->put(out, "object", events_text(WHARF_S("event_type")));
-    j->put(out, "type", events_text(t->type));
-    j->put(out, "description", events_text(t->description));
-    j->put(out, "system", events_truth(t->system));
-    j->put(out, "resource_type", events_text(t->resource_type));
-    j->put(out, "module", events_text(t->module));
-    j->put(out, "supersedable", events_truth(t->supersedable));
-    j->put(out, "deprecated", events_truth(t->deprecated));
-    j->put(out, "schema", events_text(t->schema));
+    j->put(out, "object", val_text(WHARF_S("event_type")));
+    j->put(out, "type", val_text(t->type));
+    j->put(out, "description", val_text(t->description));
+    j->put(out, "system", val_bool(t->system));
+    j->put(out, "resource_type", val_text(t->resource_type));
+    j->put(out, "module", val_text(t->module));
+    j->put(out, "supersedable", val_bool(t->supersedable));
+    j->put(out, "deprecated", val_bool(t->deprecated));
+    j->put(out, "schema", val_text(t->schema));
     if (example) {
         s = j->parse(req, t->example, &data);
         if (s == WHARF_OK)
@@ -86,7 +86,7 @@ static wharf_status list_types(wharf_req *req, void *arg)
         wharf_event_type t = {.head = WHARF_HEAD(wharf_event_type)};
 
         if (events_api->type_at(events_self, i, &t) && (t.system ? w.system : w.resource) &&
-            (!w.module.n || events_same(w.module, t.module)))
+            (!w.module.n || same(w.module, t.module)))
             s = put_type(req, out, &t, w.examples);
     }
     events_host->json->close(out);
@@ -108,8 +108,8 @@ static wharf_status make_token(wharf_req *req, void *arg)
     out = events_host->req->respond(req, 201, "Stream token created");
     events_host->req->one_time(req, "token");
     events_host->json->open(out, NULL, '{');
-    events_host->json->put(out, "object", events_text(WHARF_S("event_stream_token")));
-    events_host->json->put(out, "token", events_text(token));
+    events_host->json->put(out, "object", val_text(WHARF_S("event_stream_token")));
+    events_host->json->put(out, "token", val_text(token));
     events_host->json->put(
         out, "expires_at", (wharf_val){.type = WHARF_V_TIME_US, .u.i = expires_us});
     events_host->json->close(out);
@@ -123,13 +123,6 @@ static wharf_status make_token(wharf_req *req, void *arg)
 static const char mail_policy[] =
     "{\"retries\": 5, \"backoff\": {\"first\": \"1m\", \"factor\": 5, \"max\": \"6h\", "
     "\"jitter\": false}, \"transaction\": \"own\"}";
-
-wharf_str events_column(const wharf_rows *rows, size_t row, size_t column)
-{
-    wharf_val v;
-
-    return events_host->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
-}
 
 /* The last four are pages for people: a look shows a button, only the button does something, since
  * mail programs look at links by themselves. */
@@ -147,16 +140,6 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     static const struct {
         wharf_head head;
     } catalog = {WHARF_HEAD(wharf_head)};
-    const wharf_resource event = {.head = WHARF_HEAD(wharf_resource),
-        .name = "event",
-        .definition_hash = EVENT_DEFINITION_HASH,
-        .definition = EVENT_DEFINITION};
-
-    const wharf_resource subscriber = {.head = WHARF_HEAD(wharf_resource),
-        .name = "event_subscriber",
-        .definition_hash = EVENT_SUBSCRIBER_DEFINITION_HASH,
-        .definition = EVENT_SUBSCRIBER_DEFINITION,
-        .hooks = &subscriber_hooks};
     const wharf_event_step alerts = {
         .head = WHARF_HEAD(wharf_event_step), .name = "subscribers_email", .fn = alerts_step};
     const wharf_events_api *events = events_host->service(self, "wharf.events", 1, 0);
@@ -164,8 +147,9 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
     api->provide(d, "events.catalog", 1, 0, &catalog);
-    api->resource(d, &event);
-    api->resource(d, &subscriber);
+    declare_resource(d, api, "event", (wharf_str)EVENT_DEFINITION, EVENT_DEFINITION_HASH, NULL);
+    declare_resource(d, api, "event_subscriber", (wharf_str)EVENT_SUBSCRIBER_DEFINITION,
+        EVENT_SUBSCRIBER_DEFINITION_HASH, &subscriber_hooks);
     ROUTES(api, d, routes);
     events->step(d, &alerts);
     api->job(d, "verify", verify_send, NULL, (wharf_str){mail_policy, sizeof(mail_policy) - 1});

@@ -26,7 +26,9 @@ enum {
 #define VERIFY_KIND      "verify"
 #define UNSUBSCRIBE_KIND "unsubscribe"
 
-extern const wharf_host *events_host; /* these are set once, before anything of this module runs */
+#define W events_host
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/inline.h"
 extern const wharf_events_api *events_api;
 extern const wharf_token_api *events_tokens;
 extern const wharf_keys_api *events_keys;
@@ -48,28 +50,5 @@ wharf_handler alerts_send, subscribers_tidy;
 /* Notes that the mail server refused the subscriber's address for good (true), or took a mail for
  * it. */
 wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused);
-
-static inline wharf_val events_text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-static inline wharf_val events_truth(bool truth)
-{
-    return (wharf_val){.type = WHARF_V_BOOL, .u.i = truth};
-}
-static inline wharf_val events_int(int64_t i)
-{
-    return (wharf_val){.type = WHARF_V_INT, .u.i = i};
-}
-static inline wharf_val events_now(const wharf_req *req)
-{
-    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = events_host->req->now_us(req)};
-}
-/* Returns a text column; empty when it is null. */
-wharf_str events_column(const wharf_rows *rows, size_t row, size_t column);
-static inline bool events_same(wharf_str a, wharf_str b)
-{
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
-}
 
 #endif

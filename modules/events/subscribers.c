@@ -7,18 +7,6 @@
 
 #include "events.gen.h"
 
-#define W events_host
-
-static bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
-{
-    wharf_val v;
-
-    if (!rec || !W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
-        return false;
-    *ret = v.u.s;
-    return true;
-}
-
 static bool has(const wharf_rec *rec, wharf_field f)
 {
     wharf_val v;
@@ -31,11 +19,6 @@ static bool is_true(const wharf_rec *rec, wharf_field f)
     wharf_val v;
 
     return W->res->get(rec, f, &v) && v.u.i;
-}
-
-static wharf_val null(void)
-{
-    return (wharf_val){.type = WHARF_V_NULL};
 }
 
 static wharf_val later(const wharf_req *req, int64_t seconds)
@@ -73,9 +56,9 @@ static wharf_status set_types(wharf_req *req, wharf_rec *rec, const wharf_json *
 
         W->json->text(v, &type);
         for (const wharf_json *u = W->json->at(list, 0); u != v; u = W->json->next(u))
-            before |= W->json->text(u, &other) && events_same(other, type);
+            before |= W->json->text(u, &other) && same(other, type);
         if (!before)
-            W->json->put(out, NULL, events_text(type));
+            W->json->put(out, NULL, val_text(type));
     }
     W->json->close(out);
     s = W->json->result(req, out, &own);
@@ -101,7 +84,7 @@ static void lower_domain(wharf_req *req, wharf_rec *rec)
         if (domain && *c >= 'A' && *c <= 'Z')
             *c = (char)(*c + 'a' - 'A');
     }
-    W->res->set(rec, EVENT_SUBSCRIBER_EMAIL, events_text(copy));
+    W->res->set(rec, EVENT_SUBSCRIBER_EMAIL, val_text(copy));
 }
 
 static wharf_status check_verbs(wharf_req *req, const wharf_rec *rec)
@@ -141,7 +124,7 @@ static wharf_status sole_owner(wharf_req *req, wharf_str user, bool *ret_sole)
     size_t n;
     wharf_status s = events_org->owners(req, &ids, &emails, &n);
 
-    *ret_sole = s == WHARF_OK && n == 1 && events_same(ids[0], user);
+    *ret_sole = s == WHARF_OK && n == 1 && same(ids[0], user);
     return s;
 }
 
@@ -149,7 +132,8 @@ static wharf_status sole_owner(wharf_req *req, wharf_str user, bool *ret_sole)
 
 static wharf_status note_mail(wharf_req *req, wharf_str id)
 {
-    wharf_val args[3] = {events_text(W->req->organization(req)), events_text(id), events_now(req)};
+    wharf_val args[3] = {
+        val_text(W->req->organization(req)), val_text(id), val_time(W->req->now_us(req))};
 
     return W->db->exec(req,
         "INSERT INTO events.verification (organization_id, subscriber_id, sent_at) VALUES ($1, $2, "
@@ -160,16 +144,16 @@ static wharf_status note_mail(wharf_req *req, wharf_str id)
 
 static void expect_verification(wharf_req *req, wharf_rec *rec)
 {
-    W->res->set(rec, EVENT_SUBSCRIBER_STATUS, events_text(WHARF_S("pending_verification")));
-    W->res->set(rec, EVENT_SUBSCRIBER_VERIFICATION_SENT_AT, events_now(req));
+    W->res->set(rec, EVENT_SUBSCRIBER_STATUS, val_text(WHARF_S("pending_verification")));
+    W->res->set(rec, EVENT_SUBSCRIBER_VERIFICATION_SENT_AT, val_time(W->req->now_us(req)));
     W->res->set(rec, EVENT_SUBSCRIBER_VERIFICATION_EXPIRES_AT, later(req, VERIFY_HOURS * 3600));
 }
 
 /* Clears what the body asks to be done, which is not what the row is. */
 static void never_kept(wharf_rec *rec)
 {
-    W->res->set(rec, EVENT_SUBSCRIBER_APPROVE, events_truth(false));
-    W->res->set(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION, events_truth(false));
+    W->res->set(rec, EVENT_SUBSCRIBER_APPROVE, val_bool(false));
+    W->res->set(rec, EVENT_SUBSCRIBER_RESEND_VERIFICATION, val_bool(false));
 }
 
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
@@ -189,8 +173,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
         return W->err->fail(req, ERR_SUBSCRIBER_LIMIT, NULL, NULL);
     if (caller->user_id.n)
         s = sole_owner(req, caller->user_id, &sole);
-    W->res->set(rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED, events_truth(!sole));
-    W->res->set(rec, EVENT_SUBSCRIBER_REFUSALS, events_int(0));
+    W->res->set(rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED, val_bool(!sole));
+    W->res->set(rec, EVENT_SUBSCRIBER_REFUSALS, val_int(0));
     never_kept(rec);
     expect_verification(req, rec);
     return s;
@@ -203,24 +187,24 @@ static wharf_status check_approve(wharf_req *req, const wharf_rec *old_rec, whar
     bool sole = false;
     wharf_status s;
 
-    if (!events_same(caller->role, WHARF_S("owner")) || !caller->user_id.n)
+    if (!same(caller->role, WHARF_S("owner")) || !caller->user_id.n)
         return W->err->fail(req, ERR_SUBSCRIBER_OWNER_REQUIRED, NULL, NULL);
     if (has(old_rec, EVENT_SUBSCRIBER_APPROVED_AT) ||
         !is_true(old_rec, EVENT_SUBSCRIBER_APPROVAL_REQUIRED))
         return W->err->fail(req, ERR_SUBSCRIBER_ALREADY_APPROVED, NULL, NULL);
-    get_text(old_rec, EVENT_SUBSCRIBER_CREATED_BY, &creator);
-    if (events_same(creator, caller->user_id)) {
+    field_get_text(old_rec, EVENT_SUBSCRIBER_CREATED_BY, &creator);
+    if (same(creator, caller->user_id)) {
         s = sole_owner(req, creator, &sole); /* the other owners left: nobody else can */
         if (s != WHARF_OK || !sole)
             return s != WHARF_OK
                        ? s
                        : W->err->fail(req, ERR_SUBSCRIBER_SECOND_OWNER_REQUIRED, NULL, NULL);
     }
-    W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_AT, events_now(req));
-    W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_BY, events_text(caller->user_id));
-    get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
-    if (events_same(status, WHARF_S("pending_approval")))
-        W->res->set(rec, EVENT_SUBSCRIBER_STATUS, events_text(WHARF_S("active")));
+    W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_AT, val_time(W->req->now_us(req)));
+    W->res->set(rec, EVENT_SUBSCRIBER_APPROVED_BY, val_text(caller->user_id));
+    field_get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
+    if (same(status, WHARF_S("pending_approval")))
+        W->res->set(rec, EVENT_SUBSCRIBER_STATUS, val_text(WHARF_S("active")));
     return WHARF_OK;
 }
 
@@ -230,14 +214,13 @@ static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf
         "SELECT count(*) FILTER (WHERE sent_at > $2::timestamptz - interval "
         "'1 minute'), count(*) - 1 FROM events.verification WHERE subscriber_id = $1 AND sent_at > "
         "$2::timestamptz - interval '1 day'";
-    wharf_val args[2] = {events_text(W->res->id(old_rec)), events_now(req)}, minute, day;
+    wharf_val args[2] = {val_text(W->res->id(old_rec)), val_time(W->req->now_us(req))}, minute, day;
     wharf_str status = WHARF_S("");
     const wharf_rows *rows;
     wharf_status s;
 
-    get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
-    if (!events_same(status, WHARF_S("pending_verification")) &&
-        !events_same(status, WHARF_S("bounced")))
+    field_get_text(old_rec, EVENT_SUBSCRIBER_STATUS, &status);
+    if (!same(status, WHARF_S("pending_verification")) && !same(status, WHARF_S("bounced")))
         return W->err->fail(req, ERR_SUBSCRIBER_ALREADY_VERIFIED, NULL, NULL);
     s = W->db->query(req, sql, args, 2, &rows);
     if (s != WHARF_OK)
@@ -247,8 +230,8 @@ static wharf_status check_resend(wharf_req *req, const wharf_rec *old_rec, wharf
         return W->err->fail(req, ERR_RATE_LIMITED, NULL,
             "A verification mail is sent once a minute and five times a day; wait");
     expect_verification(req, rec);
-    W->res->set(rec, EVENT_SUBSCRIBER_VERIFIED_AT, null());
-    W->res->set(rec, EVENT_SUBSCRIBER_REFUSALS, events_int(0));
+    W->res->set(rec, EVENT_SUBSCRIBER_VERIFIED_AT, val_null());
+    W->res->set(rec, EVENT_SUBSCRIBER_REFUSALS, val_int(0));
     return WHARF_OK;
 }
 
@@ -294,7 +277,7 @@ static wharf_status tell_owners(wharf_req *req, const wharf_rec *rec)
     size_t n;
     wharf_status s = events_org->owners(req, &ids, &emails, &n);
 
-    get_text(rec, EVENT_SUBSCRIBER_EMAIL, &address);
+    field_get_text(rec, EVENT_SUBSCRIBER_EMAIL, &address);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         wharf_mail_message m = {.head = WHARF_HEAD(wharf_mail_message),
             .to = &emails[i],
@@ -349,12 +332,12 @@ wharf_status subscriber_answered(wharf_req *req, wharf_str id, bool refused)
         "status <> 'bounced' RETURNING status";
     static const char taken_sql[] = "UPDATE events.subscriber SET refusals = 0 WHERE id = $1 AND "
                                     "refusals > 0 AND $2::bigint > 0";
-    wharf_val args[2] = {events_text(id), events_int(REFUSALS_MAX)};
+    wharf_val args[2] = {val_text(id), val_int(REFUSALS_MAX)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, refused ? refused_sql : taken_sql, args, 2, &rows);
 
     if (s != WHARF_OK || !refused || !W->db->count(rows) ||
-        !events_same(events_column(rows, 0, 0), WHARF_S("bounced")))
+        !same(row_text(rows, 0, 0), WHARF_S("bounced")))
         return s;
     return W->event->emit(req, "event_subscriber.updated", "event_subscriber", id, NULL);
 }
@@ -371,12 +354,12 @@ wharf_status subscribers_tidy(wharf_req *req, void *arg)
         "DELETE FROM events.alert WHERE at < $1::timestamptz - make_interval(days => $2::integer)";
     static const char mails_sql[] = "DELETE FROM events.verification WHERE sent_at < "
                                     "$1::timestamptz - make_interval(days => $2::integer)";
-    wharf_val args[2] = {events_now(req), events_int(PENDING_DAYS)};
+    wharf_val args[2] = {val_time(W->req->now_us(req)), val_int(PENDING_DAYS)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, old_sql, args, 2, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
-        s = W->res->remove(req, "event_subscriber", events_column(rows, i, 0));
+        s = W->res->remove(req, "event_subscriber", row_text(rows, i, 0));
     if (s == WHARF_OK)
         s = W->db->exec(req, alerts_sql, args, 2, NULL);
     return s == WHARF_OK ? W->db->exec(req, mails_sql, args, 2, NULL) : s;

@@ -6,8 +6,6 @@
 #include "events.h"
 #include "events.gen.h"
 
-#define W events_host
-#include "wharf/inline.h"
 #include "events.gen.h"
 
 /* ---- the mail ---- */
@@ -21,14 +19,14 @@ static wharf_status prepare(
         "SELECT email FROM events.subscriber WHERE id = $1 AND deleted_at IS NULL AND status = "
         "'pending_verification'";
     int64_t expires_us = W->req->now_us(req) + (int64_t)VERIFY_HOURS * 3600 * 1000000;
-    const wharf_val key = events_text(id);
+    const wharf_val key = val_text(id);
     const wharf_rows *rows;
     wharf_status s = W->db->begin(req);
 
     if (s != WHARF_OK)
         return s;
     s = W->db->query(req, sql, &key, 1, &rows);
-    *ret_address = s == WHARF_OK && W->db->count(rows) ? events_column(rows, 0, 0) : WHARF_S("");
+    *ret_address = s == WHARF_OK && W->db->count(rows) ? row_text(rows, 0, 0) : WHARF_S("");
     if (s == WHARF_OK && ret_address->n)
         s = events_tokens->revoke(req, VERIFY_KIND, id);
     if (s == WHARF_OK && ret_address->n)
@@ -125,8 +123,8 @@ wharf_status verify_done(wharf_req *req, void *arg)
 
     if (s != WHARF_OK)
         return s;
-    args[0] = events_text(id);
-    args[1] = events_now(req);
+    args[0] = val_text(id);
+    args[1] = val_time(W->req->now_us(req));
     s = W->db->query(req, sql, args, 2, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
         return W->err->fail(req, ERR_SUBSCRIBER_TOKEN_INVALID, "token", NULL);
@@ -136,7 +134,7 @@ wharf_status verify_done(wharf_req *req, void *arg)
         s = W->event->emit(req, "event_subscriber.verified", "event_subscriber", id, NULL);
     if (s != WHARF_OK)
         return s;
-    active = events_same(events_column(rows, 0, 0), WHARF_S("active"));
+    active = same(row_text(rows, 0, 0), WHARF_S("active"));
     events_tokens->page(req, 200, WHARF_S("Your address is confirmed"),
         active ? WHARF_S("Alerts are sent to you from now on.")
                : WHARF_S("An owner of the organization still has to approve; alerts are sent to "
@@ -169,9 +167,9 @@ wharf_status unsubscribe_done(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (id.p[0] == '@') {
-        args[0] = events_text(W->req->organization(req));
-        args[1] = events_text((wharf_str){id.p + 1, id.n - 1});
-        args[2] = events_now(req);
+        args[0] = val_text(W->req->organization(req));
+        args[1] = val_text((wharf_str){id.p + 1, id.n - 1});
+        args[2] = val_time(W->req->now_us(req));
         s = W->db->exec(req, mute_sql, args, 3, NULL);
     } else {
         s = W->res->remove(req, "event_subscriber", id);

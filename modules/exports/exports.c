@@ -18,17 +18,12 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource resource = {.head = WHARF_HEAD(wharf_resource),
-        .name = "export",
-        .definition_hash = EXPORT_DEFINITION_HASH,
-        .definition = EXPORT_DEFINITION,
-        .hooks = &export_hooks};
-
     (void)self;
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &resource);
+    declare_resource(
+        d, api, "export", (wharf_str)EXPORT_DEFINITION, EXPORT_DEFINITION_HASH, &export_hooks);
     ROUTES(api, d, routes);
     /* Which run is the last is counted in the row: a worker that dies leaves nothing that never
      * ends. */

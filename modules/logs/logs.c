@@ -3,16 +3,12 @@
  *
  * Reading needs no code. Leaves to others: writing and sealing the rows, which is the kernel's. */
 #include "wharf/service/logs.h"
+#include "wharf/inline.h"
 
 #include "logs.gen.h"
 
 static const wharf_host *host;
 static const wharf_logs_api *logs;
-
-static wharf_val text_or_null(wharf_str s)
-{
-    return s.n ? (wharf_val){.type = WHARF_V_TEXT, .u.s = s} : (wharf_val){.type = WHARF_V_NULL};
-}
 
 static wharf_status verify(wharf_req *req, void *arg)
 {
@@ -27,8 +23,8 @@ static wharf_status verify(wharf_req *req, void *arg)
     host->json->open(out, NULL, '{');
     host->json->put(out, "valid", (wharf_val){.type = WHARF_V_BOOL, .u.i = r.valid});
     host->json->put(out, "checked", (wharf_val){.type = WHARF_V_INT, .u.i = r.checked});
-    host->json->put(out, "first_bad_id", text_or_null(r.first_bad_id));
-    host->json->put(out, "head_hash", text_or_null(r.head_hash));
+    host->json->put(out, "first_bad_id", val_text_or_null(r.first_bad_id));
+    host->json->put(out, "head_hash", val_text_or_null(r.head_hash));
     host->json->close(out);
     return WHARF_OK;
 }
@@ -39,19 +35,11 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource log = {.head = WHARF_HEAD(wharf_resource),
-        .name = "log",
-        .definition_hash = LOG_DEFINITION_HASH,
-        .definition = LOG_DEFINITION};
-    const wharf_resource request = {.head = WHARF_HEAD(wharf_resource),
-        .name = "request_log",
-        .definition_hash = REQUEST_LOG_DEFINITION_HASH,
-        .definition = REQUEST_LOG_DEFINITION};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &log);
-    api->resource(d, &request);
+    declare_resource(d, api, "log", (wharf_str)LOG_DEFINITION, LOG_DEFINITION_HASH, NULL);
+    declare_resource(d, api, "request_log", (wharf_str)REQUEST_LOG_DEFINITION,
+        REQUEST_LOG_DEFINITION_HASH, NULL);
     ROUTES(api, d, routes);
 }
 

@@ -12,15 +12,10 @@ bool parcels_items;
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource parcel = {.head = WHARF_HEAD(wharf_resource),
-        .name = "parcel",
-        .definition_hash = PARCEL_DEFINITION_HASH,
-        .definition = PARCEL_DEFINITION,
-        .hooks = &parcels_hooks};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &parcel);
+    declare_resource(
+        d, api, "parcel", (wharf_str)PARCEL_DEFINITION, PARCEL_DEFINITION_HASH, &parcels_hooks);
     api->hook(d, "location", &parcels_location_hooks, 0);
     api->hook(d, "layout", &parcels_layout_hooks, 0);
     api->hook(d, "shipment", &parcels_shipment_hooks, 0);

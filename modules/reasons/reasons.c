@@ -48,14 +48,10 @@ static const wharf_reasons_lookup_api lookup = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource code = {.head = WHARF_HEAD(wharf_resource),
-        .name = "reason_code",
-        .definition_hash = REASON_CODE_DEFINITION_HASH,
-        .definition = REASON_CODE_DEFINITION};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &code);
+    declare_resource(d, api, "reason_code", (wharf_str)REASON_CODE_DEFINITION,
+        REASON_CODE_DEFINITION_HASH, NULL);
     api->provide(d, "reasons.lookup", 1, 0, &lookup);
 }
 

@@ -27,16 +27,11 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource shipment = {.head = WHARF_HEAD(wharf_resource),
-        .name = "shipment",
-        .definition_hash = SHIPMENT_DEFINITION_HASH,
-        .definition = SHIPMENT_DEFINITION,
-        .hooks = &shipments_hooks};
-
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &shipment);
+    declare_resource(d, api, "shipment", (wharf_str)SHIPMENT_DEFINITION, SHIPMENT_DEFINITION_HASH,
+        &shipments_hooks);
     ROUTES(api, d, routes);
     api->hook(d, "location", &shipments_location_hooks, 0);
     api->hook(d, "layout", &shipments_layout_hooks, 0);

@@ -5,8 +5,6 @@
 #include "support.h"
 #include "wharf/errors.h"
 
-#define W support_host
-
 enum { NAME_CHARS = 255, TYPE_CHARS = 127 };
 
 /* ---- what the body says ---- */
@@ -87,11 +85,10 @@ static wharf_status add_one(wharf_req *req, wharf_str request_id, wharf_str mess
         s = support_blob->announce(req, file, "notice");
     if (s != WHARF_OK)
         return s;
-    const wharf_val args[] = {support_text(W->req->organization(req)),
-        support_text(W->req->new_id(req, "satt")), support_text(request_id),
-        support_text(message_id), support_text(file),
-        {.type = WHARF_V_INT, .u.i = (int64_t)position}, support_text(name), support_text(type),
-        {.type = WHARF_V_INT, .u.i = size}, support_now(req)};
+    const wharf_val args[] = {val_text(W->req->organization(req)),
+        val_text(W->req->new_id(req, "satt")), val_text(request_id), val_text(message_id),
+        val_text(file), {.type = WHARF_V_INT, .u.i = (int64_t)position}, val_text(name),
+        val_text(type), {.type = WHARF_V_INT, .u.i = size}, val_time(W->req->now_us(req))};
 
     return W->db->exec(req, sql, args, 10, NULL);
 }
@@ -113,7 +110,7 @@ static wharf_status rows_of(wharf_req *req, wharf_str request_id, const wharf_ro
     static const char sql[] = "SELECT id, file_id, name, mime_type, size FROM support.attachment "
                               "WHERE request_id = $1::text"
                               " ORDER BY created_at, position";
-    wharf_val arg = support_text(request_id);
+    wharf_val arg = val_text(request_id);
 
     return W->db->query(req, sql, &arg, 1, ret_rows);
 }
@@ -124,7 +121,7 @@ wharf_status attachments_revoke(wharf_req *req, wharf_str request_id)
     wharf_status s = rows_of(req, request_id, &rows);
 
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
-        s = support_token->revoke(req, TOKEN_KIND, support_column(rows, i, 0));
+        s = support_token->revoke(req, TOKEN_KIND, row_text(rows, i, 0));
     return s;
 }
 
@@ -136,7 +133,7 @@ wharf_status attachments_remove(wharf_req *req, wharf_str request_id)
     if (s == WHARF_OK)
         s = rows_of(req, request_id, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
-        s = support_blob->remove(req, support_column(rows, i, 1));
+        s = support_blob->remove(req, row_text(rows, i, 1));
         s = s == WHARF_NOT_FOUND ? WHARF_OK : s; /* it never came */
     }
     return s;
@@ -164,23 +161,23 @@ static wharf_val link_or_null(
     if (!wanted || *status != WHARF_OK)
         return (wharf_val){.type = WHARF_V_NULL};
     *status = support_blob->link(req, file, kind, UPLOAD_SECONDS, &url);
-    return *status == WHARF_OK ? support_text(url) : (wharf_val){.type = WHARF_V_NULL};
+    return *status == WHARF_OK ? val_text(url) : (wharf_val){.type = WHARF_V_NULL};
 }
 
 static wharf_status show_one(wharf_req *req, const wharf_rows *rows, size_t i, wharf_out *out)
 {
-    wharf_str file = support_column(rows, i, 1);
+    wharf_str file = row_text(rows, i, 1);
     wharf_val size = {.type = WHARF_V_INT};
     const char *state = "";
     wharf_status s = state_of(req, file, &state);
 
     W->db->value(rows, i, 4, WHARF_V_INT, &size);
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", support_text(support_column(rows, i, 0)));
-    W->json->put(out, "name", support_text(support_column(rows, i, 2)));
-    W->json->put(out, "mime_type", support_text(support_column(rows, i, 3)));
+    W->json->put(out, "id", val_text(row_text(rows, i, 0)));
+    W->json->put(out, "name", val_text(row_text(rows, i, 2)));
+    W->json->put(out, "mime_type", val_text(row_text(rows, i, 3)));
     W->json->put(out, "size", size);
-    W->json->put(out, "status", support_text((wharf_str){state, strlen(state)}));
+    W->json->put(out, "status", val_text((wharf_str){state, strlen(state)}));
     W->json->put(out, "upload_url", link_or_null(req, file, WHARF_BLOB_PUT, *state == 'p', &s));
     W->json->put(out, "url", link_or_null(req, file, WHARF_BLOB_GET, *state == 'u', &s));
     W->json->close(out);
@@ -216,12 +213,11 @@ wharf_status attachment_download(wharf_req *req, void *arg)
     s = support_token->enter(req, TOKEN_KIND, token, &id);
     if (s != WHARF_OK)
         return s;
-    value = support_text(id);
+    value = val_text(id);
     s = W->db->query(req, sql, &value, 1, &rows);
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows))
         return W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
-    return support_blob->respond(
-        req, support_column(rows, 0, 0), WHARF_S("private, no-store"), true);
+    return support_blob->respond(req, row_text(rows, 0, 0), WHARF_S("private, no-store"), true);
 }

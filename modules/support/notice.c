@@ -9,9 +9,6 @@
 
 #include "support.h"
 
-#define W support_host
-#include "wharf/inline.h"
-
 struct mail_text {
     wharf_str id, subject, message, email, category, priority, request_id;
     wharf_str links;
@@ -32,10 +29,10 @@ static wharf_status find_request(wharf_req *req, wharf_str *ret_id, bool *ret_la
     *ret_last = s == WHARF_OK && W->json->text(W->json->get(args, "request"), ret_id);
     if (s != WHARF_OK || *ret_last || !W->json->text(W->json->get(args, "file"), &file))
         return s;
-    arg = support_text(file);
+    arg = val_text(file);
     s = W->db->query(req, sql, &arg, 1, &rows);
     if (s == WHARF_OK && W->db->count(rows))
-        *ret_id = support_column(rows, 0, 0);
+        *ret_id = row_text(rows, 0, 0);
     return s;
 }
 
@@ -46,19 +43,19 @@ static wharf_status read_request(wharf_req *req, struct mail_text *m, bool *ret_
     static const char sql[] =
         "SELECT subject, message, email, category, priority, request_id FROM support.request"
         " WHERE id = $1::text AND mailed_at IS NULL AND deleted_at IS NULL FOR UPDATE";
-    wharf_val arg = support_text(m->id);
+    wharf_val arg = val_text(m->id);
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
 
     *ret_due = s == WHARF_OK && W->db->count(rows);
     if (!*ret_due)
         return s;
-    m->subject = support_column(rows, 0, 0);
-    m->message = support_column(rows, 0, 1);
-    m->email = support_column(rows, 0, 2);
-    m->category = support_column(rows, 0, 3);
-    m->priority = support_column(rows, 0, 4);
-    m->request_id = support_column(rows, 0, 5);
+    m->subject = row_text(rows, 0, 0);
+    m->message = row_text(rows, 0, 1);
+    m->email = row_text(rows, 0, 2);
+    m->category = row_text(rows, 0, 3);
+    m->priority = row_text(rows, 0, 4);
+    m->request_id = row_text(rows, 0, 5);
     return WHARF_OK;
 }
 
@@ -84,7 +81,7 @@ static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, boo
 {
     static const char sql[] = "SELECT id, file_id, name FROM support.attachment WHERE request_id = "
                               "$1::text ORDER BY created_at, position";
-    wharf_val arg = support_text(m->id);
+    wharf_val arg = val_text(m->id);
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
 
@@ -92,14 +89,14 @@ static wharf_status collect(wharf_req *req, struct mail_text *m, bool links, boo
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};
 
-        s = support_blob->info(req, support_column(rows, i, 1), &info);
+        s = support_blob->info(req, row_text(rows, i, 1), &info);
         if (s == WHARF_NOT_FOUND) {
             W->err->clear(req); /* nobody brought it in time */
             s = WHARF_OK;
         } else if (s == WHARF_OK && info.size < 0) {
             *ret_missing = true;
         } else if (s == WHARF_OK && links) {
-            s = add_link(req, m, support_column(rows, i, 0), support_column(rows, i, 2), info.size);
+            s = add_link(req, m, row_text(rows, i, 0), row_text(rows, i, 2), info.size);
         }
     }
     return s;
@@ -145,7 +142,7 @@ static wharf_status send_mail(wharf_req *req, const struct mail_text *m, wharf_s
 
 static wharf_status mark_sent(wharf_req *req, wharf_str id)
 {
-    const wharf_val args[] = {support_text(id), support_now(req)};
+    const wharf_val args[] = {val_text(id), val_time(W->req->now_us(req))};
 
     return W->db->exec(req,
         "UPDATE support.request SET mailed_at = $2::timestamptz WHERE id = $1::text", args, 2,

@@ -11,33 +11,16 @@ const wharf_token_api *support_token;
 const wharf_config_api *support_config;
 wharf_plugin *support_self;
 
-wharf_str support_column(const wharf_rows *rows, size_t row, size_t column)
-{
-    wharf_val v;
-
-    return support_host->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
-}
-
-wharf_val support_now(wharf_req *req)
-{
-    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = support_host->req->now_us(req)};
-}
-
 static const wharf_route routes[] = {
     {ROUTE_DOWNLOAD, .handler = attachment_download},
 };
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource request = {.head = WHARF_HEAD(wharf_resource),
-        .name = "support_request",
-        .definition_hash = SUPPORT_REQUEST_DEFINITION_HASH,
-        .definition = SUPPORT_REQUEST_DEFINITION,
-        .hooks = &support_hooks};
-
     MIGRATIONS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &request);
+    declare_resource(d, api, "support_request", (wharf_str)SUPPORT_REQUEST_DEFINITION,
+        SUPPORT_REQUEST_DEFINITION_HASH, &support_hooks);
     ROUTES(api, d, routes);
     api->job(d, "notice", notice_send, NULL,
         WHARF_S("{\"transaction\": \"own\", \"retries\": 12, \"backoff\": {\"first\": \"30s\", "

@@ -9,14 +9,16 @@
 #include "wharf/service/token.h"
 
 enum {
-    ATTACHMENTS_MAX = 10,                    /* of one request of the API */
+    ATTACHMENTS_MAX = 10, /* of one request of the API */
     ATTACHMENT_BYTES = 25 * 1024 * 1024,
     UPLOAD_SECONDS = 15 * 60, /* an upload link lives so long, and the mail waits so long for it */
-    LINK_DAYS = 30,                          /* links in mails */
+    LINK_DAYS = 30, /* links in mails */
 };
 #define TOKEN_KIND "attachment"
 
-extern const wharf_host *support_host; /* these are set once, before anything of this module runs */
+#define W support_host
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/inline.h"
 extern const wharf_blob_api *support_blob;
 extern const wharf_mail_api *support_mail;
 extern const wharf_token_api *support_token;
@@ -24,15 +26,6 @@ extern const wharf_config_api *support_config;
 extern wharf_plugin *support_self;
 
 extern const wharf_hooks support_hooks;
-
-static inline wharf_val support_text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-/* Returns a text column; empty when it is null. */
-wharf_str support_column(const wharf_rows *rows, size_t row, size_t column);
-/* Returns now for SQL, to which moments go as microseconds. */
-wharf_val support_now(wharf_req *req);
 
 /* attachments.c */
 /* Makes rows and upload links of announced files. list: {name, mime_type, size}, checked;

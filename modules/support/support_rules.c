@@ -5,23 +5,6 @@
 #include "support.h"
 #include "support.gen.h"
 
-#define W support_host
-
-static bool get_text(const wharf_rec *rec, wharf_field f, wharf_str *ret)
-{
-    wharf_val v;
-
-    if (!W->res->get(rec, f, &v) || v.type != WHARF_V_TEXT)
-        return false;
-    *ret = v.u.s;
-    return true;
-}
-
-static bool is(wharf_str s, const char *z)
-{
-    return s.n == strlen(z) && !memcmp(s.p, z, s.n);
-}
-
 /* ---- normalize: attachments and the default of email ---- */
 
 /* Reads the address of the user who asks; empty when there is none. */
@@ -55,7 +38,7 @@ static wharf_status default_email(wharf_req *req, wharf_rec *new_rec)
         return WHARF_OK;
     s = own_email(req, &email);
     if (s == WHARF_OK && email.n) /* without one: see the check */
-        W->res->set(new_rec, SUPPORT_REQUEST_EMAIL, support_text(email));
+        W->res->set(new_rec, SUPPORT_REQUEST_EMAIL, val_text(email));
     return s;
 }
 
@@ -95,15 +78,15 @@ static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf
          changed = W->res->changed(old_rec, new_rec, SUPPORT_REQUEST_STATUS);
     wharf_str from = WHARF_S("open"), to = from;
 
-    get_text(old_rec, SUPPORT_REQUEST_STATUS, &from);
-    get_text(new_rec, SUPPORT_REQUEST_STATUS, &to);
+    field_get_text(old_rec, SUPPORT_REQUEST_STATUS, &from);
+    field_get_text(new_rec, SUPPORT_REQUEST_STATUS, &to);
     if (message && is(from, "closed"))
         return W->err->fail(req, ERR_SUPPORT_INVALID_TRANSITION, "message",
             "The support request is closed; make a new one");
     if (changed && !follows(from, to) && !(message && is(to, "open")))
         return W->err->fail(req, ERR_SUPPORT_INVALID_TRANSITION, "status", NULL);
     if (message && !W->res->sent(new_rec, SUPPORT_REQUEST_STATUS))
-        W->res->set(new_rec, SUPPORT_REQUEST_STATUS, support_text(WHARF_S("open")));
+        W->res->set(new_rec, SUPPORT_REQUEST_STATUS, val_text(WHARF_S("open")));
     return WHARF_OK;
 }
 
@@ -127,9 +110,9 @@ static wharf_status add_message(
 
     type.n = strlen(type.p);
     *ret_id = W->req->new_id(req, "smsg");
-    const wharf_val args[] = {support_text(W->req->organization(req)), support_text(*ret_id),
-        support_text(request_id), support_text(type), support_text(actor), support_text(email),
-        support_text(body), support_now(req)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(*ret_id),
+        val_text(request_id), val_text(type), val_text(actor), val_text(email), val_text(body),
+        val_time(W->req->now_us(req))};
 
     return W->db->exec(req, sql, args, 8, NULL);
 }
@@ -148,15 +131,15 @@ static wharf_status take_parts(
         W->res->get(old_rec, SUPPORT_REQUEST_PARTS, &parts);
     parts.u.i += revoked; /* so that the row is written, and told of */
     if (op == WHARF_CREATE)
-        get_text(new_rec, SUPPORT_REQUEST_EMAIL, &email);
+        field_get_text(new_rec, SUPPORT_REQUEST_EMAIL, &email);
     else
         s = own_email(req, &email);
     if (s == WHARF_OK && W->res->sent(new_rec, SUPPORT_REQUEST_MESSAGE) &&
-        get_text(new_rec, SUPPORT_REQUEST_MESSAGE, &body)) {
+        field_get_text(new_rec, SUPPORT_REQUEST_MESSAGE, &body)) {
         s = add_message(req, W->res->id(new_rec), email, body, &message_id);
         parts.u.i++;
-        if (old_rec && get_text(old_rec, SUPPORT_REQUEST_MESSAGE, &body))
-            W->res->set(new_rec, SUPPORT_REQUEST_MESSAGE, support_text(body));
+        if (old_rec && field_get_text(old_rec, SUPPORT_REQUEST_MESSAGE, &body))
+            W->res->set(new_rec, SUPPORT_REQUEST_MESSAGE, val_text(body));
     }
     if (s == WHARF_OK && list && W->json->type(list) == WHARF_J_ARRAY) {
         s = attachments_add(req, W->res->id(new_rec), message_id, list);
@@ -190,13 +173,13 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
-    if (op == WHARF_CREATE && !get_text(new_rec, SUPPORT_REQUEST_EMAIL, &email))
+    if (op == WHARF_CREATE && !field_get_text(new_rec, SUPPORT_REQUEST_EMAIL, &email))
         return W->err->fail(req, ERR_VALIDATION_FAILED, "email",
             "email is required, since the key has no user with one");
     if (op == WHARF_UPDATE)
         s = check_status(req, old_rec, new_rec);
     else
-        W->res->set(new_rec, SUPPORT_REQUEST_STATUS, support_text(WHARF_S("open")));
+        W->res->set(new_rec, SUPPORT_REQUEST_STATUS, val_text(WHARF_S("open")));
     if (s == WHARF_OK)
         s = check_revoke(req, old_rec, new_rec, &revoked);
     return s == WHARF_OK ? take_parts(req, op, old_rec, new_rec, revoked) : s;
@@ -234,7 +217,7 @@ static wharf_status written(
         s = W->event->emit(
             req, "support_request.replied", "support_request", W->res->id(new_rec), NULL);
     if (s == WHARF_OK && W->res->changed(old_rec, new_rec, SUPPORT_REQUEST_STATUS) &&
-        get_text(new_rec, SUPPORT_REQUEST_STATUS, &status) && is(status, "closed"))
+        field_get_text(new_rec, SUPPORT_REQUEST_STATUS, &status) && is(status, "closed"))
         s = W->event->emit(
             req, "support_request.closed", "support_request", W->res->id(new_rec), NULL);
     return s;
@@ -250,22 +233,22 @@ static wharf_status show_messages(wharf_req *req, wharf_str id, wharf_out *out)
         "support.attachment a WHERE a.message_id = m.id AND "
         "a.request_id = m.request_id), '[]')"
         " FROM support.message m WHERE m.request_id = $1::text ORDER BY m.id";
-    wharf_val arg = support_text(id), v;
+    wharf_val arg = val_text(id), v;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, &arg, 1, &rows);
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         W->json->open(out, NULL, '{');
-        W->json->put(out, "id", support_text(support_column(rows, i, 0)));
+        W->json->put(out, "id", val_text(row_text(rows, i, 0)));
         W->json->open(out, "author", '{');
-        W->json->put(out, "type", support_text(support_column(rows, i, 1)));
+        W->json->put(out, "type", val_text(row_text(rows, i, 1)));
         W->json->put(out, "id",
             W->db->value(rows, i, 2, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
         W->json->put(out, "email",
             W->db->value(rows, i, 3, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
         W->json->close(out);
-        W->json->put(out, "body", support_text(support_column(rows, i, 4)));
+        W->json->put(out, "body", val_text(row_text(rows, i, 4)));
         if (W->db->value(rows, i, 6, WHARF_V_JSON, &v))
             W->json->put(out, "attachments", v);
         if (W->db->value(rows, i, 5, WHARF_V_TIME_US, &v))

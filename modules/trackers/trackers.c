@@ -21,16 +21,11 @@ static const wharf_route routes[] = {
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
-    const wharf_resource tracker = {.head = WHARF_HEAD(wharf_resource),
-        .name = "tracker",
-        .definition_hash = TRACKER_DEFINITION_HASH,
-        .definition = TRACKER_DEFINITION,
-        .hooks = &trackers_hooks};
-
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &tracker);
+    declare_resource(
+        d, api, "tracker", (wharf_str)TRACKER_DEFINITION, TRACKER_DEFINITION_HASH, &trackers_hooks);
     ROUTES(api, d, routes);
     api->hook(d, "shipment", &trackers_shipment_hooks, 0);
     api->hook(d, "layout", &trackers_layout_hooks, 0);

@@ -6,8 +6,6 @@
 #include "reply.h"
 #include "webhooks.h"
 
-#define W hooks_host
-
 enum {
     HEADERS_FIXED = 12,
     HEADERS_MAX = HEADERS_FIXED + 20,
@@ -28,7 +26,7 @@ static void add(wharf_req *req, struct lines *l, const char *name, wharf_str val
     if (l->n == HEADERS_MAX)
         return;
     l->line[l->n++] = W->mem->format(req, "%s: %.*s", name, (int)value.n, value.p).p;
-    W->json->put(l->shown, name, text(value));
+    W->json->put(l->shown, name, val_text(value));
 }
 
 static void add_custom(wharf_req *req, struct lines *l, const wharf_json *headers)
@@ -40,7 +38,7 @@ static void add_custom(wharf_req *req, struct lines *l, const wharf_json *header
         W->json->text(m, &value);
         l->line[l->n++] =
             W->mem->format(req, "%.*s: %.*s", (int)name.n, name.p, (int)value.n, value.p).p;
-        W->json->put(l->shown, W->mem->dup(req, name.p, name.n).p, textz("***"));
+        W->json->put(l->shown, W->mem->dup(req, name.p, name.n).p, val_text(WHARF_S("***")));
     }
 }
 
@@ -88,7 +86,7 @@ wharf_status attempt_start(wharf_req *req, const struct target *t, const struct 
         .tag = tag};
 
     W->json->open(l.shown, NULL, '{');
-    W->json->put(l.shown, "url", text(t->url));
+    W->json->put(l.shown, "url", val_text(t->url));
     W->json->open(l.shown, "headers", '{');
     add_event(req, &l, t, m, W->req->now_us(req) / SECOND_US);
     add_custom(req, &l, t->headers);
@@ -200,7 +198,8 @@ static wharf_str keep_headers(wharf_req *req, wharf_str head)
     }
     W->json->open(out, NULL, '{');
     for (k = 0; k < n; k++)
-        W->json->put(out, W->mem->dup(req, kept[k].name.p, kept[k].name.n).p, text(kept[k].value));
+        W->json->put(
+            out, W->mem->dup(req, kept[k].name.p, kept[k].name.n).p, val_text(kept[k].value));
     W->json->close(out);
     return W->json->result_text(out);
 }

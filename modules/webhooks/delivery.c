@@ -5,8 +5,6 @@
 #include "webhook_match.h"
 #include "webhooks.h"
 
-#define W hooks_host
-
 /* ---- the step ---- */
 
 bool wants_type(const wharf_json *patterns, wharf_str type)
@@ -44,27 +42,28 @@ void delivery_row(wharf_req *req, wharf_out *rows, const wharf_event *e, wharf_s
 
     *ret_id = W->req->new_id(req, "dlv");
     W->json->open(rows, NULL, '{');
-    W->json->put(rows, "i", text(*ret_id));
-    W->json->put(rows, "t", moment(at_us));
-    W->json->put(rows, "e", text(e->id));
-    W->json->put(rows, "et", moment(e->created_at_us));
-    W->json->put(rows, "w", text(webhook_id));
-    W->json->put(rows, "y", text(e->type));
-    W->json->put(rows, "l", textz(manual ? "manual" : e->batch_id.n ? "batch" : "direct"));
-    W->json->put(rows, "rt", text(e->resource_type));
-    W->json->put(rows, "r", text(e->resource_id));
-    W->json->put(rows, "s", integer(e->sequence));
-    W->json->put(rows, "g", textz(trigger));
-    W->json->put(rows, "n", text(run_id));
-    W->json->put(rows, "x", moment(e->expires_at_us));
-    W->json->put(rows, "su", truth(supersede && e->supersedable && !manual));
+    W->json->put(rows, "i", val_text(*ret_id));
+    W->json->put(rows, "t", val_time(at_us));
+    W->json->put(rows, "e", val_text(e->id));
+    W->json->put(rows, "et", val_time(e->created_at_us));
+    W->json->put(rows, "w", val_text(webhook_id));
+    W->json->put(rows, "y", val_text(e->type));
+    W->json->put(rows, "l", val_text(z(manual ? "manual" : e->batch_id.n ? "batch" : "direct")));
+    W->json->put(rows, "rt", val_text(e->resource_type));
+    W->json->put(rows, "r", val_text(e->resource_id));
+    W->json->put(rows, "s", val_int(e->sequence));
+    W->json->put(rows, "g", val_text(z(trigger)));
+    W->json->put(rows, "n", val_text(run_id));
+    W->json->put(rows, "x", val_time(e->expires_at_us));
+    W->json->put(rows, "su", val_bool(supersede && e->supersedable && !manual));
     W->json->close(rows);
 }
 
 wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added)
 {
     static const char sql[] = "SELECT webhooks.add($1::text, $2::json)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(W->json->result_text(rows))};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(W->json->result_text(rows))};
     const wharf_rows *result;
     wharf_status s = W->db->query(req, sql, args, 2, &result);
 
@@ -81,7 +80,7 @@ static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *r
         "SELECT id, events, location_ids, filter, supersede, owner_key FROM webhooks.webhook"
         " WHERE organization_id = $1::text AND deleted_at IS NULL AND status <> 'disabled' ORDER "
         "BY id";
-    wharf_val organization = text(W->req->organization(req)), v;
+    wharf_val organization = val_text(W->req->organization(req)), v;
     const wharf_event_reader **readers;
     const wharf_rows *rows;
     wharf_str *keys;
@@ -141,7 +140,7 @@ wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id)
 {
     static const char sql[] =
         "INSERT INTO webhooks.poke (organization_id, webhook_id) VALUES ($1::text, $2::text)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(webhook_id)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(webhook_id)};
     wharf_status s = W->db->exec(req, sql, args, 2, NULL);
 
     if (s == WHARF_OK)
@@ -152,7 +151,8 @@ wharf_status delivery_poke(wharf_req *req, wharf_str webhook_id)
 wharf_status delivery_drop(wharf_req *req, wharf_str webhook_id, const char *reason, int64_t *ret_n)
 {
     static const char sql[] = "SELECT webhooks.drop_waiting($1::text, $2::text, $3::text, NULL)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(webhook_id), textz(reason)};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(webhook_id), val_text(z(reason))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
@@ -177,7 +177,7 @@ wharf_status delivery_status_changed(
     static const char well_sql[] = "UPDATE webhooks.webhook SET degraded_at = NULL WHERE "
                                    "organization_id = $1::text AND id = $2::text";
     const wharf_val args[] = {
-        text(W->req->organization(req)), text(webhook_id), moment(W->req->now_us(req))};
+        val_text(W->req->organization(req)), val_text(webhook_id), val_time(W->req->now_us(req))};
     wharf_status s = W->db->exec(req, is(to, "enabled") ? enabled_sql : held_sql, args, 3, NULL);
 
     if (s == WHARF_OK && is(to, "enabled") && is(from, "disabled"))
@@ -200,7 +200,7 @@ wharf_status webhook_flush(wharf_req *req, void *arg)
         return s;
     wharf_out *out = W->req->respond(req, 200, "Waiting deliveries dropped");
     W->json->open(out, NULL, '{');
-    W->json->put(out, "dropped", integer(dropped));
+    W->json->put(out, "dropped", val_int(dropped));
     W->json->close(out);
     return WHARF_OK;
 }

@@ -8,8 +8,6 @@
 #include "webhook_engine.h"
 #include "wharf/hash.h"
 
-#define W hooks_host
-
 void *engine_need(void *p)
 {
     if (!p)
@@ -153,15 +151,16 @@ wharf_status endpoints_learn(wharf_req *req, struct endpoints *list, const wharf
         if (!id.n || (e && e->version == row_integer(rows, i, 2, 0)) ||
             (i && same(id, row_text(rows, i - 1, 1))))
             continue;
-        W->json->put(orgs, NULL, text(organization));
-        W->json->put(ids, NULL, text(id));
+        W->json->put(orgs, NULL, val_text(organization));
+        W->json->put(ids, NULL, val_text(id));
         missing++;
     }
     W->json->close(orgs);
     W->json->close(ids);
     if (!missing)
         return WHARF_OK;
-    const wharf_val args[] = {text(W->json->result_text(orgs)), text(W->json->result_text(ids))};
+    const wharf_val args[] = {
+        val_text(W->json->result_text(orgs)), val_text(W->json->result_text(ids))};
 
     s = engine_call(req, sql, args, 2, &found);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(found); i++) {

@@ -6,12 +6,10 @@
 #include "webhook_schedule.h"
 #include "wharf/hash.h"
 
-#define W hooks_host
-
 static void put_text(wharf_out *out, const char *key, wharf_str s)
 {
     if (s.n)
-        W->json->put(out, key, text(s));
+        W->json->put(out, key, val_text(s));
 }
 
 /* Returns 0 to 1: the ids of attempts are random. */
@@ -50,20 +48,20 @@ static void put_outcome(wharf_out *out, const struct job *j, const struct result
     int64_t wait_ms = 0;
     const char *final = final_state(j, r, &wait_ms);
 
-    W->json->put(out, "st", textz(outcomes[r->outcome]));
+    W->json->put(out, "st", val_text(z(outcomes[r->outcome])));
     if (final)
-        W->json->put(out, "f", textz(final));
+        W->json->put(out, "f", val_text(z(final)));
     if (!j->body.n)
-        W->json->put(out, "fr", textz("event_expired"));
-    W->json->put(out, "n", integer(wait_ms));
-    W->json->put(out, "c", truth(counted && r->outcome == OUT_FAILURE));
-    W->json->put(out, "h", truth(counted));
-    W->json->put(out, "p", integer(r->pause_ms));
-    W->json->put(out, "rf", truth(r->refused));
-    W->json->put(out, "ms", integer(r->duration_us / 1000));
+        W->json->put(out, "fr", val_text(WHARF_S("event_expired")));
+    W->json->put(out, "n", val_int(wait_ms));
+    W->json->put(out, "c", val_bool(counted && r->outcome == OUT_FAILURE));
+    W->json->put(out, "h", val_bool(counted));
+    W->json->put(out, "p", val_int(r->pause_ms));
+    W->json->put(out, "rf", val_bool(r->refused));
+    W->json->put(out, "ms", val_int(r->duration_us / 1000));
     if (*r->error) {
-        W->json->put(out, "ec", textz(r->error));
-        W->json->put(out, "em", text(r->error_text));
+        W->json->put(out, "ec", val_text(z(r->error)));
+        W->json->put(out, "em", val_text(r->error_text));
     }
 }
 
@@ -72,11 +70,11 @@ static void put_answer(wharf_out *out, const struct result *r)
 {
     if (!r->headers.n)
         return;
-    W->json->put(out, "rs", integer(r->status));
-    W->json->put(out, "rh", text(r->headers));
-    W->json->put(out, "rb", text(r->body));
+    W->json->put(out, "rs", val_int(r->status));
+    W->json->put(out, "rh", val_text(r->headers));
+    W->json->put(out, "rb", val_text(r->body));
     put_text(out, "re", r->encoding);
-    W->json->put(out, "rtr", truth(r->truncated));
+    W->json->put(out, "rtr", val_bool(r->truncated));
 }
 
 static void count(wharf_req *req, const struct result *r)
@@ -93,13 +91,13 @@ void job_report(wharf_req *req, struct job *j, const struct result *r)
     wharf_str report;
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "a", text(j->attempt));
-    W->json->put(out, "o", text(j->organization));
-    W->json->put(out, "w", text(j->webhook));
-    W->json->put(out, "l", text(j->lane));
-    W->json->put(out, "rt", text(j->resource_type));
-    W->json->put(out, "r", text(j->resource_id));
-    W->json->put(out, "u", text(j->endpoint ? j->endpoint->url : WHARF_S("")));
+    W->json->put(out, "a", val_text(j->attempt));
+    W->json->put(out, "o", val_text(j->organization));
+    W->json->put(out, "w", val_text(j->webhook));
+    W->json->put(out, "l", val_text(j->lane));
+    W->json->put(out, "rt", val_text(j->resource_type));
+    W->json->put(out, "r", val_text(j->resource_id));
+    W->json->put(out, "u", val_text(j->endpoint ? j->endpoint->url : WHARF_S("")));
     put_outcome(out, j, r);
     put_answer(out, r);
     put_text(out, "rq", j->request);

@@ -3,8 +3,6 @@
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
-#define W hooks_host
-
 enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500, DAYS_DEFAULT = 30 };
 
 /* ---- resend ---- */
@@ -18,16 +16,16 @@ static wharf_status initial_webhooks(wharf_req *req, wharf_str event_id, const w
         " AND w.id = d.webhook_id WHERE d.organization_id = $1::text AND d.event_id || '' = "
         "$2::text AND d.trigger = 'automatic'"
         " AND w.deleted_at IS NULL ORDER BY 1";
-    const wharf_val args[] = {text(W->req->organization(req)), text(event_id)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(event_id)};
     wharf_out *out = W->json->builder(req);
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 2, &rows);
 
     W->json->open(out, NULL, '[');
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
-        W->json->put(out, NULL, text(row_text(rows, i, 0)));
+        W->json->put(out, NULL, val_text(row_text(rows, i, 0)));
     W->json->close(out);
-    return s == WHARF_OK ? finish(req, out, ret) : s;
+    return s == WHARF_OK ? W->json->result(req, out, ret) : s;
 }
 
 static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str id, wharf_str run,
@@ -41,14 +39,14 @@ static wharf_status add_resend(wharf_req *req, const wharf_event *e, wharf_str i
         return W->err->fail(req, ERR_VALIDATION_FAILED, W->mem->format(req, "webhook_ids.%zu", i).p,
             "There is no webhook %.*s", (int)id.n, id.p);
     }
-    if (is(get_text(rec, WEBHOOK_STATUS), "disabled"))
+    if (is(field_text(rec, WEBHOOK_STATUS), "disabled"))
         return W->err->fail(
             req, ERR_WEBHOOK_DISABLED, W->mem->format(req, "webhook_ids.%zu", i).p, NULL);
     delivery_row(req, rows, e, W->mem->dup(req, id.p, id.n), "manual", run, W->req->now_us(req),
         false, &delivery);
     W->json->open(shown, NULL, '{');
-    W->json->put(shown, "id", text(delivery));
-    W->json->put(shown, "webhook_id", text(id));
+    W->json->put(shown, "id", val_text(delivery));
+    W->json->put(shown, "webhook_id", val_text(id));
     W->json->close(shown);
     return WHARF_OK;
 }
@@ -98,13 +96,13 @@ wharf_status event_resend(wharf_req *req, void *arg)
     if (s == WHARF_OK && i)
         s = delivery_add(req, rows, NULL);
     if (s == WHARF_OK)
-        s = finish(req, shown, &deliveries);
+        s = W->json->result(req, shown, &deliveries);
     if (s != WHARF_OK)
         return s;
     wharf_out *out = W->req->respond(req, 202, "Event is sent again");
     W->json->open(out, NULL, '{');
-    W->json->put(out, "event_id", text(e->id));
-    W->json->put(out, "deliveries", json_of(deliveries));
+    W->json->put(out, "event_id", val_text(e->id));
+    W->json->put(out, "deliveries", val_json(deliveries));
     W->json->close(out);
     return WHARF_OK;
 }
@@ -143,11 +141,11 @@ static wharf_status wanting_of(wharf_req *req, wharf_str id, struct wanting *ret
         return s;
     W->res->get(rec, WEBHOOK_SUPERSEDE, &supersede);
     *ret = (struct wanting){.id = id,
-        .events = get_json(rec, WEBHOOK_EVENTS),
-        .locations = get_json(rec, WEBHOOK_LOCATION_IDS),
-        .filter = get_json(rec, WEBHOOK_FILTER),
+        .events = field_json(rec, WEBHOOK_EVENTS),
+        .locations = field_json(rec, WEBHOOK_LOCATION_IDS),
+        .filter = field_json(rec, WEBHOOK_FILTER),
         .supersede = supersede.u.i != 0};
-    key = get_text(rec, WEBHOOK_OWNER_KEY);
+    key = field_text(rec, WEBHOOK_OWNER_KEY);
     return hooks_events->readers(req, &key, 1, &ret->reader);
 }
 
@@ -158,7 +156,8 @@ static wharf_status had_delivery(
     static const char sql[] =
         "SELECT 1 FROM webhooks.delivery WHERE organization_id = $1::text AND event_id || '' = "
         "$2::text AND webhook_id = $3::text LIMIT 1";
-    const wharf_val args[] = {text(W->req->organization(req)), text(event_id), text(r->webhook_id)};
+    const wharf_val args[] = {
+        val_text(W->req->organization(req)), val_text(event_id), val_text(r->webhook_id)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 3, &rows);
 
@@ -215,8 +214,8 @@ static wharf_status count_states(wharf_req *req, const struct recovery *r, int64
 {
     static const char sql[] = "SELECT webhooks.recover_count($1::text, $2::text, $3::text[], "
                               "$4::json, $5::timestamptz, $6::timestamptz)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states),
-        json_of(r->types), moment(r->since_us), moment(r->until_us)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->webhook_id),
+        val_text(r->states), val_json(r->types), val_time(r->since_us), val_time(r->until_us)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 6, &rows);
 
@@ -251,7 +250,7 @@ static bool read_time(wharf_req *req, const wharf_json *v, int64_t *ret_us)
 
     if (!v || !W->json->text(v, &s))
         return false;
-    const wharf_val arg = text(s);
+    const wharf_val arg = val_text(s);
 
     if (W->db->query(req, sql, &arg, 1, &rows) != WHARF_OK)
         return false;
@@ -295,8 +294,8 @@ static wharf_status note_recovery(wharf_req *req, const struct recovery *r, int6
     static const char sql[] =
         "INSERT INTO webhooks.recovery (organization_id, webhook_id, id, created_at, matched)"
         " VALUES ($1::text, $2::text, $3::text, $4::timestamptz, $5::bigint)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->run),
-        moment(W->req->now_us(req)), integer(matched)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->webhook_id),
+        val_text(r->run), val_time(W->req->now_us(req)), val_int(matched)};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, running_sql, args, 2, &rows);
 
@@ -312,16 +311,16 @@ static wharf_status enqueue(wharf_req *req, const struct recovery *r)
     wharf_status s;
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "webhook", text(r->webhook_id));
-    W->json->put(out, "run", text(r->run));
-    W->json->put(out, "states", text(r->states));
-    W->json->put(out, "types", json_of(r->types));
-    W->json->put(out, "missed", truth(r->missed));
-    W->json->put(out, "since_us", integer(r->since_us));
-    W->json->put(out, "until_us", integer(r->until_us));
-    W->json->put(out, "at_us", integer(W->req->now_us(req)));
+    W->json->put(out, "webhook", val_text(r->webhook_id));
+    W->json->put(out, "run", val_text(r->run));
+    W->json->put(out, "states", val_text(r->states));
+    W->json->put(out, "types", val_json(r->types));
+    W->json->put(out, "missed", val_bool(r->missed));
+    W->json->put(out, "since_us", val_int(r->since_us));
+    W->json->put(out, "until_us", val_int(r->until_us));
+    W->json->put(out, "at_us", val_int(W->req->now_us(req)));
     W->json->close(out);
-    s = finish(req, out, &args);
+    s = W->json->result(req, out, &args);
     return s == WHARF_OK ? W->event->enqueue(req, "recover", r->webhook_id, args, 0) : s;
 }
 
@@ -339,7 +338,7 @@ wharf_status webhook_recover(wharf_req *req, void *arg)
         s = read_recovery(req, body, &r);
     if (s == WHARF_OK)
         s = check_since(req, &r);
-    if (s == WHARF_OK && is(get_text(rec, WEBHOOK_STATUS), "disabled"))
+    if (s == WHARF_OK && is(field_text(rec, WEBHOOK_STATUS), "disabled"))
         s = W->err->fail(req, ERR_WEBHOOK_DISABLED, NULL, NULL);
     if (s == WHARF_OK)
         s = count_states(req, &r, &matched);
@@ -356,8 +355,8 @@ wharf_status webhook_recover(wharf_req *req, void *arg)
         return s;
     wharf_out *out = W->req->respond(req, 202, "Recovery started");
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", text(r.run));
-    W->json->put(out, "matched", integer(matched));
+    W->json->put(out, "id", val_text(r.run));
+    W->json->put(out, "matched", val_int(matched));
     W->json->close(out);
     return WHARF_OK;
 }
@@ -391,9 +390,9 @@ static wharf_status ended_chunk(wharf_req *req, const struct recovery *r, const 
     static const char sql[] =
         "SELECT event_id, sequence FROM webhooks.recover_next($1::text, $2::text, $3::text[], "
         "$4::json, $5::timestamptz, $6::timestamptz, $7::bigint, $8::integer)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(r->webhook_id), text(r->states),
-        json_of(r->types), moment(r->since_us), moment(r->until_us), integer(*after),
-        integer(CHUNK)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(r->webhook_id),
+        val_text(r->states), val_json(r->types), val_time(r->since_us), val_time(r->until_us),
+        val_int(*after), val_int(CHUNK)};
     const wharf_event *const *events;
     const wharf_rows *found;
     wharf_str ids[CHUNK], id;
@@ -472,7 +471,7 @@ wharf_status webhooks_recover_job(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     const wharf_val args[] = {
-        text(W->req->organization(req)), text(r.run), moment(W->req->now_us(req))};
+        val_text(W->req->organization(req)), val_text(r.run), val_time(W->req->now_us(req))};
 
     return W->db->exec(req, over_sql, args, 3, NULL);
 }

@@ -7,8 +7,6 @@
 
 #include "webhook_engine.h"
 
-#define W hooks_host
-
 struct job *job_of(struct engine *g, const wharf_rows *rows, size_t i)
 {
     struct job *j = engine_need(calloc(1, sizeof(*j)));

@@ -9,8 +9,6 @@
 
 #include "webhook_engine.h"
 
-#define W hooks_host
-
 enum {
     CLAIM_MOST = 200, /* deliveries in one turn */
     AGAIN_US = 200000, /* after a turn that did not work out */
@@ -70,7 +68,7 @@ static wharf_str new_ids(wharf_req *req, size_t n)
 
     W->json->open(ids, NULL, '[');
     for (size_t i = 0; i < n; i++)
-        W->json->put(ids, NULL, text(W->req->new_id(req, "out_whk")));
+        W->json->put(ids, NULL, val_text(W->req->new_id(req, "out_whk")));
     W->json->close(ids);
     return W->json->result_text(ids);
 }
@@ -104,14 +102,14 @@ void turn_ask(wharf_req *req, struct engine *g)
         "resource_id, delivery_id, delivery_at, event_id, event_type, sequence, attempt, retries, "
         "trigger, superseded, traceparent, body, what"
         " FROM webhooks.turn($1::text, $2::json, ARRAY(SELECT json_array_elements_text($3::json)))";
-    wharf_val args[] = {textz(g->server), {.type = WHARF_V_NULL}, {.type = WHARF_V_NULL}};
+    wharf_val args[] = {val_text(z(g->server)), {.type = WHARF_V_NULL}, {.type = WHARF_V_NULL}};
 
     g->seen = hooks_events->news(req);
     g->room = room_of(g, W->req->now_us(req));
     g->reported = g->over;
     if (g->reported)
-        args[1] = text(reports_of(req, g->reported));
-    args[2] = text(new_ids(req, g->room));
+        args[1] = val_text(reports_of(req, g->reported));
+    args[2] = val_text(new_ids(req, g->room));
     g->over = NULL;
     g->over_last = &g->over;
     g->n_reported = g->n_over;
@@ -142,7 +140,7 @@ static void look_after(
     wharf_req *req, struct engine *g, const struct job *jobs, const struct job *j)
 {
     static const char sql[] = "SELECT webhooks.judge($1::text, $2::text, true)";
-    const wharf_val args[] = {text(j->organization), text(j->webhook)};
+    const wharf_val args[] = {val_text(j->organization), val_text(j->webhook)};
     const wharf_rows *rows;
 
     for (const struct job *o = jobs; o != j; o = o->next) {

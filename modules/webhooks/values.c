@@ -2,25 +2,6 @@
 #include "webhooks.h"
 #include "webhooks.gen.h"
 
-#define W hooks_host
-
-wharf_str get_text(const wharf_rec *rec, wharf_field f)
-{
-    wharf_val v;
-
-    return W->res->get(rec, f, &v) && v.type == WHARF_V_TEXT ? v.u.s : WHARF_S("");
-}
-
-const wharf_json *get_json(const wharf_rec *rec, wharf_field f)
-{
-    wharf_val v;
-
-    return W->res->get(rec, f, &v) && v.type == WHARF_V_JSON && v.u.j &&
-                   W->json->type(v.u.j) != WHARF_J_NULL
-               ? v.u.j
-               : NULL;
-}
-
 int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback)
 {
     wharf_val v;
@@ -28,23 +9,11 @@ int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback)
     return W->res->get(rec, f, &v) ? v.u.i : fallback;
 }
 
-wharf_str row_text(const wharf_rows *rows, size_t row, size_t column)
-{
-    wharf_val v;
-
-    return W->db->value(rows, row, column, WHARF_V_TEXT, &v) ? v.u.s : WHARF_S("");
-}
-
 int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback)
 {
     wharf_val v;
 
     return W->db->value(rows, row, column, WHARF_V_INT, &v) ? v.u.i : fallback;
-}
-
-wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret)
-{
-    return W->json->result(req, out, ret);
 }
 
 const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name)
@@ -59,7 +28,7 @@ const wharf_json *organization_setting(wharf_req *req, const char *group, const 
         return NULL;
     }
     W->res->encode(req, out, NULL, rec);
-    if (finish(req, out, &v) != WHARF_OK)
+    if (W->json->result(req, out, &v) != WHARF_OK)
         return NULL;
     for (size_t i = 0; v && i < 3; i++)
         v = W->json->type(v) == WHARF_J_OBJECT ? W->json->get(v, path[i]) : NULL;

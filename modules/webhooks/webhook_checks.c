@@ -9,8 +9,6 @@
 #include "webhook_schedule.h"
 #include "webhooks.h"
 
-#define W hooks_host
-
 enum { HEADER_NAMES_MAX = 20, HEADER_NAME = 64, HEADER_VALUE = 1024 };
 
 /* ---- lists ---- */
@@ -28,10 +26,10 @@ static wharf_status unique_texts(wharf_req *req, const wharf_json *list, const w
         for (const wharf_json *o = W->json->at(list, 0); o != e; o = W->json->next(o))
             before |= W->json->text(o, &b) && same(a, b);
         if (!before)
-            W->json->put(out, NULL, text(a));
+            W->json->put(out, NULL, val_text(a));
     }
     W->json->close(out);
-    return finish(req, out, ret);
+    return W->json->result(req, out, ret);
 }
 
 /* Checks the scopes. All patterns are looked at, so that all missing scopes are told. */
@@ -51,7 +49,7 @@ wharf_status owner_check(wharf_req *req, const wharf_json *patterns, wharf_val *
 {
     wharf_str key = hooks_keys->caller(req)->key_id;
 
-    *ret_key = key.n ? text(key) : nothing();
+    *ret_key = key.n ? val_text(key) : val_null();
     return scopes_check(req, patterns);
 }
 
@@ -201,8 +199,8 @@ static void take_header(wharf_req *req, const wharf_json *m, const wharf_json *o
     if (is(value, "***") && named(old, name))
         W->json->text(named(old, name), &value);
     name = W->mem->dup(req, name.p, name.n);
-    W->json->put(sealed, name.p, text(value));
-    W->json->put(shown, name.p, textz("***"));
+    W->json->put(sealed, name.p, val_text(value));
+    W->json->put(shown, name.p, val_text(WHARF_S("***")));
 }
 
 wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str before,
@@ -228,7 +226,7 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
     W->json->close(shown);
     s = W->err->current(req);
     *ret_values = W->json->count(given) ? W->json->result_text(sealed) : WHARF_S("");
-    return s == WHARF_OK ? finish(req, shown, ret_shown) : s;
+    return s == WHARF_OK ? W->json->result(req, shown, ret_shown) : s;
 }
 
 /* ---- the service ---- */
@@ -255,7 +253,7 @@ static wharf_status answer(wharf_req *req, const wharf_fetch *f, const wharf_jso
     put_response(req, out, &r);
     put_error(out, &r);
     W->json->close(out);
-    s = finish(req, out, &both);
+    s = W->json->result(req, out, &both);
     if (s != WHARF_OK)
         return s;
     *ret_response = W->json->get(both, "response");

@@ -12,8 +12,6 @@
 
 #include "webhook_engine.h"
 
-#define W hooks_host
-
 enum {
     WAIT_US = 1000000,
     /* for running requests, and what is to be told of them, when the server ends */
@@ -121,7 +119,7 @@ static void wind_up(wharf_req *req, struct engine *g)
 {
     static const char sql[] = "SELECT webhooks.interrupt($1::text)";
     int64_t until = W->req->now_us(req) + GRACE_US;
-    const wharf_val server = textz(g->server);
+    const wharf_val server = val_text(z(g->server));
     const wharf_rows *rows;
 
     g->ends = true;

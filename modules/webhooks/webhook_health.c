@@ -7,8 +7,6 @@
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
-#define W hooks_host
-
 /* ---- changes ---- */
 
 struct change {
@@ -52,8 +50,8 @@ static wharf_status make_change(wharf_req *req, const struct change *c, wharf_st
         " WHERE organization_id = $1::text AND webhook_id = $2::text AND (NOT $4::boolean OR "
         "degraded_raised_at IS NULL OR degraded_raised_at <= $3::timestamptz - interval '24 "
         "hours')";
-    const wharf_val args[] = {text(W->req->organization(req)), text(id),
-        moment(W->req->now_us(req)), truth(c->event != NULL)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id),
+        val_time(W->req->now_us(req)), val_bool(c->event != NULL)};
     const wharf_rows *rows;
     uint64_t n = 1;
     wharf_status s = W->db->query(req, c->sql, args, 3, &rows);
@@ -101,7 +99,7 @@ static wharf_status check_urls(wharf_req *req)
 {
     static const char sql[] =
         "SELECT organization_id, webhook_id, url FROM webhooks.all_urls($1::text, $2::text)";
-    wharf_val at[] = {textz(""), textz("")};
+    wharf_val at[] = {val_text(WHARF_S("")), val_text(WHARF_S(""))};
     const wharf_rows *rows;
     size_t n;
 
@@ -123,8 +121,8 @@ static wharf_status check_urls(wharf_req *req)
             }
         }
         if (n) {
-            at[0] = text(row_text(rows, n - 1, 0));
-            at[1] = text(row_text(rows, n - 1, 1));
+            at[0] = val_text(row_text(rows, n - 1, 0));
+            at[1] = val_text(row_text(rows, n - 1, 1));
         }
     } while (n == 1000);
     return WHARF_OK;

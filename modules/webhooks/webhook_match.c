@@ -3,17 +3,9 @@
 
 #include <string.h>
 
+#include "wharf/inline.h"
+
 enum { SCALE = 6 };
-
-static bool same(wharf_str a, wharf_str b)
-{
-    return a.n == b.n && !memcmp(a.p, b.p, a.n);
-}
-
-static bool is(wharf_str s, const char *z)
-{
-    return s.n == strlen(z) && !memcmp(s.p, z, s.n);
-}
 
 bool match_location(const wharf_json_api *json, const wharf_json *locations, wharf_str location_id)
 {

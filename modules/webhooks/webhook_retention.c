@@ -2,14 +2,12 @@
  * small batches. */
 #include "webhooks.h"
 
-#define W hooks_host
-
 enum { BATCH = 1000 };
 
 wharf_status webhooks_retention(wharf_req *req, void *arg)
 {
     static const char sql[] = "SELECT webhooks.expire($1::integer)";
-    const wharf_val most = integer(BATCH);
+    const wharf_val most = val_int(BATCH);
     const wharf_rows *rows;
     wharf_status s;
 

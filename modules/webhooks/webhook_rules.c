@@ -8,8 +8,6 @@
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
-#define W hooks_host
-
 enum { SUSPEND_MAX_DAYS = 7 };
 
 const char hooks_call_kind[] = "webhooks.call";
@@ -67,7 +65,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
         return WHARF_OK;
     if (!W->res->member(new_rec, "name") && url && W->json->text(url, &s) && url_host(s).n) {
         s = url_host(s);
-        W->res->set(new_rec, WEBHOOK_NAME, text(W->mem->dup(req, s.p, s.n < 191 ? s.n : 191)));
+        W->res->set(new_rec, WEBHOOK_NAME, val_text(W->mem->dup(req, s.p, s.n < 191 ? s.n : 191)));
     }
     return take_secret(req, new_rec);
 }
@@ -78,21 +76,21 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 static wharf_status keep_list(wharf_rec *rec, wharf_field f, wharf_status s, const wharf_json *list)
 {
     if (s == WHARF_OK && list)
-        W->res->set(rec, f, json_of(list));
+        W->res->set(rec, f, val_json(list));
     return s;
 }
 
 static wharf_status check_headers(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_json *given = get_json(new_rec, WEBHOOK_HEADERS), *shown;
-    wharf_str before = old_rec ? get_text(old_rec, WEBHOOK_SEALED_HEADERS) : WHARF_S(""), values;
+    const wharf_json *given = field_json(new_rec, WEBHOOK_HEADERS), *shown;
+    wharf_str before = old_rec ? field_text(old_rec, WEBHOOK_SEALED_HEADERS) : WHARF_S(""), values;
     wharf_status s = given ? headers_check(req, given, before, "headers", &shown, &values)
                            : WHARF_OK;
 
     if (s != WHARF_OK || !given)
         return s;
-    W->res->set(new_rec, WEBHOOK_HEADERS, json_of(shown));
-    W->res->set(new_rec, WEBHOOK_SEALED_HEADERS, values.n ? text(values) : nothing());
+    W->res->set(new_rec, WEBHOOK_HEADERS, val_json(shown));
+    W->res->set(new_rec, WEBHOOK_SEALED_HEADERS, values.n ? val_text(values) : val_null());
     return WHARF_OK;
 }
 
@@ -115,7 +113,7 @@ static wharf_status run_test(wharf_req *req, wharf_rec *rec, bool must, bool *re
     if (must && !*ret_good)
         return W->err->fail(req, ERR_WEBHOOK_TEST_FAILED,
             W->mem->format(req, "%s: %.*s", r.error, (int)r.error_text.n, r.error_text.p).p, NULL);
-    W->res->set(rec, WEBHOOK_LAST_TEST, json_of(last));
+    W->res->set(rec, WEBHOOK_LAST_TEST, val_json(last));
     return WHARF_OK;
 }
 
@@ -124,7 +122,7 @@ static wharf_status run_test(wharf_req *req, wharf_rec *rec, bool must, bool *re
 static void set_status(wharf_rec *rec, const char *status, wharf_val reason, wharf_val disabled_at,
     wharf_val enable_at)
 {
-    W->res->set(rec, WEBHOOK_STATUS, textz(status));
+    W->res->set(rec, WEBHOOK_STATUS, val_text(z(status)));
     W->res->set(rec, WEBHOOK_STATUS_REASON, reason);
     W->res->set(rec, WEBHOOK_DISABLED_AT, disabled_at);
     W->res->set(rec, WEBHOOK_ENABLE_AT, enable_at);
@@ -140,7 +138,7 @@ static wharf_status suspend(wharf_req *req, wharf_rec *rec)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "enable_at",
             "With status suspended enable_at is a moment 1 minute to %d days ahead",
             SUSPEND_MAX_DAYS);
-    set_status(rec, "suspended", textz("manual"), nothing(), at);
+    set_status(rec, "suspended", val_text(WHARF_S("manual")), val_null(), at);
     return WHARF_OK;
 }
 
@@ -152,7 +150,7 @@ static wharf_status revive(wharf_req *req, wharf_rec *rec, bool must)
     wharf_status s = run_test(req, rec, must, &good);
 
     if (s == WHARF_OK && good)
-        set_status(rec, "enabled", nothing(), nothing(), nothing());
+        set_status(rec, "enabled", val_null(), val_null(), val_null());
     return s;
 }
 
@@ -170,7 +168,7 @@ static wharf_status check_enable_at(wharf_req *req, const wharf_rec *rec, wharf_
 
 static wharf_status update_disabled(wharf_req *req, wharf_rec *new_rec, bool sent, wharf_str to)
 {
-    W->res->set(new_rec, WEBHOOK_STATUS, textz("disabled"));
+    W->res->set(new_rec, WEBHOOK_STATUS, val_text(WHARF_S("disabled")));
     if (sent && is(to, "suspended"))
         return W->err->fail(
             req, ERR_WEBHOOK_DISABLED, "status", "A disabled webhook can't be suspended");
@@ -184,8 +182,8 @@ static wharf_status change_status(wharf_req *req, wharf_rec *new_rec, wharf_str 
 
     if (sent && is(to, "disabled")) {
         if (!is(from, "disabled"))
-            set_status(
-                new_rec, "disabled", textz("manual"), moment(W->req->now_us(req)), nothing());
+            set_status(new_rec, "disabled", val_text(WHARF_S("manual")),
+                val_time(W->req->now_us(req)), val_null());
         return WHARF_OK;
     }
     if (is(from, "disabled"))
@@ -198,13 +196,13 @@ static wharf_status change_status(wharf_req *req, wharf_rec *new_rec, wharf_str 
 
 static wharf_status check_status(wharf_req *req, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_str from = get_text(old_rec, WEBHOOK_STATUS), to = get_text(new_rec, WEBHOOK_STATUS);
+    wharf_str from = field_text(old_rec, WEBHOOK_STATUS), to = field_text(new_rec, WEBHOOK_STATUS);
     wharf_status s;
 
     if (doing(new_rec, DOING_ROTATE))
         return WHARF_OK;
     if (doing(new_rec, DOING_ENABLE)) {
-        set_status(new_rec, "enabled", nothing(), nothing(), nothing());
+        set_status(new_rec, "enabled", val_null(), val_null(), val_null());
         return WHARF_OK;
     }
     s = check_enable_at(req, new_rec, to);
@@ -217,7 +215,7 @@ static wharf_status check_limit(wharf_req *req)
 {
     static const char sql[] = "SELECT count(*) FROM webhooks.webhook WHERE organization_id = "
                               "$1::text AND deleted_at IS NULL";
-    wharf_val organization = text(W->req->organization(req));
+    wharf_val organization = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s = W->db->lock(req, "webhooks", organization.u.s);
 
@@ -237,8 +235,8 @@ static wharf_status make_secret(wharf_req *req, wharf_rec *new_rec)
 
     if (s != WHARF_OK)
         return s;
-    W->res->set(new_rec, WEBHOOK_SECRETS, text(secrets_write(req, &secrets)));
-    W->res->set(new_rec, WEBHOOK_SECRET, text(secret));
+    W->res->set(new_rec, WEBHOOK_SECRETS, val_text(secrets_write(req, &secrets)));
+    W->res->set(new_rec, WEBHOOK_SECRET, val_text(secret));
     W->req->one_time(req, "secret");
     return WHARF_OK;
 }
@@ -255,7 +253,7 @@ static wharf_status take_over(wharf_req *req, const wharf_rec *old_rec, wharf_re
         !W->res->changed(old_rec, new_rec, WEBHOOK_URL) &&
         !W->res->changed(old_rec, new_rec, WEBHOOK_PAYLOAD))
         return WHARF_OK;
-    s = owner_check(req, get_json(new_rec, WEBHOOK_EVENTS), &key);
+    s = owner_check(req, field_json(new_rec, WEBHOOK_EVENTS), &key);
     if (s == WHARF_OK)
         W->res->set(new_rec, WEBHOOK_OWNER_KEY, key);
     return s;
@@ -268,19 +266,19 @@ static wharf_status check_fields(
     wharf_status s = WHARF_OK;
 
     if (W->res->sent(new_rec, WEBHOOK_URL))
-        s = url_check(req, get_text(new_rec, WEBHOOK_URL), "url");
+        s = url_check(req, field_text(new_rec, WEBHOOK_URL), "url");
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_EVENTS)) {
-        s = events_check(req, get_json(new_rec, WEBHOOK_EVENTS), "events", &list);
+        s = events_check(req, field_json(new_rec, WEBHOOK_EVENTS), "events", &list);
         s = keep_list(new_rec, WEBHOOK_EVENTS, s, list);
     }
     if (s == WHARF_OK && (op == WHARF_CREATE || W->res->sent(new_rec, WEBHOOK_LOCATION_IDS))) {
-        s = locations_check(req, get_json(new_rec, WEBHOOK_LOCATION_IDS), "location_ids", &list);
+        s = locations_check(req, field_json(new_rec, WEBHOOK_LOCATION_IDS), "location_ids", &list);
         s = keep_list(new_rec, WEBHOOK_LOCATION_IDS, s, list);
     }
     if (s == WHARF_OK)
         s = take_over(req, old_rec, new_rec);
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_FILTER))
-        s = filter_check(req, get_json(new_rec, WEBHOOK_FILTER), "filter");
+        s = filter_check(req, field_json(new_rec, WEBHOOK_FILTER), "filter");
     if (s == WHARF_OK && W->res->sent(new_rec, WEBHOOK_HEADERS))
         s = check_headers(req, old_rec, new_rec);
     return s;
@@ -293,8 +291,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *new_rec)
     wharf_status s = check_limit(req);
 
     W->res->get(new_rec, WEBHOOK_SEND_TEST, &test);
-    W->res->set(new_rec, WEBHOOK_SEND_TEST, truth(false));
-    W->res->set(new_rec, WEBHOOK_STATUS, textz("enabled"));
+    W->res->set(new_rec, WEBHOOK_SEND_TEST, val_bool(false));
+    W->res->set(new_rec, WEBHOOK_STATUS, val_text(WHARF_S("enabled")));
     if (s == WHARF_OK)
         s = make_secret(req, new_rec);
     return s == WHARF_OK && test.u.i ? run_test(req, new_rec, true, &good) : s;
@@ -302,7 +300,8 @@ static wharf_status check_create(wharf_req *req, wharf_rec *new_rec)
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    wharf_status s = old_rec ? reach_check(req, get_json(old_rec, WEBHOOK_LOCATION_IDS)) : WHARF_OK;
+    wharf_status s = old_rec ? reach_check(req, field_json(old_rec, WEBHOOK_LOCATION_IDS))
+                             : WHARF_OK;
 
     if (s != WHARF_OK || op == WHARF_DELETE)
         return s;
@@ -314,7 +313,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (doing(new_rec, DOING_ROTATE)) {
         const struct call *call = W->res->context(new_rec, hooks_call_kind);
 
-        W->res->set(new_rec, WEBHOOK_SECRETS, text(secrets_write(req, &call->secrets)));
+        W->res->set(new_rec, WEBHOOK_SECRETS, val_text(secrets_write(req, &call->secrets)));
     }
     return check_status(req, old_rec, new_rec);
 }
@@ -325,7 +324,7 @@ static wharf_status make_runtime(wharf_req *req, wharf_str id)
 {
     static const char sql[] =
         "INSERT INTO webhooks.runtime (organization_id, webhook_id) VALUES ($1::text, $2::text)";
-    const wharf_val args[] = {text(W->req->organization(req)), text(id)};
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(id)};
 
     return W->db->exec(req, sql, args, 2, NULL);
 }
@@ -354,7 +353,7 @@ static wharf_status written(
         return deleted(req, old_rec, id);
     if (W->res->changed(old_rec, new_rec, WEBHOOK_STATUS))
         return delivery_status_changed(
-            req, id, get_text(old_rec, WEBHOOK_STATUS), get_text(new_rec, WEBHOOK_STATUS));
+            req, id, field_text(old_rec, WEBHOOK_STATUS), field_text(new_rec, WEBHOOK_STATUS));
     return delivery_poke(req, id);
 }
 
@@ -365,7 +364,7 @@ static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type
 {
     static const char sql[] = "SELECT id, events, location_ids FROM webhooks.webhook"
                               " WHERE organization_id = $1::text AND deleted_at IS NULL";
-    wharf_val organization = text(W->req->organization(req)), v;
+    wharf_val organization = val_text(W->req->organization(req)), v;
     wharf_out *ids = W->json->builder(req);
     const wharf_json *list;
     const wharf_rows *rows;
@@ -380,12 +379,12 @@ static wharf_status narrow_list(wharf_req *req, wharf_where *where, bool by_type
 
         if ((!by_type || (events && wants_type(events, type))) &&
             (!by_location || match_location(W->json, locations, location)))
-            W->json->put(ids, NULL, text(row_text(rows, i, 0)));
+            W->json->put(ids, NULL, val_text(row_text(rows, i, 0)));
     }
     W->json->close(ids);
-    s = finish(req, ids, &list);
+    s = W->json->result(req, ids, &list);
     if (s == WHARF_OK)
-        W->res->narrow(where, WEBHOOK_ID, "in", json_of(list));
+        W->res->narrow(where, WEBHOOK_ID, "in", val_json(list));
     return s;
 }
 

@@ -3,8 +3,6 @@
 #include "webhooks.h"
 #include "webhooks.gen.h"
 
-#define W hooks_host
-
 enum { EXPIRE_DEFAULT_S = 86400 };
 
 wharf_status secrets_read(wharf_req *req, wharf_str column, int64_t now_us, struct secrets *ret)
@@ -63,9 +61,9 @@ wharf_str secrets_write(wharf_req *req, const struct secrets *s)
     W->json->open(out, NULL, '[');
     for (size_t i = 0; i < s->n; i++) {
         W->json->open(out, NULL, '{');
-        W->json->put(out, "secret", text(s->secret[i]));
+        W->json->put(out, "secret", val_text(s->secret[i]));
         if (s->expires_us[i])
-            W->json->put(out, "expires_us", integer(s->expires_us[i]));
+            W->json->put(out, "expires_us", val_int(s->expires_us[i]));
         W->json->close(out);
     }
     W->json->close(out);
@@ -84,11 +82,11 @@ wharf_status find_webhook(wharf_req *req, uint32_t flags, const wharf_rec **ret,
 static void show(wharf_out *out, const struct secrets *s)
 {
     W->json->open(out, NULL, '{');
-    W->json->put(out, "secret", s->n ? text(s->secret[0]) : nothing());
+    W->json->put(out, "secret", s->n ? val_text(s->secret[0]) : val_null());
     W->json->open(out, "previous", '[');
     for (size_t i = 1; i < s->n; i++) {
         W->json->open(out, NULL, '{');
-        W->json->put(out, "expires_at", moment(s->expires_us[i]));
+        W->json->put(out, "expires_at", val_time(s->expires_us[i]));
         W->json->close(out);
     }
     W->json->close(out);
@@ -115,7 +113,7 @@ wharf_status webhook_secret(wharf_req *req, void *arg)
     wharf_status s = find_webhook(req, 0, &rec, &id);
 
     if (s == WHARF_OK)
-        s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req), &secrets);
+        s = secrets_read(req, field_text(rec, WEBHOOK_SECRETS), W->req->now_us(req), &secrets);
     if (s == WHARF_OK)
         s = note_access(req, id);
     if (s == WHARF_OK)
@@ -145,7 +143,7 @@ wharf_status webhook_rotate(wharf_req *req, void *arg)
         W->json->text(sent, &given);
     if (sent && !hooks_crypto->secret_valid(given))
         return W->err->fail(req, ERR_WEBHOOK_SECRET_INVALID, "secret", NULL);
-    s = secrets_read(req, get_text(rec, WEBHOOK_SECRETS), now, &secrets);
+    s = secrets_read(req, field_text(rec, WEBHOOK_SECRETS), now, &secrets);
     if (s == WHARF_OK)
         s = secrets_push(req, &secrets, given.n ? given : hooks_crypto->new_secret(req),
             now + after * SECOND_US, now);

@@ -3,19 +3,17 @@
 #include "webhooks.h"
 #include "webhooks.gen.h"
 
-#define W hooks_host
-
 wharf_status target_of(wharf_req *req, const wharf_rec *rec, struct target *ret)
 {
-    wharf_str headers = get_text(rec, WEBHOOK_SEALED_HEADERS);
+    wharf_str headers = field_text(rec, WEBHOOK_SEALED_HEADERS);
     wharf_status s = WHARF_OK;
 
     *ret = (struct target){.webhook_id = W->res->id(rec),
-        .url = get_text(rec, WEBHOOK_URL),
+        .url = field_text(rec, WEBHOOK_URL),
         .timeout_ms = get_integer(rec, WEBHOOK_TIMEOUT_MS, 15000)};
     if (headers.n)
         s = W->json->parse(req, headers, &ret->headers);
-    return s == WHARF_OK ? secrets_read(req, get_text(rec, WEBHOOK_SECRETS), W->req->now_us(req),
+    return s == WHARF_OK ? secrets_read(req, field_text(rec, WEBHOOK_SECRETS), W->req->now_us(req),
                                &ret->secrets)
                          : s;
 }
@@ -36,31 +34,31 @@ static wharf_str test_body(
     wharf_str actor = W->req->actor(req);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "id", text(m->event_id));
-    W->json->put(out, "object", textz("event"));
-    W->json->put(out, "type", text(m->type));
-    W->json->put(out, "timestamp", moment(W->req->now_us(req)));
-    W->json->put(out, "api_version", textz("v1"));
-    W->json->put(out, "sequence", nothing());
-    W->json->put(out, "organization_id", text(W->req->organization(req)));
-    W->json->put(out, "location_id", nothing());
-    W->json->put(out, "resource_type", textz("webhook"));
-    W->json->put(out, "resource_id", text(t->webhook_id));
-    W->json->put(out, "batch_id", nothing());
+    W->json->put(out, "id", val_text(m->event_id));
+    W->json->put(out, "object", val_text(WHARF_S("event")));
+    W->json->put(out, "type", val_text(m->type));
+    W->json->put(out, "timestamp", val_time(W->req->now_us(req)));
+    W->json->put(out, "api_version", val_text(WHARF_S("v1")));
+    W->json->put(out, "sequence", val_null());
+    W->json->put(out, "organization_id", val_text(W->req->organization(req)));
+    W->json->put(out, "location_id", val_null());
+    W->json->put(out, "resource_type", val_text(WHARF_S("webhook")));
+    W->json->put(out, "resource_id", val_text(t->webhook_id));
+    W->json->put(out, "batch_id", val_null());
     W->json->open(out, "actor", '{');
-    W->json->put(out, "type", textz(actor_type(actor)));
-    W->json->put(out, "id", text(actor));
-    W->json->put(out, "name", nothing());
+    W->json->put(out, "type", val_text(z(actor_type(actor))));
+    W->json->put(out, "id", val_text(actor));
+    W->json->put(out, "name", val_null());
     W->json->close(out);
     if (example) {
-        W->json->put(out, "data", json_of(example));
+        W->json->put(out, "data", val_json(example));
     } else {
         W->json->open(out, "data", '{');
-        W->json->put(out, "id", text(t->webhook_id));
-        W->json->put(out, "object", textz("webhook"));
+        W->json->put(out, "id", val_text(t->webhook_id));
+        W->json->put(out, "object", val_text(WHARF_S("webhook")));
         W->json->close(out);
     }
-    W->json->put(out, "previous_attributes", nothing());
+    W->json->put(out, "previous_attributes", val_null());
     W->json->close(out);
     return W->json->result_text(out);
 }
@@ -70,28 +68,28 @@ void put_response(wharf_req *req, wharf_out *out, const struct result *r)
     const wharf_json *headers;
 
     if (!r->headers.n || W->json->parse(req, r->headers, &headers) != WHARF_OK) {
-        W->json->put(out, "response", nothing());
+        W->json->put(out, "response", val_null());
         return;
     }
     W->json->open(out, "response", '{');
-    W->json->put(out, "status", integer(r->status));
-    W->json->put(out, "headers", json_of(headers));
-    W->json->put(out, "body", text(r->body));
+    W->json->put(out, "status", val_int(r->status));
+    W->json->put(out, "headers", val_json(headers));
+    W->json->put(out, "body", val_text(r->body));
     if (r->encoding.n)
-        W->json->put(out, "body_encoding", text(r->encoding));
-    W->json->put(out, "body_truncated", truth(r->truncated));
+        W->json->put(out, "body_encoding", val_text(r->encoding));
+    W->json->put(out, "body_truncated", val_bool(r->truncated));
     W->json->close(out);
 }
 
 void put_error(wharf_out *out, const struct result *r)
 {
     if (!*r->error) {
-        W->json->put(out, "error", nothing());
+        W->json->put(out, "error", val_null());
         return;
     }
     W->json->open(out, "error", '{');
-    W->json->put(out, "code", textz(r->error));
-    W->json->put(out, "message", text(r->error_text));
+    W->json->put(out, "code", val_text(z(r->error)));
+    W->json->put(out, "message", val_text(r->error_text));
     W->json->close(out);
 }
 
@@ -107,26 +105,26 @@ static wharf_status show(wharf_req *req, const struct target *t, const struct me
     if (s != WHARF_OK)
         return s;
     W->json->open(out, NULL, '{');
-    W->json->put(out, "object", textz("outgoing_webhook"));
-    W->json->put(out, "id", text(W->req->new_id(req, "out_whk")));
-    W->json->put(out, "event_id", text(m->event_id));
-    W->json->put(out, "webhook_id", text(t->webhook_id));
-    W->json->put(out, "delivery_id", nothing());
-    W->json->put(out, "attempt", integer(1));
-    W->json->put(out, "trigger", textz("test"));
-    W->json->put(out, "status", textz(outcomes[r->outcome]));
-    W->json->put(out, "counts_as_retry", truth(false));
-    W->json->put(out, "delivery_status", nothing());
-    W->json->put(out, "request", json_of(sent));
+    W->json->put(out, "object", val_text(WHARF_S("outgoing_webhook")));
+    W->json->put(out, "id", val_text(W->req->new_id(req, "out_whk")));
+    W->json->put(out, "event_id", val_text(m->event_id));
+    W->json->put(out, "webhook_id", val_text(t->webhook_id));
+    W->json->put(out, "delivery_id", val_null());
+    W->json->put(out, "attempt", val_int(1));
+    W->json->put(out, "trigger", val_text(WHARF_S("test")));
+    W->json->put(out, "status", val_text(z(outcomes[r->outcome])));
+    W->json->put(out, "counts_as_retry", val_bool(false));
+    W->json->put(out, "delivery_status", val_null());
+    W->json->put(out, "request", val_json(sent));
     put_response(req, out, r);
     put_error(out, r);
-    W->json->put(out, "retry_after_ms", nothing());
-    W->json->put(out, "next_attempt_at", nothing());
-    W->json->put(out, "started_at", moment(now));
-    W->json->put(out, "finished_at", moment(now + r->duration_us));
-    W->json->put(out, "duration_ms", integer(r->duration_us / 1000));
+    W->json->put(out, "retry_after_ms", val_null());
+    W->json->put(out, "next_attempt_at", val_null());
+    W->json->put(out, "started_at", val_time(now));
+    W->json->put(out, "finished_at", val_time(now + r->duration_us));
+    W->json->put(out, "duration_ms", val_int(r->duration_us / 1000));
     W->json->close(out);
-    return finish(req, out, ret);
+    return W->json->result(req, out, ret);
 }
 
 wharf_status attempt_test(wharf_req *req, const struct target *t, wharf_str type,
@@ -156,12 +154,12 @@ wharf_status last_test_of(wharf_req *req, const struct result *r, const wharf_js
     wharf_out *out = W->json->builder(req);
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "at", moment(W->req->now_us(req)));
-    W->json->put(out, "success", truth(r->outcome == OUT_SUCCESS));
-    W->json->put(out, "response_status", r->status ? integer(r->status) : nothing());
+    W->json->put(out, "at", val_time(W->req->now_us(req)));
+    W->json->put(out, "success", val_bool(r->outcome == OUT_SUCCESS));
+    W->json->put(out, "response_status", r->status ? val_int(r->status) : val_null());
     put_error(out, r);
     W->json->close(out);
-    return finish(req, out, ret);
+    return W->json->result(req, out, ret);
 }
 
 /* Keeps the last test, which is not a change of the webhook: no version, no event. */
@@ -172,7 +170,7 @@ static wharf_status keep_last_test(wharf_req *req, wharf_str id, const struct re
     const wharf_json *last;
     wharf_status s = last_test_of(req, r, &last);
     const wharf_val args[] = {
-        text(W->req->organization(req)), text(id), json_of(s == WHARF_OK ? last : NULL)};
+        val_text(W->req->organization(req)), val_text(id), val_json(s == WHARF_OK ? last : NULL)};
 
     return s == WHARF_OK ? W->db->exec(req, sql, args, 3, NULL) : s;
 }
@@ -213,6 +211,6 @@ wharf_status webhook_test(wharf_req *req, void *arg)
     wharf_out *out = W->req->respond(req, 200,
         result.outcome == OUT_SUCCESS ? "The receiver took the test event"
                                       : "The receiver did not take the test event");
-    W->json->put(out, NULL, json_of(attempt));
+    W->json->put(out, NULL, val_json(attempt));
     return WHARF_OK;
 }

@@ -27,27 +27,17 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     const wharf_events_api *events = hooks_host->service(self, "wharf.events", 1, 0);
     const wharf_event_step step = {
         .head = WHARF_HEAD(wharf_event_step), .name = "webhooks_list", .fn = delivery_step};
-    const wharf_resource webhook = {.head = WHARF_HEAD(wharf_resource),
-        .name = "webhook",
-        .definition_hash = WEBHOOK_DEFINITION_HASH,
-        .definition = WEBHOOK_DEFINITION,
-        .hooks = &webhook_hooks};
-    const wharf_resource of_webhook = {.head = WHARF_HEAD(wharf_resource),
-        .name = "delivery",
-        .definition_hash = DELIVERY_DEFINITION_HASH,
-        .definition = DELIVERY_DEFINITION};
-    const wharf_resource of_event = {.head = WHARF_HEAD(wharf_resource),
-        .name = "outgoing_webhook",
-        .definition_hash = OUTGOING_WEBHOOK_DEFINITION_HASH,
-        .definition = OUTGOING_WEBHOOK_DEFINITION};
 
     MIGRATIONS(api, d);
     CHECKS(api, d);
     api->provide(d, "webhooks.rules", 1, 1, &webhooks_rules);
     api->errors(d, (wharf_str)ERRORS);
-    api->resource(d, &webhook);
-    api->resource(d, &of_webhook);
-    api->resource(d, &of_event);
+    declare_resource(
+        d, api, "webhook", (wharf_str)WEBHOOK_DEFINITION, WEBHOOK_DEFINITION_HASH, &webhook_hooks);
+    declare_resource(
+        d, api, "delivery", (wharf_str)DELIVERY_DEFINITION, DELIVERY_DEFINITION_HASH, NULL);
+    declare_resource(d, api, "outgoing_webhook", (wharf_str)OUTGOING_WEBHOOK_DEFINITION,
+        OUTGOING_WEBHOOK_DEFINITION_HASH, NULL);
     ROUTES(api, d, routes);
     if (events)
         events->step(d, &step);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#define W hooks_host
 #include "wharf/ext/webhooks.h"
 #include "wharf/plugin.h"
 #include "wharf/service/crypto.h"
@@ -13,6 +14,8 @@
 #include "wharf/service/logs.h"
 #include "wharf/service/metrics.h"
 #include "wharf/service/text.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/inline.h"
 
 enum {
     WEBHOOKS_MAX = 50, /* of an organization */
@@ -25,7 +28,6 @@ enum {
 #define MINUTE_US (60 * SECOND_US)
 #define HOUR_US   (60 * MINUTE_US)
 
-extern const wharf_host *hooks_host; /* these are set once, before anything of this module runs */
 extern const wharf_fetch_api *hooks_fetch;
 extern const wharf_crypto_api *hooks_crypto;
 extern const wharf_keys_api *hooks_keys;
@@ -39,51 +41,10 @@ extern const wharf_hooks webhook_hooks;
 
 /* ---- values ---- */
 
-static inline wharf_val text(wharf_str s)
-{
-    return (wharf_val){.type = WHARF_V_TEXT, .u.s = s};
-}
-static inline wharf_val textz(const char *s)
-{
-    return text((wharf_str){s, strlen(s)});
-}
-static inline wharf_val json_of(const wharf_json *j)
-{
-    return j ? (wharf_val){.type = WHARF_V_JSON, .u.j = j} : (wharf_val){.type = WHARF_V_NULL};
-}
-static inline wharf_val integer(int64_t i)
-{
-    return (wharf_val){.type = WHARF_V_INT, .u.i = i};
-}
-static inline wharf_val truth(bool b)
-{
-    return (wharf_val){.type = WHARF_V_BOOL, .u.i = b};
-}
-static inline wharf_val moment(int64_t us)
-{
-    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = us};
-}
-static inline wharf_val nothing(void)
-{
-    return (wharf_val){.type = WHARF_V_NULL};
-}
-static inline bool is(wharf_str s, const char *z)
-{
-    return s.n == strlen(z) && !memcmp(s.p, z, s.n);
-}
-static inline bool same(wharf_str a, wharf_str b)
-{
-    return a.n == b.n && !memcmp(a.p, b.p, a.n);
-}
 /* Returns a field of a record; the fallback when it is null. */
-wharf_str get_text(const wharf_rec *rec, wharf_field f);
-const wharf_json *get_json(const wharf_rec *rec, wharf_field f); /* or NULL */
 int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback);
-/* Returns a column of a row; empty or the fallback when it is null. */
-wharf_str row_text(const wharf_rows *rows, size_t row, size_t column);
+/* Returns a column of a row; the fallback when it is null. */
 int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback);
-/* Takes the value made by a writer. */
-wharf_status finish(wharf_req *req, wharf_out *out, const wharf_json **ret);
 
 /* Returns settings.<group>.<name> of the organization, or NULL. */
 const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);

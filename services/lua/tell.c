@@ -119,20 +119,6 @@ static wharf_status find_location(
     return !r ? WHARF_UNAVAILABLE : PQntuples(r) ? WHARF_OK : WHARF_NOT_FOUND;
 }
 
-static wharf_str text_of(struct wharf_req *req, const struct wharf_json *v)
-{
-    wharf_str text;
-    struct buf b;
-    struct jw w;
-
-    buf_init(&b, 8 << 20);
-    jw_init(&w, &b);
-    jw_value(&w, NULL, v);
-    text = arena_dup_str(req->arena, buf_str(&b));
-    buf_done(&b);
-    return text;
-}
-
 /* Tells what is wrong with the arguments, but for the location; NULL: nothing. */
 static const char *emit_fault(const struct wharf_json *args, const struct change *c)
 {
@@ -170,7 +156,7 @@ enum sandbox_answer lua_emit(struct wharf_req *req, const struct lua_sender *s,
                        : location                     ? str_z("")
                                                       : s->location_id,
         .seen = {.locations = json_is(location, JSON_NULL) ? str_z("[]") : str_z("")},
-        .data = data ? text_of(req, data) : str_z("{}")};
+        .data = data ? jw_text(req->arena, data) : str_z("{}")};
     const char *fault = emit_fault(args, &c);
     size_t problems = req->problems.n;
     wharf_status status = WHARF_OK;

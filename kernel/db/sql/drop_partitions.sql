@@ -1,6 +1,7 @@
 -- Drops the partitions of a table whose newest possible row is older than `before`. Returns how
 -- many; none while `wharf verify` reads, since to wait for it would make requests wait.
-CREATE OR REPLACE FUNCTION wharf.drop_partitions(parent regclass, before timestamptz) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION wharf.drop_partitions(parent regclass, before timestamptz)
+    RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     part record;
     dropped integer := 0;
@@ -10,7 +11,8 @@ BEGIN
     END IF;
     FOR part IN
         SELECT c.oid::regclass AS name,
-            (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
+            (regexp_match(pg_get_expr(c.relpartbound, c.oid),
+            'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
         FROM pg_inherits i
         JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = parent

@@ -3,7 +3,8 @@ CREATE OR REPLACE FUNCTION wharf.expire_tokens(most integer) RETURNS integer LAN
 DECLARE
     n integer;
 BEGIN
-    DELETE FROM wharf.token WHERE hash IN (SELECT hash FROM wharf.token WHERE expires_at <= wharf.now() LIMIT most);
+    DELETE FROM wharf.token
+        WHERE hash IN (SELECT hash FROM wharf.token WHERE expires_at <= wharf.now() LIMIT most);
     GET DIAGNOSTICS n = ROW_COUNT;
     RETURN n;
 END

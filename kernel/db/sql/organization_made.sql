@@ -5,5 +5,6 @@ BEGIN
     RETURN NULL;
 END
 $$;
-CREATE OR REPLACE TRIGGER organization_made AFTER INSERT ON wharf.organization FOR EACH ROW WHEN (NEW.mode = 'live')
+CREATE OR REPLACE TRIGGER organization_made AFTER INSERT ON wharf.organization FOR EACH ROW
+    WHEN (NEW.mode = 'live')
     EXECUTE FUNCTION wharf.organization_made();

@@ -1,6 +1,7 @@
 -- Returns how many of at most `most`.
 CREATE OR REPLACE FUNCTION wharf.purge_mail_outbox(most integer) RETURNS integer LANGUAGE sql AS $$
     WITH over AS (DELETE FROM wharf.mail_outbox WHERE (organization_id, id) IN (
-        SELECT organization_id, id FROM wharf.mail_outbox WHERE created_at < wharf.now() - interval '30 days' LIMIT most) RETURNING 1)
+        SELECT organization_id, id FROM wharf.mail_outbox
+            WHERE created_at < wharf.now() - interval '30 days' LIMIT most) RETURNING 1)
     SELECT count(*)::integer FROM over
 $$;

@@ -8,12 +8,14 @@ DECLARE
     left_over regclass[];
 BEGIN
     SELECT array_remove(ARRAY[id, test_organization_id], NULL) INTO gone FROM wharf.organization
-    WHERE mode = 'live' AND deleted_at < wharf.now() - interval '30 days' ORDER BY deleted_at LIMIT 1 FOR UPDATE SKIP LOCKED;
+    WHERE mode = 'live' AND deleted_at < wharf.now() - interval '30 days' ORDER BY deleted_at
+        LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
     SELECT array_agg(c.oid::regclass ORDER BY c.oid DESC) INTO waiting FROM pg_class c
-    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id' AND NOT a.attisdropped
+    JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'organization_id'
+        AND NOT a.attisdropped
     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND EXISTS
         (SELECT FROM pg_policy p WHERE p.polrelid = c.oid AND p.polname = 'organization');
     -- Tables that others refer to wait until those are empty.
@@ -21,7 +23,8 @@ BEGIN
         left_over := NULL;
         FOREACH target IN ARRAY waiting LOOP
             BEGIN
-                EXECUTE format('DELETE FROM %s WHERE organization_id = ANY ($1)', target) USING gone;
+                EXECUTE format('DELETE FROM %s WHERE organization_id = ANY ($1)',
+                    target) USING gone;
             EXCEPTION WHEN foreign_key_violation THEN
                 left_over := left_over || target;
             END;

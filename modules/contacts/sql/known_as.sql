@@ -1,20 +1,29 @@
 -- Returns the contacts at an address (its hash) or of a business, up to so many each. Uses
 -- indexes that row-level security keeps from a plugin's statement.
-CREATE OR REPLACE FUNCTION contacts.known_as(address_hash text, business text, most integer) RETURNS SETOF text
-    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
+CREATE OR REPLACE FUNCTION contacts.known_as(address_hash text, business text, most integer)
+    RETURNS SETOF text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
+        SET enable_seqscan = off AS $$
 DECLARE
     organization text := current_setting('wharf.organization', true);
 BEGIN
     IF address_hash <> '' THEN
-        RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1 AND c.deleted_at IS NULL AND c.address_hashes ? $2 LIMIT $3'
+        RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1'
+            ' AND c.deleted_at IS NULL AND c.address_hashes ? $2 LIMIT $3'
             USING organization, address_hash, most;
     END IF;
     IF business <> '' THEN
-        RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1 AND c.deleted_at IS NULL'
-            ' AND (c.metadata @> jsonb_build_object(''business'', $2) OR c.metadata @> jsonb_build_object(''company'', $2)) LIMIT $3'
+        RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1'
+            ' AND c.deleted_at IS NULL'
+            ' AND (c.metadata @> jsonb_build_object(''business'', $2)'
+            ' OR c.metadata @> jsonb_build_object(''company'', $2)) LIMIT $3'
             USING organization, business, most;
-        RETURN QUERY EXECUTE 'SELECT x.id FROM contacts.contact_group g CROSS JOIN LATERAL (SELECT e.id FROM jsonb_array_elements_text(g.children) e(id) LIMIT $3) x'
-            ' WHERE g.organization_id = $1 AND g.resource = ''contact'' AND lower(g.name) COLLATE "C" = lower($2) COLLATE "C" AND g.deleted_at IS NULL LIMIT $3'
+        RETURN QUERY EXECUTE 'SELECT x.id FROM contacts.contact_group g'
+            ' CROSS JOIN LATERAL (SELECT e.id FROM jsonb_array_elements_text(g.children) e(id)'
+            ' LIMIT $3) x'
+            ' WHERE g.organization_id = $1 AND g.resource = ''contact'''
+            ' AND lower(g.name) COLLATE "C" = lower($2) COLLATE "C" AND g.deleted_at IS NULL'
+            ' LIMIT $3'
             USING organization, business, most;
     END IF;
 END

@@ -9,7 +9,9 @@ BEGIN
     RETURN coalesce((
         WITH c AS (
             SELECT x.code
-            FROM (VALUES (lower(codes_of.sku COLLATE "default")), (codes_of.gtin), (codes_of.upc)) x(code)
+            FROM (
+                VALUES (lower(codes_of.sku COLLATE "default")), (codes_of.gtin), (codes_of.upc)
+            ) x(code)
             WHERE x.code IS NOT NULL
             UNION
             SELECT lower((u ->> 'barcode') COLLATE "default")

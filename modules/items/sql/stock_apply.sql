@@ -26,7 +26,8 @@ BEGIN
         ));
     END IF;
 
-    IF EXISTS (SELECT 1 FROM jsonb_array_elements(placed) v WHERE v ->> 'lot_number' IS NOT NULL) THEN
+    IF EXISTS (SELECT 1 FROM jsonb_array_elements(placed) v
+            WHERE v ->> 'lot_number' IS NOT NULL) THEN
         WITH i AS (
             INSERT INTO items.lot (
                 organization_id, id, item_id, lot_number, created_at, updated_at, created_by,

@@ -1,6 +1,7 @@
 -- Drops, once a minute, what was held too long, or belongs to who was disabled two days ago.
 -- Returns how many deliveries were dropped.
-CREATE OR REPLACE FUNCTION webhooks.drop_overdue() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION webhooks.drop_overdue() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path = pg_catalog AS $$
 DECLARE
     at timestamptz := wharf.now();
     w record;
@@ -10,10 +11,13 @@ BEGIN
         SELECT k.organization_id AS org, k.id, k.deleted_at IS NOT NULL AS gone,
             k.status = 'disabled' AND k.disabled_at <= at - interval '48 hours' AS over,
             webhooks.held_since_48h(k.organization_id, k.id, at) AS queued_before
-        FROM webhooks.webhook k JOIN webhooks.runtime r ON r.organization_id = k.organization_id AND r.webhook_id = k.id
-        WHERE EXISTS (SELECT FROM webhooks.queue q WHERE q.organization_id = k.organization_id AND q.webhook_id = k.id)
+        FROM webhooks.webhook k
+            JOIN webhooks.runtime r ON r.organization_id = k.organization_id AND r.webhook_id = k.id
+        WHERE EXISTS (SELECT FROM webhooks.queue q
+            WHERE q.organization_id = k.organization_id AND q.webhook_id = k.id)
             AND (k.deleted_at IS NOT NULL OR r.held_since IS NOT NULL OR k.status <> 'enabled'
-                OR EXISTS (SELECT FROM webhooks.hold h WHERE h.organization_id = k.organization_id AND h.webhook_id = k.id))
+                OR EXISTS (SELECT FROM webhooks.hold h
+                WHERE h.organization_id = k.organization_id AND h.webhook_id = k.id))
     LOOP
         IF w.gone THEN -- an event was processed while it was deleted
             n := n + webhooks.drop_waiting(w.org, w.id, 'webhook_deleted', NULL);

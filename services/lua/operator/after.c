@@ -177,20 +177,6 @@ bool operator_events(struct wharf_req *req, struct event *const *events, size_t 
 
 /* ---- running ---- */
 
-static wharf_str text_of(struct wharf_req *req, const struct wharf_json *v)
-{
-    struct buf out;
-    struct jw w;
-    wharf_str text;
-
-    buf_init(&out, 64 << 20);
-    jw_init(&w, &out);
-    jw_value(&w, NULL, v);
-    text = arena_dup_str(req->arena, buf_str(&out));
-    buf_done(&out);
-    return text;
-}
-
 /* Reads the event. Returns false when it is not there any more. */
 static bool event_input(
     struct wharf_req *req, const struct lua_hook *hook, wharf_str id, struct hook_call *call)
@@ -201,7 +187,7 @@ static bool event_input(
     if (!event_read(req, &id, 1, &e) || !e || event_parse(req, e, &body) != WHARF_OK)
         return false;
     req->depth = (int)e->pub.depth; /* what it writes and emits is one deeper: inner.c, tell.c */
-    call->arg = text_of(req, body);
+    call->arg = jw_text(req->arena, body);
     call->location = json_text_or(body, "location_id", "");
     call->context = operator_context(req, hook, call->location, id);
     return true;
@@ -293,8 +279,8 @@ wharf_status operator_job(struct wharf_req *req, void *arg)
             s = run(req, g, hook, &call);
     } else {
         req->depth = (int)json_int_or(req->body, "depth", 0);
-        call.arg = text_of(req, json_get(req->body, "change"));
-        call.context = text_of(req, json_get(req->body, "context"));
+        call.arg = jw_text(req->arena, json_get(req->body, "change"));
+        call.context = jw_text(req->arena, json_get(req->body, "context"));
         call.location = json_text_or(json_get(req->body, "context"), "location_id", "");
         s = run(req, g, hook, &call);
     }

@@ -1,6 +1,9 @@
 """What tests of items share: items, their levels, and the ledger's invariants by SQL."""
+import pathlib
+
 from wharf import make_location
 
+CHECKS = pathlib.Path(__file__).parents[3] / "modules/items/checks"
 ITEMS = "/v1/items"
 BUCKETS = ("available", "reserved", "damaged", "manifested")
 
@@ -46,16 +49,5 @@ def place(client, *names):
 
 
 def broken_invariants(server, organization):
-    """Levels and buckets whose ledger says something else than they do (spec 09 section 9), by one query."""
-    return server.sql("""
-        SELECT v.id, b.name, b.value, sum(m.delta), (array_agg(m.balance_after ORDER BY m.position DESC))[1]
-        FROM items.level v
-        CROSS JOIN LATERAL (VALUES ('available', v.available), ('reserved', v.reserved), ('damaged', v.damaged), ('manifested', v.manifested)) b(name, value)
-        LEFT JOIN items.stock_movement m ON m.organization_id = v.organization_id AND m.level_id = v.id AND m.bucket = b.name
-        WHERE v.organization_id = %s
-        GROUP BY v.id, b.name, b.value
-        HAVING b.value <> coalesce(sum(m.delta), 0) OR (count(m.id) > 0 AND b.value <> (array_agg(m.balance_after ORDER BY m.position DESC))[1])
-            OR count(m.id) <> count(DISTINCT m.position)
-        UNION ALL
-        SELECT m.group_id, 'transfer', sum(m.delta), 0, 0 FROM items.stock_movement m
-        WHERE m.organization_id = %s AND m.reason = 'transfer' GROUP BY m.group_id HAVING sum(m.delta) <> 0""", organization, organization)
+    """What the checks of `wharf verify` find in an organization's stock, by their own statements."""
+    return [row for check in sorted(CHECKS.glob("*.sql")) for row in server.sql(check.read_text()) if row[0] == organization]
