@@ -21,11 +21,11 @@ BEGIN
     FOR part IN
         SELECT c.oid::regclass AS name, p.kind,
             (regexp_match(pg_get_expr(c.relpartbound, c.oid),
-            'FROM \(''([^'']+)''\)'))[1]::timestamptz AS begins,
+                'FROM \(''([^'']+)''\)'))[1]::timestamptz AS begins,
             (regexp_match(pg_get_expr(c.relpartbound, c.oid),
-            'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
+                'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
         FROM unnest(ARRAY['change_log', 'request_log', 'event', 'log_seal',
-            'event_done']) WITH ORDINALITY AS p(kind, n)
+                'event_done']) WITH ORDINALITY AS p(kind, n)
         JOIN pg_inherits i ON i.inhparent = ('wharf.' || p.kind)::regclass
         JOIN pg_class c ON c.oid = i.inhrelid
         ORDER BY p.n
@@ -33,15 +33,16 @@ BEGIN
         CONTINUE WHEN part.ends IS NULL;
         IF part.kind = 'event' THEN
             CONTINUE WHEN part.ends > at;
-            EXECUTE format('SELECT EXISTS (SELECT FROM %s'
-                ' WHERE expires_at > $1 - interval ''72 hours'')', part.name) INTO alive USING at;
+            EXECUTE format(
+                'SELECT EXISTS (SELECT FROM %s WHERE expires_at > $1 - interval ''72 hours'')',
+                part.name) INTO alive USING at;
         ELSIF part.kind = 'request_log' THEN
             alive := part.ends > at - make_interval(days => COALESCE(longest_request, 14));
         ELSIF part.kind = 'change_log' THEN
             -- A row may be sealed after younger ones: a day between keeps what is left one chain.
             alive := part.ends > at - make_interval(days => COALESCE(longest, 365) + 1)
                 OR EXISTS (SELECT FROM wharf.outbox o
-                WHERE o.log_id IS NOT NULL AND o.created_at < part.ends);
+                    WHERE o.log_id IS NOT NULL AND o.created_at < part.ends);
             IF NOT alive THEN
                 UPDATE wharf.log_chain c SET base_sequence = l.sequence, base_hash = l.hash FROM (
                     SELECT DISTINCT ON (s.organization_id) s.organization_id, s.sequence, s.hash
@@ -52,10 +53,10 @@ BEGIN
             END IF;
         ELSE
             CONTINUE WHEN part.ends > at;
-            EXECUTE format('SELECT EXISTS (SELECT FROM wharf.%I WHERE created_at >= $1'
-                ' AND created_at < $2)',
-                CASE part.kind WHEN 'log_seal' THEN 'change_log'
-                    ELSE 'event' END) INTO alive USING part.begins, part.ends;
+            EXECUTE format(
+                'SELECT EXISTS (SELECT FROM wharf.%I WHERE created_at >= $1 AND created_at < $2)',
+                CASE part.kind WHEN 'log_seal' THEN 'change_log' ELSE 'event' END) INTO alive
+                    USING part.begins, part.ends;
         END IF;
         CONTINUE WHEN alive;
         EXECUTE format('DROP TABLE %s', part.name);

@@ -12,7 +12,7 @@ BEGIN
     FOR part IN
         SELECT c.oid::regclass AS name,
             (regexp_match(pg_get_expr(c.relpartbound, c.oid),
-            'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
+                'TO \(''([^'']+)''\)'))[1]::timestamptz AS ends
         FROM pg_inherits i
         JOIN pg_class c ON c.oid = i.inhrelid
         WHERE i.inhparent = parent

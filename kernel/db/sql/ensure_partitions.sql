@@ -3,8 +3,8 @@
 -- schema that is partitioned by ranges of created_at, with the statistics targets of its columns
 -- (LIKE leaves these out). Moves rows that fell into the default partition meanwhile. Returns how
 -- many partitions it made.
-CREATE OR REPLACE FUNCTION wharf.ensure_partitions(at timestamptz) RETURNS integer LANGUAGE plpgsql
-    AS $$
+CREATE OR REPLACE FUNCTION wharf.ensure_partitions(at timestamptz) RETURNS integer
+    LANGUAGE plpgsql AS $$
 DECLARE
     parent record;
     first_day timestamp;
@@ -42,8 +42,9 @@ BEGIN
                     name, col.attname, col.attstattarget);
             END LOOP;
             IF parent.default_table IS NOT NULL THEN
-                EXECUTE format('WITH moved AS (DELETE FROM %I.%I WHERE created_at >= $1'
-                    ' AND created_at < $2 RETURNING *)'
+                EXECUTE format(
+                    'WITH moved AS (DELETE FROM %I.%I WHERE created_at >= $1 AND created_at < $2'
+                    ' RETURNING *)'
                     ' INSERT INTO %I.%I SELECT * FROM moved', parent.schema, parent.default_table,
                     parent.schema, name)
                     USING from_at, to_at;

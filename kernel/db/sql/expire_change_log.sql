@@ -1,7 +1,7 @@
 -- Deletes up to `most` lines of the change log that are over, and their seals, and returns how
 -- many. Goes only from the beginning of each chain on, so that what is left is one chain still.
-CREATE OR REPLACE FUNCTION wharf.expire_change_log(most integer) RETURNS integer LANGUAGE plpgsql
-    AS $$
+CREATE OR REPLACE FUNCTION wharf.expire_change_log(most integer) RETURNS integer
+    LANGUAGE plpgsql AS $$
 DECLARE
     o record;
     line record;

@@ -10,7 +10,7 @@ BEGIN
             SELECT e.organization_id, e.created_at, e.id FROM wharf.event e
                 WHERE e.expires_at <= over
                 AND (e.expires_at <= over - interval '72 hours'
-                OR NOT EXISTS (SELECT FROM wharf.event_delivery d
+                    OR NOT EXISTS (SELECT FROM wharf.event_delivery d
                     WHERE d.organization_id = e.organization_id AND d.event_id = e.id
                     AND d.state IN ('pending', 'in_flight', 'retrying', 'held')))
             LIMIT most)

@@ -1,6 +1,6 @@
 -- Deletes up to `most` lines of the request log that are over, and returns how many.
-CREATE OR REPLACE FUNCTION wharf.expire_request_log(most integer) RETURNS integer LANGUAGE plpgsql
-    AS $$
+CREATE OR REPLACE FUNCTION wharf.expire_request_log(most integer) RETURNS integer
+    LANGUAGE plpgsql AS $$
 DECLARE
     o record;
     n integer;
@@ -9,7 +9,7 @@ BEGIN
     FOR o IN
         SELECT w.organization_id AS org,
             wharf.now() - make_interval(
-            days => wharf.log_days(s.settings, 'request_retain_days', 14)) AS before
+                days => wharf.log_days(s.settings, 'request_retain_days', 14)) AS before
         FROM wharf.organization w
         JOIN wharf.organization s ON s.organization_id = COALESCE(w.live_organization_id, w.id)
             AND s.id = s.organization_id

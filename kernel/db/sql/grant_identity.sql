@@ -3,6 +3,6 @@
 CREATE OR REPLACE FUNCTION wharf.grant_identity() RETURNS void LANGUAGE sql AS $$
     GRANT USAGE ON SCHEMA wharf TO wharf_plugin;
     GRANT SELECT, INSERT, UPDATE, DELETE ON wharf.organization, wharf.role, wharf.user,
-    wharf.device, wharf.api_key,
+        wharf.device, wharf.api_key,
         wharf.principal_location, wharf.mail_outbox TO wharf_plugin;
 $$;

@@ -4,8 +4,8 @@
 CREATE OR REPLACE FUNCTION wharf.grant_plugin(plugin text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     EXECUTE format('GRANT USAGE ON SCHEMA %I TO wharf_plugin', plugin);
-    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO'
-        ' wharf_plugin', plugin);
+    EXECUTE format(
+        'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO wharf_plugin', plugin);
     EXECUTE format('GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO wharf_plugin', plugin);
 END
 $$;

@@ -1,7 +1,7 @@
 -- Cancels a job, for the operator: a waiting one is over at once, a running one is told. Returns
 -- what was done: canceled, told, or NULL (no such job).
-CREATE OR REPLACE FUNCTION wharf.job_cancel(v_id bigint, v_keep bigint)
-    RETURNS text LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION wharf.job_cancel(v_id bigint, v_keep bigint) RETURNS text
+    LANGUAGE plpgsql AS $$
 DECLARE
     v_job record;
 BEGIN

@@ -13,9 +13,11 @@ BEGIN
     END IF;
     UPDATE wharf.job SET crashes = crashes + 1, error = 'the worker process crashed'
         WHERE id = ANY (v_ids);
-    SELECT json_agg(json_build_object('o', organization_id, 'id', id, 's', 'parked', 'r',
-        'worker_crash', 'k', v_keep)) INTO v_list
-    FROM wharf.job WHERE id = ANY (v_ids)
+    SELECT json_agg(
+        json_build_object('o', organization_id, 'id', id, 's', 'parked', 'r', 'worker_crash', 'k',
+            v_keep)) INTO v_list
+    FROM wharf.job
+        WHERE id = ANY (v_ids)
         AND crashes >= COALESCE(v_limits[array_position(v_queues, queue)], 2);
     RETURN CASE WHEN v_list IS NULL THEN 0 ELSE wharf.job_leave(NULL, v_list) END;
 END

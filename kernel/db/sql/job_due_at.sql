@@ -5,8 +5,9 @@
 CREATE OR REPLACE FUNCTION wharf.job_due_at(s wharf.job_schedule, v_now timestamptz)
     RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    RETURN CASE WHEN s.next_at > v_now + COALESCE(s.every_us * interval '1 microsecond',
-        interval '24 hours') + interval '1 minute' THEN v_now
+    RETURN CASE WHEN s.next_at > v_now
+        + COALESCE(s.every_us * interval '1 microsecond', interval '24 hours') + interval '1 minute'
+        THEN v_now
         ELSE s.next_at END;
 END
 $$;

@@ -25,8 +25,8 @@ BEGIN
         v_count := v_count + v_some;
         UPDATE wharf.job_schedule SET next_at = CASE
             WHEN every_us IS NOT NULL
-                THEN s.due_at + (floor(
-                extract(epoch FROM v_now - s.due_at) * 1000000 / every_us) + 1)
+                THEN s.due_at
+                + (floor(extract(epoch FROM v_now - s.due_at) * 1000000 / every_us) + 1)
                 * every_us * interval '1 microsecond'
             ELSE wharf.job_next_day(v_now, at_minute) END
         WHERE queue = s.queue;

@@ -51,7 +51,8 @@ BEGIN
             UNION ALL
             SELECT w.queue, w.most, w.lap, w.upto, o.organization_id, o.has_room,
                 w.n + o.has_room::integer
-            FROM walk w CROSS JOIN LATERAL wharf.job_next_organization(w.queue, w.most,
+            FROM walk w CROSS
+                JOIN LATERAL wharf.job_next_organization(w.queue, w.most,
                 w.organization_id || chr(1), w.upto) o
             WHERE w.n < v_want
         ), pairs AS (

@@ -1,8 +1,8 @@
 -- Takes jobs out of the queue for good: [{"o": organization, "id", "f": fence, "s": state, "r":
 -- reason, "e": error, "k": seconds to keep}]. With a worker: only those it still holds. Returns how
 -- many there were. (Row by row: no plan to go wrong.)
-CREATE OR REPLACE FUNCTION wharf.job_leave(v_worker text, v_list json)
-    RETURNS integer LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION wharf.job_leave(v_worker text, v_list json) RETURNS integer
+    LANGUAGE plpgsql
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     v_count integer := 0;
@@ -10,7 +10,8 @@ DECLARE
     j wharf.job;
     s record;
 BEGIN
-    FOR s IN SELECT * FROM json_to_recordset(v_list)
+    FOR s IN SELECT *
+        FROM json_to_recordset(v_list)
         AS s(o text, id bigint, f bigint, s text, r text, e text, k bigint) LOOP
         DELETE FROM wharf.job WHERE organization_id = s.o AND id = s.id
             AND (v_worker IS NULL OR (worker = v_worker AND fence = s.f AND state = 'running'))

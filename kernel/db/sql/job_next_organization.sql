@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION wharf.job_next_organization(v_queue text, v_most inte
     SELECT (j.organization_id || ''), v_most <= 0
         OR (SELECT count(*) FROM wharf.job r WHERE r.queue = v_queue
         AND (r.organization_id || '') = (j.organization_id || '') AND r.state = 'running') < v_most
-    FROM wharf.job j WHERE j.state = 'ready' AND j.queue = v_queue
-        AND (j.organization_id || '') >= v_from
+    FROM wharf.job j
+        WHERE j.state = 'ready' AND j.queue = v_queue AND (j.organization_id || '') >= v_from
         AND (j.organization_id || '') <= v_upto ORDER BY (j.organization_id || '') LIMIT 1
 $$;

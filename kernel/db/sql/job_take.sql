@@ -20,26 +20,29 @@ BEGIN
                 AND (id + 0) > v_after
             ORDER BY (id + 0) LIMIT v_look FOR UPDATE SKIP LOCKED
         ), v AS MATERIALIZED (
-            SELECT c.id, NULLIF(CASE WHEN c.key <> ''
-                THEN (SELECT p.id FROM wharf.job p WHERE p.lane = c.lane AND p.key = c.key
+            SELECT c.id, NULLIF(
+                CASE WHEN c.key <> ''
+                    THEN (SELECT p.id FROM wharf.job p WHERE p.lane = c.lane AND p.key = c.key
                 AND p.key <> '' AND (p.organization_id || '') = v_organization
                 ORDER BY (p.state <> 'running'), (p.id + 0) LIMIT 1) END, c.id) AS behind
             FROM c
         ), held AS MATERIALIZED (
             SELECT id FROM wharf.job WHERE organization_id = v_organization
-                AND id = ANY (ARRAY(SELECT DISTINCT behind FROM v WHERE behind IS NOT NULL))
-                FOR KEY SHARE SKIP LOCKED
+                AND id = ANY (
+                    ARRAY(SELECT DISTINCT behind FROM v
+                    WHERE behind IS NOT NULL)) FOR KEY SHARE SKIP LOCKED
         ), blocked AS (
             UPDATE wharf.job SET state = 'blocked' WHERE organization_id = v_organization
-                AND id = ANY (ARRAY(SELECT id FROM v
-                WHERE behind = ANY (ARRAY(SELECT id FROM held))))
+                AND id = ANY (
+                    ARRAY(SELECT id FROM v WHERE behind = ANY (ARRAY(SELECT id FROM held))))
         )
         SELECT (array_agg(id ORDER BY id) FILTER (WHERE behind IS NULL))[1:v_left], max(id),
             count(*) INTO v_ids, v_last, v_seen FROM v;
         IF cardinality(v_ids) > 0 THEN
             RETURN QUERY WITH u AS (
-                UPDATE wharf.job SET state = 'running', worker = v_worker, fence = fence + 1,
-                    leased_at = v_now, progress_done = NULL,
+                UPDATE wharf.job
+                    SET state = 'running', worker = v_worker, fence = fence + 1, leased_at = v_now,
+                    progress_done = NULL,
                     progress_total = NULL
                 WHERE organization_id = v_organization AND id = ANY (v_ids) RETURNING *)
                 SELECT * FROM u ORDER BY id;

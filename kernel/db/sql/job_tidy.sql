@@ -4,8 +4,8 @@ CREATE OR REPLACE FUNCTION wharf.job_tidy() RETURNS integer LANGUAGE plpgsql AS 
 DECLARE
     v_count integer;
 BEGIN
-    DELETE FROM wharf.job_past p USING (SELECT organization_id, id FROM wharf.job_past
-        WHERE expires_at < wharf.now()
+    DELETE FROM wharf.job_past p
+        USING (SELECT organization_id, id FROM wharf.job_past WHERE expires_at < wharf.now()
         ORDER BY expires_at LIMIT 5000) old
     WHERE p.organization_id = old.organization_id AND p.id = old.id;
     GET DIAGNOSTICS v_count = ROW_COUNT;

@@ -48,7 +48,7 @@ BEGIN
             WHERE o.organization_id = v_organization AND o.id = v_organization;
         SELECT array_agg(q.created_at), array_agg(q.event_id), array_agg(q.log_id), count(*),
                 string_agg(q.place || ' ' || COALESCE(q.event_id, '-') || ' '
-                || COALESCE(q.log_id, '-') || ' ' || q.created_at, E'\n')
+                    || COALESCE(q.log_id, '-') || ' ' || q.created_at, E'\n')
             INTO v_moments, v_events, v_lines, v_got, v_rows
             FROM (SELECT o.ctid AS place, o.created_at, o.event_id, o.log_id FROM wharf.outbox o
                 WHERE o.organization_id = v_organization ORDER BY o.position LIMIT v_left) q;

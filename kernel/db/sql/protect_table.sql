@@ -6,7 +6,8 @@ BEGIN
     EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', target);
     IF NOT (SELECT relispartition FROM pg_class WHERE oid = target) AND NOT EXISTS
         (SELECT FROM pg_policy WHERE polrelid = target AND polname = 'organization') THEN
-        EXECUTE format('CREATE POLICY organization ON %s USING (organization_id ='
+        EXECUTE format(
+            'CREATE POLICY organization ON %s USING (organization_id ='
             ' current_setting(''wharf.organization'', true))',
             target);
     END IF;

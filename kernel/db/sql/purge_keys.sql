@@ -4,8 +4,8 @@ CREATE OR REPLACE FUNCTION wharf.purge_keys(most integer) RETURNS integer LANGUA
     WITH over AS (
         DELETE FROM wharf.api_key WHERE (organization_id, id) IN (
             SELECT organization_id, id FROM wharf.api_key
-            WHERE LEAST(expires_at, revoked_at) < wharf.now() - interval '30 days'
-                LIMIT most FOR UPDATE SKIP LOCKED)
+            WHERE LEAST(expires_at, revoked_at) < wharf.now() - interval '30 days' LIMIT most
+                FOR UPDATE SKIP LOCKED)
         RETURNING organization_id, id),
     tokens AS (DELETE FROM wharf.token AS t USING over
         WHERE t.kind = 'api_key' AND t.organization_id = over.organization_id AND t.id = over.id),

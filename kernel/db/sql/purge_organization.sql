@@ -23,8 +23,8 @@ BEGIN
         left_over := NULL;
         FOREACH target IN ARRAY waiting LOOP
             BEGIN
-                EXECUTE format('DELETE FROM %s WHERE organization_id = ANY ($1)',
-                    target) USING gone;
+                EXECUTE format('DELETE FROM %s WHERE organization_id = ANY ($1)', target)
+                    USING gone;
             EXCEPTION WHEN foreign_key_violation THEN
                 left_over := left_over || target;
             END;

@@ -5,8 +5,8 @@ DECLARE
     o wharf.organization;
 BEGIN
     SELECT * INTO o FROM wharf.organization
-    WHERE organization_id = live AND id = live AND mode = 'live' AND active
-        AND deleted_at IS NULL FOR UPDATE;
+    WHERE organization_id = live AND id = live AND mode = 'live' AND active AND deleted_at IS NULL
+        FOR UPDATE;
     IF NOT FOUND OR o.test_organization_id IS NOT NULL THEN
         RETURN o.test_organization_id;
     END IF;

@@ -21,7 +21,7 @@ BEGIN
         IF bad IS NULL AND last IS NULL THEN
             SELECT true, c.id INTO bad, bad_id FROM wharf.change_log c WHERE c.organization_id = org
                 AND NOT EXISTS (SELECT FROM wharf.outbox o
-                WHERE o.organization_id = org AND o.log_id = c.id)
+                    WHERE o.organization_id = org AND o.log_id = c.id)
                 ORDER BY c.created_at, c.id LIMIT 1;
         END IF;
         bad := COALESCE(bad, false);
@@ -37,12 +37,12 @@ BEGIN
         SELECT s.hash INTO before FROM wharf.log_seal s
             WHERE s.organization_id = org AND s.sequence = at
             AND EXISTS (SELECT FROM wharf.change_log c
-            WHERE c.organization_id = org AND c.created_at = s.created_at AND c.id = s.log_id);
+                WHERE c.organization_id = org AND c.created_at = s.created_at AND c.id = s.log_id);
     END IF;
     -- Without a last one also what stands behind the end of the chain: nothing may.
     FOR line IN
-        SELECT s.log_id, s.sequence, s.prev_hash, s.hash, CASE WHEN c.id IS NOT NULL
-            THEN wharf.log_hash(s.prev_hash, c) END AS found
+        SELECT s.log_id, s.sequence, s.prev_hash, s.hash,
+            CASE WHEN c.id IS NOT NULL THEN wharf.log_hash(s.prev_hash, c) END AS found
         FROM wharf.log_seal s
         LEFT JOIN wharf.change_log c ON c.organization_id = s.organization_id
             AND c.created_at = s.created_at AND c.id = s.log_id
@@ -51,8 +51,8 @@ BEGIN
         ORDER BY s.sequence, s.created_at, s.log_id
     LOOP
         bad_id := line.log_id;
-        IF line.sequence <> at + 1 OR line.prev_hash IS DISTINCT
-            FROM before OR line.sequence > head.sequence
+        IF line.sequence <> at + 1 OR line.prev_hash IS DISTINCT FROM before
+            OR line.sequence > head.sequence
             OR line.hash IS DISTINCT FROM line.found THEN
             bad := true;
             RETURN;
@@ -68,9 +68,9 @@ BEGIN
     IF NOT bad AND last IS NULL THEN
         SELECT true, c.id INTO bad, bad_id FROM wharf.change_log c WHERE c.organization_id = org
             AND NOT EXISTS (SELECT FROM wharf.log_seal s
-            WHERE s.organization_id = org AND s.created_at = c.created_at AND s.log_id = c.id)
+                WHERE s.organization_id = org AND s.created_at = c.created_at AND s.log_id = c.id)
             AND NOT EXISTS (SELECT FROM wharf.outbox o
-            WHERE o.organization_id = org AND o.log_id = c.id)
+                WHERE o.organization_id = org AND o.log_id = c.id)
             ORDER BY c.created_at, c.id LIMIT 1;
         bad := COALESCE(bad, false);
     END IF;

@@ -10,7 +10,7 @@ BEGIN
     RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1'
         ' AND c.deleted_at IS NULL'
         || (SELECT string_agg(format(' AND c.search_text LIKE ($2)[%s]', n), '')
-        FROM generate_subscripts(patterns, 1) n) || ' LIMIT $3'
+            FROM generate_subscripts(patterns, 1) n) || ' LIMIT $3'
         USING current_setting('wharf.organization', true), patterns, most;
 END
 $$;

@@ -3,8 +3,9 @@ CREATE OR REPLACE FUNCTION exports.forget(most integer) RETURNS bigint LANGUAGE 
     SET search_path = pg_catalog AS $$
     WITH gone AS (
         DELETE FROM exports.export
-            WHERE ctid = ANY (ARRAY(SELECT e.ctid FROM exports.export e
-            WHERE e.expires_at < wharf.now() - interval '30 days' LIMIT most))
+            WHERE ctid = ANY (
+            ARRAY(SELECT e.ctid FROM exports.export e
+                WHERE e.expires_at < wharf.now() - interval '30 days' LIMIT most))
         RETURNING 1
     ) SELECT count(*) FROM gone
 $$;

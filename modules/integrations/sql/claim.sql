@@ -17,7 +17,7 @@ BEGIN
         -- A skip scan: each integration with something to do is one look into the index.
         WITH RECURSIVE list AS (
             (SELECT w.integration_id || '' AS i FROM integrations.waiting w
-            ORDER BY w.integration_id || '' LIMIT 1)
+                ORDER BY w.integration_id || '' LIMIT 1)
             UNION ALL
             SELECT (SELECT w.integration_id || '' FROM integrations.waiting w
                 WHERE w.integration_id || '' > list.i

@@ -22,8 +22,8 @@ BEGIN
                 SET status = x.st, request = COALESCE(x.rq, g.request), response = x.rs,
                 error = x.er,
                 attempts = x.attempts, duration_ms = x.ms, updated_at = at,
-                next_attempt_at = CASE WHEN x.st = 'pending'
-                THEN at + x.n * interval '1 millisecond' END
+                next_attempt_at =
+                CASE WHEN x.st = 'pending' THEN at + x.n * interval '1 millisecond' END
             FROM x WHERE g.organization_id = x.o AND g.created_at = x.created_at AND g.id = x.i
         ), later AS (
             UPDATE integrations.waiting w

@@ -1,8 +1,7 @@
 -- Deletes up to `most` rows of each log that have expired, and what is only of use for a day;
 -- returns how many there were.
-CREATE OR REPLACE FUNCTION integrations.expire(most integer)
-    RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION integrations.expire(most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     over timestamptz := wharf.now();
     n integer;
@@ -21,8 +20,9 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;
     total := total + n;
     DELETE FROM integrations.seen
-        WHERE ctid = ANY (ARRAY(SELECT o.ctid FROM integrations.seen o
-        WHERE o.at <= over - interval '24 hours' LIMIT most));
+        WHERE ctid = ANY (
+        ARRAY(SELECT o.ctid FROM integrations.seen o WHERE o.at <= over - interval '24 hours'
+            LIMIT most));
     GET DIAGNOSTICS n = ROW_COUNT;
     total := total + n;
     DELETE FROM integrations.failure f WHERE f.at < over - interval '25 hours';

@@ -1,7 +1,6 @@
 -- Makes due at once what a server that ends did not get done. Returns how many.
-CREATE OR REPLACE FUNCTION integrations.interrupt(its_server text)
-    RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION integrations.interrupt(its_server text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     n integer;
 BEGIN

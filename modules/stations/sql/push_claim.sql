@@ -13,8 +13,8 @@ BEGIN
         WITH due AS MATERIALIZED (
             SELECT d.organization_id, d.id, d.station_id, d.job_id, d.type, d.driver
                 FROM stations.print_push_delivery d
-            WHERE d.status = 'waiting' AND d.due_at <= moment ORDER BY d.due_at
-                LIMIT room FOR UPDATE SKIP LOCKED
+            WHERE d.status = 'waiting' AND d.due_at <= moment ORDER BY d.due_at LIMIT room
+                FOR UPDATE SKIP LOCKED
         ), judged AS MATERIALIZED (
             SELECT d.organization_id, d.id, s.device_token,
                 GREATEST(60, COALESCE(extract(epoch FROM j.expires_at - moment), 86400)::bigint)
@@ -22,12 +22,14 @@ BEGIN
                 CASE WHEN s.push ->> 'status' = 'invalid' THEN 'the device token is not valid'
                     WHEN s.push ->> 'driver' IS DISTINCT FROM d.driver
                         THEN 'the print station has another driver'
-                    WHEN d.type = 'print_job.available' AND j.print_station_id IS DISTINCT
-                        FROM d.station_id THEN 'the print job went elsewhere'
-                    WHEN d.type = 'print_job.available' AND j.status <> 'queued'
-                        THEN 'the print job waits no longer'
-                    WHEN d.type = 'print_job.cancel' AND j.status IS DISTINCT FROM 'processing'
-                        THEN 'the print job is over' END AS useless
+                    WHEN d.type = 'print_job.available'
+                        AND j.print_station_id IS DISTINCT FROM d.station_id
+                        THEN 'the print job went elsewhere'
+                    WHEN d.type = 'print_job.available'
+                        AND j.status <> 'queued' THEN 'the print job waits no longer'
+                    WHEN d.type = 'print_job.cancel'
+                        AND j.status IS DISTINCT FROM 'processing' THEN 'the print job is over' END
+                        AS useless
             FROM due d
             LEFT JOIN LATERAL (SELECT * FROM stations.print_station x
                 WHERE x.organization_id = d.organization_id AND x.id = d.station_id) s ON true
@@ -37,15 +39,16 @@ BEGIN
             UPDATE stations.print_push_delivery d
                 SET status = 'skipped', error = u.useless, due_at = NULL, server = NULL,
                 ended_at = moment
-            FROM judged u WHERE u.useless IS NOT NULL AND d.organization_id = u.organization_id
+            FROM judged u
+                WHERE u.useless IS NOT NULL AND d.organization_id = u.organization_id
                 AND d.id = u.id
         )
         UPDATE stations.print_push_delivery d
             SET attempts = d.attempts + 1, first_at = COALESCE(d.first_at, moment),
             server = its_server,
             due_at = moment + interval '60 seconds'
-        FROM judged u WHERE u.useless IS NULL AND d.organization_id = u.organization_id
-            AND d.id = u.id
+        FROM judged u
+            WHERE u.useless IS NULL AND d.organization_id = u.organization_id AND d.id = u.id
         RETURNING d.organization_id, d.id, d.station_id, d.job_id, d.seq, d.type, d.driver,
             d.attempts,
             (extract(epoch FROM d.created_at) * 1000000)::bigint,

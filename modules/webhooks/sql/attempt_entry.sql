@@ -8,13 +8,13 @@ SELECT a.organization_id, a.id, a.created_at, a.created_at AS updated_at, NULL::
         a.delivery_id, a.attempt::bigint AS attempt, a.trigger,
     a.status, a.counts_as_retry,
     (SELECT webhooks.state_of(d) FROM webhooks.delivery d
-    WHERE d.organization_id = a.organization_id AND d.created_at = a.delivery_at
+        WHERE d.organization_id = a.organization_id AND d.created_at = a.delivery_at
         AND d.event_id = a.event_id AND d.webhook_id = a.webhook_id AND d.run_id = a.run_id)
         AS delivery_status,
     a.request::jsonb AS request,
     CASE WHEN a.response_status IS NOT NULL
         THEN jsonb_strip_nulls(
-        jsonb_build_object('status', a.response_status, 'headers', a.response_headers,
+            jsonb_build_object('status', a.response_status, 'headers', a.response_headers,
         'body', a.response_body, 'body_encoding', a.body_encoding, 'body_truncated',
         a.body_truncated)) END AS response,
     CASE WHEN a.error_code IS NOT NULL

@@ -31,8 +31,8 @@ BEGIN
     -- Skips organizations with a webhook that another turn holds now: waiting here could be for a
     -- turn that waits for this one.
     WITH here AS MATERIALIZED (
-        SELECT o.ctid AS place, o.organization_id, o.webhook_id FROM webhooks.poke o
-            LIMIT 1000 FOR UPDATE SKIP LOCKED
+        SELECT o.ctid AS place, o.organization_id, o.webhook_id FROM webhooks.poke o LIMIT 1000
+            FOR UPDATE SKIP LOCKED
     ), who AS (
         SELECT DISTINCT s.organization_id, s.webhook_id FROM here s
     ), locked AS MATERIALIZED (
@@ -44,15 +44,15 @@ BEGIN
             WHERE EXISTS (SELECT FROM locked l
                 WHERE l.organization_id = s.organization_id AND l.webhook_id = s.webhook_id)
                 OR NOT EXISTS (SELECT FROM webhooks.runtime k
-                WHERE k.organization_id = s.organization_id AND k.webhook_id = s.webhook_id)))
+                    WHERE k.organization_id = s.organization_id AND k.webhook_id = s.webhook_id)))
     )
     UPDATE webhooks.runtime k SET next_due_at = LEAST(k.next_due_at, at) FROM locked l
         WHERE k.ctid = l.place;
     SELECT count(*) INTO waiting
         FROM (SELECT FROM webhooks.runtime k WHERE k.next_due_at <= at LIMIT 64) o;
     FOR r IN
-        SELECT k.* FROM webhooks.runtime k WHERE k.next_due_at <= at ORDER BY k.served_at
-            LIMIT 64 FOR UPDATE SKIP LOCKED
+        SELECT k.* FROM webhooks.runtime k WHERE k.next_due_at <= at ORDER BY k.served_at LIMIT 64
+            FOR UPDATE SKIP LOCKED
     LOOP
         EXIT WHEN room - used <= 0;
         share := GREATEST(1, (room - used) / GREATEST(1, waiting));
@@ -75,7 +75,7 @@ BEGIN
                 || to_json(e.resource_type)::text
                 || ',"location_id":' || COALESCE(to_json(e.location_id)::text, 'null') || '}}'
             ELSE h.head || e.data::text || ',"previous_attributes":'
-            || COALESCE(e.previous_attributes::text, 'null') || '}' END
+                || COALESCE(e.previous_attributes::text, 'null') || '}' END
         FROM unnest(taken) AS q
         CROSS JOIN LATERAL (SELECT * FROM webhooks.delivery k
             WHERE k.organization_id = q.organization_id AND k.created_at = q.head_at

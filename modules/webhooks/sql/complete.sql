@@ -6,8 +6,8 @@
 -- try again); those that belong to others by now are neither settled nor returned. Locked rows are
 -- found again by their place, and an attempt is written without a look for one like it: whose queue
 -- is in flight with an attempt, that attempt has no row yet.
-CREATE OR REPLACE FUNCTION webhooks.complete(its_server text, given json)
-    RETURNS TABLE (busy text) LANGUAGE plpgsql SECURITY DEFINER
+CREATE OR REPLACE FUNCTION webhooks.complete(its_server text, given json) RETURNS TABLE (busy text)
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path = pg_catalog SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
         SET enable_bitmapscan = off
     SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -66,9 +66,8 @@ BEGIN
             AND d.run_id = x.head_run AND d.created_at BETWEEN earliest AND latest
         RETURNING d.trigger, d.expires_at, x.*
     ), attempts AS (
-        INSERT INTO webhooks.attempt
-            AS a (organization_id, id, created_at, event_id, webhook_id, delivery_id, delivery_at,
-            run_id, attempt, trigger,
+        INSERT INTO webhooks.attempt AS a (organization_id, id, created_at, event_id, webhook_id,
+            delivery_id, delivery_at, run_id, attempt, trigger,
             status, counts_as_retry, request, response_status, response_headers, response_body,
             body_encoding, body_truncated, error_code,
             error_message, retry_after_ms, next_attempt_at, finished_at, duration_ms, expires_at)
@@ -115,8 +114,8 @@ BEGIN
             count(*) FILTER (WHERE x.rf) AS refused
         FROM x GROUP BY x.o, x.w
     ), buckets AS (
-        INSERT INTO webhooks.bucket
-            AS b (organization_id, webhook_id, minute, success, failure, rate_limited)
+        INSERT INTO webhooks.bucket AS b (organization_id, webhook_id, minute, success, failure,
+            rate_limited)
         SELECT s.o, s.w, date_trunc('minute', at), s.success, s.failure, s.limited FROM sums s
         WHERE s.success + s.failure + s.limited > 0 ORDER BY s.o, s.w
         ON CONFLICT (organization_id, webhook_id, minute) DO UPDATE

@@ -17,7 +17,7 @@ BEGIN
             WHERE q.organization_id = k.organization_id AND q.webhook_id = k.id)
             AND (k.deleted_at IS NOT NULL OR r.held_since IS NOT NULL OR k.status <> 'enabled'
                 OR EXISTS (SELECT FROM webhooks.hold h
-                WHERE h.organization_id = k.organization_id AND h.webhook_id = k.id))
+                    WHERE h.organization_id = k.organization_id AND h.webhook_id = k.id))
     LOOP
         IF w.gone THEN -- an event was processed while it was deleted
             n := n + webhooks.drop_waiting(w.org, w.id, 'webhook_deleted', NULL);

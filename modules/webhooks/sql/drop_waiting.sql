@@ -15,7 +15,7 @@ BEGIN
             AND d.status IN ('pending', 'retrying')
             AND (queued_before IS NULL OR d.queued_at < queued_before)
             AND NOT EXISTS (SELECT FROM webhooks.queue q
-            WHERE q.organization_id = org AND q.webhook_id = webhook AND q.lane = d.lane
+                WHERE q.organization_id = org AND q.webhook_id = webhook AND q.lane = d.lane
                 AND q.resource_type = d.resource_type AND q.resource_id = d.resource_id
                 AND q.in_flight AND q.head_id = d.id);
     GET DIAGNOSTICS n = ROW_COUNT;

@@ -1,8 +1,8 @@
 -- Returns the webhooks that are to be looked at each minute, whose suspension is over, or whose
 -- url was refused for a day.
 CREATE OR REPLACE FUNCTION webhooks.due_for_care()
-    RETURNS TABLE (organization_id text, webhook_id text,
-    care text) LANGUAGE sql STABLE SECURITY DEFINER
+    RETURNS TABLE (organization_id text, webhook_id text, care text)
+    LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path = pg_catalog AS $$
     SELECT w.organization_id, w.id, 'enable' FROM webhooks.webhook w
         WHERE w.status = 'suspended' AND w.deleted_at IS NULL AND w.enable_at <= wharf.now()

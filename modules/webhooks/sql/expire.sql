@@ -1,7 +1,6 @@
 -- Deletes up to `most` rows of each kind whose event has expired; returns how many there were.
-CREATE OR REPLACE FUNCTION webhooks.expire(most integer)
-    RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION webhooks.expire(most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     at timestamptz := wharf.now();
     a integer;

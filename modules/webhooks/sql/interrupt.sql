@@ -1,15 +1,15 @@
 -- Attempts whose server ended, or ends now (its_server: its own), are over; their deliveries are
 -- sent again, and no retry is used up.
-CREATE OR REPLACE FUNCTION webhooks.interrupt(its_server text)
-    RETURNS integer LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION webhooks.interrupt(its_server text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 DECLARE
     at timestamptz(3) := wharf.now();
     n integer;
 BEGIN
     WITH late AS MATERIALIZED (
         SELECT q.* FROM webhooks.queue q
-            WHERE q.in_flight AND (q.lease_until + 0 < (extract(epoch FROM at) * 1000000)::bigint
+            WHERE q.in_flight
+            AND (q.lease_until + 0 < (extract(epoch FROM at) * 1000000)::bigint
             OR q.server = its_server)
         ORDER BY q.lease_until + 0 LIMIT 1000 FOR UPDATE SKIP LOCKED
     ), deliveries AS (
@@ -21,9 +21,8 @@ BEGIN
             late.started_at, late.head_event, late.webhook_id AS w,
             late.head_id, late.head_at, late.head_run, late.attempts AS n
     ), attempts AS (
-        INSERT INTO webhooks.attempt
-            AS a (organization_id, id, created_at, event_id, webhook_id, delivery_id, delivery_at,
-            run_id, attempt, trigger,
+        INSERT INTO webhooks.attempt AS a (organization_id, id, created_at, event_id, webhook_id,
+            delivery_id, delivery_at, run_id, attempt, trigger,
             status, error_code, error_message, retry_after_ms, next_attempt_at, finished_at,
             expires_at)
         SELECT v.o, v.i, v.started_at, v.head_event, v.w, v.head_id, v.head_at, v.head_run, v.n,

@@ -31,14 +31,14 @@ BEGIN
     IF after_failure THEN
         SELECT * INTO hour FROM webhooks.sums(org, webhook,
             GREATEST(at - interval '60 minutes',
-            date_trunc('minute', w.hour_since) - interval '1 microsecond'), at);
+                date_trunc('minute', w.hour_since) - interval '1 microsecond'), at);
         IF hour.failure >= 50 AND hour.success = 0 THEN
             RETURN 'suspend';
         END IF;
     END IF;
     IF bad AND today.failure > 100 THEN
-        RETURN CASE WHEN w.degraded_at IS NULL OR w.degraded_raised_at <= at - interval '24 hours'
-            THEN 'degrade' END;
+        RETURN CASE WHEN w.degraded_at IS NULL
+            OR w.degraded_raised_at <= at - interval '24 hours' THEN 'degrade' END;
     END IF;
     RETURN CASE WHEN w.degraded_at IS NOT NULL THEN 'recover' END;
 END

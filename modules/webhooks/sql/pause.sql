@@ -1,7 +1,7 @@
 -- Pauses the endpoints that answered 429, for all webhooks with that url. Of several answers to
 -- one burst the longest pause counts, and one doubling.
-CREATE OR REPLACE FUNCTION webhooks.pause(reports webhooks.outcome[], at timestamptz)
-    RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION webhooks.pause(reports webhooks.outcome[], at timestamptz) RETURNS void
+    LANGUAGE plpgsql AS $$
 DECLARE
     e record;
     old webhooks.endpoint;
@@ -20,15 +20,15 @@ BEGIN
         END IF;
         INSERT INTO webhooks.endpoint (organization_id, url) VALUES (e.o, e.u)
             ON CONFLICT DO NOTHING;
-        SELECT * INTO old FROM webhooks.endpoint k
-            WHERE k.organization_id = e.o AND k.url = e.u FOR UPDATE;
+        SELECT * INTO old FROM webhooks.endpoint k WHERE k.organization_id = e.o AND k.url = e.u
+            FOR UPDATE;
         times := CASE WHEN old.paused_until > at THEN GREATEST(1, old.streak)
             ELSE old.streak + 1 END;
         wait_ms := CASE WHEN e.asked > 0 THEN e.asked
             ELSE LEAST(900000, 30000 * power(2, LEAST(times, 10) - 1)::bigint) END;
         UPDATE webhooks.endpoint k SET streak = times,
             paused_until = GREATEST(COALESCE(k.paused_until, '-infinity'),
-            at + wait_ms * interval '1 millisecond')
+                at + wait_ms * interval '1 millisecond')
             WHERE k.organization_id = e.o AND k.url = e.u;
         UPDATE webhooks.runtime k
             SET held_since = COALESCE(k.held_since, at), slow_limit = 1,

@@ -6,7 +6,7 @@ BEGIN
     DELETE FROM webhooks.queue q
         WHERE q.organization_id = org AND q.webhook_id = webhook AND NOT q.in_flight
         AND NOT EXISTS (SELECT FROM webhooks.delivery d
-        WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
+            WHERE d.webhook_id || ' ' || d.lane || ' ' || d.resource_type || ' ' || d.resource_id
             = webhook || ' ' || q.lane || ' ' || q.resource_type || ' ' || q.resource_id
             AND d.status IN ('pending', 'retrying'));
     UPDATE webhooks.queue q

@@ -3,7 +3,8 @@
 CREATE OR REPLACE FUNCTION webhooks.recover_count(org text, webhook text, states text[], types json,
     since timestamptz, until timestamptz) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog AS $$
-    SELECT count(*) FROM (SELECT DISTINCT d.event_id FROM webhooks.delivery d
+    SELECT count(*)
+        FROM (SELECT DISTINCT d.event_id FROM webhooks.delivery d
         WHERE d.organization_id = org AND d.webhook_id = webhook
         AND d.event_at >= since AND d.event_at < until AND d.status = ANY (states)
         AND d.expires_at > wharf.now()

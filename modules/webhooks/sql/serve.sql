@@ -35,11 +35,12 @@ BEGIN
             VALUES (r.organization_id, r.webhook_id, r.held_since, at);
     END IF;
     have := CASE WHEN w.max_rate IS NULL THEN 1e9
-        ELSE LEAST(w.max_rate, CASE WHEN r.tokens_at = '-infinity' OR at < r.tokens_at
-        THEN w.max_rate
+        ELSE LEAST(w.max_rate,
+            CASE WHEN r.tokens_at = '-infinity' OR at < r.tokens_at THEN w.max_rate
             ELSE r.tokens + extract(epoch FROM at - r.tokens_at) * w.max_rate END) END;
-    free := LEAST(room, LEAST(w.max_concurrency,
-        COALESCE(r.slow_limit, w.max_concurrency))::integer - r.in_flight, floor(have)::integer);
+    free := LEAST(room,
+        LEAST(w.max_concurrency, COALESCE(r.slow_limit, w.max_concurrency))::integer - r.in_flight,
+        floor(have)::integer);
     half := GREATEST(1, w.max_concurrency / 2);
     ready := ARRAY(SELECT l.lane FROM (VALUES ('manual'), ('direct'), ('batch')) AS l(lane)
         WHERE EXISTS (SELECT FROM webhooks.queue q
@@ -53,8 +54,8 @@ BEGIN
     free := free - manual;
     IF free > 0 AND r.batch_in_flight < half AND 'batch' = ANY (ready) THEN
         kept := LEAST(half - r.batch_in_flight,
-            GREATEST(free / 2, CASE WHEN r.batch_in_flight = 0 AND r.in_flight > 0 THEN 1
-            ELSE 0 END));
+            GREATEST(free / 2,
+                CASE WHEN r.batch_in_flight = 0 AND r.in_flight > 0 THEN 1 ELSE 0 END));
     END IF;
     IF 'direct' = ANY (ready) THEN
         more := webhooks.take(its_server, r, 'direct', free - kept, ids, used + manual, at);
@@ -82,8 +83,9 @@ BEGIN
             ORDER BY q.next_attempt_at LIMIT 1) n;
     IF again <= at AND w.max_rate IS NOT NULL AND have - manual - direct - batch < 1 THEN
         again := at + make_interval(secs => (1 - (have - manual - direct - batch)) / w.max_rate);
-    ELSIF again <= at AND r.in_flight + manual + direct + batch >= LEAST(w.max_concurrency,
-        COALESCE(r.slow_limit, w.max_concurrency)) THEN
+    ELSIF again <= at
+        AND r.in_flight + manual + direct + batch
+        >= LEAST(w.max_concurrency, COALESCE(r.slow_limit, w.max_concurrency)) THEN
         again := 'infinity';
     END IF;
     UPDATE webhooks.runtime k

@@ -1,7 +1,7 @@
 -- Makes room for what was just added to queues of webhooks that supersede: drops older
 -- deliveries of the same type that are not under way.
-CREATE OR REPLACE FUNCTION webhooks.supersede(org text, given json) RETURNS void LANGUAGE plpgsql
-    AS $$
+CREATE OR REPLACE FUNCTION webhooks.supersede(org text, given json) RETURNS void
+    LANGUAGE plpgsql AS $$
 DECLARE
     at timestamptz := wharf.now();
     g record;
@@ -28,12 +28,12 @@ BEGIN
             = g.w || ' ' || g.l || ' ' || g.rt || ' ' || g.r
                 AND d.status IN ('pending', 'retrying') AND d.event_type = g.y AND d.id <> newest.id
                 AND NOT EXISTS (SELECT FROM webhooks.queue q
-                WHERE q.organization_id = org AND q.webhook_id = g.w AND q.lane = g.l
+                    WHERE q.organization_id = org AND q.webhook_id = g.w AND q.lane = g.l
                     AND q.resource_type = g.rt AND q.resource_id = g.r AND q.in_flight
                     AND q.head_id = d.id)
             RETURNING d.superseded, d.next_attempt_at)
-        SELECT count(*), COALESCE(sum(gone.superseded), 0), max(gone.next_attempt_at) INTO n,
-            before, latest FROM gone;
+        SELECT count(*), COALESCE(sum(gone.superseded), 0), max(gone.next_attempt_at)
+            INTO n, before, latest FROM gone;
         CONTINUE WHEN n = 0;
         UPDATE webhooks.delivery d
             SET superseded = d.superseded + n + before,

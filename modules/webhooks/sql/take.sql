@@ -18,8 +18,9 @@ BEGIN
             AND o.next_attempt_at <= at
         ORDER BY o.next_attempt_at LIMIT most FOR UPDATE SKIP LOCKED
     ), numbered AS MATERIALIZED (
-        SELECT due.place, used + (row_number(
-            ) OVER (ORDER BY due.next_attempt_at, due.head_sequence))::integer AS n FROM due
+        SELECT due.place,
+            used + (row_number() OVER (ORDER BY due.next_attempt_at, due.head_sequence))::integer
+            AS n FROM due
     ), taken AS (
         UPDATE webhooks.queue q
             SET in_flight = true, attempts = q.attempts + 1, attempt_id = ids[o.n], started_at = at,

@@ -26,8 +26,9 @@ BEGIN
     IF n = 0 OR n < cardinality(ids) THEN
         RETURN QUERY SELECT 'due', NULL, NULL, NULL::bigint, NULL, NULL::timestamptz, NULL, NULL,
             NULL, NULL, NULL::timestamptz, NULL, NULL, NULL::bigint,
-            NULL::integer, CASE WHEN EXISTS (SELECT FROM webhooks.poke)
-            THEN LEAST(20, webhooks.next_due()) ELSE webhooks.next_due() END, NULL,
+            NULL::integer,
+            CASE WHEN EXISTS (SELECT FROM webhooks.poke) THEN LEAST(20, webhooks.next_due())
+                ELSE webhooks.next_due() END, NULL,
             NULL::integer, NULL, NULL;
     END IF;
 END

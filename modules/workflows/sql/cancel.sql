@@ -1,7 +1,6 @@
 -- Ends a run that waits, or tells one that runs; the status as it is then, NULL: it is over.
-CREATE OR REPLACE FUNCTION workflows.cancel(org text, its_id text)
-    RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
-    SET enable_seqscan = off AS $$
+CREATE OR REPLACE FUNCTION workflows.cancel(org text, its_id text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog SET enable_seqscan = off AS $$
 DECLARE
     r workflows.run;
 BEGIN
@@ -16,8 +15,8 @@ BEGIN
         UPDATE workflows.run SET cancel = true WHERE organization_id = org AND id = its_id;
         RETURN 'running';
     END IF;
-    UPDATE workflows.run SET status = 'canceled', finished_at = wharf.now(),
-        updated_at = wharf.now(), due_at = NULL,
+    UPDATE workflows.run
+        SET status = 'canceled', finished_at = wharf.now(), updated_at = wharf.now(), due_at = NULL,
         error = '{"code": "workflow.canceled", "message": "the run was canceled"}'
         WHERE organization_id = org AND id = its_id;
     PERFORM workflows.move_up(org, ARRAY[r.workflow_id], ARRAY[r.order_key], wharf.now());

@@ -28,22 +28,23 @@ BEGIN
         WHERE k.organization_id = org AND h.due_at <= at ORDER BY h.due_at
     LOOP
         IF w.deleted_at IS NOT NULL OR NOT w.enabled THEN
-            PERFORM workflows.drop_waiting(org, w.id, CASE WHEN w.enabled THEN 'canceled'
-                ELSE 'skipped' END);
+            PERFORM workflows.drop_waiting(org, w.id,
+                CASE WHEN w.enabled THEN 'canceled' ELSE 'skipped' END);
             CONTINUE;
         END IF;
         CONTINUE WHEN (SELECT count(DISTINCT r.worker) FROM workflows.run r
             WHERE r.organization_id = org AND r.workflow_id = w.id AND r.status = 'running')
             >= COALESCE((SELECT (v.options #>> '{concurrency,max}')::bigint FROM workflows.version v
-            WHERE v.organization_id = org
+                WHERE v.organization_id = org
                 AND v.workflow_id = w.id AND v.number = w.published_version), 5);
         RETURN QUERY WITH taken AS (
             UPDATE workflows.run r
                 SET status = 'running', worker = its_worker,
                 lease_until = at + interval '60 seconds', attempt = r.attempt + 1,
                 workflow_version = COALESCE(r.pinned, w.published_version), started_at = at
-            WHERE r.ctid = ANY (ARRAY(SELECT s.ctid FROM workflows.run s
-                WHERE s.organization_id = org AND s.workflow_id = w.id
+            WHERE r.ctid = ANY (
+                ARRAY(SELECT s.ctid FROM workflows.run s
+                    WHERE s.organization_id = org AND s.workflow_id = w.id
                 AND s.status IN ('queued', 'waiting') AND s.due_at <= at ORDER BY s.due_at, s.line
                 LIMIT most FOR UPDATE))
             RETURNING r.*)

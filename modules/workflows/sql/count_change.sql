@@ -1,7 +1,7 @@
 -- Numbers changes of an organization's workflows in the order of their commits
 -- (docs/spec/08-workflows-and-lua.md section 2).
-CREATE OR REPLACE FUNCTION workflows.count_change()
-    RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
+CREATE OR REPLACE FUNCTION workflows.count_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('workflows.change ' || NEW.organization_id, 0));
     NEW.change := nextval('workflows.change');

@@ -1,7 +1,7 @@
 -- Ends waiting runs that are to be canceled, and lets those behind them run. Runs under the lock
 -- of the queue.
-CREATE OR REPLACE FUNCTION workflows.drop_canceled(org text, moment timestamptz)
-    RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION workflows.drop_canceled(org text, moment timestamptz) RETURNS void
+    LANGUAGE plpgsql SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
         SET enable_bitmapscan = off AS $$
 DECLARE

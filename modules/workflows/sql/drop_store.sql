@@ -1,6 +1,6 @@
 -- Deletes the values and locks of a workflow's store, unless a run still uses it.
-CREATE OR REPLACE FUNCTION workflows.drop_store(org text, its_workflow text)
-    RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION workflows.drop_store(org text, its_workflow text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET enable_seqscan = off AS $$
 BEGIN
     IF workflows.uses_store(org, its_workflow) THEN

@@ -1,7 +1,7 @@
 -- Deletes up to `most` values of each store of a deleted workflow, and returns how many. Locks end
 -- by themselves.
-CREATE OR REPLACE FUNCTION workflows.expire_stores(most integer)
-    RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION workflows.expire_stores(most integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
         SET enable_mergejoin = off AS $$
 DECLARE
@@ -15,8 +15,8 @@ BEGIN
             ORDER BY w.organization_id, w.id LOOP
         CONTINUE WHEN workflows.uses_store(its.organization_id, its.id);
         DELETE FROM workflows.kv k
-            WHERE k.ctid = ANY (ARRAY(SELECT v.ctid FROM workflows.kv v
-            WHERE v.organization_id = its.organization_id
+            WHERE k.ctid = ANY (
+            ARRAY(SELECT v.ctid FROM workflows.kv v WHERE v.organization_id = its.organization_id
             AND v.workflow_id = its.id LIMIT most));
         GET DIAGNOSTICS n = ROW_COUNT;
         total := total + n;

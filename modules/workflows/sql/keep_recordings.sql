@@ -1,7 +1,7 @@
 -- Keeps recordings. given: [{i run, n attempt, c is it complete, d its data}]. Writes nothing of
 -- a run that somebody else has by now, or that is not kept.
-CREATE OR REPLACE FUNCTION workflows.keep_recordings(org text, given json)
-    RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION workflows.keep_recordings(org text, given json) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off
         SET enable_mergejoin = off AS $$
 BEGIN

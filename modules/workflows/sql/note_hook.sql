@@ -13,7 +13,8 @@ DECLARE
     before record;
     times timestamptz(3)[];
 BEGIN
-    SELECT * INTO o FROM json_to_record(given)
+    SELECT * INTO o
+        FROM json_to_record(given)
         AS r(i text, w text, v bigint, g jsonb, s text, l text, b text, d bigint, x text,
         at timestamptz, ms bigint, u jsonb,
         n jsonb, nt boolean, lg jsonb, e jsonb);
@@ -28,23 +29,22 @@ BEGIN
     IF o.s <> 'failed' THEN
         RETURN;
     END IF;
-    SELECT CASE WHEN k.hook_failing_at IS NULL THEN '{}'
-        ELSE k.hook_failed_at END AS times, k.failed_count, k.failed_told_at INTO before
-        FROM workflows.workflow k
+    SELECT CASE WHEN k.hook_failing_at IS NULL THEN '{}' ELSE k.hook_failed_at END AS times,
+        k.failed_count, k.failed_told_at INTO before FROM workflows.workflow k
         WHERE k.organization_id = org AND k.id = o.w FOR UPDATE;
     times := ARRAY(SELECT l.t
         FROM (SELECT t FROM unnest(before.times || at) AS t
-        WHERE t > at - interval '5 minutes' AND t <= at + interval '1 minute' ORDER BY t DESC
-        LIMIT 50) l
+            WHERE t > at - interval '5 minutes' AND t <= at + interval '1 minute' ORDER BY t DESC
+            LIMIT 50) l
         ORDER BY l.t);
     UPDATE workflows.workflow k SET
         last_run = jsonb_build_object('id', o.i, 'status', 'failed', 'finished_at',
-        to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
+            to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
         hook_failures = cardinality(times), hook_failing_at = times[1], hook_failed_at = times,
         failed_count = CASE WHEN k.failed_told_at > at - interval '1 minute' THEN k.failed_count + 1
-        ELSE 0 END,
-        failed_told_at = CASE WHEN k.failed_told_at > at - interval '1 minute' THEN k.failed_told_at
-        ELSE at END
+            ELSE 0 END,
+        failed_told_at =
+        CASE WHEN k.failed_told_at > at - interval '1 minute' THEN k.failed_told_at ELSE at END
     WHERE k.organization_id = org AND k.id = o.w
     RETURNING k.id, CASE WHEN k.hook_failures >= 50 THEN 20 ELSE 0 END,
         CASE WHEN before.failed_told_at > at - interval '1 minute' THEN 0

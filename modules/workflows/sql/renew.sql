@@ -1,8 +1,8 @@
 -- Renews a run for whoever runs it, who asks about twice a second. Returns "go on", "cancel", or
 -- "lost": it is somebody else's by now, or over. All runs of the worker are its own for another
 -- 60 seconds.
-CREATE OR REPLACE FUNCTION workflows.renew(org text, its_worker text, its_id text)
-    RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
+CREATE OR REPLACE FUNCTION workflows.renew(org text, its_worker text, its_id text) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
     at timestamptz(3) := wharf.now();

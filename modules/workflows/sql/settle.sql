@@ -18,7 +18,8 @@ BEGIN
     PERFORM workflows.hold_queue(org);
     moment := wharf.now();
     WITH g AS MATERIALIZED (
-        SELECT e.*, p.place FROM json_to_recordset(given)
+        SELECT e.*, p.place
+            FROM json_to_recordset(given)
             AS e(i text, w text, n bigint, s text, at timestamptz, f timestamptz, ms bigint,
             q bigint, u jsonb, o jsonb,
             ot boolean, l jsonb, e jsonb, a jsonb, z bigint, again boolean)
@@ -27,22 +28,22 @@ BEGIN
             LIMIT 1 FOR UPDATE) p
         WHERE p.status = 'running' AND p.worker = its_worker AND p.attempt = e.n
     ), kept AS (
-        UPDATE workflows.run r SET status = CASE g.s WHEN 'released' THEN 'queued'
-            ELSE g.s END, worker = NULL, lease_until = NULL, updated_at = moment,
+        UPDATE workflows.run r
+            SET status = CASE g.s WHEN 'released' THEN 'queued' ELSE g.s END, worker = NULL,
+            lease_until = NULL, updated_at = moment,
             attempt = CASE g.s WHEN 'released' THEN r.attempt - 1 ELSE r.attempt END,
-            started_at = CASE g.s WHEN 'released' THEN NULL
-            ELSE g.at END, finished_at = g.f, duration_ms = g.ms, queued_ms = g.q, usage = g.u,
-            output = g.o,
+            started_at = CASE g.s WHEN 'released' THEN NULL ELSE g.at END, finished_at = g.f,
+            duration_ms = g.ms, queued_ms = g.q, usage = g.u, output = g.o,
             output_truncated = COALESCE(g.ot, false), logs = COALESCE(g.l, '[]'), error = g.e,
             attempts = CASE WHEN g.a IS NULL THEN r.attempts ELSE r.attempts || g.a END,
             retries = r.retries + CASE WHEN g.again THEN 1 ELSE 0 END,
-            due_at = CASE g.s WHEN 'released' THEN r.due_at WHEN 'waiting'
-            THEN moment + g.z * interval '1 millisecond' END,
+            due_at = CASE g.s WHEN 'released' THEN r.due_at
+                WHEN 'waiting' THEN moment + g.z * interval '1 millisecond' END,
             input_truncated = g.s NOT IN ('released', 'waiting') AND r.input_large,
             input = CASE WHEN g.s NOT IN ('released', 'waiting') AND r.input_large THEN NULL
-            ELSE r.input END,
+                ELSE r.input END,
             given = CASE WHEN g.s NOT IN ('released', 'waiting') AND r.input_large THEN NULL
-            ELSE r.given END
+                ELSE r.given END
         FROM g WHERE g.s <> 'forgotten' AND r.ctid = g.place
         RETURNING r.workflow_id, r.order_key, g.s
     ), gone AS (

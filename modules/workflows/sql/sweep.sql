@@ -6,15 +6,16 @@ DECLARE
     at timestamptz(3) := wharf.now();
     lost record;
 BEGIN
-    FOR lost IN UPDATE workflows.run SET status = CASE WHEN attempt < 20 THEN 'waiting'
-        ELSE 'failed' END, worker = NULL, lease_until = NULL,
-            due_at = CASE WHEN attempt < 20 THEN at END, finished_at = CASE WHEN attempt < 20
-            THEN NULL ELSE at END, updated_at = at,
+    FOR lost IN UPDATE workflows.run
+        SET status = CASE WHEN attempt < 20 THEN 'waiting' ELSE 'failed' END,
+            worker = NULL, lease_until = NULL,
+            due_at = CASE WHEN attempt < 20 THEN at END,
+            finished_at = CASE WHEN attempt < 20 THEN NULL ELSE at END, updated_at = at,
             error = CASE WHEN attempt < 20 THEN NULL
-            ELSE '{"code": "workflow.failed", "message": "the server ended while it ran, twenty'
-                ' times"}'::jsonb END
+                ELSE '{"code": "workflow.failed", "message": "the server ended while it ran,'
+                    ' twenty times"}'::jsonb END
         WHERE status = 'running' AND lease_until < at
-            RETURNING organization_id, workflow_id, order_key, status
+        RETURNING organization_id, workflow_id, order_key, status
     LOOP
         IF lost.status = 'failed' THEN
             PERFORM workflows.move_up(lost.organization_id, ARRAY[lost.workflow_id],
