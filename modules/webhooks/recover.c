@@ -273,10 +273,13 @@ static wharf_status read_recovery(wharf_req *req, const wharf_json *body, struct
 
 static wharf_status check_since(wharf_req *req, const struct recovery *r)
 {
-    const wharf_json *kept = organization_setting(req, "events", "expire_after");
+    const wharf_json *kept;
     int64_t days = 0;
     wharf_str word;
+    wharf_status s = hooks_org->setting_json(req, "events.expire_after", &kept);
 
+    if (s != WHARF_OK)
+        return s;
     if (kept && W->json->text(kept, &word) && word.n > 5) {
         for (size_t i = 5; i < word.n && word.p[i] >= '0' && word.p[i] <= '9'; i++)
             days = days * 10 + (word.p[i] - '0');

@@ -16,25 +16,6 @@ int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t f
     return W->db->value(rows, row, column, WHARF_V_INT, &v) ? v.u.i : fallback;
 }
 
-const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name)
-{
-    const char *const path[] = {"settings", group, name};
-    wharf_out *out = W->json->builder(req);
-    const wharf_json *v;
-    const wharf_rec *rec;
-
-    if (W->res->fetch(req, "organization", W->req->organization(req), 0, &rec) != WHARF_OK) {
-        W->err->clear(req);
-        return NULL;
-    }
-    W->res->encode(req, out, NULL, rec);
-    if (W->json->result(req, out, &v) != WHARF_OK)
-        return NULL;
-    for (size_t i = 0; v && i < 3; i++)
-        v = W->json->type(v) == WHARF_J_OBJECT ? W->json->get(v, path[i]) : NULL;
-    return v;
-}
-
 wharf_status url_check(wharf_req *req, wharf_str url, const char *path)
 {
     const wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),

@@ -7,6 +7,7 @@ const wharf_host *hooks_host;
 const wharf_fetch_api *hooks_fetch;
 const wharf_crypto_api *hooks_crypto;
 const wharf_keys_api *hooks_keys;
+const wharf_org_directory_api *hooks_org;
 const wharf_logs_api *hooks_logs;
 const wharf_text_api *hooks_text;
 const wharf_metrics_api *hooks_metrics;
@@ -56,10 +57,11 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     hooks_text = hooks_host->service(self, "wharf.text", 1, 1);
     hooks_metrics = hooks_host->service(self, "wharf.metrics", 1, 0);
     hooks_keys = hooks_host->service(self, "wharf.keys", 1, 0);
+    hooks_org = hooks_host->service(self, "org.directory", 1, 1);
     hooks_logs = hooks_host->service(self, "wharf.logs", 1, 1);
     hooks_events = hooks_host->service(self, "wharf.events", 1, 2);
-    return hooks_fetch && hooks_crypto && hooks_keys && hooks_logs && hooks_text && hooks_metrics &&
-                   hooks_events
+    return hooks_fetch && hooks_crypto && hooks_keys && hooks_org && hooks_logs && hooks_text &&
+                   hooks_metrics && hooks_events
                ? WHARF_OK
                : WHARF_UNAVAILABLE;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define W hooks_host
+#include "wharf/ext/org.h"
 #include "wharf/ext/webhooks.h"
 #include "wharf/plugin.h"
 #include "wharf/service/crypto.h"
@@ -31,6 +32,7 @@ enum {
 extern const wharf_fetch_api *hooks_fetch;
 extern const wharf_crypto_api *hooks_crypto;
 extern const wharf_keys_api *hooks_keys;
+extern const wharf_org_directory_api *hooks_org;
 extern const wharf_events_api *hooks_events;
 extern const wharf_logs_api *hooks_logs;
 extern const wharf_text_api *hooks_text;
@@ -46,8 +48,6 @@ int64_t get_integer(const wharf_rec *rec, wharf_field f, int64_t fallback);
 /* Returns a column of a row; the fallback when it is null. */
 int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t fallback);
 
-/* Returns settings.<group>.<name> of the organization, or NULL. */
-const wharf_json *organization_setting(wharf_req *req, const char *group, const char *name);
 
 /* ---- webhook_secrets.c: the secrets that sign, newest first ---- */
 
