@@ -436,6 +436,19 @@ def gate_copies():
     return problems
 
 
+def gate_values():
+    """Modules make values by the helpers of wharf/inline.h, and don't write these anew."""
+    helpers = "|".join(re.findall(r"^WHARF_INLINE [^(]*?(\w+)\(", text("plugin-api/wharf/inline.h"), re.M))
+    problems = []
+    for f in tracked("modules/**/*.c", "modules/**/*.h"):
+        for n, line in enumerate(without_comments(text(f)).split("\n"), 1):
+            if re.search(r"\.type = WHARF_V_|\bwharf_val_of\(", line):
+                problems.append(f"{f}:{n}: use val_text() and its like (plugin-api/wharf/inline.h)")
+            if re.match(rf"static [^=;]*\b({helpers})\(", line):
+                problems.append(f"{f}:{n}: plugin-api/wharf/inline.h has it")
+    return problems
+
+
 def report_weight():
     """For people: lines of C code in each module, and for each of its resources."""
     for folder in sorted({f.split("/")[1] for f in tracked("modules/*/plugin.json")}):

@@ -131,7 +131,7 @@ struct json_build {
     const char *wrong; /* what was wrong with it, or NULL */
     struct json_build_level {
         struct wharf_json *node, *last;
-    } * levels; /* what is open, the outermost first */
+    } *levels; /* what is open, the outermost first */
     unsigned depth, room;
 };
 

@@ -85,7 +85,7 @@ static void put_service(wharf_req *req, wharf_out *out, const struct format *f, 
 
     if (!f->has_service || !slice_of(f->service, core, &code) ||
         !name_of(f->service_names, code, &name)) {
-        W->json->put(out, "service", (wharf_val){.type = WHARF_V_NULL});
+        W->json->put(out, "service", val_null());
         return;
     }
     W->json->open(out, "service", '{');
@@ -192,16 +192,13 @@ static void put_detected(wharf_req *req, wharf_out *out, const struct table *t, 
     W->json->open(out, NULL, '{');
     W->json->put(out, "tracking_number", val_text(number));
     W->json->put(out, "normalized",
-        d->reason == REASON_TOO_LONG ? (wharf_val){.type = WHARF_V_NULL}
-                                     : piece(req, (wharf_str){d->normalized, d->n}));
+        d->reason == REASON_TOO_LONG ? val_null() : piece(req, (wharf_str){d->normalized, d->n}));
     W->json->put(out, "summary",
         val_text(z(one               ? "external"
                    : d->n_candidates ? "ambiguous"
                                      : "unknown")));
-    W->json->put(out, "provider_id",
-        one ? val_text(d->candidates[0].provider->id) : (wharf_val){.type = WHARF_V_NULL});
-    W->json->put(out, "reason",
-        reasons[d->reason] ? val_text(z(reasons[d->reason])) : (wharf_val){.type = WHARF_V_NULL});
+    W->json->put(out, "provider_id", one ? val_text(d->candidates[0].provider->id) : val_null());
+    W->json->put(out, "reason", reasons[d->reason] ? val_text(z(reasons[d->reason])) : val_null());
     W->json->put(out, "tracking_url", val_text_or_null(first_url(req, t, d)));
     answer_candidates(req, out, "candidates", t, d);
     W->json->close(out);

@@ -101,7 +101,7 @@ static wharf_status provider_in(
     W->json->put(out, "support_phone", val_text_or_null(p->support_phone));
     W->json->put(out, "support_email", val_text_or_null(p->support_email));
     W->json->put(out, "logo_url", val_text_or_null(p->logo_url));
-    W->json->put(out, "marketplace", (wharf_val){.type = WHARF_V_BOOL, .u.i = p->marketplace});
+    W->json->put(out, "marketplace", val_bool(p->marketplace));
     W->json->close(out);
     return W->json->result(req, out, ret);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "score.h"
+#include "wharf/inline.h"
 
 enum { WORDS_MAX = 64 };
 
@@ -12,11 +13,6 @@ struct words {
     wharf_str w[WORDS_MAX];
     size_t n;
 };
-
-static bool is(wharf_str w, const char *z)
-{
-    return w.n == strlen(z) && memcmp(w.p, z, w.n) == 0;
-}
 
 static bool is_mark(wharf_str w)
 {

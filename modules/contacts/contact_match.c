@@ -44,7 +44,7 @@ static int whole(double score)
 
 static wharf_val decimal(double score)
 {
-    return (wharf_val){.type = WHARF_V_DEC, .scale = 4, .u.i = whole(score)};
+    return val_decimal(whole(score), 4);
 }
 
 /* ---- the label ---- */

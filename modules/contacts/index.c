@@ -288,7 +288,7 @@ static void add_guess(struct guess *g, size_t query, wharf_str token, double wei
     W->json->open(g->out, NULL, '{');
     W->json->put(g->out, "q", wharf_integer((int64_t)query));
     W->json->put(g->out, "t", wharf_text(token));
-    W->json->put(g->out, "w", (wharf_val){.type = WHARF_V_DOUBLE, .u.d = weight});
+    W->json->put(g->out, "w", val_double(weight));
     W->json->close(g->out);
 }
 

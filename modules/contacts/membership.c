@@ -98,7 +98,7 @@ wharf_status contact_joined(
     static const char add_sql[] = QUERY_CONTACT_JOINS;
     static const char remove_sql[] = QUERY_CONTACT_LEAVES;
     wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_text(contact),
-        {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
+        val_time(W->req->now_us(req)), wharf_text(W->req->actor(req))};
     const wharf_rows *rows;
     wharf_status s = WHARF_OK;
 
@@ -123,7 +123,7 @@ static wharf_status change_groups(
     wharf_req *req, const char *sql, const struct ids *groups, const struct ids *contacts)
 {
     wharf_val args[5] = {wharf_text(W->req->organization(req)), wharf_null(), wharf_null(),
-        {.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req)}, wharf_text(W->req->actor(req))};
+        val_time(W->req->now_us(req)), wharf_text(W->req->actor(req))};
     const wharf_rows *rows;
     wharf_status s;
 

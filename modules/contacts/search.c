@@ -360,7 +360,7 @@ static void judge(struct found *f, const struct asked *a, const wharf_rows *rows
 
 static wharf_val decimal(double score)
 {
-    return (wharf_val){.type = WHARF_V_DEC, .scale = 4, .u.i = (int64_t)(score * 10000 + 0.5)};
+    return val_decimal((int64_t)(score * 10000 + 0.5), 4);
 }
 
 /* Makes what is shown of the search with a row. */

@@ -58,7 +58,7 @@ static wharf_status put_alert(wharf_req *req, wharf_out *out, const wharf_event 
     W->json->put(out, "e", val_text(e->id));
     W->json->put(out, "t", val_text(e->type));
     W->json->put(out, "r", val_text(e->resource_id));
-    W->json->put(out, "a", (wharf_val){.type = WHARF_V_TIME_US, .u.i = e->timestamp_us});
+    W->json->put(out, "a", val_time(e->timestamp_us));
     W->json->open(out, "o", '[');
     for (size_t i = 0; s == WHARF_OK && i < n; i++)
         W->json->put(out, NULL, val_text(emails[i]));
@@ -72,7 +72,7 @@ static wharf_status note_alerts(
     wharf_req *req, const wharf_json *list, const wharf_rows **ret_lines)
 {
     static const char sql[] = QUERY_ALERTS_NOTE;
-    wharf_val args[2] = {val_text(W->req->organization(req)), {.type = WHARF_V_JSON, .u.j = list}};
+    wharf_val args[2] = {val_text(W->req->organization(req)), val_json(list)};
 
     return W->db->query(req, sql, args, 2, ret_lines);
 }
@@ -271,8 +271,7 @@ static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows 
     static const char line_sql[] =
         "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
         "resource_id = $3 AND type = $4";
-    wharf_val args[3] = {
-        val_text(l->address), val_time(W->req->now_us(req)), {.type = WHARF_V_JSON}};
+    wharf_val args[3] = {val_text(l->address), val_time(W->req->now_us(req)), val_json(NULL)};
     wharf_val line[4] = {args[0], args[1], val_text(l->resource), val_text(l->type)};
     wharf_status s = ids_json(req, rows, &args[2].u.j);
 

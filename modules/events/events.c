@@ -65,7 +65,7 @@ static wharf_status put_type(
     if (example) {
         s = j->parse(req, t->example, &data);
         if (s == WHARF_OK)
-            j->put(out, "example", (wharf_val){.type = WHARF_V_JSON, .u.j = data});
+            j->put(out, "example", val_json(data));
     }
     j->close(out);
     return s;
@@ -110,8 +110,7 @@ static wharf_status make_token(wharf_req *req, void *arg)
     events_host->json->open(out, NULL, '{');
     events_host->json->put(out, "object", val_text(WHARF_S("event_stream_token")));
     events_host->json->put(out, "token", val_text(token));
-    events_host->json->put(
-        out, "expires_at", (wharf_val){.type = WHARF_V_TIME_US, .u.i = expires_us});
+    events_host->json->put(out, "expires_at", val_time(expires_us));
     events_host->json->close(out);
     return WHARF_OK;
 }

@@ -23,7 +23,7 @@ static bool is_true(const wharf_rec *rec, wharf_field f)
 
 static wharf_val later(const wharf_req *req, int64_t seconds)
 {
-    return (wharf_val){.type = WHARF_V_TIME_US, .u.i = W->req->now_us(req) + seconds * 1000000};
+    return val_time(W->req->now_us(req) + seconds * 1000000);
 }
 
 /* ---- normalize ---- */
@@ -63,7 +63,7 @@ static wharf_status set_types(wharf_req *req, wharf_rec *rec, const wharf_json *
     W->json->close(out);
     s = W->json->result(req, out, &own);
     if (s == WHARF_OK)
-        W->res->set(rec, EVENT_SUBSCRIBER_EVENTS, (wharf_val){.type = WHARF_V_JSON, .u.j = own});
+        W->res->set(rec, EVENT_SUBSCRIBER_EVENTS, val_json(own));
     return s;
 }
 

@@ -186,7 +186,7 @@ static wharf_status take_threshold(
     wharf_str at = W->mem->format(req, "low_stock_thresholds.%zu.", i);
     const char *path = W->mem->format(req, "%savailable_qty", at.p).p;
     const wharf_json *v = W->json->get(e, "available_qty");
-    wharf_val quantity = wharf_val_of(WHARF_V_DEC);
+    int64_t quantity = 0;
     wharf_status s;
 
     *ret_location = entry_text(req, e, at, "location_id", 64, NULL);
@@ -196,15 +196,14 @@ static wharf_status take_threshold(
     if (s == WHARF_OK && json_is_null(v))
         return bad(req, path, "is required");
     if (s == WHARF_OK)
-        s = quantity_take(req, v, path, &quantity.u.i);
-    if (s == WHARF_OK && quantity.u.i <= 0)
+        s = quantity_take(req, v, path, &quantity);
+    if (s == WHARF_OK && quantity <= 0)
         return bad(req, path, "must be above 0");
-    quantity.scale = QUANTITY_SCALE;
     if (s == WHARF_OK) {
         W->json->open(list, NULL, '{');
         W->json->put(list, "n", val_int((int64_t)i));
         W->json->put(list, "location", val_text(*ret_location));
-        W->json->put(list, "quantity", quantity);
+        W->json->put(list, "quantity", val_decimal(quantity, QUANTITY_SCALE));
         W->json->put(list, "level", val_text(W->req->new_id(req, "lvl")));
         W->json->close(list);
     }

@@ -147,15 +147,6 @@ static wharf_str facts_of(const wharf_stock *stock)
     return W->json->result_text(out);
 }
 
-static wharf_val quantity_val(int64_t quantity)
-{
-    wharf_val v = wharf_val_of(WHARF_V_DEC);
-
-    v.scale = QUANTITY_SCALE;
-    v.u.i = quantity;
-    return v;
-}
-
 static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock_move *m)
 {
     W->json->open(out, NULL, '{');
@@ -172,7 +163,7 @@ static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock
         W->json->put(out, "new_lot", val_text(W->req->new_id(req, "lot")));
     }
     W->json->put(out, "bucket", val_text(z(buckets[m->bucket])));
-    W->json->put(out, "quantity", quantity_val(m->quantity));
+    W->json->put(out, "quantity", val_decimal(m->quantity, QUANTITY_SCALE));
     W->json->put(out, "set", val_bool(m->flags & WHARF_STOCK_SET));
     W->json->put(out, "keep", val_bool(!(m->flags & WHARF_STOCK_ARCHIVED_TOO)));
     W->json->put(out, "id", val_text(W->req->new_id(req, "mov")));
@@ -185,7 +176,7 @@ static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock
         W->json->put(out, "note", val_text(m->note));
     if (m->unit_id.n) {
         W->json->put(out, "unit", val_text(m->unit_id));
-        W->json->put(out, "unit_quantity", quantity_val(m->unit_quantity));
+        W->json->put(out, "unit_quantity", val_decimal(m->unit_quantity, QUANTITY_SCALE));
     }
     W->json->close(out);
 }

@@ -55,9 +55,6 @@ static bool is_adjusting(wharf_str reason)
 
 static void put_movement(wharf_out *out, const struct stock_entry *e)
 {
-    wharf_val v = wharf_val_of(WHARF_V_DEC);
-
-    v.scale = QUANTITY_SCALE;
     W->json->open(out, NULL, '{');
     W->json->put(out, "id", val_text(e->moved.movement_id));
     W->json->put(out, "level_id", val_text(e->moved.level_id));
@@ -67,10 +64,8 @@ static void put_movement(wharf_out *out, const struct stock_entry *e)
                    : e->move.bucket == WHARF_STOCK_RESERVED ? "reserved"
                    : e->move.bucket == WHARF_STOCK_DAMAGED  ? "damaged"
                                                             : "manifested")));
-    v.u.i = e->moved.delta;
-    W->json->put(out, "delta", v);
-    v.u.i = e->moved.balance;
-    W->json->put(out, "balance_after", v);
+    W->json->put(out, "delta", val_decimal(e->moved.delta, QUANTITY_SCALE));
+    W->json->put(out, "balance_after", val_decimal(e->moved.balance, QUANTITY_SCALE));
     W->json->put(out, "reason", val_text(e->reason));
     W->json->close(out);
 }

@@ -21,8 +21,8 @@ static wharf_status verify(wharf_req *req, void *arg)
     out = host->req->respond(
         req, 200, r.valid ? "The change log is as it was sealed" : "The change log was altered");
     host->json->open(out, NULL, '{');
-    host->json->put(out, "valid", (wharf_val){.type = WHARF_V_BOOL, .u.i = r.valid});
-    host->json->put(out, "checked", (wharf_val){.type = WHARF_V_INT, .u.i = r.checked});
+    host->json->put(out, "valid", val_bool(r.valid));
+    host->json->put(out, "checked", val_int(r.checked));
     host->json->put(out, "first_bad_id", val_text_or_null(r.first_bad_id));
     host->json->put(out, "head_hash", val_text_or_null(r.head_hash));
     host->json->close(out);

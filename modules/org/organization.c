@@ -55,7 +55,7 @@ static void copy_events(wharf_out *out, const wharf_json *events)
             val_bool(same(days, WHARF_S("days_90")) || same(days, WHARF_S("days_180")) ||
                      same(days, WHARF_S("days_365"))));
     else if (expire)
-        j->put(out, "charged", (wharf_val){.type = WHARF_V_NULL});
+        j->put(out, "charged", val_null());
     j->close(out);
 }
 

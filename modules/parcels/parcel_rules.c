@@ -25,15 +25,13 @@ static void convert(
     wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, double factor)
 {
     const wharf_json *v = W->res->member(rec, name);
-    wharf_val inches = {.type = WHARF_V_DEC, .scale = SCALE};
     int64_t scaled;
     double exact;
 
     if (!v || !W->json->decimal(v, 6, &scaled))
         return; /* told as what it is: no number */
     exact = (double)scaled / 1e6 * factor * 1e4;
-    inches.u.i = (int64_t)(exact < 0 ? exact - 0.5 : exact + 0.5);
-    W->res->set(rec, field, inches);
+    W->res->set(rec, field, val_decimal((int64_t)(exact < 0 ? exact - 0.5 : exact + 0.5), SCALE));
 }
 
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)

@@ -71,7 +71,6 @@ static void settle_weight(wharf_req *req, wharf_rec *rec)
 {
     const wharf_json *parcels = field_json(rec, SHIPMENT_PARCELS);
     int64_t sum = 0, one;
-    wharf_val v;
 
     if (W->res->sent(rec, SHIPMENT_WEIGHT) || !parcels || !W->json->count(parcels))
         return;
@@ -79,9 +78,7 @@ static void settle_weight(wharf_req *req, wharf_rec *rec)
         if (W->json->get(e, "weight") && W->json->decimal(W->json->get(e, "weight"), 4, &one))
             sum += one;
     }
-    v = (wharf_val){.type = WHARF_V_DEC, .scale = 4};
-    v.u.i = sum;
-    W->res->set(rec, SHIPMENT_WEIGHT, v);
+    W->res->set(rec, SHIPMENT_WEIGHT, val_decimal(sum, 4));
 }
 
 enum { CUSTOMS_BYTES = 64 * 1024, TIMEOUT_LEAST = 500, TIMEOUT_MOST = 20000 };

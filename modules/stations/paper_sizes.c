@@ -11,7 +11,7 @@ wharf_status paper_sizes(wharf_req *req, void *text)
 
     if (s == WHARF_OK)
         stations_host->json->put(stations_host->req->respond(req, 200, "39 paper sizes retrieved"),
-            NULL, (wharf_val){.type = WHARF_V_JSON, .u.j = table});
+            NULL, val_json(table));
     return s;
 }
 

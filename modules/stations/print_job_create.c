@@ -432,14 +432,6 @@ static wharf_status prepare(wharf_req *req, wharf_rec *job, struct plan *p)
 
 /* ---- the row ---- */
 
-static wharf_val real(double d)
-{
-    wharf_val v = wharf_val_of(WHARF_V_DOUBLE);
-
-    v.u.d = d;
-    return v;
-}
-
 static wharf_val size_name(wharf_req *req, const struct plan *p)
 {
     return val_text(p->paper ? W->mem->format(req, "page_size_%s", p->paper->name.p)
@@ -479,7 +471,7 @@ static wharf_status set_configuration(wharf_req *req, wharf_rec *job, const stru
     W->json->put(out, "paper_size", size_name(req, p));
     W->json->put(out, "print_all_pages", val_bool(wish_truth(p, "print_all_pages", true)));
     put_text(out, p, "page_ranges", NULL);
-    W->json->put(out, "scaling", real(scaling(p)));
+    W->json->put(out, "scaling", val_double(scaling(p)));
     put_text(out, p, "fit", "none");
     W->json->put(out, "rotate", val_int(wish_int(p, "rotate", 0)));
     W->json->put(out, "collate", val_bool(wish_truth(p, "collate", true)));
@@ -499,9 +491,11 @@ static wharf_status set_document(
     W->json->put(out, "pages",
         p->pages ? val_int(reported->pages ? reported->pages : p->pages) : val_null());
     W->json->put(out, "width",
-        reported->width > 0 ? real(round(reported->width / POINTS * 1000) / 1000) : val_null());
+        reported->width > 0 ? val_double(round(reported->width / POINTS * 1000) / 1000)
+                            : val_null());
     W->json->put(out, "height",
-        reported->width > 0 ? real(round(reported->height / POINTS * 1000) / 1000) : val_null());
+        reported->width > 0 ? val_double(round(reported->height / POINTS * 1000) / 1000)
+                            : val_null());
     W->json->put(out, "sha256", val_text(info->sha256));
     W->json->put(out, "paper_size_detected", val_bool(p->detected));
     W->json->put(out, "mixed_sizes", val_bool(reported->mixed != 0));

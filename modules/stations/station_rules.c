@@ -118,8 +118,7 @@ static wharf_status check_audience(wharf_req *req, uint32_t op, wharf_rec *new_r
         return WHARF_OK;
     s = W->json->parse(req, WHARF_S("[]"), &empty);
     if (s == WHARF_OK)
-        W->res->set(
-            new_rec, PRINT_STATION_ALLOWED_USERS, (wharf_val){.type = WHARF_V_JSON, .u.j = empty});
+        W->res->set(new_rec, PRINT_STATION_ALLOWED_USERS, val_json(empty));
     return s;
 }
 

@@ -87,8 +87,8 @@ static wharf_status add_one(wharf_req *req, wharf_str request_id, wharf_str mess
         return s;
     const wharf_val args[] = {val_text(W->req->organization(req)),
         val_text(W->req->new_id(req, "satt")), val_text(request_id), val_text(message_id),
-        val_text(file), {.type = WHARF_V_INT, .u.i = (int64_t)position}, val_text(name),
-        val_text(type), {.type = WHARF_V_INT, .u.i = size}, val_time(W->req->now_us(req))};
+        val_text(file), val_int((int64_t)position), val_text(name), val_text(type), val_int(size),
+        val_time(W->req->now_us(req))};
 
     return W->db->exec(req, sql, args, 10, NULL);
 }
@@ -159,15 +159,15 @@ static wharf_val link_or_null(
     wharf_str url;
 
     if (!wanted || *status != WHARF_OK)
-        return (wharf_val){.type = WHARF_V_NULL};
+        return val_null();
     *status = support_blob->link(req, file, kind, UPLOAD_SECONDS, &url);
-    return *status == WHARF_OK ? val_text(url) : (wharf_val){.type = WHARF_V_NULL};
+    return *status == WHARF_OK ? val_text(url) : val_null();
 }
 
 static wharf_status show_one(wharf_req *req, const wharf_rows *rows, size_t i, wharf_out *out)
 {
     wharf_str file = row_text(rows, i, 1);
-    wharf_val size = {.type = WHARF_V_INT};
+    wharf_val size = val_int(0);
     const char *state = "";
     wharf_status s = state_of(req, file, &state);
 

@@ -51,8 +51,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
     if (list)
         s = attachments_check(req, list);
     if (list && s == WHARF_OK)
-        W->res->set(
-            new_rec, SUPPORT_REQUEST_ANNOUNCED, (wharf_val){.type = WHARF_V_JSON, .u.j = list});
+        W->res->set(new_rec, SUPPORT_REQUEST_ANNOUNCED, val_json(list));
     W->res->drop(new_rec, "attachments");
     return op == WHARF_CREATE && s == WHARF_OK ? default_email(req, new_rec) : s;
 }
@@ -124,7 +123,7 @@ static wharf_status take_parts(
 {
     const wharf_json *list = W->res->input(new_rec, SUPPORT_REQUEST_ANNOUNCED);
     wharf_str body, email = WHARF_S(""), message_id = WHARF_S("");
-    wharf_val parts = {.type = WHARF_V_INT};
+    wharf_val parts = val_int(0);
     wharf_status s = WHARF_OK;
 
     if (old_rec)
@@ -145,7 +144,7 @@ static wharf_status take_parts(
         s = attachments_add(req, W->res->id(new_rec), message_id, list);
         parts.u.i += (int64_t)W->json->count(list);
     }
-    W->res->set(new_rec, SUPPORT_REQUEST_ANNOUNCED, (wharf_val){.type = WHARF_V_NULL});
+    W->res->set(new_rec, SUPPORT_REQUEST_ANNOUNCED, val_null());
     W->res->set(new_rec, SUPPORT_REQUEST_PARTS, parts);
     return s;
 }
@@ -161,7 +160,7 @@ static wharf_status check_revoke(
                 W->res->get(new_rec, SUPPORT_REQUEST_REVOKE_LINKS, &revoke) && revoke.u.i;
     if (*ret_done)
         s = attachments_revoke(req, W->res->id(old_rec));
-    W->res->set(new_rec, SUPPORT_REQUEST_REVOKE_LINKS, (wharf_val){.type = WHARF_V_BOOL});
+    W->res->set(new_rec, SUPPORT_REQUEST_REVOKE_LINKS, val_bool(false));
     return s;
 }
 
@@ -243,10 +242,8 @@ static wharf_status show_messages(wharf_req *req, wharf_str id, wharf_out *out)
         W->json->put(out, "id", val_text(row_text(rows, i, 0)));
         W->json->open(out, "author", '{');
         W->json->put(out, "type", val_text(row_text(rows, i, 1)));
-        W->json->put(out, "id",
-            W->db->value(rows, i, 2, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
-        W->json->put(out, "email",
-            W->db->value(rows, i, 3, WHARF_V_TEXT, &v) ? v : (wharf_val){.type = WHARF_V_NULL});
+        W->json->put(out, "id", W->db->value(rows, i, 2, WHARF_V_TEXT, &v) ? v : val_null());
+        W->json->put(out, "email", W->db->value(rows, i, 3, WHARF_V_TEXT, &v) ? v : val_null());
         W->json->close(out);
         W->json->put(out, "body", val_text(row_text(rows, i, 4)));
         if (W->db->value(rows, i, 6, WHARF_V_JSON, &v))

@@ -102,7 +102,7 @@ void turn_ask(wharf_req *req, struct engine *g)
         "resource_id, delivery_id, delivery_at, event_id, event_type, sequence, attempt, retries, "
         "trigger, superseded, traceparent, body, what"
         " FROM webhooks.turn($1::text, $2::json, ARRAY(SELECT json_array_elements_text($3::json)))";
-    wharf_val args[] = {val_text(z(g->server)), {.type = WHARF_V_NULL}, {.type = WHARF_V_NULL}};
+    wharf_val args[] = {val_text(z(g->server)), val_null(), val_null()};
 
     g->seen = hooks_events->news(req);
     g->room = room_of(g, W->req->now_us(req));

@@ -50,6 +50,22 @@ WHARF_INLINE wharf_val val_time(int64_t us)
     v.u.i = us;
     return v;
 }
+/* Makes a decimal: i whole numbers of 10^-scale. */
+WHARF_INLINE wharf_val val_decimal(int64_t i, uint32_t scale)
+{
+    wharf_val v = wharf_val_of(WHARF_V_DEC);
+
+    v.scale = scale;
+    v.u.i = i;
+    return v;
+}
+WHARF_INLINE wharf_val val_double(double d)
+{
+    wharf_val v = wharf_val_of(WHARF_V_DOUBLE);
+
+    v.u.d = d;
+    return v;
+}
 WHARF_INLINE wharf_val val_null(void)
 {
     return wharf_null();
