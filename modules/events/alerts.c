@@ -271,9 +271,10 @@ static wharf_status mark(wharf_req *req, const struct line *l, const wharf_rows 
     static const char line_sql[] =
         "UPDATE events.alert_line SET mailed_at = $2::timestamptz WHERE address = $1 AND "
         "resource_id = $3 AND type = $4";
-    wharf_val args[3] = {val_text(l->address), val_time(W->req->now_us(req)), val_json(NULL)};
-    wharf_val line[4] = {args[0], args[1], val_text(l->resource), val_text(l->type)};
-    wharf_status s = ids_json(req, rows, &args[2].u.j);
+    const wharf_json *ids = NULL;
+    wharf_status s = ids_json(req, rows, &ids);
+    const wharf_val args[] = {val_text(l->address), val_time(W->req->now_us(req)), val_json(ids)};
+    const wharf_val line[] = {args[0], args[1], val_text(l->resource), val_text(l->type)};
 
     if (s == WHARF_OK)
         s = W->db->exec(req, alerts_sql, args, 3, NULL);
