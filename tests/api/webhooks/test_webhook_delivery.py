@@ -473,6 +473,7 @@ def test_recover_failed(world, client):
 def test_recover_missed(world, client):
     since = world.system.get("/v1/system/clock").data["now"]
     a = make(client, "A")
+    until(lambda: client.get("/v1/events?resource_id=" + a).data[0]["status"] == "processed")  # later, the webhook would be told of it
     h = Hook(world, client, events=["location.*"], filter=[{"path": "data.name", "op": "!eq", "value": "not me"}])
     h.update({"status": "disabled"})
     rename(client, a, "while disabled")
