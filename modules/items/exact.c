@@ -209,3 +209,36 @@ bool factor_of_units(exact size, exact base, exact *ret)
     *ret = v;
     return true;
 }
+
+exact exact_share(int64_t a, exact b, exact c, exact *ret_rest)
+{
+    exact whole = 0, rest = 0, b_whole = b / c, b_rest = b % c, product;
+
+    if (!__builtin_mul_overflow((exact)a, b, &product)) {
+        whole = product / c;
+        rest = product % c;
+    } else {
+        /* bit by bit, the highest first: rest < c holds after each, so that 2 rest + b_rest fits */
+        for (int bit = 62; bit >= 0 && whole < EXACT_SHARE_MAX; bit--) {
+            bool set = a >> bit & 1;
+
+            rest = 2 * rest + (set ? b_rest : 0);
+            whole = 2 * whole + rest / c + (set ? b_whole : 0);
+            rest %= c;
+        }
+    }
+    if (ret_rest)
+        *ret_rest = rest;
+    return whole < EXACT_SHARE_MAX ? whole : EXACT_SHARE_MAX;
+}
+
+exact exact_common(exact a, exact b)
+{
+    while (b) {
+        exact rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}

@@ -46,6 +46,14 @@ bool product_is_whole(int64_t quantity, exact factor);
  * it is zero or above FACTOR_MAX. */
 bool factor_of_units(exact size, exact base, exact *ret);
 
+/* Divides a times b by c. a is 0 or more and fits 63 bits, b is 0 or more, c is above zero; b and
+ * c are below 2^124. Returns the whole part, at most EXACT_SHARE_MAX, of which *ret_rest, if it
+ * is not NULL, is what is left: below c. */
+#define EXACT_SHARE_MAX (((exact)1) << 120)
+exact exact_share(int64_t a, exact b, exact c, exact *ret_rest);
+/* The greatest common divisor; a and b are above zero. */
+exact exact_common(exact a, exact b);
+
 static inline bool quantity_is_whole(int64_t quantity)
 {
     return quantity % QUANTITY_ONE == 0;

@@ -1,0 +1,35 @@
+/* bom_read.h - a version of a bill of materials as builds need it
+ * (docs/spec/09-items-and-assembly.md sections 10 and 12). */
+#ifndef BOM_READ_H
+#define BOM_READ_H
+
+#include "items.h"
+
+#include "bom_need.h"
+
+struct bom_part { /* a component */
+    wharf_str id, item_id, unit_id; /* unit_id empty: quantity is in base units */
+    int64_t quantity; /* of the unit */
+    exact factor; /* base units in one of it */
+    int64_t base_quantity;
+    struct bom_use use;
+    bool is_asset, archived, lots_needed, lots_allowed; /* the item, as it is now; archived: or
+                                                           deleted */
+};
+
+struct bom_made { /* a version, and the assembly as it is now */
+    wharf_str id, item_id;
+    int64_t version, current; /* the version read; the newest one */
+    int64_t output_qty, min_build_qty; /* min_build_qty 0: none */
+    int64_t step; /* 0: no quantity can be built */
+    bool active; /* the bill */
+    bool archived, is_asset, counted, lots_needed, lots_allowed; /* the assembly */
+    struct bom_part *parts; /* in their order */
+    size_t n;
+};
+
+/* Reads a version of a bill; 0: the newest one. 404 when there is no such bill or version. Does
+ * not lock: the rows that a build has to hold are items and levels, by items.stock. */
+wharf_status bom_read(wharf_req *req, wharf_str bom_id, int64_t version, struct bom_made *ret);
+
+#endif
