@@ -25,7 +25,7 @@ struct bom_use bom_use_of(int64_t quantity, exact factor, int64_t output, bool a
 /* Reckons what building build (0 or more) takes; at least 0.0001 when something is built. */
 enum bom_need_problem bom_need(const struct bom_use *use, int64_t build, int64_t *ret_need);
 
-/* The step of an assembly without asset components. counted: it is an asset item, or its
+/* Returns the step of an assembly without asset components. counted: it is an asset item, or its
  * uom_category is count. */
 static inline int64_t bom_first_step(bool counted)
 {

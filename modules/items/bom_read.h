@@ -13,8 +13,8 @@ struct bom_part { /* a component */
     exact factor; /* base units in one of it */
     int64_t base_quantity;
     struct bom_use use;
-    bool is_asset, archived, lots_needed, lots_allowed; /* the item, as it is now; archived: or
-                                                           deleted */
+    /* the item, as it is now; archived: or deleted */
+    bool is_asset, archived, lots_needed, lots_allowed;
 };
 
 struct bom_made { /* a version, and the assembly as it is now */

@@ -51,7 +51,7 @@ bool factor_of_units(exact size, exact base, exact *ret);
  * is not NULL, is what is left: below c. */
 #define EXACT_SHARE_MAX (((exact)1) << 120)
 exact exact_share(int64_t a, exact b, exact c, exact *ret_rest);
-/* The greatest common divisor; a and b are above zero. */
+/* Returns the greatest common divisor; a and b are above zero. */
 exact exact_common(exact a, exact b);
 
 static inline bool quantity_is_whole(int64_t quantity)

@@ -40,8 +40,8 @@ CREATE TABLE items.bom_version (
     PRIMARY KEY (organization_id, bom_id, bom_version)
 );
 
--- factor: base units in one of the unit, when the version was written. position, reference and notes
--- of the newest version may change.
+-- factor: base units in one of the unit, when the version was written. position, reference and
+-- notes of the newest version may change.
 CREATE TABLE items.bom_component (
     organization_id text COLLATE "C" NOT NULL,
     bom_id text COLLATE "C" NOT NULL,
