@@ -142,7 +142,9 @@ static const char *select_list(
         else if (view == IN_LIST && only_on_demand(d, (int)i))
             buf_addf(&b, "%sNULL::text", i ? ", " : "");
         else
-            buf_addf(&b, "%s%s", i ? ", " : "", d->storage.columns[i].sql);
+            buf_addf(&b, "%s%s", i ? ", " : "",
+                shown && d->storage.columns[i].asks ? d->storage.columns[i].asks
+                                                    : d->storage.columns[i].sql);
     }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];

@@ -46,6 +46,21 @@ const struct field *system_field(struct compile *c, enum system_column column)
     return hidden;
 }
 
+/* Writes how the column of a field is selected. What asks about the caller is read where the row
+ * is shown; writes, whose rows are nobody's in particular, read the column. */
+static void select_column(struct compile *c, const struct field *f, struct column *ret)
+{
+    const char *read = f->read ? arena_printf(c->arena, "(%s)", f->read).p : NULL;
+
+    if (read && strstr(read, CALLER_OPENS)) {
+        ret->asks = read;
+        read = NULL;
+    }
+    ret->sql = f->expression ? f->expression
+               : read        ? read
+                             : arena_printf(c->arena, "t.%s", f->column).p;
+}
+
 void columns_compile(struct compile *c, struct field *fields)
 {
     struct place root = {0}, at = place_key(&root, WHARF_S("properties"));
@@ -55,7 +70,7 @@ void columns_compile(struct compile *c, struct field *fields)
 
     for (int i = 0; i < COL_SYSTEM_COUNT; i++)
         columns[i] = (struct column){SYSTEM[i].name,
-            arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, SYSTEM[i].store, NULL};
+            arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, NULL, SYSTEM[i].store, NULL};
     for (size_t i = 0; i < d->n_fields; i++) {
         struct field *f = &fields[i];
         size_t place = n;
@@ -71,12 +86,8 @@ void columns_compile(struct compile *c, struct field *fields)
         if (place < n && columns[place].field)
             opt_member_problem(c, &at, f->name, "the column %s belongs to \"%s\" already",
                 f->column_name, columns[place].field->name);
-        columns[place] = (struct column){f->column,
-            f->expression
-                ? f->expression
-                : arena_printf(c->arena, f->read ? "(%s)" : "t.%s", f->read ? f->read : f->column)
-                      .p,
-            f->store, f};
+        columns[place] = (struct column){.name = f->column, .store = f->store, .field = f};
+        select_column(c, f, &columns[place]);
         f->select = (int16_t)place;
         if (place < COL_SYSTEM_COUNT)
             f->nullable = f->nullable || SYSTEM[place].nullable;

@@ -2,11 +2,9 @@
  * (bom_read.c), and stock. */
 #include "bom_need.h"
 
-#define FACTOR_ONE ((exact)10000000000) /* 1, of FACTOR_SCALE */
-
 struct bom_use bom_use_of(int64_t quantity, exact factor, int64_t output, bool asset)
 {
-    exact times = (exact)quantity * factor, by = (exact)output * FACTOR_ONE;
+    exact times = (exact)quantity * factor, by = (exact)output * BOM_FACTOR_ONE;
     exact common = exact_common(times, by);
 
     return (struct bom_use){.times = times / common, .by = by / common, .whole = asset};

@@ -7,6 +7,8 @@
 
 #include "exact.h"
 
+#define BOM_FACTOR_ONE ((exact)10000000000) /* 1, of FACTOR_SCALE */
+
 /* How much of a component a build takes: need = build x times / by, in lowest terms. */
 struct bom_use {
     exact times, by;

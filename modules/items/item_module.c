@@ -1,6 +1,9 @@
 /* item_module.c - the module items: what it declares (docs/spec/09-items-and-assembly.md). */
 #include "items.h"
 
+#include "bom_reads.h"
+#include "bom_rules.h"
+#include "build.h"
 #include "items.gen.h"
 
 const wharf_host *W;
@@ -10,6 +13,16 @@ const wharf_locations_directory_api *items_places;
 const wharf_locations_layouts_api *items_layouts;
 const wharf_reasons_lookup_api *items_reasons;
 wharf_str items_shipped_units = EMBEDDED;
+
+static const wharf_route routes[] = {
+    {ROUTE_WHERE_USED, .handler = bom_where_used_get},
+    {ROUTE_BOM_DELETE, .handler = bom_delete_handler},
+    {ROUTE_BOM_VERSIONS, .handler = bom_versions_get},
+    {ROUTE_BOM_EXPLOSION, .handler = bom_explosion_get},
+    {ROUTE_BOM_COST, .handler = bom_cost_get},
+    {ROUTE_BUILD, .handler = build_handler},
+    {ROUTE_UNBUILD, .handler = unbuild_handler},
+};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {
@@ -23,6 +36,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         d, api, "level", (wharf_str)LEVEL_DEFINITION, LEVEL_DEFINITION_HASH, &items_level_hooks);
     declare_resource(
         d, api, "lot", (wharf_str)LOT_DEFINITION, LOT_DEFINITION_HASH, &items_lot_hooks);
+    declare_resource(
+        d, api, "bom", (wharf_str)BOM_DEFINITION, BOM_DEFINITION_HASH, &items_bom_hooks);
+    declare_resource(d, api, "assembly_order", (wharf_str)ASSEMBLY_ORDER_DEFINITION,
+        ASSEMBLY_ORDER_DEFINITION_HASH, NULL);
+    ROUTES(api, d, routes);
     declare_resource(d, api, "stock_movement", (wharf_str)STOCK_MOVEMENT_DEFINITION,
         STOCK_MOVEMENT_DEFINITION_HASH, NULL);
     api->hook(d, "location", &items_location_hooks, 0);

@@ -2,6 +2,7 @@
  * 18). Leaves units to packing.c, stock to item_levels.c. */
 #include "items.h"
 
+#include "bom_rules.h"
 #include "items.gen.h"
 #include "wharf/errors.h"
 
@@ -70,6 +71,9 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     upper(req, new_rec, "origin_country", ITEM_ORIGIN_COUNTRY);
     upper(req, new_rec, "currency", ITEM_CURRENCY);
+    /* bills that go with the item are locked in the order in which their own writes do it */
+    if (op == WHARF_UPDATE && W->res->member(new_rec, "status"))
+        W->db->lock(req, BOM_GRAPH_LOCK, W->req->organization(req));
     return items_events->batch(req).n && !W->res->member(new_rec, "levels")
                ? columns_to_level(req, new_rec)
                : WHARF_OK;
@@ -182,13 +186,17 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 {
     wharf_status s;
 
-    if (op == WHARF_DELETE)
-        return has_stock(req, old_rec);
+    if (op == WHARF_DELETE) {
+        s = has_stock(req, old_rec);
+        return s == WHARF_OK ? item_boms_check_delete(req, W->res->id(old_rec)) : s;
+    }
     s = check_numbers(req, new_rec);
     if (s == WHARF_OK)
         s = packing_settle(req, old_rec, new_rec);
     if (s == WHARF_OK && old_rec)
         s = check_lots(req, old_rec, new_rec);
+    if (s == WHARF_OK && old_rec)
+        s = item_boms_check(req, old_rec, new_rec);
     if (s != WHARF_OK)
         return s;
     settle_status(req, old_rec, new_rec);
@@ -205,10 +213,13 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 static wharf_status written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    return op == WHARF_UPDATE && W->res->changed(old_rec, new_rec, ITEM_STATUS) &&
+    wharf_status s = op == WHARF_CREATE ? WHARF_OK : item_boms_written(req, op, old_rec, new_rec);
+
+    return s == WHARF_OK && op == WHARF_UPDATE &&
+                   W->res->changed(old_rec, new_rec, ITEM_STATUS) &&
                    is(field_text(new_rec, ITEM_STATUS), "archived")
                ? W->event->emit(req, "item.archived", "item", W->res->id(new_rec), NULL)
-               : WHARF_OK;
+               : s;
 }
 
 const wharf_hooks items_item_hooks = {

@@ -21,7 +21,8 @@ extern const wharf_locations_layouts_api *items_layouts;
 extern const wharf_reasons_lookup_api *items_reasons; /* NULL: the module reasons is not there */
 extern wharf_str items_shipped_units; /* JSON: schemas/units.json */
 
-extern const wharf_hooks items_uom_hooks, items_item_hooks, items_level_hooks, items_lot_hooks;
+extern const wharf_hooks items_uom_hooks, items_item_hooks, items_level_hooks, items_lot_hooks,
+    items_bom_hooks;
 extern const wharf_hooks items_location_hooks, items_layout_hooks;
 extern const wharf_items_stock_api items_stock;
 
@@ -57,6 +58,17 @@ const wharf_json *exact_json(wharf_req *req, exact v, unsigned scale);
 wharf_status item_levels_apply(wharf_req *req, uint32_t op, wharf_rec *rec);
 /* Writes `low_stock_thresholds`. */
 wharf_status item_thresholds_apply(wharf_req *req, wharf_rec *rec);
+
+/* ---- item_boms.c: what bills of materials ask of an item ---- */
+/* Checks an update: item.has_active_boms, item.fractional_bom, with the ids of the bills. */
+wharf_status item_boms_check(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *rec);
+/* Checks a delete: item.in_use. */
+wharf_status item_boms_check_delete(wharf_req *req, wharf_str item);
+/* Makes the bills of an item that is archived or deleted inactive. */
+wharf_status item_boms_written(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *rec);
+/* Checks that no bill uses a transactional unit that is changed: item.unit_in_use at path. */
+wharf_status item_unit_unused(wharf_req *req, wharf_str item, wharf_str unit, const char *path);
 
 /* ---- stock.c ---- */
 struct stock_item { /* what the stock of an item has to keep to */

@@ -14,6 +14,8 @@ struct packing { /* one transactional unit */
     bool active;
     bool given; /* factor is what was sent, or what is stored for the same unit */
     exact factor;
+    bool was_active; /* as it is stored, with this factor; */
+    exact was_factor; /* 0: it is new */
     wharf_str path; /* "transactional_units.0."; empty: only stored */
 };
 
@@ -66,6 +68,8 @@ static void read_stored(struct packings *p, const wharf_json *list)
             .barcode = W->json->get(e, "barcode"),
             .active = json_truth(W->json->get(e, "active"))};
         read_factor(p, k, W->json->get(e, "conversion_factor"));
+        k->was_active = k->active;
+        k->was_factor = k->factor;
     }
 }
 
@@ -196,6 +200,10 @@ static wharf_status settle_default(const struct packings *p, const wharf_rec *re
 static wharf_status base_is_free(wharf_req *req, const wharf_rec *old_rec)
 {
     static const char sql[] = "SELECT 1 FROM items.stock_movement WHERE organization_id = $2::text"
+                              " AND item_id = $1::text UNION ALL"
+                              " SELECT 1 FROM items.bom WHERE organization_id = $2::text"
+                              " AND item_id = $1::text UNION ALL"
+                              " SELECT 1 FROM items.bom_component WHERE organization_id = $2::text"
                               " AND item_id = $1::text LIMIT 1";
     const wharf_json *units = field_json(old_rec, ITEM_TRANSACTIONAL_UNITS);
     const wharf_rows *rows;
@@ -207,6 +215,23 @@ static wharf_status base_is_free(wharf_req *req, const wharf_rec *old_rec)
     return s == WHARF_OK && W->db->count(rows)
                ? W->err->fail(req, ERR_ITEM_BASE_UOM_LOCKED, "base_uom", NULL)
                : s;
+}
+
+/* Checks that bills of materials use none of the units that are taken out of use or get another
+ * factor. */
+static wharf_status check_in_use(const struct packings *p, const wharf_rec *old_rec)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < p->n && s == WHARF_OK; i++) {
+        const struct packing *k = &p->list[i];
+
+        if (k->was_factor && (k->factor != k->was_factor || (k->was_active && !k->active)))
+            s = item_unit_unused(p->req, W->res->id(old_rec), k->id,
+                k->path.n ? W->mem->format(p->req, "%sconversion_factor", k->path.p).p
+                          : "transactional_units");
+    }
+    return W->err->current(p->req);
 }
 
 static wharf_status put_list(const struct packings *p, wharf_rec *rec)
@@ -257,6 +282,8 @@ wharf_status packing_settle(wharf_req *req, const wharf_rec *old_rec, wharf_rec 
     s = W->err->current(req);
     if (s == WHARF_OK && changes)
         s = settle_units(p, rec);
+    if (s == WHARF_OK && sent && old_rec)
+        s = check_in_use(p, old_rec);
     if (s == WHARF_OK)
         s = settle_default(p, rec);
     return s == WHARF_OK && sent ? put_list(p, rec) : s;

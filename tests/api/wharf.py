@@ -477,7 +477,7 @@ def check_envelope(r, path):
 
 def path_is_plain(path):
     """Lists that are not paged."""
-    return path.split("?")[0].endswith(("/tree", "/events/types", "/paper-sizes", "/layouts", "/providers", "/providers/detect", "/tracking-updates", "/logs")) or "cache=1" in path or "/http/" in path
+    return path.split("?")[0].endswith(("/tree", "/events/types", "/paper-sizes", "/layouts", "/providers", "/providers/detect", "/tracking-updates", "/logs", "/explosion")) or "cache=1" in path or "/http/" in path
 
 
 class Answer:

@@ -17,7 +17,7 @@ for path in sorted([*ROOT.glob("schemas/*/*.json"), *ROOT.glob("tests/plugins/fi
 
 SERIAL = itertools.count(1)
 
-# Values for fields whose rules are not in the schema.
+# Values for fields whose rules are not in the schema; what takes an argument gets the world, and may make other rows.
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
          "event_subscriber": {"email": lambda: f"s{next(SERIAL)}@example.com", "events": lambda: ["plugin.quarantined"]},
          "webhook": {"url": lambda: "https://hooks.example.com/w", "events": lambda: ["webhook.suspended"]},
@@ -26,7 +26,8 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "shipment": {"tracking_number": lambda: f"SHIP{next(SERIAL)}"}, "tracker": {"tracking_number": lambda: f"TRACK{next(SERIAL)}"},
          "batch": {"resource": lambda: "contact", "data": lambda: [{"name": f"Of a batch {next(SERIAL)}"}]},
          "container": {"tracking_number": lambda: f"CONTAINER{next(SERIAL)}"}, "parcel": {"location_id": None},
-         "item": {"base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
+         "bom": {"components": lambda world: [{"item_id": world.make("item")["id"], "quantity": 1}]},
+         "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
                   "external_id": lambda: f"{next(SERIAL)}"},
          "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
@@ -49,13 +50,14 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "print_job": {"name", "print_station_id", "printer_name", "printer_id", "document_id", "raw", "resource", "configuration", "custom_dimensions", "status", "reason",
                          "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
            "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
-           "item": {"base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
+           "bom": {"output_qty", "min_build_qty", "is_default"},
+           "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
-            "integration_secret": {"create", "delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
+            "integration_secret": {"create", "delete"}, "bom": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.
@@ -146,16 +148,19 @@ class World:
         """Nobody makes events by request; those of the two locations are there."""
         return self.all.get("/v1/events?limit=1&order_by=created_at&direction=asc").data[0]["id"]
 
+    def needed(self, need):
+        return need(self) if need.__code__.co_argcount else need()
+
     def body(self, resource, everything=False):
         d = DEFINITIONS[resource]
         # what the rules of a resource want that is no field to be written
-        body = {name: need() for name, need in NEEDS.get(resource, {}).items() if need and name not in properties(resource)}
+        body = {name: self.needed(need) for name, need in NEEDS.get(resource, {}).items() if need and name not in properties(resource)}
         for name, p in properties(resource).items():
             need = NEEDS.get(resource, {}).get(name)
             ref = p.get("x-wharf", {}).get("ref")
             wanted = name in d.get("required", []) or (everything and name not in BY_RULE.get(resource, ()))
             if need:
-                body[name] = need()
+                body[name] = self.needed(need)
             elif name in NEEDS.get(resource, {}):
                 body[name] = self.places[0]
             elif wanted and ref == "location":

@@ -123,6 +123,20 @@ BREAKAGES = {
         ("UPDATE shipments.shipment SET children_count = 7 WHERE id = (SELECT min(id) FROM shipments.shipment WHERE deleted_at IS NULL AND NOT is_parent) RETURNING id", "counts 7 children, and has 0"),
         ("UPDATE shipments.shipment SET is_parent = false WHERE id = (SELECT min(id) FROM shipments.shipment WHERE is_parent) RETURNING id", "counts 1 children, and has 1"),
         ("UPDATE shipments.shipment SET parent_id = 'ship_gone' WHERE id = (SELECT max(id) FROM shipments.shipment WHERE deleted_at IS NULL AND parent_id IS NULL) RETURNING id", "its parent ship_gone is not there")],
+    "items.bom_default": [
+        (f"UPDATE items.bom SET is_default = false WHERE id = {pick('id', 'items.bom', 'is_default')} RETURNING item_id", "has 1 active bills, and 0 of them are the default")],
+    "items.bom_graph": [
+        (f"DELETE FROM items.bom_edge WHERE (bom_id, component_id) = {pick('bom_id, component_id', 'items.bom_edge')} RETURNING bom_id", "has the component .*, and the graph has not"),
+        (f"UPDATE items.bom_edge SET component_id = 'item_gone' WHERE (bom_id, component_id) = {pick('bom_id, component_id', 'items.bom_edge', skip=1)} RETURNING bom_id", "is in the graph with item_gone")],
+    "items.bom_versions": [
+        (f"UPDATE items.bom SET bom_version = bom_version + 1 WHERE id = {pick('id', 'items.bom')} RETURNING id", r"has version \d+, and \d+ versions"),
+        (f"DELETE FROM items.bom_component WHERE (bom_id, bom_version) = {pick('bom_id, bom_version', 'items.bom_version', skip=1)} RETURNING bom_id", "of which 1 have no components")],
+    "items.order_reversals": [
+        (f"UPDATE items.assembly_order SET unbuilt_qty = quantity WHERE id = {pick('id', 'items.assembly_order', 'type = $$build$$')} RETURNING id", r"is taken apart to [\d.]+ \(.*\), and its unbuilds say 1"),
+        (f"UPDATE items.assembly_order SET reversal = 'none' WHERE id = {pick('id', 'items.assembly_order', 'type = $$build$$ AND reversal = $$partial$$')} RETURNING id", "none")],
+    "items.order_stock": [
+        (f"UPDATE items.assembly_order_line SET required = required + 1 WHERE order_id = {pick('id', 'items.assembly_order')} RETURNING order_id", "says .*, and the ledger has"),
+        (f"UPDATE items.assembly_order SET quantity = quantity + 1 WHERE id = {pick('id', 'items.assembly_order', skip=1)} RETURNING id", "says .*, and the ledger has")],
     "items.stock_levels": [
         (f"UPDATE items.level SET available = available + 1 WHERE id = {pick('id', 'items.level')} RETURNING id", r"has [\d.]+ available, and its ledger says [\d.]+"),
         (f"UPDATE items.level SET moves = moves + 2 WHERE id = {pick('id', 'items.level', skip=1)} RETURNING id", r"counts \d+ moves, and has \d+")],

@@ -28,6 +28,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "print_job": lambda w, org, place, marker: {"location_id": w.places[place], "name": "Label " + marker, "data": "data:text/plain," + marker},
            "batch": lambda w, org, place, marker: {"name": "Batch " + marker, "data": [{"name": "Of a batch", "locations": [w.places[place]]}]},
            "item": lambda w, org, place, marker: {"lot_tracking": "optional", "levels": [{"location_id": w.places[place], "available_qty": 2, "lot_number": "Lot"}]},
+           "bom": lambda w, org, place, marker: {"output_qty": None, "min_build_qty": None, "components": [{"item_id": w.part(org, place), "quantity": 1, "notes": marker}]},
            "workflow": lambda w, org, place, marker: {"source": FLOW + marker}}
 
 # Values for the parameters of paths that are no ids of rows.
@@ -37,7 +38,7 @@ PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000
 PARAM_OF = {("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
-         "level", "lot", "stock_movement"}
+         "level", "lot", "stock_movement", "assembly_order"}
 # One row for each organization, which it has from the start.
 OWN = {"organization"}
 # Answers that do not end by themselves, and listeners of other kinds of clients.
@@ -117,7 +118,7 @@ class Walls:
         d, body = DEFINITIONS[resource], {}
         needs = resources.NEEDS.get(resource, {})
         for name, need in needs.items():
-            if need:
+            if need and not need.__code__.co_argcount:
                 body[name] = need()
         for name, p in resources.properties(resource).items():
             x = p.get("x-wharf", {})
@@ -161,11 +162,24 @@ class Walls:
         row = self.make("location", org, place)
         self.places[place], row.place = row.id, place
         todo = [r for r in self.creatable() if r != "location"]
-        first = {"print_station", "integration", "workflow", "webhook", "sample"}
+        first = {"item", "print_station", "integration", "workflow", "webhook", "sample"}
         for resource in sorted(todo, key=lambda r: (r not in first, r in ("integration_secret", "workflow_secret"), r)):
             if resource in DEFINITIONS:
                 self.make(resource, org, place)
         self.run(org, place)
+        self.build(org, place)
+
+    def part(self, org, place):
+        """An item with stock at a place, for bills of materials."""
+        return self.admin[org].post("/v1/items", {"name": f"Part {next(SERIAL)}", "levels": [{"location_id": self.places[place], "available_qty": 9}]}, expect=201).data["id"]
+
+    def build(self, org, place):
+        """Assembly orders: two are built, one is taken apart."""
+        bom = next((r for r in reversed(self.rows) if r.resource == "bom" and r.org == org), None)
+        if bom:
+            body = {"location_id": self.places[place], "lot_number": f"Built {next(SERIAL)}"}
+            order = self.admin[org].post(f"{bom.path}/{bom.id}/build", {**body, "quantity": 2}, expect=201).data
+            self.admin[org].post(f"{bom.path}/{bom.id}/unbuild", {**body, "quantity": 1, "build_order_id": order["id"]}, expect=201)
 
     def run(self, org, place):
         """A run that fails: what it got, said and was when it failed is that of its location."""
@@ -228,7 +242,7 @@ class Walls:
         """Levels and their ledger are at places, items and lots are everybody's."""
         place_of = {id: place for place, id in self.places.items()}
         for item in [r for r in self.rows if r.resource == "item" and r.org == org]:
-            for resource, name in (("level", "levels"), ("stock_movement", "movements"), ("lot", "lots")):
+            for resource, name in (("level", "levels"), ("stock_movement", "movements"), ("lot", "lots"), ("assembly_order", "assembly-orders")):
                 path = f"{item.path}/{item.id}/{name}"
                 for found in self.pages(org, path):
                     self.rows.append(Row(resource, found["id"], org, place_of.get(found.get("location_id")), None, path))

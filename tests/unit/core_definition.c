@@ -414,7 +414,7 @@ static const char *const bad_properties[][2] = {
     {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"input\",\"expression\":\"t.name\"}}",
         "/properties/x/x-wharf/expression|only columns and computed fields"},
     {"{\"type\":\"string\",\"x-wharf\":{\"expression\":\"{caller.locations}[1]\"}}",
-        "/properties/x/x-wharf/expression|only a field with \"store\": \"computed\""},
+        "/properties/x/x-wharf/expression|only \"read\", and a field with"},
     {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"expression\":\"{caller.key}\"}}",
         "/properties/x/x-wharf/expression|a caller has all_locations"},
     {"{\"type\":\"string\",\"x-wharf\":{\"store\":\"computed\",\"expression\":\"{caller.reads:}\"}"

@@ -13,6 +13,7 @@ CREATE TABLE items.bom (
     output_qty numeric(15, 4) NOT NULL CHECK (output_qty > 0),
     min_build_qty numeric(15, 4) CHECK (min_build_qty > 0),
     bom_version integer NOT NULL DEFAULT 1,
+    component_changes integer NOT NULL DEFAULT 0,
     has_build_history boolean NOT NULL DEFAULT false,
     deactivated_reason text COLLATE "C",
     metadata jsonb NOT NULL DEFAULT '{}',
