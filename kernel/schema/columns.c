@@ -70,7 +70,7 @@ void columns_compile(struct compile *c, struct field *fields)
 
     for (int i = 0; i < COL_SYSTEM_COUNT; i++)
         columns[i] = (struct column){SYSTEM[i].name,
-            arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, NULL, SYSTEM[i].store, NULL};
+            arena_printf(c->arena, "t.%s", SYSTEM[i].name).p, SYSTEM[i].store, NULL, NULL};
     for (size_t i = 0; i < d->n_fields; i++) {
         struct field *f = &fields[i];
         size_t place = n;

@@ -218,9 +218,9 @@ struct unique_rule {
 struct column { /* what a row is read with, in order; the first seven are the system columns */
     const char *name;
     const char *sql; /* how it is selected: "t.name", or the expression */
-    const char *asks; /* or NULL: instead of sql where it is shown, for query_shown() */
     enum store store;
     const struct field *field; /* NULL for a system column that is not shown */
+    const char *asks; /* or NULL: instead of sql where it is shown, for query_shown() */
 };
 enum system_column {
     COL_ID,

@@ -261,8 +261,8 @@ static bool is_system_column(const char *name)
 
 /* Checks what an expression asks about the caller. Only what is shown may: filters and sorting
  * are the same for everybody. */
-static void check_caller(struct compile *c, bool shown, const struct property *p, const char *key,
-    const char *sql)
+static void check_caller(
+    struct compile *c, bool shown, const struct property *p, const char *key, const char *sql)
 {
     static const char reads[] = CALLER_READS, asks[] = CALLER_ASKS;
 

@@ -227,8 +227,8 @@ static int64_t build_of(const struct bom_node *node, int64_t net)
     return build > QUANTITY_MAX ? 0 : build;
 }
 
-bool bom_tree_plan(const struct bom_tree *tree, int64_t quantity, int64_t *need, int64_t *build,
-    int64_t *missing)
+bool bom_tree_plan(
+    const struct bom_tree *tree, int64_t quantity, int64_t *need, int64_t *build, int64_t *missing)
 {
     bool possible = true;
 

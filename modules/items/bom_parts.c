@@ -7,6 +7,8 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
+enum { ID_MAX = 64, REFERENCE_MAX = 100, NOTES_MAX = 500, POSITION_MAX = 1000000 };
+
 /* ---- the members of one component ---- */
 
 static const char *part_path(wharf_req *req, size_t i, const char *key)
@@ -28,19 +30,53 @@ static wharf_status take_part_quantity(wharf_req *req, const wharf_json *e, size
                : s;
 }
 
+/* Reads a text of a component of up to most characters; absent or null: empty. */
+static wharf_str part_text(
+    wharf_req *req, const wharf_json *e, size_t i, const char *key, size_t most)
+{
+    const wharf_json *v = W->json->get(e, key);
+    const char *path = part_path(req, i, key);
+    wharf_str s = WHARF_S("");
+    size_t n = 0;
+
+    if (json_is_null(v))
+        return s;
+    if (!W->json->text(v, &s))
+        W->err->add(req, ERR_VALIDATION_FAILED, path, "%s must be a text", path);
+    for (size_t k = 0; k < s.n; k++)
+        n += (s.p[k] & 0xC0) != 0x80;
+    if (n > most)
+        W->err->add(
+            req, ERR_VALIDATION_FAILED, path, "%s must have at most %zu characters", path, most);
+    return s;
+}
+
+static int64_t take_position(wharf_req *req, const wharf_json *e, size_t i)
+{
+    const wharf_json *v = W->json->get(e, "position");
+    const char *path = part_path(req, i, "position");
+    int64_t n = (int64_t)i;
+
+    if (!json_is_null(v) && (W->json->type(v) != WHARF_J_NUMBER || !W->json->integer(v, &n) ||
+                                n < 0 || n > POSITION_MAX))
+        W->err->add(req, ERR_VALIDATION_FAILED, path, "%s must be a whole number from 0 to %d",
+            path, POSITION_MAX);
+    return n;
+}
+
 static void take_part(wharf_req *req, const wharf_json *e, size_t i, struct bom_part *ret)
 {
-    const wharf_json *position = W->json->get(e, "position");
+    const char *path = part_path(req, i, "item_id");
 
     *ret = (struct bom_part){.id = W->req->new_id(req, "bomc"),
-        .item_id = json_text(e, "item_id"),
-        .unit_id = json_text(e, "item_transactional_unit_id"),
+        .item_id = part_text(req, e, i, "item_id", ID_MAX),
+        .unit_id = part_text(req, e, i, "item_transactional_unit_id", ID_MAX),
         .factor = BOM_FACTOR_ONE,
-        .position = (int64_t)i,
-        .reference = json_text(e, "reference"),
-        .notes = json_text(e, "notes")};
-    if (!json_is_null(position))
-        W->json->integer(position, &ret->position);
+        .position = take_position(req, e, i),
+        .reference = part_text(req, e, i, "reference", REFERENCE_MAX),
+        .notes = part_text(req, e, i, "notes", NOTES_MAX)};
+    if (!ret->item_id.n)
+        W->err->add(req, ERR_VALIDATION_FAILED, path, "%s is required", path);
     take_part_quantity(req, e, i, &ret->quantity);
 }
 
@@ -106,8 +142,7 @@ static wharf_status settle_part(
     wharf_status s = WHARF_OK;
 
     if (row == W->db->count(rows))
-        return W->err->add(
-            req, ERR_BOM_COMPONENT_NOT_FOUND, part_path(req, i, "item_id"), NULL);
+        return W->err->add(req, ERR_BOM_COMPONENT_NOT_FOUND, part_path(req, i, "item_id"), NULL);
     if (row_bool(rows, row, 1))
         return W->err->add(req, ERR_BOM_COMPONENT_ARCHIVED, part_path(req, i, "item_id"), NULL);
     part->is_asset = row_bool(rows, row, 2);
@@ -115,8 +150,7 @@ static wharf_status settle_part(
         s = packing_factor(req, row_json(rows, row, 3), part->unit_id,
             part_path(req, i, "item_transactional_unit_id"), &part->factor);
     if (s == WHARF_OK && part->is_asset && !product_is_whole(part->quantity, part->factor))
-        return W->err->add(
-            req, ERR_ITEM_FRACTIONAL_QUANTITY, part_path(req, i, "quantity"), NULL);
+        return W->err->add(req, ERR_ITEM_FRACTIONAL_QUANTITY, part_path(req, i, "quantity"), NULL);
     return s;
 }
 
@@ -187,8 +221,7 @@ wharf_status bom_parts_reckon(wharf_req *req, struct bom_parts *parts, int64_t o
     return W->err->current(req);
 }
 
-bool bom_parts_equal(
-    const struct bom_part *a, size_t n_a, const struct bom_part *b, size_t n_b)
+bool bom_parts_equal(const struct bom_part *a, size_t n_a, const struct bom_part *b, size_t n_b)
 {
     if (n_a != n_b)
         return false;

@@ -36,8 +36,7 @@ static void read_bill(const wharf_rows *rows, size_t row, wharf_str id, struct b
     ret->step = bom_first_step(ret->counted);
 }
 
-static void read_part(
-    const wharf_rows *rows, size_t row, int64_t output_qty, struct bom_part *ret)
+static void read_part(const wharf_rows *rows, size_t row, int64_t output_qty, struct bom_part *ret)
 {
     wharf_str lots = row_text(rows, row, COLUMN_PART + 7);
 
@@ -59,8 +58,8 @@ static void read_part(
 }
 
 /* Reads the rows, which stand in the order of the bills, into the bills and their parts. */
-static void read_versions(wharf_req *req, const wharf_rows *rows, const wharf_str *ids,
-    struct bom_made *boms)
+static void read_versions(
+    wharf_req *req, const wharf_rows *rows, const wharf_str *ids, struct bom_made *boms)
 {
     size_t n = W->db->count(rows);
     struct bom_part *parts = W->mem->alloc(req, (n + 1) * sizeof(*parts));
@@ -78,8 +77,8 @@ static void read_versions(wharf_req *req, const wharf_rows *rows, const wharf_st
     }
 }
 
-wharf_status bom_read_many(wharf_req *req, const wharf_str *ids, const int64_t *versions, size_t n,
-    struct bom_made **ret)
+wharf_status bom_read_many(
+    wharf_req *req, const wharf_str *ids, const int64_t *versions, size_t n, struct bom_made **ret)
 {
     static const char sql[] = QUERY_BOM_VERSION;
     wharf_str *texts = W->mem->alloc(req, (n + 1) * sizeof(*texts));
@@ -87,13 +86,12 @@ wharf_status bom_read_many(wharf_req *req, const wharf_str *ids, const int64_t *
     wharf_status s;
 
     for (size_t i = 0; i < n; i++)
-        texts[i] = versions && versions[i]
-                       ? W->mem->format(req, "%lld", (long long)versions[i])
-                       : WHARF_S("");
+        texts[i] = versions && versions[i] ? W->mem->format(req, "%lld", (long long)versions[i])
+                                           : WHARF_S("");
     *ret = W->mem->alloc(req, (n + 1) * sizeof(**ret));
     s = W->db->query(req, sql,
-        (const wharf_val[]){val_array(req, ids, n), val_text(W->req->organization(req)),
-            val_array(req, texts, n)},
+        (const wharf_val[]){
+            val_array(req, ids, n), val_text(W->req->organization(req)), val_array(req, texts, n)},
         3, &rows);
     if (s == WHARF_OK)
         read_versions(req, rows, ids, *ret);

@@ -20,9 +20,8 @@ static wharf_status bom_of_path(wharf_req *req, struct bom_made *ret)
     W->req->param(req, "item", &item);
     W->req->param(req, "bom", &bom);
     s = bom_read(req, bom, 0, ret);
-    return s == WHARF_OK && !same(ret->item_id, item)
-               ? W->err->fail(req, ERR_NOT_FOUND, NULL, NULL)
-               : s;
+    return s == WHARF_OK && !same(ret->item_id, item) ? W->err->fail(req, ERR_NOT_FOUND, NULL, NULL)
+                                                      : s;
 }
 
 /* ---- versions ---- */
@@ -64,7 +63,7 @@ static wharf_status put_versions(
 
 wharf_status bom_versions_get(wharf_req *req, void *arg)
 {
-    static const char sql[] = QUERY_BOM_VERSIONS;
+    static const char sql[] = QUERY_BOM_HISTORY;
     int64_t page, limit;
     struct bom_made m;
     const wharf_rows *rows;
@@ -121,17 +120,15 @@ static wharf_status too_much(wharf_req *req)
 
 /* Adds what a quantity takes of its components. An asset item is not held to whole numbers: what
  * is asked is what is needed, and not a build. Returns false above QUANTITY_MAX. */
-static bool add_exploded(
-    const struct bom_link *links, size_t n, int64_t quantity, int64_t *need, int64_t *level,
-    int64_t at)
+static bool add_exploded(const struct bom_link *links, size_t n, int64_t quantity, int64_t *need,
+    int64_t *level, int64_t at)
 {
     for (size_t k = 0; k < n; k++) {
         struct bom_use use = links[k].use;
         int64_t one;
 
         use.whole = false;
-        if (bom_need(&use, quantity, &one) != BOM_NEED_OK ||
-            one > QUANTITY_MAX - need[links[k].to])
+        if (bom_need(&use, quantity, &one) != BOM_NEED_OK || one > QUANTITY_MAX - need[links[k].to])
             return false;
         need[links[k].to] += one;
         level[links[k].to] = at > level[links[k].to] ? at : level[links[k].to];
@@ -271,9 +268,8 @@ static void add_cost(struct bom_total *totals, size_t *n, const struct bom_node 
     totals[k].cost += (exact)need * node->value;
 }
 
-static void put_cost(
-    wharf_req *req, wharf_out *out, const struct bom_explosion *x, const struct bom_node *node,
-    int64_t need)
+static void put_cost(wharf_req *req, wharf_out *out, const struct bom_explosion *x,
+    const struct bom_node *node, int64_t need)
 {
     W->json->open(out, NULL, '{');
     W->json->put(out, "item_id", val_text(node->item));
@@ -281,9 +277,8 @@ static void put_cost(
     W->json->put(out, "value", node->valued ? val_int(node->value) : val_null());
     W->json->put(out, "currency", val_text_or_null(node->currency));
     W->json->put(out, "cost",
-        node->valued
-            ? val_json(exact_json(req, (exact)need * node->value, QUANTITY_SCALE))
-            : val_null());
+        node->valued ? val_json(exact_json(req, (exact)need * node->value, QUANTITY_SCALE))
+                     : val_null());
     W->json->close(out);
 }
 
@@ -320,8 +315,7 @@ wharf_status bom_cost_get(wharf_req *req, void *arg)
     for (size_t k = 0; k < n; k++) {
         W->json->open(out, NULL, '{');
         W->json->put(out, "currency", val_text_or_null(totals[k].currency));
-        W->json->put(
-            out, "cost", val_json(exact_json(req, totals[k].cost, QUANTITY_SCALE)));
+        W->json->put(out, "cost", val_json(exact_json(req, totals[k].cost, QUANTITY_SCALE)));
         W->json->close(out);
     }
     W->json->close(out);

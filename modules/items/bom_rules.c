@@ -31,14 +31,14 @@ static wharf_status bom_siblings_read(
         &rows);
 
     if (s == WHARF_OK)
-        *ret = (struct bom_siblings){row_int(rows, 0, 0), row_int(rows, 0, 1),
-            row_text(rows, 0, 2), row_text(rows, 0, 3)};
+        *ret = (struct bom_siblings){
+            row_int(rows, 0, 0), row_int(rows, 0, 1), row_text(rows, 0, 2), row_text(rows, 0, 3)};
     return s;
 }
 
 /* Changes one field of a bill by a write of its own, with its event and line. */
-static wharf_status bom_write_field(wharf_req *req, wharf_str bom, const char *field,
-    wharf_val value, struct bom_change why)
+static wharf_status bom_write_field(
+    wharf_req *req, wharf_str bom, const char *field, wharf_val value, struct bom_change why)
 {
     struct bom_change *change = W->mem->alloc(req, sizeof(*change));
     wharf_out *out = W->json->builder(req);
@@ -156,18 +156,13 @@ static wharf_status bom_version_write(const struct bom_check *c, int64_t number)
     static const char sql[] =
         "SELECT items.bom_version_add($1::text, $2::integer, $3::numeric, $4::jsonb, $5::text,"
         " to_timestamp($6::bigint / 1000 / 1000.0), $7::text)";
-    const wharf_json *note = W->res->input(c->rec, BOM_CHANGE_NOTE);
     const wharf_rows *rows;
-    wharf_str text = WHARF_S("");
-    wharf_status s;
-
-    if (!json_is_null(note))
-        W->json->text(note, &text);
-    s = W->db->query(c->req, sql,
+    wharf_status s = W->db->query(c->req, sql,
         (const wharf_val[]){val_text(c->id), val_int(number),
             val_decimal(bom_quantity(c->rec, BOM_OUTPUT_QTY), QUANTITY_SCALE),
-            val_text(bom_parts_text(c->req, &c->parts)), val_text_or_null(text),
-            val_int(W->req->now_us(c->req)), val_text(W->req->actor(c->req))},
+            val_text(bom_parts_text(c->req, &c->parts)),
+            val_text_or_null(field_text(c->rec, BOM_CHANGE_NOTE)), val_int(W->req->now_us(c->req)),
+            val_text(W->req->actor(c->req))},
         7, &rows);
     if (s == WHARF_OK)
         W->res->set(c->rec, BOM_VERSION, val_int(number));
@@ -194,13 +189,13 @@ static wharf_status bom_notes_write(const struct bom_check *c)
     if (notes_equal(c->parts.list, c->now.parts, c->now.n))
         return WHARF_OK;
     s = W->db->query(c->req, sql,
-        (const wharf_val[]){val_text(c->id), val_int(c->now.version),
-            val_text(bom_parts_text(c->req, &c->parts))},
+        (const wharf_val[]){
+            val_text(c->id), val_int(c->now.version), val_text(bom_parts_text(c->req, &c->parts))},
         3, &rows);
     /* so that the row changes: it is what versions and answers are about */
     if (s == WHARF_OK)
-        W->res->set(c->rec, BOM_COMPONENT_CHANGES,
-            val_int(field_int(c->rec, BOM_COMPONENT_CHANGES) + 1));
+        W->res->set(
+            c->rec, BOM_COMPONENT_CHANGES, val_int(field_int(c->rec, BOM_COMPONENT_CHANGES) + 1));
     return s;
 }
 
@@ -269,7 +264,6 @@ static wharf_status bom_check_parts(struct bom_check *c, const wharf_json *sent,
         if (!same(c->parts.list[i].item_id, c->item))
             continue;
         W->err->add(c->req, ERR_BOM_CYCLE, c->item.p, NULL);
-        W->err->add(c->req, ERR_BOM_CYCLE, c->item.p, NULL);
     }
     s = W->err->current(c->req);
     return s == WHARF_OK && changed
@@ -279,10 +273,9 @@ static wharf_status bom_check_parts(struct bom_check *c, const wharf_json *sent,
 
 static wharf_status check_expected(const struct bom_check *c)
 {
-    const wharf_json *v = W->res->input(c->rec, BOM_EXPECTED_VERSION);
-    int64_t version;
+    int64_t version = field_int(c->rec, BOM_EXPECTED_VERSION);
 
-    return !json_is_null(v) && W->json->integer(v, &version) && version != c->now.version
+    return version && version != c->now.version
                ? W->err->fail(c->req, ERR_BOM_VERSION_CONFLICT, "expected_version",
                      "The bill of materials has version %lld; read it again, and send the change "
                      "on top of it",
@@ -380,8 +373,7 @@ static wharf_status bom_check(
 static wharf_status bom_pass_default(wharf_req *req, const wharf_rec *rec)
 {
     struct bom_siblings others;
-    wharf_status s =
-        bom_siblings_read(req, field_text(rec, BOM_ITEM_ID), W->res->id(rec), &others);
+    wharf_status s = bom_siblings_read(req, field_text(rec, BOM_ITEM_ID), W->res->id(rec), &others);
 
     return s == WHARF_OK && others.oldest.n && !others.default_id.n
                ? bom_write_field(req, others.oldest, "is_default", val_bool(true),
@@ -443,8 +435,8 @@ static wharf_status bom_delete_answer(wharf_req *req, wharf_str id, bool kept)
         s = W->res->fetch(req, "bom", id, WHARF_SHOWN, &rec);
         if (s == WHARF_OK)
             W->res->encode(req,
-                W->req->respond(req, 200,
-                    "Bill of materials deactivated: it was built, and stays to be seen"),
+                W->req->respond(
+                    req, 200, "Bill of materials deactivated: it was built, and stays to be seen"),
                 NULL, rec);
         return s;
     }

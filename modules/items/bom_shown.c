@@ -64,8 +64,7 @@ wharf_status bom_take_location(wharf_req *req, wharf_str *ret)
     if (s == WHARF_OK)
         s = items_places->flags(req, *ret, &flags);
     return s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN)
-               ? W->err->fail(
-                     req, ERR_PARAM_INVALID, "location_id", "There is no such location")
+               ? W->err->fail(req, ERR_PARAM_INVALID, "location_id", "There is no such location")
                : s;
 }
 
@@ -97,11 +96,12 @@ wharf_status bom_rows(wharf_req *req, wharf_where *where)
 
 static int by_id(const void *a, const void *b)
 {
-    return strcmp(((const struct bom_stock_item *)a)->id.p, ((const struct bom_stock_item *)b)->id.p);
+    return strcmp(
+        ((const struct bom_stock_item *)a)->id.p, ((const struct bom_stock_item *)b)->id.p);
 }
 
-wharf_status bom_stock_read(wharf_req *req, const wharf_str *items, size_t n, wharf_str location,
-    struct bom_stock *ret)
+wharf_status bom_stock_read(
+    wharf_req *req, const wharf_str *items, size_t n, wharf_str location, struct bom_stock *ret)
 {
     static const char sql[] = QUERY_BOM_STOCK;
     const wharf_rows *rows;
@@ -271,8 +271,8 @@ static void put_figure(
         whole = whole && !m->parts[k].archived;
     least = least > m->step ? least : m->step;
     if (f == BOM_ASSEMBLY_STOCK)
-        W->json->put(out, NULL,
-            val_decimal(bom_stock_of(&a->stock, m->item_id)->available, QUANTITY_SCALE));
+        W->json->put(
+            out, NULL, val_decimal(bom_stock_of(&a->stock, m->item_id)->available, QUANTITY_SCALE));
     else if (f == BOM_MAX_BUILDABLE_QTY)
         W->json->put(out, NULL, val_decimal(most, QUANTITY_SCALE));
     else

@@ -168,12 +168,13 @@ static int lower_first(const void *a, const void *b, void *arg)
 {
     int c = higher_first(b, a, arg);
 
-    return c ? c : (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b);
+    return c ? c
+             : (*(const size_t *)a > *(const size_t *)b) -
+                   (*(const size_t *)a < *(const size_t *)b);
 }
 
 /* Adds what a quantity of a bill's item takes; QUANTITY_MAX is the most that is told. */
-static void add_used(
-    const struct used_bom *b, int64_t quantity, int64_t *need, int64_t *ret_item)
+static void add_used(const struct used_bom *b, int64_t quantity, int64_t *need, int64_t *ret_item)
 {
     for (size_t k = 0; k < b->n_links; k++) {
         int64_t one, *sum = b->links[k].to == LINK_ITEM ? ret_item : &need[b->links[k].to];
@@ -226,9 +227,9 @@ static wharf_status take_direct(wharf_req *req, bool *ret)
     if (!W->req->param(req, "direct", &text) || is(text, "true"))
         return WHARF_OK;
     *ret = false;
-    return is(text, "false") ? WHARF_OK
-                             : W->err->fail(req, ERR_PARAM_INVALID, "direct",
-                                   "direct must be true or false");
+    return is(text, "false")
+               ? WHARF_OK
+               : W->err->fail(req, ERR_PARAM_INVALID, "direct", "direct must be true or false");
 }
 
 static wharf_status used_read(wharf_req *req, struct used *u)

@@ -6,8 +6,8 @@
 
 /* ---- reading ---- */
 
-wharf_status build_levels_lock(wharf_req *req, const wharf_str *items, size_t n,
-    wharf_str location, struct build_levels *ret)
+wharf_status build_levels_lock(
+    wharf_req *req, const wharf_str *items, size_t n, wharf_str location, struct build_levels *ret)
 {
     static const char sql[] = QUERY_BUILD_LEVELS;
     const wharf_rows *rows;
@@ -168,8 +168,8 @@ static bool wanted(const struct build_level *l, const struct level_wish *wish)
 
 /* Picks, among the levels of the earliest lot that has some, the smallest one that is enough, else
  * the largest. Levels of one lot stand together, in the order of their layouts. */
-static struct build_level *next_level(const struct build_levels *levels, wharf_str item,
-    const struct level_wish *wish, int64_t rest)
+static struct build_level *next_level(
+    const struct build_levels *levels, wharf_str item, const struct level_wish *wish, int64_t rest)
 {
     struct level_walk w = walk_of(levels, item);
     struct build_level *best = NULL;
@@ -202,8 +202,8 @@ void build_levels_draw(struct build_levels *levels, wharf_str item, wharf_str la
         take = l->available < quantity ? l->available : quantity;
         l->available -= take;
         quantity -= take;
-        build_draws_add(levels->req, draws,
-            (struct build_draw){l->layout, l->lot_id, l->lot_number, take});
+        build_draws_add(
+            levels->req, draws, (struct build_draw){l->layout, l->lot_id, l->lot_number, take});
     }
 }
 

@@ -199,24 +199,22 @@ static wharf_status move_order(struct build_run *run, struct build_order *o)
     }
     if (s != WHARF_OK)
         return s;
-    items_stock.move(stock,
-        &(const wharf_stock_move){.head = WHARF_HEAD(wharf_stock_move),
-            .item_id = o->item,
-            .location_id = ask->location,
-            .layout_id = o->layout,
-            .lot_id = WHARF_S(""),
-            .lot_number = o->lot_number,
-            .bucket = WHARF_STOCK_AVAILABLE,
-            .flags = o->layout.n ? 0u : WHARF_STOCK_FIND_LAYOUT,
-            .quantity = o->quantity,
-            .reason = "build_produce",
-            .reason_code_id = WHARF_S(""),
-            .note = own ? ask->note : WHARF_S(""),
-            .unit_id = own ? ask->unit : WHARF_S(""),
-            .unit_quantity = own ? ask->unit_quantity : 0,
-            .path = !own             ? "build_subassemblies"
-                    : o->lot_number.n ? "lot_number"
-                                      : "layout_id"});
+    items_stock.move(stock, &(const wharf_stock_move){.head = WHARF_HEAD(wharf_stock_move),
+                                .item_id = o->item,
+                                .location_id = ask->location,
+                                .layout_id = o->layout,
+                                .lot_id = WHARF_S(""),
+                                .lot_number = o->lot_number,
+                                .bucket = WHARF_STOCK_AVAILABLE,
+                                .quantity = o->quantity,
+                                .reason = "build_produce",
+                                .reason_code_id = WHARF_S(""),
+                                .note = own ? ask->note : WHARF_S(""),
+                                .unit_id = own ? ask->unit : WHARF_S(""),
+                                .unit_quantity = own ? ask->unit_quantity : 0,
+                                .path = !own              ? "build_subassemblies"
+                                        : o->lot_number.n ? "lot_number"
+                                                          : "layout_id"});
     s = items_stock.apply(stock);
     items_stock.moved(stock, n, &moved);
     o->layout = moved.layout_id;
@@ -269,8 +267,8 @@ wharf_status build_handler(wharf_req *req, void *arg)
     run->ask = W->mem->alloc(req, sizeof(*run->ask));
     s = build_take_request(req, false, run->ask);
     if (s == WHARF_OK && run->ask->lot_expires_at && !run->ask->lot_number.n)
-        return W->err->fail(req, ERR_VALIDATION_FAILED, "lot_expires_at",
-            "lot_expires_at needs a lot_number");
+        return W->err->fail(
+            req, ERR_VALIDATION_FAILED, "lot_expires_at", "lot_expires_at needs a lot_number");
     if (s == WHARF_OK)
         s = build_begin(run, 0);
     if (s == WHARF_OK && run->ask->subassemblies) {

@@ -93,8 +93,7 @@ wharf_status build_needs(
 
 /* ---- drawing ---- */
 
-void build_note_short(
-    struct build_run *run, wharf_str item, int64_t required, int64_t available)
+void build_note_short(struct build_run *run, wharf_str item, int64_t required, int64_t available)
 {
     run->shorts[run->n_shorts++] = (struct build_short){item, required, available};
 }
@@ -121,8 +120,8 @@ wharf_status build_take_named(const struct build_run *run, wharf_str item,
     if (W->err->current(req) != WHARF_OK)
         return W->err->current(req);
     if (n && n != i)
-        return W->err->add(req, ERR_VALIDATION_FAILED, path,
-            "%s: all layouts have a quantity, or none has", path);
+        return W->err->add(
+            req, ERR_VALIDATION_FAILED, path, "%s: all layouts have a quantity, or none has", path);
     return n && sum != quantity ? W->err->add(req, ERR_BOM_LAYOUT_QUANTITY_MISMATCH, item.p, NULL)
                                 : WHARF_OK;
 }
@@ -138,10 +137,10 @@ static wharf_status draw_named(struct build_run *run, wharf_str item, const whar
     for (const wharf_json *e = W->json->at(layouts, 0); e && s == WHARF_OK;
          e = W->json->next(e), i++) {
         wharf_str layout = json_text(e, "layout_id"), lot = json_text(e, "lot_number");
-        const struct build_level *expired =
-            lot.n && !run->ask->allow_expired
-                ? build_levels_expired(&run->levels, item, layout, lot)
-                : NULL;
+        const struct build_level *expired = lot.n && !run->ask->allow_expired
+                                                ? build_levels_expired(
+                                                      &run->levels, item, layout, lot)
+                                                : NULL;
 
         if (expired)
             W->err->add(req, ERR_LOT_EXPIRED, expired->lot_id.p, NULL);
@@ -163,8 +162,7 @@ static wharf_status draw_found(
 
     for (size_t i = 0; n > 1 && i < n; i++)
         W->err->add(run->ask->req, ERR_BOM_LAYOUT_REQUIRED, layouts[i].p, NULL);
-    build_levels_draw(
-        &run->levels, item, WHARF_S(""), WHARF_S(""), false, quantity, draws);
+    build_levels_draw(&run->levels, item, WHARF_S(""), WHARF_S(""), false, quantity, draws);
     return W->err->current(run->ask->req);
 }
 
@@ -337,9 +335,9 @@ static wharf_status write_orders(struct build_run *run)
         (const wharf_val[]){val_text(W->json->result_text(out)), val_int(W->req->now_us(req)),
             val_text(W->req->actor(req))},
         3, &rows);
-    return s == WHARF_OK ? W->event->emit_many(
-                               req, "assembly_order", types, ids, NULL, run->n_orders)
-                         : s;
+    return s == WHARF_OK
+               ? W->event->emit_many(req, "assembly_order", types, ids, NULL, run->n_orders)
+               : s;
 }
 
 /* Answers what would be done: the order without what it would get. */
@@ -412,7 +410,7 @@ wharf_status build_end(struct build_run *run)
     W->res->encode(req,
         W->req->respond(req, 201, run->ask->unbuild ? "Assembly taken apart" : "Assembly built"),
         NULL, rec);
-    W->req->created(req,
-        W->mem->format(req, "/v1/items/%s/assembly-orders/%s", own->item.p, own->id.p));
+    W->req->created(
+        req, W->mem->format(req, "/v1/items/%s/assembly-orders/%s", own->item.p, own->id.p));
     return WHARF_OK;
 }

@@ -136,8 +136,8 @@ static void return_tail(wharf_req *req, const wharf_json *picks, int64_t from, i
 }
 
 /* Reads which layouts of the location are there: an object with their ids. */
-static wharf_status read_layouts(struct build_run *run, const wharf_json *lines,
-    const wharf_json **ret)
+static wharf_status read_layouts(
+    struct build_run *run, const wharf_json *lines, const wharf_json **ret)
 {
     static const char sql[] =
         "SELECT coalesce(json_object_agg(y.id, true), '{}') FROM locations.layout y"
@@ -147,8 +147,8 @@ static wharf_status read_layouts(struct build_run *run, const wharf_json *lines,
     wharf_req *req = run->ask->req;
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql,
-        (const wharf_val[]){val_json(lines), val_text(W->req->organization(req)),
-            val_text(run->ask->location)},
+        (const wharf_val[]){
+            val_json(lines), val_text(W->req->organization(req)), val_text(run->ask->location)},
         3, &rows);
 
     *ret = s == WHARF_OK ? row_json(rows, 0, 0) : NULL;
@@ -197,8 +197,8 @@ static wharf_status linked_lines(
 
 /* Puts what goes back of a component into the layouts that the body names: into the first one when
  * they have no quantities. */
-static wharf_status return_named(struct build_run *run, struct build_line *line,
-    const wharf_json *layouts, size_t at)
+static wharf_status return_named(
+    struct build_run *run, struct build_line *line, const wharf_json *layouts, size_t at)
 {
     wharf_req *req = run->ask->req;
     const char *path = W->mem->format(req, "components.%zu.layouts", at).p;
@@ -212,8 +212,8 @@ static wharf_status return_named(struct build_run *run, struct build_line *line,
         if (!named[i] && i)
             break;
         build_draws_add(req, &line->draws,
-            (struct build_draw){json_text(e, "layout_id"), WHARF_S(""),
-                json_text(e, "lot_number"), named[i] ? named[i] : line->required});
+            (struct build_draw){json_text(e, "layout_id"), WHARF_S(""), json_text(e, "lot_number"),
+                named[i] ? named[i] : line->required});
     }
     return s;
 }
@@ -233,8 +233,8 @@ static wharf_status return_lines(struct build_run *run, struct build_order *o, b
             s = return_named(run, line, layouts, at);
         else if (!linked)
             build_draws_add(run->ask->req, &line->draws,
-                (struct build_draw){build_levels_only_layout(&run->levels, line->item),
-                    WHARF_S(""), WHARF_S(""), line->required});
+                (struct build_draw){build_levels_only_layout(&run->levels, line->item), WHARF_S(""),
+                    WHARF_S(""), line->required});
     }
     return s;
 }
@@ -248,8 +248,8 @@ static wharf_status draw_assembly(struct build_run *run, struct build_order *o)
     const struct build_level *expired;
 
     if (ask->assembly_layouts && W->json->count(ask->assembly_layouts))
-        return build_draw(run, ask->item, ask->assembly_layouts, "assembly_layouts",
-            ask->quantity, &o->assembly);
+        return build_draw(
+            run, ask->item, ask->assembly_layouts, "assembly_layouts", ask->quantity, &o->assembly);
     if (!ask->layout.n && !ask->lot_number.n)
         return build_draw(run, ask->item, NULL, "", ask->quantity, &o->assembly);
     expired = ask->lot_number.n && !ask->allow_expired

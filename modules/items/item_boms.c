@@ -5,8 +5,7 @@
 #include "wharf/errors.h"
 
 /* Refuses with code when sql finds bills of the item $1 in the organization $2. */
-static wharf_status refuse_boms(
-    wharf_req *req, wharf_str item, const char *code, const char *sql)
+static wharf_status refuse_boms(wharf_req *req, wharf_str item, const char *code, const char *sql)
 {
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, item, &rows);
@@ -54,8 +53,7 @@ wharf_status item_boms_written(
                : WHARF_OK;
 }
 
-wharf_status item_unit_unused(
-    wharf_req *req, wharf_str item, wharf_str unit, const char *path)
+wharf_status item_unit_unused(wharf_req *req, wharf_str item, wharf_str unit, const char *path)
 {
     static const char sql[] =
         "SELECT 1 FROM items.bom_component c JOIN items.bom b ON b.organization_id ="
@@ -64,10 +62,9 @@ wharf_status item_unit_unused(
         " AND c.item_transactional_unit_id = $3::text LIMIT 1";
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql,
-        (const wharf_val[]){val_text(item), val_text(W->req->organization(req)), val_text(unit)},
-        3, &rows);
+        (const wharf_val[]){val_text(item), val_text(W->req->organization(req)), val_text(unit)}, 3,
+        &rows);
 
-    return s == WHARF_OK && W->db->count(rows)
-               ? W->err->add(req, ERR_ITEM_UNIT_IN_USE, path, NULL)
-               : s;
+    return s == WHARF_OK && W->db->count(rows) ? W->err->add(req, ERR_ITEM_UNIT_IN_USE, path, NULL)
+                                               : s;
 }

@@ -1,7 +1,7 @@
 -- Reads what items are made of, over all levels, by their default bills. $1 items, $2 organization,
 -- $3 the most items. One row for each item; the bill is null for what is not built.
 WITH RECURSIVE reach(item_id) AS (
-    SELECT i.id FROM unnest((SELECT $1::text[])) i(id)
+    SELECT i.id COLLATE "C" FROM unnest((SELECT $1::text[])) i(id)
     UNION
     SELECT c.item_id
     FROM reach r

@@ -1,5 +1,5 @@
 -- Makes parts what a bill builds its assembly of in the graph of bills (spec 09 section 10.2).
--- Returns null when it is written; the item ids along the loop, from the assembly back to itself,
+-- Returns null when it is written; the item ids along the loop, from the assembly on,
 -- when there would be one; an empty array when the graph would be deeper than most. The caller
 -- holds the lock of the graph, and takes the transaction back when this is not null.
 CREATE OR REPLACE FUNCTION items.bom_edges_set(

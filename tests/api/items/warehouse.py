@@ -9,7 +9,7 @@ from bills import Bill, bill_path, make_assembly, make_bom, part
 from stock import ITEMS, entry, make_item
 from wharf import make_location
 
-REFUSALS = {"item.insufficient_stock", "bom.insufficient_stock", "assembly_order.exceeds_built", "bom.fractional_component", "bom.min_build_qty", "item.layout_required"}
+REFUSALS = {"item.insufficient_stock", "bom.insufficient_stock", "assembly_order.exceeds_built", "bom.fractional_component", "bom.min_build_qty"}
 
 
 class Warehouse:
