@@ -126,6 +126,12 @@ static void select_computed(struct buf *b, const struct definition *d, uint32_t 
     }
 }
 
+/* Returns how a column is selected; shown: where the row is shown, 0 for rows that are written. */
+static const char *column_sql(const struct column *column, uint32_t shown)
+{
+    return shown && column->asks ? column->asks : column->sql;
+}
+
 /* Writes a select list of a row. view: IN_LIST or IN_RETRIEVE; shown: where it is shown, 0 for
  * rows that are read to be written. */
 static const char *select_list(
@@ -142,9 +148,7 @@ static const char *select_list(
         else if (view == IN_LIST && only_on_demand(d, (int)i))
             buf_addf(&b, "%sNULL::text", i ? ", " : "");
         else
-            buf_addf(&b, "%s%s", i ? ", " : "",
-                shown && d->storage.columns[i].asks ? d->storage.columns[i].asks
-                                                    : d->storage.columns[i].sql);
+            buf_addf(&b, "%s%s", i ? ", " : "", column_sql(&d->storage.columns[i], shown));
     }
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct field *f = &d->fields[i];

@@ -1,5 +1,5 @@
 /* bom_levels.c - bills of materials over all levels; see bom_levels.h. Leaves the arithmetic of one
- * level to bom_need.c, answers to bom_shown.c and bom_explode.c. */
+ * level to bom_need.c, answers to bom_shown.c and bom_reads.c. */
 #include "bom_levels.h"
 
 #include <stdlib.h>

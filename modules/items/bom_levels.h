@@ -48,7 +48,7 @@ struct bom_node {
     bool is_asset, counted, archived;
     wharf_str bom; /* empty: it is not built */
     int64_t version, output_qty, min_build_qty, step; /* of the bill */
-    bool valued; /* value, in cents of one base unit, and its currency (empty: the organization's) */
+    bool valued; /* value, in cents of one base unit; currency empty: the organization's */
     int64_t value;
     wharf_str currency;
     struct bom_link *links;

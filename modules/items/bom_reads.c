@@ -88,7 +88,7 @@ wharf_status bom_versions_get(wharf_req *req, void *arg)
 
 /* ---- explosion ---- */
 
-/* What a read of the tree asks for. */
+/* A read of the tree: what it asks for, and what is needed. */
 struct bom_explosion {
     struct bom_made made;
     struct bom_tree tree;

@@ -9,7 +9,7 @@
 
 enum { ACTIVE_MAX = 50, DEPTH_MAX = 50 };
 
-/* What a write that these rules make does by itself. */
+/* A write that these rules make by themselves. */
 struct bom_change {
     const char *reason; /* why a bill becomes inactive; NULL: it does not */
     bool all; /* so do the others of its item: none of them becomes the default */
@@ -140,7 +140,7 @@ static wharf_status bom_graph_drop(wharf_req *req, wharf_str bom)
 
 /* ---- versions ---- */
 
-/* What the check of a write knows. */
+/* The check of a write. */
 struct bom_check {
     wharf_req *req;
     const wharf_rec *old_rec;

@@ -9,7 +9,7 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-/* What a request asks for, and the rows that were last shown to it. */
+/* The parameters of a request, and the rows that were last shown to it. */
 struct bom_asked {
     bool reads, writes;
     wharf_str location; /* empty: nothing is asked of stock */

@@ -63,7 +63,7 @@ const wharf_json *build_picks_of(
 wharf_status build_check_picks(const struct build_request *ask, const struct bom_made *m);
 
 /* ---- build_run.c: what builds and unbuilds do alike ---- */
-/* Holds the bill, reads the version, and checks the bill and the quantity. version 0: the newest. */
+/* Holds the bill, reads a version (0: the newest), and checks both. */
 wharf_status build_begin(struct build_run *run, int64_t version);
 /* Holds items as they are, and locks their levels at the location. */
 wharf_status build_hold(struct build_run *run, const wharf_str *items, size_t n);

@@ -153,7 +153,7 @@ void build_draws_add(wharf_req *req, struct build_draws *draws, struct build_dra
     draws->total += draw.quantity;
 }
 
-/* What a level has to be to be drawn from. */
+/* The levels that may be drawn from. */
 struct level_wish {
     wharf_str layout, lot_number; /* empty: any */
     bool expired_too;

@@ -215,8 +215,7 @@ static wharf_status written(
 {
     wharf_status s = op == WHARF_CREATE ? WHARF_OK : item_boms_written(req, op, old_rec, new_rec);
 
-    return s == WHARF_OK && op == WHARF_UPDATE &&
-                   W->res->changed(old_rec, new_rec, ITEM_STATUS) &&
+    return s == WHARF_OK && op == WHARF_UPDATE && W->res->changed(old_rec, new_rec, ITEM_STATUS) &&
                    is(field_text(new_rec, ITEM_STATUS), "archived")
                ? W->event->emit(req, "item.archived", "item", W->res->id(new_rec), NULL)
                : s;

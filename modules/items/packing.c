@@ -199,12 +199,7 @@ static wharf_status settle_default(const struct packings *p, const wharf_rec *re
 
 static wharf_status base_is_free(wharf_req *req, const wharf_rec *old_rec)
 {
-    static const char sql[] = "SELECT 1 FROM items.stock_movement WHERE organization_id = $2::text"
-                              " AND item_id = $1::text UNION ALL"
-                              " SELECT 1 FROM items.bom WHERE organization_id = $2::text"
-                              " AND item_id = $1::text UNION ALL"
-                              " SELECT 1 FROM items.bom_component WHERE organization_id = $2::text"
-                              " AND item_id = $1::text LIMIT 1";
+    static const char sql[] = QUERY_BASE_UOM_USED;
     const wharf_json *units = field_json(old_rec, ITEM_TRANSACTIONAL_UNITS);
     const wharf_rows *rows;
     wharf_status s;

@@ -1,4 +1,4 @@
--- Of the active bills of an item one is the default.
+-- One of the active bills of an item is the default.
 -- rows: items.bom
 -- Send is_default: true for the bill that shall be used where the item is a part.
 SELECT b.organization_id, b.item_id, 'has ' || count(*) || ' active bills, and '

@@ -1,4 +1,4 @@
--- What is taken apart of a build is what its unbuilds say.
+-- A build is taken apart as far as its unbuilds say.
 -- rows: items.assembly_order
 -- Rows were changed past the server. Restore them from a backup.
 SELECT o.organization_id, o.id, 'is taken apart to ' || o.unbuilt_qty || ' (' || o.reversal

@@ -1,4 +1,4 @@
--- What an assembly order says of its stock is in the ledger.
+-- The ledger has what an assembly order says of its stock.
 -- rows: items.assembly_order
 -- Rows were changed past the server. Restore them from a backup.
 SELECT o.organization_id, o.id, 'says ' || s.quantity || ' of ' || s.item_id

@@ -36,7 +36,8 @@ BEGIN
         o.e ->> 'bom', (o.e ->> 'version')::integer, o.e ->> 'location',
         (o.e ->> 'quantity')::numeric, o.e ->> 'unit', (o.e ->> 'unit_quantity')::numeric,
         o.e ->> 'layout', o.e ->> 'lot_number', o.e -> 'assembly_picks', o.e ->> 'build_order',
-        o.e ->> 'parent', o.e ->> 'group', o.e ->> 'note', coalesce(nullif(o.e -> 'metadata', 'null'), '{}'),
+        o.e ->> 'parent', o.e ->> 'group', o.e ->> 'note',
+        coalesce(nullif(o.e -> 'metadata', 'null'), '{}'),
         moment, moment, actor, actor
     FROM jsonb_array_elements(orders) WITH ORDINALITY o(e, place);
 END
