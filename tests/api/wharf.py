@@ -147,11 +147,11 @@ def beside_sanitizers(env):
 
 class Server:
     """`wharf dev` from start to stop. limits: with the rate limits of a server as it is installed. beside: another server, whose database
-    this one uses. program: another file than PROGRAM."""
+    this one uses. program: another file than PROGRAM. demo: with the demonstration data."""
 
     running = []  # those of this process: a failed test says how they are (conftest.py)
 
-    def __init__(self, *args, env=None, folder=None, limits=False, beside=None, program=PROGRAM):
+    def __init__(self, *args, env=None, folder=None, limits=False, beside=None, program=PROGRAM, demo=False):
         self.beside = beside
         if "workflows" in (args[args.index("--modules") + 1].split(",") if "--modules" in args else []):
             said = " ".join(map(str, args))
@@ -172,7 +172,7 @@ class Server:
         ready.unlink(missing_ok=True)
         self.log = open(self.folder / "out", "wb")
         self.process = subprocess.Popen(
-            [program, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, "--no-demo", *([] if limits else UNLIMITED), *args],
+            [program, "dev", "--data", self.folder, "--listen", "127.0.0.1:0", "--ready", ready, *([] if demo else ["--no-demo"]), *([] if limits else UNLIMITED), *args],
             stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **(env or {}), **beside_sanitizers(env or {})})
         self.http = requests.Session()
         self.sessions = weakref.WeakSet([self.http])
