@@ -15,7 +15,7 @@
 #include "util/time.h"
 #include "wharf/errors.h"
 
-enum { BODY_MAX = 1 << 20, KEPT_S = 24 * 3600 };
+enum { BODY_MAX = 1 << 20 };
 enum { FINGERPRINT = 2 + 2 * DIGEST_BYTES }; /* as hex, "\x" before it */
 
 static void fingerprint(const struct wharf_req *req, char out[FINGERPRINT + 1])
@@ -140,7 +140,7 @@ static bool claim(struct wharf_req *req, const char *mark)
                                    " FROM wharf.idempotency WHERE organization_id = $1::text AND "
                                    "key = $2::text AND created_at > $4::timestamptz";
     struct sql_arg args[4] = {arg(req->access.who->organization), arg(req->head.idempotency_key),
-        {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)KEPT_S * 1000000)};
+        {mark, FINGERPRINT}, moment(req, req->now_us - (int64_t)IDEMPOTENCY_KEPT_S * 1000000)};
     PGresult *r = req_query(req, lock_sql, args, 2);
 
     if (!r)

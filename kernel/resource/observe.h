@@ -3,7 +3,9 @@
  *
  * Operators' hooks and the hooks of organizations (docs/spec/08-workflows-and-lua.md sections 3
  * and 9) come into the pipeline here, so that nothing of `resource/` knows what they are. Leaves
- * to others: what an observer does (services/lua), when it is asked (write.c, set.c, run.c). */
+ * to others: what an observer does (services/lua), and when it is asked. Of writes write.c, set.c
+ * and speculation.c ask, behind the check of the body. Of requests kernel/http asks: exchange.c
+ * whether there are such hooks, before the body is read; threads.c runs them. */
 #ifndef WHARF_RESOURCE_OBSERVE_H
 #define WHARF_RESOURCE_OBSERVE_H
 

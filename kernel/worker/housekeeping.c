@@ -2,9 +2,11 @@
 #include "worker/housekeeping.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "http/health.h"
+#include "resource/idempotency.h"
 #include "util/log.h"
 #include "util/time.h"
 
@@ -39,13 +41,16 @@ static void keep_partitions(struct housekeeping *h, PGconn *pg, int64_t now_us)
 static void forget_idempotency_keys(struct housekeeping *h, PGconn *pg, int64_t now_us)
 {
     PGresult *r;
+    char kept[16];
 
     if (!h->all || now_us < h->next_forget_us)
         return;
-    r = PQexec(pg,
+    snprintf(kept, sizeof(kept), "%d", IDEMPOTENCY_KEPT_S);
+    r = PQexecParams(pg,
         "DELETE FROM wharf.idempotency WHERE (organization_id, key) IN (SELECT organization_id, "
-        "key FROM wharf.idempotency WHERE created_at < wharf.now() - interval '24 hours' LIMIT "
-        "1000)");
+        "key FROM wharf.idempotency WHERE created_at < wharf.now() - $1::int * interval '1 s'"
+        " LIMIT 1000)",
+        1, NULL, (const char *const[]){kept}, NULL, NULL, 0);
     if (PQresultStatus(r) != PGRES_COMMAND_OK)
         log_warn("idempotency.failed", "%s", PQresultErrorMessage(r));
     /* A full batch: there is more. */
