@@ -54,7 +54,7 @@ static void read_node(const wharf_rows *rows, size_t row, struct bom_node *ret)
 /* Reads who is used; the version's own components are among them. */
 static wharf_status read_nodes(wharf_req *req, struct bom_tree *tree)
 {
-    static const char sql[] = QUERY_BOM_REACH;
+    static const char sql[] = "SELECT * FROM items.bom_reach($2::text, $1::text[], $3::bigint)";
     const struct bom_made *m = tree->made;
     wharf_str *ids = W->mem->alloc(req, (m->n + 1) * sizeof(*ids));
     const wharf_rows *rows;
@@ -100,7 +100,7 @@ static void add_link(struct bom_tree *tree, struct bom_node *from, struct bom_li
 
 static wharf_status read_links(wharf_req *req, struct bom_tree *tree)
 {
-    static const char sql[] = QUERY_BOM_LINKS;
+    static const char sql[] = "SELECT * FROM items.bom_links($2::text, $1::text[])";
     wharf_str *boms = W->mem->alloc(req, (tree->n + 1) * sizeof(*boms));
     struct bom_link *links;
     const wharf_rows *rows;

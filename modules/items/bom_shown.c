@@ -103,7 +103,8 @@ static int by_id(const void *a, const void *b)
 wharf_status bom_stock_read(
     wharf_req *req, const wharf_str *items, size_t n, wharf_str location, struct bom_stock *ret)
 {
-    static const char sql[] = QUERY_BOM_STOCK;
+    static const char sql[] = "SELECT * FROM items.bom_stock($2::text, $1::text[], $3::text,"
+                              " $4::timestamptz)";
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql,
         (const wharf_val[]){val_array(req, items, n), val_text(W->req->organization(req)),

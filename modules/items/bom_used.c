@@ -46,7 +46,8 @@ static int64_t used_quantity(const wharf_rows *rows, size_t row, size_t column)
 
 static wharf_status read_used(wharf_req *req, struct used *u, bool direct)
 {
-    static const char sql[] = QUERY_BOM_UP;
+    static const char sql[] =
+        "SELECT * FROM items.bom_up($2::text, $1::text, $3::boolean, $4::bigint)";
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql,
         (const wharf_val[]){val_text(u->item), val_text(W->req->organization(req)),
@@ -102,7 +103,7 @@ static int used_by_item(const void *a, const void *b, void *arg)
 
 static wharf_status read_used_links(wharf_req *req, struct used *u)
 {
-    static const char sql[] = QUERY_BOM_LINKS;
+    static const char sql[] = "SELECT * FROM items.bom_links($2::text, $1::text[])";
     wharf_str *ids = W->mem->alloc(req, (u->n + 1) * sizeof(*ids));
     struct used_link *links;
     const wharf_rows *rows;

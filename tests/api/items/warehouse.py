@@ -95,15 +95,18 @@ class Warehouse:
     def take(self, means, data, client):
         """Books what an answer says was done. Parts that were built first are orders of their own."""
         with self.lock:
-            rows = means(data)
-            for child in self.children(data, client):
-                bill = self.bills[child["item_id"]]
-                q = Fraction(str(child["quantity"]))
-                needs = {x: bill.need(x, q) for x in bill.parts}
-                self.built[child["id"]] = [child["item_id"], child["location_id"], q, Fraction(0), needs]
-                rows += [(child["item_id"], child["location_id"], q)] + [(x, child["location_id"], -n) for x, n in needs.items()]
-            for item, location, q in rows:
-                self.total[item, location] += q
+            self.book(means(data), data, client)
+
+    def book(self, rows, data, client):
+        """Books rows, [(item, location, quantity)], and those of parts that were built first."""
+        for child in self.children(data, client):
+            bill = self.bills[child["item_id"]]
+            q = Fraction(str(child["quantity"]))
+            needs = {x: bill.need(x, q) for x in bill.parts}
+            self.built[child["id"]] = [child["item_id"], child["location_id"], q, Fraction(0), needs]
+            rows = rows + [(child["item_id"], child["location_id"], q)] + [(x, child["location_id"], -n) for x, n in needs.items()]
+        for item, location, q in rows:
+            self.total[item, location] += q
 
     def children(self, data, client):
         if data.get("type") != "build":

@@ -1,0 +1,54 @@
+-- Reads what items are made of, over all levels, by their default bills, at most so many. One row
+-- for each item; the bill is null for what is not built. Plans are made while tables are empty, and
+-- each row is looked up by itself and by index, whatever they say.
+CREATE OR REPLACE FUNCTION items.bom_reach(
+    org text, items text[], most bigint
+) RETURNS TABLE (
+    id text, is_asset boolean, counted boolean, archived boolean, name text, sku text,
+    base_uom text, bom_id text, output_qty numeric, min_build_qty numeric, value bigint,
+    currency text, bom_version integer
+)
+    LANGUAGE plpgsql STABLE SET search_path = pg_catalog
+    SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+BEGIN
+    RETURN QUERY
+        WITH RECURSIVE reach(item_id) AS (
+            SELECT i.id COLLATE "C" FROM unnest(bom_reach.items) i(id)
+            UNION
+            SELECT c.item_id
+            FROM reach r
+            CROSS JOIN LATERAL (
+                SELECT x.id, x.bom_version
+                FROM items.bom x
+                WHERE x.organization_id = bom_reach.org AND x.item_id = r.item_id
+                    AND x.deleted_at IS NULL AND x.status = 'active' AND x.is_default
+                LIMIT 1
+            ) b
+            CROSS JOIN LATERAL (
+                SELECT x.item_id
+                FROM items.bom_component x
+                WHERE x.organization_id = bom_reach.org AND x.bom_id = b.id
+                    AND x.bom_version = b.bom_version
+                OFFSET 0
+            ) c
+        )
+        SELECT i.id, i.is_asset, i.is_asset OR i.uom_category = 'count',
+            i.status = 'archived' OR i.deleted_at IS NOT NULL, i.name, i.sku, i.base_uom, b.id,
+            b.output_qty, b.min_build_qty, i.value, i.currency, b.bom_version
+        FROM (SELECT r.item_id FROM reach r LIMIT bom_reach.most) r
+        CROSS JOIN LATERAL (
+            SELECT *
+            FROM items.item x
+            WHERE x.organization_id = bom_reach.org AND x.id = r.item_id
+            LIMIT 1
+        ) i
+        LEFT JOIN LATERAL (
+            SELECT *
+            FROM items.bom x
+            WHERE x.organization_id = bom_reach.org AND x.item_id = r.item_id
+                AND x.deleted_at IS NULL AND x.status = 'active' AND x.is_default
+            LIMIT 1
+        ) b ON true
+        ORDER BY i.id;
+END
+$$;
