@@ -68,9 +68,9 @@ static wharf_status read_nodes(wharf_req *req, struct bom_tree *tree)
         3, &rows);
     if (s != WHARF_OK)
         return s;
-    tree->n = W->db->count(rows);
-    if (tree->n > BOM_ITEMS_MAX)
+    if (W->db->count(rows) > BOM_ITEMS_MAX)
         return W->err->fail(req, ERR_BOM_TOO_LARGE, NULL, NULL);
+    tree->n = W->db->count(rows);
     tree->nodes = W->mem->alloc(req, (tree->n + 1) * sizeof(*tree->nodes));
     for (size_t i = 0; i < tree->n; i++)
         read_node(rows, i, &tree->nodes[i]);
