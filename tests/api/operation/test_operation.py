@@ -130,7 +130,8 @@ def test_metrics():
         server.db.autocommit = True
         waits.join()
         assert busy
-        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=5).text) and value(t, "db_pool_in_use") == 0 and t)
+        posts = 'http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}'  # counted when the connection is done with it
+        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=5).text) and value(t, "db_pool_in_use") == 0 and value(t, posts) == 3 and t)
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=20)
         assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
         told = set(re.findall(r"^# TYPE (\S+)", text, re.M))
