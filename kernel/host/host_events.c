@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "host/declare.h"
 #include "host/host.h"
+#include "resource/history.h"
 
 #include "util/id.h"
 #include "util/str.h"
@@ -257,7 +258,13 @@ static wharf_str ev_batch(const wharf_req *req)
     return req->batch_id.p ? req->batch_id : WHARF_S("");
 }
 
+static int ev_days_kept(wharf_req *req)
+{
+    return history_event_days(req);
+}
+
 const wharf_events_api host_events = {WHARF_HEAD(wharf_events_api), event_step_declare, ev_parsed,
     ev_read, ev_range, ev_type_count, ev_type_at, ev_type_find, ev_matches, ev_pattern_known,
     ev_cause, ev_act_for, ev_wait, ev_wake, stream_declare, ev_side_statement,
-    ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees, ev_batch};
+    ev_side_statement_over, ev_news, event_need_pattern, ev_readers, ev_sees, ev_batch,
+    ev_days_kept};

@@ -81,7 +81,8 @@ static wharf_status t_make(
 }
 
 /* Makes a principal for somebody who holds a token: he may do nothing but what the route does. */
-static struct principal *bearer(const char *organization, const char *live, const char *event_days)
+static struct principal *bearer(
+    const char *organization, const char *live, const char *expire_after)
 {
     struct arena *a = arena_new(0);
     struct principal *p = principal_new(a);
@@ -93,7 +94,7 @@ static struct principal *bearer(const char *organization, const char *live, cons
     p->actor_type = str_z("system");
     p->actor_id = str_z("sys");
     p->actor_name = str_z("link");
-    p->event_days = (int)strtol(event_days, NULL, 10);
+    p->event_days = principal_event_days(expire_after);
     return p;
 }
 

@@ -105,6 +105,9 @@ void auth_used_write(struct auth_cache *c, PGconn *pg);
 /* Makes the principal of the installation itself: all areas, all locations of one organization;
  * actor sys. It is in the arena, not counted. */
 struct principal *principal_system(struct arena *a, wharf_str organization);
+/* Returns the days of settings.events.expire_after ("days_90"); those of an organization that has
+ * not set it for "" and any other text. */
+int principal_event_days(const char *expire_after);
 /* The one statement that reads everything about a key; $1 = hash as hex ("\\x..."), $2 = now
  * (ISO). */
 extern const char auth_lookup_sql[];

@@ -2,6 +2,7 @@
  * immutable principal. See auth.h. */
 #include "identity/seen.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "identity/roles.h"
@@ -26,7 +27,7 @@ enum {
     C_EXPIRES,
     C_REVOKED,
     C_ACTIVE,
-    C_EVENT_DAYS,
+    C_EXPIRE_AFTER,
     C_USER,
     C_USER_NAME,
     C_ROLE,
@@ -247,9 +248,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
     p->key_name = text(p, r, C_KEY_NAME);
     p->last4 = text(p, r, C_LAST4);
     p->test_mode = !strcmp(PQgetvalue(r, 0, C_MODE), "test");
-    p->event_days = PQgetisnull(r, 0, C_EVENT_DAYS)
-                        ? 30
-                        : (int)strtol(PQgetvalue(r, 0, C_EVENT_DAYS), NULL, 10);
+    p->event_days = principal_event_days(PQgetvalue(r, 0, C_EXPIRE_AFTER));
     p->datetime_format = datetime_format(PQgetvalue(r, 0, C_DATETIME));
     if (!PQgetisnull(r, 0, C_EXPIRES))
         time_parse_pg(text(p, r, C_EXPIRES), &p->expires_at_us);
@@ -265,6 +264,14 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
         p->refusal = now_us - p->expires_at_us > 30LL * 86400 * 1000000 ? ERR_API_KEY_INVALID
                                                                         : ERR_API_KEY_EXPIRED;
     return p;
+}
+
+int principal_event_days(const char *expire_after)
+{
+    enum { EVENT_DAYS_DEFAULT = 30 };
+    int days;
+
+    return sscanf(expire_after, "days_%3d", &days) == 1 && days > 0 ? days : EVENT_DAYS_DEFAULT;
 }
 
 struct principal *principal_system(struct arena *a, wharf_str organization)

@@ -9,7 +9,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { DEFAULT_DAYS = 30, DATA_MAX = 1024 * 1024, COPIED_FROM = 50 /* rows */ };
+enum { DATA_MAX = 1024 * 1024, COPIED_FROM = 50 /* rows */ };
 
 /* Offsets from the first parameter. */
 enum {
@@ -236,13 +236,10 @@ static struct sql_arg new_id(struct wharf_req *req, const char *prefix)
     return (struct sql_arg){p, n};
 }
 
-/* Returns for how many days events are kept: read with a request's key; a job has none, and its
- * organization is asked when the first event comes. */
-static int event_days(struct wharf_req *req)
+int history_event_days(struct wharf_req *req)
 {
-    static const char sql[] =
-        "SELECT substring(settings #>> '{events,expire_after}' FROM 'days_([0-9]+)')"
-        " FROM wharf.organization WHERE organization_id = $1 AND id = $1";
+    static const char sql[] = "SELECT settings #>> '{events,expire_after}' FROM wharf.organization"
+                              " WHERE organization_id = $1 AND id = $1";
     struct principal *who = req->access.who;
     struct sql_arg organization;
     PGresult *r;
@@ -250,11 +247,9 @@ static int event_days(struct wharf_req *req)
     if (who && !who->event_days && req->job && who->organization.n) {
         organization = text(who->organization);
         r = req_query(req, sql, &organization, 1);
-        who->event_days = r && PQntuples(r) && !PQgetisnull(r, 0, 0)
-                              ? (int)strtol(PQgetvalue(r, 0, 0), NULL, 10)
-                              : DEFAULT_DAYS;
+        who->event_days = principal_event_days(r && PQntuples(r) ? PQgetvalue(r, 0, 0) : "");
     }
-    return who && who->event_days ? who->event_days : DEFAULT_DAYS;
+    return who && who->event_days ? who->event_days : principal_event_days("");
 }
 
 /* Returns what is left of data that is too large (docs/spec/07-events-and-webhooks.md section 1
@@ -283,7 +278,7 @@ static wharf_str reduced(struct wharf_req *req, const struct change *c)
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args)
 {
     const struct principal *who = req->access.who;
-    int64_t keep_us = (int64_t)event_days(req) * 86400 * 1000000;
+    int64_t keep_us = (int64_t)history_event_days(req) * 86400 * 1000000;
     bool large = c->data.n > DATA_MAX;
 
     args[P_ORGANIZATION] = text(c->organization.n ? c->organization

@@ -40,6 +40,9 @@ void history_sql(struct buf *out, size_t first, bool log, bool event);
 /* Writes the same for many changes: the parameters are the columns p1, p2, ... (texts) of a
  * preceding WITH query u that has a row for each change. Appends WITH queries only. */
 void history_many_sql(struct buf *out, size_t first, bool log, bool event);
+/* Returns for how many days events of the request's organization are kept. A request has it with
+ * its key; a job asks its organization at the first call. */
+int history_event_days(struct wharf_req *req);
 /* Fills HISTORY_PARAMS arguments; texts live in the request. */
 void history_args(struct wharf_req *req, const struct change *c, struct sql_arg *args);
 /* Writes both rows as a statement of its own in the request's transaction. One event per type,

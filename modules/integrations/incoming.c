@@ -11,8 +11,6 @@
 enum {
     WEBHOOK_ID_MAX = 255,
     REFUSED_KEPT = 100, /* refused requests of an integration in an hour whose bodies are kept */
-    DAYS_DEFAULT = 30,
-    DAY_S = 86400,
 };
 
 struct arrival { /* one request */
@@ -102,32 +100,15 @@ static wharf_status error_json(wharf_req *req, const char *problem, const wharf_
     return W->json->result(req, out, ret);
 }
 
-/* Computes when it expires: it is kept as long as events are. */
-static wharf_status expires(wharf_req *req, int64_t *ret_us)
-{
-    const wharf_json *v;
-    int64_t days = 0;
-    wharf_str s = WHARF_S("");
-    wharf_status status = int_org->setting_json(req, "events.expire_after", &v);
-
-    if (status == WHARF_OK && v && W->json->text(v, &s) && s.n > 5) {
-        for (size_t i = 5; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
-            days = days * 10 + (s.p[i] - '0');
-    }
-    *ret_us = W->req->now_us(req) + (days ? days : DAYS_DEFAULT) * DAY_S * SECOND_US;
-    return status;
-}
-
 static wharf_status note(wharf_req *req, const struct arrival *a, bool with_body)
 {
     static const char sql[] = QUERY_INCOMING_NOTE;
     const wharf_json *request, *headers, *response, *error;
     wharf_str sealed = WHARF_S("");
-    int64_t expires_us;
-    wharf_status s = expires(req, &expires_us);
+    /* An incoming request is kept as long as events are. */
+    int64_t expires_us = W->req->now_us(req) + int_events->days_kept(req) * DAY_US;
+    wharf_status s = request_json(req, a, with_body, &request);
 
-    if (s == WHARF_OK)
-        s = request_json(req, a, with_body, &request);
     if (s == WHARF_OK)
         s = headers_json(req, a, &headers);
     if (s == WHARF_OK)

@@ -3,7 +3,7 @@
 #include "webhooks.gen.h"
 #include "webhooks.h"
 
-enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500, DAYS_DEFAULT = 30 };
+enum { STATES_MAX = 5, RECOVER_MOST = 1000000, CHUNK = 500 };
 
 /* ---- resend ---- */
 
@@ -273,18 +273,7 @@ static wharf_status read_recovery(wharf_req *req, const wharf_json *body, struct
 
 static wharf_status check_since(wharf_req *req, const struct recovery *r)
 {
-    const wharf_json *kept;
-    int64_t days = 0;
-    wharf_str word;
-    wharf_status s = hooks_org->setting_json(req, "events.expire_after", &kept);
-
-    if (s != WHARF_OK)
-        return s;
-    if (kept && W->json->text(kept, &word) && word.n > 5) {
-        for (size_t i = 5; i < word.n && word.p[i] >= '0' && word.p[i] <= '9'; i++)
-            days = days * 10 + (word.p[i] - '0');
-    }
-    if (r->since_us < W->req->now_us(req) - (days ? days : DAYS_DEFAULT) * 24 * HOUR_US)
+    if (r->since_us < W->req->now_us(req) - hooks_events->days_kept(req) * 24 * HOUR_US)
         return W->err->fail(req, ERR_PARAM_INVALID, "since", "since is older than events are kept");
     return WHARF_OK;
 }

@@ -1,8 +1,8 @@
 -- Finds the row that a token that still holds stands for, in an organization that is active. $1
--- hash of the token, $2 its kind, $3 now. Columns: organization, id, days that its events are kept,
+-- hash of the token, $2 its kind, $3 now. Columns: organization, id, how long its events are kept,
 -- the live organization.
 SELECT x.organization_id, x.id,
-    substring(o.settings #>> '{events,expire_after}' FROM 'days_([0-9]+)'),
+    o.settings #>> '{events,expire_after}',
     COALESCE(o.live_organization_id, o.id)
 FROM wharf.token x
 JOIN wharf.organization o ON o.organization_id = x.organization_id AND o.id = x.organization_id

@@ -12,8 +12,7 @@ SELECT COALESCE(t.id, o.id), k.id, k.name, k.last4, k.mode, k.scopes, k.allow_al
     o.active
         AND o.deleted_at IS NULL
         AND (k.mode = 'live' OR (t.active AND t.deleted_at IS NULL) IS TRUE) AS active,
-    substring(COALESCE(t.settings, o.settings) #>> '{events,expire_after}' FROM 'days_([0-9]+)')
-        AS event_days,
+    COALESCE(t.settings, o.settings) #>> '{events,expire_after}' AS expire_after,
     u.id, u.name, u.role, u.status = 'active' AND u.deleted_at IS NULL AS user_active,
     u.allow_all_locations,
     (

@@ -1,5 +1,5 @@
 /* wharf/service/events.h - what happens after an event was committed: service "wharf.events",
- * version 1.3 (docs/internals/events.md).
+ * version 1.4 (docs/internals/events.md).
  *
  * The server's event processor gives every committed event its number (gapless per organization)
  * and its body, in chunks, in one transaction with what the plugins' *steps* make of them. An
@@ -142,6 +142,10 @@ typedef struct wharf_events_api {
 
     /* Since 1.3. The batch that the request's changes belong to; empty: none. */
     wharf_str (*batch)(const wharf_req *req);
+
+    /* Since 1.4. For how many days events of the request's organization are kept
+     * (settings.events.expire_after; docs/spec/07-events-and-webhooks.md section 1). */
+    int (*days_kept)(wharf_req *req);
 } wharf_events_api;
 
 #ifdef __cplusplus

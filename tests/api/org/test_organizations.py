@@ -166,3 +166,18 @@ def test_end(tenants):
     for table in ("locations.location", "wharf.api_key", "wharf.user", "wharf.token", "wharf.event", "wharf.change_log"):
         assert tenants.sql(f"SELECT count(*) FROM {table} WHERE organization_id IN (%s, %s)", org.id, twin) == [(0,)], table
     assert tenants.sql("SELECT 1 FROM wharf.organization WHERE id = %s", beside.id)
+
+
+@pytest.mark.parametrize("word", [None, "days_1", "days_365"])
+def test_events_are_kept_as_long_as_the_setting_shows(fresh, word):
+    c = fresh.client()
+    if word:
+        c.post("/v1/org", {"settings": {"events": {"expire_after": word}}}, expect=200)
+    shown = c.get("/v1/org").data["settings"]["events"]["expire_after"]
+    assert shown == (word or DEFAULTS["events"]["expire_after"])
+
+    def check():  # what the server knows of a key may be a moment old
+        place = make_location(c)["id"]
+        kept = fresh.server.sql("SELECT extract(epoch FROM expires_at - created_at) FROM wharf.event WHERE resource_id = %s", place)
+        assert [round(float(k[0]) / 86400) for k in kept] == [int(shown.split("_")[1])]
+    soon(check)
