@@ -10,7 +10,8 @@ wharf_status paper_sizes(wharf_req *req, void *text)
     wharf_status s = stations_host->json->parse(req, *(const wharf_str *)text, &table);
 
     if (s == WHARF_OK)
-        stations_host->json->put(stations_host->req->respond(req, 200, "39 paper sizes retrieved"),
+        W->json->put(W->req->respond(req, 200,
+                         W->mem->format(req, "%zu paper sizes retrieved", W->json->count(table)).p),
             NULL, val_json(table));
     return s;
 }

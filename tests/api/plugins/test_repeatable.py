@@ -61,3 +61,16 @@ def test_a_plan_names_what_would_be_applied_again(folder):
     plan = server.command("migrate", "--plan", "--set", f"modules={MODULES}")
     assert "would apply wharf sql/job_front.sql" in plan and "would apply wharf sql/log_days.sql" in plan
     server.stop()
+
+
+def test_built_in_roles_of_organizations_follow_the_catalogue(folder):
+    server = start(folder)
+    roles = server.sql("SELECT organization_id, id, scopes FROM wharf.role ORDER BY 1, 2")
+    assert [r[1] for r in roles] == ["admin", "developer", "owner", "user"]
+    # as an older server left them: another catalogue made the rows and the function
+    server.sql("""UPDATE wharf.role SET scopes = '{"shipments": 1}' WHERE id = 'user'""")
+    server.sql("UPDATE wharf.repeatable SET sha256 = repeat('0', 64), server = '0.0.9' WHERE name = 'built_in_roles'")
+    server.stop()
+    server = start(folder)
+    assert server.sql("SELECT organization_id, id, scopes FROM wharf.role ORDER BY 1, 2") == roles
+    server.stop()
