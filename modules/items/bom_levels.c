@@ -20,7 +20,10 @@ static exact levels_exact(const wharf_rows *rows, size_t row, size_t column, uns
 
 static int node_by_item(const void *a, const void *b)
 {
-    return strcmp(((const struct bom_node *)a)->item.p, ((const struct bom_node *)b)->item.p);
+    wharf_str x = ((const struct bom_node *)a)->item, y = ((const struct bom_node *)b)->item;
+    int order = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
+
+    return order ? order : (x.n > y.n) - (x.n < y.n);
 }
 
 static struct bom_node *node_of(const struct bom_tree *tree, wharf_str item)
@@ -47,7 +50,8 @@ static void read_node(const wharf_rows *rows, size_t row, struct bom_node *ret)
         .valued = W->db->value(rows, row, 10, WHARF_V_INT, &value),
         .value = row_int(rows, row, 10),
         .currency = row_text(rows, row, 11),
-        .version = row_int(rows, row, 12)};
+        .version = row_int(rows, row, 12),
+        .components = row_text(rows, row, 13)};
     ret->step = ret->bom.n ? bom_first_step(ret->counted) : 0;
 }
 
@@ -77,54 +81,51 @@ static wharf_status read_nodes(wharf_req *req, struct bom_tree *tree)
     return WHARF_OK;
 }
 
-/* Puts a component below what is built of it. The list is that of the bill, in one piece. */
-static void add_link(struct bom_tree *tree, struct bom_node *from, struct bom_link *link,
+/* Puts a component below what is built of it; from NULL: below the version itself. */
+static bool add_link(struct bom_tree *tree, struct bom_node *from, struct bom_link *link,
     wharf_str item, int64_t quantity, exact factor)
 {
     struct bom_node *to = node_of(tree, item);
 
     if (!to)
-        return; /* a bill that was changed between the two statements */
+        return false;
     link->to = (size_t)(to - tree->nodes);
     link->use = bom_use_of(
         quantity, factor, from ? from->output_qty : tree->made->output_qty, to->is_asset);
     to->n_parents++;
-    if (from) {
-        from->links = from->links ? from->links : link;
-        from->n_links++;
+    if (from)
         from->step = bom_step(from->step, &link->use);
-    } else {
-        tree->n_links++;
-    }
+    return true;
 }
 
-static wharf_status read_links(wharf_req *req, struct bom_tree *tree)
+/* Takes the next word of a text, up to a space. */
+static wharf_str take_word(wharf_str *text)
 {
-    static const char sql[] = "SELECT * FROM items.bom_links($2::text, $1::text[])";
-    wharf_str *boms = W->mem->alloc(req, (tree->n + 1) * sizeof(*boms));
-    struct bom_link *links;
-    const wharf_rows *rows;
-    size_t n = 0, used = 0;
-    wharf_status s;
+    const char *end = memchr(text->p, ' ', text->n);
+    wharf_str word = {text->p, end ? (size_t)(end - text->p) : text->n};
+    size_t used = word.n + (end != NULL);
 
-    for (size_t i = 0; i < tree->n; i++) {
-        if (tree->nodes[i].bom.n)
-            boms[n++] = tree->nodes[i].bom;
-    }
-    s = query_about(req, sql, val_array(req, boms, n).u.s, &rows);
-    if (s != WHARF_OK)
-        return s;
-    links = W->mem->alloc(req, (W->db->count(rows) + 1) * sizeof(*links));
-    for (size_t i = 0; i < W->db->count(rows); i++) {
-        struct bom_node *from = node_of(tree, row_text(rows, i, 0));
-        size_t before = from ? from->n_links : 0;
+    *text = (wharf_str){text->p + used, text->n - used};
+    return word;
+}
 
-        if (!from)
-            continue;
-        add_link(tree, from, &links[used], row_text(rows, i, 1),
-            (int64_t)levels_exact(rows, i, 2, QUANTITY_SCALE),
-            levels_exact(rows, i, 3, FACTOR_SCALE));
-        used += from->n_links - before;
+/* Reads the components of a node's bill: "item quantity factor item ..." of items.bom_reach. */
+static wharf_status read_links(wharf_req *req, struct bom_tree *tree, struct bom_node *from)
+{
+    wharf_str text = from->components;
+    size_t words = 1;
+
+    for (size_t i = 0; i < text.n; i++)
+        words += text.p[i] == ' ';
+    from->links = W->mem->alloc(req, (words / 3 + 1) * sizeof(*from->links));
+    while (text.n) {
+        wharf_str item = take_word(&text), quantity = take_word(&text), factor = take_word(&text);
+        exact of_unit = 0, in_base = 0;
+
+        exact_read(quantity.p, quantity.n, QUANTITY_SCALE, &of_unit);
+        exact_read(factor.p, factor.n, FACTOR_SCALE, &in_base);
+        if (!add_link(tree, from, &from->links[from->n_links++], item, (int64_t)of_unit, in_base))
+            return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
     }
     return WHARF_OK;
 }
@@ -173,10 +174,13 @@ wharf_status bom_tree_read(wharf_req *req, const struct bom_made *m, struct bom_
     if (s != WHARF_OK)
         return s;
     ret->links = W->mem->alloc(req, (m->n + 1) * sizeof(*ret->links));
-    for (size_t k = 0; k < m->n; k++)
-        add_link(ret, NULL, &ret->links[ret->n_links], m->parts[k].item_id, m->parts[k].quantity,
-            m->parts[k].factor);
-    s = read_links(req, ret);
+    for (size_t k = 0; k < m->n && s == WHARF_OK; k++) {
+        if (!add_link(ret, NULL, &ret->links[ret->n_links++], m->parts[k].item_id,
+                m->parts[k].quantity, m->parts[k].factor))
+            s = W->err->fail(req, ERR_INTERNAL, NULL, NULL);
+    }
+    for (size_t i = 0; i < ret->n && s == WHARF_OK; i++)
+        s = read_links(req, ret, &ret->nodes[i]);
     return s == WHARF_OK ? order_nodes(req, ret) : s;
 }
 

@@ -51,6 +51,7 @@ struct bom_node {
     bool valued; /* value, in cents of one base unit; currency empty: the organization's */
     int64_t value;
     wharf_str currency;
+    wharf_str components; /* of the bill, as items.bom_reach returns them */
     struct bom_link *links;
     size_t n_links, n_parents;
     int64_t level; /* the longest way from the version, from 1 */
@@ -67,7 +68,7 @@ struct bom_tree {
     size_t n_ordered;
 };
 
-/* Reads the tree of a version, with two statements. 400 bom.too_large above BOM_ITEMS_MAX items. */
+/* Reads the tree of a version, with one statement. 400 bom.too_large above BOM_ITEMS_MAX items. */
 wharf_status bom_tree_read(wharf_req *req, const struct bom_made *m, struct bom_tree *ret);
 /* Fills available of all nodes: what is there at the location. */
 wharf_status bom_tree_stock(wharf_req *req, struct bom_tree *tree, wharf_str location);

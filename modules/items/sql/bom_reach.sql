@@ -1,12 +1,13 @@
 -- Reads what items are made of, over all levels, by their default bills, at most so many. One row
--- for each item; the bill is null for what is not built. Plans are made while tables are empty, and
+-- for each item; the bill is null for what is not built. links: the components of the bill, each as
+-- "item quantity factor", with spaces between. Plans are made while tables are empty, and
 -- each row is looked up by itself and by index, whatever they say.
 CREATE OR REPLACE FUNCTION items.bom_reach(
     org text, items text[], most bigint
 ) RETURNS TABLE (
     id text, is_asset boolean, counted boolean, archived boolean, name text, sku text,
     base_uom text, bom_id text, output_qty numeric, min_build_qty numeric, value bigint,
-    currency text, bom_version integer
+    currency text, bom_version integer, links text
 )
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog
     SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
@@ -34,7 +35,7 @@ BEGIN
         )
         SELECT i.id, i.is_asset, i.is_asset OR i.uom_category = 'count',
             i.status = 'archived' OR i.deleted_at IS NOT NULL, i.name, i.sku, i.base_uom, b.id,
-            b.output_qty, b.min_build_qty, i.value, i.currency, b.bom_version
+            b.output_qty, b.min_build_qty, i.value, i.currency, b.bom_version, c.links
         FROM (SELECT r.item_id FROM reach r LIMIT bom_reach.most) r
         CROSS JOIN LATERAL (
             SELECT *
@@ -49,6 +50,12 @@ BEGIN
                 AND x.deleted_at IS NULL AND x.status = 'active' AND x.is_default
             LIMIT 1
         ) b ON true
+        LEFT JOIN LATERAL (
+            SELECT string_agg(x.item_id || ' ' || x.quantity || ' ' || x.factor, ' ') AS links
+            FROM items.bom_component x
+            WHERE x.organization_id = bom_reach.org AND x.bom_id = b.id
+                AND x.bom_version = b.bom_version
+        ) c ON b.id IS NOT NULL
         ORDER BY i.id;
 END
 $$;
