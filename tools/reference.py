@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Pages of docs/reference that follow from the tree: settings, commands, checks, error codes, modules.
+"""Pages of docs that follow from the tree: settings, commands, checks, error codes, modules, source files.
 
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
@@ -132,9 +132,49 @@ its needs and runs its tests. Services of the server have a header in [plugin-ap
 """
 
 
+def head_of(path):
+    """What the first comment of a source file says it is for; "" when it begins with its header's name."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".sql":
+        said = " ".join(line[2:].strip() for line in re.match(r"(--[^\n]*\n)*", text).group().splitlines() if not line.startswith("-- wharf:"))
+    else:
+        found = re.match(r"/\* \S+ - (.*?)(\n \*\n|\*/)", text, re.S)
+        said = re.sub(r"\s*\n \* ?", " ", found.group(1)).strip() if found else ""
+    return "" if re.match(r"[Ss]ee \S+\.h\b", said) else said
+
+
+def first_sentence(said):
+    """The first sentence; a dot inside of a name, a number or parentheses ends none."""
+    depth = 0
+    for i, c in enumerate(said):
+        depth += (c == "(") - (c == ")")
+        if c == "." and not depth and (i + 1 == len(said) or (said[i + 1] == " " and not said[:i].endswith(("e.g", "i.e")))):
+            return said[:i]
+    return said.rstrip(":;, ")
+
+
+def page_source(_build):
+    def rows(folder):
+        for path in sorted(p for p in (ROOT / folder).iterdir() if p.suffix in (".c", ".h")):
+            header = path.with_suffix(".h")
+            if path.suffix == ".h" and path.with_suffix(".c").is_file():
+                continue
+            said = head_of(path) or (head_of(header) if header.is_file() else "")
+            yield [f"`{path.name}`", sentence(first_sentence(said))]
+        for path in sorted([*(ROOT / folder).glob("sql/*.sql"), *(ROOT / folder).glob("queries/*.sql")]):
+            yield [f"`{path.relative_to(ROOT / folder)}`", sentence(first_sentence(head_of(path)))]
+
+    named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "cells", "tool", "station"], capture_output=True, text=True, check=True)
+    folders = sorted({str(pathlib.Path(f).parent) for f in named.stdout.splitlines() if f.endswith((".c", ".h"))},
+                     key=lambda f: (["kernel", "services", "modules", "cells", "tool", "station"].index(f.split("/")[0]), f))
+    parts = [f"## {folder}\n\n{table(['File', 'What'], rows(folder))}" for folder in folders]
+    return "# Every source file\n\nWhat each file is for, as its own first comment says. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
+
+
 def pages(build):
     """path -> text of each page."""
-    made = {"settings": page_settings, "commands": page_commands, "checks": page_checks, "errors": page_errors, "modules": page_modules}
+    made = {"settings": page_settings, "commands": page_commands, "checks": page_checks, "errors": page_errors, "modules": page_modules,
+            "source": page_source}
     return {ROOT / f"docs/reference/{name}.md": write(build).rstrip() + f"\n\n{MADE}\n" for name, write in made.items()}
 
 

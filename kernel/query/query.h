@@ -171,11 +171,10 @@ void sql_bind_int(struct sql *s, int64_t value);
 void sql_bind_null(struct sql *s);
 /* Binds without writing: the number of the parameter, for texts that name it more than once. */
 size_t sql_keep(struct sql *s, wharf_str value);
-/* An array literal of texts as one parameter, cast by the caller ("::text[]"). */
-/* Binds an array of texts of which some are null (p NULL); sql_bind_array() binds one without
- * nulls. */
-void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n);
+/* Binds an array of texts as one parameter, cast by the caller ("::text[]"). */
 void sql_bind_array(struct sql *s, const wharf_str *values, size_t n);
+/* Binds the same, of which some are null (p NULL). */
+void sql_bind_cells(struct sql *s, const struct sql_arg *values, size_t n);
 /* Binds an array for unnest(), with its cast: "(SELECT $1::text[])". type: of the elements,
  * "text". PostgreSQL does not see the array inside of the SELECT, takes it for 10 rows each time,
  * and keeps one plan. It does see a bare parameter and counts its elements. A plan for just so

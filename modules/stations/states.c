@@ -1,5 +1,6 @@
 /* states.c - the state machine of print jobs (spec 04 section 8): who may change what to what,
- * and what is told of it. */
+ * and what is told of it. Changes that time makes are found by sql/due.sql and made by
+ * station_watch.c. */
 #include "printing.h"
 #include "stations.gen.h"
 

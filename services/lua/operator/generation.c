@@ -1,4 +1,5 @@
 /* generation.c - see generation.h. */
+#include "lua/operator/hook_limits.h"
 #include "lua/operator/hosted.h"
 #include "lua/operator/operator_inside.h"
 
@@ -12,10 +13,8 @@
 #include "util/time.h"
 
 enum {
-    STATE_MEMORY = 256 << 20,
     LOAD_INSTRUCTIONS = 20000000,
     LOAD_US = 10000000,
-    CALL_INSTRUCTIONS = 200000000,
 };
 
 /* ---- states ---- */

@@ -9,6 +9,7 @@
 
 #include "config/config.h"
 #include "lua/inner.h"
+#include "lua/operator/hook_limits.h"
 #include "lua/operator/hosted.h"
 #include "lua/operator/operator_inside.h"
 #include "lua/tell.h"
@@ -18,10 +19,6 @@
 #include "util/time.h"
 
 enum {
-    API_CALLS_MAX = 1000,
-    MAILS_MAX = 10,
-    EMITS_MAX = 100,
-    SLEEP_MAX_MS = 10000,
     LABELS_TEXT = 160,
     NAME_TEXT = 64 /* of struct board_series */
 };

@@ -10,6 +10,7 @@
 #include "config/config.h"
 #include "db/plugin_sql.h"
 #include "lua/lua_http.h"
+#include "lua/operator/hook_limits.h"
 #include "lua/operator/hosted.h"
 #include "lua/operator/operator_inside.h"
 #include "util/id.h"
@@ -29,8 +30,6 @@ enum {
     OID_FLOAT8,
     OID_JSONB = 3802
 };
-
-enum { HTTP_CALLS_MAX = 100 }; /* of one call of a hook */
 
 /* ---- ops ---- */
 

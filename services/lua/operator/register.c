@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lua/named.h"
+#include "lua/operator/hook_limits.h"
 #include "lua/operator/operator_inside.h"
 #include "resource/absent.h"
 #include "host/host.h"
@@ -14,11 +15,6 @@
 #include "wharf/service/cron.h"
 
 enum {
-    BEFORE_US = 250000,
-    LONG_US = 60000000,
-    ROUTE_US = 10000000,
-    ROUTE_MAX_US = 30000000,
-    AROUND_MS = 5, /* of the processor */
     PRIORITY_MAX = 1000,
     CONDITIONS_MAX = 10,
     AT_ONCE_MAX = 50,
