@@ -8,7 +8,8 @@ BEGIN
     RETURN QUERY EXECUTE 'SELECT k.contact_id FROM (SELECT DISTINCT w.token FROM contacts.word w'
         ' WHERE w.organization_id = $1 AND w.token LIKE $2) w'
         ' CROSS JOIN LATERAL (SELECT t.contact_id FROM contacts.token t'
-        ' WHERE t.organization_id = $1 AND t.token = w.token LIMIT $3) k LIMIT $3'
+        ' WHERE t.organization_id = $1 AND t.token = w.token ORDER BY t.contact_id LIMIT $3) k'
+        ' ORDER BY w.token, k.contact_id LIMIT $3'
         USING current_setting('wharf.organization', true), pattern, most;
 END
 $$;
