@@ -109,8 +109,24 @@ bool postal_fits(wharf_str country_code, wharf_str s)
     return digit;
 }
 
-/* Takes "<state> <postal>", "<postal>" or "<postal> <city>"; the longest postal code wins. Returns
- * false when it is none of them. */
+/* Takes "<city> <state>", where no comma stands between them; the longest name of a state wins. */
+static bool take_city_and_state(wharf_str part, struct address *a)
+{
+    for (size_t i = 1; i < part.n; i++) {
+        wharf_str city = trimmed(part.p, i), state = trimmed(part.p + i, part.n - i);
+
+        if (part.p[i] == ' ' && city.n && state_find(a->country_code, state)) {
+            a->city = city;
+            a->state = state;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes "<state> <postal>", "<city> <state> <postal>" of a country whose states are known,
+ * "<postal>" or "<postal> <city>"; the longest postal code wins. Returns false when it is none of
+ * them. */
 static bool take_postal(wharf_str part, struct address *a)
 {
     if (postal_fits(a->country_code, part)) {
@@ -123,9 +139,12 @@ static bool take_postal(wharf_str part, struct address *a)
         if (part.p[i] == ' ' && before.n && postal_fits(a->country_code, after)) {
             const struct state *s = state_find(a->country_code, before);
 
-            if (!s && (same_word(a->country_code, "US") || same_word(a->country_code, "CA")))
-                continue;
-            a->state = before;
+            if (!s && (same_word(a->country_code, "US") || same_word(a->country_code, "CA"))) {
+                if (!take_city_and_state(before, a))
+                    continue;
+            } else {
+                a->state = before;
+            }
             a->postal_code = after;
             return true;
         }

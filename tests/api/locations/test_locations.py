@@ -55,6 +55,10 @@ def test_alias_activate_location(client):
 
 @pytest.mark.parametrize("text, want", [
     ("1 Main St, Springfield, IL 62701, USA", ("1 Main St", None, "Springfield", "Illinois", "62701", "US")),
+    ("1 Main St, Springfield IL 62701", ("1 Main St", None, "Springfield", "Illinois", "62701", "US")),
+    ("1 Main St, Suite 4, New York New York 10001-1234, US", ("1 Main St", "Suite 4", "New York", "New York", "10001-1234", "US")),
+    ("1 Main St, Charleston West Virginia 25301, US", ("1 Main St", None, "Charleston", "West Virginia", "25301", "US")),
+    ("1 King St, Toronto ON M5H 2N2, CA", ("1 King St", None, "Toronto", "Ontario", "M5H 2N2", "CA")),
     ("1 Main St, Suite 4, Springfield, IL 62701-1234, United States", ("1 Main St", "Suite 4", "Springfield", "Illinois", "62701-1234", "US")),
     ("1 Main St, #12, Springfield, Illinois 62701", ("1 Main St", "#12", "Springfield", "Illinois", "62701", "US")),
     ("10 Downing St, London, SW1A 2AA, GB", ("10 Downing St", None, "London", None, "SW1A 2AA", "GB")),
