@@ -112,7 +112,7 @@ class Hook:
     def got(self):
         return self.world.web.got[self.path]
 
-    def wait(self, n, timeout=15):
+    def wait(self, n, timeout=WAIT):
         return self.world.web.wait(self.path, n, timeout)
 
     def answers(self, *how):

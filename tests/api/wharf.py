@@ -64,6 +64,9 @@ NO_CELL = b"no process is free to run it"
 # How long a workflow's run may take that somebody waits for. A busy machine starts a cell late.
 PATIENT = {"before": 5000, "sync": 25000, "public": 25000}
 
+# Seconds that a test waits for what must come: enough for a busy machine. Nothing is measured by it.
+WAIT = 300
+
 
 def prepare(folder, args):
     """What a first start makes - a database with the tables of these modules - is three quarters of a start. It is kept, when it is asked for
@@ -180,7 +183,7 @@ class Server:
         try:
             told = self.read_when_ready(ready)
             self.base, self.admin, self.demo_key = told["base_url"], told["admin_url"], told["api_key"]
-            self.openapi = self.http.get(self.base + "/v1/openapi.json", headers={"SVC-API-KEY": self.demo_key}, timeout=60).json()
+            self.openapi = self.http.get(self.base + "/v1/openapi.json", headers={"SVC-API-KEY": self.demo_key}, timeout=WAIT).json()
         except BaseException:  # nobody has this object to end it: servers left running took the memory from those that came after
             self.end()
             raise
@@ -216,7 +219,7 @@ class Server:
         told.append(f"-- workers: web {self.workers('web')}, job {self.workers('job')}")
         return "\n".join(told)
 
-    def connect(self, timeout=10, receive=None):
+    def connect(self, timeout=WAIT, receive=None):
         """A connection to the API for bytes as a test writes them; by TLS where the server has it, as all have with everything.py. receive: bytes
         of what comes that the system keeps for it."""
         u = urllib.parse.urlparse(self.base)
@@ -231,7 +234,7 @@ class Server:
 
     def command(self, *args):
         args = [*args, "--set", f"database.url={self.beside.conninfo}"] if self.beside else args
-        done = subprocess.run([PROGRAM, *args, "--data", self.folder], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([PROGRAM, *args, "--data", self.folder], capture_output=True, text=True, timeout=WAIT)
         if done.returncode:
             raise RuntimeError(f"wharf {' '.join(map(str, args))}: {done.stderr}{done.stdout}")
         return done.stdout.strip()
@@ -336,7 +339,7 @@ class Server:
 
     def check_events(self):
         """Every event that was emitted is of a declared type, its data is as the type's schema says, and its body is what the API's events are."""
-        modules = requests.get(self.base + "/readyz?verbose", timeout=10).json()["modules"]
+        modules = requests.get(self.base + "/readyz?verbose", timeout=WAIT).json()["modules"]
         validators, loaded = {}, {name for name, status in modules.items() if status == "ok"}
         for id, type, data, sequence, body in self.sql(self.BODIES):
             if body:
@@ -346,7 +349,7 @@ class Server:
             if type not in validators:
                 if type.count(".") == 2 and type.split(".")[0] not in loaded:
                     continue  # of a plugin that is left out here, or that only another server on this database has
-                r = requests.get(f"{self.base}/v1/schemas/events/{type}", timeout=10)
+                r = requests.get(f"{self.base}/v1/schemas/events/{type}", timeout=WAIT)
                 assert r.status_code == 200, f"an event of the undeclared type {type}"
                 jsonschema.Draft202012Validator.check_schema(r.json())
                 validators[type] = jsonschema.Draft202012Validator(r.json())
@@ -355,7 +358,7 @@ class Server:
 
     def can_be_asked(self):
         try:
-            return self.process.poll() is None and requests.get(self.base + "/readyz", timeout=5).status_code == 200
+            return self.process.poll() is None and requests.get(self.base + "/readyz", timeout=WAIT).status_code == 200
         except requests.RequestException:
             return False
 
@@ -512,10 +515,10 @@ class Client:
         req = requests.Request(method, self.server.base, headers=h, data=data).prepare()
         req.url = self.server.base + path  # as written: requests would quote and tidy it
         until = time.monotonic() + WAIT
-        r = self.http.send(req, timeout=30, allow_redirects=False)
+        r = self.http.send(req, timeout=WAIT, allow_redirects=False)
         while expect not in (None, 503) and r.status_code == 503 and NO_CELL in r.content and time.monotonic() < until:
             time.sleep(0.05)
-            r = self.http.send(req, timeout=30, allow_redirects=False)
+            r = self.http.send(req, timeout=WAIT, allow_redirects=False)
         answer = self.checked(method, path, r, h) if check else Answer(r, r.json() if r.content else None)
         if expect is not None and answer.status != expect:
             raise Problem(f"{method} {path}: {answer!r}, not {expect}\n{json.dumps(body)[:2000]}")
@@ -543,7 +546,7 @@ class Client:
             assert not errors, f"{method} {path}: {errors[0].message} at {list(errors[0].absolute_path)}"
         return Answer(r, body)
 
-    def raw(self, text, timeout=10):
+    def raw(self, text, timeout=WAIT):
         """Bytes as they are on a connection of their own: (status, headers, body bytes) of the first answer; None when it was closed."""
         with self.server.connect(timeout) as s:
             s.sendall(text)
@@ -554,7 +557,7 @@ class Client:
                 return None
             return r.status, dict(r.getheaders()), r.read()
 
-    def raw_upload(self, head, pieces, timeout=10):
+    def raw_upload(self, head, pieces, timeout=WAIT):
         """A request whose body is sent piece by piece, as long as the server takes it."""
         with self.server.connect(timeout) as s:
             s.sendall(head)
@@ -594,9 +597,6 @@ class Client:
 
 
 # ---- things that many tests need ----
-
-# Seconds that a test waits for what must come: enough for a busy machine. Nothing is measured by it.
-WAIT = 300
 
 
 def until(condition, told="it did not come", seconds=WAIT):

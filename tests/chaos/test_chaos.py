@@ -16,7 +16,7 @@ import pytest
 import requests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
-from wharf import BUILD, Server, address  # noqa: E402
+from wharf import BUILD, WAIT, Server, address  # noqa: E402
 
 CLIENTS, HANG = 64, 60
 
@@ -191,7 +191,7 @@ class PostgresKiller:
         os.kill(old, signal.SIGKILL)
         begun = time.monotonic()
         database = until(lambda: database_answers(server, old))
-        api = until(lambda: requests.get(server.base + "/v1/users?limit=1", headers={"SVC-API-KEY": server.demo_key}, timeout=5).status_code == 200)
+        api = until(lambda: requests.get(server.base + "/v1/users?limit=1", headers={"SVC-API-KEY": server.demo_key}, timeout=WAIT).status_code == 200)
         self.recovery.append(database - begun)
         self.beyond.append(api - database)
 

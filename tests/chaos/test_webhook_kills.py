@@ -14,7 +14,7 @@ import requests
 from test_chaos import Server  # finds tests/api
 from test_job_kills import kill, rows
 from receivers import Hook, Receivers, WEBHOOK_SERVER, ok, slow, status
-from wharf import Client
+from wharf import WAIT, Client
 
 HANG = 600
 
@@ -52,7 +52,7 @@ def rename(servers, key, places, rounds, problems):
     for n in range(rounds):
         for i, id in enumerate(places):
             base = servers[(n + i) % 2].base
-            r = sent(lambda: http.post(f"{base}/v1/locations/{id}", json={"name": f"n{n}"}, headers={"SVC-API-KEY": key}, timeout=60))
+            r = sent(lambda: http.post(f"{base}/v1/locations/{id}", json={"name": f"n{n}"}, headers={"SVC-API-KEY": key}, timeout=WAIT))
             if r.status_code != 200:
                 problems.append(r.text)
                 return
@@ -80,13 +80,13 @@ class Clock:
     def ahead(self, seconds):
         self.offset += seconds
         sent(lambda: requests.post(self.client.server.base + "/v1/system/clock", json={"offset_seconds": self.offset},
-                                   headers={"SVC-API-KEY": self.client.key}, timeout=60))
+                                   headers={"SVC-API-KEY": self.client.key}, timeout=WAIT))
 
 
 def revive(client, hook):
     """A receiver that was dead is suspended by now, perhaps disabled; its operator enables it."""
     url = f"{client.server.base}/v1/webhooks/{hook.id}"
-    sent(lambda: requests.post(url, json={"status": "enabled"}, headers={"SVC-API-KEY": client.key}, timeout=60))
+    sent(lambda: requests.post(url, json={"status": "enabled"}, headers={"SVC-API-KEY": client.key}, timeout=WAIT))
 
 
 def open_deliveries(server):

@@ -7,7 +7,7 @@ import requests
 
 from resources import DEFINITIONS, World, x
 
-from wharf import until
+from wharf import WAIT, until
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_a_batch_and_an_export_take_the_rows_of_the_list(world, server, resource
     assert sorted(world.all.get(f"{path}?metadata=mark:{mark}&limit=all", expect=200).ids) == listed
     made = world.all.post("/v1/exports", {"resource": resource, "options": asked, "formats": ["json"]}, expect=201).data["id"]
     until(lambda: world.all.get(f"/v1/exports/{made}").data["status"] == "completed")
-    rows = requests.get(server.base + world.all.get(f"/v1/exports/{made}?include_json=true").data["_json_url"], timeout=30).json()
+    rows = requests.get(server.base + world.all.get(f"/v1/exports/{made}?include_json=true").data["_json_url"], timeout=WAIT).json()
     assert sorted(row["id"] for row in rows) == listed
 
 

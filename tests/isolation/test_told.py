@@ -8,7 +8,7 @@ import pytest
 import requests
 
 from receivers import Receivers, until
-from wharf import MODULES, Client, Server, make_location, station_body
+from wharf import MODULES, WAIT, Client, Server, make_location, station_body
 
 
 @pytest.fixture(scope="module")
@@ -80,19 +80,19 @@ def test_the_live_stream_of_rows_with_several_locations(place):
     heard = []
 
     def listen():
-        with requests.get(limited.server.base + "/v1/events/stream?from=0", headers={"SVC-API-KEY": limited.key}, stream=True, timeout=20) as r:
+        with requests.get(limited.server.base + "/v1/events/stream?from=0", headers={"SVC-API-KEY": limited.key}, stream=True, timeout=WAIT) as r:
             for line in r.iter_lines():
                 heard.append(line.decode())
                 if b"LAST" in line:
                     return
     _, hidden = place.contact(place.there)
-    t = threading.Thread(target=listen)
+    t = threading.Thread(target=listen, daemon=True)
     t.start()
     _, later = place.contact(place.there)
     place.contact(place.here, name="LAST")
-    t.join(25)
+    until(lambda: "LAST" in "\n".join(heard) or not t.is_alive(), f"LAST did not come: {heard}")
     text = "\n".join(heard)
-    assert "LAST" in text and hidden not in text and later not in text
+    assert "LAST" in text and hidden not in text and later not in text, text
 
 
 def test_webhooks_hear_of_rows_with_several_locations(place, web):
@@ -117,7 +117,7 @@ def test_exports_of_the_change_log(place):
         until(lambda: limited.get("/v1/exports/" + id).data["status"] in ("completed", "failed"))
         row = limited.get(f"/v1/exports/{id}?include_json=true").data
         assert row["status"] == "completed", row
-        text = requests.get(limited.server.base + row["_json_url"], timeout=20).text
+        text = requests.get(limited.server.base + row["_json_url"], timeout=WAIT).text
         assert hidden not in text and b not in text, resource
 
 
@@ -232,7 +232,7 @@ def test_events_do_not_get_round_read_scopes(place, web):
     assert place.org.client("events:read").get("/v1/events").data == []
     assert {e["resource_type"] for e in place.org.client("events:read,contacts:read").get("/v1/events").data} == {"contact"}
     reader = place.org.client("events:read")
-    r = requests.get(reader.server.base + "/v1/events/stream?types=contact.created", headers={"SVC-API-KEY": reader.key}, timeout=10)
+    r = requests.get(reader.server.base + "/v1/events/stream?types=contact.created", headers={"SVC-API-KEY": reader.key}, timeout=WAIT)
     assert (r.status_code, r.json()["errors"]) == (403, ["contacts:read"])
 
 

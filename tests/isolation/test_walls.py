@@ -10,7 +10,7 @@ import requests
 
 from receivers import Receivers
 from walls import STREAMS, Walls
-from wharf import MODULES, Server
+from wharf import MODULES, WAIT, Server
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def links(text):
 
 def ask(who, method, path, body=None):
     kw = {} if body is None else {"json": body}
-    return requests.request(method, who.client.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=35, **kw)
+    return requests.request(method, who.client.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=WAIT, **kw)
 
 
 def others_requests(who, r):
@@ -70,7 +70,7 @@ def test_every_read_shows_only_what_the_key_may_see(walls):
                     try:
                         walls.check(who, each, others_requests(who, r) if each.startswith("/v1/request-logs") else r.text, hidden)
                         for url in links(r.text):
-                            walls.check(who, url, requests.get(walls.server.base + url, timeout=30).text, hidden)
+                            walls.check(who, url, requests.get(walls.server.base + url, timeout=WAIT).text, hidden)
                     except AssertionError as e:
                         problems.append(str(e))
     assert asked > 1000
@@ -182,11 +182,11 @@ def test_the_admin_listener_has_no_api(walls):
     """It is plain HTTP, beside the operator's hooks: only the probes and the metrics are there."""
     key = {"SVC-API-KEY": walls.admin["one"].key}
     for path in ("/livez", "/readyz", "/healthz", "/metrics"):
-        assert requests.get(walls.server.admin + path, timeout=10).status_code == 200, path
+        assert requests.get(walls.server.admin + path, timeout=WAIT).status_code == 200, path
     for path, ops in walls.openapi["paths"].items():
         for method in ops:
             if path in ("/livez", "/readyz", "/healthz", "/metrics"):
                 continue
-            r = requests.request(method.upper(), walls.server.admin + re.sub(r"\{\w+\}", "x", path), headers=key, timeout=10)
+            r = requests.request(method.upper(), walls.server.admin + re.sub(r"\{\w+\}", "x", path), headers=key, timeout=WAIT)
             assert (r.status_code, r.json()["code"]) == (404, "route.not_found"), (method, path, r.text)
-    assert requests.options(walls.server.admin + "/v1/contacts", timeout=10).status_code == 404
+    assert requests.options(walls.server.admin + "/v1/contacts", timeout=WAIT).status_code == 404

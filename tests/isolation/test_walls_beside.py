@@ -18,7 +18,7 @@ import requests
 from receivers import until
 from test_walls import links, others_requests, told, walls  # noqa: F401
 from walls import DEFINITIONS, Row, Who, resources
-from wharf import Client
+from wharf import WAIT, Client
 
 
 def operations(walls):
@@ -42,7 +42,7 @@ def test_a_single_scope_opens_its_own_operations_only(walls):
     todo = [(next(iter(walls.calls(path)))[1], method, op["x-scope"]) for path, method, op in operations(walls) if op.get("x-scope")]
     for scope in sorted(walls.scopes() - {"system:read", "system:write"}):
         key = walls.orgs["one"].client(scope).key
-        http_ = http.client.HTTPConnection(server.hostname, server.port, timeout=30)
+        http_ = http.client.HTTPConnection(server.hostname, server.port, timeout=WAIT)
         for path, method, needed in todo:
             if allows(scope, needed):
                 continue
@@ -83,7 +83,7 @@ def batch_with_files(walls):
     walls.rows.append(Row("contact", a["results"][0]["id"], "one", "there", marker, "/v1/contacts"))
     every = "&".join(f"include_{k}=true" for k in ("upload_csv", "upload_json", "errors_csv", "errors_json", "result_json"))
     text = json.dumps(until(lambda: (lambda d: d if d["_result_json_url"] else None)(admin.get(f"/v1/batches/{a['id']}?{every}").data)))
-    return a["id"], sum(marker in plain(requests.get(walls.server.base + link, timeout=30).content) for link in links(text))
+    return a["id"], sum(marker in plain(requests.get(walls.server.base + link, timeout=WAIT).content) for link in links(text))
 
 
 def test_files_and_all_that_may_be_included(walls):
@@ -103,10 +103,10 @@ def test_files_and_all_that_may_be_included(walls):
                 for _, filled in [*walls.calls(path), *more]:
                     for query in asks:
                         url = f"{filled}?{query}"
-                        r = http_.get(walls.server.base + url, headers={"SVC-API-KEY": who.client.key}, timeout=30)
+                        r = http_.get(walls.server.base + url, headers={"SVC-API-KEY": who.client.key}, timeout=WAIT)
                         texts = [(url, others_requests(who, r) if path.startswith("/v1/request-logs") else r.text)]
                         for link in links(r.text):
-                            texts.append((link, plain(http_.get(walls.server.base + link, timeout=30).content)))
+                            texts.append((link, plain(http_.get(walls.server.base + link, timeout=WAIT).content)))
                             fetched += 1
                         for what, text in texts:
                             try:
@@ -147,7 +147,7 @@ def test_exports_write_only_what_the_key_may_see(walls):
                 who.client.get(f"/v1/exports/{a.data['id']}?include_csv=true&include_json=true").data))  # noqa: B023
             assert row["status"] == "completed", row
             for link in links(json.dumps(row)):
-                text = plain(requests.get(walls.server.base + link, timeout=30).content)
+                text = plain(requests.get(walls.server.base + link, timeout=WAIT).content)
                 rows += len(text)
                 try:
                     walls.check(who, f"export of {resource}", text, hidden)
@@ -164,7 +164,7 @@ class Heard:
 
     def __init__(self, who, path, headers=None):
         self.text, self.path = "", path
-        self.r = requests.get(who.client.server.base + path, stream=True, timeout=60, headers={"SVC-API-KEY": who.client.key, **(headers or {})})
+        self.r = requests.get(who.client.server.base + path, stream=True, timeout=WAIT, headers={"SVC-API-KEY": who.client.key, **(headers or {})})
         assert self.r.status_code == 200, (who.name, self.r.text)
         threading.Thread(target=self.read, daemon=True).start()
 
@@ -302,7 +302,7 @@ def test_the_stream_of_a_station_is_for_who_may_print_there(walls):
             if walls.reached(who, row) and writes:
                 opened.append((who, Heard(who, path)))
                 continue
-            r = requests.get(walls.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=30, stream=True)
+            r = requests.get(walls.server.base + path, headers={"SVC-API-KEY": who.client.key}, timeout=WAIT, stream=True)
             if r.status_code not in (403, 404):
                 problems.append(f"{who.name}: {path} of {row}: {r.status_code}")
             r.close()

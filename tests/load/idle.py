@@ -21,7 +21,7 @@ import time
 from urllib.parse import urlparse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
-from wharf import Server, make_location  # noqa: E402
+from wharf import WAIT, Server, make_location  # noqa: E402
 
 BUSY, SLOW, PING_S = 64, 64, 20  # an idle connection is closed by the server after 60 s
 PER_CONNECTION_KB = 128  # memory that a connection may cost: 56 KiB of libmicrohttpd, its buffers, our own
@@ -135,7 +135,7 @@ class Company:
     def leave(self):
         self.stop.set()
         for t in self.slow:
-            t.join(40)
+            t.join(WAIT)
         self.dropped += sum(not self.answered(s) for s in self.idle)
         for s in self.idle:
             s.close()

@@ -20,7 +20,7 @@ from urllib.parse import urlparse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 from idle import Company, raise_limit, settle, usage  # noqa: E402
-from wharf import Server, address, make_location  # noqa: E402
+from wharf import WAIT, Server, address, make_location  # noqa: E402
 
 THREADS = 8
 
@@ -32,7 +32,7 @@ class Mixed(threading.Thread):
         super().__init__(daemon=True)
         self.place, self.key, self.number, self.pause, self.stop = place, key, number, THREADS / rate, stop
         self.done, self.odd, self.worst = 0, [], 0.0
-        self.http = http.client.HTTPConnection(*place, timeout=30)
+        self.http = http.client.HTTPConnection(*place, timeout=WAIT)
 
     def ask(self, expect, method, path, body=None, **headers):
         begun = time.monotonic()
@@ -74,7 +74,7 @@ def clients(place, key, rate, stop, done, results):
     while not stop.wait(0.5):
         done.value = sum(m.done for m in mixed)
     for m in mixed:
-        m.join(60)
+        m.join(WAIT)
     results.put((max(m.worst for m in mixed), [o for m in mixed for o in m.odd]))
 
 

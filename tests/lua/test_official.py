@@ -14,7 +14,7 @@ import pytest
 from author import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "api"))
-from wharf import Server  # noqa: E402
+from wharf import WAIT, Server  # noqa: E402
 
 OFFICIAL = ROOT / "tests" / "lua" / "official"
 FILES = {"strings": 18, "pm": 18, "sort": 12, "nextvar": 25, "utf8": 9, "tpack": 16, "math": 37, "coroutine": 36, "locals": 5, "closure": 8, "calls": 16, "events": 13}
@@ -28,7 +28,7 @@ def name_of(piece):
 
 
 def extracted():
-    told = subprocess.run(["node", OFFICIAL / "extract.js", *FILES], capture_output=True, check=True, timeout=60).stdout
+    told = subprocess.run(["node", OFFICIAL / "extract.js", *FILES], capture_output=True, check=True, timeout=WAIT).stdout
     return {name_of(p): p for p in json.loads(told)}
 
 

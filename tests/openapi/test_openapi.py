@@ -10,7 +10,7 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
-from wharf import Server  # noqa: E402
+from wharf import WAIT, Server  # noqa: E402
 
 MEETING = ["#/paths/~1v1~1events~1subscribers~1{subscriber}", "#/paths/~1v1~1events~1{event}~1outgoing-webhooks",
            "#/paths/~1v1~1workflows~1runs~1{run}", "#/paths/~1v1~1workflows~1{workflow}~1runs"]
@@ -70,7 +70,7 @@ def test_typescript_client(folder, server):
     code, out = run(folder, "tsc", "-p", ".")
     assert code == 0, out
     key = server.organization("Typed").key()
-    done = subprocess.run(["node", "out/client.js"], cwd=folder, capture_output=True, text=True, env={**ENV, "WHARF_BASE": server.base, "WHARF_KEY": key}, timeout=60)
+    done = subprocess.run(["node", "out/client.js"], cwd=folder, capture_output=True, text=True, env={**ENV, "WHARF_BASE": server.base, "WHARF_KEY": key}, timeout=WAIT)
     assert done.returncode == 0 and "the typed client works" in done.stdout, done.stdout + done.stderr
     # and the types refuse what the server would refuse
     (folder / "client.ts").write_text((HERE / "client.ts").read_text().replace('direction: "asc"', 'direction: "upwards"'))

@@ -11,7 +11,7 @@ import api_folders  # noqa: F401
 from documents import b64, pdf
 from rig import Agent, Ippeve, free_port, wait_until
 from test_print_jobs import JOBS, box, ink, near
-from wharf import BUILD, STATIONS, Server, make_location
+from wharf import BUILD, STATIONS, WAIT, Server, make_location
 
 PROGRAM = BUILD / "station" / "wharf-station"
 
@@ -305,7 +305,7 @@ def test_commands(shop):
     assert re.match(r"Test page prnt_job_\w+ is queued", said)
     wait_until(lambda: len(shop.printers["Zebra"].papers()) == before + 1)
     assert shop.agent.command("test", "Nobody").returncode == 1
-    two = subprocess.run([PROGRAM, "--config", shop.agent.file, "run"], capture_output=True, text=True, timeout=20)
+    two = subprocess.run([PROGRAM, "--config", shop.agent.file, "run"], capture_output=True, text=True, timeout=WAIT)
     assert two.returncode == 1 and "another agent uses this spool folder" in two.stderr
     assert subprocess.run([PROGRAM, "--help"], capture_output=True, text=True).returncode == 0
     assert (shop.agent.folder / "config.json").stat().st_mode & 0o777 == 0o600

@@ -9,7 +9,7 @@ import pytest
 
 import api_folders  # noqa: F401
 from rig import wait_until
-from wharf import BUILD
+from wharf import BUILD, WAIT
 
 PROGRAM = BUILD / "station" / "wharf-station"
 DEEP = "[" * 5000
@@ -70,7 +70,7 @@ def config(tmp_path, odd, **more):
 @pytest.mark.parametrize("text", [*ODD, '{"data": {"session_id": 7, "station": {"printers": {"a": {"name": "Raw"}}}}}'], ids=range(len(ODD) + 1))
 def test_odd_sessions(tmp_path, odd, text):
     odd.session = text
-    p = subprocess.run([PROGRAM, "--config", config(tmp_path, odd), "run", "--once"], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([PROGRAM, "--config", config(tmp_path, odd), "run", "--once"], capture_output=True, text=True, timeout=WAIT)
     assert p.returncode == 0, p.stdout + p.stderr
 
 
@@ -78,7 +78,7 @@ def test_odd_sessions(tmp_path, odd, text):
 @pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
 def test_odd_answers_to_commands(tmp_path, odd, command, text):
     odd.texts = {w: iter([text] * 9) for w in ("prnt_stn_1", "test-page")}
-    p = subprocess.run([PROGRAM, "--config", config(tmp_path, odd), *command], capture_output=True, text=True, timeout=60)
+    p = subprocess.run([PROGRAM, "--config", config(tmp_path, odd), *command], capture_output=True, text=True, timeout=WAIT)
     assert p.returncode in (0, 1), p.stdout + p.stderr
 
 

@@ -12,7 +12,7 @@ import pytest
 from documents import pdf
 from rig import free_port, wait_until
 from test_agent import Shop, box, ink, near
-from wharf import Server
+from wharf import WAIT, Server
 
 FILES = """ServerRoot {0}
 ServerBin {0}/bin
@@ -118,7 +118,7 @@ class Cups:
         return {**os.environ, "CUPS_SERVER": f"127.0.0.1:{self.port}"}
 
     def ask(self, *args):
-        return subprocess.run([args[0], "-h", f"127.0.0.1:{self.port}", *args[1:]], capture_output=True, text=True, timeout=20)
+        return subprocess.run([args[0], "-h", f"127.0.0.1:{self.port}", *args[1:]], capture_output=True, text=True, timeout=WAIT)
 
     def behave(self, script):
         (self.folder / "tray" / "behave").write_text(script)

@@ -17,7 +17,7 @@ import requests
 
 from rig import Ippeve, free_port, wait_until
 from test_agent import JOBS, Shop
-from wharf import Server
+from wharf import WAIT, Server
 
 STEPS = ["claimed", "downloaded", "journaled", "told", "submitting", "created", "sent", "submitted", "final", "reported"]
 OVER = ("completed", "failed", "canceled", "aborted", "unreported", "timed_out")
@@ -102,7 +102,7 @@ def sheets(shop, before):
 def get(shop, job):
     """As it is now; None while nobody answers."""
     try:
-        r = requests.get(f"{shop.client.server.base}{JOBS}/{job['id']}", headers={"SVC-API-KEY": shop.client.key}, timeout=10)
+        r = requests.get(f"{shop.client.server.base}{JOBS}/{job['id']}", headers={"SVC-API-KEY": shop.client.key}, timeout=WAIT)
         return r.json()["data"] if r.status_code == 200 else None
     except (requests.RequestException, ValueError):
         return None
@@ -171,7 +171,7 @@ def make(shop, name):
     body, key = {"location_id": shop.location["id"], "data": "data:text/plain,storm", "name": name, "configuration": {"paper_size": "label_4x6"}}, f"storm-{name}-{time.monotonic_ns()}"
     for _ in range(200):
         try:
-            r = requests.post(shop.client.server.base + JOBS, json=body, headers={"SVC-API-KEY": shop.client.key, "Idempotency-Key": key}, timeout=10)
+            r = requests.post(shop.client.server.base + JOBS, json=body, headers={"SVC-API-KEY": shop.client.key, "Idempotency-Key": key}, timeout=WAIT)
             if r.status_code == 201:
                 return r.json()["data"]
             assert r.status_code in (409, 500, 503, 504), r.text

@@ -7,7 +7,7 @@ import requests
 from test_batches import BATCHES, lines, run
 from test_batches_background import LOSER, items, wait
 from test_batches_files import data_url as url
-from wharf import Server
+from wharf import WAIT, Server
 
 
 def upload(client, text, **more):
@@ -16,7 +16,7 @@ def upload(client, text, **more):
     link = b["_upload_url"]
 
     def bring():
-        r = requests.put(client.server.base + link if link.startswith("/") else link, data=text.encode(), headers={"Content-Type": "text/plain"}, timeout=10)
+        r = requests.put(client.server.base + link if link.startswith("/") else link, data=text.encode(), headers={"Content-Type": "text/plain"}, timeout=WAIT)
         assert r.status_code < 300, r.text
         return wait(client, b["id"])
     return b, bring
@@ -46,7 +46,7 @@ def test_numbers_that_the_database_has_not(client):
     """An item that fails is told with the numbers that it had."""
     data = json.loads('[{"name": "A"}]')
     body = json.dumps({"resource": "contact", "action": "merge", "mode": "sync", "data": data})[:-2] + ', {"x": 1e-20000}]}'
-    r = requests.post(client.server.base + BATCHES, data=body, headers={"SVC-API-KEY": client.key, "Content-Type": "application/json"}, timeout=20)
+    r = requests.post(client.server.base + BATCHES, data=body, headers={"SVC-API-KEY": client.key, "Content-Type": "application/json"}, timeout=WAIT)
     assert r.status_code == 201 and r.json()["data"]["stats"]["created"] == 1 and r.json()["data"]["stats"]["errors"] == 1, r.text
 
 

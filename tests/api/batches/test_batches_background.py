@@ -81,7 +81,7 @@ def test_chunks_do_not_wait_for_the_disk_and_what_is_told_does(fresh, server):
 
 def helped(server):
     """How often somebody came to help with a batch."""
-    text = requests.get(server.admin + "/metrics", timeout=10).text
+    text = requests.get(server.admin + "/metrics", timeout=WAIT).text
     found = re.search(r'^job_runs_total\{queue="batches.help",outcome="done"\} (\d+)', text, re.M)
     return int(found.group(1)) if found else 0
 
@@ -125,7 +125,7 @@ def test_clients_come_first():
     over = threading.Event()
 
     def rested():
-        found = re.search(r"^batches_rest_seconds_total (\S+)", requests.get(server.admin + "/metrics", timeout=10).text, re.M)
+        found = re.search(r"^batches_rest_seconds_total (\S+)", requests.get(server.admin + "/metrics", timeout=WAIT).text, re.M)
         return float(found.group(1)) if found else 0
 
     def workers(data):
@@ -438,7 +438,7 @@ def test_upload(client, server):
     assert b["status"] == "requested" and b["_upload_url"] and b["via"] == "file"
     fresh_link = client.get(f"{BATCHES}/{b['id']}").data["_upload_url"]
     body = b"name,email\nUp One,up1@b.example\nUp Two,bad\n"
-    r = requests.put(server.base + fresh_link if fresh_link.startswith("/") else fresh_link, data=body, headers={"Content-Type": "text/plain"}, timeout=10)
+    r = requests.put(server.base + fresh_link if fresh_link.startswith("/") else fresh_link, data=body, headers={"Content-Type": "text/plain"}, timeout=WAIT)
     assert r.status_code in (200, 201, 204), r.text
     done = wait(client, b["id"])
     assert (done["status"], done["stats"]["created"], done["stats"]["errors"], done["_upload_url"]) == ("completed", 1, 1, None)

@@ -13,7 +13,7 @@ import requests
 
 from test_batches import BATCHES, ids, lines, run
 from test_batches_background import later, wait
-from wharf import MODULES, make_location
+from wharf import MODULES, WAIT, make_location
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "import"))
 from test_hostile import HOSTILE as SHEETS  # noqa: E402
@@ -153,7 +153,7 @@ def test_rows_with_too_many_cells(client):
 # ---- files that are made ----
 
 def fetch(client, url):
-    return requests.get(client.server.base + url if url.startswith("/") else url, timeout=10)
+    return requests.get(client.server.base + url if url.startswith("/") else url, timeout=WAIT)
 
 
 def links(client, b, *names):

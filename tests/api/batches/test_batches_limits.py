@@ -147,7 +147,7 @@ def test_what_was_brought_ends_with_its_items(world):
 
     def bring(**more):
         b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None, **more}, expect=202).data
-        r = requests.put(world.server.base + b["_upload_url"] if b["_upload_url"].startswith("/") else b["_upload_url"], data=b"name\nBrought\n", timeout=10)
+        r = requests.put(world.server.base + b["_upload_url"] if b["_upload_url"].startswith("/") else b["_upload_url"], data=b"name\nBrought\n", timeout=WAIT)
         assert r.status_code < 300, r.text
         assert wait(client, b["id"])["stats"]["created"] == 1
         return b["id"]
@@ -159,7 +159,7 @@ def test_what_was_brought_ends_with_its_items(world):
     kept = bring(save_upload=True)
     assert stored() == ["upload"]
     link = client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"]
-    assert requests.get(world.server.base + link if link.startswith("/") else link, timeout=10).content == b"name\nBrought\n"
+    assert requests.get(world.server.base + link if link.startswith("/") else link, timeout=WAIT).content == b"name\nBrought\n"
     try:
         world.swept(client, 29)
         assert stored() == ["upload"] and client.get(f"{BATCHES}/{kept}?include_upload_csv=true").data["_upload_csv_url"]
@@ -230,7 +230,7 @@ def test_limits_are_the_operator_s(small):
 def test_uploads_have_a_size_and_come_once(small):
     client = small.organization().client()
     b = client.post(BATCHES, {"resource": "contact", "action": "merge", "mode": "async", "data": None}, expect=202).data
-    put = lambda url, body: requests.put(client.server.base + url if url.startswith("/") else url, data=body, timeout=10)  # noqa: E731
+    put = lambda url, body: requests.put(client.server.base + url if url.startswith("/") else url, data=body, timeout=WAIT)  # noqa: E731
     r = put(b["_upload_url"], b"name\n" + b"\n" * (1 << 20))
     assert (r.status_code, r.json()["code"]) == (400, "file.too_large"), r.text
     url = client.get(f"{BATCHES}/{b['id']}").data["_upload_url"]
@@ -283,7 +283,7 @@ def test_what_takes_too_long_for_a_request_goes_on_without_it():
 
 
 def test_bodies_of_more_than_64_mib(small):
-    r = requests.post(small.base + BATCHES, data=b'{"data":"' + b"x" * (64 << 20) + b'"}', headers={"SVC-API-KEY": small.organization().key(), "Content-Type": "application/json"}, timeout=60)
+    r = requests.post(small.base + BATCHES, data=b'{"data":"' + b"x" * (64 << 20) + b'"}', headers={"SVC-API-KEY": small.organization().key(), "Content-Type": "application/json"}, timeout=WAIT)
     assert (r.status_code, r.json()["code"]) == (413, "body.too_large")
 
 

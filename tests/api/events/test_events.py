@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from test_jobs import until
-from wharf import make_location
+from wharf import WAIT, make_location
 
 
 @pytest.fixture
@@ -265,7 +265,7 @@ def test_type_filters(org):
 def test_examples_and_schemas(server, org):
     client = org.c
     for t in client.get("/v1/events/types?include_examples=true").data:
-        r = requests.get(server.base + t["schema"], timeout=10)
+        r = requests.get(server.base + t["schema"], timeout=WAIT)
         assert r.status_code == 200 and r.headers["Content-Type"].startswith("application/schema+json")
         schema = r.json()
         jsonschema.Draft202012Validator.check_schema(schema)

@@ -37,7 +37,7 @@ class Stream:
 
     def __init__(self, org_or_server, query="", key=None, headers=None):
         server = getattr(org_or_server, "server", org_or_server)
-        self.response = requests.get(server.base + STREAM + query, stream=True, timeout=60,
+        self.response = requests.get(server.base + STREAM + query, stream=True, timeout=WAIT,
                                      headers={**({"SVC-API-KEY": key} if key else {}), **(headers or {})})
         self.frames, self.comments, self.retry, self.ended = [], 0, None, False
         self.status = self.response.status_code
@@ -285,7 +285,7 @@ def test_last_event_id_is_checked(org):
 def test_keys(server, org):
     refused(org, "", 403, "scope_access", key=org.client("things:read").key)
     refused(org, "", 401, "api_key.invalid", key="wh_live_" + "0" * 38)
-    r = requests.get(server.base + STREAM, timeout=10)
+    r = requests.get(server.base + STREAM, timeout=WAIT)
     assert (r.status_code, r.json()["code"]) == (401, "api_key.missing")
 
 
@@ -299,14 +299,14 @@ def test_tokens(server, org):
     things(org, 1)
     s.take(1)
     s.close()
-    r = requests.get(server.base + STREAM + "?token=" + a.data["token"], timeout=10)  # once
+    r = requests.get(server.base + STREAM + "?token=" + a.data["token"], timeout=WAIT)  # once
     assert (r.status_code, r.json()["code"]) == (401, "api_key.invalid")
     old = limited.post("/v1/events/stream/tokens", {}, expect=201).data["token"]
     server.sql("UPDATE wharf.token SET expires_at = expires_at - interval '61 seconds' WHERE kind = 'events.stream'")
-    assert requests.get(server.base + STREAM + "?token=" + old, timeout=10).status_code == 401
-    assert requests.get(server.base + STREAM + "?token=x", timeout=10).status_code == 401
+    assert requests.get(server.base + STREAM + "?token=" + old, timeout=WAIT).status_code == 401
+    assert requests.get(server.base + STREAM + "?token=x", timeout=WAIT).status_code == 401
     org.client("things:read").refused("POST", "/v1/events/stream/tokens", 403, "scope_access", body={})
-    assert requests.get(server.base + "/v1/events?token=" + limited.post("/v1/events/stream/tokens", {}, expect=201).data["token"], timeout=10).status_code == 401
+    assert requests.get(server.base + "/v1/events?token=" + limited.post("/v1/events/stream/tokens", {}, expect=201).data["token"], timeout=WAIT).status_code == 401
 
 
 def test_a_token_inherits_the_key(org):
@@ -407,5 +407,5 @@ def test_closing(server):
 
 
 def test_head(server, org):
-    r = requests.head(server.base + STREAM, headers={"SVC-API-KEY": org.c.key}, timeout=10)
+    r = requests.head(server.base + STREAM, headers={"SVC-API-KEY": org.c.key}, timeout=WAIT)
     assert r.status_code == 200 and r.headers["Content-Type"].startswith("text/event-stream")

@@ -14,7 +14,7 @@ import requests
 from outside import Authority
 from test_jobs import until
 from test_mail import PASSWORD, USER, Door, Sink
-from wharf import BUILD, Server
+from wharf import BUILD, WAIT, Server
 
 SUBSCRIBERS = "/v1/events/subscribers"
 ALARM = "stepbench.alarm"
@@ -80,7 +80,7 @@ def add(org, address=None, client=None, events=(ALARM,)):
 
 
 def verify(org, sink, subscriber):
-    r = requests.post(link(org.server, mail(sink, subscriber["email"])), timeout=10)
+    r = requests.post(link(org.server, mail(sink, subscriber["email"])), timeout=WAIT)
     assert r.status_code == 200, r.text
 
 
@@ -150,23 +150,23 @@ def test_a_look_verifies_nothing(server, org, sink):
     assert m["Auto-Submitted"] == "auto-generated"
     url = link(server, m)
     for _ in range(2):
-        r = requests.get(url, timeout=10)
+        r = requests.get(url, timeout=WAIT)
         assert r.status_code == 200 and r.headers["Content-Type"] == "text/html; charset=utf-8" and r.text.count("<button") == 1
         assert "default-src 'none'" in r.headers["Content-Security-Policy"] and r.headers["Cache-Control"] == "no-store"
         assert r.headers["Referrer-Policy"] == "no-referrer"
     assert org.one.get(f"{SUBSCRIBERS}/{row['id']}").data["status"] == "pending_verification"
-    assert requests.post(url, timeout=10).status_code == 200
+    assert requests.post(url, timeout=WAIT).status_code == 200
     after = org.one.get(f"{SUBSCRIBERS}/{row['id']}").data
     assert after["status"] == "pending_approval" and after["verified_at"]
     for method in (requests.get, requests.post):  # once
-        r = method(url, timeout=10)
+        r = method(url, timeout=WAIT)
         assert (r.status_code, r.json()["code"]) == (400, "subscriber.token_invalid")
 
 
 def test_bad_tokens(server):
     for token in ("", "x", "A" * 43):
         for method in (requests.get, requests.post):
-            r = method(f"{server.base}{SUBSCRIBERS}/verify?token={token}", timeout=10)
+            r = method(f"{server.base}{SUBSCRIBERS}/verify?token={token}", timeout=WAIT)
             assert (r.status_code, r.json()["code"]) == (400, "subscriber.token_invalid")
 
 
@@ -178,7 +178,7 @@ def test_tokens_end_after_three_days(server, org, sink):
     assert server.sql("SELECT expires_at - created_at = interval '72 hours' FROM wharf.token WHERE organization_id = %s AND kind = 'events.verify'", org.id) == [(True,)]
     # requests are of a whole millisecond: one of the same may be before it
     server.sql("UPDATE wharf.token SET expires_at = wharf.now() - interval '10 milliseconds' WHERE organization_id = %s AND kind = 'events.verify'", org.id)
-    assert requests.post(url, timeout=10).status_code == 400
+    assert requests.post(url, timeout=WAIT).status_code == 400
     assert org.one.get(f"{SUBSCRIBERS}/{row['id']}").data["status"] == "pending_verification"
 
 
@@ -193,7 +193,7 @@ def test_resend(server, org, sink):
         new = link(server, mail(sink, row["email"], n + 2))
     server.sql("UPDATE events.verification SET sent_at = sent_at - interval '61 seconds' WHERE organization_id = %s", org.id)
     org.one.refused("POST", path, 429, "rate_limited", body={"resend_verification": True})
-    assert requests.post(old, timeout=10).status_code == 400 and requests.post(new, timeout=10).status_code == 200
+    assert requests.post(old, timeout=WAIT).status_code == 400 and requests.post(new, timeout=WAIT).status_code == 200
     org.one.refused("POST", path, 409, "subscriber.already_verified", body={"resend_verification": True})
 
 
@@ -326,12 +326,12 @@ def test_one_click_unsubscribe(server, org, sink):
     url = m["List-Unsubscribe"].strip("<>")
     url = server.base + url[url.index("/v1/"):]
     assert link(server, m) == url
-    assert "<button" in requests.get(url, timeout=10).text
+    assert "<button" in requests.get(url, timeout=WAIT).text
     assert org.one.get(f"{SUBSCRIBERS}/{s['id']}").data["status"] == "active"
-    r = requests.post(url, data={"List-Unsubscribe": "One-Click"}, timeout=10)
+    r = requests.post(url, data={"List-Unsubscribe": "One-Click"}, timeout=WAIT)
     assert r.status_code == 200 and "unsubscribed" in html.unescape(r.text)
     org.one.refused("GET", f"{SUBSCRIBERS}/{s['id']}", 404, "not_found")
-    assert requests.post(url, timeout=10).status_code == 400
+    assert requests.post(url, timeout=WAIT).status_code == 400
     alarm(org, "thing_9")
     idle(org)
     assert len(mails(sink, s["email"])) == 2

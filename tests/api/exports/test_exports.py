@@ -44,7 +44,7 @@ def export(client, resource="contact", **more):
 
 
 def fetch(client, url):
-    r = requests.get(client.server.base + url, timeout=10)
+    r = requests.get(client.server.base + url, timeout=WAIT)
     assert r.status_code == 200
     return r
 
@@ -222,7 +222,7 @@ def test_cancel_and_delete(server):
     assert row["status"] == "canceled" and row["_json_url"] is None and fresh.events(row["id"]) == []
     assert client.delete(f"{EXPORTS}/{over['id']}").data == {"id": over["id"], "object": "export", "deleted": True}
     client.get(f"{EXPORTS}/{over['id']}", expect=404)
-    assert requests.get(server.base + over["_json_url"], timeout=10).status_code == 404
+    assert requests.get(server.base + over["_json_url"], timeout=WAIT).status_code == 404
     assert client.delete(f"{EXPORTS}/{row['id']}").data["deleted"] is True
     client.delete(f"{EXPORTS}/{row['id']}", expect=404)
 

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from s3 import Store
-from wharf import BUILD, KEYS, Client, Server, until
+from wharf import BUILD, KEYS, WAIT, Client, Server, until
 
 FILES = "/v1/outside/files"
 
@@ -67,7 +67,7 @@ def upload_link(world, **more):
 
 
 def put(url, data, type="image/png", **headers):
-    return requests.put(url, data=data, headers={"Content-Type": type, **headers}, timeout=30)
+    return requests.put(url, data=data, headers={"Content-Type": type, **headers}, timeout=WAIT)
 
 
 def test_the_suite_of_the_store_on_s3():
@@ -84,7 +84,7 @@ def test_store_and_read(world):
     f = world.store("hello").data
     assert f == {"id": f["id"], "name": "a.txt", "type": "text/plain", "sha256": hashlib.sha256(b"hello").hexdigest(), "size": 5}
     assert re.fullmatch(r"file_[0-9A-Za-z]{22}", f["id"]) and world.has(f["sha256"])
-    r = requests.get(world.server.base + f"{FILES}/{f['id']}/content", headers={"SVC-API-KEY": world.client.key}, timeout=10)
+    r = requests.get(world.server.base + f"{FILES}/{f['id']}/content", headers={"SVC-API-KEY": world.client.key}, timeout=WAIT)
     assert (r.status_code, r.content, r.headers["Cache-Control"]) == (200, b"hello", "private, no-cache")
     assert world.store("hello").data["sha256"] == f["sha256"]
     world.store("x" * 1000, max=10000, repeat=100, expect=400)
@@ -98,38 +98,38 @@ def test_signed_link(world):
     form = re.fullmatch(re.escape(world.server.base) + r"/v1/files/" + f["id"] + r"\?op=get&exp=(\d+)&sig=[A-Za-z0-9_-]{43}", url)
     assert form and abs(int(form[1]) - time.time() - 900) < 60
     assert re.search(r"/v1/files/file_[0-9A-Za-z]{22}\?op=put&exp=\d+&sig=[A-Za-z0-9_-]{43}$", upload_link(world)[1])
-    r = requests.get(url, timeout=10)
+    r = requests.get(url, timeout=WAIT)
     assert (r.status_code, r.content) == (200, b"linked")
     assert r.headers["Content-Type"] == "text/plain; charset=utf-8" and r.headers["X-Content-Type-Options"] == "nosniff"
     assert r.headers["Content-Disposition"] == "inline; filename=\"a.txt\"; filename*=UTF-8''a.txt"
     assert r.headers["ETag"] == f'"{f["sha256"]}"' and r.headers["Accept-Ranges"] == "bytes" and r.headers["Last-Modified"].endswith(" GMT")
     assert 880 <= int(re.fullmatch(r"private, max-age=(\d+)", r.headers["Cache-Control"])[1]) <= 900
-    h = requests.head(url, timeout=10)
+    h = requests.head(url, timeout=WAIT)
     assert (h.status_code, h.headers["Content-Length"], h.content) == (200, "6", b"") and h.headers["ETag"] == r.headers["ETag"]
 
 
 def test_ranges_and_conditions(world):
     text = "0123456789" * 10
     url = world.link(world.store(text).data["id"])
-    whole = requests.get(url, timeout=10)
+    whole = requests.get(url, timeout=WAIT)
     for value, part in (("0-0", "0"), ("0-9", text[:10]), ("95-", text[95:]), ("-1", "9"), ("-1000", text), ("98-5000", text[98:]), ("10-10", "0")):
-        r = requests.get(url, headers={"Range": f"bytes={value}"}, timeout=10)
+        r = requests.get(url, headers={"Range": f"bytes={value}"}, timeout=WAIT)
         first = len(text) - len(part) if value.startswith("-") else int(value.split("-")[0])
         assert (r.status_code, r.text) == (206, part), value
         assert r.headers["Content-Range"] == f"bytes {first}-{first + len(part) - 1}/100" and r.headers["Content-Length"] == str(len(part))
     for value in ("100-", "100-200", "-0", "99999999999-"):
-        r = requests.get(url, headers={"Range": f"bytes={value}"}, timeout=10)
+        r = requests.get(url, headers={"Range": f"bytes={value}"}, timeout=WAIT)
         assert (r.status_code, r.content, r.headers["Content-Range"]) == (416, b"", "bytes */100"), value
     for value in ("bytes=", "bytes=5-2", "bytes=0-1,3-4", "lines=0-1", "bytes=a-b", "bytes=0-1x", "bytes=--1"):
-        assert requests.get(url, headers={"Range": value}, timeout=10).text == text, value
-    r = requests.head(url, headers={"Range": "bytes=0-9"}, timeout=10)
+        assert requests.get(url, headers={"Range": value}, timeout=WAIT).text == text, value
+    r = requests.head(url, headers={"Range": "bytes=0-9"}, timeout=WAIT)
     assert (r.status_code, r.headers["Content-Length"]) == (206, "10")
     for tag in (whole.headers["ETag"], "W/" + whole.headers["ETag"], "*", f'"x", {whole.headers["ETag"]}'):
-        r = requests.get(url, headers={"If-None-Match": tag}, timeout=10)
+        r = requests.get(url, headers={"If-None-Match": tag}, timeout=WAIT)
         assert (r.status_code, r.content) == (304, b"")
-    assert requests.get(url, headers={"If-None-Match": '"x"'}, timeout=10).status_code == 200
-    assert requests.get(url, headers={"Range": "bytes=0-0", "If-Range": whole.headers["ETag"]}, timeout=10).status_code == 206
-    assert requests.get(url, headers={"Range": "bytes=0-0", "If-Range": '"x"'}, timeout=10).status_code == 200
+    assert requests.get(url, headers={"If-None-Match": '"x"'}, timeout=WAIT).status_code == 200
+    assert requests.get(url, headers={"Range": "bytes=0-0", "If-Range": whole.headers["ETag"]}, timeout=WAIT).status_code == 206
+    assert requests.get(url, headers={"Range": "bytes=0-0", "If-Range": '"x"'}, timeout=WAIT).status_code == 200
 
 
 def test_an_altered_link(world):
@@ -138,16 +138,16 @@ def test_an_altered_link(world):
     base, query = url.split("?")
     for i in range(len(query)):
         changed = query[:i] + ("A" if query[i] != "A" else "B") + query[i + 1:]
-        r = requests.get(f"{base}?{changed}", timeout=10)
+        r = requests.get(f"{base}?{changed}", timeout=WAIT)
         assert r.status_code in (400, 403) and r.json()["code"] in ("signature.invalid", "param.invalid"), changed
-    refused(requests.get(url.replace(f["id"], other["id"]), timeout=10), 403, "signature.invalid")
-    refused(requests.get(url.replace("op=get", "op=put"), timeout=10), 403, "signature.invalid")
-    refused(requests.get(base, timeout=10), 403, "signature.invalid")
-    refused(requests.get(url + "A", timeout=10), 403, "signature.invalid")
-    refused(requests.get(url.replace("exp=", "exp=0"), timeout=10), 403, "signature.invalid")
-    refused(requests.get(world.link(f["id"], put=True), timeout=10), 403, "signature.invalid")
+    refused(requests.get(url.replace(f["id"], other["id"]), timeout=WAIT), 403, "signature.invalid")
+    refused(requests.get(url.replace("op=get", "op=put"), timeout=WAIT), 403, "signature.invalid")
+    refused(requests.get(base, timeout=WAIT), 403, "signature.invalid")
+    refused(requests.get(url + "A", timeout=WAIT), 403, "signature.invalid")
+    refused(requests.get(url.replace("exp=", "exp=0"), timeout=WAIT), 403, "signature.invalid")
+    refused(requests.get(world.link(f["id"], put=True), timeout=WAIT), 403, "signature.invalid")
     refused(put(url, b"x"), 403, "signature.invalid")
-    assert requests.get(url, timeout=10).content == b"one"
+    assert requests.get(url, timeout=WAIT).content == b"one"
 
 
 def test_an_old_link(world):
@@ -155,38 +155,38 @@ def test_an_old_link(world):
     url, short = world.link(f["id"]), world.link(f["id"], seconds=5)
     try:
         world.move_clock(890)
-        until(lambda: requests.get(short, timeout=10).status_code == 403)
-        assert requests.get(url, timeout=10).status_code == 200
-        refused(requests.get(short, timeout=10), 403, "signature.expired")
+        until(lambda: requests.get(short, timeout=WAIT).status_code == 403)
+        assert requests.get(url, timeout=WAIT).status_code == 200
+        refused(requests.get(short, timeout=WAIT), 403, "signature.expired")
         world.move_clock(905)
-        until(lambda: requests.get(url, timeout=10).status_code == 403)
-        refused(requests.get(url, timeout=10), 403, "signature.expired")
-        refused(requests.get(url.replace("op=get", "op=put"), timeout=10), 403, "signature.invalid")
+        until(lambda: requests.get(url, timeout=WAIT).status_code == 403)
+        refused(requests.get(url, timeout=WAIT), 403, "signature.expired")
+        refused(requests.get(url.replace("op=get", "op=put"), timeout=WAIT), 403, "signature.invalid")
     finally:
         world.move_clock(0)
-        until(lambda: requests.get(url, timeout=10).status_code == 200)
+        until(lambda: requests.get(url, timeout=WAIT).status_code == 200)
 
 
 def test_rotation_of_keys(world):
     url = world.link(world.store("rotated").data["id"])
     world.command("rotate-key")
-    assert requests.get(url, timeout=10).status_code == 200
+    assert requests.get(url, timeout=WAIT).status_code == 200
     new = world.link(world.store("rotated").data["id"])
     world.command("rotate-key")
-    refused(requests.get(url, timeout=10), 403, "signature.invalid")
-    assert requests.get(new, timeout=10).status_code == 200
+    refused(requests.get(url, timeout=WAIT), 403, "signature.invalid")
+    assert requests.get(new, timeout=WAIT).status_code == 200
 
 
 def test_removed_and_expired(world):
     f = world.store("gone").data
     url = world.link(f["id"])
     world.client.delete(f"{FILES}/{f['id']}")
-    refused(requests.get(url, timeout=10), 404, "not_found")
+    refused(requests.get(url, timeout=WAIT), 404, "not_found")
     world.client.refused("GET", f"{FILES}/{f['id']}", 404, "not_found")
     world.client.refused("DELETE", f"{FILES}/{f['id']}", 404, "not_found")
     f = world.store("mortal", expires_in=1).data
     url = world.link(f["id"])
-    until(lambda: requests.get(url, timeout=10).status_code == 404)
+    until(lambda: requests.get(url, timeout=WAIT).status_code == 404)
     assert world.server.sql("SELECT count(*) FROM wharf.token t WHERE t.kind = 'file' AND NOT EXISTS (SELECT 1 FROM wharf.file f"
                             " WHERE f.organization_id = t.organization_id AND f.id = t.id)") == [(0,)]
 
@@ -214,7 +214,7 @@ def test_other_organizations(world):
     ("../../etc/passwd", "", "application/octet-stream", "attachment; filename=\"passwd\"; filename*=UTF-8''passwd"),
 ])
 def test_what_browsers_are_told(world, name, type, said, disposition):
-    r = requests.get(world.link(world.store("x", name=name, type=type).data["id"]), timeout=10)
+    r = requests.get(world.link(world.store("x", name=name, type=type).data["id"]), timeout=WAIT)
     assert (r.headers["Content-Type"], r.headers["Content-Disposition"]) == (said, disposition)
     assert r.headers["X-Content-Type-Options"] == "nosniff" and "X-Evil" not in r.headers
     assert ("Content-Security-Policy" in r.headers) == (said == "application/octet-stream" and type != "")
@@ -236,7 +236,7 @@ def test_upload(world):
     assert (r.status_code, r.content, r.headers["ETag"]) == (200, b"", f'"{hashlib.sha256(data).hexdigest()}"')
     f = world.client.get(f"{FILES}/{id}").data
     assert (f["size"], f["sha256"]) == (len(data), hashlib.sha256(data).hexdigest())
-    assert requests.get(world.link(id), timeout=10).content == data
+    assert requests.get(world.link(id), timeout=WAIT).content == data
     refused(put(url, data), 409, "file.already_uploaded")
     assert not list((world.server.folder / "blobs" / "tmp").iterdir())
 
@@ -271,7 +271,7 @@ def test_one_of_many_uploads_wins(world):
     [t.join() for t in threads]
     assert sorted(s for s, _ in answers) == [200] + [409] * 7
     winner = next(i for s, i in answers if s == 200)
-    assert requests.get(world.link(id), timeout=10).content == b"%d" % winner
+    assert requests.get(world.link(id), timeout=WAIT).content == b"%d" % winner
 
 
 def test_an_upload_cut_off(world):
@@ -300,7 +300,7 @@ def test_collection(world):
     told = world.command("collect")
     assert re.fullmatch(r"erased: [1-9]\d* expired files, [1-9]\d* objects, 0 temporary files", told), told
     assert [world.has(h) for h in (kept["sha256"], lone["sha256"], expired["sha256"], orphan)] == [True, False, False, False]
-    assert requests.get(world.link(kept["id"]), timeout=10).content == b"kept by its twin"
+    assert requests.get(world.link(kept["id"]), timeout=WAIT).content == b"kept by its twin"
     assert world.store("alone").data["sha256"] == lone["sha256"] and world.has(lone["sha256"])
     assert world.command("verify").endswith("2 checks: no faults")
 
@@ -318,7 +318,7 @@ def test_collection_while_the_same_bytes_come_and_go(world):
         client = world.org.client()
         for i in range(15):
             f = client.post(FILES, {"name": "a", "type": "text/plain", "text": f"coming and going {i % 3}"}, expect=201).data
-            r = requests.get(world.server.base + f"{FILES}/{f['id']}/content", headers={"SVC-API-KEY": client.key}, timeout=30)
+            r = requests.get(world.server.base + f"{FILES}/{f['id']}/content", headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             if r.status_code != 200 or r.content != b"coming and going %d" % (i % 3):
                 failures.append((r.status_code, r.text))
             client.delete(f"{FILES}/{f['id']}")

@@ -11,7 +11,7 @@ import requests
 from hook_folder import Folder, hooks, lines, place, system, until  # noqa: F401  (fixtures among them)
 from outside import Silent
 from receivers import until as waited_for
-from wharf import Client, Server, make_location
+from wharf import WAIT, Client, Server, make_location
 
 SECRET = "s3cret-t0ken"
 
@@ -231,13 +231,13 @@ def test_metrics_of_authors(hooks, client, server):
         run("observe", {"n": n})
     told = run("wrong")
     assert all(w in t for w, t in zip(("a metric's name", "counted or observed", "numbers from 0", "not le", "150 letters"), told)), told
-    text = requests.get(server.admin + "/metrics", timeout=5).text
+    text = requests.get(server.admin + "/metrics", timeout=WAIT).text
     assert 'lua_parcels_seen_total{b="x",carrier="ups"} 4\n' in text and 'lua_parcels_seen_total{b="x",carrier="d\\"h\\\\l"} 2\n' in text
     assert 'lua_weight_kg_bucket{le="0.005"} 1\n' in text and 'lua_weight_kg_bucket{le="5"} 2\n' in text and 'lua_weight_kg_bucket{le="+Inf"} 3\n' in text
     assert "lua_weight_kg_sum 5003.004\n" in text and "lua_weight_kg_count 3\n" in text
     calls = int(re.search(r'lua_hook_duration_seconds_count\{hook="10-run.lua#1"\} (\d+)', text)[1])
     assert calls >= 7 and f'lua_hook_duration_seconds_bucket{{hook="10-run.lua#1",le="+Inf"}} {calls}\n' in text and 'lua_hook_errors_total{hook="10-run.lua#1"}' in text
-    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=20)
+    checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=WAIT)
     assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
 
 

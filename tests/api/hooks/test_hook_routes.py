@@ -10,7 +10,7 @@ import pytest
 
 from hook_folder import HOOKS, hooks, lines, place, system, until  # noqa: F401  (fixtures among them)
 from test_auth import key_text
-from wharf import Client, Server, make_location
+from wharf import WAIT, Client, Server, make_location
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def server(place):
 def raw(client, method, path, body=None, key=True, **headers):
     """Answers that have no envelope."""
     h = {"SVC-API-KEY": client.key} if key else {}
-    r = client.http.request(method, client.server.base + path, data=body, headers={**h, **headers}, timeout=30)
+    r = client.http.request(method, client.server.base + path, data=body, headers={**h, **headers}, timeout=WAIT)
     return r
 
 

@@ -46,7 +46,7 @@ def test_a_route(server, client):
 
 def test_it_is_counted(server, client):
     def count(line):
-        text = requests.get(server.admin + "/metrics", timeout=5).text
+        text = requests.get(server.admin + "/metrics", timeout=WAIT).text
         return next((int(x.rsplit(" ", 1)[1]) for x in text.splitlines() if x.startswith(line)), 0)
 
     route, field = ('deprecated_requests_total{route="%s",method="%s"}' % x for x in (("/v1/relics/no/end", "GET"), ("/v1/relics", "POST")))

@@ -9,7 +9,7 @@ import uuid
 
 import pytest
 import requests
-from wharf import BUILD, STATIONS, Client, Server, address, make_location, station_body
+from wharf import BUILD, STATIONS, WAIT, Client, Server, address, make_location, station_body
 
 
 def key():
@@ -226,7 +226,7 @@ def test_a_kill_leaves_both_or_neither(vaults):
             k = {"SVC-API-KEY": secret, "Idempotency-Key": f"kill-{i}"}
             while True:
                 try:
-                    r = requests.post(vaults.base + "/v1/crates", json={"name": f"k{i}", "location_id": place}, headers=k, timeout=10)
+                    r = requests.post(vaults.base + "/v1/crates", json={"name": f"k{i}", "location_id": place}, headers=k, timeout=WAIT)
                 except requests.RequestException:
                     continue
                 if r.status_code == 201:

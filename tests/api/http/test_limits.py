@@ -196,7 +196,7 @@ def guarded():
 
 
 def failing(server, address, key="nonsense"):
-    return requests.get(server.base + "/v1/locations", headers={"SVC-API-KEY": key, "X-Forwarded-For": address} if key else {"X-Forwarded-For": address}, timeout=10)
+    return requests.get(server.base + "/v1/locations", headers={"SVC-API-KEY": key, "X-Forwarded-For": address} if key else {"X-Forwarded-For": address}, timeout=WAIT)
 
 
 def test_failed_keys_per_address(guarded):
@@ -207,7 +207,7 @@ def test_failed_keys_per_address(guarded):
     assert failing(guarded, "192.0.2.2").status_code == 401  # another address
     assert guarded.organization().client().get("/v1/locations", headers={"X-Forwarded-For": "192.0.2.1"}).status == 200  # a good key goes on
     for path in ("/livez", "/readyz", "/healthz") * 10:  # probes have no key and no limit
-        assert requests.get(guarded.base + path, headers={"X-Forwarded-For": "192.0.2.1"}, timeout=10).status_code == 200
+        assert requests.get(guarded.base + path, headers={"X-Forwarded-For": "192.0.2.1"}, timeout=WAIT).status_code == 200
 
 
 def test_an_ipv6_network_is_one_address(guarded):
@@ -232,7 +232,7 @@ def test_without_trusted_proxies_the_header_says_nothing():
 def test_loopback_is_exempt_by_default():
     s = Server("--set", "rate_limit.ip=1", "--set", "rate_limit.ip_burst=1", limits=True)
     try:
-        assert [requests.get(s.base + "/v1/locations", timeout=10).status_code for _ in range(5)] == [401] * 5
+        assert [requests.get(s.base + "/v1/locations", timeout=WAIT).status_code for _ in range(5)] == [401] * 5
     finally:
         s.stop()
 
@@ -267,7 +267,7 @@ def test_in_flight():
         [t.join() for t in threads]
         assert [r.status for r in results[4:]] == [200, 200]
         assert c.get("/v1/locations").status == 200
-        metrics = requests.get(s.admin + "/metrics", timeout=10).text
+        metrics = requests.get(s.admin + "/metrics", timeout=WAIT).text
         assert 'rate_limited_total{reason="concurrency"} 4' in metrics
     finally:
         s.stop()

@@ -8,7 +8,7 @@ import json
 
 import pytest
 import requests
-from wharf import STATIONS, Client, Server, make_location, make_station
+from wharf import STATIONS, WAIT, Client, Server, make_location, make_station
 
 # Each fault of a request, with its row in the table of the spec and its answer. Row 10.5 comes from docs/decisions 1: references are looked up after the locations.
 CHECKS = {
@@ -61,7 +61,7 @@ def world():
 
 def spend(server, key):
     with requests.Session() as http:
-        while http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": key}, timeout=10).status_code == 200:
+        while http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": key}, timeout=WAIT).status_code == 200:
             pass
 
 
@@ -101,7 +101,7 @@ def send_once(w, broken):
     path += "prnt_stn_0000000000000000000000" if "no row" in broken else w.far if "row elsewhere" in broken else w.station
     path += "?" + ("fields=nope&" if "parameter" in broken else "") + ("x=" + "y" * 17000 if "long URI" in broken else "")
     head = f"{'PATCH' if 'method' in broken else 'POST'} {path} HTTP/1.1\r\n" + "\r\n".join(lines) + "\r\n\r\n"
-    status, _, answer = Client(w.server, None).raw(head.encode() + (b"" if "size" in broken else text), timeout=20)
+    status, _, answer = Client(w.server, None).raw(head.encode() + (b"" if "size" in broken else text), timeout=WAIT)
     return status, json.loads(answer)["code"]
 
 

@@ -16,7 +16,7 @@ import pytest
 import requests
 
 import certificates
-from wharf import BUILD, PROGRAM, Server, address
+from wharf import BUILD, PROGRAM, WAIT, Server, address
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def connect(server, folder, **more):
     context = ssl.create_default_context(cafile=folder / "ca.pem")
     for name, value in more.items():
         setattr(context, name, value)
-    s = socket.create_connection(place(server), timeout=20)
+    s = socket.create_connection(place(server), timeout=WAIT)
     return context.wrap_socket(s, server_hostname="127.0.0.1", suppress_ragged_eofs=False)
 
 
@@ -102,24 +102,24 @@ def test_requests_of_every_kind(server, client):
     assert client.get("/v1/locations/" + made["id"]).data == made
     assert client.get("/v1/locations", headers={"Accept-Encoding": "gzip"}).ids == [made["id"]]
     client.refused("GET", "/v1/nothing", 404, "route.not_found")
-    assert requests.get(server.admin + "/readyz", timeout=5).status_code == 200
+    assert requests.get(server.admin + "/readyz", timeout=WAIT).status_code == 200
 
 
 def test_a_large_answer(server):
-    text = requests.get(server.base + "/v1/openapi.json", headers={"Accept-Encoding": "identity"}, timeout=10).content
+    text = requests.get(server.base + "/v1/openapi.json", headers={"Accept-Encoding": "identity"}, timeout=WAIT).content
     assert len(text) > 64 * 1024 and json.loads(text)["openapi"]
 
 
 @pytest.mark.parametrize("version, good", [("-tls1_3", True), ("-tls1_2", True), ("-tls1_1", False), ("-tls1", False)])
 def test_versions(server, folder, version, good):
     done = subprocess.run(["openssl", "s_client", "-connect", "%s:%d" % place(server), "-CAfile", folder / "ca.pem", version, "-cipher", "ALL:@SECLEVEL=0",
-                           "-verify_return_error"], input="", capture_output=True, text=True, timeout=20)
+                           "-verify_return_error"], input="", capture_output=True, text=True, timeout=WAIT)
     assert (done.returncode == 0) == good, done.stderr + done.stdout
     assert ("Verify return code: 0" in done.stdout) == good or not good
 
 
 def test_plain_http_is_not_understood(server):
-    with socket.create_connection(place(server), timeout=20) as s:
+    with socket.create_connection(place(server), timeout=WAIT) as s:
         s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
         answer = b""
         try:
@@ -128,7 +128,7 @@ def test_plain_http_is_not_understood(server):
         except ConnectionError:
             pass
     assert b"HTTP" not in answer
-    assert requests.get(server.base + "/livez", timeout=5).text == "ok\n"
+    assert requests.get(server.base + "/livez", timeout=WAIT).text == "ok\n"
 
 
 def request_head(key, path, *lines, method="POST"):
@@ -172,7 +172,7 @@ def test_a_new_certificate_by_reload_and_a_bad_one_that_changes_nothing(server, 
     def ask():
         http = requests.Session()
         while not stop.is_set():
-            r = http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=20)
+            r = http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             (done if r.status_code == 200 else odd).append(r.status_code)
 
     askers = [threading.Thread(target=ask) for _ in range(4)]
@@ -181,7 +181,7 @@ def test_a_new_certificate_by_reload_and_a_bad_one_that_changes_nothing(server, 
     server.command("reload")
     stop.set()
     for t in askers:
-        t.join(30)
+        t.join(WAIT)
     assert done and not odd
     assert subject(server, folder) == "two"
     assert read_all(held) == b""  # idle, so ended; with a close_notify
@@ -207,7 +207,7 @@ def test_a_worker_that_comes_back_keeps_the_good_pair(server, folder):
 
 
 def start_refused(folder, *args):
-    done = subprocess.run([PROGRAM, "dev", "--data", folder / "d", "--listen", "127.0.0.1:0", "--no-demo", *args], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([PROGRAM, "dev", "--data", folder / "d", "--listen", "127.0.0.1:0", "--no-demo", *args], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode != 0 and not (folder / "d").exists()
     return done.stderr
 
@@ -229,7 +229,7 @@ def test_pairs_that_stop_the_start(folder):
     assert "tls.key: /none can't be read" in start_refused(folder, *certificates.settings(one, "/none"))
     assert "a.key holds no certificate in PEM form" in start_refused(folder, *certificates.settings(one_key, one_key))
     assert "tls.certificate is set without tls.key" in start_refused(folder, "--set", f"tls.certificate={one}")
-    check = subprocess.run([PROGRAM, "check", *map(str, certificates.settings(one, other_key))], capture_output=True, text=True, timeout=60)
+    check = subprocess.run([PROGRAM, "check", *map(str, certificates.settings(one, other_key))], capture_output=True, text=True, timeout=WAIT)
     assert check.returncode != 0 and "is not the key" in check.stderr
 
 
@@ -237,7 +237,7 @@ def test_pairs_that_stop_the_start(folder):
 
 def test_the_command_line_believes_the_authorities_that_it_is_told(server, client, folder):
     def publish(**env):
-        return subprocess.run([PROGRAM, "lua", "publish", "wkf_0123456789abcdefghijkl", folder], capture_output=True, text=True, timeout=60,
+        return subprocess.run([PROGRAM, "lua", "publish", "wkf_0123456789abcdefghijkl", folder], capture_output=True, text=True, timeout=WAIT,
                               env={**os.environ, "WHARF_SERVER": server.base, "WHARF_KEY": client.key, **env})
     (folder / "workflow.json").write_text("{}")
     stranger = publish(WHARF_CA_FILE="")
@@ -250,7 +250,7 @@ def test_the_print_agent_believes_the_authorities_that_it_is_told(server, client
     def status(**more):
         file = folder / "station.json"
         file.write_text(json.dumps({"server": server.base, "key": client.key, "station_id": "prst_0123456789abcdefghijkl", **more}))
-        return subprocess.run([BUILD / "station" / "wharf-station", "--config", file, "status"], capture_output=True, text=True, timeout=60)
+        return subprocess.run([BUILD / "station" / "wharf-station", "--config", file, "status"], capture_output=True, text=True, timeout=WAIT)
     stranger, known = status(), status(ca_file=str(folder / "ca.pem"))
     assert stranger.returncode and "certificate" in stranger.stderr, stranger
     assert "(not_found)" in known.stderr, known
@@ -259,6 +259,6 @@ def test_the_print_agent_believes_the_authorities_that_it_is_told(server, client
 def test_the_print_agent_keeps_the_whole_path_of_authorities(server, client, folder):
     def pair(file):
         return subprocess.run([BUILD / "station" / "wharf-station", "--config", folder / "none.json", "--server", server.base, "--key", client.key, "--location", "loc_x",
-                               "--ca-file", file, "pair"], capture_output=True, text=True, timeout=60, cwd=folder)
+                               "--ca-file", file, "pair"], capture_output=True, text=True, timeout=WAIT, cwd=folder)
     assert "can't be read" in pair("nothing.pem").stderr
     assert "can't be read" not in pair("ca.pem").stderr

@@ -479,7 +479,7 @@ def test_metrics(server, org):
     ask(org, "count", times=3, delay_ms=3600_000)
     ask(org, "count")
     def depth():
-        text = requests.get(server.admin + "/metrics", timeout=10).text
+        text = requests.get(server.admin + "/metrics", timeout=WAIT).text
         m = re.search(r'^job_queue_depth\{queue="jobbench.count"\} (\d+)$', text, re.M)
         return m and int(m.group(1)) >= 3 and text
     text = until(depth)

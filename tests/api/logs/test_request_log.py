@@ -7,7 +7,7 @@ import time
 import psycopg2
 import pytest
 
-from wharf import BUILD, ISO, Server, make_location, until
+from wharf import BUILD, ISO, WAIT, Server, make_location, until
 
 MODULES = f"org,locations,stations,logs,{BUILD}/tests/plugins/filterbench.so"
 
@@ -171,7 +171,7 @@ def test_strange_requests_are_kept(client, org):
 
 
 def dropped(server):
-    text = server.http.get(server.admin + "/metrics", timeout=10).text
+    text = server.http.get(server.admin + "/metrics", timeout=WAIT).text
     return int(re.search(r"^request_log_dropped_total (\d+)$", text, re.M).group(1))
 
 

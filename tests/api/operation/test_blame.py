@@ -7,12 +7,12 @@ import requests
 
 from test_operation import ready, until, value
 from test_workers import MODULES, log_lines, metrics, running
-from wharf import address
+from wharf import WAIT, address
 
 
 def ask(server, client, path, body=None):
     with contextlib.suppress(requests.RequestException):
-        requests.post(server.base + path, json=body or {}, headers={"SVC-API-KEY": client.key}, timeout=60)
+        requests.post(server.base + path, json=body or {}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
 
 
 WAYS = {
@@ -30,7 +30,7 @@ def others_at_work(server, client):
     def go():
         while not stop.is_set():
             with contextlib.suppress(requests.RequestException):
-                requests.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=20)
+                requests.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=WAIT)
 
     threads = [threading.Thread(target=go) for _ in range(4)]
     for t in threads:
@@ -40,7 +40,7 @@ def others_at_work(server, client):
     finally:
         stop.set()
         for t in threads:
-            t.join(60)
+            t.join(WAIT)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -84,7 +84,7 @@ STATED = ["api.dates", "lists.refunded", "containers.search", "containers.valida
 
 
 def test_changes(server):
-    r = requests.get(server.base + "/v1/changes", timeout=10)
+    r = requests.get(server.base + "/v1/changes", timeout=WAIT)
     rows = r.json()["data"]
     assert r.status_code == 200 and [c["id"] for c in rows] == STATED
     for c in rows:
@@ -97,7 +97,7 @@ def test_no_clock_without_the_switch():
     s = Server("--set", "openapi.require_key=true", "--set", "test_clock=false")
     try:
         for key, status in ((None, 401), ("nonsense", 401), (s.organization().key("users:read"), 200)):
-            assert requests.get(s.base + "/v1/openapi.json", headers={"SVC-API-KEY": key} if key else {}, timeout=10).status_code == status
+            assert requests.get(s.base + "/v1/openapi.json", headers={"SVC-API-KEY": key} if key else {}, timeout=WAIT).status_code == status
         assert s.openapi["openapi"] == "3.1.0" and s.openapi["paths"]["/v1/openapi.json"]["get"].get("security") != []
         assert Client(s, s.demo_key).refused("GET", "/v1/system/clock", 404, "route.not_found")
         assert "/v1/system/clock" not in s.openapi["paths"]

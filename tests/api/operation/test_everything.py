@@ -6,12 +6,12 @@ import pytest
 
 import everything
 from hook_folder import HOOKS, lines, until
-from wharf import PROGRAM, ROOT, Client, Server
+from wharf import PROGRAM, ROOT, WAIT, Client, Server
 
 
 def settings():
     """What `wharf help settings` prints, and what the modules' manifests name."""
-    printed = subprocess.run([PROGRAM, "help", "settings"], capture_output=True, text=True, timeout=60, check=True).stdout
+    printed = subprocess.run([PROGRAM, "help", "settings"], capture_output=True, text=True, timeout=WAIT, check=True).stdout
     told = [line.split()[0] for line in printed.split("\n\n")[0].splitlines()[1:]]
     for file in sorted((ROOT / "modules").glob("*/plugin.json")):
         manifest = json.loads(file.read_text())

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from wharf import ROOT, Server
+from wharf import ROOT, WAIT, Server
 
 # Does what a file does before its first function or class: its imports. What the folder's conftest.py puts on the path is there, as when pytest runs it.
 READ = """
@@ -61,5 +61,5 @@ def test_every_file_of_the_tests_finds_what_it_imports():
     files = [f for f in sorted(ROOT.glob("tests/**/*.py")) if not str(f.relative_to(ROOT)).startswith(READ_ELSEWHERE) and "node_modules" not in f.parts]
     assert len(files) > 50, files
     for file in files:
-        done = subprocess.run(["/usr/bin/python3", "-c", READ, file], capture_output=True, text=True, timeout=60, cwd=ROOT)
+        done = subprocess.run(["/usr/bin/python3", "-c", READ, file], capture_output=True, text=True, timeout=WAIT, cwd=ROOT)
         assert "ModuleNotFoundError" not in done.stderr and "ImportError" not in done.stderr, f"{file}: {done.stderr}"

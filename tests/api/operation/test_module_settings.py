@@ -4,13 +4,13 @@ import subprocess
 
 import pytest
 
-from wharf import BUILD, PROGRAM
+from wharf import BUILD, PROGRAM, WAIT
 
 MODULES = "org,locations,stations,carriers,shipments,support"
 
 
 def check(*more, modules=MODULES, command="check", **env):
-    return subprocess.run([PROGRAM, command, "--set", f"modules={modules}", *more], capture_output=True, text=True, timeout=60, env={**os.environ, **env})
+    return subprocess.run([PROGRAM, command, "--set", f"modules={modules}", *more], capture_output=True, text=True, timeout=WAIT, env={**os.environ, **env})
 
 
 @pytest.mark.parametrize("setting, value, said", [

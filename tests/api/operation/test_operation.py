@@ -14,14 +14,14 @@ import time
 import pytest
 import requests
 
-from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, Client, Server, address, process_state, turns, until
+from wharf import BUILD, PROGRAM, TURNS_ARE_HEARD, WAIT, Client, Server, address, process_state, turns, until
 
 MODULES = f"org,locations,stations,{BUILD}/tests/plugins/faulty.so,{BUILD}/tests/plugins/leaner.so"
 
 
 def crash(server, key):
     try:
-        requests.post(server.base + "/v1/faults/crash/now", headers={"SVC-API-KEY": key}, timeout=20)
+        requests.post(server.base + "/v1/faults/crash/now", headers={"SVC-API-KEY": key}, timeout=WAIT)
     except requests.RequestException:
         pass
 
@@ -61,9 +61,9 @@ def test_a_plugin_that_crashes_is_left_out():
         client.refused("GET", "/v1/faulty", 404, "route.not_found")
         assert "/v1/faults" not in client.get("/v1/openapi.json", check=False).body["paths"]
         client.get("/v1/locations")
-        probe = requests.get(server.base + "/readyz?verbose", timeout=5)
+        probe = requests.get(server.base + "/readyz?verbose", timeout=WAIT)
         assert probe.status_code == 200 and probe.json()["modules"]["faulty"] == "quarantined" and probe.json()["modules"]["leaner"] == "unavailable"
-        metrics = requests.get(server.admin + "/metrics", timeout=5).text
+        metrics = requests.get(server.admin + "/metrics", timeout=WAIT).text
         assert 'plugin_quarantined{plugin="faulty"} 1' in metrics
         assert re.search(r'http_requests_total\{route="/v1/leaners",method="GET",status="5xx",module="leaner"\} [1-9]', metrics)
 
@@ -125,14 +125,14 @@ def test_metrics():
         blocker.execute("LOCK TABLE locations.location")
         waits = threading.Thread(target=lambda: client.post("/v1/locations", make_body("Waits")))
         waits.start()
-        busy = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=5).text) and value(t, "http_in_flight") >= 2 and value(t, "db_pool_in_use") >= 1 and t)
+        busy = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=WAIT).text) and value(t, "http_in_flight") >= 2 and value(t, "db_pool_in_use") >= 1 and t)
         server.db.rollback()
         server.db.autocommit = True
         waits.join()
         assert busy
         posts = 'http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}'  # counted when the connection is done with it
-        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=5).text) and value(t, "db_pool_in_use") == 0 and value(t, posts) == 3 and t)
-        checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=20)
+        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=WAIT).text) and value(t, "db_pool_in_use") == 0 and value(t, posts) == 3 and t)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=WAIT)
         assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
         told = set(re.findall(r"^# TYPE (\S+)", text, re.M))
         assert told >= set(NAMES), set(NAMES) - told
@@ -163,18 +163,18 @@ def test_readiness_ends_at_once_and_the_server_accepts_on():
     server = Server("--set", "drain_accept=3000")
     try:
         client = server.organization().client()
-        verbose = requests.get(server.admin + "/readyz?verbose", timeout=5).json()
+        verbose = requests.get(server.admin + "/readyz?verbose", timeout=WAIT).json()
         modules = verbose.pop("modules")
         assert {"org", "locations", "stations"} <= set(modules) and set(modules.values()) == {"ok"}
         assert verbose.pop("queue_age_seconds") >= 0 and verbose == {
             "ready": True, "database": "ok", "migrations": "ok", "connections": "ok", "roles": "ok", "storage": "ok", "data": "ok", "not_ready_because": [], "degraded": []}
-        assert requests.get(server.base + "/healthz", timeout=5).text == "ok\n"
+        assert requests.get(server.base + "/healthz", timeout=WAIT).text == "ok\n"
         server.process.send_signal(signal.SIGTERM)
-        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 503)
+        until(lambda: requests.get(server.base + "/readyz", timeout=WAIT).status_code == 503)
         for base in (server.base, server.admin):
-            assert requests.get(base + "/readyz", timeout=5).status_code == 503
-            assert requests.get(base + "/livez", timeout=5).status_code == 200
-            assert requests.get(base + "/readyz?verbose", timeout=5).json()["ready"] is False
+            assert requests.get(base + "/readyz", timeout=WAIT).status_code == 503
+            assert requests.get(base + "/livez", timeout=WAIT).status_code == 200
+            assert requests.get(base + "/readyz?verbose", timeout=WAIT).json()["ready"] is False
         Client(server, client.key).get("/v1/locations")  # on a new connection
         before = {pid: ticks(pid) for pid in server.workers("web")}
         time.sleep(1)
@@ -188,14 +188,14 @@ def test_not_ready_without_its_database():
     with_base = Server()
     server = Server(beside=with_base)
     try:
-        assert requests.get(server.base + "/readyz", timeout=5).text == "ok\n"
+        assert requests.get(server.base + "/readyz", timeout=WAIT).text == "ok\n"
         os.kill(with_base.process.pid, signal.SIGSTOP)  # it would start the next one
         with_base.kill_database()
-        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 503)
-        until(lambda: requests.get(server.base + "/readyz?verbose", timeout=5).json()["database"] == "away")
-        assert requests.get(server.base + "/livez", timeout=5).status_code == 200
+        until(lambda: requests.get(server.base + "/readyz", timeout=WAIT).status_code == 503)
+        until(lambda: requests.get(server.base + "/readyz?verbose", timeout=WAIT).json()["database"] == "away")
+        assert requests.get(server.base + "/livez", timeout=WAIT).status_code == 200
         os.kill(with_base.process.pid, signal.SIGCONT)
-        until(lambda: requests.get(server.base + "/readyz", timeout=5).status_code == 200)
+        until(lambda: requests.get(server.base + "/readyz", timeout=WAIT).status_code == 200)
     finally:
         server.stop()
         with_base.stop()
@@ -319,7 +319,7 @@ def test_rotated_logs_lose_no_line():
     def ask():
         http = requests.Session()
         while not stop.is_set():
-            r = http.get(server.base + "/v1/changes", timeout=20)
+            r = http.get(server.base + "/v1/changes", timeout=WAIT)
             (seen if r.status_code == 200 else odd).append(r.headers["Request-Id"])
 
     askers = [threading.Thread(target=ask) for _ in range(4)]
@@ -335,7 +335,7 @@ def test_rotated_logs_lose_no_line():
             until(lambda: len(seen) > count + 20)
         stop.set()
         for t in askers:
-            t.join(30)
+            t.join(WAIT)
     finally:
         stop.set()
         assert server.stop() == 0

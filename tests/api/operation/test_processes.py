@@ -14,7 +14,7 @@ import tempfile
 import pytest
 import requests
 
-from wharf import PROGRAM, Server, until
+from wharf import PROGRAM, WAIT, Server, until
 
 MODULES = "org,locations,events,webhooks,workflows"
 RUN = 'return {on_run = function() return {done = true} end}'
@@ -207,7 +207,7 @@ def test_a_folder_of_root_is_given_to_the_user():
         try:
             all_are(server, USER)
             assert (folder / "blobs").stat().st_uid == (folder / "master.key").stat().st_uid == pwd.getpwnam(USER).pw_uid
-            assert requests.get(server.base + "/readyz", timeout=10).status_code == 200
+            assert requests.get(server.base + "/readyz", timeout=WAIT).status_code == 200
         finally:
             server.stop()
 
@@ -215,5 +215,5 @@ def test_a_folder_of_root_is_given_to_the_user():
 @ROOT
 def test_a_user_that_is_not_there():
     for command in ("check", "serve"):
-        done = subprocess.run([PROGRAM, command, "--data", "/nonexistent/wharf" if command == "check" else tempfile.mkdtemp(), "--set", "user=wharf-nobody-has-this", "--set", "modules=org", "--set", "listen=127.0.0.1:0", "--set", "admin.listen="], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([PROGRAM, command, "--data", "/nonexistent/wharf" if command == "check" else tempfile.mkdtemp(), "--set", "user=wharf-nobody-has-this", "--set", "modules=org", "--set", "listen=127.0.0.1:0", "--set", "admin.listen="], capture_output=True, text=True, timeout=WAIT)
         assert done.returncode == 1 and 'there is no user "wharf-nobody-has-this"' in done.stderr, done.stderr

@@ -12,11 +12,11 @@ import requests
 
 from test_operation import Serving, until, value
 from test_workers import log_lines, metrics, new_connections, running
-from wharf import PROGRAM, Server, address
+from wharf import PROGRAM, WAIT, Server, address
 
 
 def probe(server, base="base"):
-    a = requests.get(getattr(server, base) + "/readyz?verbose", timeout=10)
+    a = requests.get(getattr(server, base) + "/readyz?verbose", timeout=WAIT)
     return a.status_code, a.json()
 
 
@@ -24,13 +24,13 @@ def not_ready(server, check, text):
     """Waits until both listeners say so. Each worker looks for itself, so that the next request may meet one that did not look yet."""
     for base in ("base", "admin"):
         until(lambda: (told := probe(server, base)) and told[0] == 503 and re.search(text, told[1][check]) and not told[1]["ready"] and any(re.search(text, t) for t in told[1]["not_ready_because"]))
-    until(lambda: (plain := requests.get(server.base + "/readyz", timeout=10)).status_code == 503 and plain.text.startswith("not ready\n") and re.search(text, plain.text))
+    until(lambda: (plain := requests.get(server.base + "/readyz", timeout=WAIT)).status_code == 503 and plain.text.startswith("not ready\n") and re.search(text, plain.text))
     assert log_lines(server.folder, "ready.lost")
 
 
 def back(server):
     for base in ("base", "admin"):
-        until(lambda: requests.get(getattr(server, base) + "/readyz", timeout=10).text == "ok\n")
+        until(lambda: requests.get(getattr(server, base) + "/readyz", timeout=WAIT).text == "ok\n")
 
 
 def test_connections_are_exhausted():
@@ -42,7 +42,7 @@ def test_connections_are_exhausted():
         with contextlib.suppress(psycopg2.OperationalError):
             while True:
                 taken.append(psycopg2.connect(server.conninfo))
-        client.http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=20)
+        client.http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=WAIT)
         r = client.post("/v1/roles", {"name": "None", "permissions": {}}, check=False)
         assert r.status == 503 and r.code == "database.unavailable" and r.headers["Retry-After"], r
         until(lambda: (told := probe(server)) and told[0] == 503 and re.search("takes no new connection: .*(too many|remaining)", told[1]["connections"]))
@@ -130,7 +130,7 @@ def test_lines_that_a_full_disk_takes_away_are_counted():
             client = server.organization().client()
             fill(place)
             for _ in range(3000):  # what is left of the last page is taken
-                client.http.get(server.base + "/v1/changes", timeout=10)
+                client.http.get(server.base + "/v1/changes", timeout=WAIT)
                 if value(metrics(server), 'log_lines_lost_total{log="access_log"}') > 5:
                     break
             assert value(metrics(server), 'log_lines_lost_total{log="access_log"}') > 5
@@ -143,7 +143,7 @@ def test_lines_that_a_full_disk_takes_away_are_counted():
             assert "lines of the log are lost: No space left on device" in (server.folder / "out").read_text()
             status, told = probe(server)
             assert status == 200 and told["ready"] and any("lines of the access log are lost: No space left" in t for t in told["degraded"]), told
-            assert requests.get(server.base + "/readyz", timeout=5).text.startswith("ok\n")
+            assert requests.get(server.base + "/readyz", timeout=WAIT).text.startswith("ok\n")
             (place / "filler").unlink()
             server.command("reload")
             assert re.search(r'"log.lost","message":"\d+ lines before this one are lost"', (place / "wharf.log").read_text())
@@ -154,7 +154,7 @@ def test_lines_that_a_full_disk_takes_away_are_counted():
 # ---- what a reload tells ----
 
 def reload(server):
-    return subprocess.run([PROGRAM, "reload", "-c", server.file], capture_output=True, text=True, timeout=60)
+    return subprocess.run([PROGRAM, "reload", "-c", server.file], capture_output=True, text=True, timeout=WAIT)
 
 
 def test_a_reload_names_settings_that_need_a_restart():

@@ -27,7 +27,7 @@ def new_connections(base, n=30):
     told = []
     for _ in range(n):
         try:
-            told.append(requests.get(base + "/v1/changes", timeout=10, headers={"Connection": "close"}).status_code)
+            told.append(requests.get(base + "/v1/changes", timeout=WAIT, headers={"Connection": "close"}).status_code)
         except requests.ConnectionError:
             told.append(None)
     return told
@@ -38,7 +38,7 @@ def log_lines(folder, event):
 
 
 def metrics(server):
-    return requests.get(server.admin + "/metrics", timeout=10).text
+    return requests.get(server.admin + "/metrics", timeout=WAIT).text
 
 
 def kill_one(server, kind="web"):
@@ -95,7 +95,7 @@ def test_a_hook_that_ends_the_process():
         client = server.organization().client()
         for _ in range(4):
             with contextlib.suppress(requests.RequestException):
-                requests.post(server.base + "/v1/locations", json={"name": "Bye", "address": address()}, headers={"SVC-API-KEY": client.key}, timeout=20)
+                requests.post(server.base + "/v1/locations", json={"name": "Bye", "address": address()}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
         until(lambda: ready(client) and len(server.workers("web")) == 2 and "is down" not in server.command("ps"))
         assert new_connections(server.base) == [200] * 30
         assert any("ended with code 2" in line["message"] for line in log_lines(server.folder, "worker.crashed"))
@@ -151,19 +151,19 @@ def test_a_damaged_plugin_and_a_dead_worker():
         assert re.search(r"^web \d is down for \d+s \(\d+ starts failed\): .*faulty\.so", server.command("ps"), re.M)
         assert re.findall(r'^worker_up\{kind="(\w+)",index="(\d)"\} ([01])$', metrics(server), re.M) in (
             [("web", "0", "0"), ("web", "1", "1"), ("job", "0", "1")], [("web", "0", "1"), ("web", "1", "0"), ("job", "0", "1")])
-        probe = requests.get(server.admin + "/readyz?verbose", timeout=5).json()
+        probe = requests.get(server.admin + "/readyz?verbose", timeout=WAIT).json()
         assert probe["ready"] and len(probe["degraded"]) == 1 and re.match(r"worker web \d is down for \d+ s, \d+ starts failed: .*faulty\.so", probe["degraded"][0]), probe
-        public = requests.get(server.base + "/readyz?verbose", timeout=5).json()
+        public = requests.get(server.base + "/readyz?verbose", timeout=WAIT).json()
         assert public["ready"] and "faulty" not in public["degraded"][0], "why is for the operator"
         kill_one(server, "job")
-        until(lambda: (a := requests.get(server.base + "/readyz", timeout=5)).status_code == 503 and "no job worker can start" in a.text)
+        until(lambda: (a := requests.get(server.base + "/readyz", timeout=WAIT)).status_code == 503 and "no job worker can start" in a.text)
         kill_one(server)
         until(lambda: set(new_connections(server.base, 5)) == {None})
         shutil.copy(FAULTY, place / "good")
         (place / "good").rename(plugin)
         until(lambda: "is down" not in server.command("ps") and len(server.workers("web")) == 2)
         assert new_connections(server.base) == [200] * 30
-        until(lambda: requests.get(server.base + "/readyz", timeout=5).text == "ok\n")
+        until(lambda: requests.get(server.base + "/readyz", timeout=WAIT).text == "ok\n")
         assert client.get("/v1/faults", check=False).status == 200
     shutil.rmtree(place)
 
@@ -190,7 +190,7 @@ def test_each_module_may_be_left_out():
             (folder / "wharf.log").unlink()
             server = Server("--set", f"lua_hooks.dir={place}", folder=folder)
             try:
-                status = requests.get(server.base + "/readyz?verbose", timeout=5).json()["modules"]
+                status = requests.get(server.base + "/readyz?verbose", timeout=WAIT).json()["modules"]
                 assert status[name] == "quarantined" and status["org"] == "ok"
                 asleep = {m for line in log_lines(folder, "lua.hook_sleeps") for m in re.findall(r"hook on '(\w+)' sleeps", line["message"])}
                 out = {n for n, s in status.items() if s != "ok"}
@@ -209,7 +209,7 @@ def test_each_module_may_be_left_out():
 def ask_and_forget(server, key, path, body, answers):
     def ask():
         with contextlib.suppress(requests.RequestException):
-            answers.append(requests.post(server.base + path, json=body, headers={"SVC-API-KEY": key}, timeout=60))
+            answers.append(requests.post(server.base + path, json=body, headers={"SVC-API-KEY": key}, timeout=WAIT))
     t = threading.Thread(target=ask)
     t.start()
     return t
@@ -227,7 +227,7 @@ def test_a_plugin_that_hangs(where):
             asked.append(ask_and_forget(server, client.key, path, body, answers))
             time.sleep(0.5)
         for t in asked:
-            t.join(60)
+            t.join(WAIT)
         assert {a.status_code for a in answers} <= {503, 504} and any(a.status_code == 504 and a.json()["code"] == "timeout" for a in answers)
         hung = log_lines(server.folder, "worker.hung")
         assert hung[0]["plugin"] == "faulty" and "a new worker takes over" in hung[0]["message"] and value(metrics(server), "worker_hangs_total") >= 1
@@ -246,13 +246,13 @@ def test_strangers_leave_threads_to_others():
         threads = [ask_and_forget(server, client.key, "/v1/faults/hang/now", {}, answers) for _ in range(40)]
         until(lambda: value(metrics(server), "http_in_flight") >= 40)
         for i in range(30):  # on new connections, so that each worker gets some; roles run on threads
-            a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=10)
+            a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             assert a.status_code in (201, 400), a.text
         assert not answers
         for pid in server.workers("web"):
             os.kill(pid, signal.SIGKILL)
         for t in threads:
-            t.join(60)
+            t.join(WAIT)
 
 
 def test_large_bodies_of_strangers_leave_threads_too():
@@ -263,15 +263,15 @@ def test_large_bodies_of_strangers_leave_threads_too():
         threads = [ask_and_forget(server, client.key, "/v1/faults/hang/now", {}, answers) for _ in range(300)]
         until(lambda: any(a.status_code == 503 for a in answers) and len(answers) + value(metrics(server), "http_in_flight") >= 300)
         for _ in range(30):
-            a = requests.post(server.base + "/v1/faults/hang/now", json={"text": "x" * 20000}, headers={"SVC-API-KEY": client.key}, timeout=30)
+            a = requests.post(server.base + "/v1/faults/hang/now", json={"text": "x" * 20000}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             assert a.status_code == 503 and a.json()["code"] == "overloaded", a.text
         for i in range(5):
-            a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=10)
+            a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             assert a.status_code in (201, 400), a.text
         for pid in server.workers("web"):
             os.kill(pid, signal.SIGKILL)
         for t in threads:
-            t.join(60)
+            t.join(WAIT)
 
 
 # ---- a plugin that leaks ----
@@ -285,7 +285,7 @@ def test_a_plugin_that_leaks_is_replaced_before_its_limit():
         def ask():
             http = requests.Session()
             while not stop.is_set():
-                r = http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=20)
+                r = http.get(server.base + "/v1/locations", headers={"SVC-API-KEY": client.key}, timeout=WAIT)
                 seen[0] += 1
                 if r.status_code != 200:
                     odd.append(r.text)
@@ -296,14 +296,14 @@ def test_a_plugin_that_leaks_is_replaced_before_its_limit():
         try:
             end = time.monotonic() + WAIT
             while value(metrics(server), "worker_memory_restarts_total") < 1 and time.monotonic() < end:
-                a = requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=20)
+                a = requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
                 assert a.status_code == 200
                 time.sleep(0.3)
             until(lambda: before - set(server.workers("web")) and ready(client))
         finally:
             stop.set()
             for t in askers:
-                t.join(30)
+                t.join(WAIT)
         told = log_lines(server.folder, "worker.memory")
         assert told and re.search(r"web \d \(pid \d+\) has \d+ MB, more than three quarters of the 900 MB", told[0]["message"])
         assert not odd and seen[0] > 20, "nobody lost a request"
@@ -319,7 +319,7 @@ def test_the_limit_of_memory_is_hard():
         before = set(server.workers("web"))
         for _ in range(40):
             with contextlib.suppress(requests.RequestException):
-                requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=20)
+                requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
         until(lambda: before - set(server.workers("web")) and ready(client) and "is down" not in server.command("ps"))
         def memory():
             """Of all workers; None: one of them has just ended, and another takes its place."""

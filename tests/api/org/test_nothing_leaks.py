@@ -64,22 +64,22 @@ def run(tmp_path_factory):
     upload = request["attachments"][0]["upload_url"]
     secrets["file content"] = "attached-secret-9z"
     for data in (b"short", secrets["file content"].encode()):
-        requests.put(s.base + upload, data=data, headers={"Content-Type": "text/plain"}, timeout=10)
-    requests.put(s.base + upload, data=b"again", headers={"Content-Type": "text/plain"}, timeout=10)
+        requests.put(s.base + upload, data=data, headers={"Content-Type": "text/plain"}, timeout=WAIT)
+    requests.put(s.base + upload, data=b"again", headers={"Content-Type": "text/plain"}, timeout=WAIT)
     url = c.get("/v1/support/" + request["id"]).data["attachments"][0]["url"]
-    requests.get(s.base + url, timeout=10)
-    requests.get(s.base + url.replace("op=get", "op=put"), timeout=10)
+    requests.get(s.base + url, timeout=WAIT)
+    requests.get(s.base + url.replace("op=get", "op=put"), timeout=WAIT)
     end = time.monotonic() + WAIT
     while not sink.got:
         assert time.monotonic() < end
         time.sleep(0.05)
     link = re.search(r"/v1/support/attachments/([A-Za-z0-9_-]{43})", sink.got[0])
-    assert requests.get(s.base + link.group(0), timeout=10).text == secrets["file content"]
-    requests.get(s.base + link.group(0) + "x", timeout=10)
+    assert requests.get(s.base + link.group(0), timeout=WAIT).text == secrets["file content"]
+    requests.get(s.base + link.group(0) + "x", timeout=WAIT)
     secrets |= {"upload signature": re.search("sig=([^&]+)", upload).group(1), "download signature": re.search("sig=([^&]+)", url).group(1),
                 "link token": link.group(1)}
     for path in ("/livez", "/readyz", "/healthz"):
-        assert requests.get(s.base + path, timeout=10).status_code == 200
+        assert requests.get(s.base + path, timeout=WAIT).status_code == 200
     last = c.post("/v1/samples", {"status": "open"}, expect=201).headers["Request-Id"]
     while not s.sql("SELECT 1 FROM wharf.request_log WHERE id = %s", last):
         assert time.monotonic() < end + 20
@@ -126,7 +126,7 @@ def test_server_log(run):
 
 def test_metrics(run):
     server, secrets = run
-    text = server.http.get(server.admin + "/metrics", timeout=10).text
+    text = server.http.get(server.admin + "/metrics", timeout=WAIT).text
     assert "http_requests_total" in text and found(text, secrets) == []
 
 

@@ -8,7 +8,7 @@ import requests
 
 from documents import b64, pdf, png
 from test_print_jobs import JOBS, Shop, box
-from wharf import STATIONS, Client, make_location, make_station, note_job, printer, station_body
+from wharf import STATIONS, WAIT, Client, make_location, make_station, note_job, printer, station_body
 
 
 @pytest.fixture(scope="module")
@@ -420,7 +420,7 @@ def test_devices_get_the_prepared_document(org):
     d = s.make(pdf(8, 12), configuration={"paper_size": "label_4x6"})
 
     def bytes_for(key, query=""):
-        return requests.get(f"{s.client.server.base}{JOBS}/{d['id']}/document{query}", headers={"SVC-API-KEY": key}, timeout=10).content
+        return requests.get(f"{s.client.server.base}{JOBS}/{d['id']}/document{query}", headers={"SVC-API-KEY": key}, timeout=WAIT).content
     assert box(bytes_for(device["api_key"])) == [(288, 432)] and bytes_for(device["api_key"], "?prepared=false") == pdf(8, 12) == bytes_for(s.client.key)
 
 

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from test_print_jobs import JOBS, Shop
-from wharf import STATIONS, Client, Server, printer, station_body, until
+from wharf import STATIONS, WAIT, Client, Server, printer, station_body, until
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ class Stream:
 
     def __init__(self, shop, query="", headers=()):
         self.frames, self.closed = [], False
-        self.r = requests.get(f"{shop.client.server.base}{shop.path}/stream?session_id={shop.session}{query}", stream=True, timeout=60,
+        self.r = requests.get(f"{shop.client.server.base}{shop.path}/stream?session_id={shop.session}{query}", stream=True, timeout=WAIT,
                               headers={"SVC-API-KEY": shop.client.key, "Accept": "text/event-stream", **dict(headers)})
         self.thread = threading.Thread(target=self.read, daemon=True)
         if self.r.status_code == 200:
@@ -141,7 +141,7 @@ def test_claims_wait(org):
     thread.start()
     time.sleep(0.3)  # so that it waits; that it comes at once is no part of what is asked
     job = s.make()
-    thread.join(10)
+    thread.join(WAIT)
     assert [j["id"] for j in got[0]] == [job["id"]]
     assert s.claim(wait=1) == []
 

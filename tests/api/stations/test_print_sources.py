@@ -10,7 +10,7 @@ import requests
 from documents import b64, pdf, png
 from outside import Authority, Silent, Web, redirect
 from test_print_jobs import JOBS, Shop, box
-from wharf import Client, Server, note_job
+from wharf import WAIT, Client, Server, note_job
 
 HOST = "docs.example.test"
 
@@ -95,12 +95,12 @@ def test_the_digest_of_a_document(world):
     job, key = world.shop.make(configuration={"scaling": 0.5}), {"SVC-API-KEY": world.shop.client.key}
     path = f"{world.server.base}{JOBS}/{job['id']}/document"
     for query in ("", "?prepared=true"):
-        r = requests.get(path + query, headers=key, timeout=10)
+        r = requests.get(path + query, headers=key, timeout=WAIT)
         assert r.headers["Content-Digest"] == f"sha-256=:{base64.b64encode(hashlib.sha256(r.content).digest()).decode()}:"
     assert r.content != pdf()
-    part = requests.get(path, headers={**key, "Range": "bytes=0-9"}, timeout=10)
+    part = requests.get(path, headers={**key, "Range": "bytes=0-9"}, timeout=WAIT)
     assert part.status_code == 206 and "Content-Digest" not in part.headers
-    assert "Content-Digest" not in requests.head(path, headers=key, timeout=10).headers
+    assert "Content-Digest" not in requests.head(path, headers=key, timeout=WAIT).headers
 
 
 def test_ten_thousand_jobs_wait_at_most(world):

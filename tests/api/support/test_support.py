@@ -8,7 +8,7 @@ import pytest
 import requests
 from aiosmtpd.controller import Controller
 
-from wharf import Server, until
+from wharf import WAIT, Server, until
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"pixels" * 50
 
@@ -87,7 +87,7 @@ def local(server, url):
 
 
 def bring(server, a, data=PNG, type="image/png", url=None):
-    return requests.put(local(server, url or a["upload_url"]), data=data, headers={"Content-Type": type}, timeout=10)
+    return requests.put(local(server, url or a["upload_url"]), data=data, headers={"Content-Type": type}, timeout=WAIT)
 
 
 # ---- the resource ----
@@ -211,7 +211,7 @@ def test_upload(client, server):
     assert bring(server, first).status_code == 409
     first, second = client.get("/v1/support/" + d["id"]).data["attachments"]
     assert (first["status"], first["upload_url"], second["status"]) == ("uploaded", None, "pending") and second["upload_url"]
-    got = requests.get(local(server, first["url"]), timeout=10)
+    got = requests.get(local(server, first["url"]), timeout=WAIT)
     assert got.content == PNG and got.headers["Content-Type"] == "image/png"
     more = client.post("/v1/support/" + d["id"], {"message": "one more", "attachments": [attachment()]}, expect=200).data
     assert len(more["attachments"]) == 3 and more["messages"][1]["attachments"] == [more["attachments"][2]["id"]]
@@ -259,14 +259,14 @@ def test_the_mail_comes_when_all_is_there(client, server, sink):
     assert bring(server, d["attachments"][1], b"<script>x", "text/html").ok
     m, = until(lambda: mails(sink, d["id"]))
     first, second = links(m)
-    got = requests.get(local(server, first), timeout=10)
+    got = requests.get(local(server, first), timeout=WAIT)
     assert got.status_code == 200 and got.content == PNG and got.headers["X-Content-Type-Options"] == "nosniff"
     assert got.headers["Content-Disposition"].startswith("attachment;") and got.headers["Content-Type"] == "image/png"
-    active = requests.get(local(server, second), timeout=10)
+    active = requests.get(local(server, second), timeout=WAIT)
     assert active.content == b"<script>x" and active.headers["Content-Type"] == "application/octet-stream"
-    assert requests.get(local(server, first), headers={"Range": "bytes=0-3"}, timeout=10).content == PNG[:4]
+    assert requests.get(local(server, first), headers={"Range": "bytes=0-3"}, timeout=WAIT).content == PNG[:4]
     for wrong in (first[:-1] + ("A" if first[-1] != "A" else "B"), first[:-1], first + "x", first.rsplit("/", 1)[0] + "/" + "A" * 43):
-        assert requests.get(local(server, wrong), timeout=10).status_code == 404
+        assert requests.get(local(server, wrong), timeout=WAIT).status_code == 404
     text = first.rsplit("/", 1)[1]
     assert server.sql("SELECT count(*) FROM wharf.token t WHERE hash = sha256(%s::bytea)", text.encode()) == [(1,)]
 
@@ -286,25 +286,25 @@ def link(client, server, sink):
     d = ask(client, attachments=[attachment()]).data
     assert bring(server, d["attachments"][0]).ok
     url, = links(until(lambda: mails(sink, d["id"]))[0])
-    assert requests.get(local(server, url), timeout=10).status_code == 200
+    assert requests.get(local(server, url), timeout=WAIT).status_code == 200
     return d["id"], local(server, url)
 
 
 def test_links_live_thirty_days(link, clock):
     clock(30 * 86400 - 60)
-    assert requests.get(link[1], timeout=10).status_code == 200
+    assert requests.get(link[1], timeout=WAIT).status_code == 200
     clock(120)
-    assert requests.get(link[1], timeout=10).status_code == 404
+    assert requests.get(link[1], timeout=WAIT).status_code == 404
 
 
 def test_revoked_links_are_dead(client, link):
     id, url = link
     client.post("/v1/support/" + id, {"revoke_links": False}, expect=200)
-    assert requests.get(url, timeout=10).status_code == 200
+    assert requests.get(url, timeout=WAIT).status_code == 200
     client.post("/v1/support/" + id, {"revoke_links": True}, expect=200)
-    assert requests.get(url, timeout=10).status_code == 404
+    assert requests.get(url, timeout=WAIT).status_code == 404
     a, = client.get("/v1/support/" + id).data["attachments"]
-    assert a["status"] == "uploaded" and requests.get(local(client.server, a["url"]), timeout=10).content == PNG
+    assert a["status"] == "uploaded" and requests.get(local(client.server, a["url"]), timeout=WAIT).content == PNG
 
 
 def test_delete(client, server, org, link):
@@ -312,7 +312,7 @@ def test_delete(client, server, org, link):
     signed = local(server, client.get("/v1/support/" + id).data["attachments"][0]["url"])
     client.delete("/v1/support/" + id)
     client.get("/v1/support/" + id, expect=404)
-    assert requests.get(url, timeout=10).status_code == 404 and requests.get(signed, timeout=10).status_code == 404
+    assert requests.get(url, timeout=WAIT).status_code == 404 and requests.get(signed, timeout=WAIT).status_code == 404
     assert server.sql("SELECT count(*) FROM wharf.file WHERE organization_id = %s", org.id) == [(0,)]
     assert [e[0] for e in org.events(id)][-1] == "support_request.deleted"
 

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from receivers import WEBHOOK_SERVER, Hook, World, attempts, make, ok, rename, signature, slow, status, until
-from wharf import Server
+from wharf import WAIT, Server
 
 
 @pytest.fixture(scope="module")
@@ -72,14 +72,14 @@ def test_thin(world, client):
 
 def test_attempts_are_counted(world, client):
     def told():
-        found = re.findall(r'^event_delivery_total\{result="(\w+)"\} (\d+)$', requests.get(world.server.admin + "/metrics", timeout=5).text, re.M)
+        found = re.findall(r'^event_delivery_total\{result="(\w+)"\} (\d+)$', requests.get(world.server.admin + "/metrics", timeout=WAIT).text, re.M)
         return {result: int(n) for result, n in found}
     before = told()
     for answer in (ok, status(500), status(429)):
         Hook(world, client, answer=[answer])
     make(client)
     until(lambda: {r: n - before.get(r, 0) for r, n in told().items()} == {"success": 1, "failure": 1, "rate_limited": 1})
-    checked = subprocess.run(["promtool", "check", "metrics"], input=requests.get(world.server.admin + "/metrics", timeout=5).text, capture_output=True, text=True, timeout=20)
+    checked = subprocess.run(["promtool", "check", "metrics"], input=requests.get(world.server.admin + "/metrics", timeout=WAIT).text, capture_output=True, text=True, timeout=WAIT)
     assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
 
 

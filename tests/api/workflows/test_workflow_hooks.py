@@ -89,7 +89,7 @@ return 'nobody sees this'""", BEFORE, {**BEFORE, "action": "update"}, {**BEFORE,
 def test_how_long_writes_are_held(server, mine):
     """GET /metrics counts each call by how it ended."""
     def told():
-        text = requests.get(server.admin + "/metrics", timeout=10).text
+        text = requests.get(server.admin + "/metrics", timeout=WAIT).text
         found = {(of, result): float(n) for of, result, n in re.findall(r'^workflows_hook_duration_seconds_(count|sum){result="(\w+)"} (\S+)$', text, re.M)}
         return [found.get((of, result), 0) for of in ("count", "sum") for result in ("passed", "rejected", "failed")]
     hook(mine, "if change.input.name == 'No' then wharf.reject('no', 'No') end if change.input.name == 'Bad' then error('bad') end if change.input.name == 'Odd' then change.input = 5 end "

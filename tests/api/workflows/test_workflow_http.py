@@ -8,7 +8,7 @@ import time
 import pytest
 
 from test_workflow_events import over
-from wharf import Client, make_location
+from wharf import WAIT, Client, make_location
 
 FLOWS = "/v1/workflows"
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
@@ -51,7 +51,7 @@ def ask(client, id, path, method="POST", expect=200, check=False, **more):
 def bare(client, method, path, headers=None, data=None):
     """The answer as it is."""
     h = {"SVC-API-KEY": client.key, **(headers or {})} if client.key else headers or {}
-    return client.http.request(method, client.server.base + path, headers=h, data=data, timeout=30, allow_redirects=False)
+    return client.http.request(method, client.server.base + path, headers=h, data=data, timeout=WAIT, allow_redirects=False)
 
 
 @pytest.mark.parametrize("trigger, word", [

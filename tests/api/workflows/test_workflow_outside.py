@@ -11,7 +11,7 @@ from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_hooks import anew
 from test_workflow_runs import asked
 from test_workflow_tells import event, manual, output
-from wharf import Server, make_location
+from wharf import WAIT, Server, make_location
 
 MODULES = ("--modules", "org,locations,events,webhooks,workflows", "--set", "net.allow=127.0.0.1", "--set", "net.allow_http=true", "--set", "base_url=https://own.wharf.example")
 
@@ -21,7 +21,7 @@ class Slow:
 
     def __init__(self):
         self.left = []
-        self.together = threading.Barrier(10, timeout=20)
+        self.together = threading.Barrier(10, timeout=WAIT)
         self.web = Web({"/never": self.never, "/ten": self.ten, "/late": self.late, "/soon": lambda h: h.answer(200, b"soon"), "/twice": self.twice})
         self.url, self.second = f"http://127.0.0.1:{self.web.port}", Web({"/ten": self.ten})  # one host is asked less at once
 

@@ -8,7 +8,7 @@ import pytest
 from receivers import World
 from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_runs import asked
-from wharf import PROGRAM, make_location
+from wharf import PROGRAM, WAIT, make_location
 
 SECRET = "s3cret/value+of-it"
 SHOP = """return {on_run = function(input, ctx)
@@ -52,7 +52,7 @@ def mine(server):
 
 def replay(client, word, *args, code=0, cwd=None):
     env = {**os.environ, "WHARF_SERVER": client.server.base, "WHARF_KEY": client.key}
-    r = subprocess.run([PROGRAM, "lua", "replay", word, *args], env=env, cwd=cwd, capture_output=True, text=True, timeout=60)
+    r = subprocess.run([PROGRAM, "lua", "replay", word, *args], env=env, cwd=cwd, capture_output=True, text=True, timeout=WAIT)
     assert r.returncode == code, f"{r.returncode}: {r.stdout}{r.stderr}"
     return r.stdout if code == 0 else r.stderr
 
@@ -86,7 +86,7 @@ def test_the_same_again(world, mine, tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(doc))  # and without any server
     mine.delete(f"{FLOWS}/{id}")
     env = {k: v for k, v in os.environ.items() if not k.startswith("WHARF")}
-    r = subprocess.run([PROGRAM, "lua", "replay", "run.json"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    r = subprocess.run([PROGRAM, "lua", "replay", "run.json"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=WAIT)
     assert r.returncode == 0 and "the same" in r.stdout, r.stderr
 
 
@@ -156,7 +156,7 @@ def test_http_runs(server, mine):
                             "triggers": [{"type": "http", "path": "x", "auth": "none"}], "record": {"io": True}}, expect=201).data
     mine.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     for body, status in (({"status": 201}, 201), ({"status": 201, "cookie": "a=b"}, 400)):
-        r = mine.http.post(f"{server.base}{FLOWS}/{row['id']}/http/x", json=body, timeout=30)
+        r = mine.http.post(f"{server.base}{FLOWS}/{row['id']}/http/x", json=body, timeout=WAIT)
         assert r.status_code == status, r.text
     for run in runs(mine, row["id"]):
         assert run["replayable"] is True

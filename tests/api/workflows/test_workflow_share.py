@@ -100,7 +100,7 @@ def test_settings_that_can_not_be(setting):
 
 def test_public_callers(server, mine):
     url = public(mine, "return {ok = true}")
-    codes = [mine.http.post(url, timeout=30).status_code for _ in range(12)]
+    codes = [mine.http.post(url, timeout=WAIT).status_code for _ in range(12)]
     assert codes[:7] == [200] * 7 and codes[-1] == 429, codes
 
 
@@ -108,7 +108,7 @@ def test_public_callers(server, mine):
 
 def post(client, url, data=None):
     """Asked again while no process is free for the run."""
-    while (r := client.http.post(url, data=data, headers={"SVC-API-KEY": client.key}, timeout=30)).status_code == 503:
+    while (r := client.http.post(url, data=data, headers={"SVC-API-KEY": client.key}, timeout=WAIT)).status_code == 503:
         time.sleep(0.05)
     return r
 

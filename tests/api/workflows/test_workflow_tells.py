@@ -6,7 +6,7 @@ from hook_folder import Folder, place, system_of  # noqa: F401  (place is a fixt
 from test_support import Door, Sink
 from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_runs import asked
-from wharf import make_location
+from wharf import WAIT, make_location
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_public_callers(server, mine):
 end}""", "triggers": [{"type": "http", "path": "x", "auth": "none"}]}, expect=201).data["id"]
     mine.post(f"{FLOWS}/{id}/publish", {}, expect=200)
     for query in ("", "?mail=1"):
-        r = mine.http.post(f"{server.base}{FLOWS}/{id}/http/x{query}", timeout=30)
+        r = mine.http.post(f"{server.base}{FLOWS}/{id}/http/x{query}", timeout=WAIT)
         assert r.status_code == 400 and r.json()["code"] == "workflow.budget_calls", r.text
     assert server.sql("SELECT count(*) FROM wharf.event WHERE resource_id = %s AND type = 'custom.public'", id) == [(5,)]
 
@@ -380,7 +380,7 @@ wharf.hook.route('GET', '/v1/x/b', {scope = 'public', location = 'none'}, functi
 end)"""})
     r = hooks.system.get("/v1/x/a", expect=400, check=False)
     assert "false" in r.message and "request and response hooks" in r.message
-    told = hooks.system.http.get(server.base + "/v1/x/b", timeout=10).json()["data"]
+    told = hooks.system.http.get(server.base + "/v1/x/b", timeout=WAIT).json()["data"]
     assert told["ok"] is False and "no organization" in told["err"]
     told = hooks.load({"10-x.lua": "wharf.emit('custom.a')"}, good=False)
     assert "while the file is loaded" in told["last_error"]["message"]
