@@ -1,5 +1,6 @@
 /* http_check.c - what can be refused from the headers alone, in the order of
- * docs/spec/01-platform.md section 2.1. */
+ * docs/spec/01-platform.md section 2.1, and what they ask of the answer: Accept, Accept-Encoding,
+ * Prefer. */
 #include <stdlib.h>
 #include <strings.h>
 

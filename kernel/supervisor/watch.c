@@ -67,6 +67,15 @@ static void processor_time(const struct proc *p, int64_t *ret_ran_ns, int64_t *r
     *ret_waited_ns = waited;
 }
 
+/* Aborts a process that took too long to start. */
+static void abort_late_start(struct supervisor *s, struct proc *p, int64_t now)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "was not ready in %d s", START_LIMIT_S);
+    abort_silent_one(s, p, now, why);
+}
+
 /* Aborts a silent process and says why: a loop that never ends, a call that never returns, or a
  * machine that is too busy look alike but for this. */
 static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
@@ -76,9 +85,9 @@ static void abort_silent(struct supervisor *s, struct proc *p, int64_t now)
 
     processor_time(p, &ran_ns, &waited_ns);
     snprintf(why, sizeof(why),
-        "gave no sign of life for 10 s, in which it ran for %.1f s and waited for a processor for "
+        "gave no sign of life for %d s, in which it ran for %.1f s and waited for a processor for "
         "%.1f s",
-        (double)(ran_ns - p->ran_ns) / 1e9, (double)(waited_ns - p->waited_ns) / 1e9);
+        BEAT_LIMIT_S, (double)(ran_ns - p->ran_ns) / 1e9, (double)(waited_ns - p->waited_ns) / 1e9);
     abort_silent_one(s, p, now, why);
 }
 
@@ -203,7 +212,7 @@ void proc_watch(struct supervisor *s, int64_t now)
                 watch_memory(s, p, now); /* what it still does may take more */
         } else if (p->state == BOARD_STARTING &&
                    now - p->started_us > (int64_t)START_LIMIT_S * SECOND) {
-            abort_silent_one(s, p, now, "was not ready in 30 s");
+            abort_late_start(s, p, now);
         } else if (p->state == BOARD_READY) {
             watch_ready(s, p, now);
         }

@@ -1,7 +1,7 @@
 /* contact_import.c - POST /v1/contacts: one contact, or with csv_url a whole file of them (spec
  * 02 section 5).
  *
- * All of a file is one transaction, its rows are written some hundred at a time (wharf.many).
+ * All of a file is one transaction, its rows are written in sets of at most AT_ONCE (wharf.many).
  * Leaves to others: what is wrong with the file or its rows (import_file.c), the rules of a
  * contact (contact_rules.c). */
 #include <stdlib.h>

@@ -238,7 +238,9 @@ void table_free(struct table *t)
 
 /* ---- cells ---- */
 
-static bool defused(wharf_str s)
+/* Tells whether a spreadsheet takes the text for no formula. A number or phone may begin with + or
+ * -. */
+static bool is_harmless(wharf_str s)
 {
     if (!s.n || !strchr("=@\t\r+-", s.p[0]))
         return true;
@@ -364,7 +366,7 @@ static wharf_str line_of(wharf_req *req, const wharf_str *cells, size_t n, bool 
     for (size_t i = 0; i < n; i++) {
         if (i)
             *to++ = ',';
-        to = put_text(to, cells[i].p ? cells[i] : WHARF_S(""), defuse && !defused(cells[i]));
+        to = put_text(to, cells[i].p ? cells[i] : WHARF_S(""), defuse && !is_harmless(cells[i]));
     }
     *to++ = '\r';
     *to++ = '\n';
@@ -421,7 +423,7 @@ wharf_status table_rows(wharf_req *req, const struct table *t, const wharf_json 
         const wharf_str *row = cells + i * t->n_columns;
 
         for (size_t k = 0; k < t->n_columns && kinds[i] == ROW_GOOD; k++)
-            kinds[i] = defused(row[k]) ? ROW_GOOD : ROW_SANITIZED;
+            kinds[i] = is_harmless(row[k]) ? ROW_GOOD : ROW_SANITIZED;
         if (kinds[i] != ROW_ERROR)
             lines[i] = line_of(req, row, t->n_columns, kinds[i] == ROW_SANITIZED);
     }

@@ -1,5 +1,6 @@
 /* location_rules.c - the rules of locations (spec 02 section 2): addresses, hours, contact data,
- * the default layout. */
+ * the default layout. Leaves to others: rows that keep a location from being deleted; the modules
+ * that have them say so by in_use() of location_directory.c in a hook on location. */
 #include <stdio.h>
 
 #include "location_address.h"

@@ -1,5 +1,5 @@
 /* org_keys.c - API keys: what may stand in one, making, rotating and revoking them (spec 01
- * section 5).
+ * section 5). How long a rotated key may go on beside its successor at most stands in routes.json.
  *
  * Leaves to others: the text and its hash (service wharf.keys), who a key is when it comes (the
  * kernel), scopes (scopes.c). */

@@ -3,7 +3,7 @@
 #include "shipments.h"
 #include "shipments.gen.h"
 
-enum { REFUND_DAYS = 14, REFUND_MINUTES_ON_DEMAND = 5, NUMBER_TRIES = 8 };
+enum { RATE_MINUTES = 15, REFUND_DAYS = 14, REFUND_MINUTES_ON_DEMAND = 5, NUMBER_TRIES = 8 };
 
 static int64_t whole(const wharf_json *object, const char *key)
 {

@@ -29,7 +29,7 @@ extern const wharf_contacts_match_api *shipments_contacts; /* or NULL */
 extern const wharf_locations_layouts_api *shipments_layouts; /* or NULL */
 extern wharf_plugin *shipments_self;
 
-enum { HISTORY_SHOWN = 100, HISTORY_MOST = 1000, UPDATES_MOST = 100, RATE_MINUTES = 15 };
+enum { HISTORY_SHOWN = 100, HISTORY_MOST = 1000, UPDATES_MOST = 100 };
 #define MINUTE_US 60000000LL
 #define DAY_US    (24 * 60 * MINUTE_US)
 

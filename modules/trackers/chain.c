@@ -1,5 +1,5 @@
-/* chain.c - legs in their order, which one is current, what follows for the tracker
- * (docs/spec/03-shipments-and-trackers.md section 5.3). */
+/* chain.c - legs as queries/legs_load.sql orders them: which one is current, what follows for the
+ * tracker (docs/spec/03-shipments-and-trackers.md section 5.3). */
 #include "trackers.h"
 #include "trackers.gen.h"
 

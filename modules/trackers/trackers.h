@@ -57,7 +57,7 @@ wharf_status trackers_auto_close(
 /* Sets on the tracker's row what it shows of its legs. */
 wharf_status trackers_derive(wharf_req *req, wharf_rec *rec, const struct chain *c);
 
-/* ---- chaining.c: {add, remove} ---- */
+/* ---- leg_changes.c: {add, remove} ---- */
 
 struct chaining {
     bool any;

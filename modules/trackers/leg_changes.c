@@ -1,5 +1,5 @@
-/* chaining.c - legs that are added and removed (docs/spec/03-shipments-and-trackers.md section
- * 5.3, rules 1 to 3). */
+/* leg_changes.c - legs that are added and removed, and the place that each gets
+ * (docs/spec/03-shipments-and-trackers.md section 5.3, rules 1 to 3). */
 #include <stdlib.h>
 
 #include "trackers.h"
