@@ -23,7 +23,9 @@ def cell(text):
 
 
 def sentence(text):
-    return cell(text[:1].upper() + text[1:].rstrip("."))
+    first = text.split(" ", 1)[0]
+    begin = text[:1] if any(c in first.rstrip(".") for c in ".(_/") else text[:1].upper()  # a name stays as it is written
+    return cell(begin + text[1:].rstrip("."))
 
 
 def table(head, rows):
@@ -148,7 +150,7 @@ def first_sentence(said):
     depth = 0
     for i, c in enumerate(said):
         depth += (c == "(") - (c == ")")
-        if c == "." and not depth and (i + 1 == len(said) or (said[i + 1] == " " and not said[:i].endswith(("e.g", "i.e")))):
+        if c == "." and not depth and (i + 1 == len(said) or (said[i + 1] == " " and not said[:i].endswith(("e.g", "i.e", "..")))):
             return said[:i]
     return said.rstrip(":;, ")
 
@@ -157,8 +159,8 @@ def page_source(_build):
     def rows(folder):
         for path in sorted(p for p in (ROOT / folder).iterdir() if p.suffix in (".c", ".h")):
             header = path.with_suffix(".h")
-            if path.suffix == ".h" and path.with_suffix(".c").is_file():
-                continue
+            if path.suffix == ".h" and path.with_suffix(".c").is_file() and not re.search(r"^\s*[A-Z][A-Z0-9_]+ = [^\n]*\d", path.read_text(encoding="utf-8"), re.M):
+                continue  # a header that has numbers is a place of its own to look into
             said = head_of(path) or (head_of(header) if header.is_file() else "")
             yield [f"`{path.name}`", sentence(first_sentence(said))]
         for path in sorted([*(ROOT / folder).glob("sql/*.sql"), *(ROOT / folder).glob("queries/*.sql")]):
@@ -168,7 +170,7 @@ def page_source(_build):
     folders = sorted({str(pathlib.Path(f).parent) for f in named.stdout.splitlines() if f.endswith((".c", ".h"))},
                      key=lambda f: (["kernel", "services", "modules", "cells", "tool", "station"].index(f.split("/")[0]), f))
     parts = [f"## {folder}\n\n{table(['File', 'What'], rows(folder))}" for folder in folders]
-    return "# Every source file\n\nWhat each file is for, as its own first comment says. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
+    return "# Every source file\n\nWhat each file is for, as its own first comment says; of a header beside a `.c` of its name only where it holds numbers. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
 
 
 def pages(build):
