@@ -197,7 +197,7 @@ def measure(server, client, plans, name, places, a):
         if plans.whole(table):
             whole.append(q)
         if excepted(name, q):
-            bound = f"created_at[gte]={int(time.time()) - HOUR}" if name == "locations" else f"location_id={places[7]['id']}&created_at[gte]={int(time.time()) - DAY}"
+            bound = f"created_at[gte]={int(time.time()) - HOUR}" if name in ("locations", "items") else f"location_id={places[7]['id']}&created_at[gte]={int(time.time()) - DAY}"
             bounded[q] = best_of(client, f"{path}?{q}&{bound}")
     if name in CREATES:
         times["create"] = min(timed_create(client, path, CREATES[name](i)) for i in range(2 * TRIES))
