@@ -175,14 +175,15 @@ def explosion(warehouse, args):
     warehouse.rows.sql("VACUUM ANALYZE")
     whole = warehouse.api.ask("POST", f"/v1/items/{warehouse.item('Whole', item_type='assembly', base_uom='kg')['id']}/boms", {"name": "Main", "components": first})["data"]
     path = f"{warehouse.api.base}/v1/items/{whole['item_id']}/boms/{whole['id']}/explosion"
-    took = []
+    took, before = [], (bench.cpu_seconds(bench.is_wharf), bench.cpu_seconds(bench.is_postgres))
     for _ in range(max(args.turns, 5)):
         begun = time.monotonic()
         r = requests.get(path, headers={"SVC-API-KEY": warehouse.api.key}, timeout=300)
         took.append(round((time.monotonic() - begun) * 1000))
         assert r.status_code == 200, r.text[:500]
+    after = bench.cpu_seconds(bench.is_wharf), bench.cpu_seconds(bench.is_postgres)
     shown = r.json()["data"]
-    print(json.dumps({"what": "explosion", "parts": len(shown), "levels": max(p["level"] for p in shown), "bytes": len(r.content), "ms": took, "median_ms": statistics.median(took)}), flush=True)
+    print(json.dumps({"what": "explosion", "parts": len(shown), "levels": max(p["level"] for p in shown), "bytes": len(r.content), "ms": took, "median_ms": statistics.median(took), "cpu_ms_server_postgres": [round((b - a) * 1000 / len(took)) for a, b in zip(before, after)]}), flush=True)
 
 
 def main():
