@@ -4,6 +4,7 @@
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
 """
+import functools
 import json
 import pathlib
 import re
@@ -32,6 +33,25 @@ def table(head, rows):
     return "\n".join([f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)])
 
 
+@functools.lru_cache(maxsize=None)
+def sources():
+    """path -> text of each source file that may use what a page names."""
+    named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "schemas", "cells", "tool"], capture_output=True, text=True, check=True)
+    return {f: (ROOT / f).read_text(encoding="utf-8") for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json"))}
+
+
+def used_in(pattern, folder="", but=("errors.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")):
+    """The files that a pattern is found in: their names, or how many they are."""
+    found = sorted(f for f, said in sources().items() if f.startswith(folder) and not f.endswith(but) and re.search(pattern, said))
+    return ", ".join(f"`{f.rsplit('/', 1)[1]}`" for f in found) if len(found) <= 6 else f"{len(found)} files"
+
+
+def given_in(code, folder=""):
+    """The files that answer with a code: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
+    constant, last = re.sub(r"[.:]", "_", code.upper()), re.escape(code.split(".")[-1])
+    return used_in(rf"\bERR_{constant}\b|[\"']{re.escape(code)}[\"']|\bof_family\(a, family, \"{last}\"", folder)
+
+
 def program(build, *words):
     """What the program says, with no settings of the machine."""
     return subprocess.run([build / "tool" / "wharf", *words], capture_output=True, text=True, check=True, cwd="/").stdout
@@ -46,14 +66,19 @@ def settings_of(name, schema):
             words = said.get("enum") or said.get("items", {}).get("enum")
             kind = ("list of " if kind == "array" else "") + " or ".join(f"`{word}`" for word in words) if words else kind
             bounds = [f"{word} {said[rule]}" for rule, word in (("minimum", "at least"), ("maximum", "at most")) if rule in said]
-            yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", ""))]
+            module = name.split(".")[0]
+            words = [*name.split(".")[1:], key]
+            ends = "|".join(re.escape(".".join(words[i:])) for i in range(len(words)))
+            yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", "")),
+                   used_in(rf'"({ends})"', f"modules/{module}/")]
 
 
 def page_settings(build):
-    rows = []
+    rows, settings = [], (ROOT / "kernel/config/settings.c").read_text(encoding="utf-8")
     for line in program(build, "help", "settings").split("\n\n")[0].split("\n")[1:]:
         m = re.match(r"(\S+)\s+(text|number|word|list|true/false)\s+(\S+)\s+(.*)", line)
-        rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4))])
+        rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4)),
+                     used_in(r"(?:->|\.)" + re.search(rf'"{re.escape(m.group(1))}",\s*(\w+)', settings).group(1) + r"\b")])
     modules = [row for m in manifests() for row in settings_of(m["name"], m.get("config") or {})]
     return f"""# Settings
 
@@ -62,13 +87,13 @@ In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_
 
 ## The server
 
-{table(["Setting", "Type", "Default", "Meaning"], rows)}
+{table(["Setting", "Type", "Default", "Meaning", "Used in"], rows)}
 
 ## Modules
 
 A module's settings are a table of its name. What is said behind a semicolon is the default.
 
-{table(["Setting", "Type", "Meaning"], modules)}
+{table(["Setting", "Type", "Meaning", "Used in"], modules)}
 
 `hook_settings` and `hook_secrets` are tables of your own for operators' hooks ([lua-hooks](lua-hooks.md)).
 """
@@ -99,11 +124,11 @@ def page_checks(build):
 
 def page_errors(_build):
     platform = json.loads((ROOT / "kernel/resource/errors.json").read_text(encoding="utf-8"))
-    rows = [[f"`{code}`", str(said["status"]), cell(said["text"])] for code, said in platform.items()]
+    rows = [[f"`{code}`", str(said["status"]), cell(said["text"]), given_in(code)] for code, said in platform.items()]
     of_modules = []
     for path in sorted((ROOT / "modules").glob("*/errors.json")):
         for code, said in sorted(json.loads(path.read_text(encoding="utf-8")).items()):
-            of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"])])
+            of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"]), given_in(code)])
     return f"""# Error codes
 
 `code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
@@ -111,11 +136,11 @@ The form of errors: [spec 01](../spec/01-platform.md) section 3. They stand in `
 
 ## The platform
 
-{table(["Code", "Status", "Text"], rows)}
+{table(["Code", "Status", "Text", "Given in"], rows)}
 
 ## Modules
 
-{table(["Code", "Status", "Module", "Text"], of_modules)}
+{table(["Code", "Status", "Module", "Text", "Given in"], of_modules)}
 """
 
 
@@ -190,7 +215,7 @@ def main():
     if sys.argv[2:] == ["--write"]:
         for path, text in pages(build).items():
             path.write_text(text, encoding="utf-8")
-    said = problems(build)
+    said = problems(build) + [f"docs/reference/errors.md: nothing answers with {code}" for code in re.findall(r"^\| `([^`]+)` .*\|  \|$", page_errors(build), re.M)]
     print("\n".join(said) or "fine")
     sys.exit(bool(said))
 
