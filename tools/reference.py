@@ -37,10 +37,11 @@ def table(head, rows):
 def sources():
     """path -> text of each source file that may use what a page names."""
     named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "schemas", "cells", "tool"], capture_output=True, text=True, check=True)
-    return {f: (ROOT / f).read_text(encoding="utf-8") for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json"))}
+    bare = lambda f, said: re.sub(r"/\*.*?\*/", " ", said, flags=re.S) if f.endswith((".c", ".h")) else re.sub(r"--[^\n]*", " ", said) if f.endswith(".sql") else said  # noqa: E731
+    return {f: bare(f, (ROOT / f).read_text(encoding="utf-8")) for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json"))}
 
 
-def used_in(pattern, folder="", but=("errors.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")):
+def used_in(pattern, folder="", but=("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")):
     """The files that a pattern is found in: their names, or how many they are."""
     found = sorted(f for f, said in sources().items() if f.startswith(folder) and not f.endswith(but) and re.search(pattern, said))
     return ", ".join(f"`{f.rsplit('/', 1)[1]}`" for f in found) if len(found) <= 6 else f"{len(found)} files"
@@ -70,7 +71,7 @@ def settings_of(name, schema):
             words = [*name.split(".")[1:], key]
             ends = "|".join(re.escape(".".join(words[i:])) for i in range(len(words)))
             yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", "")),
-                   used_in(rf'"({ends})"', f"modules/{module}/")]
+                   used_in(rf'"({ends})"', f"modules/{module}/") or used_in(rf'"({ends})"', "services/")]
 
 
 def page_settings(build):
@@ -78,7 +79,7 @@ def page_settings(build):
     for line in program(build, "help", "settings").split("\n\n")[0].split("\n")[1:]:
         m = re.match(r"(\S+)\s+(text|number|word|list|true/false)\s+(\S+)\s+(.*)", line)
         rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4)),
-                     used_in(r"(?:->|\.)" + re.search(rf'"{re.escape(m.group(1))}",\s*(\w+)', settings).group(1) + r"\b")])
+                     used_in(r"(?:\bc|config)(?:->|\.)" + re.search(rf'"{re.escape(m.group(1))}",\s*(?:SET_\w+, AT\()?(\w+)', settings.split("static const struct setting table", 1)[-1]).group(1) + r"\b")])
     modules = [row for m in manifests() for row in settings_of(m["name"], m.get("config") or {})]
     return f"""# Settings
 
