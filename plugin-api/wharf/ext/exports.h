@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* Rows that the export of a resource has when they are not those of its list, but something that the
- * module reckons. Lives as long as the process. */
+/* Rows that the export of a resource has when they are not those of its list, but something that
+ * the module reckons. Lives as long as the process. */
 typedef struct wharf_export_source {
     wharf_head head;
     const char *resource; /* of the module; its definition says whose read scope is asked for */
