@@ -359,8 +359,9 @@ wharf_status audit_task_post(wharf_req *req, void *arg)
 
 wharf_status audits_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)
 {
-    static const char sql[] = "UPDATE items.audit SET assignee = $3::text, version = version + 1"
-                              " WHERE organization_id = $1::text AND assignee = ANY ($2::text[])";
+    static const char sql[] =
+        "UPDATE items.audit SET assignee = $3::text, version = version + 1"
+        " WHERE organization_id = $1::text AND assignee = ANY ((SELECT $2::text[])::text[])";
     const wharf_val args[3] = {
         val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
 

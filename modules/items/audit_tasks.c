@@ -176,7 +176,7 @@ static void judge_said(
     t->any_count = t->any_count || (task->has_count && task->counted);
 }
 
-/* Both the list and the rows are in the order of the ids. */
+/* Judges all of them; list and rows are in the order of the ids. */
 static wharf_status judge_all(struct said_tasks *t, const wharf_rows *rows)
 {
     size_t row = 0, n = W->db->count(rows);

@@ -3,13 +3,13 @@
 -- (empty: all), $5 most rows.
 WITH RECURSIVE walk AS (
     SELECT y.id, ARRAY[y.position] AS way, ARRAY[lower(y.name)] AS names,
-        $4::text[] = '{}' OR y.id = ANY ($4::text[]) AS inside
+        $4::text[] = '{}' OR y.id = ANY ((SELECT $4::text[])::text[]) AS inside
     FROM locations.layout y
     WHERE y.organization_id = $2::text AND y.location_id = $1::text AND y.path IS NULL
         AND y.deleted_at IS NULL
     UNION ALL
     SELECT y.id, w.way || y.position, w.names || lower(y.name),
-        w.inside OR y.id = ANY ($4::text[])
+        w.inside OR y.id = ANY ((SELECT $4::text[])::text[])
     FROM walk w
     JOIN locations.layout y
         ON y.organization_id = $2::text AND y.location_id = $1::text AND y.path = w.id
@@ -19,7 +19,7 @@ WITH RECURSIVE walk AS (
     SELECT v.item_id, v.layout_id
     FROM items.level v
     WHERE v.organization_id = $2::text AND v.location_id = $1::text
-        AND ($3::text[] = '{}' OR v.item_id = ANY ($3::text[]))
+        AND ($3::text[] = '{}' OR v.item_id = ANY ((SELECT $3::text[])::text[]))
     GROUP BY v.item_id, v.layout_id
     HAVING sum(v.available + v.reserved + v.damaged) > 0
 )

@@ -6,4 +6,5 @@ INSERT INTO items.audit_task (
 )
 SELECT $2::text, v.id, $1::text, $3::text, v.item, v.layout, v.place, $7::timestamptz,
     $7::timestamptz, $8::text, $8::text
-FROM unnest($4::text[], $5::text[], $6::text[]) WITH ORDINALITY v(id, item, layout, place)
+FROM unnest((SELECT $4::text[]), (SELECT $5::text[]), (SELECT $6::text[]))
+    WITH ORDINALITY v(id, item, layout, place)
