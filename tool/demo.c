@@ -2,7 +2,7 @@
  *
  * A step is {as, path, find, list, body}: it is looked for with the filter `find` in `list`
  * (without it: in `path`), and made by POST of `body` to `path` when it is not there. $NAME stands
- * for the id of the step of that name, in all of them. */
+ * for the id of the step of that name, in all of them. A step without body only looks. */
 #include "tool/demo.h"
 
 #include <cjson/cJSON.h>
