@@ -13,7 +13,7 @@ struct audit_write { /* a write of an audit, its row locked */
     bool one_task; /* it was asked for at the path of one task, whose members problems name */
 };
 
-enum { AUDIT_TASKS_MAX = 10000, AUDIT_TOLD_MAX = 1000 };
+enum { AUDIT_TASKS_MAX = 10000, AUDIT_TOLD_MAX = 101 /* one more than answers tell of */ };
 
 extern const wharf_hooks items_audit_hooks;
 
