@@ -150,30 +150,41 @@ static void add_move(struct audit_write *w, wharf_stock *stock, const wharf_rows
     items_stock.move(stock, &m);
 }
 
-static wharf_status book(struct audit_write *w)
+/* Reads the moves and makes them. *ret_n: how many. */
+static wharf_status make_moves(struct audit_write *w, wharf_stock *stock, size_t *ret_n)
 {
     static const char sql[] =
         "SELECT place, item, location, layout, lot, lot_number, reason_code,"
         " trim_scale(quantity)::text, trim_scale(missing)::text FROM items.audit_moves($1::text)";
+    const wharf_val id = val_text(w->id);
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(w->req, sql, &id, 1, &rows);
+
+    *ret_n = s == WHARF_OK ? W->db->count(rows) : 0;
+    for (size_t i = 0; i < *ret_n; i++)
+        add_move(w, stock, rows, i);
+    if (s == WHARF_OK)
+        s = W->err->current(w->req);
+    return s == WHARF_OK ? items_stock.apply(stock) : s;
+}
+
+static wharf_status book(struct audit_write *w)
+{
     const wharf_stock_cause cause = {.head = WHARF_HEAD(wharf_stock_cause),
         .reason = "audit",
         .source_type = WHARF_S("audit"),
         .source_id = w->id};
-    const wharf_val id = val_text(w->id);
-    const wharf_rows *rows;
     wharf_stock *stock;
-    wharf_status s = W->db->query(w->req, sql, &id, 1, &rows);
+    wharf_status s = items_stock.begin(w->req, &cause, &stock);
+    wharf_scope *scope = W->mem->scope_begin(w->req); /* ten thousand moves and their events */
+    size_t n = 0;
 
     if (s == WHARF_OK)
-        s = items_stock.begin(w->req, &cause, &stock);
-    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
-        add_move(w, stock, rows, i);
-    if (s == WHARF_OK)
-        s = W->err->current(w->req);
-    if (s != WHARF_OK || !W->db->count(rows))
-        return s;
-    W->res->set(w->rec, AUDIT_GROUP_ID, val_text(items_stock.group_id(stock)));
-    return items_stock.apply(stock);
+        s = make_moves(w, stock, &n);
+    W->mem->scope_end(w->req, scope);
+    if (s == WHARF_OK && n)
+        W->res->set(w->rec, AUDIT_GROUP_ID, val_text(items_stock.group_id(stock)));
+    return s;
 }
 
 wharf_status audit_approve(struct audit_write *w)

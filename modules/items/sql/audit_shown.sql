@@ -4,31 +4,37 @@ CREATE OR REPLACE FUNCTION items.audit_rows(organization text, audit text, most 
     LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
     RETURN QUERY
-        SELECT row_number() OVER (ORDER BY k.position, k.id), k.item_id, k.layout_id,
+        SELECT row_number() OVER (ORDER BY t.position, t.id), t.item_id, t.layout_id,
             json_build_object(
-                'object', 'audit_task', 'id', k.id, 'audit_id', k.audit_id, 'item_id', k.item_id,
+                'object', 'audit_task', 'id', t.id, 'audit_id', t.audit_id, 'item_id', t.item_id,
                 'item_name', i.name, 'sku', i.sku, 'base_uom', i.base_uom,
-                'layout_id', k.layout_id, 'layout_name', y.nested_name,
-                'total_qty', trim_scale(k.total), 'counted_qty', trim_scale(k.counted),
-                'discrepancy', trim_scale(abs(k.counted - k.total)),
-                'total_at_count', trim_scale(k.total_at_count),
-                'reason_code_id', k.reason_code_id, 'lot_number', k.lot_number,
-                'counted_by', k.counted_by,
-                'counted_at', to_char(k.counted_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
-                'position', k.position
+                'layout_id', t.layout_id, 'layout_name', y.nested_name,
+                'total_qty', trim_scale(v.total), 'counted_qty', trim_scale(t.counted),
+                'discrepancy', trim_scale(abs(t.counted - v.total)),
+                'total_at_count', trim_scale(t.total_at_count),
+                'reason_code_id', t.reason_code_id, 'lot_number', t.lot_number,
+                'counted_by', t.counted_by,
+                'counted_at', to_char(t.counted_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+                'position', t.position
             )
         FROM (
-            SELECT t.id, t.audit_id, t.item_id, t.layout_id, t.position, t.counted,
-                t.total_at_count, t.reason_code_id, t.lot_number, t.counted_by, t.counted_at,
-                coalesce(t.total, items.on_hand(organization, t.item_id, t.location_id,
-                    t.layout_id)) AS total
+            SELECT t.*
             FROM items.audit_task t
             WHERE t.organization_id = organization AND t.audit_id = audit
             ORDER BY t.position, t.id
             LIMIT most
-        ) k
-        LEFT JOIN items.item i ON i.organization_id = organization AND i.id = k.item_id
-        LEFT JOIN locations.layout y ON y.organization_id = organization AND y.id = k.layout_id;
+        ) t
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN t.total IS NULL THEN (
+                SELECT coalesce(sum(v.available + v.reserved + v.damaged), 0)
+                FROM items.level v
+                WHERE v.organization_id = organization AND v.item_id = t.item_id
+                    AND v.location_id = t.location_id AND v.layout_id = t.layout_id
+            ) ELSE t.total END AS total
+            OFFSET 0
+        ) v
+        LEFT JOIN items.item i ON i.organization_id = organization AND i.id = t.item_id
+        LEFT JOIN locations.layout y ON y.organization_id = organization AND y.id = t.layout_id;
 END
 $$;
 
