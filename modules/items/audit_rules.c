@@ -155,6 +155,7 @@ static wharf_status create_check(struct audit_write *w)
     W->res->set(w->rec, AUDIT_STATUS, val_text(z(status_words[AUDIT_IS_CREATED])));
     W->res->set(w->rec, AUDIT_TASK_CHANGES, val_int(0));
     settle_overdue(w);
+    audit_show_all(w->req);
     if (s == WHARF_OK)
         s = audit_tasks_make(w);
     return s == WHARF_OK ? set_number(w) : s;
@@ -261,8 +262,10 @@ static wharf_status audit_written(
         NULL);
 }
 
-const wharf_hooks items_audit_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .check = audit_check, .written = audit_written};
+const wharf_hooks items_audit_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .check = audit_check,
+    .written = audit_written,
+    .compute = audit_compute};
 
 /* ---- writes that this module makes ---- */
 

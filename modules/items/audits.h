@@ -28,6 +28,13 @@ wharf_status audit_tasks_take(
 /* Returns the path of a member of the task that lists show at a place, from 0. */
 const char *audit_task_path(wharf_req *req, int64_t place, const char *member);
 
+/* ---- audit_shown.c ---- */
+/* Fills tasks, tasks_truncated, by_item and by_layout. */
+wharf_status audit_compute(wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f,
+    wharf_out *const *outs);
+/* Says that the request makes an audit, whose tasks are all shown. */
+void audit_show_all(wharf_req *req);
+
 /* ---- audit_steps.c: what becomes of the tasks when the status changes ---- */
 /* Sets how many tasks there are and are counted. frozen: their totals are kept, so that it is
  * known how many differ. */

@@ -32,43 +32,44 @@ BEGIN
     ORDER BY v.item_id, v.location_id, v.layout_id, v.lot_id
     FOR UPDATE;
     RETURN QUERY
-        WITH k AS (
+        SELECT k.n, k.item_id, k.location_id, k.layout_id, m.lot, m.number, k.reason_code_id,
+            m.quantity, m.missing
+        FROM (
             SELECT row_number() OVER (ORDER BY t.position, t.id) - 1 AS n, t.*,
                 t.counted - t.total AS delta
             FROM items.audit_task t
             WHERE t.organization_id = org AND t.audit_id = audit
-        ), d AS (
-            SELECT k.n, v.lot_id, v.available, sum(v.available) OVER (
-                    PARTITION BY k.n
-                    ORDER BY coalesce(o.expires_at <= moment, false), o.expires_at NULLS LAST,
-                        o.created_at NULLS LAST, v.lot_id NULLS LAST
-                    ROWS UNBOUNDED PRECEDING
-                ) AS upto
-            FROM k
-            JOIN items.level v
-                ON v.organization_id = org AND v.item_id = k.item_id
+        ) k
+        CROSS JOIN LATERAL (
+            SELECT d.lot_id, NULL::text,
+                -least(d.available, d.available - d.upto - k.delta), 0::numeric
+            FROM (
+                SELECT v.lot_id, v.available, sum(v.available) OVER (
+                        ORDER BY coalesce(o.expires_at <= moment, false),
+                            o.expires_at NULLS LAST, o.created_at NULLS LAST,
+                            v.lot_id NULLS LAST
+                        ROWS UNBOUNDED PRECEDING
+                    ) AS upto
+                FROM items.level v
+                LEFT JOIN items.lot o ON o.organization_id = org AND o.id = v.lot_id
+                WHERE v.organization_id = org AND v.item_id = k.item_id
                     AND v.location_id = k.location_id AND v.layout_id = k.layout_id
-            LEFT JOIN items.lot o ON o.organization_id = org AND o.id = v.lot_id
-            WHERE k.delta < 0 AND v.available > 0
-                AND (k.lot_number IS NULL OR v.lot_number = k.lot_number)
-        )
-        SELECT m.n, k.item_id, k.location_id, k.layout_id, m.lot_id, m.lot_number,
-            k.reason_code_id, m.quantity, m.missing
-        FROM (
-            SELECT d.n, d.lot_id, NULL AS lot_number,
-                -least(d.available, d.available - d.upto - k.delta) AS quantity, 0 AS missing
-            FROM d
-            JOIN k ON k.n = d.n
-            WHERE d.upto - d.available < -k.delta
+                    AND v.available > 0
+                    AND (k.lot_number IS NULL OR v.lot_number = k.lot_number)
+            ) d
+            WHERE k.delta < 0 AND d.upto - d.available < -k.delta
             UNION ALL
-            SELECT k.n, NULL, NULL, 0, -k.delta - coalesce(sum(d.available), 0)
-            FROM k
-            LEFT JOIN d ON d.n = k.n
-            WHERE k.delta < 0
-            GROUP BY k.n, k.delta
-            HAVING coalesce(sum(d.available), 0) < -k.delta
+            SELECT NULL, NULL, 0, -k.delta - s.there
+            FROM (
+                SELECT coalesce(sum(v.available), 0) AS there
+                FROM items.level v
+                WHERE v.organization_id = org AND v.item_id = k.item_id
+                    AND v.location_id = k.location_id AND v.layout_id = k.layout_id
+                    AND (k.lot_number IS NULL OR v.lot_number = k.lot_number)
+            ) s
+            WHERE k.delta < 0 AND s.there < -k.delta
             UNION ALL
-            SELECT k.n, CASE WHEN k.lot_number IS NULL THEN (
+            SELECT CASE WHEN k.lot_number IS NULL THEN (
                     SELECT v.lot_id
                     FROM items.level v
                     LEFT JOIN items.lot o ON o.organization_id = org AND o.id = v.lot_id
@@ -78,10 +79,9 @@ BEGIN
                         o.created_at DESC NULLS LAST, v.lot_id DESC NULLS LAST
                     LIMIT 1
                 ) END, k.lot_number, k.delta, 0
-            FROM k
             WHERE k.delta > 0
-        ) m
-        JOIN k ON k.n = m.n
-        ORDER BY m.n, m.quantity;
+        ) m(lot, number, quantity, missing)
+        WHERE k.delta <> 0
+        ORDER BY k.n, m.quantity;
 END
 $$;

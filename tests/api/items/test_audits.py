@@ -374,6 +374,9 @@ def test_whom_an_audit_is_shown_to(fresh):
     client.refused("POST", AUDITS, 403, "location_access", None, body={"location_id": there["id"]})
     count(client, mine, mine["tasks"][0], 1)
     reader = fresh.client(scopes="audits:read")
+    for task in (reader.get(f"{AUDITS}/{mine['id']}").data["tasks"][0], reader.get(f"{AUDITS}/{mine['id']}/tasks").data[0]):
+        assert task["item_id"] and task["item_name"] is task["sku"] is task["base_uom"] is None
+    assert fresh.client(scopes="audits:read,items:read").get(f"{AUDITS}/{mine['id']}").data["tasks"][0]["item_name"] == "Widget"
     assert len(reader.get(AUDITS).ids) == 2 and reader.get(f"{AUDITS}/{mine['id']}/tasks").ids == [t["id"] for t in mine["tasks"]]
     for method, path, body in (("POST", AUDITS, {"location_id": here["id"]}), ("POST", f"{AUDITS}/{mine['id']}", {"status": "canceled"}), ("POST", task_path(mine, mine["tasks"][0]), {"counted_qty": 1}),
                                ("DELETE", f"{AUDITS}/{mine['id']}", None)):
