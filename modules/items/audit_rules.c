@@ -6,6 +6,9 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
+/* So much may the clock by which jobs are started be ahead of the one of requests. */
+#define CLOCKS_DIFFER_US INT64_C(10000000)
+
 /* A write that this module makes by itself. */
 struct audit_cause {
     bool one_task; /* by the route of a task */
@@ -226,8 +229,8 @@ static wharf_status audit_check(
 
 /* ---- written ---- */
 
-/* Asks for a look at the audit when it is due. */
-static wharf_status ask_overdue(wharf_req *req, const wharf_rec *rec)
+/* Asks for a look at the audit at a moment, when it is due. */
+static wharf_status ask_overdue(wharf_req *req, const wharf_rec *rec, int64_t at_us)
 {
     wharf_out *out = W->json->builder(req);
     const wharf_json *args;
@@ -237,9 +240,7 @@ static wharf_status ask_overdue(wharf_req *req, const wharf_rec *rec)
     W->json->put(out, "audit", val_text(W->res->id(rec)));
     W->json->close(out);
     s = W->json->result(req, out, &args);
-    return s == WHARF_OK ? W->event->enqueue(req, "audit_overdue", WHARF_S(""), args,
-                               field_int(rec, AUDIT_COMPLETE_AT))
-                         : s;
+    return s == WHARF_OK ? W->event->enqueue(req, "audit_overdue", WHARF_S(""), args, at_us) : s;
 }
 
 static wharf_status audit_written(
@@ -253,7 +254,7 @@ static wharf_status audit_written(
         return WHARF_OK;
     if (due && !field_int(new_rec, AUDIT_OVERDUE) && !is_final(status_of(new_rec)) &&
         (op == WHARF_CREATE || W->res->changed(old_rec, new_rec, AUDIT_COMPLETE_AT)))
-        s = ask_overdue(req, new_rec);
+        s = ask_overdue(req, new_rec, due);
     if (s != WHARF_OK || op == WHARF_CREATE || !W->res->changed(old_rec, new_rec, AUDIT_STATUS) ||
         !is_final(status_of(new_rec)))
         return s;
@@ -290,21 +291,27 @@ wharf_status audit_overdue_run(wharf_req *req, void *arg)
     const wharf_json *args, *body;
     const wharf_rec *rec;
     wharf_out *out = W->json->builder(req);
-    int64_t due;
+    int64_t due, early_us;
     wharf_str id;
     wharf_status s = W->req->body(req, &args);
 
     if (s != WHARF_OK)
         return s;
     id = json_text(args, "audit");
-    if (W->res->fetch(req, "audit", id, WHARF_FOR_UPDATE, &rec) != WHARF_OK) {
+    s = W->res->fetch(req, "audit", id, WHARF_FOR_UPDATE, &rec);
+    if (s == WHARF_NOT_FOUND) {
         W->err->clear(req); /* deleted meanwhile */
         return WHARF_OK;
     }
+    if (s != WHARF_OK)
+        return s;
     due = field_int(rec, AUDIT_COMPLETE_AT);
+    early_us = due - W->req->now_us(req);
     if (is_final(status_of(rec)) || field_int(rec, AUDIT_OVERDUE) || !due ||
-        due > W->req->now_us(req))
+        early_us > CLOCKS_DIFFER_US) /* another time was set, which has a job of its own */
         return WHARF_OK;
+    if (early_us > 0)
+        return ask_overdue(req, rec, due + early_us);
     W->json->open(out, NULL, '{');
     W->json->close(out);
     s = W->json->result(req, out, &body);

@@ -1,6 +1,6 @@
 /* audit_tasks.c - the tasks of an audit: made when it is created, counted by requests
  * (docs/spec/01-platform.md section 14). Leaves what follows from a new status to audit_steps.c,
- * what is shown to sql/audit_shown.sql. */
+ * what is shown to audit_shown.c. */
 #include "audits.h"
 
 #include <stdlib.h>

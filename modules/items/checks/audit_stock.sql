@@ -1,4 +1,4 @@
--- What an approved audit booked is what was counted less what was there.
+-- An approved audit booked what was counted less what was there.
 -- rows: items.audit
 -- Tasks or the ledger were changed past the server. A row of the ledger is never changed; count the
 -- item again.

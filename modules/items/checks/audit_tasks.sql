@@ -1,4 +1,4 @@
--- An audit counts its tasks, keeps totals from the end of counting on, and is finished when it ends.
+-- An audit counts its tasks, keeps totals when counting has ended, and is finished when it ends.
 -- rows: items.audit
 -- Cancel the audit (POST /v1/audits/:audit with status canceled), and count again with a new one.
 SELECT a.organization_id, a.id, CASE
@@ -6,8 +6,8 @@ SELECT a.organization_id, a.id, CASE
             THEN 'counts ' || a.task_count || ' tasks, ' || a.counted_count
                 || ' of them counted, and has ' || k.tasks || ' and ' || k.counted
         WHEN (a.finished_at IS NOT NULL) <> (a.status IN ('approved', 'canceled'))
-            THEN 'is ' || a.status
-                || CASE WHEN a.finished_at IS NULL THEN ', and not finished' ELSE ', and finished' END
+            THEN 'is ' || a.status || ', and '
+                || CASE WHEN a.finished_at IS NULL THEN 'not finished' ELSE 'finished' END
         WHEN a.status IN ('in_review', 'approved', 'canceled')
             THEN 'is ' || a.status || ', and ' || k.tasks - k.kept || ' of its totals are not kept'
         ELSE 'is ' || a.status || ', and ' || k.kept || ' of its totals are kept'

@@ -1,6 +1,6 @@
 -- Reads the tasks of audits as they are shown, those of each audit together, in the order of the
--- audits. $1 audits, $2 organization, $3 most tasks of each, or null, $4 by_item or by_layout: those
--- of one item or layout stand together; else ''.
+-- audits. $1 audits, $2 organization, $3 most tasks of each, or null, $4 by_item or by_layout:
+-- those of one item or layout stand together; else ''.
 SELECT a.place - 1, t.id, t.audit_id, t.item_id, i.name, i.sku, i.base_uom, t.layout_id,
     y.nested_name, v.total, t.counted, t.total_at_count, t.reason_code_id, t.lot_number,
     t.counted_by, t.counted_at, t.position

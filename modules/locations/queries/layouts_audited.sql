@@ -5,7 +5,8 @@ SET last_audited_at = $3::timestamptz, version = l.version + 1
 FROM (
     SELECT y.id
     FROM locations.layout y
-    WHERE y.organization_id = $2::text AND y.location_id = $1::text AND y.id = ANY ((SELECT $4::text[])::text[])
+    WHERE y.organization_id = $2::text AND y.location_id = $1::text
+        AND y.id = ANY ((SELECT $4::text[])::text[])
         AND y.deleted_at IS NULL
     ORDER BY y.id
     FOR UPDATE
