@@ -64,7 +64,9 @@ static const char *value_type(const struct condition *c)
  * be found by. */
 static const char *collation(const struct condition *c)
 {
-    return c->filter->field->sort && !c->filter->child ? " COLLATE \"C\"" : "";
+    const struct field *f = c->filter->field;
+
+    return f->sort && !f->sort_members && !c->filter->child ? " COLLATE \"C\"" : "";
 }
 
 static void emit_members(struct sql *s, const char *column, const struct condition *c)

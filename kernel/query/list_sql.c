@@ -259,9 +259,12 @@ void query_named(struct sql *s, const struct filter *f, const struct access *who
     s->organization = organization;
 }
 
-/* Writes what the field sorts by: text by its lower-case form in byte order; ids are their own. */
+/* Writes what the field sorts by: text by its lower-case form in byte order, or by its place in its
+ * enum; ids are their own. */
 static const char *order_expression(struct sql *s, const struct field *f)
 {
+    if (f->sort_members)
+        return arena_printf(s->arena, "array_position(%s, t.%s)", f->sort_members, f->column).p;
     if (f->store == STORE_TEXT && !f->ref && f->filter != FILTER_ID)
         return arena_printf(s->arena, "lower(t.%s) COLLATE \"C\"", f->column).p;
     return arena_printf(s->arena, "t.%s", f->column).p;
@@ -275,7 +278,9 @@ static void cursor_value(struct sql *s, const struct field *f, wharf_str value)
         [STORE_TIME] = "::timestamptz"};
     size_t n = sql_keep(s, value);
 
-    if (f->store == STORE_TEXT && !f->ref && f->filter != FILTER_ID)
+    if (f->sort_members)
+        sql_addf(s, "array_position(%s, $%zu::text)", f->sort_members, n);
+    else if (f->store == STORE_TEXT && !f->ref && f->filter != FILTER_ID)
         sql_addf(s, "lower($%zu::text) COLLATE \"C\"", n);
     else
         sql_addf(s, "$%zu%s", n, f->store <= STORE_TIME && casts[f->store] ? casts[f->store] : "");

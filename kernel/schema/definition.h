@@ -152,6 +152,8 @@ struct field {
     enum filter_type filter;
     const char *const *members; /* enum members, for filters and OpenAPI */
     size_t n_members;
+    /* sorts in the order of its members: SQL of their array; NULL: by its value */
+    const char *sort_members;
     const struct schema *schema; /* of one value; null and "" were handled before */
     /* set_input: of a list of ids to add or remove, without the array's own limits */
     const struct schema *element;

@@ -536,6 +536,37 @@ static void read_filter(
         opt_member_problem(c, &p->x_at, "filter", "there is no filter for this store");
 }
 
+/* Returns the members of an enum as an array of SQL. */
+static const char *members_sql(struct compile *c, const struct field *f, const struct property *p)
+{
+    const char *ret = "ARRAY[";
+
+    for (size_t i = 0; i < f->n_members; i++) {
+        opt_shape(c, &p->x_at, "sort", f->members[i], "^[a-z0-9_]{1,63}$",
+            "an enum of words of lower-case letters, digits and _");
+        ret = arena_printf(c->arena, "%s%s'%s'", ret, i ? ", " : "", f->members[i]).p;
+    }
+    return arena_printf(c->arena, "%s]", ret).p;
+}
+
+/* Reads whether lists sort by the field: true, or "enum", in the order of its enum. */
+static void read_sort(struct compile *c, struct field *f, const struct property *p)
+{
+    const struct wharf_json *v = json_get(p->x, "sort");
+    bool sorts = f->kind == FIELD_COLUMN && !f->expression && f->store >= STORE_TEXT &&
+                 f->store <= STORE_TIME;
+
+    if (!json_is(v, JSON_STRING) || !str_eqz(v->text, "enum")) {
+        f->sort = read_switch(c, p, "sort", sorts, "columns of single values");
+        return;
+    }
+    f->sort = sorts && f->store == STORE_TEXT && f->n_members;
+    if (f->sort)
+        f->sort_members = members_sql(c, f, p);
+    else
+        opt_member_problem(c, &p->x_at, "sort", "only texts with an enum sort in its order");
+}
+
 static const char *const DEPRECATED_KEYS[] = {"since", "sunset", "link", NULL};
 
 static void read_output(struct compile *c, struct field *f, const struct property *p)
@@ -543,8 +574,6 @@ static void read_output(struct compile *c, struct field *f, const struct propert
     int column = f->column && !p->child ? system_column(f->column) : -1;
     bool always = (column >= 0 && column <= COL_UPDATED_BY) || f->store == STORE_METADATA;
     struct place deprecated_at = place_key(&p->x_at, WHARF_S("deprecated"));
-    bool sorts = f->kind == FIELD_COLUMN && !f->expression && f->store >= STORE_TEXT &&
-                 f->store <= STORE_TIME;
 
     read_in(c, f, p);
     read_members(c, f, p->json);
@@ -552,7 +581,7 @@ static void read_output(struct compile *c, struct field *f, const struct propert
         opt_problem(
             c, &p->x_at, "child rows are filtered by list.filters of the resource and not sorted");
     read_filter(c, f, p, column, always && !p->child);
-    f->sort = read_switch(c, p, "sort", sorts, "columns of single values");
+    read_sort(c, f, p);
     f->log = opt_bool(c, p->x, &p->x_at, "log", true);
     opt_text(c, p->x, &p->x_at, "since", NULL);
     if (json_get(p->x, "deprecated")) /* its dates: http/deprecation.c */

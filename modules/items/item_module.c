@@ -1,16 +1,19 @@
 /* item_module.c - the module items: what it declares (docs/spec/09-items-and-assembly.md). */
 #include "items.h"
 
+#include "audits.h"
 #include "bom_reads.h"
 #include "bom_rules.h"
 #include "build.h"
 #include "items.gen.h"
+#include "wharf/ext/contacts.h"
 
 const wharf_host *W;
 const wharf_events_api *items_events;
 const wharf_keys_api *items_keys;
 const wharf_locations_directory_api *items_places;
 const wharf_locations_layouts_api *items_layouts;
+const wharf_org_directory_api *items_org;
 const wharf_reasons_lookup_api *items_reasons;
 wharf_str items_shipped_units = EMBEDDED;
 
@@ -22,6 +25,7 @@ static const wharf_route routes[] = {
     {ROUTE_BOM_COST, .handler = bom_cost_get},
     {ROUTE_BUILD, .handler = build_handler},
     {ROUTE_UNBUILD, .handler = unbuild_handler},
+    {ROUTE_AUDIT_TASK, .handler = audit_task_post},
 };
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
@@ -43,6 +47,13 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     ROUTES(api, d, routes);
     declare_resource(d, api, "stock_movement", (wharf_str)STOCK_MOVEMENT_DEFINITION,
         STOCK_MOVEMENT_DEFINITION_HASH, NULL);
+    declare_resource(
+        d, api, "audit", (wharf_str)AUDIT_DEFINITION, AUDIT_DEFINITION_HASH, &items_audit_hooks);
+    declare_resource(
+        d, api, "audit_task", (wharf_str)AUDIT_TASK_DEFINITION, AUDIT_TASK_DEFINITION_HASH, NULL);
+    api->job(d, "audit_overdue", audit_overdue_run, NULL,
+        WHARF_S("{\"retries\": 1000, \"crashes\": 100, \"backoff\": {\"first\": \"1s\", "
+                "\"max\": \"30s\"}}"));
     api->hook(d, "location", &items_location_hooks, 0);
     api->hook(d, "layout", &items_layout_hooks, 0);
     api->provide(d, "items.stock", 1, 0, &items_stock);
@@ -52,12 +63,17 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_exports_sources_api *exports;
+    const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
+
+    if (merge)
+        merge->on_merge(audits_contacts_merged);
 
     (void)req;
     items_events = W->service(self, "wharf.events", 1, 3);
     items_keys = W->service(self, "wharf.keys", 1, 0);
     items_places = W->service(self, "locations.directory", 1, 1);
-    items_layouts = W->service(self, "locations.layouts", 1, 1);
+    items_layouts = W->service(self, "locations.layouts", 1, 2);
+    items_org = W->service(self, "org.directory", 1, 1);
     items_reasons = W->service(self, "reasons.lookup", 1, 0);
     exports = W->service(self, "exports.sources", 1, 0);
     return exports ? exports->add(&bom_export_source) : WHARF_OK;

@@ -10,6 +10,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/ext/exports.h"
 #include "wharf/ext/items.h"
 #include "wharf/ext/locations.h"
+#include "wharf/ext/org.h"
 #include "wharf/ext/reasons.h"
 #include "wharf/inline.h"
 
@@ -19,6 +20,7 @@ extern const wharf_events_api *items_events;
 extern const wharf_keys_api *items_keys;
 extern const wharf_locations_directory_api *items_places;
 extern const wharf_locations_layouts_api *items_layouts;
+extern const wharf_org_directory_api *items_org;
 extern const wharf_reasons_lookup_api *items_reasons; /* NULL: the module reasons is not there */
 extern wharf_str items_shipped_units; /* JSON: schemas/units.json */
 

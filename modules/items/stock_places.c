@@ -11,7 +11,12 @@ static wharf_status location_check(
         "SELECT 1 FROM items.level WHERE organization_id = $2::text AND location_id = $1::text"
         " AND (available <> 0 OR reserved <> 0 OR damaged <> 0 OR manifested <> 0) LIMIT 1";
 
-    return items_places->in_use(req, W->res->id(old_rec), "items", sql);
+    static const char audits[] =
+        "SELECT 1 FROM items.audit WHERE organization_id = $2::text AND location_id = $1::text"
+        " AND status NOT IN ('approved', 'canceled') AND deleted_at IS NULL LIMIT 1";
+    wharf_status s = items_places->in_use(req, W->res->id(old_rec), "items", sql);
+
+    return s == WHARF_OK ? items_places->in_use(req, W->res->id(old_rec), "audits", audits) : s;
 }
 
 /* Adds the two moves that take one quantity of a row to another layout. */

@@ -1,5 +1,7 @@
 /* stock_told.c - events of stock (docs/spec/09-items-and-assembly.md section 16): all of one call
  * with two statements, whatever their number. */
+#include <stdlib.h>
+
 #include "items.h"
 
 #include "items.gen.h"
@@ -12,6 +14,8 @@ struct telling {
     wharf_str *ids;
     const wharf_json **extras;
     size_t n;
+    size_t *following; /* of each move the next one of its item and location, or stock->n */
+    bool *first; /* it is the first of them */
 };
 
 static wharf_status add(struct telling *t, const char *type, wharf_str level, wharf_out *out)
@@ -70,9 +74,45 @@ static void put_movement(wharf_out *out, const struct stock_entry *e)
     W->json->close(out);
 }
 
-static bool same_place(const struct stock_entry *a, const struct stock_entry *b)
+struct place_of { /* a move that changed something, by its item and location */
+    const struct stock_entry *entry;
+    size_t at;
+};
+
+static int by_place(const void *a, const void *b)
 {
-    return same(a->move.item_id, b->move.item_id) && same(a->move.location_id, b->move.location_id);
+    const struct place_of *x = a, *y = b;
+    int c = wharf_str_order(&x->entry->move.item_id, &y->entry->move.item_id);
+
+    if (!c)
+        c = wharf_str_order(&x->entry->move.location_id, &y->entry->move.location_id);
+    return c ? c : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Links the moves of each item and location, in their order. */
+static void link_places(struct telling *t)
+{
+    const struct wharf_stock *stock = t->stock;
+    struct place_of *places = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*places));
+    size_t n = 0;
+
+    t->following = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*t->following));
+    t->first = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*t->first));
+    for (size_t i = 0; i < stock->n; i++) {
+        t->following[i] = stock->n;
+        if (stock->list[i].reason.n)
+            places[n++] = (struct place_of){&stock->list[i], i};
+    }
+    qsort(places, n, sizeof(*places), by_place);
+    for (size_t k = 0; k < n; k++) {
+        const wharf_stock_move *m = &places[k].entry->move;
+        const wharf_stock_move *before = k ? &places[k - 1].entry->move : NULL;
+
+        t->first[places[k].at] = !before || !same(before->item_id, m->item_id) ||
+                                 !same(before->location_id, m->location_id);
+        if (!t->first[places[k].at])
+            t->following[places[k - 1].at] = places[k].at;
+    }
 }
 
 /* Tells the movements of one item at one location, those from the first one on. */
@@ -84,26 +124,15 @@ static wharf_status tell_adjusted(struct telling *t, size_t first)
 
     W->json->put(out, "reason", val_text(stock->list[first].reason));
     W->json->open(out, "movements", '[');
-    for (size_t i = first; i < stock->n; i++) {
-        const struct stock_entry *e = &stock->list[i];
-
-        if (e->reason.n && same_place(e, &stock->list[first]) && n++ < MOVEMENTS_TOLD)
-            put_movement(out, e);
+    for (size_t i = first; i < stock->n; i = t->following[i]) {
+        if (n++ < MOVEMENTS_TOLD)
+            put_movement(out, &stock->list[i]);
     }
     W->json->close(out);
     if (n > MOVEMENTS_TOLD)
         W->json->put(out, "movements_truncated", val_bool(true));
     W->json->close(out);
     return add(t, "inventory.adjusted", stock->list[first].moved.level_id, out);
-}
-
-static bool is_first(const wharf_stock *stock, size_t i)
-{
-    for (size_t k = 0; k < i; k++) {
-        if (stock->list[k].reason.n && same_place(&stock->list[k], &stock->list[i]))
-            return false;
-    }
-    return true;
 }
 
 /* ---- low ---- */
@@ -149,10 +178,11 @@ wharf_status stock_tell(wharf_stock *stock, const wharf_json *answer)
         .extras = W->mem->alloc(stock->req, room * sizeof(*t.extras))};
     wharf_status s = tell_lots(stock, W->json->get(answer, "lots"));
 
+    link_places(&t);
     if (s == WHARF_OK)
         s = tell_levels(&t, levels);
     for (size_t i = 0; s == WHARF_OK && i < stock->n; i++) {
-        if (is_adjusting(stock->list[i].reason) && is_first(stock, i))
+        if (t.first[i] && is_adjusting(stock->list[i].reason))
             s = tell_adjusted(&t, i);
     }
     for (const wharf_json *l = json_is_null(low) ? NULL : W->json->at(low, 0); l && s == WHARF_OK;

@@ -389,5 +389,21 @@ wharf_status layouts_batch_item(wharf_req *req, const char *action, const wharf_
     return s;
 }
 
+/* ---- counted ---- */
+
+static wharf_status audited(
+    wharf_req *req, wharf_str location_id, const wharf_str *layout_ids, size_t n)
+{
+    static const char location[] =
+        "UPDATE locations.location SET last_audited_at = $3::timestamptz, version = version + 1"
+        " WHERE organization_id = $2::text AND id = $1::text AND deleted_at IS NULL";
+    static const char layouts[] = QUERY_LAYOUTS_AUDITED;
+    wharf_val args[4] = {val_text(location_id), val_text(W->req->organization(req)),
+        val_time(W->req->now_us(req)), val_array(req, layout_ids, n)};
+    wharf_status s = W->db->exec(req, location, args, 3, NULL);
+
+    return s == WHARF_OK ? W->db->exec(req, layouts, args, 4, NULL) : s;
+}
+
 const wharf_locations_layouts_api layouts_service = {WHARF_HEAD(wharf_locations_layouts_api),
-    settle, place, removed, show, layouts_merge, overwrite, remove_listed, carry, stand};
+    settle, place, removed, show, layouts_merge, overwrite, remove_listed, carry, stand, audited};

@@ -132,6 +132,7 @@ class World:
         self.all = self.org.client()
         self.places = [self.make("location")["id"] for _ in range(2)]
         for place in self.places if "print_job" in DEFINITIONS else ():
+            self.make("item", levels=[{"location_id": place, "available_qty": 1}])  # what audits count
             self.make("print_station", location_id=place, printers=[{"name": "P", "model": "M", "configuration": {}, "page_size": {"a4": True}}])
 
     def parent_of(self, resource):

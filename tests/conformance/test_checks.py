@@ -123,6 +123,14 @@ BREAKAGES = {
         ("UPDATE shipments.shipment SET children_count = 7 WHERE id = (SELECT min(id) FROM shipments.shipment WHERE deleted_at IS NULL AND NOT is_parent) RETURNING id", "counts 7 children, and has 0"),
         ("UPDATE shipments.shipment SET is_parent = false WHERE id = (SELECT min(id) FROM shipments.shipment WHERE is_parent) RETURNING id", "counts 1 children, and has 1"),
         ("UPDATE shipments.shipment SET parent_id = 'ship_gone' WHERE id = (SELECT max(id) FROM shipments.shipment WHERE deleted_at IS NULL AND parent_id IS NULL) RETURNING id", "its parent ship_gone is not there")],
+    "items.audit_stock": [
+        (f"UPDATE items.audit_task SET counted = counted + 1 WHERE id = {pick('k.id', 'items.audit_task k JOIN items.audit a ON a.id = k.audit_id', 'a.status = $$approved$$')} RETURNING audit_id",
+         r"says 1.0000 of item_\w+, and its ledger 0")],
+    "items.audit_tasks": [
+        (f"UPDATE items.audit SET counted_count = 7 WHERE id = {pick('id', 'items.audit', 'status = $$created$$')} RETURNING id", r"counts \d+ tasks, 7 of them counted, and has \d+ and 0"),
+        (f"UPDATE items.audit_task SET total = NULL WHERE id = {pick('k.id', 'items.audit_task k JOIN items.audit a ON a.id = k.audit_id', 'a.status = $$approved$$', 'a.id DESC, k.id')} RETURNING audit_id",
+         "is approved, and 1 of its totals are not kept"),
+        (f"UPDATE items.audit SET finished_at = now() WHERE id = {pick('id', 'items.audit', 'status = $$created$$', skip=1)} RETURNING id", "is created, and finished")],
     "items.bom_default": [
         (f"UPDATE items.bom SET is_default = false WHERE id = {pick('id', 'items.bom', 'is_default')} RETURNING item_id", r"has \d+ active bills, and 0 of them are the default")],
     "items.bom_graph": [

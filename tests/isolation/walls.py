@@ -38,7 +38,7 @@ PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000
 PARAM_OF = {("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
-         "level", "lot", "stock_movement", "assembly_order"}
+         "level", "lot", "stock_movement", "assembly_order", "audit_task"}
 # One row for each organization, which it has from the start.
 OWN = {"organization"}
 # Answers that do not end by themselves, and listeners of other kinds of clients.
@@ -168,6 +168,7 @@ class Walls:
                 self.make(resource, org, place)
         self.run(org, place)
         self.build(org, place)
+        self.count(org, place)
 
     def part(self, org, place):
         """An item with stock at a place, for bills of materials."""
@@ -180,6 +181,15 @@ class Walls:
             body = {"location_id": self.places[place], "lot_number": f"Built {next(SERIAL)}"}
             order = self.admin[org].post(f"{bom.path}/{bom.id}/build", {**body, "quantity": 2}, expect=201).data
             self.admin[org].post(f"{bom.path}/{bom.id}/unbuild", {**body, "quantity": 1, "build_order_id": order["id"]}, expect=201)
+
+    def count(self, org, place):
+        """One audit of the place has ended, beside the one that is made."""
+        made = next((r for r in self.rows if r.resource == "audit" and r.org == org and r.place == place), None)
+        if made:
+            audit = self.admin[org].post("/v1/audits", {"location_id": self.places[place]}, expect=201).data
+            counts = [{"id": t["id"], "counted_qty": t["total_qty"]} for t in audit["tasks"]]
+            self.admin[org].post(f"/v1/audits/{audit['id']}", {"tasks": counts, "status": "in_review"}, expect=200)
+            self.admin[org].post(f"/v1/audits/{audit['id']}", {"status": "approved"}, expect=200)
 
     def run(self, org, place):
         """A run that fails: what it got, said and was when it failed is that of its location."""
@@ -246,6 +256,9 @@ class Walls:
                 path = f"{item.path}/{item.id}/{name}"
                 for found in self.pages(org, path):
                     self.rows.append(Row(resource, found["id"], org, place_of.get(found.get("location_id")), None, path))
+        for audit in [r for r in self.rows if r.resource == "audit" and r.org == org]:
+            path = f"{audit.path}/{audit.id}/tasks"
+            self.rows += [Row("audit_task", task["id"], org, audit.place, None, path) for task in self.pages(org, path)]
 
     # ---- keys ----
 

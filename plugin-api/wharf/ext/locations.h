@@ -57,7 +57,7 @@ enum wharf_place_flag {
     WHARF_PLACE_ACTIVE = 2
 };
 
-/* Service "locations.layouts", version 1.1: rows that stand in a layout. */
+/* Service "locations.layouts", version 1.2: rows that stand in a layout. */
 typedef struct wharf_locations_layouts_api {
     wharf_head head;
     /* In check hooks of a resource with a location and a layout field: the layout lies in the
@@ -91,6 +91,12 @@ typedef struct wharf_locations_layouts_api {
      * of location_id and layout_id in problems. */
     wharf_status (*stand)(
         wharf_req *req, wharf_str *location_id, wharf_str layout_id, const char *path);
+    /* 1.2 */
+    /* The stock of a location was counted in these of its layouts: their last_audited_at, and
+     * that of the location, is now. No event tells of it. Until the transaction ends none of them
+     * can be removed; one that is removed already is left out. */
+    wharf_status (*audited)(
+        wharf_req *req, wharf_str location_id, const wharf_str *layout_ids, size_t n);
 } wharf_locations_layouts_api;
 
 #ifdef __cplusplus
