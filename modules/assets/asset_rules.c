@@ -57,7 +57,7 @@ static wharf_status settle_disposal(
     bool closes = is_closed(field_text(rec, ASSET_STATUS)),
          was_closed = old_rec && is_closed(field_text(old_rec, ASSET_STATUS));
 
-    if (moved && was_closed && !json_truth(W->res->input(rec, ASSET_FORCE_UPDATE)))
+    if (moved && was_closed && !field_int(rec, ASSET_FORCE_UPDATE))
         return W->err->fail(req, ERR_ASSET_CLOSED, "status", NULL);
     if (moved && closes != was_closed && !W->res->sent(rec, ASSET_DISPOSED_AT))
         W->res->set(rec, ASSET_DISPOSED_AT, closes ? val_time(W->req->now_us(req)) : val_null());
@@ -72,10 +72,9 @@ static wharf_status settle_disposal(
 /* Does what `archived` asks for. Returns whether the asset is restored. */
 static bool settle_archived(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    const wharf_json *sent = W->res->input(rec, ASSET_ARCHIVED);
     bool archived = old_rec && field_int(old_rec, ASSET_ARCHIVED_AT);
 
-    if (json_is_null(sent) || json_truth(sent) == archived)
+    if (!W->res->sent(rec, ASSET_ARCHIVED) || (field_int(rec, ASSET_ARCHIVED) != 0) == archived)
         return false;
     W->res->set(rec, ASSET_ARCHIVED_AT, archived ? val_null() : val_time(W->req->now_us(req)));
     return archived;

@@ -125,16 +125,14 @@ static wharf_status take(wharf_req *req, wharf_rec *rec, wharf_str sequence, wha
 
 wharf_status asset_settle_serial(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
-    const wharf_json *sequence = W->res->input(rec, ASSET_SEQUENCE_ID),
-                     *options = W->res->input(rec, ASSET_OPTIONS);
+    const wharf_json *options = field_json(rec, ASSET_OPTIONS);
     bool is_prefix = options && json_truth(W->json->get(options, "is_prefix")), made;
-    wharf_str id = WHARF_S(""), serial = W->res->sent(rec, ASSET_SERIAL_NUMBER)
-                                             ? field_text(rec, ASSET_SERIAL_NUMBER)
-                                             : WHARF_S("");
+    wharf_str id = field_text(rec, ASSET_SEQUENCE_ID),
+              serial = W->res->sent(rec, ASSET_SERIAL_NUMBER)
+                           ? field_text(rec, ASSET_SERIAL_NUMBER)
+                           : WHARF_S("");
     wharf_status s;
 
-    if (!json_is_null(sequence))
-        W->json->text(sequence, &id);
     if (id.n && serial.n && !is_prefix)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "sequence_id",
             "Send serial_number or sequence_id; for both, options.is_prefix makes serial_number "

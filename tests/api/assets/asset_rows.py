@@ -29,7 +29,7 @@ def found(client, query):
     return client.get(f"{ASSETS}?limit=1000&{query}").ids
 
 
-def refused(client, row, status, code, errors, **body):
+def refused(client, row, status, code, errors, /, **body):
     return client.refused("POST", f"{ASSETS}/{row['id']}", status, code, errors, body=body)
 
 

@@ -59,7 +59,7 @@ def test_sequences(client, org):
         client.refused("POST", SEQUENCES, 400, "validation.failed", [field], body=body)
     client.refused("POST", path, 405, "method.not_allowed", body={"sequence": "B01"})
     client.refused("DELETE", path, 405, "method.not_allowed")
-    org.client(scopes=["assets:read"]).refused("POST", SEQUENCES, 403, "scope_access", ["assets:write"], body={"sequence": "1"})
+    org.client(scopes="assets:read").refused("POST", SEQUENCES, 403, "scope_access", ["assets:write"], body={"sequence": "1"})
     assert [c[0] for c in org.changes(a.data["id"])] == ["created"]
 
 
