@@ -467,8 +467,8 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description",
         "examples", "type", "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix",
-        "id_pattern", "table", "archive", "ops", "scope", "location", "parent", "soft_delete", "unique",
-        "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
+        "id_pattern", "table", "archive", "ops", "scope", "location", "parent", "soft_delete",
+        "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
         "batch", "export", "lua", "tree", "holds", NULL};

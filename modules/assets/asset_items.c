@@ -38,10 +38,9 @@ static wharf_status item_check(
     if (op == WHARF_UPDATE && !W->res->changed_any(old_rec, new_rec, names, 1))
         return WHARF_OK;
     s = query_about(req, sql, W->res->id(old_rec), &rows);
-    return s == WHARF_OK && W->db->count(rows)
-               ? W->err->fail(
-                     req, ERR_ITEM_HAS_ASSETS, op == WHARF_UPDATE ? "is_asset" : NULL, NULL)
-               : s;
+    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, ERR_ITEM_HAS_ASSETS,
+                                                     op == WHARF_UPDATE ? "is_asset" : NULL, NULL)
+                                               : s;
 }
 
 static wharf_status item_written(

@@ -31,7 +31,8 @@ static bool is_closed(wharf_str status)
 }
 
 /* Settles what goes with a status: the assignee, the day on which a loan ends. */
-static wharf_status settle_loan(wharf_req *req, bool moved, const wharf_rec *old_rec, wharf_rec *rec)
+static wharf_status settle_loan(
+    wharf_req *req, bool moved, const wharf_rec *old_rec, wharf_rec *rec)
 {
     wharf_str status = field_text(rec, ASSET_STATUS);
     bool lent = is(status, "on_loan");
@@ -63,13 +64,13 @@ static wharf_status settle_disposal(
         W->res->set(rec, ASSET_DISPOSED_AT, closes ? val_time(W->req->now_us(req)) : val_null());
     if (!reason.n || (old_rec && !W->res->changed(old_rec, rec, ASSET_DISPOSAL_REASON_CODE_ID)))
         return WHARF_OK;
-    return assets_reasons ? assets_reasons->check(
-                                req, reason, "asset", "disposal_reason_code_id", &code)
-                          : W->err->fail(req, ERR_VALIDATION_FAILED, "disposal_reason_code_id",
-                                "The module reasons is not enabled; leave it out");
+    return assets_reasons
+               ? assets_reasons->check(req, reason, "asset", "disposal_reason_code_id", &code)
+               : W->err->fail(req, ERR_VALIDATION_FAILED, "disposal_reason_code_id",
+                     "The module reasons is not enabled; leave it out");
 }
 
-/* Does what `archived` asks for. Returns whether the asset is restored. */
+/* Sets or clears archived_at as `archived` asks. Returns whether the asset is restored. */
 static bool settle_archived(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     bool archived = old_rec && field_int(old_rec, ASSET_ARCHIVED_AT);

@@ -128,9 +128,8 @@ wharf_status asset_settle_serial(wharf_req *req, const wharf_rec *old_rec, wharf
     const wharf_json *options = field_json(rec, ASSET_OPTIONS);
     bool is_prefix = options && json_truth(W->json->get(options, "is_prefix")), made;
     wharf_str id = field_text(rec, ASSET_SEQUENCE_ID),
-              serial = W->res->sent(rec, ASSET_SERIAL_NUMBER)
-                           ? field_text(rec, ASSET_SERIAL_NUMBER)
-                           : WHARF_S("");
+              serial = W->res->sent(rec, ASSET_SERIAL_NUMBER) ? field_text(rec, ASSET_SERIAL_NUMBER)
+                                                              : WHARF_S("");
     wharf_status s;
 
     if (id.n && serial.n && !is_prefix)

@@ -42,6 +42,6 @@ void asset_settle_maintenance(wharf_req *req, const wharf_rec *old_rec, wharf_re
     if (W->res->sent(rec, ASSET_MAINTENANCE_STATUS) && !ongoing)
         W->res->set(rec, ASSET_MAINTENANCE_STATUS, val_text(WHARF_S("good")));
     if (schedule.n && (scheduled || done) && !W->res->sent(rec, ASSET_NEXT_MAINTENANCE_AT))
-        W->res->set(rec, ASSET_NEXT_MAINTENANCE_AT,
-            val_time(next_after(W->req->now_us(req), schedule)));
+        W->res->set(
+            rec, ASSET_NEXT_MAINTENANCE_AT, val_time(next_after(W->req->now_us(req), schedule)));
 }

@@ -12,7 +12,8 @@ BEGIN
         IF sign NOT IN ('9', 'Z') THEN
             RETURN overlay(counter PLACING chr(ascii(sign) + 1) FROM place FOR 1);
         END IF;
-        counter := overlay(counter PLACING CASE sign WHEN '9' THEN '0' ELSE 'A' END FROM place FOR 1);
+        sign := CASE sign WHEN '9' THEN '0' ELSE 'A' END;
+        counter := overlay(counter PLACING sign FROM place FOR 1);
         place := place - 1;
     END LOOP;
     RETURN CASE left(counter, 1) WHEN '0' THEN '1' ELSE 'A' END || counter;

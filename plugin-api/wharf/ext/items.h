@@ -103,7 +103,7 @@ enum wharf_item_flag {
     WHARF_ITEM_ARCHIVED = 4
 };
 
-/* What an item is. The caller sets head. */
+/* Properties of an item that others go by. The caller sets head. */
 typedef struct wharf_item {
     wharf_head head;
     uint32_t flags; /* enum wharf_item_flag */

@@ -6,7 +6,7 @@ import pytest
 
 from asset_rows import ASSETS, asset_item, found, get, make, place, post, refused
 from stock import ITEMS, make_item
-from wharf import make_location, until
+from wharf import make_contact, make_location, until
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 
@@ -160,7 +160,7 @@ def test_edge_case_11_moves_need_both_locations(org, client, laptop):
 # ---- statuses ----
 
 def test_loans(client, org, home, laptop):
-    who = client.post("/v1/contacts", {"name": "Ann"}, expect=201).data["id"] if "/v1/contacts" in client.server.openapi["paths"] else "ctct_0000000000000000000000"
+    who = make_contact(client, "Ann")
     row = make(client, laptop, home)
     for status in ("on_loan", "in_use"):
         refused(client, row, 400, "asset.assignee_required", ["assignee_id"], status=status)
