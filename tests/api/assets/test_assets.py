@@ -47,6 +47,13 @@ def test_create(client, org, home, laptop):
     refused(client, row, 400, "validation.failed", ["item_id"], item_id=asset_item(client)["id"])
 
 
+@pytest.mark.parametrize("field, most", [("serial_number", 128), ("barcode", 128), ("category", 100), ("sub_category", 100), ("disposal_comment", 2000), ("manifest_id", 64)])
+def test_longest_text(client, home, laptop, field, most):
+    row = make(client, laptop, home)
+    assert post(client, row, **{field: "é" * most})[field] == "é" * most
+    refused(client, row, 400, "validation.failed", [field], **{field: "é" * (most + 1)})
+
+
 def test_documents_are_asked_for(client, home, laptop):
     row = make(client, laptop, home)
     a = client.get(f"{ASSETS}/{row['id']}?include_documents=true", expect=None)

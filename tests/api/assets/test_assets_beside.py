@@ -6,6 +6,7 @@ import pytest
 
 from asset_rows import ASSETS, asset_item, found, get, make, place, post, refused
 from test_batches import run
+from test_batches_background import wait
 from test_batches_files import fetch
 from test_exports import export
 from wharf import make_location
@@ -70,13 +71,13 @@ def test_reasons_of_disposal(client, home, laptop):
 
 def test_merge_creates_and_updates(client, org, home, laptop):
     where = {"item_id": laptop["id"], "location_id": home["id"]}
-    b = batch(client, [{**where, "serial_number": "M-1"}, where, {**where, "status": "on_loan"}, {**where, "serial_number": "m-1"}], duplicates="use_first")
-    assert [r["operation"] for r in b["results"]] == ["created"] * 2 and b["stats"]["error"] == 1 and b["stats"]["ignored"] == 1
+    b = batch(client, [{**where, "serial_number": "M-1"}, where, {**where, "status": "on_loan"}, {**where, "serial_number": "m-1"}], duplicate_handling="use_first")
+    assert [r["operation"] for r in b["results"]] == ["created"] * 2 and b["stats"]["errors"] == 1 and b["stats"]["ignored"] == 1
     one = b["results"][0]["id"]
     b = batch(client, [{"serial_number": "M-1", "notes": "By its number"}], match_by="serial_number")
     assert outcome(b) == [("updated", one)] and get(client, {"id": one})["notes"] == "By its number"
     b = batch(client, [{"id": one, "notes": ""}, {"id": "ast_0000000000000000000000"}])
-    assert b["stats"]["error"] == 1 and get(client, {"id": one})["notes"] == "By its number"
+    assert b["stats"]["errors"] == 1 and get(client, {"id": one})["notes"] == "By its number"
     assert [e[0] for e in org.events(one)] == ["asset.created", "asset.updated"]
     other = asset_item(client)
     assert batch(client, [{**where, "serial_number": "M-9"}, {**where, "item_id": other["id"], "serial_number": "M-9"}])["stats"]["created"] == 2
@@ -94,8 +95,8 @@ def test_overwrite_keeps_what_is_of_the_asset(client, home, laptop):
 def test_delete_archives(client, org, home, laptop):
     a, b, c = (make(client, laptop, home, category="Batch") for _ in range(3))
     assert outcome(batch(client, [{"id": a["id"]}], action="delete")) == [("deleted", a["id"])]
-    assert get(client, a)["archived_at"] and batch(client, [{"id": a["id"]}], action="delete")["stats"]["error"] == 1
-    batch(client, [], action="delete", filters={"category": "Batch"})
+    assert get(client, a)["archived_at"] and batch(client, [{"id": a["id"]}], action="delete")["stats"]["errors"] == 1
+    wait(client, batch(client, [], action="delete", filters={"category": "Batch"}, expect=202)["id"])
     assert get(client, b)["archived_at"] and get(client, c)["archived_at"] and org.events(a["id"], "asset.deleted") and org.events(b["id"], "asset.deleted")
 
 
