@@ -269,7 +269,8 @@ def test_schedules_set_the_next_date(client, home, laptop, schedule, days):
 def test_delete_archives(client, org, home, laptop):
     row = make(client, laptop, home, serial_number="ARC-1", category="Archive")
     path = f"{ASSETS}/{row['id']}"
-    assert client.delete(path).data == {"id": row["id"], "object": "asset", "deleted": True}
+    answer = client.delete(path)
+    assert answer.data == {"id": row["id"], "object": "asset", "deleted": True} and answer.body["message"] == "Asset archived"
     gone = get(client, row)
     assert gone["archived_at"] is not None and gone["updated_at"] >= row["updated_at"]
     assert found(client, "category=Archive") == found(client, "category=Archive&list_archived=false") == found(client, "search=ARC-1") == []

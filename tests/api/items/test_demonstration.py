@@ -26,6 +26,8 @@ def test_the_first_minutes_show_a_warehouse():
             main = client.get("/v1/locations?code=MAIN").data[0]["id"]
             shown = client.get(f"{path}/boms/{bom['id']}?location_id={main}&include_subassemblies=true").data
             assert shown["can_build"] is True and shown["max_buildable_qty_multi_level"] > shown["max_buildable_qty"] > 0
+            assert {(a["serial_number"], a["name"], a["status"]) for a in client.get("/v1/assets").data} == {
+                ("SC-2024-001", "Bench scale", "in_storage"), ("SC-2024-002", "Bench scale", "in_repair")}
             organization = client.get("/v1/org").data["id"]
             assert broken_invariants(server, organization) == []
             seen.append((sorted((s, i["id"], i["totals"]["available_qty"]) for s, i in items.items()), len(client.get("/v1/locations?limit=100").data), len(client.get("/v1/cloud-printing/stations").data)))
