@@ -87,8 +87,6 @@ static wharf_status asset_check(
     bool moved = op == WHARF_CREATE, restored;
     wharf_status s = WHARF_OK;
 
-    if (op == WHARF_DELETE)
-        return WHARF_OK;
     if (old_rec)
         moved = W->res->changed(old_rec, new_rec, ASSET_STATUS);
     restored = settle_archived(req, old_rec, new_rec);
@@ -106,5 +104,7 @@ static wharf_status asset_check(
     return asset_settle_serial(req, old_rec, new_rec);
 }
 
-const wharf_hooks assets_asset_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .normalize = asset_normalize, .check = asset_check};
+const wharf_hooks assets_asset_hooks = {.head = WHARF_HEAD(wharf_hooks),
+    .normalize = asset_normalize,
+    .check = asset_check,
+    .ops = WHARF_CREATE | WHARF_UPDATE};

@@ -93,11 +93,16 @@ def test_overwrite_keeps_what_is_of_the_asset(client, home, laptop):
 
 
 def test_delete_archives(client, org, home, laptop):
-    a, b, c = (make(client, laptop, home, category="Batch") for _ in range(3))
+    """One alone, some as a set with one that is archived already, and those of a filter."""
+    a, b, c, *rest = (make(client, laptop, home, category="Batch") for _ in range(8))
     assert outcome(batch(client, [{"id": a["id"]}], action="delete")) == [("deleted", a["id"])]
-    assert get(client, a)["archived_at"] and batch(client, [{"id": a["id"]}], action="delete")["stats"]["errors"] == 1
+    told = batch(client, [{"id": b["id"]}, {"id": a["id"]}, {"id": c["id"]}], action="delete")
+    assert outcome(told) == [("deleted", b["id"]), ("deleted", c["id"])] and [(e["index"], e["code"]) for e in told["errors"]] == [(1, "not_found")]
     wait(client, batch(client, [], action="delete", filters={"category": "Batch"}, expect=202)["id"])
-    assert get(client, b)["archived_at"] and get(client, c)["archived_at"] and org.events(a["id"], "asset.deleted") and org.events(b["id"], "asset.deleted")
+    for row in (a, b, c, *rest):
+        now = get(client, row)
+        assert now["archived_at"] == now["updated_at"] and [e[0] for e in org.events(row["id"])] == ["asset.created", "asset.deleted"]
+        assert [line[0] for line in org.changes(row["id"])] == ["created", "deleted"]
 
 
 def test_files(client, home, laptop):
