@@ -4,6 +4,7 @@
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
 """
+import functools
 import json
 import pathlib
 import re
@@ -23,11 +24,33 @@ def cell(text):
 
 
 def sentence(text):
-    return cell(text[:1].upper() + text[1:].rstrip("."))
+    first = text.split(" ", 1)[0]
+    begin = text[:1] if any(c in first.rstrip(".") for c in ".(_/") else text[:1].upper()  # a name stays as it is written
+    return cell(begin + text[1:].rstrip("."))
 
 
 def table(head, rows):
     return "\n".join([f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+@functools.lru_cache(maxsize=None)
+def sources():
+    """path -> text of each source file that may use what a page names."""
+    named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "schemas", "cells", "tool"], capture_output=True, text=True, check=True)
+    bare = lambda f, said: re.sub(r"/\*.*?\*/", " ", said, flags=re.S) if f.endswith((".c", ".h")) else re.sub(r"--[^\n]*", " ", said) if f.endswith(".sql") else said  # noqa: E731
+    return {f: bare(f, (ROOT / f).read_text(encoding="utf-8")) for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json"))}
+
+
+def used_in(pattern, folder="", but=("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")):
+    """The files that a pattern is found in: their names, or how many they are."""
+    found = sorted(f for f, said in sources().items() if f.startswith(folder) and not f.endswith(but) and re.search(pattern, said))
+    return ", ".join(f"`{f.rsplit('/', 1)[1]}`" for f in found) if len(found) <= 6 else f"{len(found)} files"
+
+
+def given_in(code, folder=""):
+    """The files that answer with a code: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
+    constant, last = re.sub(r"[.:]", "_", code.upper()), re.escape(code.split(".")[-1])
+    return used_in(rf"\bERR_{constant}\b|[\"']{re.escape(code)}[\"']|\bof_family\(a, family, [^;]*\"{last}\"", folder)
 
 
 def program(build, *words):
@@ -44,14 +67,19 @@ def settings_of(name, schema):
             words = said.get("enum") or said.get("items", {}).get("enum")
             kind = ("list of " if kind == "array" else "") + " or ".join(f"`{word}`" for word in words) if words else kind
             bounds = [f"{word} {said[rule]}" for rule, word in (("minimum", "at least"), ("maximum", "at most")) if rule in said]
-            yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", ""))]
+            module = name.split(".")[0]
+            words = [*name.split(".")[1:], key]
+            ends = "|".join(re.escape(".".join(words[i:])) for i in range(len(words)))
+            yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", "")),
+                   used_in(rf'"({ends})"', f"modules/{module}/") or used_in(rf'"({ends})"', "services/")]
 
 
 def page_settings(build):
-    rows = []
+    rows, settings = [], (ROOT / "kernel/config/settings.c").read_text(encoding="utf-8")
     for line in program(build, "help", "settings").split("\n\n")[0].split("\n")[1:]:
         m = re.match(r"(\S+)\s+(text|number|word|list|true/false)\s+(\S+)\s+(.*)", line)
-        rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4))])
+        rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4)),
+                     used_in(r"(?:\bc|config)(?:->|\.)" + re.search(rf'"{re.escape(m.group(1))}",\s*(?:SET_\w+, AT\()?(\w+)', settings.split("static const struct setting table", 1)[-1]).group(1) + r"\b")])
     modules = [row for m in manifests() for row in settings_of(m["name"], m.get("config") or {})]
     return f"""# Settings
 
@@ -60,13 +88,13 @@ In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_
 
 ## The server
 
-{table(["Setting", "Type", "Default", "Meaning"], rows)}
+{table(["Setting", "Type", "Default", "Meaning", "Used in"], rows)}
 
 ## Modules
 
 A module's settings are a table of its name. What is said behind a semicolon is the default.
 
-{table(["Setting", "Type", "Meaning"], modules)}
+{table(["Setting", "Type", "Meaning", "Used in"], modules)}
 
 `hook_settings` and `hook_secrets` are tables of your own for operators' hooks ([lua-hooks](lua-hooks.md)).
 """
@@ -97,11 +125,11 @@ def page_checks(build):
 
 def page_errors(_build):
     platform = json.loads((ROOT / "kernel/resource/errors.json").read_text(encoding="utf-8"))
-    rows = [[f"`{code}`", str(said["status"]), cell(said["text"])] for code, said in platform.items()]
+    rows = [[f"`{code}`", str(said["status"]), cell(said["text"]), given_in(code)] for code, said in platform.items()]
     of_modules = []
     for path in sorted((ROOT / "modules").glob("*/errors.json")):
         for code, said in sorted(json.loads(path.read_text(encoding="utf-8")).items()):
-            of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"])])
+            of_modules.append([f"`{code}`", str(said["status"]), path.parent.name, cell(said["text"]), given_in(code)])
     return f"""# Error codes
 
 `code` of an answer, its status, and the text when nothing more exact is said. Which an operation may answer: `x-errors` of `GET /v1/openapi.json`.
@@ -109,11 +137,11 @@ The form of errors: [spec 01](../spec/01-platform.md) section 3. They stand in `
 
 ## The platform
 
-{table(["Code", "Status", "Text"], rows)}
+{table(["Code", "Status", "Text", "Given in"], rows)}
 
 ## Modules
 
-{table(["Code", "Status", "Module", "Text"], of_modules)}
+{table(["Code", "Status", "Module", "Text", "Given in"], of_modules)}
 """
 
 
@@ -148,7 +176,7 @@ def first_sentence(said):
     depth = 0
     for i, c in enumerate(said):
         depth += (c == "(") - (c == ")")
-        if c == "." and not depth and (i + 1 == len(said) or (said[i + 1] == " " and not said[:i].endswith(("e.g", "i.e")))):
+        if c == "." and not depth and (i + 1 == len(said) or (said[i + 1] == " " and not said[:i].endswith(("e.g", "i.e", "..")))):
             return said[:i]
     return said.rstrip(":;, ")
 
@@ -157,8 +185,8 @@ def page_source(_build):
     def rows(folder):
         for path in sorted(p for p in (ROOT / folder).iterdir() if p.suffix in (".c", ".h")):
             header = path.with_suffix(".h")
-            if path.suffix == ".h" and path.with_suffix(".c").is_file():
-                continue
+            if path.suffix == ".h" and path.with_suffix(".c").is_file() and not re.search(r"^\s*[A-Z][A-Z0-9_]+ = [^\n]*\d", path.read_text(encoding="utf-8"), re.M):
+                continue  # a header that has numbers is a place of its own to look into
             said = head_of(path) or (head_of(header) if header.is_file() else "")
             yield [f"`{path.name}`", sentence(first_sentence(said))]
         for path in sorted([*(ROOT / folder).glob("sql/*.sql"), *(ROOT / folder).glob("queries/*.sql")]):
@@ -168,7 +196,7 @@ def page_source(_build):
     folders = sorted({str(pathlib.Path(f).parent) for f in named.stdout.splitlines() if f.endswith((".c", ".h"))},
                      key=lambda f: (["kernel", "services", "modules", "cells", "tool", "station"].index(f.split("/")[0]), f))
     parts = [f"## {folder}\n\n{table(['File', 'What'], rows(folder))}" for folder in folders]
-    return "# Every source file\n\nWhat each file is for, as its own first comment says. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
+    return "# Every source file\n\nWhat each file is for, as its own first comment says; of a header beside a `.c` of its name only where it holds numbers. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
 
 
 def pages(build):
@@ -180,7 +208,8 @@ def pages(build):
 
 def problems(build):
     return [f"{path.relative_to(ROOT)}: is not what the tree says (tools/reference.py BUILD --write)" for path, text in pages(build).items()
-            if not path.is_file() or path.read_text(encoding="utf-8") != text]
+            if not path.is_file() or path.read_text(encoding="utf-8") != text] + [
+                f"errors.json: nothing answers with {code}" for code in re.findall(r"^\| `([^`]+)` .*\|  \|$", page_errors(build), re.M)]
 
 
 def main():

@@ -1,8 +1,8 @@
 /* execute.c - one run of one job: a request like any other, whose transaction ends with the job
- * marked as done.
+ * marked as done; whether a failed one is tried again, and when.
  *
- * Leaves to others: which job (job_dispatch.c), what becomes of a failed one in the queue
- * (queue.c). */
+ * Leaves to others: which job (job_dispatch.c), how long a policy waits (policy.c), writing what
+ * becomes of it (queue.c). */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>

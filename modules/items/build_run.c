@@ -1,4 +1,5 @@
-/* build_run.c - what builds and unbuilds do alike; see build.h. Leaves what is done first and
+/* build_run.c - what builds and unbuilds do alike: which bill, items and stock a run works on, what
+ * is short and refused for it, the orders it leaves; see build.h. Leaves what is done first and
  * what then to build_make.c and build_unmake.c, writing of stock to stock.c. */
 #include "build.h"
 #include "items.gen.h"

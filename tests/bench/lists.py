@@ -1,4 +1,4 @@
-"""First pages of the lists of shipments, trackers, containers, parcels, contacts, locations and groups: every documented filter and sort, over many rows.
+"""First pages of the lists of shipments, trackers, containers, parcels, contacts, locations, groups and items (each with five levels of stock): every documented filter and sort, over many rows.
 
     tests/bench/lists.py [--rows 1000000] [--limit-ms 50] [--only trackers] [--all]
 
@@ -19,14 +19,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "api"))
 
 from wharf import ROOT, Server, make_location  # noqa: E402
 
-MODULES = "org,locations,contacts,carriers,shipments,trackers,containers,parcels"
+MODULES = "org,locations,contacts,carriers,shipments,trackers,containers,parcels,items"
 LISTS = {"shipments": ("shipments.shipment", "/v1/shipments"), "trackers": ("trackers.tracker", "/v1/trackers"),
          "containers": ("containers.container", "/v1/containers"), "parcels": ("parcels.parcel", "/v1/parcels"),
-         "contacts": ("contacts.contact", "/v1/contacts"), "locations": ("locations.location", "/v1/locations"), "groups": ("contacts.contact_group", "/v1/groups")}
-PREFIXES = {"shipments": "ship", "trackers": "track", "containers": "ctnr", "parcels": "prcl", "contacts": "ctct", "locations": "loc", "groups": "grp"}
+         "contacts": ("contacts.contact", "/v1/contacts"), "locations": ("locations.location", "/v1/locations"), "groups": ("contacts.contact_group", "/v1/groups"),
+         "items": ("items.item", "/v1/items")}
+PREFIXES = {"shipments": "ship", "trackers": "track", "containers": "ctnr", "parcels": "prcl", "contacts": "ctct", "locations": "loc", "groups": "grp", "items": "item"}
 TRIES, DAY, HOUR, RARE = 3, 86400, 3600, "543210"
 CREATES = {"shipments": lambda i: {"tracking_number": f"NEW{i}"}, "trackers": lambda i: {"tracking_number": f"NEXT{i}"}, "containers": lambda i: {}, "contacts": lambda i: {"name": f"New {i}"}, "groups": lambda i: {"name": f"New {i}", "resource": "contact"},
-           "locations": lambda i: {"name": f"New {i}", "address": "1 Dock Road, Newark, NJ 07114, US"}}
+           "locations": lambda i: {"name": f"New {i}", "address": "1 Dock Road, Newark, NJ 07114, US"}, "items": lambda i: {"name": f"New {i}", "base_uom": "each"}}
 # SQL for columns whose values matter for the choice of an index; n is the number of the row
 STATUS = "(ARRAY['created','in_transit','out_for_delivery','delivered','delayed','package_lost'])[1 + n % 6]"
 FILTERS = """(ARRAY['["outstanding"]','["outstanding"]','["outstanding"]','["completed"]','["outstanding","exception"]','["completed","exception"]'])[1 + n % 6]::jsonb"""
@@ -52,8 +53,12 @@ COLUMNS = {
     "locations": {"name": "'Depot ' || md5(n::text)", "code": "'D' || n", "address": "jsonb_build_object('line1', n || ' Dock Road', 'formatted_address', n || ' Dock Road, Newark')",
                   "formatted_address": "n || ' Dock Road, Newark'", "email": "'d' || n || '@b.example'", "active": "n % 100 <> 0", "default_layout_id": "'lay_' || lpad(n::text, 22, '0')"},
     "groups": {"name": "'Crew ' || md5(n::text)", "resource": "(ARRAY['contact','location'])[1 + n % 2]", "external_id": "'G' || n",
-               "children": "CASE WHEN n % 10 = 0 THEN jsonb_build_array('ctct_' || lpad((n % 10000)::text, 22, '0')) ELSE '[]' END"}}
-NO_PLACE = {"contacts": ("location_id", "layout_id"), "locations": ("location_id", "layout_id"), "groups": ("layout_id",)}
+               "children": "CASE WHEN n % 10 = 0 THEN jsonb_build_array('ctct_' || lpad((n % 10000)::text, 22, '0')) ELSE '[]' END"},
+    "items": {"name": "'Part ' || md5(n::text)", "sku": "'SKU-' || n", "item_type": "CASE WHEN n % 10 = 0 THEN 'assembly' ELSE 'inventory' END", "base_uom": "(ARRAY['each','kg','meter'])[1 + n % 3]",
+              "uom_category": "(ARRAY['count','weight','length'])[1 + n % 3]", "is_asset": "n % 1000 = 0", "lot_tracking": "'none'", "status": "CASE WHEN n % 100 = 0 THEN 'archived' ELSE 'active' END",
+              "gtin": "lpad(n::text, 13, '0')", "upc": "lpad(n::text, 12, '0')", "external_id": "'EXT' || n", "harmonized_code": "(8000 + n % 500)::text", "description": "'made of part ' || md5((n / 7)::text)"}}
+LEVELS_OF_AN_ITEM = 5
+NO_PLACE = {"items": ("location_id", "layout_id"), "contacts": ("location_id", "layout_id"), "locations": ("location_id", "layout_id"), "groups": ("layout_id",)}
 
 
 def fill(server, org, name, rows, places):
@@ -66,7 +71,23 @@ def fill(server, org, name, rows, places):
     server.sql("SET synchronous_commit = off")
     server.sql(f"INSERT INTO {table} (organization_id, id, {', '.join(columns)}) SELECT '{org}', '{PREFIXES[name]}_' || lpad(n::text, 22, '0'), {', '.join(columns.values())}"
                f" FROM generate_series(1, {rows}) n".replace("%", "%%"))
+    if name == "items":
+        stock(server, org, rows, values)
     server.sql(f"VACUUM ANALYZE {table}")
+
+
+def stock(server, org, rows, values):
+    """Levels of each item, at locations that lie far apart in the list, each with the movement that it comes from."""
+    place = f"1 + (n + 11 * k) % {len(values['places'].split(','))}"
+    server.sql("INSERT INTO items.level (organization_id, id, item_id, location_id, layout_id, available, moves, moved_at, created_at, updated_at)"
+               f" SELECT '{org}', 'lvl_' || lpad((n * 10 + k)::text, 22, '0'), 'item_' || lpad(n::text, 22, '0'), (ARRAY[{values['places']}])[{place}],"
+               f" (ARRAY[{values['layouts']}])[{place}], q, sign(q), now(), now(), now()"
+               f" FROM generate_series(1, {rows}) n, generate_series(1, {LEVELS_OF_AN_ITEM}) k, LATERAL (SELECT CASE WHEN (n + k) % 4 = 0 THEN 0 ELSE n % 50 END) x(q)".replace("%", "%%"))
+    server.sql("INSERT INTO items.stock_movement (organization_id, id, item_id, level_id, location_id, layout_id, bucket, delta, balance_after, reason, group_id, position, created_at, updated_at)"
+               " SELECT organization_id, 'mov' || substr(id, 4), item_id, id, location_id, layout_id, 'available', available, available, 'opening', 'mvg' || substr(id, 4), 1, moved_at, moved_at"
+               " FROM items.level WHERE organization_id = %s AND available > 0", org)
+    server.sql("VACUUM ANALYZE items.level")
+    server.sql("VACUUM ANALYZE items.stock_movement")
 
 
 def explain(server, client):
@@ -107,7 +128,7 @@ def values_of(f, rows, places):
         return [places[3]["default_layout_id"]]
     if kind == "number":
         return ["1"]
-    known = {"emails": "c7@b.example", "email": "c7@b.example", "locations": places[7]["id"], "groups": f"grp_{'20'.zfill(22)}", "address_hashes": hashlib.md5(b"7").hexdigest(), "statuses": rows[0].get("status")}
+    known = {"emails": "c7@b.example", "email": "c7@b.example", "locations": places[7]["id"], "groups": f"grp_{'20'.zfill(22)}", "address_hashes": hashlib.md5(b"7").hexdigest(), "code": "SKU-7", "statuses": rows[0].get("status")}
     found = [known.get(f.get("alias_of", name))] + [v for row in rows for v in (row.get(name) if isinstance(row.get(name), list) else [row.get(name)])]
     found = [v for v in found if v and not isinstance(v, dict)]
     if kind == "enum":
@@ -129,7 +150,7 @@ def queries(operation, rows, places):
     yield "search=" + word(rows[0])
     yield "order_by=_relevance&search=" + word(rows[0])
     yield "search=nothing-like-it"
-    yield "search=" + {"containers": "box", "parcels": "parcel", "contacts": "contact", "locations": "depot", "groups": "crew"}.get(operation["x-list"], "customer")
+    yield "search=" + {"containers": "box", "parcels": "parcel", "contacts": "contact", "locations": "depot", "groups": "crew", "items": "part"}.get(operation["x-list"], "customer")
 
 
 def word(row):
@@ -176,7 +197,7 @@ def measure(server, client, plans, name, places, a):
         if plans.whole(table):
             whole.append(q)
         if excepted(name, q):
-            bound = f"created_at[gte]={int(time.time()) - HOUR}" if name == "locations" else f"location_id={places[7]['id']}&created_at[gte]={int(time.time()) - DAY}"
+            bound = f"created_at[gte]={int(time.time()) - HOUR}" if name in ("locations", "items") else f"location_id={places[7]['id']}&created_at[gte]={int(time.time()) - DAY}"
             bounded[q] = best_of(client, f"{path}?{q}&{bound}")
     if name in CREATES:
         times["create"] = min(timed_create(client, path, CREATES[name](i)) for i in range(2 * TRIES))

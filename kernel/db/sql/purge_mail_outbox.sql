@@ -1,4 +1,4 @@
--- Returns how many of at most `most`.
+-- Deletes up to `most` mails of the outbox that are older than 30 days, and returns how many.
 CREATE OR REPLACE FUNCTION wharf.purge_mail_outbox(most integer) RETURNS integer LANGUAGE sql AS $$
     WITH over AS (DELETE FROM wharf.mail_outbox WHERE (organization_id, id) IN (
         SELECT organization_id, id FROM wharf.mail_outbox

@@ -1,4 +1,5 @@
--- Writes the moves of items.stock_apply, whose levels are there; the same arguments and answer. The
+-- Writes the moves of items.stock_apply, whose levels are there, unless a bucket would end below
+-- zero; the same arguments and answer. The
 -- levels are locked in the order of their keys and read as they are then: of two transactions that
 -- change the same ones, the second waits here and reads what the first one left. The balances are
 -- reckoned move by move, of one bucket after the other, and judged at the end of each.
