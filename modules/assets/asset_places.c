@@ -28,7 +28,8 @@ wharf_status asset_settle_place(
 
     if (s == WHARF_OK && restored && !W->res->changed(old_rec, rec, ASSET_LOCATION_ID))
         s = bring_back(req, location);
-    /* the default layout has the id of its location (docs/spec/02-places-and-people.md section 3) */
+    /* the default layout has the id of its location (docs/spec/02-places-and-people.md
+     * section 3) */
     if (s == WHARF_OK && !field_text(rec, ASSET_LAYOUT_ID).n && location.n > 4)
         W->res->set(rec, ASSET_LAYOUT_ID, val_text(W->mem->format(req, "lay_%s", location.p + 4)));
     return s;

@@ -5,5 +5,6 @@ SELECT a.organization_id, a.id,
     CASE WHEN i.id IS NULL THEN 'names the item ' || a.item_id || ', which is not there'
          ELSE 'is of the item ' || a.item_id || ', which is no asset' END
 FROM assets.asset a
-LEFT JOIN items.item i ON i.organization_id = a.organization_id AND i.id = a.item_id AND i.deleted_at IS NULL
+LEFT JOIN items.item i ON i.organization_id = a.organization_id AND i.id = a.item_id
+    AND i.deleted_at IS NULL
 WHERE a.deleted_at IS NULL AND a.archived_at IS NULL AND i.is_asset IS NOT TRUE
