@@ -290,6 +290,18 @@ def test_delete_archives(client, org, home, laptop):
     assert [(c["field"], c["new"]) for c in org.changes(row["id"])[3][1] if c["field"] == "archived_at"] == [("archived_at", None)]
 
 
+def test_what_a_restored_asset_needs(client):
+    item, place, other = asset_item(client, "Old"), make_location(client), make_location(client)
+    row = make(client, item, place)
+    client.delete(f"{ASSETS}/{row['id']}")
+    client.post(f"/v1/locations/{place['id']}", {"active": False}, expect=200)
+    refused(client, row, 400, "location.inactive", ["location_id"], archived=False)
+    client.post(f"{ITEMS}/{item['id']}", {"status": "archived", "name": "Older"}, expect=200)
+    assert (back := post(client, row, archived=False, location_id=other["id"]))["location_id"] == other["id"] and back["name"] == "Older"
+    narrow = client.server.organization().client()  # of somebody else
+    narrow.refused("POST", f"{ASSETS}/{row['id']}", 404, "not_found", [row["id"]], body={"archived": False})
+
+
 # ---- lists ----
 
 def test_filters_and_search(client, home):
