@@ -177,8 +177,8 @@ static const struct setting table[] = {
     BOOL("openapi.require_key", openapi_require_key, "false",
         "GET /v1/openapi.json needs an API key"),
     LIST("modules", modules,
-        "org,locations,contacts,reasons,carriers,shipments,trackers,containers,items,parcels,"
-        "stations,"
+        "org,locations,contacts,reasons,carriers,shipments,trackers,containers,items,assets,"
+        "parcels,stations,"
         "support,logs,events,"
         "webhooks,integrations,batches,exports,workflows",
         "modules to load: names, or paths of .so files"),

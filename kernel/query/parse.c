@@ -397,17 +397,19 @@ static bool mentioned(const struct parse *p, const struct filter *f)
     return false;
 }
 
-/* Adds the filters of list.assume, which hold when the request names neither them nor a search. */
+/* Adds the filters of list.assume, which hold when the request names neither them nor a search
+ * that lifts them. */
 static void assume_filters(struct parse *p)
 {
-    for (size_t i = 0; !p->q->n_terms && i < p->d->list.n_assumed; i++) {
+    for (size_t i = 0; i < p->d->list.n_assumed; i++) {
         const struct assumed *assumed = &p->d->list.assumed[i];
         struct filter_pair pair = {.filter = assumed->filter,
             .form = KEY_PLAIN,
             .inner = {"", 0},
             .value = str_z(assumed->value)};
 
-        if (assumed->value && !mentioned(p, assumed->filter))
+        if (assumed->value && (assumed->searched || !p->q->n_terms) &&
+            !mentioned(p, assumed->filter))
             filter_parse(p->a, &pair, &p->conditions[p->q->n_conditions++]);
     }
 }

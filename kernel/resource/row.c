@@ -123,6 +123,32 @@ wharf_status row_store(struct wharf_req *req, struct write *w, struct sql *sql)
     return WHARF_OK;
 }
 
+void row_remove_sql(struct wharf_req *req, struct sql *s, const struct definition *d)
+{
+    const struct field *archive = d->storage.archive;
+
+    if (!d->storage.soft_delete) {
+        sql_addf(s, "DELETE FROM %s t", d->storage.table);
+        return;
+    }
+    sql_addf(s, "UPDATE %s t SET version = version + 1, %s = ", d->storage.table,
+        archive ? archive->column : "deleted_at");
+    sql_bind(s, time_iso(req->arena, req->now_us));
+    sql_add(s, "::timestamptz, updated_by = ");
+    sql_bind(s, req->access.who->actor_id);
+    if (archive) { /* the row is still shown */
+        sql_add(s, ", updated_at = ");
+        sql_bind(s, time_iso(req->arena, req->now_us));
+        sql_add(s, "::timestamptz");
+    }
+}
+
+void row_removable_sql(struct sql *s, const struct definition *d, uint32_t op)
+{
+    if (op == OP_DELETE && d->storage.archive)
+        sql_addf(s, " AND t.%s IS NULL", d->storage.archive->column);
+}
+
 struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
 {
     const struct definition *d = w->res->def;
@@ -139,6 +165,7 @@ struct wharf_rec *row_lock(struct wharf_req *req, struct write *w)
     query_visible(&s, d, &req->access.who->access, false);
     sql_add(&s, " AND t.id = ");
     sql_bind(&s, w->id);
+    row_removable_sql(&s, d, w->op);
     narrow_sql(&s, &narrow);
     sql_add(&s, " FOR UPDATE OF t");
     r = ask_for_row(req, w, &s);

@@ -20,6 +20,12 @@ wharf_status row_store(struct wharf_req *req, struct write *w, struct sql *sql);
 /* Reads the row as it stands after the write, with what SQL computes of it, whoever may see it.
  * Returns NULL after a problem was added. */
 struct wharf_rec *row_read_again(struct wharf_req *req, struct write *w);
+/* Begins the statement that removes rows of the table, as t, up to its WHERE: it marks them deleted
+ * or archived, or takes them away. */
+void row_remove_sql(struct wharf_req *req, struct sql *s, const struct definition *d);
+/* Adds what a row t must be for the operation, where that is not for all rows that are seen: one
+ * that is archived is not archived again. */
+void row_removable_sql(struct sql *s, const struct definition *d, uint32_t op);
 /* Binds what the write puts into the field's column. False: it could not be sealed. */
 bool row_bind(struct wharf_req *req, struct sql *s, const struct write *w, const struct field *f);
 

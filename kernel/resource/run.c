@@ -99,7 +99,9 @@ static void run_write(struct wharf_req *req, uint32_t op)
     if (write_transaction(req, &w) != WHARF_OK)
         return;
     if (op == OP_DELETE) {
-        req_respond(reply, 200, arena_printf(req->arena, "%s deleted", res->def->title));
+        req_respond(reply, 200,
+            arena_printf(req->arena, "%s %s", res->def->title,
+                res->def->storage.archive ? "archived" : "deleted"));
         jw_open(&reply->w, NULL, '{');
         jw_str(&reply->w, "id", w.id);
         jw_z(&reply->w, "object", res->def->name);

@@ -383,6 +383,7 @@ static PGresult *find_rows(
     bind_ids(req, &s, sorted, set->n_live);
     sql_addf(&s, ") x(id) JOIN %s t ON t.id = x.id WHERE ", d->storage.table);
     query_visible(&s, d, &req->access.who->access, false);
+    row_removable_sql(&s, d, OP_DELETE);
     narrow_sql(&s, &narrow);
     if (lock)
         sql_add(&s, " ORDER BY t.id FOR UPDATE OF t");
@@ -455,14 +456,7 @@ wharf_status set_delete(struct wharf_req *req, struct write_set *set)
     if (d->events.deleted && !compute_for_events(req, set))
         return WHARF_INTERNAL;
     sql_init(&s, req->arena);
-    if (d->storage.soft_delete) {
-        sql_addf(&s, "UPDATE %s t SET version = version + 1, deleted_at = ", d->storage.table);
-        sql_bind(&s, time_iso(req->arena, req->now_us));
-        sql_add(&s, "::timestamptz, updated_by = ");
-        sql_bind(&s, req->access.who->actor_id);
-    } else {
-        sql_addf(&s, "DELETE FROM %s t", d->storage.table);
-    }
+    row_remove_sql(req, &s, d);
     sql_addf(&s, " %s unnest(", d->storage.soft_delete ? "FROM" : "USING");
     bind_ids(req, &s, set->live, set->n_live);
     sql_add(&s, ") x(id) WHERE t.id = x.id AND t.organization_id = ");

@@ -489,14 +489,7 @@ static wharf_status run_delete(struct wharf_req *req, struct write *w)
     if (s != WHARF_OK)
         return s;
     sql_init(&sql, req->arena);
-    if (d->storage.soft_delete) {
-        sql_addf(&sql, "UPDATE %s SET version = version + 1, deleted_at = ", d->storage.table);
-        sql_bind(&sql, time_iso(req->arena, req->now_us));
-        sql_add(&sql, "::timestamptz, updated_by = ");
-        sql_bind(&sql, req->access.who->actor_id);
-    } else {
-        sql_addf(&sql, "DELETE FROM %s", d->storage.table);
-    }
+    row_remove_sql(req, &sql, d);
     sql_add(&sql, " WHERE organization_id = ");
     sql_bind(&sql, organization_of(&req->access.who->access, d));
     sql_add(&sql, " AND id = ");

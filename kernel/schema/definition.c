@@ -117,6 +117,22 @@ static void read_table(struct compile *c, const struct wharf_json *x, const stru
     d->storage.table = opt_quoted(c, d->storage.table_name);
 }
 
+/* Reads `archive`: the moment that a delete sets instead of taking the row away. */
+static void read_archive(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    const struct field *f = opt_field(c, x, at, "archive");
+
+    c->d->storage.archive = f;
+    if (!f)
+        return;
+    if (f->kind != FIELD_COLUMN || f->store != STORE_TIME || f->expression || !f->nullable ||
+        f->write)
+        opt_member_problem(
+            c, at, "archive", "this names a date-time column that may be null and is never sent");
+    if (!c->d->storage.soft_delete)
+        opt_member_problem(c, at, "archive", "rows that are archived have \"soft_delete\": true");
+}
+
 static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const struct {
@@ -451,8 +467,8 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     static const char *const keys[] = {"$schema", "$id", "$comment", "title", "description",
         "examples", "type", "required", "properties", "x-wharf", NULL};
     static const char *const x_keys[] = {"dialect", "collection", "id_param", "prefix",
-        "id_pattern", "table", "ops", "scope", "location", "parent", "soft_delete", "unique",
-        "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
+        "id_pattern", "table", "archive", "ops", "scope", "location", "parent", "soft_delete",
+        "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
         "batch", "export", "lua", "tree", "holds", NULL};
@@ -479,6 +495,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_words(c, json, x, &at);
     read_ids(c, x, &at);
     read_table(c, x, &at);
+    read_archive(c, x, &at);
     read_ops(c, x, &at);
     read_parent(c, x, &at);
     d->collection = opt_need(c, x, &at, "collection");

@@ -203,11 +203,12 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     bool of_tree; /* "type": "tree" */
 };
 
-/* list.assume: taken when the request sends neither this filter nor search; "all" lifts it. No
- * value: only "all" */
+/* list.assume: taken when the request sends neither this filter nor search; list.assume_always:
+ * when it does not send this filter; "all" lifts it. No value: only "all" */
 struct assumed {
     const struct filter *filter;
     const char *value;
+    bool searched; /* of assume_always */
 };
 
 struct unique_rule {
@@ -298,6 +299,8 @@ struct definition_storage {
     const char *table; /* as SQL has it, quoted: "stations"."print_station" */
     const char *table_name; /* stations.print_station */
     bool soft_delete;
+    /* "archive": a delete sets this moment, and the row is still read and updated; or NULL */
+    const struct field *archive;
     bool partitioned; /* by created_at, which is the time of the id: a look-up by id says it too */
     enum retain_rule retain;
     /* rows are of the live organization, for test keys too (docs/decisions 10) */

@@ -361,12 +361,15 @@ static void read_filters(struct compile *c, const struct wharf_json *x, const st
     d->list.n_filters = all.n;
 }
 
-static void read_assume(struct compile *c, const struct wharf_json *x, const struct place *up)
+/* Reads `assume`, or `assume_always`, whose filters are taken with search too, behind what the
+ * list has already. */
+static void read_assume(struct compile *c, const struct wharf_json *x, const struct place *up,
+    const char *key, struct assumed *list)
 {
-    const struct wharf_json *assume = json_get(x, "assume");
-    struct place at = place_key(up, WHARF_S("assume"));
+    const struct wharf_json *assume = json_get(x, key);
+    struct place at = place_key(up, str_z(key));
+    bool always = !strcmp(key, "assume_always");
     struct definition *d = c->d;
-    struct assumed *list;
 
     if (!assume)
         return;
@@ -374,17 +377,26 @@ static void read_assume(struct compile *c, const struct wharf_json *x, const str
         opt_problem(c, &at, "this is an object of filter values");
         return;
     }
-    list = ARENA_ARRAY(c->arena, struct assumed, assume->count);
     for (const struct wharf_json *m = assume->child; m; m = m->next) {
         const struct filter *f = definition_filter(&d->list, m->key);
         const char *value = m->type == JSON_NULL ? NULL : opt_need(c, assume, &at, m->key.p);
 
         if (f)
-            list[d->list.n_assumed++] = (struct assumed){f, value};
+            list[d->list.n_assumed++] = (struct assumed){f, value, always};
         else
             opt_member_problem(c, &at, m->key.p, "there is no filter of this name");
     }
-    d->list.assumed = list;
+}
+
+static void read_assumed(struct compile *c, const struct wharf_json *x, const struct place *at)
+{
+    const struct wharf_json *some = json_get(x, "assume"), *always = json_get(x, "assume_always");
+    struct assumed *list = ARENA_ARRAY(
+        c->arena, struct assumed, (some ? some->count : 0) + (always ? always->count : 0) + 1);
+
+    read_assume(c, x, at, "assume", list);
+    read_assume(c, x, at, "assume_always", list);
+    c->d->list.assumed = list;
 }
 
 /* Reads the columns of the short list. */
@@ -431,8 +443,8 @@ static void read_errors(struct compile *c, const struct wharf_json *x, const str
 void list_compile(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const char *const keys[] = {"limit", "max", "order_by", "direction", "fixed", "search",
-        "search_similar", "search_reported", "filters", "assume", "former", "cache", "errors",
-        "search_max", NULL};
+        "search_similar", "search_reported", "filters", "assume", "assume_always", "former",
+        "cache", "errors", "search_max", NULL};
     struct definition *d = c->d;
 
     opt_object(c, x, at, keys);
@@ -446,7 +458,7 @@ void list_compile(struct compile *c, const struct wharf_json *x, const struct pl
     read_order(c, x, at);
     read_search(c, x, at);
     read_filters(c, x, at);
-    read_assume(c, x, at);
+    read_assumed(c, x, at);
     read_cache(c, x, at);
     read_errors(c, x, at);
     d->list.former = opt_texts(c, x, at, "former", &d->list.n_former);

@@ -28,6 +28,7 @@ extern const wharf_hooks items_uom_hooks, items_item_hooks, items_level_hooks, i
     items_bom_hooks;
 extern const wharf_hooks items_location_hooks, items_layout_hooks;
 extern const wharf_items_stock_api items_stock;
+extern const wharf_items_catalog_api items_catalog;
 
 /* ---- units.c: units of measure ---- */
 struct unit {

@@ -166,7 +166,7 @@ static const struct import_alias of_parcel[] = {
 static const struct import_alias of_container[] = {
     {"container id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
 static const struct import_alias of_asset[] = {
-    {"asset id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
+    {"asset id", "id"}, {"serial", "serial_number"}, {"image", "images"}};
 static const struct import_alias of_inference[] = {
     {"shipping label inference id", "id"}, {"serial", "serial_number"}, {"image", "image_url"}};
 

@@ -29,6 +29,8 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "bom": {"components": lambda world: [{"item_id": world.make("item")["id"], "quantity": 1}]},
          "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
                   "external_id": lambda: f"{next(SERIAL)}"},
+         "asset": {"item_id": lambda world: world.make("item", is_asset=True, base_uom="each", transactional_units=[])["id"], "location_id": None},
+         "sequence": {"sequence": lambda: f"A{next(SERIAL)}", "prefix": lambda: f"P{next(SERIAL)}-"},
          "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
          "workflow": {"source": lambda: "return {}", "triggers": lambda: [{"type": "manual"}], "scopes": lambda: ["locations:read"]},
@@ -52,11 +54,12 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
            "bom": {"output_qty", "min_build_qty", "is_default"},
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
+           "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
-BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"},
+BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"},
             "integration_secret": {"create", "delete"}, "bom": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py

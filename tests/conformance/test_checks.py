@@ -44,6 +44,16 @@ MEMBER = "resource = 'contact' AND jsonb_array_length(children) > 0 AND deleted_
 
 # check: what breaks it (SQL that answers the ids that are wrong then, or a function), and what is said of each
 BREAKAGES = {
+    "assets.asset_items": [
+        (f"UPDATE assets.asset SET item_id = 'item_gone' WHERE id = {pick('id', 'assets.asset', 'archived_at IS NULL')} RETURNING id", "names the item item_gone, which is not there"),
+        (f"WITH i AS (UPDATE items.item SET is_asset = false WHERE id = {pick('item_id', 'assets.asset', 'archived_at IS NULL', skip=1)} RETURNING id) SELECT a.id FROM assets.asset a JOIN i ON i.id = a.item_id",
+         "is of the item item_.*, which is no asset")],
+    "assets.asset_layouts": [
+        (f"UPDATE assets.asset SET layout_id = NULL WHERE id = {pick('id', 'assets.asset')} RETURNING id", "stands in the layout null, which is none of loc_"),
+        (f"UPDATE assets.asset SET layout_id = 'lay_gone' WHERE id = {pick('id', 'assets.asset', skip=1)} RETURNING id", "stands in the layout lay_gone, which is none of loc_")],
+    "assets.asset_names": [
+        (f"UPDATE assets.asset SET name = 'Other' WHERE id = {pick('id', 'assets.asset', skip=2)} RETURNING id", "is called Other, its item "),
+        (f"UPDATE assets.asset SET sku = 'OTHER' WHERE id = {pick('id', 'assets.asset', skip=1)} RETURNING id", "is called ")],
     "batches.batch_chunks": [
         (f"UPDATE batches.chunk SET first = 5 WHERE (batch_id, number) = {pick('batch_id, number', 'batches.chunk')} RETURNING batch_id", "begins with item 5"),
         (f"INSERT INTO batches.chunk (organization_id, batch_id, number, first, size, items, states) SELECT organization_id, batch_id, number + 1, first + size + 3, 1, '[{{}}]', 'c'"

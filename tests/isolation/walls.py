@@ -28,6 +28,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "print_job": lambda w, org, place, marker: {"location_id": w.places[place], "name": "Label " + marker, "data": "data:text/plain," + marker},
            "batch": lambda w, org, place, marker: {"name": "Batch " + marker, "data": [{"name": "Of a batch", "locations": [w.places[place]]}]},
            "item": lambda w, org, place, marker: {"lot_tracking": "optional", "levels": [{"location_id": w.places[place], "available_qty": 2, "lot_number": "Lot"}]},
+           "asset": lambda w, org, place, marker: {"item_id": w.thing(org)},
            "bom": lambda w, org, place, marker: {"output_qty": None, "min_build_qty": None, "components": [{"item_id": w.part(org, place), "quantity": 1, "notes": marker}]},
            "workflow": lambda w, org, place, marker: {"source": FLOW + marker}}
 
@@ -173,6 +174,10 @@ class Walls:
     def part(self, org, place):
         """An item with stock at a place, for bills of materials."""
         return self.admin[org].post("/v1/items", {"name": f"Part {next(SERIAL)}", "levels": [{"location_id": self.places[place], "available_qty": 9}]}, expect=201).data["id"]
+
+    def thing(self, org):
+        """An item that has assets."""
+        return self.admin[org].post("/v1/items", {"name": f"Thing {next(SERIAL)}", "is_asset": True}, expect=201).data["id"]
 
     def build(self, org, place):
         """Assembly orders: two are built, one is taken apart."""

@@ -338,6 +338,8 @@ static void refuses_resource_options(void **state)
         {"\"ops\":[\"read\"]", "/x-wharf/ops|\"read\" is none of"},
         {"\"id_pattern\":\"(\"", "/x-wharf/id_pattern|a ( has no )"},
         {"\"soft_delete\":1", "/x-wharf/soft_delete|this is true or false"},
+        {"\"archive\":\"x\"", "/x-wharf/archive|there is no property \"x\""},
+        {"\"archive\":\"name\"", "/x-wharf/archive|this names a date-time column"},
         {"\"unique\":{}", "/x-wharf/unique|"}, {"\"unique\":[1]", "/x-wharf/unique/0|"},
         {"\"unique\":[{\"index\":\"a\"}]", "/x-wharf/unique/0/error|"},
         {"\"unique\":[{\"index\":\"a\",\"error\":\"a.b\",\"report\":[\"x\"]}]",
@@ -362,6 +364,9 @@ static void refuses_resource_options(void **state)
         {"\"list\":{\"order_by\":\"x\"}", "/x-wharf/list/order_by|"},
         {"\"list\":{\"assume\":{\"x\":\"1\"}}", "/x-wharf/list/assume/x|there is no filter"},
         {"\"list\":{\"assume\":{\"id\":1}}", "/x-wharf/list/assume/id|this is a text"},
+        {"\"list\":{\"assume_always\":1}", "/x-wharf/list/assume_always|this is an object"},
+        {"\"list\":{\"assume_always\":{\"x\":\"1\"}}",
+            "/x-wharf/list/assume_always/x|there is no filter"},
         {"\"list\":{\"direction\":\"up\"}", "/x-wharf/list/direction|"},
         {"\"list\":{\"search\":[\"n\"]}", "/x-wharf/list/search|\"n\" is no text"},
         {"\"list\":{\"search\":[\"n.x\"]}",
@@ -568,6 +573,13 @@ static void variants(void **state)
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"list\":{\"assume\":{\"id\":null}}");
     assert_int_equal(d->list.n_assumed, 1);
     assert_null(d->list.assumed[0].value);
+    d = accepted(*state, "\"dialect\":1",
+        "\"dialect\":1,\"list\":{\"assume\":{\"id\":null},\"assume_always\":{\"created_by\":\"x\"}"
+        "}");
+    assert_int_equal(d->list.n_assumed, 2);
+    assert_false(d->list.assumed[0].searched);
+    assert_true(d->list.assumed[1].searched);
+    assert_null(d->storage.archive);
     d = accepted(*state, "\"dialect\":1", "\"dialect\":1,\"events\":false");
     assert_null(d->events.created);
     assert_null(d->events.deleted);

@@ -1,7 +1,7 @@
-/* wharf/ext/items.h - services of the module items: stock.
+/* wharf/ext/items.h - services of the module items: stock, and what an item is.
  *
  * Same rules as wharf/plugin.h. Calls run in the caller's request and transaction. Source:
- * docs/spec/09-items-and-assembly.md sections 2, 7 and 9. */
+ * docs/spec/09-items-and-assembly.md sections 2, 6, 7 and 9. */
 #ifndef WHARF_EXT_ITEMS_H
 #define WHARF_EXT_ITEMS_H
 
@@ -13,6 +13,7 @@ extern "C" {
 
 /* Codes of this module that others answer with. */
 #define ERR_ITEM_ARCHIVED "item.archived"
+#define ERR_ITEM_HAS_ASSETS "item.has_assets"
 #define ERR_ITEM_FRACTIONAL_QUANTITY "item.fractional_quantity"
 #define ERR_ITEM_INSUFFICIENT_STOCK "item.insufficient_stock"
 #define ERR_ITEM_QUANTITY_PRECISION "item.quantity_precision"
@@ -95,6 +96,29 @@ typedef struct wharf_items_stock_api {
     /* After apply(): of the i-th move, counted from 0 in the order of move(). */
     void (*moved)(const wharf_stock *stock, size_t i, wharf_stock_moved *ret);
 } wharf_items_stock_api;
+
+enum wharf_item_flag {
+    WHARF_ITEM_KNOWN = 1, /* there is such an item, not deleted */
+    WHARF_ITEM_ASSET = 2, /* is_asset */
+    WHARF_ITEM_ARCHIVED = 4
+};
+
+/* Properties of an item that others go by. The caller sets head. */
+typedef struct wharf_item {
+    wharf_head head;
+    uint32_t flags; /* enum wharf_item_flag */
+    uint32_t reserved;
+    wharf_str name, sku; /* sku empty: none */
+} wharf_item;
+
+/* Service "items.catalog", version 1.0: for modules whose rows are of an item. */
+typedef struct wharf_items_catalog_api {
+    wharf_head head;
+    /* Locks the item so that it stays what it is until the transaction ends: who changes or
+     * deletes it waits (and others hold it meanwhile as well). flags 0: it is not there; no
+     * problem is told. Comes before locks of layouts and levels. */
+    wharf_status (*hold)(wharf_req *req, wharf_str item_id, wharf_item *ret_item);
+} wharf_items_catalog_api;
 
 #ifdef __cplusplus
 }

@@ -19,9 +19,10 @@ TABLE = {
     "parcel": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"P{i}"}),
     "container": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"K{i}"}),
     "item": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {"name": f"I{i}"}),
+    "asset": ({"merge", "overwrite", "delete"}, {"merge", "overwrite", "delete"}, lambda i: {}),
 }
 PATHS = {"contact": "/v1/contacts", "group": "/v1/groups", "shipment": "/v1/shipments", "tracker": "/v1/trackers", "location": "/v1/locations", "parcel": "/v1/parcels",
-         "container": "/v1/containers", "item": "/v1/items"}
+         "container": "/v1/containers", "item": "/v1/items", "asset": "/v1/assets"}
 
 
 def do(client, mode, data, **more):
@@ -37,7 +38,9 @@ def test_every_cell_of_the_table_in_every_mode(client, resource):
     actions, filters, item = TABLE[resource]
     for k, mode in enumerate(MODES):
         good = [item(100 * k + i) for i in range(3)]
-        if resource == "parcel":
+        if resource == "asset":
+            good = [{"item_id": client.post("/v1/items", {"name": "Thing", "is_asset": True}, expect=201).data["id"]} for _ in good]
+        if resource in ("asset", "parcel"):
             good = [{**g, "location_id": make_location(client)["id"]} for g in good]
         b = do(client, mode, good, resource=resource)
         assert b["stats"]["created"] == 3 and [d[:2] for d in done(client, b)] == [(i, "created") for i in range(3)], (resource, mode, b)
@@ -60,7 +63,10 @@ def test_every_cell_of_the_table_in_every_mode(client, resource):
         if "delete" in actions:
             b = do(client, mode, [{"id": made[0]}], resource=resource, action="delete")
             assert [d[1:] for d in done(client, b)] == [("deleted", made[0])]
-            client.refused("GET", f"{PATHS[resource]}/{made[0]}", 404, "not_found")
+            if resource == "asset":  # it is archived
+                assert client.get(f"{PATHS[resource]}/{made[0]}").data["archived_at"]
+            else:
+                client.refused("GET", f"{PATHS[resource]}/{made[0]}", 404, "not_found")
         b = client.post(BATCHES, {"resource": resource, "action": "merge", "mode": mode, "data": [], "filters": {"id": made[1:]}, "properties": {"metadata": {"f": "1"}}}, expect=202).data
         b = wait(client, b["id"])
         assert (b["mode"], b["status"], b["stats"]["updated"]) == ("async", "completed", 2)
@@ -265,6 +271,7 @@ HEADERS = {  # spec 10 section 9.1: every header name of the table, and where it
     "location": ("name", {"address": "address.formatted_address", "location id": "id"}),
     "parcel": ("name", {"parcel id": "id", "tracking number": "tracking_number"}),
     "container": ("name", {"container id": "id", "location id": "location_id"}),
+    "asset": ("serial_number", {"asset id": "id", "serial": "serial_number", "image": "images.0"}),
 }
 LISTS = {"contact": (("groups", "group"), ("locations", "location")), "group": (("group_contacts.children", "children", "members"), ("group_contacts.primary", "primary"))}
 

@@ -28,6 +28,8 @@ def test_the_first_minutes_show_a_warehouse():
             assert shown["can_build"] is True and shown["max_buildable_qty_multi_level"] > shown["max_buildable_qty"] > 0
             audit, = client.get("/v1/audits").data
             assert (audit["status"], audit["location_id"], audit["counted_count"], audit["task_count"] > 5) == ("processing", main, 2, True)
+            assert {(a["serial_number"], a["name"], a["status"]) for a in client.get("/v1/assets").data} == {
+                ("SC-2024-001", "Bench scale", "in_storage"), ("SC-2024-002", "Bench scale", "in_repair")}
             organization = client.get("/v1/org").data["id"]
             assert broken_invariants(server, organization) == []
             seen.append((sorted((s, i["id"], i["totals"]["available_qty"]) for s, i in items.items()), len(client.get("/v1/locations?limit=100").data), len(client.get("/v1/cloud-printing/stations").data)))

@@ -82,6 +82,16 @@ def parcels(w):
     return "/v1/parcels", a, b, {}
 
 
+def assets(w):
+    items = [w.one.post("/v1/items", {"name": name, "sku": sku, "is_asset": True}, expect=201).data["id"] for name, sku in (("Alpha", "AL-1"), ("Zulu", "ZU-2"))]
+    a, b = w.pair("/v1/assets", {"item_id": items[0], "location_id": w.home["id"], "layout_id": w.layout(w.home, "Shelf"), "serial_number": "SN-1", "barcode": "BC-1", "category": "Tools",
+                                 "manifest_id": "mfst_1", "warranty_expires_at": "2090-01-01T00:00:00Z", "next_maintenance_at": "2030-01-01T00:00:00Z", "value": 1, "status": "on_loan",
+                                 "assignee_id": w.contact("Ann"), "due_back_at": "2020-01-01T00:00:00Z", "notes": "Zulu"},
+                  {"item_id": items[1], "location_id": w.far["id"], "serial_number": "SN-2", "barcode": "BC-2", "category": "Vans", "status": "lost", "value": 2,
+                   "warranty_expires_at": "2020-01-01T00:00:00Z", "next_maintenance_at": "2031-01-01T00:00:00Z"})
+    return "/v1/assets", a, b, {}
+
+
 def containers(w):
     a, b = w.pair("/v1/containers", {"name": "Alpha", "tracking_number": "BOX-1", "location_id": w.home["id"], "layout_id": w.layout(w.home, "Shelf"), "estimated_delivery_at": "2030-01-01T00:00:00Z"},
                   {"name": "Zulu", "tracking_number": "BOX-2", "location_id": w.far["id"], "estimated_delivery_at": "2030-01-02T00:00:00Z", "tracking_update": {"status": "delayed"}})
@@ -125,7 +135,7 @@ def reason_codes(w):
     return "/v1/reason-codes", a, b, {}
 
 
-BUILD = {f.__name__: f for f in (locations, layouts, contacts, groups, parcels, containers, shipments, trackers, reason_codes)}
+BUILD = {f.__name__: f for f in (locations, layouts, contacts, groups, parcels, assets, containers, shipments, trackers, reason_codes)}
 WORLDS = {}
 
 
@@ -150,6 +160,10 @@ FILTERS = {
     "parcels": {**BY, **PLACE, "item_id=item_1": "a", "unpacked=true": "b", "type=box": "a", "statuses=overdue": "b", "status=in_storage": "a", "special_handling_tags=hazmat": "a", "received=true": "a",
                 "defective=true": "a", "missing=true": "b", "tracking_number=tn-1": "a", "container_number=cn-2": "b", "shipment_id=ship_1": "a", "manifest_id=mfst_1": "a", "fulfillment_id=ful_1": "a",
                 "search=alph": "a", "search=tn-2": "b", "search=cn-1": "a"},
+    "assets": {**BY, **PLACE, "item_id={a[item_id]}": "a", "assignee_id={a[assignee_id]}": "a", "assignee={a[assignee_id]}": "a", "status=lost": "b", "statuses=on_loan,in_use": "a",
+               "is_warranty_valid=true": "a", "is_warranty_valid=false": "b", "warranty_valid_until[lt]=2021-01-01T00:00:00Z": "b", "next_maintenance_date[lt]=2030-06-01T00:00:00Z": "a",
+               "barcode=bc-1": "a", "serial_number=sn-2": "b", "category=vans": "b", "manifest_id=mfst_1": "a", "list_archived=false": "ab", "list_archived=true": "", "list_archived=all": "ab",
+               "overdue=true": "a", "due_back_at=!null": "a", "search=sn-1": "a", "search=bc-2": "b", "search=alph": "a", "search=zulu": "b", "search=zu-2": "b", "search=tools": "a"},
     "containers": {**BY, **PLACE, "status=delayed": "b", "statuses=created": "a", "filter=exception": "b", "filter=completed": "", "search=alph": "a", "search=box-2": "b", "search=right": "b"},
     "shipments": {**BY, **PLACE, "status=in_transit": "a", "statuses=delivered": "b", "type=inbound": "a", "filter=completed": "b", "refund_status=requested": "a", "provider_id=ups": "b",
                   "tracking_number=track-a": "a", "tracker_id={b[tracker_id]}": "b", "container_id={a[container_id]}": "a", "sender_contact_id={a[sender_contact_id]}": "a",
@@ -164,7 +178,7 @@ FILTERS = {
     "reason_codes": {**BY, "code=abc": "a", "name=zulu": "b", "resources=item": "a", "active=false": "b", "search=alph": "a"}}
 # Ascending. Every list can be ordered by both moments.
 ORDERS = {"locations": {"name": "ab", "code": "ab"}, "layouts": {"position": "ab", "name": "ab", "code": "ab"}, "contacts": {"name": "ab", "email": "ab"}, "groups": {"name": "ab"},
-          "parcels": {"name": "ab", "status": "ab"}, "containers": {"status": "ab", "tracking_number": "ab", "estimated_delivery_at": "ab"},
+          "parcels": {"name": "ab", "status": "ab"}, "assets": {"name": "ab", "serial_number": "ab", "value": "ab"}, "containers": {"status": "ab", "tracking_number": "ab", "estimated_delivery_at": "ab"},
           "shipments": {"status": "ba", "estimated_delivery_at": "ab", "delivered_at": "ab"}, "trackers": {"status": "ba", "estimated_delivery_at": "ab"}, "reason_codes": {"code": "ab", "name": "ab"}}
 FIRST = {"locations": "ab", "layouts": "ab", "contacts": "ab", "groups": "ab"}  # by name or position; the others newest first
 LIMIT = {"layouts": 1000, "contacts": 10, "groups": 10}
