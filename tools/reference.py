@@ -41,16 +41,34 @@ def sources():
     return {f: bare(f, (ROOT / f).read_text(encoding="utf-8")) for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json"))}
 
 
-def used_in(pattern, folder="", but=("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")):
-    """The files that a pattern is found in: their names, or how many they are."""
-    found = sorted(f for f, said in sources().items() if f.startswith(folder) and not f.endswith(but) and re.search(pattern, said))
+# Files in which nothing is used, but declared.
+DECLARED = ("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")
+
+
+@functools.lru_cache(maxsize=None)
+def uses():
+    """{word: files} of what is used: constants of codes, members of the server's settings, quoted words, and codes of URLs that are fetched."""
+    found = {}
+    patterns = (r"\b(ERR_\w+)\b", r"(?:\bc|config)(?:->|\.)(?=(\w+))", r'"([\w.:]+)"', r"'([\w.:]+)'", r"\bof_family\(a, family, [^;]*;")
+    for f, said in sources().items():
+        if f.endswith(DECLARED):
+            continue
+        for kind, pattern in zip(("code", "member", "word", "text", "family"), patterns):
+            for word in {m for m in re.findall(pattern, said)}:
+                for last in re.findall(r'"(\w+)"', word) if kind == "family" else [word]:
+                    found.setdefault((kind, last), set()).add(f)
+    return found
+
+
+def used_in(*keys, folder=""):
+    """The files that use one of these, (kind, word): their names, or how many they are."""
+    found = sorted({f for key in keys for f in uses().get(key, ()) if f.startswith(folder)})
     return ", ".join(f"`{f.rsplit('/', 1)[1]}`" for f in found) if len(found) <= 6 else f"{len(found)} files"
 
 
-def given_in(code, folder=""):
+def given_in(code):
     """The files that answer with a code: by its constant in C, as a word in definitions and SQL; of URLs that are fetched it is made of two words."""
-    constant, last = re.sub(r"[.:]", "_", code.upper()), re.escape(code.split(".")[-1])
-    return used_in(rf"\bERR_{constant}\b|[\"']{re.escape(code)}[\"']|\bof_family\(a, family, [^;]*\"{last}\"", folder)
+    return used_in(("code", "ERR_" + re.sub(r"[.:]", "_", code.upper())), ("word", code), ("text", code), *([("family", code.split(".")[-1])] if code.split(".")[0] in ("file", "webhook") else []))
 
 
 def program(build, *words):
@@ -69,9 +87,9 @@ def settings_of(name, schema):
             bounds = [f"{word} {said[rule]}" for rule, word in (("minimum", "at least"), ("maximum", "at most")) if rule in said]
             module = name.split(".")[0]
             words = [*name.split(".")[1:], key]
-            ends = "|".join(re.escape(".".join(words[i:])) for i in range(len(words)))
+            keys = [("word", ".".join(words[i:])) for i in range(len(words))]
             yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", "")),
-                   used_in(rf'"({ends})"', f"modules/{module}/") or used_in(rf'"({ends})"', "services/")]
+                   used_in(*keys, folder=f"modules/{module}/") or used_in(*keys, folder="services/")]
 
 
 def page_settings(build):
@@ -79,7 +97,7 @@ def page_settings(build):
     for line in program(build, "help", "settings").split("\n\n")[0].split("\n")[1:]:
         m = re.match(r"(\S+)\s+(text|number|word|list|true/false)\s+(\S+)\s+(.*)", line)
         rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4)),
-                     used_in(r"(?:\bc|config)(?:->|\.)" + re.search(rf'"{re.escape(m.group(1))}",\s*(?:SET_\w+, AT\()?(\w+)', settings.split("static const struct setting table", 1)[-1]).group(1) + r"\b")])
+                     used_in(("member", re.search(rf'"{re.escape(m.group(1))}",\s*(?:SET_\w+, AT\()?(\w+)', settings.split("static const struct setting table", 1)[-1]).group(1)))])
     modules = [row for m in manifests() for row in settings_of(m["name"], m.get("config") or {})]
     return f"""# Settings
 
