@@ -191,9 +191,10 @@ void control_stop(struct supervisor *s);
 
 /* supervisor.c */
 /* Returns how long to wait before a process is started again, in us; delay is the last such wait.
- * None for one that ran for 5 s or more; else 0.1 s, doubled up to 30 s with each quick end. A process that somebody killed was not the cause: when it served it waits no longer
- * than 0.1 s, before that 0.4 s at most (memory that it asked for may have been the reason, but
- * clients wait). */
+ * None for one that ran for 5 s or more; else 0.1 s, doubled up to 30 s with each quick end. A
+ * process that somebody killed was not the cause: when it served it waits no longer than 0.1 s,
+ * before that 0.4 s at most (memory that it asked for may have been the reason, but clients
+ * wait). */
 int64_t restart_delay(int64_t delay, int64_t started, int64_t now, bool killed, bool served);
 /* Returns the wait after a start that failed: 0.1 s, doubled up to 30 s, however long it took to
  * fail. */

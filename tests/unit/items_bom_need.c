@@ -6,7 +6,7 @@
 
 #include "bom_need.h"
 
-enum { CASES = 30000 };
+enum { CASES = UNIT_CASES(30000) };
 #define FACTOR_ONE ((exact)10000000000)
 
 static struct bom_use use_of(double quantity, exact factor, double output, bool asset)

@@ -39,6 +39,19 @@ static inline const struct wharf_json *unit_json(struct arena *a, const char *te
     return v;
 }
 
+/* How many random cases a test of one thread has: the thread sanitizer, which finds nothing in it,
+ * makes each ten times slower and has a tenth. */
+#if defined(__SANITIZE_THREAD__)
+#define UNIT_CASES(n) ((n) / 10)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNIT_CASES(n) ((n) / 10)
+#endif
+#endif
+#ifndef UNIT_CASES
+#define UNIT_CASES(n) (n)
+#endif
+
 /* A file of the source tree. */
 static inline wharf_str unit_file(struct arena *a, const char *path)
 {
