@@ -49,7 +49,7 @@ static wharf_status item_written(
     static const char sql[] =
         "UPDATE assets.asset a SET name = i.name, sku = i.sku, version = a.version + 1"
         " FROM items.item i WHERE i.organization_id = $2::text AND i.id = $1::text"
-        " AND a.organization_id = $2::text AND a.item_id = i.id";
+        " AND a.organization_id = $2::text AND a.item_id = i.id AND a.deleted_at IS NULL";
     static const char *const names[] = {"name", "sku"};
     wharf_status s;
 

@@ -48,6 +48,8 @@ CREATE INDEX asset_name ON assets.asset (organization_id, lower(name) COLLATE "C
 CREATE INDEX asset_serial_order ON assets.asset (organization_id, lower(serial_number) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX asset_value ON assets.asset (organization_id, value, id) WHERE deleted_at IS NULL;
 CREATE INDEX asset_due_back_at ON assets.asset (organization_id, due_back_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_value_down ON assets.asset (organization_id, value DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX asset_due_back_at_down ON assets.asset (organization_id, due_back_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX asset_item ON assets.asset (organization_id, item_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX asset_location ON assets.asset (organization_id, location_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX asset_layout ON assets.asset (organization_id, layout_id, created_at, id) WHERE deleted_at IS NULL;

@@ -19,8 +19,8 @@ BEGIN
         found.counter := assets.counter_after(found.counter);
         EXIT WHEN NOT EXISTS (
             SELECT 1 FROM assets.asset a
-            WHERE a.organization_id = org AND a.item_id = item
-            AND lower(a.serial_number) = lower(taken)
+            WHERE a.organization_id = org AND a.item_id = item AND a.deleted_at IS NULL
+            AND lower(a.serial_number) COLLATE "C" = lower(taken) COLLATE "C"
         );
     END LOOP;
     UPDATE assets.sequence s SET counter = found.counter, version = s.version + 1
