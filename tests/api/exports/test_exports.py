@@ -134,7 +134,7 @@ def test_options_are_the_list_s(fresh):
     client.refused("POST", EXPORTS, 400, "validation.failed", ["options"], body={"resource": "contact"})
     client.refused("POST", EXPORTS, 400, "validation.failed", ["resource"], body={"resource": "print_station", "options": {}})
     client.refused("POST", EXPORTS, 400, "validation.failed", ["resource"], body={"resource": "nothing", "options": {}})
-    client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": "asset", "options": {}})
+    client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": "manifest", "options": {}})
     for formats in ([], ["xml"], ["csv", "csv"]):
         assert client.post(EXPORTS, {"resource": "contact", "options": {}, "formats": formats}).status == 400
     # empty: a header and no row
