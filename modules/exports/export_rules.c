@@ -16,7 +16,7 @@ wharf_str area_of(wharf_req *req, wharf_str resource)
     const wharf_json *x = definition ? W->json->get(definition, "x-wharf") : NULL;
     wharf_str area = WHARF_S("");
 
-    if (x && W->json->get(x, "export")) {
+    if (x && (W->json->get(x, "export") || export_source_of(resource))) {
         W->json->text(W->json->get(x, "scope"), &area);
         return area;
     }
@@ -28,6 +28,18 @@ wharf_str area_of(wharf_req *req, wharf_str resource)
     }
     W->err->fail(req, ERR_VALIDATION_FAILED, "resource", "There are no exports of this resource");
     return area;
+}
+
+wharf_status export_options_check(wharf_req *req, wharf_str resource, const wharf_json *options,
+    const wharf_str **ret_names, size_t *ret_n)
+{
+    const wharf_export_source *source = export_source_of(resource);
+
+    if (!source)
+        return exports_walk->check(
+            req, resource.p, options, exports_rows_most, OPTIONS, ret_names, ret_n);
+    export_source_names(req, source, ret_names, ret_n);
+    return source->check(req, options, OPTIONS);
 }
 
 static wharf_status bad(wharf_req *req, const char *member, const char *message)
@@ -122,8 +134,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s == WHARF_OK && !field_json(rec, EXPORT_OPTIONS))
         s = W->err->add(req, ERR_VALIDATION_FAILED, "options", "options must be an object");
     if (s == WHARF_OK)
-        s = exports_walk->check(req, resource.p, field_json(rec, EXPORT_OPTIONS),
-            (uint64_t)exports_rows_most, OPTIONS, &names, &n);
+        s = export_options_check(req, resource, field_json(rec, EXPORT_OPTIONS), &names, &n);
     if (s == WHARF_OK && csv && W->json->type(csv) == WHARF_J_OBJECT)
         s = check_csv(req, csv, names, n);
     keep_columns(req, rec, csv);

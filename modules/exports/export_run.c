@@ -30,6 +30,8 @@ struct run {
     wharf_str id, resource, key_id;
     const wharf_json *options, *csv_options, *columns; /* columns: NULL: all */
     bool csv, json;
+    const wharf_export_source *source; /* NULL: the list is walked */
+    const wharf_str *reckoned; /* the rows of the source, total of them */
     int64_t total, read, written, noted_us;
     struct file json_file, csv_file, sanitized_file, error_file;
     struct table *table;
@@ -164,6 +166,17 @@ static wharf_status keep_rows(struct run *r, const wharf_str *rows, size_t n)
     return s;
 }
 
+/* Gives the next rows of the list, or of the source; n 0: there are no more. */
+static wharf_status next_rows(
+    struct run *r, wharf_walk *walk, const wharf_str **ret_rows, size_t *ret_n)
+{
+    if (!r->source)
+        return exports_walk->next(r->req, walk, PART, ret_rows, ret_n);
+    *ret_rows = r->reckoned + r->read;
+    *ret_n = r->total - r->read < PART ? (size_t)(r->total - r->read) : PART;
+    return WHARF_OK;
+}
+
 static wharf_status read_list(struct run *r, wharf_walk *walk)
 {
     wharf_status s = put(r, &r->json_file, WHARF_S("["));
@@ -173,7 +186,7 @@ static wharf_status read_list(struct run *r, wharf_walk *walk)
         wharf_scope *scope = W->mem->scope_begin(r->req);
         const wharf_str *rows;
 
-        s = exports_walk->next(r->req, walk, PART, &rows, &n);
+        s = next_rows(r, walk, &rows, &n);
         if (s == WHARF_OK && n)
             s = learn_rows(r, rows, n);
         if (s == WHARF_OK && n)
@@ -182,7 +195,8 @@ static wharf_status read_list(struct run *r, wharf_walk *walk)
             s = note(r, false);
         W->mem->scope_end(r->req, scope);
     }
-    exports_walk->end(r->req, walk);
+    if (walk)
+        exports_walk->end(r->req, walk);
     return s == WHARF_OK ? put(r, &r->json_file, WHARF_S("\n]\n")) : s;
 }
 
@@ -216,11 +230,16 @@ static wharf_status make_table(struct run *r)
 {
     struct table_options o = {.flatten = is(option(r, "nested", "merge"), "flatten"),
         .dates = {option(r, "timezone", "UTC"), option(r, "datetime_format", ""), false},
-        .schema = exports_kernel->definition(r->req, r->resource.p)};
+        .schema = r->source ? NULL : exports_kernel->definition(r->req, r->resource.p)};
     const wharf_str *names;
     size_t n;
-    wharf_status s = exports_walk->check(
-        r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
+    wharf_status s = WHARF_OK;
+
+    if (r->source)
+        export_source_names(r->req, r->source, &names, &n);
+    else
+        s = exports_walk->check(
+            r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
 
     if (s != WHARF_OK)
         return s;
@@ -436,6 +455,22 @@ static wharf_status fail(struct run *r, const char *code, const char *message)
 
 /* ---- the job ---- */
 
+/* Reckons the rows of a source, in a transaction that ends at once: the files take a while. */
+static wharf_status reckon_rows(struct run *r)
+{
+    size_t n = 0;
+    wharf_status s = W->db->begin(r->req);
+
+    if (s != WHARF_OK)
+        return s;
+    s = r->source->rows(r->req, r->options, OPTIONS, &r->reckoned, &n);
+    r->total = (int64_t)n;
+    if (s == WHARF_OK)
+        return W->db->commit(r->req);
+    W->db->rollback(r->req);
+    return s;
+}
+
 /* Begins the walk, or tells why it can't be: the creator may not any more, or the list is too
  * long. *ret_code NULL: it can. Problems of the database are on the request. */
 static wharf_status begin_walk(
@@ -455,9 +490,11 @@ static wharf_status begin_walk(
     s = area.n
             ? W->req->need_scope(r->req, W->mem->format(r->req, "%.*s:read", (int)area.n, area.p).p)
             : W->err->current(r->req);
+    r->source = export_source_of(r->resource);
     if (s == WHARF_OK)
-        s = exports_walk->begin(
-            r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, ret_walk, &r->total);
+        s = r->source ? reckon_rows(r)
+                      : exports_walk->begin(r->req, r->resource.p, r->options, exports_rows_most,
+                            OPTIONS, ret_walk, &r->total);
     if (s == WHARF_DENIED) {
         *ret_code = ERR_LOCATION_ACCESS;
         *ret_message = "The key that created the export may not see these rows any more";

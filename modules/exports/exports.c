@@ -21,6 +21,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     (void)self;
     MIGRATIONS(api, d);
     CHECKS(api, d);
+    api->provide(d, "exports.sources", 1, 0, &export_sources);
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(
         d, api, "export", (wharf_str)EXPORT_DEFINITION, EXPORT_DEFINITION_HASH, &export_hooks);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wharf/ext/exports.h"
 #include "wharf/service/batch.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
@@ -33,6 +34,18 @@ wharf_handler exports_delete;
 /* Returns the area of the resource's scope; "" and a problem when there is no such resource
  * here. */
 wharf_str area_of(wharf_req *req, wharf_str resource);
+
+/* Judges options as the list, or the source, takes them, and names the members of its rows. */
+wharf_status export_options_check(wharf_req *req, wharf_str resource, const wharf_json *options,
+    const wharf_str **ret_names, size_t *ret_n);
+
+/* export_source.c: exports whose rows a module reckons. */
+extern const wharf_exports_sources_api export_sources;
+/* Returns the source of a resource; NULL: its export is its list. */
+const wharf_export_source *export_source_of(wharf_str resource);
+/* Lists the names of the members of its rows, in the request's memory. */
+void export_source_names(
+    wharf_req *req, const wharf_export_source *source, const wharf_str **ret_names, size_t *ret_n);
 
 /* export_run.c */
 wharf_handler exports_run, exports_forget;

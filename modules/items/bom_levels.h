@@ -26,6 +26,8 @@ const struct bom_stock_item *bom_stock_of(const struct bom_stock *stock, wharf_s
 int64_t bom_most_of(const struct bom_made *m, const struct bom_stock *stock);
 /* Writes the components of a version, without stock. */
 void bom_put_parts(wharf_out *out, const char *key, const struct bom_made *m);
+/* Judges a location whose stock is asked for: 403 location_access, 400 param.invalid at path. */
+wharf_status bom_judge_location(wharf_req *req, wharf_str location, const char *path);
 /* Takes the parameter location_id, empty when it is not sent: 403 location_access, 400
  * param.invalid. */
 wharf_status bom_take_location(wharf_req *req, wharf_str *ret);

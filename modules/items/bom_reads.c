@@ -1,6 +1,6 @@
 /* bom_reads.c - answers what is asked of one bill of materials beside the bill itself: its
- * versions, its explosion, its cost (docs/spec/09-items-and-assembly.md section 10). Leaves the
- * tree to bom_levels.c. */
+ * versions, its explosion, also as an export, its cost (docs/spec/09-items-and-assembly.md section
+ * 10). Leaves the tree to bom_levels.c. */
 #include "bom_reads.h"
 
 #include <stdlib.h>
@@ -183,6 +183,20 @@ static wharf_status explode_some(wharf_req *req, struct bom_explosion *x)
     return fits ? WHARF_OK : too_much(req);
 }
 
+/* Reads the tree of a bill that was read, with stock where a location is named, and sums. */
+static wharf_status explode_made(wharf_req *req, struct bom_explosion *x)
+{
+    wharf_status s = bom_tree_read(req, &x->made, &x->tree);
+
+    if (s == WHARF_OK && x->location.n)
+        s = bom_tree_stock(req, &x->tree, x->location);
+    if (s != WHARF_OK)
+        return s;
+    x->need = W->mem->alloc(req, (x->tree.n + 1) * sizeof(*x->need));
+    x->level = W->mem->alloc(req, (x->tree.n + 1) * sizeof(*x->level));
+    return x->max_level ? explode_some(req, x) : explode_all(req, x);
+}
+
 static wharf_status bom_explode(wharf_req *req, struct bom_explosion *x)
 {
     wharf_status s = bom_take_location(req, &x->location);
@@ -191,15 +205,7 @@ static wharf_status bom_explode(wharf_req *req, struct bom_explosion *x)
         s = bom_take_quantity(req, QUANTITY_ONE, &x->quantity);
     if (s == WHARF_OK)
         s = bom_of_path(req, &x->made);
-    if (s == WHARF_OK)
-        s = bom_tree_read(req, &x->made, &x->tree);
-    if (s == WHARF_OK && x->location.n)
-        s = bom_tree_stock(req, &x->tree, x->location);
-    if (s != WHARF_OK)
-        return s;
-    x->need = W->mem->alloc(req, (x->tree.n + 1) * sizeof(*x->need));
-    x->level = W->mem->alloc(req, (x->tree.n + 1) * sizeof(*x->level));
-    return x->max_level ? explode_some(req, x) : explode_all(req, x);
+    return s == WHARF_OK ? explode_made(req, x) : s;
 }
 
 static void put_exploded(wharf_out *out, const struct bom_explosion *x, size_t i)
@@ -249,6 +255,148 @@ wharf_status bom_explosion_get(wharf_req *req, void *arg)
     W->json->close(out);
     return WHARF_OK;
 }
+
+/* ---- the explosion as an export (docs/spec/01-platform.md section 15) ---- */
+
+struct bom_export {
+    struct bom_explosion x;
+    wharf_str bom;
+    bool shortages; /* only what a build of all levels lacks */
+};
+
+static wharf_status option_bad(
+    wharf_req *req, const char *base, const char *name, const char *message)
+{
+    return W->err->add(
+        req, ERR_PARAM_INVALID, W->mem->format(req, "%s%s", base, name).p, "%s", message);
+}
+
+/* Takes max_level: a whole number, also as text. */
+static bool option_level(wharf_req *req, const wharf_json *v, int64_t *ret)
+{
+    wharf_str text = number_text(req, v);
+    char *end = NULL;
+
+    *ret = text.n ? strtol(text.p, &end, 10) : 0;
+    return text.n && !*end && *ret > 0;
+}
+
+static wharf_status option_take(
+    wharf_req *req, const wharf_json *v, const char *base, struct bom_export *ret)
+{
+    wharf_str name = W->json->key(v), text;
+
+    if (is(name, "bom_id"))
+        return W->json->text(v, &ret->bom) ? WHARF_OK
+                                           : option_bad(req, base, "bom_id", "bom_id is a text");
+    if (is(name, "location_id"))
+        return W->json->text(v, &ret->x.location)
+                   ? WHARF_OK
+                   : option_bad(req, base, "location_id", "location_id is a text");
+    if (is(name, "shortages"))
+        return W->json->truth(v, &ret->shortages)
+                   ? WHARF_OK
+                   : option_bad(req, base, "shortages", "shortages is true or false");
+    if (is(name, "max_level"))
+        return option_level(req, v, &ret->x.max_level)
+                   ? WHARF_OK
+                   : option_bad(req, base, "max_level", "max_level must be a number from 1 on");
+    if (is(name, "quantity")) {
+        text = number_text(req, v);
+        return quantity_read(text.p, text.n, &ret->x.quantity) == EXACT_OK && ret->x.quantity > 0
+                   ? WHARF_OK
+                   : option_bad(req, base, "quantity",
+                         "quantity must be a number above 0 with at most 4 digits behind the "
+                         "point");
+    }
+    return option_bad(req, base, W->mem->format(req, "%.*s", (int)name.n, name.p).p,
+        "Exports of a bill take bom_id, quantity, location_id, max_level and shortages");
+}
+
+/* Takes the options, all of them, and reads the bill. */
+static wharf_status options_take(
+    wharf_req *req, const wharf_json *options, const char *base, struct bom_export *ret)
+{
+    *ret = (struct bom_export){.x = {.quantity = QUANTITY_ONE}};
+    for (const wharf_json *v = W->json->at(options, 0); v; v = W->json->next(v))
+        option_take(req, v, base, ret);
+    if (W->err->current(req) == WHARF_OK && !ret->bom.n)
+        option_bad(req, base, "bom_id", "bom_id names the bill of materials");
+    if (W->err->current(req) == WHARF_OK && ret->shortages && !ret->x.location.n)
+        option_bad(req, base, "location_id", "shortages are those of a location; name it");
+    if (W->err->current(req) == WHARF_OK && ret->shortages && ret->x.max_level)
+        option_bad(req, base, "max_level", "shortages are those of all levels");
+    if (W->err->current(req) == WHARF_OK && ret->x.location.n)
+        bom_judge_location(req, ret->x.location, W->mem->format(req, "%slocation_id", base).p);
+    if (W->err->current(req) != WHARF_OK)
+        return W->err->current(req);
+    if (bom_read(req, ret->bom, 0, &ret->x.made) == WHARF_NOT_FOUND) {
+        W->err->clear(req);
+        return option_bad(req, base, "bom_id", "There is no such bill of materials");
+    }
+    return W->err->current(req);
+}
+
+static wharf_status bom_export_check(wharf_req *req, const wharf_json *options, const char *base)
+{
+    struct bom_export *e = W->mem->alloc(req, sizeof(*e));
+
+    return options_take(req, options, base, e);
+}
+
+/* Keeps in need what a build lacks when stock is used first and the parts that have a bill are
+ * built: of what can't be built how much is needed, and missing, how much of it is not there. */
+static wharf_status plan_shortages(wharf_req *req, struct bom_export *e, int64_t **ret_missing)
+{
+    size_t n = e->x.tree.n + 1;
+    int64_t *build = W->mem->alloc(req, n * sizeof(*build));
+    int64_t *missing = W->mem->alloc(req, n * sizeof(*missing));
+    bool any = false, possible;
+
+    possible = bom_tree_plan(&e->x.tree, e->x.quantity, e->x.need, build, missing);
+    for (size_t i = 0; i < e->x.tree.n; i++)
+        any = any || missing[i];
+    *ret_missing = missing;
+    return possible || any ? WHARF_OK
+                           : W->err->fail(req, ERR_PARAM_INVALID, "quantity",
+                                 "A part can't be built in the quantity that is missing");
+}
+
+static wharf_status bom_export_rows(wharf_req *req, const wharf_json *options, const char *base,
+    const wharf_str **ret_rows, size_t *ret_n)
+{
+    struct bom_export *e = W->mem->alloc(req, sizeof(*e));
+    int64_t *missing = NULL;
+    wharf_str *rows;
+    wharf_status s = options_take(req, options, base, e);
+
+    if (s == WHARF_OK)
+        s = explode_made(req, &e->x);
+    if (s == WHARF_OK && e->shortages)
+        s = plan_shortages(req, e, &missing);
+    if (s != WHARF_OK)
+        return s;
+    rows = W->mem->alloc(req, (e->x.tree.n + 1) * sizeof(*rows));
+    *ret_n = 0;
+    for (size_t k = 0; k < e->x.tree.n; k++) {
+        size_t i = e->x.tree.order[k];
+        wharf_out *out = W->json->writer(req);
+
+        if (!e->x.level[i] || (missing && !missing[i]))
+            continue;
+        put_exploded(out, &e->x, i);
+        rows[(*ret_n)++] = W->json->result_text(out);
+    }
+    *ret_rows = rows;
+    return WHARF_OK;
+}
+
+const wharf_export_source bom_export_source = {.head = WHARF_HEAD(wharf_export_source),
+    .resource = "bom",
+    .members = (const char *const[]){"item_id", "name", "sku", "base_uom", "level", "required_qty",
+        "available_qty", "shortage_qty", "is_leaf", "via_bom_id", NULL},
+    .check = bom_export_check,
+    .rows = bom_export_rows};
 
 /* ---- cost ---- */
 

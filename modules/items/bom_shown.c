@@ -52,20 +52,23 @@ static wharf_status take_version(wharf_req *req, wharf_where *where)
     return WHARF_OK;
 }
 
-wharf_status bom_take_location(wharf_req *req, wharf_str *ret)
+wharf_status bom_judge_location(wharf_req *req, wharf_str location, const char *path)
 {
     uint32_t flags;
-    wharf_status s;
+    wharf_status s = W->req->need_location(req, location);
 
-    *ret = WHARF_S("");
-    if (!W->req->param(req, "location_id", ret))
-        return WHARF_OK;
-    s = W->req->need_location(req, *ret);
     if (s == WHARF_OK)
-        s = items_places->flags(req, *ret, &flags);
+        s = items_places->flags(req, location, &flags);
     return s == WHARF_OK && !(flags & WHARF_LOCATION_KNOWN)
-               ? W->err->fail(req, ERR_PARAM_INVALID, "location_id", "There is no such location")
+               ? W->err->fail(req, ERR_PARAM_INVALID, path, "There is no such location")
                : s;
+}
+
+wharf_status bom_take_location(wharf_req *req, wharf_str *ret)
+{
+    *ret = WHARF_S("");
+    return W->req->param(req, "location_id", ret) ? bom_judge_location(req, *ret, "location_id")
+                                                  : WHARF_OK;
 }
 
 wharf_status bom_take_quantity(wharf_req *req, int64_t absent, int64_t *ret)

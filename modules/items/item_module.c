@@ -63,7 +63,9 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
+    const wharf_exports_sources_api *exports;
 
+    (void)req;
     if (merge)
         merge->on_merge(audits_contacts_merged);
     items_events = W->service(self, "wharf.events", 1, 3);
@@ -72,7 +74,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     items_layouts = W->service(self, "locations.layouts", 1, 2);
     items_org = W->service(self, "org.directory", 1, 1);
     items_reasons = W->service(self, "reasons.lookup", 1, 0);
-    return WHARF_OK;
+    exports = W->service(self, "exports.sources", 1, 0);
+    return exports ? exports->add(&bom_export_source) : WHARF_OK;
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

@@ -7,6 +7,7 @@
 #include "wharf/service/events.h"
 #include "wharf/service/keys.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/ext/exports.h"
 #include "wharf/ext/items.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"

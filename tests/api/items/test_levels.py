@@ -16,6 +16,7 @@ def ledger(server, org):
 
 
 def test_a_tenth_added_ten_times_is_one(client, location):
+    """Spec 09 section 20 item 1."""
     item = make_item(client)
     for _ in range(10):
         change(client, item, entry(location, available_qty=0.1))
@@ -26,6 +27,7 @@ def test_a_tenth_added_ten_times_is_one(client, location):
 
 
 def test_quantities_have_four_digits(client, location):
+    """Spec 09 section 20 item 1."""
     item = make_item(client)
     refused(client, item, 400, "item.quantity_precision", ["levels.0.available_qty"], entry(location, available_qty=12.34567))
     change(client, item, entry(location, available_qty=12.3456))
@@ -252,6 +254,7 @@ def test_ledger_filters(client):
 
 
 def test_levels_of_a_moment(client):
+    """Spec 09 section 20 item 16."""
     location, a = place(client, "A")
     item = make_item(client)
     known, steps = [], [entry(location, available_qty=5), entry(location, damaged_qty=2), entry(location, layout_id=a, available_qty=1.5),
@@ -272,6 +275,7 @@ def test_levels_of_a_moment(client):
 # ---- access ----
 
 def test_levels_at_other_locations_are_hidden_and_not_counted(org, client):
+    """Spec 09 section 20 item 15."""
     here, there = make_location(client), make_location(client)
     item = make_item(client, levels=[entry(here, available_qty=1), entry(there, available_qty=10)])
     limited = org.client(locations=[here["id"]])
@@ -316,6 +320,7 @@ def test_a_location_with_stock_is_in_use(client):
 # ---- at the same time ----
 
 def test_parallel_takes_never_go_below_zero(org, client, location):
+    """Spec 09 section 20 item 2."""
     item = make_item(client, levels=[entry(location, available_qty=50)])
     clients = [org.client() for _ in range(8)]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
@@ -326,6 +331,7 @@ def test_parallel_takes_never_go_below_zero(org, client, location):
 
 
 def test_opposed_transfers_never_deadlock(org, client):
+    """Spec 09 section 20 item 3."""
     location, a, b = place(client, "A", "B")
     items = [make_item(client, levels=[entry(location, layout_id=x, available_qty=40) for x in (a, b)]) for _ in range(2)]
     clients = [org.client() for _ in range(8)]
