@@ -63,13 +63,12 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    const wharf_exports_sources_api *exports;
     const wharf_contacts_merge_api *merge = W->service(self, "contacts.merge", 1, 0);
-
-    if (merge)
-        merge->on_merge(audits_contacts_merged);
+    const wharf_exports_sources_api *exports;
 
     (void)req;
+    if (merge)
+        merge->on_merge(audits_contacts_merged);
     items_events = W->service(self, "wharf.events", 1, 3);
     items_keys = W->service(self, "wharf.keys", 1, 0);
     items_places = W->service(self, "locations.directory", 1, 1);
