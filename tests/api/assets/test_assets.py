@@ -55,6 +55,7 @@ def test_longest_text(client, home, laptop, field, most):
 
 
 def test_documents_are_asked_for(client, home, laptop):
+    """Spec 02 section 9 [S]: _documents is null unless it is asked for."""
     row = make(client, laptop, home)
     a = client.get(f"{ASSETS}/{row['id']}?include_documents=true", expect=None)
     assert a.data["_documents"] == [] if a.status == 200 else (a.code, a.errors) == ("param.invalid", ["include_documents"])
@@ -208,6 +209,7 @@ def test_closed_assets(client, home, laptop):
 # ---- notes ----
 
 def test_edge_case_8_notes(client, org, home, laptop):
+    """Spec 02 section 9 [S]: null clears notes, an empty text leaves them, search does not find them, and the change log has both values."""
     whole = "\U0001F4E6" * 15988 + "quetzalcoatl"
     row = make(client, laptop, home, notes="")
     assert row["notes"] is None

@@ -185,6 +185,7 @@ def test_only_an_audit_that_did_not_begin_or_was_canceled_is_deleted(client, sta
 # ---- counting ----
 
 def test_what_a_count_may_be(client, location):
+    """Spec 09 section 6 [S]: counts of asset items are whole."""
     here = make_location(client)
     code, other = reason(client, "COUNT"), client.post("/v1/reason-codes", {"code": "ITEM", "name": "x", "resources": ["item"]}, expect=201).data["id"]
     make_item(client, "A", is_asset=True, levels=[entry(here, available_qty=2)])

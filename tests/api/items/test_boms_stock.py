@@ -16,6 +16,7 @@ def at(client, item, bom, location, more=""):
 # ---- one level ----
 
 def test_what_is_there_and_what_it_is_enough_for(client):
+    """Spec 09 section 10.3 [S]: available_qty of components, assembly_stock, max_buildable_qty of one level."""
     here, there = make_location(client), make_location(client)
     shelf = layout(client, here, "Shelf")
     b, c = stocked(client, here, 10, "B"), stocked(client, there, 99, "C")

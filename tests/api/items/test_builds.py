@@ -22,6 +22,7 @@ def picks(order, item):
 # ---- the published example ----
 
 def test_build_5_and_take_it_apart_in_two_steps(client):
+    """Spec 09 section 10 [S]: /build and /unbuild of a bill."""
     here = make_location(client)
     p1, p2, a = stocked(client, here, 100, "P1"), stocked(client, here, 5, "P2"), make_assembly(client, "Kit")
     bom = make_bom(client, a, (p1, 4), (p2, 1))
@@ -39,6 +40,7 @@ def test_build_5_and_take_it_apart_in_two_steps(client):
 # ---- orders ----
 
 def test_an_order_and_its_ledger(client):
+    """Spec 09 section 13 [S]: the orders of an item are listed; one of them shows its movements."""
     here = make_location(client)
     shelf = layout(client, here, "Shelf")
     b, c = stocked(client, here, 10, "B"), stocked(client, here, "7.5", "C", base_uom="kg")
@@ -105,6 +107,7 @@ def test_what_is_refused_leaves_no_trace(client, org, body, status, code, errors
 
 
 def test_rules_of_the_bill(client):
+    """Spec 09 sections 10 and 12 [S]: min_build_qty holds for builds and for unbuilds."""
     here = make_location(client)
     b, a = stocked(client, here, 100, "B"), make_assembly(client)
     bom = make_bom(client, a, b, min_build_qty=5)
@@ -123,7 +126,7 @@ def test_rules_of_the_bill(client):
 
 
 def test_delete_with_history_stops_the_bill(client):
-    """20 item 7."""
+    """20 item 7; spec 09 section 10 [S]: a bill that was built becomes inactive, and the message says so."""
     here = make_location(client)
     b, a = stocked(client, here, 10, "B"), make_assembly(client)
     bom, other = make_bom(client, a, b), make_bom(client, a, b)
@@ -154,6 +157,7 @@ def test_old_orders_show_their_version(client):
 # ---- assets and units ----
 
 def test_asset_items_are_not_divided(client):
+    """Spec 09 section 6 [S]: builds of asset items are whole."""
     here = make_location(client)
     sheet, a = stocked(client, here, 5, "Sheet", is_asset=True), make_assembly(client)
     bom = make_bom(client, a, sheet, output_qty=8)
@@ -171,6 +175,7 @@ def test_asset_items_are_not_divided(client):
 # ---- layouts and lots (20 item 8) ----
 
 def test_stock_on_several_layouts(client):
+    """Spec 09 section 12 [S]: several layouts of a component may be named; without, one with stock is taken, else several are."""
     here = make_location(client)
     shelves = [layout(client, here, n) for n in "ABC"]
     b, a = make_item(client, "B", levels=[entry(here, layout_id=s, available_qty=q) for s, q in zip(shelves, (4, 9, 2))]), make_assembly(client)

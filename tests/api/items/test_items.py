@@ -12,6 +12,7 @@ UOMS = "/v1/uoms"
 # ---- units of measure ----
 
 def test_units_that_come_with_the_server(fresh):
+    """Spec 09 section 3 [S]: there is a category count, with its units."""
     client = fresh.client()
     units = {u["code"]: u for u in client.get(UOMS + "?limit=1000").data}
     assert len(units) == 35 and all(u["system"] for u in units.values())
@@ -47,6 +48,7 @@ def test_units_of_an_organization(fresh):
 # ---- items ----
 
 def test_create_update_and_clear(client):
+    """Spec 09 section 4 [S]: an item is an inventory item or an assembly, and nothing else."""
     d = make_item(client, " Blend 250 g ", sku="BL-250", external_id="e-1", description="Coffee", color="brown", size="M", vendor="V", origin_country="br", harmonized_code="0901.21",
                   value=1999, currency="eur", length=1.25, packaged_weight=0.5512, attributes=["alcohol", "own"], images=["https://x.example/a.png"], metadata={"a": 1})
     assert d["name"] == "Blend 250 g" and d["object"] == "item" and d["item_type"] == "inventory" and d["base_uom"] == "each" and d["uom_category"] == "count"
@@ -128,6 +130,7 @@ def test_units_with_and_without_factor(client):
 
 
 def test_units_that_are_left_out_become_inactive(client):
+    """Spec 09 section 4 [S]: item_transactional_unit_id is a unit of this item."""
     item = make_item(client, transactional_units=[{"name": "Pair", "uom": "pair"}, {"name": "Case", "uom": "case", "conversion_factor": 12, "barcode": "C"}])
     pair, case = item["transactional_units"]
     path = f"{ITEMS}/{item['id']}"
@@ -160,6 +163,7 @@ def test_base_unit_is_locked_by_use(client):
 # ---- assets ----
 
 def test_assets_are_counted_and_whole(client):
+    """Spec 09 sections 2 and 6 [S]: an asset item has a base unit and units that count, whole factors and whole quantities."""
     location = make_location(client)
     client.refused("POST", ITEMS, 400, "item.asset_uom", ["base_uom"], body={"name": "X", "is_asset": True, "base_uom": "kg"})
     client.refused("POST", ITEMS, 400, "item.asset_uom", ["transactional_units.0.uom"],
@@ -180,6 +184,7 @@ def test_assets_are_counted_and_whole(client):
 
 
 def test_fractions_anywhere_keep_an_item_from_becoming_an_asset(client, org):
+    """Spec 09 section 6 [S]: also a fraction at a location that the caller does not see."""
     here, there = make_location(client), make_location(client)
     item = make_item(client, levels=[entry(here, available_qty=1), entry(there, available_qty=0.5)])
     path = f"{ITEMS}/{item['id']}"
@@ -193,6 +198,7 @@ def test_fractions_anywhere_keep_an_item_from_becoming_an_asset(client, org):
 
 
 def test_a_race_with_a_receipt_leaves_no_asset_with_a_fraction(client, org):
+    """Spec 09 section 6 [S]: no fraction is left in an asset item, at the same time either."""
     location = make_location(client)
     others = [org.client() for _ in range(3)]
     for i in range(20):

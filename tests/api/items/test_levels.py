@@ -27,7 +27,7 @@ def test_a_tenth_added_ten_times_is_one(client, location):
 
 
 def test_quantities_have_four_digits(client, location):
-    """Spec 09 section 20 item 1."""
+    """Spec 09 section 20 item 1; spec 09 section 2 [S]: at most 4 digits behind the point."""
     item = make_item(client)
     refused(client, item, 400, "item.quantity_precision", ["levels.0.available_qty"], entry(location, available_qty=12.34567))
     change(client, item, entry(location, available_qty=12.3456))

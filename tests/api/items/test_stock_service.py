@@ -130,6 +130,7 @@ def test_two_that_cross_a_threshold_together_tell_it_once(client, org):
 
 
 def test_a_receipt_beside_a_conversion_leaves_no_asset_with_a_fraction(client, org):
+    """Spec 09 section 6 [S]: what other modules move is whole as well."""
     location = make_location(client)
     others = [org.client() for _ in range(3)]
     for i in range(20):
