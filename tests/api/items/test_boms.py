@@ -370,6 +370,31 @@ def test_asset_items_in_bills(client):
     client.post(f"{ITEMS}/{half['id']}", {"is_asset": True}, expect=200)
 
 
+def test_a_bill_of_which_nothing_whole_can_be_built(client):
+    a, tool = make_assembly(client), make_item(client, "Tool", is_asset=True)
+    client.refused("POST", bill_path(a), 400, "validation.failed", ["output_qty"], body={"components": [part(tool)], "output_qty": 99999999.9999})
+    d = make_bom(client, a, tool)
+    client.refused("POST", bill_path(a, d), 400, "validation.failed", ["output_qty"], body={"output_qty": 99999999.9999})
+    assert bom_of(client, a, d) == d
+
+
+# ---- size (17) ----
+
+def test_an_explosion_has_at_most_20000_items(fresh, server):
+    client, n = fresh.client(), 20500
+    server.sql("INSERT INTO items.item (organization_id, id, name, item_type, base_uom, uom_category, lot_tracking, status, created_at, updated_at)"
+               " SELECT %s, 'item_leaf' || i, 'Leaf ' || i, 'inventory', 'each', 'count', 'none', 'active', now(), now() FROM generate_series(0, %s) i", fresh.id, n - 1)
+    below = [make_assembly(client, f"Below {i}") for i in range(41)]
+    for i, item in enumerate(below):
+        make_bom(client, item, *(part(f"item_leaf{500 * i + k}") for k in range(500)))
+    fits, large = make_assembly(client), make_assembly(client)
+    rows = client.get(bill_path(fits, make_bom(client, fits, *below[:39])) + "/explosion").data
+    assert len(rows) == 39 + 39 * 500
+    path = bill_path(large, make_bom(client, large, *below))
+    for tail in ("/explosion", "/cost"):
+        client.refused("GET", path + tail, 400, "bom.too_large", [])
+
+
 # ---- events ----
 
 def test_events(client, org):

@@ -151,6 +151,15 @@ def test_what_is_not_zero_does_not_become_zero(client, location):
     assert levels(client, item)[0]["available_qty"] == 0.0001
 
 
+def test_half_of_the_last_digit_is_rounded_away_from_zero(client, location):
+    item = make_item(client, base_uom="g", transactional_units=[{"name": "Half", "uom": "box", "conversion_factor": 0.5}])
+    half = item["transactional_units"][0]["id"]
+    for sent, moved in ((0.0001, 0.0001), (0.0003, 0.0002), (0.0005, 0.0003), (-0.0005, -0.0003), (-0.0003, -0.0002), (-0.0001, -0.0001)):
+        change(client, item, entry(location, available_qty=sent, item_transactional_unit_id=half))
+        assert movements(client, item)[-1]["delta"] == moved
+    assert available(client, item, "&include_zero_inventory=true") == {location["default_layout_id"]: 0}
+
+
 # ---- lots ----
 
 def test_lots(client, location):
