@@ -217,7 +217,10 @@ static void read_extras(
     f->or_none = opt_bool(c, v, at, "or_none", false);
     f->any = opt_bool(c, v, at, "any", false);
     if ((f->lenient || f->or_none || f->any) && f->type != FILTER_ARRAY)
-        opt_member_problem(c, at, f->lenient ? "lenient" : f->or_none ? "or_none" : "any",
+        opt_member_problem(c, at,
+            f->lenient   ? "lenient"
+            : f->or_none ? "or_none"
+                         : "any",
             "only filters of arrays have this");
     f->commas = opt_bool(c, v, at, "commas", false);
     if (f->commas && f->type != FILTER_TEXT)
