@@ -108,7 +108,7 @@ static const char *strict_array(struct arena *a, const struct filter_pair *p, st
         return NULL;
     }
     c->kind = COND_ITEMS;
-    c->any = p->filter->or_none;
+    c->any = p->filter->or_none || p->filter->any;
     if (!array_prefix(&list, c))
         return "must have its prefix in capitals: AND: OR: !AND: !OR:";
     values = filter_items(a, list, true, &bang, &c->n_items);

@@ -182,6 +182,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     const struct definition_ids *ids;
     /* array: rows with one of the values, and rows that have none: these are for all of them */
     bool or_none;
+    bool any; /* array: a list without a prefix asks for one of its values, not for all */
     bool plus; /* texts that never have a blank: one is a + that was not escaped */
     bool lenient; /* array: values that are no members ask for nothing instead of being refused */
     bool commas; /* text: the plain form is a list, as with the operator in */

@@ -215,9 +215,13 @@ static void read_extras(
     if (f->plus && f->type != FILTER_ARRAY && f->type != FILTER_TEXT)
         opt_member_problem(c, at, "plus", "only filters of texts and arrays have this");
     f->or_none = opt_bool(c, v, at, "or_none", false);
-    if ((f->lenient || f->or_none) && f->type != FILTER_ARRAY)
-        opt_member_problem(
-            c, at, f->lenient ? "lenient" : "or_none", "only filters of arrays have this");
+    f->any = opt_bool(c, v, at, "any", false);
+    if ((f->lenient || f->or_none || f->any) && f->type != FILTER_ARRAY)
+        opt_member_problem(c, at,
+            f->lenient   ? "lenient"
+            : f->or_none ? "or_none"
+                         : "any",
+            "only filters of arrays have this");
     f->commas = opt_bool(c, v, at, "commas", false);
     if (f->commas && f->type != FILTER_TEXT)
         opt_member_problem(c, at, "commas", "only filters of texts have this");
@@ -308,8 +312,8 @@ const char *filter_link(struct filter *f, const struct definition *of, const str
 static void named_filter(
     struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {"alias", "by", "child", "commas", "field", "lenient", "of",
-        "or", "or_none", "otherwise", "plus", "strip", "type", "unless", "where", NULL};
+    static const char *const keys[] = {"alias", "any", "by", "child", "commas", "field", "lenient",
+        "of", "or", "or_none", "otherwise", "plus", "strip", "type", "unless", "where", NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 

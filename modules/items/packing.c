@@ -6,7 +6,7 @@
 #include "items.gen.h"
 #include "wharf/errors.h"
 
-enum { PACKINGS_MAX = 100 };
+enum { PACKINGS_MAX = 100, SENT_MAX = 20 };
 
 struct packing { /* one transactional unit */
     wharf_str id, name, uom;
@@ -120,6 +120,11 @@ static void take_sent(struct packings *p, const wharf_json *sent)
 {
     size_t stored = p->n, i = 0;
 
+    if (W->json->count(sent) > SENT_MAX) {
+        W->err->add(p->req, ERR_VALIDATION_FAILED, "transactional_units",
+            "transactional_units must have at most %d items", SENT_MAX);
+        return;
+    }
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e))
         take_one(p, stored, e, i++);
     for (i = 0; i < stored; i++)

@@ -55,6 +55,7 @@ def test_longest_text(client, home, laptop, field, most):
 
 
 def test_documents_are_asked_for(client, home, laptop):
+    """Spec 02 section 9 [S]: _documents is null unless it is asked for."""
     row = make(client, laptop, home)
     a = client.get(f"{ASSETS}/{row['id']}?include_documents=true", expect=None)
     assert a.data["_documents"] == [] if a.status == 200 else (a.code, a.errors) == ("param.invalid", ["include_documents"])
@@ -205,9 +206,36 @@ def test_closed_assets(client, home, laptop):
         assert post(client, make(client, laptop, home), status=status)["status"] == status
 
 
+def test_by_the_day_on_which_they_are_due_back(client, home):
+    item, who = asset_item(client), make_contact(client, "Eve")
+    soon, late, none = (make(client, item, home, status="on_loan", assignee_id=who, due_back_at=w) for w in (at(days=1), at(days=9), None))
+    query = f"item_id={item['id']}"
+    assert found(client, f"{query}&due_back_at[lt]={at(days=2)}") == [soon["id"]] and found(client, f"{query}&due_back_at[gt]={at(days=2)}") == [late["id"]]
+    assert found(client, f"{query}&order_by=due_back_at&direction=asc")[:2] == [soon["id"], late["id"]] and found(client, f"{query}&overdue=false") and none["overdue"] is False
+
+
+# ---- the change log ----
+
+def test_every_change_is_logged_with_both_values(client, org, home, laptop):
+    """Spec 02 section 9: old and new value of every field, [S] for notes."""
+    row = make(client, laptop, home, notes="Scratched", value=5)
+    there, who = make_location(client, "Elsewhere"), make_contact(client, "Log")
+    fields = {"notes": "Repaired", "value": 7.25, "initial_value": 9, "barcode": "L-1", "category": "C", "sub_category": "S", "currency": "EUR", "manifest_id": "mfst_2", "purchased_at": at(days=-9),
+              "warranty_expires_at": at(days=9), "next_maintenance_at": at(days=60), "maintenance_schedule": "yearly", "disposal_comment": "None", "images": ["https://x.example/1"],
+              "metadata": {"k": "v"}, "serial_number": f"LOG-{row['id']}", "location_id": there["id"], "layout_id": there["default_layout_id"], "status": "on_loan", "assignee_id": who, "due_back_at": at(days=3)}
+    new = post(client, row, **fields)
+    logged = {c["field"]: (c["old"], c["new"]) for c in org.changes(row["id"])[-1][1]}
+    for field in fields.keys() - {"metadata"}:
+        old, now = logged.pop(field)
+        same = (lambda a, b: a == b) if not field.endswith("_at") else (lambda a, b: (a is None and b is None) or a[:19] == b[:19])
+        assert same(old, row[field]) and same(now, new[field]), field
+    assert logged and all(field.startswith("metadata") for field in logged)
+
+
 # ---- notes ----
 
 def test_edge_case_8_notes(client, org, home, laptop):
+    """Spec 02 section 9 [S]: null clears notes, an empty text leaves them, search does not find them, and the change log has both values."""
     whole = "\U0001F4E6" * 15988 + "quetzalcoatl"
     row = make(client, laptop, home, notes="")
     assert row["notes"] is None

@@ -83,6 +83,12 @@ def test_merge_creates_and_updates(client, org, home, laptop):
     assert batch(client, [{**where, "serial_number": "M-9"}, {**where, "item_id": other["id"], "serial_number": "M-9"}])["stats"]["created"] == 2
 
 
+def test_merge_by_barcode(client, home, laptop):
+    row = make(client, laptop, home, barcode="BAR-77")
+    b = batch(client, [{"barcode": "BAR-77", "category": "Scanned"}], match_by="barcode")
+    assert outcome(b) == [("updated", row["id"])] and get(client, row)["category"] == "Scanned"
+
+
 def test_overwrite_keeps_what_is_of_the_asset(client, home, laptop):
     ann = contact(client)
     row = make(client, laptop, home, serial_number="O-1", status="on_loan", assignee_id=ann, notes="Gone", category="Gone", value=5)

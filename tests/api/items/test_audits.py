@@ -104,6 +104,7 @@ def test_lots_of_a_layout_are_one_task(client):
 
 
 @pytest.mark.parametrize("body, field", [({}, "location_id"), ({"location_id": "loc_none"}, "location_id"), ({"item_ids": ["item_none"]}, "item_ids.0"), ({"layout_ids": ["lay_none"]}, "layout_ids.0"),
+                                         ({"item_ids": ["item_none"] * 1001}, "item_ids"), ({"layout_ids": ["lay_none"] * 1001}, "layout_ids"),
                                          ({"priority": "urgent"}, "priority"), ({"complete_at": "2024-01-01"}, "complete_at"), ({"update_inventory": "no"}, "update_inventory"), ({"number": "x" * 65}, "number")])
 def test_what_a_request_must_not_say(client, location, body, field):
     full = {} if body == {} else {"location_id": location["id"], **body}
@@ -185,6 +186,7 @@ def test_only_an_audit_that_did_not_begin_or_was_canceled_is_deleted(client, sta
 # ---- counting ----
 
 def test_what_a_count_may_be(client, location):
+    """Spec 09 section 6 [S]: counts of asset items are whole."""
     here = make_location(client)
     code, other = reason(client, "COUNT"), client.post("/v1/reason-codes", {"code": "ITEM", "name": "x", "resources": ["item"]}, expect=201).data["id"]
     make_item(client, "A", is_asset=True, levels=[entry(here, available_qty=2)])

@@ -1,7 +1,7 @@
 """Audits beside other modules: who counts (contacts), files of all of them (exports), rules of an organization's own (workflows): spec 01 section 14."""
 from audits import AUDITS, audit_of, make_audit, refused_audit, set_audit
-from stock import entry, make_item
-from wharf import make_contact, make_location
+from stock import available, entry, make_item
+from wharf import Server, make_contact, make_location
 
 
 def test_who_is_to_count(fresh):
@@ -19,6 +19,23 @@ def test_who_is_to_count(fresh):
     client.post(f"/v1/contacts/{ann}/merge", {"from": [bob]}, expect=200)
     assert audit_of(client, audit)["assignee"] == ann  # whoever both were
     assert set_audit(client, other, assignee=ann)["assignee"] == ann and set_audit(client, other, assignee=None)["assignee"] is None
+
+
+def test_differences_need_no_reason_without_the_module_reasons():
+    server = Server("--modules", "org,locations,items")
+    try:
+        client = server.organization().client()
+        here = make_location(client)
+        item = make_item(client, levels=[entry(here, available_qty=10)])
+        audit = make_audit(client, here)
+        set_audit(client, audit, tasks=[{"id": audit["tasks"][0]["id"], "counted_qty": 7}], status="in_review")
+        assert set_audit(client, audit, status="approved")["group_id"] and list(available(client, item).values()) == [7]
+    finally:
+        server.stop()
+
+
+def test_audits_are_no_batch(fresh):
+    fresh.client().refused("POST", "/v1/batches", 400, "validation.failed", ["resource"], body={"resource": "audit", "action": "merge", "data": [{"number": "X"}]})
 
 
 def test_the_stream_of_changes_says_what_changed(fresh):

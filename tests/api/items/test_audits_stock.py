@@ -101,6 +101,17 @@ def test_what_was_counted_says_when(client, why):
     assert when() == [later] * 7 and client.get(f"/v1/locations/{here['id']}").headers["ETag"] != stale
 
 
+def test_the_time_of_an_audit_is_no_news_of_what_was_counted(client, org, why):
+    here, shelf = place(client, "Shelf")
+    item = make_item(client, levels=[entry(here, layout_id=shelf, available_qty=1)])
+    known = (here["id"], shelf, item["id"], levels(client, item)[0]["id"])
+    before = [len(org.events(id)) for id in known]
+    audit = make_audit(client, here)
+    count_all(client, audit)
+    approve(client, audit, why)
+    assert client.get(f"{ITEMS}/{item['id']}").data["last_audited_at"] and [len(org.events(id)) for id in known] == before
+
+
 def test_a_canceled_audit_counted_nothing(client):
     here = make_location(client)
     item = make_item(client, levels=[entry(here, available_qty=1)])

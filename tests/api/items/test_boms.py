@@ -16,6 +16,7 @@ def shape(bom):
 # ---- fields ----
 
 def test_create_and_read(client):
+    """Spec 09 section 10 [S]: a bill is made, shown and listed below its item; no smallest build is set."""
     a, b, c = make_assembly(client, "Kit"), make_item(client, "B", sku="BOM-B"), make_item(client, "C", base_uom="g")
     d = client.post(bill_path(a), {"components": [part(b, 2), part(c, "0.5", reference="R1", notes="by hand")], "description": "x", "metadata": {"k": 1}}, expect=201).data
     assert d["object"] == "bom" and d["item_id"] == a["id"] and d["name"] == "BOM 1" and d["status"] == "active" and d["is_default"] is True
@@ -129,6 +130,7 @@ def test_quantities_in_transactional_units(client):
 # ---- versions (10.1; 20 item 6) ----
 
 def test_what_makes_a_version(client):
+    """Spec 09 section 10.1 [S]: a change of components makes a version, one of other fields or an equal list makes none."""
     a, b, c = make_assembly(client), make_item(client, "B"), make_item(client, "C")
     d = make_bom(client, a, (b, 2), (c, 1))
     ids = {p["item_id"]: p["id"] for p in d["components"]}
@@ -241,6 +243,7 @@ def test_lists_and_filters(client):
 # ---- deletes (20 item 7) ----
 
 def test_delete_without_history(client):
+    """Spec 09 section 10 [S]: a bill that was never built is deleted."""
     a, b = make_assembly(client), make_item(client, "B")
     d = make_bom(client, a, b)
     client.refused("DELETE", f"{ITEMS}/{b['id']}", 409, "item.in_use", [d["id"]])
@@ -255,6 +258,7 @@ def test_delete_without_history(client):
 # ---- the graph (10.2; 20 items 4 and 5) ----
 
 def test_loops_are_refused_with_their_way(client):
+    """Spec 09 section 10.2 [S]: the graph has no loop; no item is its own component, in an inactive bill either."""
     items = [make_assembly(client, f"N{i}") for i in range(6)]
     a, b, leaf = items[0], items[1], make_item(client, "Leaf")
     client.refused("POST", bill_path(a), 400, "bom.cycle", [a["id"]], body={"components": [part(leaf), part(a)]})
@@ -297,7 +301,7 @@ def test_fifty_levels(client):
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_parallel_bills_never_close_a_loop(client, size):
-    """20 item 4: what is harmless alone and a loop together is not written by all."""
+    """20 item 4: what is harmless alone and a loop together is not written by all; spec 09 section 10.2 [S]: no loop by requests at one time."""
     leaf = make_item(client, "Leaf")
     for turn in range(25):
         items = [make_assembly(client, f"P{turn}-{i}") for i in range(size)]
@@ -318,6 +322,7 @@ def test_parallel_bills_never_close_a_loop(client, size):
 # ---- items (sections 4, 6, 11; 20 items 13 and 14) ----
 
 def test_archiving_an_assembly_stops_its_bills(client):
+    """Spec 09 section 11 [S]: archiving an assembly makes its active bills inactive."""
     a, b = make_assembly(client), make_item(client, "B")
     one, two, idle = make_bom(client, a, b), make_bom(client, a, b), make_bom(client, a, b, status="inactive")
     client.post(f"{ITEMS}/{a['id']}", {"status": "archived"}, expect=200)
@@ -344,6 +349,7 @@ def test_an_assembly_with_active_bills_stays_one(client):
 
 
 def test_asset_items_in_bills(client):
+    """Spec 09 section 6 [S]: components that are assets are whole."""
     a, tool = make_assembly(client), make_item(client, "Tool", is_asset=True, transactional_units=[{"name": "Pair", "uom": "pair"}])
     pair = tool["transactional_units"][0]["id"]
     client.refused("POST", bill_path(a), 400, "item.fractional_quantity", ["components.0.quantity"], body={"components": [part(tool, 0.5)]})
@@ -362,6 +368,31 @@ def test_asset_items_in_bills(client):
     client.refused("POST", f"{ITEMS}/{half['id']}", 409, "item.fractional_bom", [bom["id"]], body={"is_asset": True})
     change_bom(client, half, bom, status="inactive")
     client.post(f"{ITEMS}/{half['id']}", {"is_asset": True}, expect=200)
+
+
+def test_a_bill_of_which_nothing_whole_can_be_built(client):
+    a, tool = make_assembly(client), make_item(client, "Tool", is_asset=True)
+    client.refused("POST", bill_path(a), 400, "validation.failed", ["output_qty"], body={"components": [part(tool)], "output_qty": 99999999.9999})
+    d = make_bom(client, a, tool)
+    client.refused("POST", bill_path(a, d), 400, "validation.failed", ["output_qty"], body={"output_qty": 99999999.9999})
+    assert bom_of(client, a, d) == d
+
+
+# ---- size (17) ----
+
+def test_an_explosion_has_at_most_20000_items(fresh, server):
+    client, n = fresh.client(), 20500
+    server.sql("INSERT INTO items.item (organization_id, id, name, item_type, base_uom, uom_category, lot_tracking, status, created_at, updated_at)"
+               " SELECT %s, 'item_leaf' || i, 'Leaf ' || i, 'inventory', 'each', 'count', 'none', 'active', now(), now() FROM generate_series(0, %s) i", fresh.id, n - 1)
+    below = [make_assembly(client, f"Below {i}") for i in range(41)]
+    for i, item in enumerate(below):
+        make_bom(client, item, *(part(f"item_leaf{500 * i + k}") for k in range(500)))
+    fits, large = make_assembly(client), make_assembly(client)
+    rows = client.get(bill_path(fits, make_bom(client, fits, *below[:39])) + "/explosion").data
+    assert len(rows) == 39 + 39 * 500
+    path = bill_path(large, make_bom(client, large, *below))
+    for tail in ("/explosion", "/cost"):
+        client.refused("GET", path + tail, 400, "bom.too_large", [])
 
 
 # ---- events ----

@@ -16,6 +16,7 @@ def at(client, item, bom, location, more=""):
 # ---- one level ----
 
 def test_what_is_there_and_what_it_is_enough_for(client):
+    """Spec 09 section 10.3 [S]: available_qty of components, assembly_stock, max_buildable_qty of one level."""
     here, there = make_location(client), make_location(client)
     shelf = layout(client, here, "Shelf")
     b, c = stocked(client, here, 10, "B"), stocked(client, there, 99, "C")
@@ -54,6 +55,22 @@ def test_expired_lots_do_not_count(client):
     got = at(client, a, make_bom(client, a, b), here)
     assert got["components"][0]["available_qty"] == 5 and got["max_buildable_qty"] == 5
     assert [(v["lot_number"], v["available_qty"]) for v in got["components"][0]["layouts"]] == [("soon", 2), ("late", 3)]
+
+
+def test_at_most_50_levels_of_a_part_are_shown(client):
+    here = make_location(client)
+    rows = client.post(f"/v1/locations/{here['id']}/layouts", [{"name": f"Bin {i}"} for i in range(52)], expect=201).data
+    b = make_item(client, "B", levels=[entry(here, layout_id=v["id"], available_qty=i + 1) for i, v in enumerate(rows)])
+    a = make_assembly(client)
+    got = at(client, a, make_bom(client, a, b), here)
+    assert [v["available_qty"] for v in got["components"][0]["layouts"]] == list(range(52, 2, -1)) and got["components"][0]["available_qty"] == 52 * 53 // 2
+
+
+def test_the_smallest_need(client):
+    here = make_location(client)
+    dust, a = stocked(client, here, "0.0002", "Dust", base_uom="kg"), make_assembly(client)
+    got = at(client, a, make_bom(client, a, (dust, 0.0001), output_qty=8), here, "&quantity=1")
+    assert got["components"][0]["required_qty"] == 0.0001 and got["max_buildable_qty"] == 19  # of 20 it is 0.00025: 0.0003
 
 
 def test_parameters_that_are_refused(client):

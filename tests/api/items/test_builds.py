@@ -22,6 +22,7 @@ def picks(order, item):
 # ---- the published example ----
 
 def test_build_5_and_take_it_apart_in_two_steps(client):
+    """Spec 09 section 10 [S]: /build and /unbuild of a bill."""
     here = make_location(client)
     p1, p2, a = stocked(client, here, 100, "P1"), stocked(client, here, 5, "P2"), make_assembly(client, "Kit")
     bom = make_bom(client, a, (p1, 4), (p2, 1))
@@ -39,6 +40,7 @@ def test_build_5_and_take_it_apart_in_two_steps(client):
 # ---- orders ----
 
 def test_an_order_and_its_ledger(client):
+    """Spec 09 section 13 [S]: the orders of an item are listed; one of them shows its movements."""
     here = make_location(client)
     shelf = layout(client, here, "Shelf")
     b, c = stocked(client, here, 10, "B"), stocked(client, here, "7.5", "C", base_uom="kg")
@@ -89,6 +91,7 @@ def test_an_order_and_its_ledger(client):
     ({"components": [{"item_id": "B", "layouts": [{"quantity": 1}]}]}, 400, "validation.failed", ["components.0.layouts.0.layout_id"]),
     ({"layout_id": "lay_nowhere"}, 400, "validation.failed", ["layout_id"]),
     ({"lot_number": "L"}, 400, "item.lot_not_allowed", ["lot_number"]),
+    ({"note": "x" * 501}, 400, "validation.failed", ["note"]),
     ({"lot_expires_at": "2099-01-01T00:00:00Z"}, 400, "validation.failed", ["lot_expires_at"]),
     ({"quantity": 99999999999}, 409, "bom.insufficient_stock", ["B"]),
 ])
@@ -102,9 +105,11 @@ def test_what_is_refused_leaves_no_trace(client, org, body, status, code, errors
     client.refused("POST", bill_path(a, bom) + "/build", status, code, [b["id"] if e == "B" else e for e in errors], body=sent)
     assert orders(client, a) == [] and stock_of(client, b, here) == 10 and levels(client, a, "&include_zero_inventory=true") == []
     assert bom_of(client, a, bom)["has_build_history"] is False and len(movements(client, b)) == 1
+    assert [e[0] for e in org.events(levels(client, b)[0]["id"])] == ["inventory.level_updated", "inventory.adjusted"]  # of its stock at first
 
 
 def test_rules_of_the_bill(client):
+    """Spec 09 sections 10 and 12 [S]: min_build_qty holds for builds and for unbuilds."""
     here = make_location(client)
     b, a = stocked(client, here, 100, "B"), make_assembly(client)
     bom = make_bom(client, a, b, min_build_qty=5)
@@ -123,7 +128,7 @@ def test_rules_of_the_bill(client):
 
 
 def test_delete_with_history_stops_the_bill(client):
-    """20 item 7."""
+    """20 item 7; spec 09 section 10 [S]: a bill that was built becomes inactive, and the message says so."""
     here = make_location(client)
     b, a = stocked(client, here, 10, "B"), make_assembly(client)
     bom, other = make_bom(client, a, b), make_bom(client, a, b)
@@ -154,6 +159,7 @@ def test_old_orders_show_their_version(client):
 # ---- assets and units ----
 
 def test_asset_items_are_not_divided(client):
+    """Spec 09 section 6 [S]: builds of asset items are whole."""
     here = make_location(client)
     sheet, a = stocked(client, here, 5, "Sheet", is_asset=True), make_assembly(client)
     bom = make_bom(client, a, sheet, output_qty=8)
@@ -171,6 +177,7 @@ def test_asset_items_are_not_divided(client):
 # ---- layouts and lots (20 item 8) ----
 
 def test_stock_on_several_layouts(client):
+    """Spec 09 section 12 [S]: several layouts of a component may be named; without, one with stock is taken, else several are."""
     here = make_location(client)
     shelves = [layout(client, here, n) for n in "ABC"]
     b, a = make_item(client, "B", levels=[entry(here, layout_id=s, available_qty=q) for s, q in zip(shelves, (4, 9, 2))]), make_assembly(client)
@@ -190,6 +197,48 @@ def test_stock_on_several_layouts(client):
     o = build(client, a, bom, here, 4, components=[{"item_id": b["id"], "layouts": [{"layout_id": shelves[2]}, {"layout_id": shelves[1]}]}])
     assert picks(o, b) == [(shelves[2], None, 2), (shelves[1], None, 6)]
     assert build(client, a, bom, here, 0.5, auto_select_layouts=False)["components"][0]["picks"][0]["layout_id"] == shelves[1]
+
+
+def test_among_equal_levels_the_layout_decides(client):
+    """Spec 09 section 12 [S]: without picks one layout with stock is taken, of several those that the order names."""
+    here = make_location(client)
+    x, y = sorted(layout(client, here, n) for n in "XY")
+    b, a = make_item(client, "B", levels=[entry(here, layout_id=k, available_qty=5) for k in (y, x)]), make_assembly(client)
+    bom = make_bom(client, a, b)
+    assert picks(build(client, a, bom, here, 3, dry_run=True, expect=200), b) == [(x, None, 3)]
+    assert picks(build(client, a, bom, here, 7, dry_run=True, expect=200), b) == [(x, None, 5), (y, None, 2)]
+    change(client, b, entry(here, layout_id=x, available_qty=[0], damaged_qty=5))
+    assert picks(build(client, a, bom, here, 3, auto_select_layouts=False), b) == [(y, None, 3)]  # the one with available stock
+
+
+def test_lots_that_do_not_expire_are_taken_by_their_age(client):
+    here = make_location(client)
+    b, a = make_item(client, "B", lot_tracking="required"), make_assembly(client)
+    for lot, quantity in (("first", 1), ("second", 9), ("third", 5)):
+        change(client, b, entry(here, lot_number=lot, available_qty=quantity))
+    o = build(client, a, make_bom(client, a, b), here, 12)
+    assert [(lot, q) for _, lot, q in picks(o, b)] == [("first", 1), ("second", 9), ("third", 2)]
+
+
+def test_where_what_is_made_goes(client):
+    """To the layout that is named, else to the only one that has it, else to the default one; the same for parts that go back."""
+    here = make_location(client)
+    x, y = layout(client, here, "X"), layout(client, here, "Y")
+    default = here["default_layout_id"]
+    b, a = stocked(client, here, 100, "B"), make_assembly(client)
+    bom = make_bom(client, a, b)
+    assert build(client, a, bom, here, 1)["layout_id"] == default  # nowhere yet
+    assert build(client, a, bom, here, 1, layout_id=x)["layout_id"] == x
+    change(client, a, entry(here, layout_id=None, available_qty=-1))
+    assert build(client, a, bom, here, 1)["layout_id"] == x  # the only one
+    build(client, a, bom, here, 1, layout_id=y)
+    assert build(client, a, bom, here, 1)["layout_id"] == default  # two have it
+    change(client, b, entry(here, layout_id=None, available_qty=[0]), entry(here, layout_id=y, available_qty=5))
+    assert picks(unbuild(client, a, bom, here, 1), b) == [(y, None, 1)]  # the only one
+    change(client, b, entry(here, layout_id=x, available_qty=1))
+    assert picks(unbuild(client, a, bom, here, 1), b) == [(default, None, 1)]  # two have it
+    named = [{"item_id": b["id"], "layouts": [{"layout_id": x}, {"layout_id": y}]}]
+    assert picks(unbuild(client, a, bom, here, 1, components=named), b) == [(x, None, 1)]  # without quantities all of it to the first
 
 
 def test_every_short_component_is_told(client):
@@ -291,6 +340,37 @@ def test_missing_parts_are_built_first(client, org):
     assert [e[0] for e in org.events(o["id"])] == ["assembly_order.built"] and [e[0] for e in org.events(child["id"])] == ["assembly_order.built"]
     dry = build(client, a, bom, here, 2, build_subassemblies=True, dry_run=True, expect=200)
     assert dry["can_build"] is False and dry["shortages"] == [{"item_id": s["id"], "required": 14, "available": 6, "shortage": 8}]
+
+
+def test_events_of_a_build_in_their_order(fresh):
+    """The levels of each order by their ids, each level once; then the orders, children before parents."""
+    client = fresh.client()
+    here = make_location(client)
+    a = make_assembly(client, "A", levels=[entry(here, available_qty=1)])
+    t = stocked(client, here, 50, "T")
+    b = make_assembly(client, "B", levels=[entry(here, available_qty=1)])
+    s = stocked(client, here, 50, "S")
+    make_bom(client, b, s, t)
+    bom = make_bom(client, a, (b, 2), t)
+    wanted = "type, resource_id", "type LIKE 'inventory.%%' OR type LIKE 'assembly_order.%%'"
+    before = len(fresh.told(*wanted))
+    o = build(client, a, bom, here, 1, build_subassemblies=True)
+    child, = orders(client, b)
+    of = {i["id"]: levels(client, i, "&include_zero_inventory=true")[0]["id"] for i in (a, t, b, s)}
+    assert fresh.told(*wanted)[before:] == [("inventory.level_updated", of[i["id"]]) for i in (t, b, s, a)] + [("assembly_order.built", child["id"]), ("assembly_order.built", o["id"])]
+    assert [of[i["id"]] for i in (a, t, b, s)] == sorted(of.values())  # they were made one after the other
+
+
+def test_orders_are_not_changed(client):
+    """Spec 09 section 13 [S]: an order is shown; nothing but unbuilds changes it."""
+    here = make_location(client)
+    b, a = stocked(client, here, 5, "B"), make_assembly(client)
+    o = build(client, a, make_bom(client, a, b), here, 2)
+    path = f"{ITEMS}/{a['id']}/assembly-orders"
+    for method, at in (("POST", f"{path}/{o['id']}"), ("DELETE", f"{path}/{o['id']}"), ("POST", path)):
+        client.refused(method, at, 405, "method.not_allowed", body={"note": "other"} if method == "POST" else None)
+    assert client.get(f"{path}/{o['id']}").data["note"] is None
+    client.get(f"{ITEMS}/{b['id']}/assembly-orders/{o['id']}", expect=404)
 
 
 def test_a_minimum_below_leaves_a_surplus(client):

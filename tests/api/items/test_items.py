@@ -12,6 +12,7 @@ UOMS = "/v1/uoms"
 # ---- units of measure ----
 
 def test_units_that_come_with_the_server(fresh):
+    """Spec 09 section 3 [S]: there is a category count, with its units."""
     client = fresh.client()
     units = {u["code"]: u for u in client.get(UOMS + "?limit=1000").data}
     assert len(units) == 35 and all(u["system"] for u in units.values())
@@ -44,9 +45,39 @@ def test_units_of_an_organization(fresh):
     client.refused("POST", ITEMS, 400, "validation.failed", ["base_uom"], body={"name": "X", "base_uom": "stone"})
 
 
+SIZES = {
+    "count": {"each": 1, "pair": 2, "dozen": 12, "hundred": 100, "gross": 144, "thousand": 1000, **dict.fromkeys(("pack", "box", "case", "carton", "pallet", "roll", "set"))},
+    "weight": {"kg": 1, "g": 0.001, "mg": 0.000001, "t": 1000, "lb": 0.45359237, "oz": 0.028349523125},
+    "volume": {"l": 1, "ml": 0.001, "m3": 1000, "gal_us": 3.785411784, "floz_us": 0.0295735295625, "ft3": 28.316846592},
+    "length": {"m": 1, "mm": 0.001, "cm": 0.01, "km": 1000, "in": 0.0254, "ft": 0.3048, "yd": 0.9144}, "area": {"m2": 1, "cm2": 0.0001, "ft2": 0.09290304}}
+
+
+def test_what_the_units_measure(fresh):
+    client = fresh.client()
+    assert make_item(client, base_uom="kg")["uom_category"] == "weight"  # before anybody asked for units
+    found = {category: {} for category in SIZES}
+    for u in client.get(UOMS + "?limit=1000").data:
+        found[u["uom_category"]][u["code"]] = u["factor"]
+    assert found == SIZES
+
+
+def test_a_unit_of_an_item_stays(fresh):
+    client = fresh.client()
+    d = client.post(UOMS, {"code": "bale", "name": "Bale", "uom_category": "count"}, expect=201).data
+    one = f"{UOMS}/{d['id']}"
+    assert d["factor"] is None and d["unece_code"] is None
+    client.refused("POST", one, 400, "validation.failed", ["uom_category"], body={"uom_category": "weight"})
+    item = make_item(client, base_uom="bale")
+    client.refused("DELETE", one, 409, "uom.in_use", ["bale"])
+    client.post(f"{ITEMS}/{item['id']}", {"base_uom": "each"}, expect=200)
+    client.delete(one)
+    assert [e[0] for e in fresh.events(d["id"])] == ["uom.created", "uom.deleted"]
+
+
 # ---- items ----
 
 def test_create_update_and_clear(client):
+    """Spec 09 section 4 [S]: an item is an inventory item or an assembly, and nothing else."""
     d = make_item(client, " Blend 250 g ", sku="BL-250", external_id="e-1", description="Coffee", color="brown", size="M", vendor="V", origin_country="br", harmonized_code="0901.21",
                   value=1999, currency="eur", length=1.25, packaged_weight=0.5512, attributes=["alcohol", "own"], images=["https://x.example/a.png"], metadata={"a": 1})
     assert d["name"] == "Blend 250 g" and d["object"] == "item" and d["item_type"] == "inventory" and d["base_uom"] == "each" and d["uom_category"] == "count"
@@ -61,6 +92,25 @@ def test_create_update_and_clear(client):
                         ({"item_type": "kit"}, "item_type"), ({"attributes": ["x"] * 21}, "attributes"), ({"harmonized_code": "09-1"}, "harmonized_code"), ({"base_uom": "nope"}, "base_uom")):
         a = client.refused("POST", path, 400, "validation.failed", body=body)
         assert a.errors == [field], (body, a.errors)
+
+
+def test_fields_and_levels_change_together(client, location):
+    item = make_item(client, "Old", levels=[entry(location, available_qty=1)])
+    path = f"{ITEMS}/{item['id']}"
+    refused(client, item, 409, "item.insufficient_stock", ["levels.0.available_qty"], entry(location, available_qty=-2), name="New")
+    client.refused("POST", path, 400, "validation.failed", ["currency"], body={"levels": [entry(location, available_qty=1)], "currency": "E"})
+    client.refused("POST", ITEMS, 409, "item.insufficient_stock", ["levels.0.available_qty"], body={"name": "Not made", "sku": "NOT-MADE", "levels": [entry(location, available_qty=-1)]})
+    assert client.get(path).data == item and client.get(ITEMS + "?sku=NOT-MADE").data == []
+    d = change(client, item, entry(location, available_qty=2), name="New").data
+    assert d["name"] == "New" and d["totals"]["available_qty"] == 3
+
+
+def test_documents_of_an_item(client):
+    """Spec 09 section 4 [S]: _documents is null unless it is asked for; nobody can ask without the module documents."""
+    item = make_item(client)
+    path = f"{ITEMS}/{item['id']}"
+    assert item["_documents"] is None and client.get(path).data["_documents"] is None and "_documents" not in client.get(f"{ITEMS}?id={item['id']}").data[0]
+    client.refused("GET", f"{path}?include_documents=true", 400, "param.invalid", ["include_documents"])
 
 
 def test_numbers_that_name_one_item(client):
@@ -128,6 +178,7 @@ def test_units_with_and_without_factor(client):
 
 
 def test_units_that_are_left_out_become_inactive(client):
+    """Spec 09 section 4 [S]: item_transactional_unit_id is a unit of this item."""
     item = make_item(client, transactional_units=[{"name": "Pair", "uom": "pair"}, {"name": "Case", "uom": "case", "conversion_factor": 12, "barcode": "C"}])
     pair, case = item["transactional_units"]
     path = f"{ITEMS}/{item['id']}"
@@ -142,6 +193,28 @@ def test_units_that_are_left_out_become_inactive(client):
     client.post(path, {"item_transactional_unit_id": pair["id"]}, expect=200)
     client.refused("POST", path, 400, "item.unit_inactive", ["item_transactional_unit_id"], body={"transactional_units": []})
     client.post(path, {"item_transactional_unit_id": None, "transactional_units": []}, expect=200)
+
+
+def test_a_unit_of_another_item_is_none(client):
+    """Spec 09 section 4 [S]: item_transactional_unit_id is a unit of this item."""
+    pair = make_item(client, transactional_units=[{"name": "Pair", "uom": "pair"}])["transactional_units"][0]["id"]
+    item = make_item(client, transactional_units=[{"name": "Pair", "uom": "pair"}])
+    path = f"{ITEMS}/{item['id']}"
+    client.refused("POST", path, 400, "item.unit_not_found", ["item_transactional_unit_id"], body={"item_transactional_unit_id": pair})
+    client.refused("POST", path, 400, "item.unit_not_found", ["transactional_units.0.id"], body={"transactional_units": [{"id": pair, "name": "N", "uom": "pair"}]})
+
+
+def test_how_many_units_an_item_has(client):
+    def some(first, n):
+        return [{"name": f"Box {first + k}", "uom": "box", "conversion_factor": 2} for k in range(n)]
+    client.refused("POST", ITEMS, 400, "validation.failed", ["transactional_units"], body={"name": "X", "transactional_units": some(0, 21)})
+    item = make_item(client, transactional_units=some(0, 20))
+    path = f"{ITEMS}/{item['id']}"
+    for k in range(1, 5):
+        client.post(path, {"transactional_units": some(20 * k, 20)}, expect=200)
+    assert [u["active"] for u in client.get(path).data["transactional_units"]] == [False] * 80 + [True] * 20
+    client.refused("POST", path, 400, "validation.failed", ["transactional_units"], body={"transactional_units": some(100, 1)})
+    client.post(path, {"transactional_units": some(7, 1)}, expect=200)  # one that is there already
 
 
 def test_base_unit_is_locked_by_use(client):
@@ -160,6 +233,7 @@ def test_base_unit_is_locked_by_use(client):
 # ---- assets ----
 
 def test_assets_are_counted_and_whole(client):
+    """Spec 09 sections 2 and 6 [S]: an asset item has a base unit and units that count, whole factors and whole quantities."""
     location = make_location(client)
     client.refused("POST", ITEMS, 400, "item.asset_uom", ["base_uom"], body={"name": "X", "is_asset": True, "base_uom": "kg"})
     client.refused("POST", ITEMS, 400, "item.asset_uom", ["transactional_units.0.uom"],
@@ -179,7 +253,33 @@ def test_assets_are_counted_and_whole(client):
     client.refused("POST", f"{ITEMS}/{kilo['id']}", 400, "item.asset_uom", ["base_uom"], body={"is_asset": True})
 
 
+def test_what_an_asset_item_is_stays_when_it_changes(client):
+    """Spec 09 section 6 [S]: base unit, units and factors are held to it on update as well; a part of a transfer is whole."""
+    location, shelf = place(client, "Shelf")
+    item = make_item(client, is_asset=True, transactional_units=[{"name": "Box", "uom": "box", "conversion_factor": 2}])
+    path, bare = f"{ITEMS}/{item['id']}", make_item(client, is_asset=True)
+    client.refused("POST", f"{ITEMS}/{bare['id']}", 400, "item.asset_uom", ["base_uom"], body={"base_uom": "kg"})
+    client.refused("POST", path, 400, "item.asset_uom", ["transactional_units.0.uom"], body={"transactional_units": [{"name": "K", "uom": "kg", "conversion_factor": 2}]})
+    client.refused("POST", path, 400, "item.asset_conversion_factor", ["transactional_units.0.conversion_factor"],
+                   body={"transactional_units": [{"name": "Box", "uom": "box", "conversion_factor": 2.5}]})
+    change(client, item, entry(location, layout_id=None, available_qty=2))
+    refused(client, item, 400, "item.fractional_quantity", ["levels.0.available_qty", "levels.1.available_qty"],
+            entry(location, layout_id=None, available_qty=-0.5), entry(location, layout_id=shelf, available_qty=0.5))
+    assert client.post(f"{ITEMS}/{bare['id']}", {"base_uom": "dozen"}, expect=200).data["base_uom"] == "dozen"
+
+
+@pytest.mark.parametrize("bucket", ["available_qty", "damaged_qty", "manifested_qty"])
+def test_a_fraction_in_any_bucket_keeps_an_item_from_becoming_an_asset(client, location, bucket):
+    """Spec 09 section 6 [S]: any bucket; the reserved one is in test_stock_service.py."""
+    item = make_item(client, levels=[entry(location, **{bucket: 0.5})])
+    path = f"{ITEMS}/{item['id']}"
+    client.refused("POST", path, 409, "item.fractional_levels", [levels(client, item)[0]["id"]], body={"is_asset": True})
+    change(client, item, entry(location, **{bucket: 0.5}))
+    client.post(path, {"is_asset": True}, expect=200)
+
+
 def test_fractions_anywhere_keep_an_item_from_becoming_an_asset(client, org):
+    """Spec 09 section 6 [S]: also a fraction at a location that the caller does not see."""
     here, there = make_location(client), make_location(client)
     item = make_item(client, levels=[entry(here, available_qty=1), entry(there, available_qty=0.5)])
     path = f"{ITEMS}/{item['id']}"
@@ -193,6 +293,7 @@ def test_fractions_anywhere_keep_an_item_from_becoming_an_asset(client, org):
 
 
 def test_a_race_with_a_receipt_leaves_no_asset_with_a_fraction(client, org):
+    """Spec 09 section 6 [S]: no fraction is left in an asset item, at the same time either."""
     location = make_location(client)
     others = [org.client() for _ in range(3)]
     for i in range(20):
@@ -256,6 +357,14 @@ def test_items_by_any_code(fresh):
     assert client.get(ITEMS + "?code=36000291453,nope").data == []
     client.post(f"{ITEMS}/{item['id']}", {"transactional_units": []}, expect=200)
     assert client.get(ITEMS + "?code=BX/9").data == []  # of a unit that is not active
+
+
+def test_items_by_several_codes(fresh):
+    client = fresh.client()
+    a, b = make_item(client, sku="A,1", upc="036000291452"), make_item(client, sku="B-2")
+    found = lambda query: set(client.get(f"{ITEMS}?{query}").ids)  # noqa: E731
+    assert found("code=A\\,1,b-2") == {a["id"], b["id"]} and found("code=AND:A\\,1,036000291452") == {a["id"]} and found("code=AND:A\\,1,B-2") == set()
+    assert found("sku=a\\,1") == {a["id"]} and found("sku=a\\,1,B-2") == {a["id"], b["id"]} and found("sku=A,B-2") == {b["id"]}
 
 
 def test_items_by_fields(client):

@@ -38,6 +38,14 @@ def test_merge_by_sku_with_deltas_and_sets(client, place):
     assert movements(client, old)[-1]["batch_id"] is None
 
 
+def test_merge_by_external_id(client, place):
+    old = make_item(client, external_id="EXT-B1", levels=[entry(place, available_qty=5)])
+    b = batch(client, [{"external_id": "EXT-B1", "color": "red", "levels": [entry(place, available_qty=[1.5])]}, {"external_id": "EXT-B2", "name": "New"}], match_by="external_id")
+    assert b["status"] == "completed", items_of(client, b, "error")
+    d = client.get(f"{ITEMS}/{old['id']}").data
+    assert (d["name"], d["color"], d["totals"]["available_qty"]) == (old["name"], "red", 1.5) and client.get(ITEMS + "?external_id=EXT-B2").data[0]["name"] == "New"
+
+
 def test_overwrite_leaves_levels_alone(client, place):
     item = make_item(client, "Old", color="red", sku="B-3", base_uom="kg", transactional_units=[{"name": "Gram", "uom": "g"}], levels=[entry(place, available_qty=5)],
                      low_stock_thresholds=[{"location_id": place["id"], "available_qty": 1}])

@@ -27,7 +27,7 @@ def test_a_tenth_added_ten_times_is_one(client, location):
 
 
 def test_quantities_have_four_digits(client, location):
-    """Spec 09 section 20 item 1."""
+    """Spec 09 section 20 item 1; spec 09 section 2 [S]: at most 4 digits behind the point."""
     item = make_item(client)
     refused(client, item, 400, "item.quantity_precision", ["levels.0.available_qty"], entry(location, available_qty=12.34567))
     change(client, item, entry(location, available_qty=12.3456))
@@ -149,6 +149,15 @@ def test_what_is_not_zero_does_not_become_zero(client, location):
     mg = item["transactional_units"][0]["id"]
     change(client, item, entry(location, available_qty=1, item_transactional_unit_id=mg))
     assert levels(client, item)[0]["available_qty"] == 0.0001
+
+
+def test_half_of_the_last_digit_is_rounded_away_from_zero(client, location):
+    item = make_item(client, base_uom="g", transactional_units=[{"name": "Half", "uom": "box", "conversion_factor": 0.5}])
+    half = item["transactional_units"][0]["id"]
+    for sent, moved in ((0.0001, 0.0001), (0.0003, 0.0002), (0.0005, 0.0003), (-0.0005, -0.0003), (-0.0003, -0.0002), (-0.0001, -0.0001)):
+        change(client, item, entry(location, available_qty=sent, item_transactional_unit_id=half))
+        assert movements(client, item)[-1]["delta"] == moved
+    assert available(client, item, "&include_zero_inventory=true") == {location["default_layout_id"]: 0}
 
 
 # ---- lots ----

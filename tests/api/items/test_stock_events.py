@@ -56,6 +56,23 @@ def test_lots_are_told(client, told):
     assert len(told(lot["id"], "lot.updated")) == 1
 
 
+def test_many_movements_are_cut_and_told(client, org, told):
+    location = make_location(client)
+    item = make_item(client, levels=[entry(location, available_qty=100)])
+    level = levels(client, item)[0]["id"]
+    change(client, item, *[entry(location, available_qty=1)] * 100)
+    whole = told(level, "inventory.adjusted")[-1]
+    assert len(whole["movements"]) == 100 and "movements_truncated" not in whole
+    change(client, item, *[entry(location, available_qty=-1)] * 101)
+    cut = told(level, "inventory.adjusted")[-1]
+    assert [m["delta"] for m in cut["movements"]] == [-1] * 100 and cut["movements_truncated"] is True and cut["available_qty"] == 99
+
+
+def test_only_news_of_levels_are_superseded(client):
+    types = {t["type"]: t["supersedable"] for t in client.get("/v1/events/types?module=items").data}
+    assert types["inventory.level_updated"] is True and types["inventory.adjusted"] is types["assembly_order.built"] is types["bom.version_created"] is False
+
+
 # ---- thresholds ----
 
 def low(org, item, client):

@@ -129,7 +129,18 @@ def test_two_that_cross_a_threshold_together_tell_it_once(client, org):
         assert [(e["location_available_qty"], e["threshold_qty"]) for e in data] == [(4, 5)]
 
 
+def test_a_fraction_that_is_reserved_keeps_an_item_from_becoming_an_asset(client, location):
+    """Spec 09 section 6 [S]: any bucket."""
+    item = make_item(client, levels=[entry(location, available_qty=1)])
+    moved(client, move(item, location, 0.5, bucket="reserved"))
+    path = f"{ITEMS}/{item['id']}"
+    client.refused("POST", path, 409, "item.fractional_levels", [levels(client, item)[0]["id"]], body={"is_asset": True})
+    moved(client, move(item, location, 0.5, bucket="reserved"))
+    assert client.post(path, {"is_asset": True}, expect=200).data["totals"]["reserved_qty"] == 1
+
+
 def test_a_receipt_beside_a_conversion_leaves_no_asset_with_a_fraction(client, org):
+    """Spec 09 section 6 [S]: what other modules move is whole as well."""
     location = make_location(client)
     others = [org.client() for _ in range(3)]
     for i in range(20):
