@@ -305,6 +305,15 @@ def test_parts_go_back_where_they_came_from(client):
     refused_build(client, a, bom, here, 1, 400, "validation.failed", ["build_order_id"], "/unbuild", build_order_id=u["id"])
 
 
+def test_half_of_the_last_digit_goes_back_at_first(client):
+    here = make_location(client)
+    dust, a = stocked(client, here, "0.0003", "Dust", base_uom="kg"), make_assembly(client)
+    bom = make_bom(client, a, (dust, 0.0003), output_qty=2)
+    o = build(client, a, bom, here, 2)
+    assert stock_of(client, dust, here) == 0
+    assert [unbuild(client, a, bom, here, 1, build_order_id=o["id"])["components"][0]["required_qty"] for _ in range(2)] == [0.0002, 0.0001]
+
+
 def test_where_an_assembly_is_taken_from(client):
     here = make_location(client)
     x, y = layout(client, here, "X"), layout(client, here, "Y")
