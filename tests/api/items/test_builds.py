@@ -361,7 +361,7 @@ def test_events_of_a_build_in_their_order(fresh):
     s = stocked(client, here, 50, "S")
     make_bom(client, b, s, t)
     bom = make_bom(client, a, (b, 2), t)
-    wanted = "type, resource_id", "type LIKE 'inventory.%%' OR type LIKE 'assembly_order.%%'"
+    wanted = "type, resource_id", "(type LIKE 'inventory.%%' OR type LIKE 'assembly_order.%%')"
     before = len(fresh.told(*wanted))
     o = build(client, a, bom, here, 1, build_subassemblies=True)
     child, = orders(client, b)
