@@ -204,16 +204,11 @@ static void read_others(
     }
 }
 
-/* Reads what only some types have: trees, lenient arrays, booleans of a row with two columns. */
-static void read_extras(
+/* Reads what only arrays have. */
+static void read_array_extras(
     struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
 {
-    if (f->type == FILTER_TREE && (f->child || !f->field->ref || f->field->store != STORE_TEXT))
-        opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
     f->lenient = opt_bool(c, v, at, "lenient", false);
-    f->plus = opt_bool(c, v, at, "plus", false);
-    if (f->plus && f->type != FILTER_ARRAY && f->type != FILTER_TEXT)
-        opt_member_problem(c, at, "plus", "only filters of texts and arrays have this");
     f->or_none = opt_bool(c, v, at, "or_none", false);
     f->any = opt_bool(c, v, at, "any", false);
     if ((f->lenient || f->or_none || f->any) && f->type != FILTER_ARRAY)
@@ -222,6 +217,18 @@ static void read_extras(
             : f->or_none ? "or_none"
                          : "any",
             "only filters of arrays have this");
+}
+
+/* Reads what only some types have: trees, arrays, booleans of a row with two columns. */
+static void read_extras(
+    struct compile *c, struct filter *f, const struct wharf_json *v, const struct place *at)
+{
+    if (f->type == FILTER_TREE && (f->child || !f->field->ref || f->field->store != STORE_TEXT))
+        opt_member_problem(c, at, "type", "a tree filter is for a field with ref");
+    f->plus = opt_bool(c, v, at, "plus", false);
+    if (f->plus && f->type != FILTER_ARRAY && f->type != FILTER_TEXT)
+        opt_member_problem(c, at, "plus", "only filters of texts and arrays have this");
+    read_array_extras(c, f, v, at);
     f->commas = opt_bool(c, v, at, "commas", false);
     if (f->commas && f->type != FILTER_TEXT)
         opt_member_problem(c, at, "commas", "only filters of texts have this");
