@@ -82,6 +82,13 @@ def test_only_items_that_are_assets_have_them(client, home):
     assert get(client, row)["name"] == "Pen"
 
 
+def test_a_build_makes_no_assets(client, home):
+    machine, screw = make_item(client, "Machine", is_asset=True, item_type="assembly"), make_item(client, "Screw", levels=[{"location_id": home["id"], "available_qty": 5}])
+    bom = client.post(f"{ITEMS}/{machine['id']}/boms", {"components": [{"item_id": screw["id"], "quantity": 2}]}, expect=201).data
+    client.post(f"{ITEMS}/{machine['id']}/boms/{bom['id']}/build", {"location_id": home["id"], "quantity": 2}, expect=201)
+    assert found(client, f"item_id={machine['id']}&list_archived=all") == [] and client.get(f"{ITEMS}/{machine['id']}").data["totals"]["available_qty"] == 2
+
+
 def test_an_asset_and_its_item_at_one_time(server, org, client, home):
     """An asset is made while another request takes is_asset from its item: one of them is refused."""
     item = asset_item(client)
@@ -290,6 +297,8 @@ def test_schedules_set_the_next_date(client, home, laptop, schedule, days):
     assert ongoing["next_maintenance_at"] == "2024-06-30T08:00:00.000Z"
     done = post(client, row, maintenance_status="good")
     assert days[0] <= apart(done, done["updated_at"]) <= days[1] and done["maintenance_status"] == ("upcoming" if schedule in ("daily", "weekly") else "good")
+    post(client, row, maintenance_status="ongoing")
+    assert post(client, row, maintenance_status="good", next_maintenance_at="2024-07-31T08:00:00Z")["next_maintenance_at"] == "2024-07-31T08:00:00.000Z"  # it is sent
 
 
 # ---- archiving ----

@@ -69,8 +69,10 @@ def test_at_most_50_levels_of_a_part_are_shown(client):
 def test_the_smallest_need(client):
     here = make_location(client)
     dust, a = stocked(client, here, "0.0002", "Dust", base_uom="kg"), make_assembly(client)
-    got = at(client, a, make_bom(client, a, (dust, 0.0001), output_qty=8), here, "&quantity=1")
+    d = make_bom(client, a, (dust, 0.0001), output_qty=8)
+    got = at(client, a, d, here, "&quantity=1")
     assert got["components"][0]["required_qty"] == 0.0001 and got["max_buildable_qty"] == 19  # of 20 it is 0.00025: 0.0003
+    assert at(client, a, d, here, "&quantity=20")["components"][0]["required_qty"] == 0.0003  # half of the last digit: away from zero
 
 
 def test_parameters_that_are_refused(client):

@@ -305,6 +305,15 @@ def test_parts_go_back_where_they_came_from(client):
     refused_build(client, a, bom, here, 1, 400, "validation.failed", ["build_order_id"], "/unbuild", build_order_id=u["id"])
 
 
+def test_half_of_the_last_digit_goes_back_at_first(client):
+    here = make_location(client)
+    dust, a = stocked(client, here, "0.0003", "Dust", base_uom="kg"), make_assembly(client)
+    bom = make_bom(client, a, (dust, 0.0003), output_qty=2)
+    o = build(client, a, bom, here, 2)
+    assert stock_of(client, dust, here) == 0
+    assert [unbuild(client, a, bom, here, 1, build_order_id=o["id"])["components"][0]["required_qty"] for _ in range(2)] == [0.0002, 0.0001]
+
+
 def test_where_an_assembly_is_taken_from(client):
     here = make_location(client)
     x, y = layout(client, here, "X"), layout(client, here, "Y")
@@ -352,7 +361,7 @@ def test_events_of_a_build_in_their_order(fresh):
     s = stocked(client, here, 50, "S")
     make_bom(client, b, s, t)
     bom = make_bom(client, a, (b, 2), t)
-    wanted = "type, resource_id", "type LIKE 'inventory.%%' OR type LIKE 'assembly_order.%%'"
+    wanted = "type, resource_id", "(type LIKE 'inventory.%%' OR type LIKE 'assembly_order.%%')"
     before = len(fresh.told(*wanted))
     o = build(client, a, bom, here, 1, build_subassemblies=True)
     child, = orders(client, b)

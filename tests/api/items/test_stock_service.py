@@ -6,7 +6,7 @@ import random
 import pytest
 
 from stock import ITEMS, available, broken_invariants, change, entry, levels, make_item, movements, place
-from wharf import BUILD, Server, make_location
+from wharf import BUILD, Server, make_location, until
 
 APPLY = "/v1/stockbench/apply"
 
@@ -115,6 +115,24 @@ def test_groups_that_share_levels_beside_requests_never_hang(org, server, client
         assert set(pool.map(one, range(150))) == {200}
     assert sum(sum(available(client, item).values()) for item in items) == 12000 - 400
     assert broken_invariants(server, org.id) == []
+
+
+def test_moments_of_a_level_never_go_back(server, org, client):
+    """A request waits for one level while a later one changes another of its levels: it gets the time of that one."""
+    here, shelf = place(client, "Shelf")
+    item = make_item(client, levels=[entry(here, layout_id=x, available_qty=1) for x in (None, shelf)])
+    first, second = sorted((here["default_layout_id"], shelf))
+    other = org.client()
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with server.held("SELECT 1 FROM items.level WHERE item_id = %s AND layout_id = %s FOR UPDATE", item["id"], first):
+            early = pool.submit(moved, client, move(item, here, 2, layout_id=first), move(item, here, 2, layout_id=second))
+            until(lambda: server.sql(waiting) == [(1,)])
+            moved(other, move(item, here, 3, layout_id=second))
+        early.result()
+    rows = server.sql("SELECT delta, created_at FROM items.stock_movement WHERE item_id = %s AND layout_id = %s ORDER BY position", item["id"], second)
+    assert [int(delta) for delta, _ in rows] == [1, 3, 2] and [at for _, at in rows] == sorted(at for _, at in rows)
+    assert rows[2][1] == server.sql("SELECT max(created_at) FROM items.stock_movement WHERE item_id = %s AND layout_id = %s", item["id"], first)[0][0]  # all of it at one time
 
 
 def test_two_that_cross_a_threshold_together_tell_it_once(client, org):
