@@ -196,16 +196,14 @@ def main():
     p.add_argument("--only", type=lambda s: s.split(","), default=["change", "hot", "build", "explosion"])
     p.add_argument("--binary", default=str(bench.ROOT / "build/tool/wharf"))
     args = p.parse_args()
-    warehouse = Warehouse(args)
-    try:
-        if {"change", "hot"} & set(args.only):
-            change(warehouse, args)
-        if "build" in args.only:
-            build(warehouse, args)
-        if "explosion" in args.only:
-            explosion(warehouse, args)
-    finally:
-        warehouse.stack.stop_all()
+    for names, measure in (({"change", "hot"}, change), ({"build"}, build), ({"explosion"}, explosion)):
+        if not names & set(args.only):
+            continue
+        warehouse = Warehouse(args)
+        try:
+            measure(warehouse, args)
+        finally:
+            warehouse.stack.stop_all()
 
 
 if __name__ == "__main__":
