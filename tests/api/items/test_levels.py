@@ -366,3 +366,24 @@ def test_layouts_removed_beside_receipts_keep_all_stock(org, client):
             done = [f.result().status for f in receipts]
         assert set(done) <= {200, 400}
         assert [available(client, item) for item in items] == [{location["default_layout_id"]: 1} if status == 200 else {} for status in done]
+
+
+@pytest.mark.parametrize("failures,status", [(1, 200), (3, 200), (4, 409)])
+def test_what_can_not_be_serialized_is_retried(server, client, location, failures, status):
+    """Spec 09 section 7 rule 4: a write that meets others in a circle is tried again inside, three times; then it is 409 conflict, and nothing changed."""
+    item = make_item(client, levels=[entry(location, available_qty=5)])
+    server.sql("CREATE SEQUENCE public.tries")
+    server.sql("""CREATE FUNCTION public.meets_others() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+        BEGIN IF nextval('public.tries') <= TG_ARGV[0]::integer THEN RAISE EXCEPTION 'in a circle' USING ERRCODE = 'deadlock_detected'; END IF; RETURN NEW; END $$""")
+    try:
+        server.sql(f"CREATE TRIGGER meets_others BEFORE UPDATE ON items.level FOR EACH ROW WHEN (NEW.item_id = '{item['id']}') EXECUTE FUNCTION public.meets_others({failures})")
+        answer = change(client, item, entry(location, available_qty=2), expect=status)
+        tries, = server.sql("SELECT last_value FROM public.tries")[0]
+    finally:
+        server.sql("DROP FUNCTION public.meets_others CASCADE")
+        server.sql("DROP SEQUENCE public.tries")
+    assert tries == 4 if status == 409 else tries == failures + 1
+    assert available(client, item) == {location["default_layout_id"]: 5 if status == 409 else 7}
+    if status == 409:
+        assert answer.code == "conflict"
+    assert len(movements(client, item)) == (1 if status == 409 else 2)
