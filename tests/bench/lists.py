@@ -128,7 +128,7 @@ def values_of(f, rows, places):
         return [places[3]["default_layout_id"]]
     if kind == "number":
         return ["1"]
-    known = {"emails": "c7@b.example", "email": "c7@b.example", "locations": places[7]["id"], "groups": f"grp_{'20'.zfill(22)}", "address_hashes": hashlib.md5(b"7").hexdigest(), "code": "SKU-7", "statuses": rows[0].get("status")}
+    known = {"emails": "c7@b.example", "email": "c7@b.example", "locations": places[7]["id"], "groups": f"grp_{'20'.zfill(22)}", "address_hashes": hashlib.md5(b"7").hexdigest(), "code": "SKU-7", **({} if "location_id" in rows[0] else {"location_id": places[7]["id"], "layout_id": places[7]["default_layout_id"]}), "statuses": rows[0].get("status")}
     found = [known.get(f.get("alias_of", name))] + [v for row in rows for v in (row.get(name) if isinstance(row.get(name), list) else [row.get(name)])]
     found = [v for v in found if v and not isinstance(v, dict)]
     if kind == "enum":
