@@ -1,11 +1,11 @@
 -- Returns the contacts with this e-mail, or with a phone that ends like this one, up to so many
 -- each. Goes by what phones end with, since a label may tell a number without its country;
 -- looking for these digits among the trigrams of all texts met most of a book whose phones share
--- an area.
+-- an area. By bitmaps, as in containing.
 CREATE OR REPLACE FUNCTION contacts.reached(email text, phone_tail text, most integer)
     RETURNS SETOF text
     LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog
-        SET enable_seqscan = off AS $$
+        SET enable_seqscan = off SET enable_indexscan = off AS $$
 DECLARE
     organization text := current_setting('wharf.organization', true);
 BEGIN

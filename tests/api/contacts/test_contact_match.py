@@ -207,3 +207,23 @@ def test_pages_of_what_was_found_are_those_of_all_of_it(fresh):
                 some, all = asks.get(query), asks.get(query + "&include_total_count=true")
                 assert some.data == all.data and some.pagination["has_more"] == all.pagination["has_more"], (limit, page)
     assert len(client.get("/v1/contacts?search=marlene+dietrich&limit=100").data) == 67 and len(asks.get("/v1/contacts?search=marlene+dietrich&limit=100").data) == 40
+
+
+# ---- more of them than are looked at ----
+
+# Statements after which the planner reaches the same rows by other ways.
+LEARNED = ("ANALYZE contacts.contact", "DELETE FROM pg_statistic WHERE starelid = 'contacts.contact'::regclass",
+           "UPDATE pg_class SET reltuples = 1000000, relpages = 10000 WHERE oid = 'contacts.contact'::regclass", "UPDATE pg_class SET reltuples = 10, relpages = 1 WHERE oid = 'contacts.contact'::regclass")
+
+
+@pytest.mark.parametrize("by", [{"email": "office@shared.test"}, {"phone": "+12015550123"}, {"address": HOME}, {"business": "Northern Lights"}])
+def test_the_same_ones_of_very_many_are_looked_at(server, client, by):
+    """150 contacts are reached by the same e-mail, phone, address or business, more than are compared: the same label finds the same ones, whatever the planner does."""
+    for i in range(150):
+        add(client, f"Person{chr(97 + i % 26)}{chr(97 + i // 26)} Nobody", email="office@shared.test", phone="+12015550123", address=HOME, metadata={"business": "Northern Lights"})
+    server.sql("UPDATE contacts.contact SET version = version WHERE id IN (SELECT id FROM contacts.contact ORDER BY md5(id) LIMIT 75)")
+    found = []
+    for statement in LEARNED:
+        server.sql(statement)
+        found.append([m["id"] for m in match(client, name="Zzyx Qwrv", **by)["matches"]])
+    assert found[0] and found[0] == found[1] == found[2] == found[3], by
