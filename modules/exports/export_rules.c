@@ -30,18 +30,6 @@ wharf_str area_of(wharf_req *req, wharf_str resource)
     return area;
 }
 
-wharf_status export_options_check(wharf_req *req, wharf_str resource, const wharf_json *options,
-    const wharf_str **ret_names, size_t *ret_n)
-{
-    const wharf_export_source *source = export_source_of(resource);
-
-    if (!source)
-        return exports_walk->check(
-            req, resource.p, options, exports_rows_most, OPTIONS, ret_names, ret_n);
-    export_source_names(req, source, ret_names, ret_n);
-    return source->check(req, options, OPTIONS);
-}
-
 static wharf_status bad(wharf_req *req, const char *member, const char *message)
 {
     return W->err->add(req, ERR_VALIDATION_FAILED, member, "%s", message);
@@ -122,6 +110,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         EXPORT_EXPORTED_ROWS, EXPORT_ERROR_ROWS, EXPORT_SANITIZED_ROWS, EXPORT_PROGRESS};
     wharf_str resource = field_text(rec, EXPORT_RESOURCE), area = area_of(req, resource);
     const wharf_json *csv = W->res->input(rec, EXPORT_CSV_FIELD_OPTIONS);
+    const wharf_export_source *source = export_source_of(resource);
     const wharf_caller *caller = exports_keys->caller(req);
     const wharf_str *names;
     size_t n;
@@ -134,7 +123,9 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
     if (s == WHARF_OK && !field_json(rec, EXPORT_OPTIONS))
         s = W->err->add(req, ERR_VALIDATION_FAILED, "options", "options must be an object");
     if (s == WHARF_OK)
-        s = export_options_check(req, resource, field_json(rec, EXPORT_OPTIONS), &names, &n);
+        s = export_names(req, resource, field_json(rec, EXPORT_OPTIONS), &names, &n);
+    if (s == WHARF_OK && source)
+        s = source->check(req, field_json(rec, EXPORT_OPTIONS), OPTIONS);
     if (s == WHARF_OK && csv && W->json->type(csv) == WHARF_J_OBJECT)
         s = check_csv(req, csv, names, n);
     keep_columns(req, rec, csv);

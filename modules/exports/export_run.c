@@ -233,13 +233,7 @@ static wharf_status make_table(struct run *r)
         .schema = r->source ? NULL : exports_kernel->definition(r->req, r->resource.p)};
     const wharf_str *names;
     size_t n;
-    wharf_status s = WHARF_OK;
-
-    if (r->source)
-        export_source_names(r->req, r->source, &names, &n);
-    else
-        s = exports_walk->check(
-            r->req, r->resource.p, r->options, exports_rows_most, OPTIONS, &names, &n);
+    wharf_status s = export_names(r->req, r->resource, r->options, &names, &n);
 
     if (s != WHARF_OK)
         return s;

@@ -16,12 +16,16 @@ const wharf_export_source *export_source_of(wharf_str resource)
     return NULL;
 }
 
-void export_source_names(
-    wharf_req *req, const wharf_export_source *source, const wharf_str **ret_names, size_t *ret_n)
+wharf_status export_names(wharf_req *req, wharf_str resource, const wharf_json *options,
+    const wharf_str **ret_names, size_t *ret_n)
 {
+    const wharf_export_source *source = export_source_of(resource);
     wharf_str *names;
     size_t n = 0;
 
+    if (!source)
+        return exports_walk->check(
+            req, resource.p, options, exports_rows_most, OPTIONS, ret_names, ret_n);
     while (source->members[n])
         n++;
     names = W->mem->alloc(req, (n + 1) * sizeof(*names));
@@ -29,6 +33,7 @@ void export_source_names(
         names[i] = z(source->members[i]);
     *ret_names = names;
     *ret_n = n;
+    return WHARF_OK;
 }
 
 static wharf_status export_source_add(const wharf_export_source *source)

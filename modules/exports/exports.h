@@ -35,17 +35,14 @@ wharf_handler exports_delete;
  * here. */
 wharf_str area_of(wharf_req *req, wharf_str resource);
 
-/* Judges options as the list, or the source, takes them, and names the members of its rows. */
-wharf_status export_options_check(wharf_req *req, wharf_str resource, const wharf_json *options,
-    const wharf_str **ret_names, size_t *ret_n);
-
 /* export_source.c: exports whose rows a module reckons. */
 extern const wharf_exports_sources_api export_sources;
 /* Returns the source of a resource; NULL: its export is its list. */
 const wharf_export_source *export_source_of(wharf_str resource);
-/* Lists the names of the members of its rows, in the request's memory. */
-void export_source_names(
-    wharf_req *req, const wharf_export_source *source, const wharf_str **ret_names, size_t *ret_n);
+/* Lists the names of the members that rows of an export have, in the request's memory, and judges
+ * the options as far as the list does; those of a source are judged by its check. */
+wharf_status export_names(wharf_req *req, wharf_str resource, const wharf_json *options,
+    const wharf_str **ret_names, size_t *ret_n);
 
 /* export_run.c */
 wharf_handler exports_run, exports_forget;

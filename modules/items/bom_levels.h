@@ -31,6 +31,9 @@ wharf_status bom_judge_location(wharf_req *req, wharf_str location, const char *
 /* Takes the parameter location_id, empty when it is not sent: 403 location_access, 400
  * param.invalid. */
 wharf_status bom_take_location(wharf_req *req, wharf_str *ret);
+/* Reads a quantity above 0 from a text: 400 param.invalid at path. */
+wharf_status bom_judge_quantity(
+    wharf_req *req, wharf_str text, const char *path, int64_t *ret_quantity);
 /* Takes the parameter quantity. */
 wharf_status bom_take_quantity(wharf_req *req, int64_t absent, int64_t *ret);
 

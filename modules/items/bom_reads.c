@@ -98,18 +98,24 @@ struct bom_explosion {
     int64_t *level; /* 0: not reached within max_level */
 };
 
+/* Reads how deep an explosion goes: 400 param.invalid at path. */
+static wharf_status judge_max_level(wharf_req *req, wharf_str text, const char *path, int64_t *ret)
+{
+    char *end = NULL;
+
+    *ret = text.n ? strtol(text.p, &end, 10) : 0;
+    return !text.n || *end || *ret < 1
+               ? W->err->fail(req, ERR_PARAM_INVALID, path, "max_level must be a number from 1 on")
+               : WHARF_OK;
+}
+
 static wharf_status take_max_level(wharf_req *req, int64_t *ret)
 {
     wharf_str text;
-    char *end;
 
     *ret = 0;
-    if (!W->req->param(req, "max_level", &text))
-        return WHARF_OK;
-    *ret = strtol(text.p, &end, 10);
-    return !text.n || *end || *ret < 1 ? W->err->fail(req, ERR_PARAM_INVALID, "max_level",
-                                             "max_level must be a number from 1 on")
-                                       : WHARF_OK;
+    return W->req->param(req, "max_level", &text) ? judge_max_level(req, text, "max_level", ret)
+                                                  : WHARF_OK;
 }
 
 static wharf_status too_much(wharf_req *req)
@@ -264,52 +270,37 @@ struct bom_export {
     bool shortages; /* only what a build of all levels lacks */
 };
 
+static const char *option_path(wharf_req *req, const char *base, wharf_str name)
+{
+    return W->mem->format(req, "%s%.*s", base, (int)name.n, name.p).p;
+}
+
 static wharf_status option_bad(
     wharf_req *req, const char *base, const char *name, const char *message)
 {
-    return W->err->add(
-        req, ERR_PARAM_INVALID, W->mem->format(req, "%s%s", base, name).p, "%s", message);
-}
-
-/* Takes max_level: a whole number, also as text. */
-static bool option_level(wharf_req *req, const wharf_json *v, int64_t *ret)
-{
-    wharf_str text = number_text(req, v);
-    char *end = NULL;
-
-    *ret = text.n ? strtol(text.p, &end, 10) : 0;
-    return text.n && !*end && *ret > 0;
+    return W->err->fail(
+        req, ERR_PARAM_INVALID, option_path(req, base, wharf_z(name)), "%s", message);
 }
 
 static wharf_status option_take(
     wharf_req *req, const wharf_json *v, const char *base, struct bom_export *ret)
 {
-    wharf_str name = W->json->key(v), text;
+    wharf_str name = W->json->key(v);
+    const char *path = option_path(req, base, name);
 
-    if (is(name, "bom_id"))
-        return W->json->text(v, &ret->bom) ? WHARF_OK
-                                           : option_bad(req, base, "bom_id", "bom_id is a text");
-    if (is(name, "location_id"))
-        return W->json->text(v, &ret->x.location)
+    if (is(name, "quantity"))
+        return bom_judge_quantity(req, number_text(req, v), path, &ret->x.quantity);
+    if (is(name, "max_level"))
+        return judge_max_level(req, number_text(req, v), path, &ret->x.max_level);
+    if (is(name, "bom_id") || is(name, "location_id"))
+        return W->json->text(v, is(name, "bom_id") ? &ret->bom : &ret->x.location)
                    ? WHARF_OK
-                   : option_bad(req, base, "location_id", "location_id is a text");
+                   : W->err->fail(req, ERR_PARAM_INVALID, path, "%s must be a text", path);
     if (is(name, "shortages"))
         return W->json->truth(v, &ret->shortages)
                    ? WHARF_OK
-                   : option_bad(req, base, "shortages", "shortages is true or false");
-    if (is(name, "max_level"))
-        return option_level(req, v, &ret->x.max_level)
-                   ? WHARF_OK
-                   : option_bad(req, base, "max_level", "max_level must be a number from 1 on");
-    if (is(name, "quantity")) {
-        text = number_text(req, v);
-        return quantity_read(text.p, text.n, &ret->x.quantity) == EXACT_OK && ret->x.quantity > 0
-                   ? WHARF_OK
-                   : option_bad(req, base, "quantity",
-                         "quantity must be a number above 0 with at most 4 digits behind the "
-                         "point");
-    }
-    return option_bad(req, base, W->mem->format(req, "%.*s", (int)name.n, name.p).p,
+                   : W->err->fail(req, ERR_PARAM_INVALID, path, "%s must be true or false", path);
+    return W->err->fail(req, ERR_PARAM_INVALID, path,
         "Exports of a bill take bom_id, quantity, location_id, max_level and shortages");
 }
 
@@ -317,24 +308,28 @@ static wharf_status option_take(
 static wharf_status options_take(
     wharf_req *req, const wharf_json *options, const char *base, struct bom_export *ret)
 {
+    wharf_status s = WHARF_OK;
+
     *ret = (struct bom_export){.x = {.quantity = QUANTITY_ONE}};
-    for (const wharf_json *v = W->json->at(options, 0); v; v = W->json->next(v))
-        option_take(req, v, base, ret);
-    if (W->err->current(req) == WHARF_OK && !ret->bom.n)
-        option_bad(req, base, "bom_id", "bom_id names the bill of materials");
-    if (W->err->current(req) == WHARF_OK && ret->shortages && !ret->x.location.n)
-        option_bad(req, base, "location_id", "shortages are those of a location; name it");
-    if (W->err->current(req) == WHARF_OK && ret->shortages && ret->x.max_level)
-        option_bad(req, base, "max_level", "shortages are those of all levels");
-    if (W->err->current(req) == WHARF_OK && ret->x.location.n)
-        bom_judge_location(req, ret->x.location, W->mem->format(req, "%slocation_id", base).p);
-    if (W->err->current(req) != WHARF_OK)
-        return W->err->current(req);
-    if (bom_read(req, ret->bom, 0, &ret->x.made) == WHARF_NOT_FOUND) {
-        W->err->clear(req);
-        return option_bad(req, base, "bom_id", "There is no such bill of materials");
-    }
-    return W->err->current(req);
+    for (const wharf_json *v = W->json->at(options, 0); v && s == WHARF_OK; v = W->json->next(v))
+        s = option_take(req, v, base, ret);
+    if (s != WHARF_OK)
+        return s;
+    if (!ret->bom.n)
+        return option_bad(req, base, "bom_id", "bom_id names the bill of materials");
+    if (ret->shortages && !ret->x.location.n)
+        return option_bad(req, base, "location_id", "shortages are those of a location; name it");
+    if (ret->shortages && ret->x.max_level)
+        return option_bad(req, base, "max_level", "shortages are those of all levels");
+    if (ret->x.location.n)
+        s = bom_judge_location(
+            req, ret->x.location, option_path(req, base, WHARF_S("location_id")));
+    if (s == WHARF_OK)
+        s = bom_read(req, ret->bom, 0, &ret->x.made);
+    if (s != WHARF_NOT_FOUND)
+        return s;
+    W->err->clear(req);
+    return option_bad(req, base, "bom_id", "There is no such bill of materials");
 }
 
 static wharf_status bom_export_check(wharf_req *req, const wharf_json *options, const char *base)

@@ -71,17 +71,22 @@ wharf_status bom_take_location(wharf_req *req, wharf_str *ret)
                                                   : WHARF_OK;
 }
 
+wharf_status bom_judge_quantity(
+    wharf_req *req, wharf_str text, const char *path, int64_t *ret_quantity)
+{
+    return quantity_read(text.p, text.n, ret_quantity) != EXACT_OK || *ret_quantity <= 0
+               ? W->err->fail(req, ERR_PARAM_INVALID, path,
+                     "quantity must be a number above 0 with at most 4 digits behind the point")
+               : WHARF_OK;
+}
+
 wharf_status bom_take_quantity(wharf_req *req, int64_t absent, int64_t *ret)
 {
     wharf_str text;
 
     *ret = absent;
-    if (!W->req->param(req, "quantity", &text))
-        return WHARF_OK;
-    return quantity_read(text.p, text.n, ret) != EXACT_OK || *ret <= 0
-               ? W->err->fail(req, ERR_PARAM_INVALID, "quantity",
-                     "quantity must be a number above 0 with at most 4 digits behind the point")
-               : WHARF_OK;
+    return W->req->param(req, "quantity", &text) ? bom_judge_quantity(req, text, "quantity", ret)
+                                                 : WHARF_OK;
 }
 
 wharf_status bom_rows(wharf_req *req, wharf_where *where)

@@ -29,7 +29,7 @@ typedef struct wharf_export_source {
 /* Service "exports.sources", version 1.0. */
 typedef struct wharf_exports_sources_api {
     wharf_head head;
-    /* Takes a source, at start. WHARF_INVALID: its resource has one already. */
+    /* Takes a source, at start. WHARF_INVALID: its resource has one already, or there are 16. */
     wharf_status (*add)(const wharf_export_source *source);
 } wharf_exports_sources_api;
 
