@@ -45,18 +45,19 @@ def sources():
 DECLARED = ("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")
 
 
+# What a file uses, by kind: codes of errors, members of the server's settings, words in quotes, codes of URLs that are fetched.
+USES = {"code": r"\b(ERR_\w+)\b", "member": r"(?:\bc|config)(?:->|\.)(?=(\w+))", "word": r'"([\w.:]+)"', "text": r"'([\w.:]+)'", "family": r"\bof_family\(a, family, [^;]*;"}
+
+
 @functools.lru_cache(maxsize=None)
 def uses():
-    """{word: files} of what is used: constants of codes, members of the server's settings, quoted words, and codes of URLs that are fetched."""
+    """{(kind, word): files} of what is used."""
     found = {}
-    patterns = (r"\b(ERR_\w+)\b", r"(?:\bc|config)(?:->|\.)(?=(\w+))", r'"([\w.:]+)"', r"'([\w.:]+)'", r"\bof_family\(a, family, [^;]*;")
     for f, said in sources().items():
-        if f.endswith(DECLARED):
-            continue
-        for kind, pattern in zip(("code", "member", "word", "text", "family"), patterns):
-            for word in {m for m in re.findall(pattern, said)}:
-                for last in re.findall(r'"(\w+)"', word) if kind == "family" else [word]:
-                    found.setdefault((kind, last), set()).add(f)
+        for kind, pattern in USES.items() if not f.endswith(DECLARED) else ():
+            for use in set(re.findall(pattern, said)):
+                for word in re.findall(r'"(\w+)"', use) if kind == "family" else [use]:
+                    found.setdefault((kind, word), set()).add(f)
     return found
 
 
@@ -225,9 +226,10 @@ def pages(build):
 
 
 def problems(build):
-    return [f"{path.relative_to(ROOT)}: is not what the tree says (tools/reference.py BUILD --write)" for path, text in pages(build).items()
+    made = pages(build)
+    return [f"{path.relative_to(ROOT)}: is not what the tree says (tools/reference.py BUILD --write)" for path, text in made.items()
             if not path.is_file() or path.read_text(encoding="utf-8") != text] + [
-                f"errors.json: nothing answers with {code}" for code in re.findall(r"^\| `([^`]+)` .*\|  \|$", page_errors(build), re.M)]
+                f"errors.json: nothing answers with {code}" for code in re.findall(r"^\| `([^`]+)` .*\|  \|$", made[ROOT / "docs/reference/errors.md"], re.M)]
 
 
 def main():
