@@ -96,7 +96,7 @@ def compare(warehouse, args, name, paths, body, recorded, varied, head):
     """One kind of request by turns: the server, pgbench statement by statement, pgbench with its pipeline."""
     recorder, scripts = Recorder(warehouse.rows, warehouse.log), {}
     for kind in ("plain", "pipelined"):
-        text, count = recorder.script(lambda: warehouse.api.ask("POST", recorded, body), varied_of(varied), varied, head, kind == "pipelined")
+        text, count = recorder.script(lambda: warehouse.api.ask("POST", recorded, body), next(iter(varied)), varied, head, kind == "pipelined")
         scripts[kind] = warehouse.stack.folder / f"{name}_{kind}.sql"
         scripts[kind].write_text(text)
         os.chmod(scripts[kind], 0o644)
@@ -110,11 +110,6 @@ def compare(warehouse, args, name, paths, body, recorded, varied, head):
                       **{k: round(warehouse.pgbench(f, best, args.seconds)) for k, f in scripts.items()}})
     ratios = {k: round(statistics.median(t["server"] / t[k] for t in turns), 2) for k in scripts}
     print(json.dumps({"what": name, "statements": count, "clients_of_pgbench": best, "ratio": ratios, "turns": turns}), flush=True)
-
-
-def varied_of(varied):
-    """What tells the recorded session: the first text that varies."""
-    return next(iter(varied))
 
 
 def change(warehouse, args):
@@ -153,11 +148,10 @@ def explosion(warehouse, args):
     top = warehouse.item("Top", item_type="assembly", base_uom="kg")
     part = warehouse.item("Part", base_uom="kg")
     bom = warehouse.api.ask("POST", f"/v1/items/{top['id']}/boms", {"name": "Main", "components": [{"item_id": part["id"], "quantity": 0.25}]})["data"]
-    names = lambda table: [c for c in data.columns_of(warehouse.rows, table)]  # noqa: E731
 
     def copied(table, of, values, source):
         """Rows like the one of `of` (a condition), with other values where they differ."""
-        columns = names(table)
+        columns = data.columns_of(warehouse.rows, table)
         chosen = ", ".join(values.get(c, f'r."{c}"') for c in columns)
         listed = ", ".join(f'"{c}"' for c in columns)
         warehouse.rows.sql(f"INSERT INTO {table} ({listed}) SELECT {chosen} FROM {table} r, {source} WHERE {of}")

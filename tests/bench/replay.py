@@ -1,8 +1,8 @@
 """The statements of one request of the server, as PostgreSQL wrote them into its log, as a script of pgbench.
 
-`Recorder.script` sends a request once and makes a script of what its session did between BEGIN and COMMIT: the same texts, prepared, with the same
-values; what must differ from run to run (ids that the server made, and what the caller names in `varied`) becomes SQL of the script's variables. What
-other sessions do for the request later (processing of events, the request log) is not in it: that is more work of the server's alone.
+`Recorder.script` sends a request twice and makes a script of what the session of the first did between BEGIN and COMMIT: the same texts, prepared,
+with the same values. What must differ from run to run becomes SQL of the script's variables: ids that are others the second time, and what the caller
+names in `varied`. Other sessions do more for the request later (processing of events, the request log): that is work of the server's alone.
 """
 import re
 import time
@@ -42,6 +42,11 @@ def statements(text, about):
     return done[0][begin:]
 
 
+def ids_in(found):
+    """The ids among the values, each once, in their order."""
+    return list(dict.fromkeys(m.group() for _, values in found for value in values.values() for m in BASE62_ID.finditer(value or "")))
+
+
 def literal(text):
     """A text as SQL in which pgbench finds no variable of its own: it looks for colons, also within quotes."""
     return "E'" + text.replace("\\", "\\\\").replace("'", "''").replace(":", "\\072") + "'"
@@ -71,15 +76,10 @@ class Recorder:
 
     def script(self, send, about, varied, head, pipeline=False):
         """head: lines that set the variables of `varied`, and :a, a random number of 12 digits, of which ids are made."""
-        known, made, out = dict(varied), {}, [head]
-        found = self.recorded(send, about)
-        for sql, values in found:
-            for value in values.values():
-                for prefix, id in BASE62_ID.findall(value or ""):
-                    whole = f"{prefix}_{id}"
-                    if prefix in ("mov", "mvg", "evt", "log", "req", "asm", "lvl") and whole not in known:
-                        made.setdefault(whole, f"'{prefix}_' || lpad(:a::text, 12, '0') || lpad(:client_id::text, 4, '0') || '{len(made):06}'")
-        known.update(made)
+        known, out = dict(varied), [head]
+        found, again = self.recorded(send, about), ids_in(self.recorded(send, about))
+        for n, id in enumerate(i for i in ids_in(found) if i not in again and i not in varied):
+            known[id] = f"'{id[:-22]}' || lpad(:a::text, 12, '0') || lpad(:client_id::text, 4, '0') || '{n:06}'"
         pattern = re.compile("|".join(re.escape(k) for k in sorted(known, key=len, reverse=True)) or "(?!)")
         if pipeline:
             out.append("\\startpipeline")
