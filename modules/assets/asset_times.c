@@ -1,5 +1,5 @@
 /* asset_times.c - maintenance (docs/spec/02-places-and-people.md section 9): when the next one is.
- * What its status is meanwhile is computed where the asset is read (schemas/assets/asset.json). */
+ * Its status follows from that where the asset is read (schemas/assets/asset.json). */
 #include "assets.h"
 
 #include "assets.gen.h"

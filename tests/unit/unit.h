@@ -39,8 +39,8 @@ static inline const struct wharf_json *unit_json(struct arena *a, const char *te
     return v;
 }
 
-/* How many random cases a test of one thread has: the thread sanitizer, which finds nothing in it,
- * makes each ten times slower and has a tenth. */
+/* Gives the number of random cases of a test that has one thread. The thread sanitizer finds
+ * nothing in such a test and makes it ten times slower: with it there are a tenth. */
 #if defined(__SANITIZE_THREAD__)
 #define UNIT_CASES(n) ((n) / 10)
 #elif defined(__has_feature)

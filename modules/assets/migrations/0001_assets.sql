@@ -41,32 +41,64 @@ CREATE TABLE assets.asset (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
-CREATE UNIQUE INDEX asset_serial_number ON assets.asset (organization_id, item_id, lower(serial_number)) WHERE deleted_at IS NULL AND archived_at IS NULL;
-CREATE INDEX asset_created_at ON assets.asset (organization_id, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_updated_at ON assets.asset (organization_id, updated_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_name ON assets.asset (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_serial_order ON assets.asset (organization_id, lower(serial_number) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX asset_serial_number
+    ON assets.asset (organization_id, item_id, lower(serial_number))
+    WHERE deleted_at IS NULL AND archived_at IS NULL;
+CREATE INDEX asset_created_at
+    ON assets.asset (organization_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_updated_at
+    ON assets.asset (organization_id, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_name
+    ON assets.asset (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_serial_order
+    ON assets.asset (organization_id, lower(serial_number) COLLATE "C", id)
+    WHERE deleted_at IS NULL;
 CREATE INDEX asset_value ON assets.asset (organization_id, value, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_due_back_at ON assets.asset (organization_id, due_back_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_value_down ON assets.asset (organization_id, value DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX asset_due_back_at_down ON assets.asset (organization_id, due_back_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX asset_item ON assets.asset (organization_id, item_id, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_location ON assets.asset (organization_id, location_id, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_layout ON assets.asset (organization_id, layout_id, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_status ON assets.asset (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX asset_assignee ON assets.asset (organization_id, assignee_id, created_at, id) WHERE deleted_at IS NULL AND assignee_id IS NOT NULL;
-CREATE INDEX asset_manifest ON assets.asset (organization_id, manifest_id, created_at, id) WHERE deleted_at IS NULL AND manifest_id IS NOT NULL;
-CREATE INDEX asset_barcode ON assets.asset (organization_id, lower(barcode), created_at, id) WHERE deleted_at IS NULL AND barcode IS NOT NULL;
-CREATE INDEX asset_category ON assets.asset (organization_id, lower(category), created_at, id) WHERE deleted_at IS NULL AND category IS NOT NULL;
-CREATE INDEX asset_warranty ON assets.asset (organization_id, warranty_expires_at, id) WHERE deleted_at IS NULL AND warranty_expires_at IS NOT NULL;
-CREATE INDEX asset_maintenance ON assets.asset (organization_id, next_maintenance_at, id) WHERE deleted_at IS NULL AND next_maintenance_at IS NOT NULL;
-CREATE INDEX asset_archived ON assets.asset (organization_id, created_at, id) WHERE deleted_at IS NULL AND archived_at IS NOT NULL;
+CREATE INDEX asset_due_back_at
+    ON assets.asset (organization_id, due_back_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_value_down
+    ON assets.asset (organization_id, value DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX asset_due_back_at_down
+    ON assets.asset (organization_id, due_back_at DESC NULLS LAST, id DESC)
+    WHERE deleted_at IS NULL;
+CREATE INDEX asset_item
+    ON assets.asset (organization_id, item_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_location
+    ON assets.asset (organization_id, location_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_layout
+    ON assets.asset (organization_id, layout_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_status
+    ON assets.asset (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX asset_assignee
+    ON assets.asset (organization_id, assignee_id, created_at, id)
+    WHERE deleted_at IS NULL AND assignee_id IS NOT NULL;
+CREATE INDEX asset_manifest
+    ON assets.asset (organization_id, manifest_id, created_at, id)
+    WHERE deleted_at IS NULL AND manifest_id IS NOT NULL;
+CREATE INDEX asset_barcode
+    ON assets.asset (organization_id, lower(barcode), created_at, id)
+    WHERE deleted_at IS NULL AND barcode IS NOT NULL;
+CREATE INDEX asset_category
+    ON assets.asset (organization_id, lower(category), created_at, id)
+    WHERE deleted_at IS NULL AND category IS NOT NULL;
+CREATE INDEX asset_warranty
+    ON assets.asset (organization_id, warranty_expires_at, id)
+    WHERE deleted_at IS NULL AND warranty_expires_at IS NOT NULL;
+CREATE INDEX asset_maintenance
+    ON assets.asset (organization_id, next_maintenance_at, id)
+    WHERE deleted_at IS NULL AND next_maintenance_at IS NOT NULL;
+CREATE INDEX asset_archived
+    ON assets.asset (organization_id, created_at, id)
+    WHERE deleted_at IS NULL AND archived_at IS NOT NULL;
 CREATE INDEX asset_metadata ON assets.asset USING gin (metadata jsonb_path_ops);
-CREATE INDEX asset_search_serial_number ON assets.asset USING gin (wharf.fold(serial_number) public.gin_trgm_ops);
-CREATE INDEX asset_search_barcode ON assets.asset USING gin (wharf.fold(barcode) public.gin_trgm_ops);
+CREATE INDEX asset_search_serial_number
+    ON assets.asset USING gin (wharf.fold(serial_number) public.gin_trgm_ops);
+CREATE INDEX asset_search_barcode
+    ON assets.asset USING gin (wharf.fold(barcode) public.gin_trgm_ops);
 CREATE INDEX asset_search_name ON assets.asset USING gin (wharf.fold(name) public.gin_trgm_ops);
 CREATE INDEX asset_search_sku ON assets.asset USING gin (wharf.fold(sku) public.gin_trgm_ops);
-CREATE INDEX asset_search_category ON assets.asset USING gin (wharf.fold(category) public.gin_trgm_ops);
+CREATE INDEX asset_search_category
+    ON assets.asset USING gin (wharf.fold(category) public.gin_trgm_ops);
 SELECT wharf.protect_table('assets.asset');
 
 -- Sequences of serial numbers: counter is the next one.
@@ -84,8 +116,12 @@ CREATE TABLE assets.sequence (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
-CREATE UNIQUE INDEX sequence_start ON assets.sequence (organization_id, prefix, sequence) WHERE deleted_at IS NULL;
-CREATE INDEX sequence_created_at ON assets.sequence (organization_id, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX sequence_updated_at ON assets.sequence (organization_id, updated_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX sequence_prefix ON assets.sequence (organization_id, lower(prefix) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX sequence_start
+    ON assets.sequence (organization_id, prefix, sequence) WHERE deleted_at IS NULL;
+CREATE INDEX sequence_created_at
+    ON assets.sequence (organization_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX sequence_updated_at
+    ON assets.sequence (organization_id, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX sequence_prefix
+    ON assets.sequence (organization_id, lower(prefix) COLLATE "C", id) WHERE deleted_at IS NULL;
 SELECT wharf.protect_table('assets.sequence');

@@ -30,14 +30,23 @@ CREATE TABLE items.audit (
     version bigint NOT NULL DEFAULT 1,
     PRIMARY KEY (organization_id, id)
 );
-CREATE UNIQUE INDEX audit_number ON items.audit (organization_id, location_id, lower(number)) WHERE deleted_at IS NULL;
-CREATE INDEX audit_number_order ON items.audit (organization_id, lower(number) COLLATE "C", id) WHERE deleted_at IS NULL;
-CREATE INDEX audit_created_at ON items.audit (organization_id, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX audit_updated_at ON items.audit (organization_id, updated_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX audit_complete_at ON items.audit (organization_id, complete_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX audit_priority ON items.audit (organization_id, array_position(ARRAY['low', 'medium', 'high'], priority), id) WHERE deleted_at IS NULL;
-CREATE INDEX audit_status ON items.audit (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
-CREATE INDEX audit_location ON items.audit (organization_id, location_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX audit_number
+    ON items.audit (organization_id, location_id, lower(number)) WHERE deleted_at IS NULL;
+CREATE INDEX audit_number_order
+    ON items.audit (organization_id, lower(number) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE INDEX audit_created_at
+    ON items.audit (organization_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX audit_updated_at
+    ON items.audit (organization_id, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX audit_complete_at
+    ON items.audit (organization_id, complete_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX audit_priority
+    ON items.audit (organization_id, array_position(ARRAY['low', 'medium', 'high'], priority), id)
+    WHERE deleted_at IS NULL;
+CREATE INDEX audit_status
+    ON items.audit (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX audit_location
+    ON items.audit (organization_id, location_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX audit_assignee ON items.audit (organization_id, assignee) WHERE assignee IS NOT NULL;
 CREATE INDEX audit_metadata ON items.audit USING gin (metadata jsonb_path_ops);
 
@@ -69,7 +78,8 @@ CREATE TABLE items.audit_task (
 CREATE INDEX audit_task_audit ON items.audit_task (organization_id, audit_id, position, id);
 CREATE INDEX audit_task_item ON items.audit_task (organization_id, item_id);
 CREATE INDEX audit_task_layout ON items.audit_task (organization_id, layout_id);
-CREATE INDEX audit_task_reason ON items.audit_task (organization_id, reason_code_id) WHERE reason_code_id IS NOT NULL;
+CREATE INDEX audit_task_reason
+    ON items.audit_task (organization_id, reason_code_id) WHERE reason_code_id IS NOT NULL;
 
 -- The numbers of audits at a location.
 CREATE TABLE items.audit_counter (

@@ -91,7 +91,7 @@ def test_list_count_export_and_batch(book, n, filtered):
     assert sorted(touched(client, asked)) == sorted(listed)
 
 
-# What makes the planner choose other ways to the same rows.
+# Statements after which the planner reaches the same rows by other ways.
 LEARNED = ("ANALYZE contacts.contact", "DELETE FROM pg_statistic WHERE starelid = 'contacts.contact'::regclass",
            "UPDATE pg_class SET reltuples = 1000000, relpages = 10000 WHERE oid = 'contacts.contact'::regclass", "UPDATE pg_class SET reltuples = 10, relpages = 1 WHERE oid = 'contacts.contact'::regclass")
 
