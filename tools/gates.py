@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from short_waits import short_waits
+
 BUILD = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "build").resolve()
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FUNCTION_LINES, COMPLEXITY, FILE_LINES = 60, 20, 700
@@ -328,6 +330,19 @@ def gate_hidden_state():
     """Modules pass what their hooks are to know by the write's context, scratch memory and slots, never by variables of the thread."""
     return [f"{f}:{n}: keep it in the write's context or in request memory (res->context, res->scratch, mem->slot)"
             for f in tracked("modules/**.c", "modules/**.h") for n, line in enumerate(text(f).split("\n"), 1) if re.search(r"_Thread_local|__thread", line)]
+
+
+# ---- tests ---------------------------------------------------------------------------------------------------------------
+
+def gate_waits():
+    """A test waits as long as any machine may need (WAIT); where less is meant, the line says why: `# short: ...`."""
+    found = []
+    for f in tracked("tests/**.py"):
+        if f.startswith("tests/bench/"):
+            continue
+        lines = text(f).split("\n")
+        found += [f"{f}:{n}: waits less than WAIT; write WAIT, or `# short: why`" for n in sorted(set(short_waits(text(f)))) if "# short: " not in lines[n - 1]]
+    return found
 
 
 # ---- what the kernel does not know ---------------------------------------------------------------------------------------

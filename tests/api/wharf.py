@@ -383,7 +383,7 @@ class Server:
             session.close()
         self.process.terminate()
         try:
-            self.process.wait(40)
+            self.process.wait(WAIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -606,6 +606,26 @@ def until(condition, told="it did not come", seconds=WAIT):
         assert time.monotonic() < end, told
         time.sleep(0.02)
     return found
+
+
+def soon(check, seconds=WAIT):
+    """Calls check() until it raises no AssertionError, and returns its result. For what another worker has to hear of first, as a change of access."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return check()
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def ask_until(ask, done, pause=0.05):
+    """Calls ask() until done(answer) is true, and returns that answer; after WAIT the last one. For requests that find no free process."""
+    end = time.monotonic() + WAIT
+    while not done(answer := ask()) and time.monotonic() < end:
+        time.sleep(pause)
+    return answer
 
 
 def address(**more):

@@ -11,7 +11,7 @@ import time
 
 import requests
 
-from test_chaos import BUILD, Server, postmaster, workers
+from test_chaos import BUILD, WAIT, Server, postmaster, workers
 from test_job_kills import rows
 
 SETTINGS = ("--modules", "org,locations,contacts,reasons,events,batches", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
@@ -23,7 +23,7 @@ def ask(server, key, method, path, body=None):
     begun, told = time.monotonic(), []
     while True:
         try:
-            r = requests.request(method, server.base + path, json=body, headers={"SVC-API-KEY": key}, timeout=60)
+            r = requests.request(method, server.base + path, json=body, headers={"SVC-API-KEY": key}, timeout=WAIT)
             if r.status_code < 500:
                 assert r.status_code < 300, r.text
                 return r.json()["data"]
@@ -57,7 +57,7 @@ def settled(server, key, id, between=lambda: None):
 
 
 def check(server, org, b, n):
-    end = time.monotonic() + 60
+    end = time.monotonic() + WAIT
     server._db = None  # a session of a database that was killed answers for a moment more
     while rows(server, "SELECT 1") is None:  # it may have been killed last
         assert time.monotonic() < end
@@ -110,7 +110,7 @@ def test_batch_under_kills(request):
             b = settled(server, key, id, storm)
             done += here
             check(server, org, b, n)
-            told = requests.get(server.base + ask(server, key, "GET", f"/v1/batches/{id}?include_errors_json=true")["_errors_json_url"].replace(server.base, ""), timeout=30).json()
+            told = requests.get(server.base + ask(server, key, "GET", f"/v1/batches/{id}?include_errors_json=true")["_errors_json_url"].replace(server.base, ""), timeout=WAIT).json()
             assert [t["index"] for t in told] == list(range(0, n, 10))
         print(f"\n{batches} batches of {n} items, {done.count('worker')} kills of workers, {done.count('postgres')} of PostgreSQL: {time.monotonic() - begun:.0f} s")
     finally:
@@ -126,7 +126,7 @@ def test_a_worker_that_sleeps_past_its_lease_writes_nothing(tmp_path):
         org = first.organization("Asleep")
         key = org.key()
         id = start(first, key, file_of(n))
-        end = time.monotonic() + 60
+        end = time.monotonic() + WAIT
         while not first.sql("SELECT 1 FROM batches.chunk WHERE organization_id = %s AND created > 0 LIMIT 1", org.id):
             assert time.monotonic() < end
             time.sleep(0.01)

@@ -13,7 +13,7 @@ import time
 import psycopg2
 import requests
 
-from test_chaos import BUILD, Server, postmaster, workers
+from test_chaos import BUILD, WAIT, Server, postmaster, workers
 
 SETTINGS = ("--modules", f"org,{BUILD}/tests/plugins/jobbench.so", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
 HANG = 900
@@ -27,7 +27,7 @@ def enqueue(servers, key, jobs, keys, problems):
     for n, start in enumerate(range(0, jobs, PER_REQUEST)):
         body = {"job": "count", "times": PER_REQUEST, "from": start, "keys": keys}
         while True:
-            r = http.post(servers[n % 2].base + "/v1/jobbench/enqueue", json=body, headers={"SVC-API-KEY": key}, timeout=60)
+            r = http.post(servers[n % 2].base + "/v1/jobbench/enqueue", json=body, headers={"SVC-API-KEY": key}, timeout=WAIT)
             if r.status_code == 200:
                 break
             if r.status_code != 503:
@@ -123,7 +123,7 @@ def test_workers_that_start_while_the_database_dies(request):
     server = Server("--modules", "org,locations,events")
     try:
         for i in range(steps):
-            end = time.monotonic() + 60
+            end = time.monotonic() + WAIT
             before = workers(server, "job")
             os.kill(before[0], signal.SIGKILL)
             time.sleep(0.36 * i / steps)

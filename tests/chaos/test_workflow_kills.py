@@ -13,7 +13,7 @@ import time
 
 import requests
 
-from test_chaos import Server, address, postmaster, workers
+from test_chaos import WAIT, Server, address, postmaster, workers
 from test_job_kills import HANG, rows
 
 SETTINGS = ("--modules", "org,locations,events,webhooks,workflows", "--set", "rate_limit.key=0", "--set", "rate_limit.write=0")
@@ -54,10 +54,10 @@ def kill(servers, rng, what):
 
 
 def publish(base, http, body):
-    r = http.post(base + "/v1/workflows", json=body, timeout=60)
+    r = http.post(base + "/v1/workflows", json=body, timeout=WAIT)
     assert r.status_code == 201, r.text
     id = r.json()["data"]["id"]
-    r = http.post(f"{base}/v1/workflows/{id}/publish", json={}, timeout=60)
+    r = http.post(f"{base}/v1/workflows/{id}/publish", json={}, timeout=WAIT)
     assert r.status_code == 200, r.text
     return id
 
@@ -72,7 +72,7 @@ def change(servers, key, place, n, allowed, problems):
             time.sleep(0.01)
         while True:
             try:
-                r = http.post(f"{servers[i % 2].base}/v1/locations/{place}", json={"name": f"N{i}"}, timeout=60)
+                r = http.post(f"{servers[i % 2].base}/v1/locations/{place}", json={"name": f"N{i}"}, timeout=WAIT)
             except requests.RequestException:
                 r = None
             if r is not None and r.status_code == 200:
@@ -102,7 +102,7 @@ def test_runs_under_kills(request):
         org = first.organization("Storm")
         http = requests.Session()
         http.headers["SVC-API-KEY"] = key = org.key()
-        place = http.post(first.base + "/v1/locations", json={"name": "Begin", "address": address()}, timeout=60).json()["data"]["id"]
+        place = http.post(first.base + "/v1/locations", json={"name": "Begin", "address": address()}, timeout=WAIT).json()["data"]["id"]
         literal = "{" + ", ".join(f'{k} = "{v}"' for k, v in address().items()) + "}"
         id = publish(first.base, http, {"name": "Copy", "source": COPY.replace("input_address", literal), "scopes": ["locations:write"], "retry": {"max": 5, "waits": [1]},
                                         "triggers": [{"type": "event", "events": ["location.updated"], "filter": [{"path": "resource_id", "op": "eq", "value": place}]}],

@@ -5,6 +5,7 @@ import pytest
 import requests
 
 from resources import GROWING, ALWAYS_THERE, BY_MODULE, BY_ROUTE, BY_RULE, DEFINITIONS, EVENT_PREFIX, NEEDS, World, nullable, ops, properties, types, value, violations, writable, x
+from wharf import WAIT
 
 ALL = list(DEFINITIONS)
 STEADY = [r for r in ALL if r not in GROWING]
@@ -537,7 +538,7 @@ LISTED = [r for r in STEADY if r != "organization" and "list" in ops(r) and ("cr
 
 
 def statements(server):
-    text = requests.get(server.admin + "/metrics", timeout=10).text
+    text = requests.get(server.admin + "/metrics", timeout=WAIT).text
     return int(float(re.search(r"^db_query_duration_seconds_count (\S+)$", text, re.M)[1]))
 
 

@@ -237,7 +237,7 @@ def sent(walls):
     walls.settle()
     for table in ("webhooks.delivery", "integrations.outgoing", "workflows.run"):
         until(lambda: not walls.server.sql(f"SELECT 1 FROM {table} WHERE organization_id = ANY (%s) AND status = ANY (%s) LIMIT 1",  # noqa: B023
-                                           [o.id for o in walls.orgs.values()], ["pending", "sending", "queued", "running"]), 120)
+                                           [o.id for o in walls.orgs.values()], ["pending", "sending", "queued", "running"]))
 
 
 @pytest.mark.parametrize("half", [0, 1])  # an organization has 50 webhooks at most

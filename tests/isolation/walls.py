@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "conformance"))
 
 import resources  # noqa: E402
-from wharf import Client  # noqa: E402
+from wharf import WAIT, Client  # noqa: E402
 
 DEFINITIONS = resources.DEFINITIONS
 SERIAL = itertools.count(1)
@@ -219,7 +219,7 @@ class Walls:
 
     def settle(self):
         """Waits until events are processed, and notes the rows that came by themselves."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + WAIT
         for org in self.orgs.values():
             while self.server.sql("SELECT 1 FROM wharf.outbox WHERE organization_id = %s LIMIT 1", org.id):
                 assert time.monotonic() < end, "events are not processed"

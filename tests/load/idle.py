@@ -85,7 +85,7 @@ class Company:
         s = socket.socket()
         if options.get("small"):
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        s.settimeout(30)
+        s.settimeout(WAIT)
         s.connect(self.place)
         return s
 
@@ -141,7 +141,7 @@ class Company:
             s.close()
 
 
-def settle(pid, fds, seconds=30):
+def settle(pid, fds, seconds=WAIT):
     """Until the server noticed who left."""
     end = time.monotonic() + seconds
     while usage(pid)[1] > fds + 16 and time.monotonic() < end:

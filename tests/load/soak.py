@@ -96,7 +96,7 @@ def soak(server, args):
         if len(samples) % 5 == 0:
             print("minute {minute:5}  {mib:7} MiB  {descriptors:6} descriptors  {requests:8} requests".format(**samples[-1]), flush=True)
     stop.set()
-    worst, odd = results.get(timeout=120)
+    worst, odd = results.get(timeout=WAIT)
     company.leave()
     after = settle(pid, before[1])
     return {"before_mib": round(before[0] / 1024, 1), "samples": samples, "after_mib": round(after[0] / 1024, 1), "dropped": company.dropped,

@@ -10,7 +10,7 @@ WHARF = BUILD / "tool" / "wharf"
 
 
 def lua(*args, cwd=None, **kw):
-    return subprocess.run([WHARF, "lua", *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=120, check=False, **kw)
+    return subprocess.run([WHARF, "lua", *map(str, args)], cwd=cwd, capture_output=True, text=True, timeout=300, check=False, **kw)
 
 
 def write(folder, files):

@@ -14,7 +14,7 @@ import pytest
 from author import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "api"))
-from wharf import WAIT, Server  # noqa: E402
+from wharf import WAIT, Server, ask_until  # noqa: E402
 
 OFFICIAL = ROOT / "tests" / "lua" / "official"
 FILES = {"strings": 18, "pm": 18, "sort": 12, "nextvar": 25, "utf8": 9, "tpack": 16, "math": 37, "coroutine": 36, "locals": 5, "closure": 8, "calls": 16, "events": 13}
@@ -55,7 +55,7 @@ def text_of(name, but=None):
 
 def in_stock(text):
     """(what it loads: {text: error or ""}, None), or (None, how it failed)."""
-    r = subprocess.run(["lua5.4", OFFICIAL / "stock.lua"], input=text.encode(), capture_output=True, timeout=240, check=False)
+    r = subprocess.run(["lua5.4", OFFICIAL / "stock.lua"], input=text.encode(), capture_output=True, timeout=WAIT, check=False)
     if r.returncode:
         return None, r.stderr.decode(errors="replace")
     pairs = (line.split(b"\t") for line in r.stdout.split(b"\1\n")[-1].split(b"\n") if line)
@@ -97,12 +97,9 @@ def cell():
 
     def one(id, name, loads):
         piece = name.replace(" ", "_")
-        for _ in range(600):
-            r = client.request("POST", f"/v1/workflows/{id}/http/run", {"piece": piece, "loads": bool(loads)})
-            if r.status != 503 and r.code != "workflow.quota":  # no free process, or a slow machine: not what is tested here
-                return None if r.status == 200 and r.data == {"passed": piece} else f"{r.status} {r.code} {r.errors}"
-            time.sleep(0.1)
-        return str(r)
+        r = ask_until(lambda: client.request("POST", f"/v1/workflows/{id}/http/run", {"piece": piece, "loads": bool(loads)}),
+                      lambda r: r.status != 503 and r.code != "workflow.quota")  # no free process, or a slow machine: not what is tested here
+        return None if r.status == 200 and r.data == {"passed": piece} else f"{r.status} {r.code} {r.errors}"
 
     def run(texts):
         told, names = {}, list(texts)

@@ -12,7 +12,7 @@ import pytest
 from author import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "api"))
-from wharf import Server  # noqa: E402
+from wharf import WAIT, Server, ask_until  # noqa: E402
 
 PEER = ROOT / "tests" / "lua" / "peer"
 TOOLS = ("main", "peer", "stock", "random", "ends", "broken")  # are no programs of checks that a single run tells
@@ -34,12 +34,8 @@ def flow():
     client.post(f"/v1/workflows/{made['id']}/publish", {}, expect=200)
 
     def ask(program, **more):
-        for _ in range(200):
-            r = client.request("POST", f"/v1/workflows/{made['id']}/http/run", {"program": program, **more})
-            if r.status != 503 and r.code != "workflow.quota":  # no free process, or a slow machine: not what is tested here
-                return r
-            time.sleep(0.1)
-        raise AssertionError(r)
+        return ask_until(lambda: client.request("POST", f"/v1/workflows/{made['id']}/http/run", {"program": program, **more}),
+                         lambda r: r.status != 503 and r.code != "workflow.quota")  # no free process, or a slow machine: not what is tested here
     yield ask
     server.stop()
 
@@ -55,7 +51,7 @@ def in_cell(flow, program, **more):
 
 
 def in_stock(program, seed, part=1, parts=1, *calls):
-    r = subprocess.run(["lua5.4", PEER / "stock.lua", PEER, program, *map(str, (seed, part, parts, *calls))], capture_output=True, timeout=120, check=False,
+    r = subprocess.run(["lua5.4", PEER / "stock.lua", PEER, program, *map(str, (seed, part, parts, *calls))], capture_output=True, timeout=WAIT, check=False,
                        env={"PATH": "/usr/bin:/bin", "TZ": "UTC"})
     assert r.returncode == 0, r.stderr
     return lines(r.stdout.split(b"\1\n")[-1].decode())

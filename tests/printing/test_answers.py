@@ -89,9 +89,9 @@ def test_odd_claims_and_heartbeats(tmp_path, odd):
     with open(tmp_path / "out", "wb") as out:
         p = subprocess.Popen([PROGRAM, "--config", file, "run"], stdout=out, stderr=subprocess.STDOUT)
         try:
-            wait_until(lambda: p.poll() is not None or {"claim", "heartbeat"} <= odd.done, 300)
+            wait_until(lambda: p.poll() is not None or {"claim", "heartbeat"} <= odd.done)
             assert p.poll() is None, (tmp_path / "out").read_text()
         finally:
             p.terminate()
-            p.wait(30)
+            p.wait(WAIT)
             printer.close()

@@ -128,7 +128,7 @@ class Cups:
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(WAIT)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -10,7 +10,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
 
-from wharf import BUILD, Client, Server  # noqa: E402
+from wharf import BUILD, WAIT, Client, Server  # noqa: E402
 
 
 def free_port():
@@ -33,13 +33,13 @@ class Follower:
 
     def reach(self, n):
         """Waits until event n was read, so that what ends a connection next meets one that is open."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + WAIT
         while not any(line.startswith(f"{n} ") for line in self.lines):
             assert time.monotonic() < until and self.process.poll() is None, self.lines
             time.sleep(0.05)
 
     def end(self):
-        assert self.process.wait(90) == 0, self.lines
+        assert self.process.wait(WAIT) == 0, self.lines
         self.thread.join()
         return [line for line in self.lines if not line.startswith("#")]
 

@@ -17,13 +17,14 @@ import pytest
 
 PR_SET_CHILD_SUBREAPER = 36
 STUB = pathlib.Path(os.environ.get("BUILD", "build")).resolve() / "tests" / "unit" / "wharf-stub"
+WAIT = 300  # seconds: as tests/api/wharf.py
 
 
 def wharf(*args, **kw):
-    return subprocess.run([STUB, *map(str, args)], capture_output=True, text=True, timeout=60, **kw)
+    return subprocess.run([STUB, *map(str, args)], capture_output=True, text=True, timeout=WAIT, **kw)
 
 
-def until(what, seconds=60.0):
+def until(what, seconds=WAIT):
     """Waits for a true answer; the last one is returned."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -50,12 +51,12 @@ class Server:
         self.process = subprocess.Popen(
             [STUB, "dev", "--data", folder, "--listen", "127.0.0.1:0", "--modules", "dock_doors", "--ready", self.ready, *args],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **(env or {})})
-        until(lambda: self.ready.exists() or self.process.poll() is not None, 30)
+        until(lambda: self.ready.exists() or self.process.poll() is not None)
         assert self.process.poll() is None, self.process.stdout.read()
         self.url = json.loads(self.ready.read_text())["base_url"]
 
     def get(self, path="/"):
-        with urllib.request.urlopen(self.url + path, timeout=20) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=WAIT) as answer:
             return json.load(answer)
 
     def provoke(self, path):
@@ -83,7 +84,7 @@ class Server:
     def end(self, how=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(how)
-        code = self.process.wait(60)
+        code = self.process.wait(WAIT)
         self.process.stdout.close()
         return code
 
@@ -259,7 +260,7 @@ def test_reload(server):
     assert after.keys() == before.keys()
     assert all(generation == 2 for _, _, generation in after.values())
     server.process.send_signal(signal.SIGHUP)  # a terminal that closes ends `dev`
-    assert server.process.wait(30) == 0
+    assert server.process.wait(WAIT) == 0
 
 
 def test_a_reload_that_fails_changes_nothing(folder):
@@ -401,7 +402,7 @@ def test_control_socket_takes_no_nonsense(server):
     fd = os.open(server.data, os.O_PATH)
     for text in (b"nonsense\n", b"x" * 400, b"\n"):
         c = socket.socket(socket.AF_UNIX)
-        c.settimeout(5)
+        c.settimeout(WAIT)
         c.connect(f"/proc/self/fd/{fd}/control.sock")
         c.sendall(text)
         assert c.recv(200).startswith(b"error: unknown command")

@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 import requests
 
-from wharf import SANITIZED, MODULES, Server, make_location
+from wharf import MODULES, SANITIZED, WAIT, Server, make_location
 
 CONTACTS = "/v1/contacts"
 
@@ -260,16 +260,16 @@ def test_the_largest_file_and_a_larger_one():
         org = server.organization()
         key, url = {"SVC-API-KEY": org.key()}, server.base + CONTACTS
         rows = ["Name,Email,metadata.n"] + [f"Person {i:05},{'no' if i % 5000 == 17 else f'p{i}@b.example'},{i}" for i in range(25000)]
-        r = requests.post(url, json={"csv_url": data_url("\n".join(rows))}, headers=key, timeout=600).json()
+        r = requests.post(url, json={"csv_url": data_url("\n".join(rows))}, headers=key, timeout=WAIT).json()
         assert r["message"] == "24995 contacts created, 5 rows skipped" and [i["index"] for i in r["data"]["issues"]] == [17 + 5000 * i for i in range(5)]
         assert server.sql("SELECT count(*), count(DISTINCT resource_id) FROM wharf.event WHERE organization_id = %s AND type = 'contact.created'", org.id) == [(24995, 24995)]
         assert server.sql("SELECT count(*) FROM wharf.change_log WHERE organization_id = %s AND resource = 'contact'", org.id) == [(24995,)]
-        r = requests.post(url, json={"csv_url": data_url("Name\nOnly\n"), "overwrite": True}, headers=key, timeout=600).json()
+        r = requests.post(url, json={"csv_url": data_url("Name\nOnly\n"), "overwrite": True}, headers=key, timeout=WAIT).json()
         assert r["data"]["deleted"] == 24995 and len(r["data"]["ids"]) == 1
         assert server.sql("SELECT count(*) FROM contacts.contact WHERE organization_id = %s AND deleted_at IS NULL", org.id) == [(1,)]
         before = workers(server)
         body = {"csv_url": data_url("Name,Email\n" + ("y" * 980 + ",\n") * 25001)}
-        r = requests.post(url, json=body, headers=key, timeout=600)
+        r = requests.post(url, json=body, headers=key, timeout=WAIT)
         assert r.status_code == 413 and r.json()["code"] == "body.too_large"
         grown = sum(max(0, n - before.get(p, n)) for p, n in workers(server).items())
         assert before and (SANITIZED or grown < 2.5 * len(body["csv_url"]) + (64 << 20)), (before, workers(server))
@@ -282,6 +282,6 @@ def test_rows_as_wide_as_they_may_be(client, columns, rows, good):
     """Few rows that fill the file: sets are bounded by bytes as well as by rows."""
     head = "Name," + ",".join(f"metadata.k{i}" for i in range(columns))
     body = {"csv_url": data_url("\n".join([head] + [f"Wide {i}," + ",".join(["é" + "x" * 499] * columns) for i in range(rows)]))}
-    r = requests.post(client.server.base + CONTACTS, json=body, headers={"SVC-API-KEY": client.key}, timeout=600).json()
+    r = requests.post(client.server.base + CONTACTS, json=body, headers={"SVC-API-KEY": client.key}, timeout=WAIT).json()
     assert r["status"] == 200 and len(r["data"]["ids"]) == (rows if good else 0) and len(r["data"]["issues"]) == (0 if good else rows), str(r)[:500]
     assert not good or len(client.get(f"{CONTACTS}/{r['data']['ids'][-1]}").data["metadata"]) == columns

@@ -73,7 +73,7 @@ def put(url, data, type="image/png", **headers):
 def test_the_suite_of_the_store_on_s3():
     store = Store()
     store.page = 1000
-    done = subprocess.run([BUILD / "tests" / "unit" / "unit_blob_store"], capture_output=True, text=True, timeout=300,
+    done = subprocess.run([BUILD / "tests" / "unit" / "unit_blob_store"], capture_output=True, text=True, timeout=WAIT,
                           env={**os.environ, "WHARF_S3": f"http://127.0.0.1:{store.port} wharf test-key test-secret"})
     store.shutdown()
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from wharf import PROGRAM
+from wharf import PROGRAM, WAIT
 
 CLOSED = None  # the connection ends without an answer
 
@@ -22,7 +22,7 @@ def server(plain_server):
 
 def workers(server):
     """pid of each worker, as the supervisor has it."""
-    lines = subprocess.run([PROGRAM, "ps", "--data", server.folder], capture_output=True, text=True, timeout=10).stdout.splitlines()
+    lines = subprocess.run([PROGRAM, "ps", "--data", server.folder], capture_output=True, text=True, timeout=WAIT).stdout.splitlines()
     return {line.split()[0]: int(line.split()[1]) for line in lines[1:] if line.split()[1:2] and line.split()[1].isdigit()}
 
 
@@ -37,7 +37,7 @@ def same_processes(server):
     assert server.organization().client().get("/v1/locations").data == []
 
 
-def connect(server, timeout=10):
+def connect(server, timeout=WAIT):
     return server.connect(timeout)
 
 
@@ -55,7 +55,7 @@ def status_of(got):
     return int(got.split(b" ", 2)[1]) if got.startswith(b"HTTP/1.") else CLOSED
 
 
-def send(server, text, half_close=False, timeout=10):
+def send(server, text, half_close=False, timeout=WAIT):
     """What comes back for these bytes until the server closes. half_close: the client sends nothing more."""
     with connect(server, timeout) as s:
         try:
@@ -130,7 +130,7 @@ def test_truncated_gzip(client):
 def test_pipelined_requests_are_answered_in_order(client):
     mixed = [head(client, f"/v1/locations?limit={i + 1}", "GET", close=False) if i % 3 else
              head(client, "/v1/locations/loc_0000000000000000000000", "POST", "Content-Length: 2", close=False) + b"{}" for i in range(30)]
-    got = send(client.server, b"".join(mixed) + head(client, "/v1/nowhere", "GET"), timeout=15)
+    got = send(client.server, b"".join(mixed) + head(client, "/v1/nowhere", "GET"))
     statuses = [int(part[:3]) for part in got.split(b"HTTP/1.1 ")[1:]]
     assert statuses == [200 if i % 3 else 404 for i in range(30)] + [404]
 

@@ -11,7 +11,7 @@ import pytest
 
 import certificates
 from heads import CASES, END, OWN_400, REFUSED
-from wharf import KEYS, Server
+from wharf import KEYS, WAIT, Server
 
 CANARY = b"GET /v1/canary HTTP/1.1\r\nHost: canary\r\nConnection: close\r\n\r\n"
 NAMES = [name for name, _, _ in CASES]
@@ -26,7 +26,7 @@ def server(plain_server):
 
 def connect(base):
     u = urlparse(base)
-    s = socket.create_connection((u.hostname, u.port), 20)
+    s = socket.create_connection((u.hostname, u.port), WAIT)
     s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if u.scheme == "https":
         context = ssl.create_default_context()

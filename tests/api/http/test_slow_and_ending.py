@@ -11,7 +11,7 @@ import pytest
 import requests
 
 import certificates
-from wharf import KEYS, PROGRAM, Server, address
+from wharf import KEYS, PROGRAM, WAIT, Server, address
 
 
 @pytest.fixture(params=["plain", "tls"])
@@ -57,9 +57,9 @@ def test_headers_that_never_end(quick):
 def test_a_client_that_says_nothing(quick):
     """Nor begins a handshake, under TLS."""
     u = urlparse(quick.base)
-    s = socket.create_connection((u.hostname, u.port), timeout=20)
+    s = socket.create_connection((u.hostname, u.port), timeout=WAIT)
     assert rest(s)[:13] in (b"HTTP/1.1 408 ", b"")
-    assert requests.get(quick.base + "/livez", timeout=5).text == "ok\n"
+    assert requests.get(quick.base + "/livez", timeout=WAIT).text == "ok\n"
 
 
 def test_body_that_never_ends(quick):
@@ -68,7 +68,7 @@ def test_body_that_never_ends(quick):
     s.sendall(f"POST /v1/locations HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{".encode())
     answer = rest(s)
     timed_out(answer)
-    assert requests.get(quick.base + "/livez", timeout=5).text == "ok\n"
+    assert requests.get(quick.base + "/livez", timeout=WAIT).text == "ok\n"
 
 
 class Writers:
@@ -88,7 +88,7 @@ class Writers:
             n += 1
             name = f"w{number}-{n}"
             try:
-                r = http.post(self.server.base + "/v1/locations", json={"name": name, "code": name, "address": address()}, timeout=20)
+                r = http.post(self.server.base + "/v1/locations", json={"name": name, "code": name, "address": address()}, timeout=WAIT)
                 (self.done if r.status_code == 201 else self.odd).append((name, r.status_code))
             except requests.RequestException as e:
                 self.odd.append((name, str(e)))
@@ -96,14 +96,14 @@ class Writers:
     def finish(self):
         self.stop.set()
         for t in self.threads:
-            t.join(30)
+            t.join(WAIT)
 
 
 def test_reload_loses_no_request(quick):
     writers = Writers(quick)
     time.sleep(0.5)
     for _ in range(3):
-        done = subprocess.run([PROGRAM, "reload", "--data", quick.folder], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([PROGRAM, "reload", "--data", quick.folder], capture_output=True, text=True, timeout=WAIT)
         assert done.returncode == 0, done.stderr + done.stdout
         time.sleep(0.3)
     writers.finish()
@@ -117,6 +117,6 @@ def test_sigterm_finishes_what_runs_and_exits_with_0(quick):
     time.sleep(0.5)
     writers.stop.set()
     quick.process.send_signal(signal.SIGTERM)
-    assert quick.process.wait(45) == 0
+    assert quick.process.wait(WAIT) == 0
     writers.finish()
     assert not [o for o in writers.odd if isinstance(o[1], int)], writers.odd[:5]

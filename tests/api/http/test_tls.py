@@ -64,7 +64,7 @@ def read_all(s):
     return out
 
 
-def send_and_hear(s, out, seconds=30):
+def send_and_hear(s, out, seconds=WAIT):
     """What the peer says while `out` is sent. One thread: a TLS connection may not be read and written by two at once. Who goes on
     sending may lose the end of the connection (it is reset), and so close_notify, but no byte of the answer."""
     s.setblocking(False)

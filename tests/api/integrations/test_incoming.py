@@ -7,7 +7,7 @@ import json
 import pytest
 import requests
 
-from receivers import World, until
+from receivers import WAIT, World, until
 
 MODULES = ("--modules", "org,events,webhooks,integrations")  # what the module needs, and no more
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -185,7 +185,7 @@ def test_at_the_same_time(world, client):
     id = incoming(client, type="bearer")
 
     def one(_):
-        r = requests.post(world.server.base + "/v1/incoming/" + id, data=b"{}", headers={"Authorization": "Bearer hush", "webhook-id": "same"}, timeout=30)
+        r = requests.post(world.server.base + "/v1/incoming/" + id, data=b"{}", headers={"Authorization": "Bearer hush", "webhook-id": "same"}, timeout=WAIT)
         return r.status_code, r.json()["data"]["id"]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(one, range(16)))

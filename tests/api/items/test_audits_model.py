@@ -101,7 +101,7 @@ class House:
         scope = {} if r.random() < 0.5 else {"layout_ids": r.sample([y for x, y in self.places[:6] if x == location], 2)} if r.random() < 0.5 else {"item_ids": [i["id"] for i in r.sample(self.items, 2)]}
         client = clients[0]
         audit = make_audit(client, location, **scope)
-        for _ in range(3):
+        for _ in range(3):  # short: then it is canceled, which the model has to follow too
             audit = client.get(f"{AUDITS}/{audit['id']}").data
             self.count_open(clients, r, audit)
             kept = self.step(client, audit, status="in_review").data

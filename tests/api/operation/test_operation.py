@@ -179,7 +179,7 @@ def test_readiness_ends_at_once_and_the_server_accepts_on():
         before = {pid: ticks(pid) for pid in server.workers("web")}
         time.sleep(1)
         assert all(ticks(pid) - n < 50 for pid, n in before.items()), "a worker that waits for its end does not spin"
-        assert server.process.wait(30) == 0
+        assert server.process.wait(WAIT) == 0
     finally:
         server.stop()
 
@@ -240,7 +240,7 @@ log = {{file = "{self.folder}/wharf.log", access = "{self.folder}/access.log"}}
 
     def stop(self):
         self.process.terminate()
-        code = self.process.wait(40)
+        code = self.process.wait(WAIT)
         return code
 
 

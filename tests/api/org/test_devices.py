@@ -3,8 +3,8 @@ import time
 
 import pytest
 
-from test_keys import KEYS, soon, with_key
-from wharf import WAIT, make_location
+from test_keys import KEYS, with_key
+from wharf import WAIT, make_location, soon
 
 DEVICES = "/v1/devices"
 

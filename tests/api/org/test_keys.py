@@ -8,7 +8,7 @@ import time
 import pytest
 
 from test_auth import check_digits
-from wharf import WAIT, Client, Server, make_location, until
+from wharf import WAIT, Client, Server, make_location, soon, until
 
 KEYS = "/v1/api-keys"
 FIELDS = ["object", "id", "name", "api_key", "last4", "mode", "type", "system_generated", "scopes", "scope_list", "user_id", "device_id",
@@ -27,18 +27,6 @@ def make(client, **more):
 @pytest.fixture
 def admin(fresh):
     return fresh.client()
-
-
-def soon(check):
-    """What was changed counts in every worker within a second."""
-    end = time.monotonic() + WAIT
-    while True:
-        try:
-            return check()
-        except AssertionError:
-            if time.monotonic() > end:
-                raise
-            time.sleep(0.02)
 
 
 def reaches(client, *ids):

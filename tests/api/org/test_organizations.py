@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from test_keys import KEYS, soon, with_key
-from wharf import MODULES, WAIT, Server, make_location
+from test_keys import KEYS, with_key
+from wharf import MODULES, WAIT, Server, make_location, soon
 
 ORG = "/v1/organizations"
 DEFAULTS = {"layouts": {"locked": False}, "events": {"expire_after": "days_30", "charged": False}, "inferences": {"create_tracker_automatically": False},

@@ -3,8 +3,7 @@ import re
 
 import pytest
 
-from test_keys import soon
-from wharf import ROOT, make_location
+from wharf import ROOT, make_location, soon
 
 ROLES = "/v1/roles"
 BUILT_IN = ["admin", "developer", "owner", "user"]

@@ -1,8 +1,8 @@
 """Users: spec 01 section 6.1, and who reaches a location: section 7."""
 import pytest
 
-from test_keys import KEYS, make, soon, with_key
-from wharf import make_location
+from test_keys import KEYS, make, with_key
+from wharf import make_location, soon
 
 USERS = "/v1/users"
 FIELDS = ["object", "id", "name", "email", "role", "role_id", "phone", "profile_id", "status", "allow_all_locations", "locations",

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from test_batches import run
-from wharf import BUILD, PROGRAM, Server, make_location
+from wharf import BUILD, PROGRAM, WAIT, Server, make_location
 
 MODULES = f"org,locations,carriers,contacts,batches,events,stations,{BUILD}/tests/plugins/careless.so"
 
@@ -65,7 +65,7 @@ MIGRATED = {
 @pytest.mark.parametrize("mistake", DECLARED)
 def test_a_mistake_is_refused_by_check(tmp_path, mistake):
     done = subprocess.run([PROGRAM, "check", "--set", f"modules={MODULES}", "--set", f"data={tmp_path}"], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, "WHARF_TEST_MISTAKE": mistake})
+                          timeout=WAIT, env={**os.environ, "WHARF_TEST_MISTAKE": mistake})
     lines = [line for line in done.stderr.splitlines() if DECLARED[mistake] in line]
     assert done.returncode == 1 and len(lines) == 1 and "careless" in lines[0], done.stderr
 

@@ -1,6 +1,6 @@
 """Parcels: spec 02 sections 7 and 11."""
 from test_shipments import SHIPMENTS, quote_body
-from wharf import make_location
+from wharf import make_location, soon
 
 PARCELS = "/v1/parcels"
 
@@ -132,7 +132,7 @@ def test_of_a_location_that_was_deleted_by_force(client, org):
     client.delete(f"/v1/locations/{place['id']}?force=true")
     left = client.get(f"{PARCELS}/{row['id']}").data
     assert left["location_id"] == place["id"] and left["layout"] is None
-    near.refused("GET", f"{PARCELS}/{row['id']}", 403, "location_access")
+    soon(lambda: near.refused("GET", f"{PARCELS}/{row['id']}", 403, "location_access"))
     assert row["id"] not in near.get(PARCELS + "?limit=all").ids and row["id"] in client.get(PARCELS + "?limit=all").ids
 
 

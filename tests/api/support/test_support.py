@@ -321,11 +321,7 @@ def test_a_mail_server_that_is_away(client, sink, server, clock):
     sink.refuse = 2
     id = ask(client).data["id"]
     until(lambda: sink.refuse == 1)
-    for _ in range(20):
-        if mails(sink, id):
-            break
-        clock(3600)
-        time.sleep(0.5)
+    until(lambda: mails(sink, id) or clock(3600) or time.sleep(0.5))
     assert len(mails(sink, id)) == 1 and sink.refuse == 0
 
 

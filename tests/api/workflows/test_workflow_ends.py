@@ -8,7 +8,7 @@ from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_hooks import ADDRESS, BEFORE, anew, hook
 from test_workflow_runs import asked
 from test_workflow_share import manual
-from wharf import Server, make_location
+from wharf import Server, ask_until, make_location
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +25,7 @@ def mine(server):
 
 def located(client, name):
     """A write that finds no process for its hook within 50 ms is refused, and may be made again."""
-    for _ in range(100):
-        r = client.request("POST", "/v1/locations", {"name": name, "address": ADDRESS})
-        if r.status != 503:
-            break
-        time.sleep(0.05)
-    return r
+    return ask_until(lambda: client.request("POST", "/v1/locations", {"name": name, "address": ADDRESS}), lambda r: r.status != 503)
 
 
 def test_a_judged_write_is_not_judged_again(mine):

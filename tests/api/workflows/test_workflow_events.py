@@ -6,7 +6,7 @@ import pytest
 
 from receivers import until
 from test_workflow_runs import asked
-from wharf import make_location
+from wharf import WAIT, make_location
 
 FLOWS = "/v1/workflows"
 END = ("succeeded", "failed", "rejected", "skipped", "canceled")
@@ -30,7 +30,7 @@ def runs(client, id, query=""):
     return client.get(f"{FLOWS}/{id}/runs?order_by=created_at&limit=100{query}").data
 
 
-def over(client, id, n=1, seconds=60):
+def over(client, id, n=1, seconds=WAIT):
     """The workflow's runs, oldest first, when n of them are over."""
     until(lambda: sum(r["status"] in END for r in runs(client, id)) >= n, seconds)
     return [client.get(f"{FLOWS}/runs/{r['id']}").data for r in sorted(runs(client, id), key=lambda r: (r["created_at"], r["id"]))]
@@ -204,7 +204,7 @@ def test_nobody_waits_for_a_slow_run(mine):
     names = ["Slow", "A", "B", "C", "D", "E"] * 3
     for name in names:
         make_location(mine, name)
-    assert sorted(r["output"]["value"] for r in over(mine, id, len(names), 30)) == sorted(names)
+    assert sorted(r["output"]["value"] for r in over(mine, id, len(names))) == sorted(names)
     assert all(r["attempt"] == 1 for r in runs(mine, id))
 
 
@@ -335,7 +335,7 @@ return err and err.code or d.id""", events=["location.updated"], scopes=["locati
             until(lambda: any(r["status"] == "running" for r in runs(mine, id)) or len([r for r in runs(mine, id) if r["status"] == "succeeded"]) == i + 1)
             (worker,) = until(lambda: fresh.server.workers("job"))  # the last one may have no successor yet
             os.kill(worker, signal.SIGKILL)
-    done = over(mine, id, 12, 60)
+    done = over(mine, id, 12)
     assert [r["status"] for r in done] == ["succeeded"] * 12
     copies = [r["name"] for r in mine.get("/v1/locations?search=Copy of&limit=100").data]
     assert sorted(copies) == sorted(f"Copy of N{i}" for i in range(12))

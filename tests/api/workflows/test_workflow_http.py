@@ -8,7 +8,7 @@ import time
 import pytest
 
 from test_workflow_events import over
-from wharf import WAIT, Client, make_location
+from wharf import WAIT, Client, ask_until, make_location
 
 FLOWS = "/v1/workflows"
 SECRET = "whsec_" + base64.b64encode(b"0123456789abcdef0123456789abcdef").decode()
@@ -39,12 +39,9 @@ def flow(client, source, *triggers, name="Flow", secrets=None, **more):
 
 def ask(client, id, path, method="POST", expect=200, check=False, **more):
     """One that finds no process within 50 ms asks again."""
-    for _ in range(100):
-        r = client.request(method, f"{FLOWS}/{id}/http/{path}", check=check, **more) if check else bare(client, method, f"{FLOWS}/{id}/http/{path}", **more)
-        if (r.status if check else r.status_code) != 503:
-            break
-        time.sleep(0.05)
-    assert (r.status if check else r.status_code) == expect, repr(r) if check else f"{r.status_code} {r.text}"
+    url, status = f"{FLOWS}/{id}/http/{path}", (lambda r: r.status if check else r.status_code)
+    r = ask_until(lambda: client.request(method, url, check=check, **more) if check else bare(client, method, url, **more), lambda r: status(r) != 503)
+    assert status(r) == expect, repr(r) if check else f"{r.status_code} {r.text}"
     return r
 
 

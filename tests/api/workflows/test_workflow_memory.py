@@ -34,7 +34,7 @@ def large():
 
 def done(client, body, **more):
     """A queued run that is over, whole."""
-    run, = over(client, later(client, body, {}, **more), seconds=120)
+    run, = over(client, later(client, body, {}, **more))
     return client.get(f"{FLOWS}/runs/{run['id']}").data
 
 

@@ -26,7 +26,7 @@ class Slow:
         self.url, self.second = f"http://127.0.0.1:{self.web.port}", Web({"/ten": self.ten})  # one host is asked less at once
 
     def never(self, handler):
-        handler.connection.settimeout(60)
+        handler.connection.settimeout(WAIT)
         handler.connection.recv(1)
         self.left.append(handler.path.partition("?")[2])
 

@@ -5,19 +5,14 @@ import time
 import pytest
 
 from receivers import until
-from wharf import Client, make_location
+from wharf import Client, ask_until, make_location
 
 FLOWS = "/v1/workflows"
 
 
 def asked(client, id, body, expect=200):
     """A run that finds no process within 50 ms is refused, and may be asked for again."""
-    for _ in range(100):
-        r = client.request("POST", f"{FLOWS}/{id}/run", body)
-        if r.status != 503:
-            break
-        assert r.code == "overloaded" and r.headers["Retry-After"]
-        time.sleep(0.05)
+    r = ask_until(lambda: client.request("POST", f"{FLOWS}/{id}/run", body), lambda r: r.status != 503 or r.code != "overloaded" or not r.headers["Retry-After"])
     assert r.status == expect, r
     return r
 
