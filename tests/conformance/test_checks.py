@@ -3,6 +3,7 @@ for when that is broken in the database. A check without a breakage in the table
 
 The world's processes stand still meanwhile, so that nobody mends what is broken, or falls over it.
 """
+import contextlib
 import os
 import pathlib
 import re
@@ -16,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "isolation"
 
 from receivers import Receivers  # noqa: E402
 from walls import Walls  # noqa: E402
-from wharf import MODULES, ROOT, Server, until  # noqa: E402
+from wharf import MODULES, ROOT, Server, process_state, until  # noqa: E402
 
 # Rows that are there for a moment only, between what asks for them and what is done.
 PASSING = {"events.outbox", "jobs.lines", "jobs.workers", "webhooks.queue_heads"}
@@ -249,11 +250,24 @@ class Frozen:
 
     def __init__(self, walls):
         self.walls, self.server = walls, walls.server
+        self.pids = []
+
+    def freeze(self):
+        until(self.all_stand_still, "the server's processes do not stop")
+
+    def all_stand_still(self):
+        """Stops every process. One that was ending may be gone then, and one may have been started meanwhile: it is looked again."""
         self.pids = processes(self.server)
+        self.signal(signal.SIGSTOP)
+        return processes(self.server) == self.pids and all(process_state(pid)[0] in "TZ" for pid in self.pids)
+
+    def go_on(self):
+        self.signal(signal.SIGCONT)
 
     def signal(self, what):
         for pid in self.pids:
-            os.kill(pid, what)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, what)
 
     def faults(self, check):
         return {(f["id"], f["wrong"]) for f in self.server.verify("--check", check, "--show", "10000")[check]["shown"]}
@@ -269,11 +283,11 @@ def world():
         busy(walls)
         until(lambda: quiet(s), "the world does not come to rest")
         frozen = Frozen(walls)
-        frozen.signal(signal.SIGSTOP)
+        frozen.freeze()
         yield frozen
     finally:
         if frozen:
-            frozen.signal(signal.SIGCONT)
+            frozen.go_on()
         s.end()
 
 

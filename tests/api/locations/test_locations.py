@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from wharf import address, make_location
+from wharf import address, make_location, soon
 
 
 def test_create_shows_defaults(client):
