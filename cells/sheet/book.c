@@ -27,7 +27,10 @@ static bool read_book(struct book b, int fd, const char *wanted, char error[200]
     free(b.sheet_part);
     free(b.strings_part);
     free(b.styles_part);
-    free(b.is_date);
+    free(b.style_format);
+    for (size_t i = 0; i < b.n_zeros; i++)
+        free(b.zeros[i]);
+    free(b.zeros);
     free(b.merges);
     strings_free(&b);
     zip_close(&b.zip);

@@ -44,8 +44,10 @@ struct book {
     void *arg;
     bool epoch_1904;
     char *sheet_part, *strings_part, *styles_part;
-    unsigned char *is_date; /* by style of a cell */
+    uint32_t *style_format; /* by style of a cell: FORMAT_GENERAL, _DATE or _ZEROS + n */
     size_t n_styles;
+    char **zeros; /* the n-th pattern of zeros: "000-00-0000" */
+    size_t n_zeros;
     char **strings; /* each with its length before it */
     size_t n_strings, cap_strings, string_bytes;
     struct merge *merges;
@@ -64,12 +66,17 @@ bool book_read_parsed(int fd, const char *wanted, void (*sink)(void *arg, const 
 
 /* ---- xml.c ---- */
 
+enum { XML_NAME_MAX = 64 };
+
 struct xml {
     struct book *book;
     XML_Parser parser;
     unsigned depth;
     void *arg;
-    /* local names, without prefix; may stop by xml_fail */
+    char name[XML_NAME_MAX];
+    bool prefixed; /* the element that starts is written with a prefix */
+    /* local names, without prefix; "" for elements of a namespace that no spreadsheet needs; may
+     * stop by xml_fail */
     void (*start)(struct xml *x, const char *name, const char **attributes);
     void (*end)(struct xml *x, const char *name);
     void (*text)(struct xml *x, const char *p, int n);
@@ -87,7 +94,8 @@ bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted);
 void xml_fail(struct xml *x, const char *code, const char *text);
 /* Tells the reader, from `start` or `end`, that `plain` may take over behind the current tag. */
 void xml_clear(struct xml *x);
-/* Finds the value of an attribute by its local name. Returns NULL when there is none. */
+/* Finds the value of an attribute without namespace, or of the one of relationships, by its local
+ * name. Returns NULL when there is none. */
 const char *xml_attribute(const char **attributes, const char *name);
 
 /* ---- parts.c ---- */
@@ -108,7 +116,7 @@ struct slice {
 };
 struct plain_cell {
     struct slice ref, type, style, value;
-    bool is_inline;
+    bool is_inline, formula;
 };
 enum { PLAIN_CELLS = COLUMNS_MAX, PLAIN_PAD = 32 };
 struct plain_row {
@@ -127,9 +135,17 @@ bool rows_read(struct book *b);
 
 /* ---- value.c ---- */
 
+enum { FORMAT_GENERAL, FORMAT_DATE, FORMAT_ZEROS };
 /* Tells whether the format code (or the built-in format number) is one of dates or times. */
 bool format_is_date(const char *code);
 bool format_number_is_date(unsigned id);
+/* Returns the pattern of a format code that is nothing but zeros and what stands between them
+ * ("00000\-0000" gives "00000-0000"), to be freed; NULL for all other codes. Such codes are of
+ * postal codes, account numbers and the like, whose leading zeros count. */
+char *format_zeros(const char *code);
+/* Writes a whole number in such a pattern. Returns the length; 0 when the text is no whole number
+ * of at most 15 digits. */
+size_t value_zeros(const char *p, size_t n, const char *pattern, char out[40]);
 /* Writes a stored number as text for people: at most 15 digits, whole numbers without exponent.
  * Returns the length. */
 size_t value_number(const char *p, size_t n, char out[40]);

@@ -261,17 +261,31 @@ struct styles {
     bool in_cells;
     struct {
         unsigned id;
-        bool date;
+        uint32_t format;
     } formats[STYLES_MAX];
     size_t n_formats;
 };
 
-static bool id_is_date(const struct styles *s, unsigned id)
+static uint32_t format_of_id(const struct styles *s, unsigned id)
 {
     for (size_t i = 0; i < s->n_formats; i++)
         if (s->formats[i].id == id)
-            return s->formats[i].date;
-    return format_number_is_date(id);
+            return s->formats[i].format;
+    return format_number_is_date(id) ? FORMAT_DATE : FORMAT_GENERAL;
+}
+
+static uint32_t format_of_code(struct book *b, const char *code)
+{
+    char *zeros;
+
+    if (format_is_date(code))
+        return FORMAT_DATE;
+    zeros = format_zeros(code);
+    if (!zeros)
+        return FORMAT_GENERAL;
+    b->zeros = cell_realloc(b->zeros, (b->n_zeros + 1) * sizeof(*b->zeros));
+    b->zeros[b->n_zeros++] = zeros;
+    return (uint32_t)(FORMAT_ZEROS + b->n_zeros - 1);
 }
 
 static void style_start(struct xml *x, const char *name, const char **attributes)
@@ -289,14 +303,14 @@ static void style_start(struct xml *x, const char *name, const char **attributes
             xml_fail(x, ERR_FILE_TOO_COMPLEX, "the workbook has more than 65536 formats");
         else {
             s->formats[s->n_formats].id = number;
-            s->formats[s->n_formats++].date = format_is_date(code);
+            s->formats[s->n_formats++].format = format_of_code(b, code);
         }
     }
     if (strcmp(name, "xf") == 0 && s->in_cells) {
         if (b->n_styles == STYLES_MAX)
             xml_fail(x, ERR_FILE_TOO_COMPLEX, "the workbook has more than 65536 styles");
         else
-            b->is_date[b->n_styles++] = id_is_date(s, number);
+            b->style_format[b->n_styles++] = format_of_id(s, number);
     }
 }
 
@@ -321,7 +335,7 @@ bool styles_read(struct book *b)
     s->in_cells = false;
     s->n_formats = 0;
     x.arg = s;
-    b->is_date = cell_alloc(STYLES_MAX);
+    b->style_format = cell_alloc(STYLES_MAX * sizeof(*b->style_format));
     good = xml_read(&x, entry, true);
     free(s);
     return good;

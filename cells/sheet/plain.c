@@ -112,6 +112,7 @@ static bool cell_content(char **p, struct plain_cell *c)
         run_of(p, TEXT);
         if (!TAKES(p, "</f>"))
             return false;
+        c->formula = true;
     }
     if (TAKES(p, "<v>")) {
         c->value = run_of(p, TEXT);

@@ -20,6 +20,7 @@ struct reading {
     unsigned style;
     struct text_buf text; /* of the cell */
     bool in_data, in_row, in_cell, collect;
+    bool formula, has_value; /* the cell has a formula; a stored value or text, maybe empty */
     unsigned phonetic;
     struct plain_row *plain;
     unsigned odd; /* rows in a row that were not plain */
@@ -211,8 +212,10 @@ static void put_number(struct xml *x, struct reading *r, const char *p, size_t l
     char out[40];
     size_t n = 0;
 
-    if (r->style < b->n_styles && b->is_date[r->style])
+    if (r->style < b->n_styles && b->style_format[r->style] == FORMAT_DATE)
         n = value_date(p, length, b->epoch_1904, out);
+    else if (r->style < b->n_styles && b->style_format[r->style] >= FORMAT_ZEROS)
+        n = value_zeros(p, length, b->zeros[b->style_format[r->style] - FORMAT_ZEROS], out);
     if (n == 0)
         n = value_number(p, length, out);
     put_cell(x, r, out, n, SHEET_TEXT);
@@ -336,6 +339,7 @@ static void cell_start(struct xml *x, struct reading *r, const char **attributes
     }
     begin_cell(x, r, ref, ref ? strlen(ref) : 0, type, style);
     r->text.n = 0;
+    r->formula = r->has_value = false;
     r->in_cell = true;
     r->phonetic = 0;
 }
@@ -348,6 +352,8 @@ static void on_start(struct xml *x, const char *name, const char **attributes)
         if (strcmp(name, "rPh") == 0)
             r->phonetic++;
         /* of a formula only the stored value counts; of inline text what is in t */
+        r->formula = r->formula || strcmp(name, "f") == 0;
+        r->has_value = r->has_value || strcmp(name, "v") == 0 || strcmp(name, "is") == 0;
         r->collect = r->kind == INLINE ? strcmp(name, "t") == 0 && !r->phonetic
                                        : strcmp(name, "v") == 0;
     } else if (r->in_row && name[0] == 'c' && !name[1]) {
@@ -358,6 +364,9 @@ static void on_start(struct xml *x, const char *name, const char **attributes)
     } else if (x->depth == 2 && strcmp(name, "sheetData") == 0) {
         r->in_data = true;
         x->stop = "row>";
+        /* rows without prefix are of the sheet's own namespace only below an element without */
+        if (x->prefixed)
+            x->plain = NULL;
         xml_clear(x);
     } else if (x->depth == 1 && strcmp(name, "worksheet") != 0) {
         xml_fail(x, ERR_FILE_XLSX_INVALID, "the sheet's part is no worksheet");
@@ -375,6 +384,8 @@ static void on_end(struct xml *x, const char *name)
         if (name[0] == 'c' && !name[1]) {
             r->in_cell = false;
             finish_cell(x, r, r->text.p, r->text.n);
+            if (r->formula && !r->has_value)
+                put_cell(x, r, "=", 1, SHEET_FORMULA);
         }
     } else if (r->in_row) {
         if (strcmp(name, "row") == 0) {
@@ -409,6 +420,8 @@ static void take_row(struct xml *x, struct reading *r)
         begin_cell(x, r, c->ref.p, c->ref.n, c->type.p, c->style.p);
         if (c->is_inline == (r->kind == INLINE) && !x->book->zip.error[0])
             finish_cell(x, r, c->value.p, c->value.n);
+        if (c->formula && !c->value.p && !x->book->zip.error[0])
+            put_cell(x, r, "=", 1, SHEET_FORMULA);
     }
     if (!x->book->zip.error[0])
         finish_row(x->book, r);

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "book.h"
+#include "child.h"
 #include "wharf/civil.h"
 
+enum { ZEROS_TEXT = 24 };
 enum { DIGITS_MAX = 15, LAST_SERIAL = 2958465 /* 9999-12-31 */, LEAP_ERROR = 60, DAYS_1904 = 1462 };
 
 /* ---- formats ---- */
@@ -64,6 +66,31 @@ bool format_is_date(const char *code)
     return false;
 }
 
+char *format_zeros(const char *code)
+{
+    char *pattern = cell_alloc(strlen(code) + 1);
+    size_t n = 0, zeros = 0;
+    bool quoted = false, good = true;
+
+    for (const char *p = code; *p && *p != ';'; p++) {
+        bool literal = quoted || (*p == '\\' && p[1]);
+
+        if (*p == '"') {
+            quoted = !quoted;
+            continue;
+        }
+        p += literal && !quoted;
+        good = good && (literal ? *p != '0' : strchr("0-/ ()", *p) != NULL);
+        zeros += *p == '0';
+        pattern[n++] = *p;
+    }
+    pattern[n] = 0;
+    if (good && !quoted && zeros >= 2 && n < ZEROS_TEXT)
+        return pattern;
+    free(pattern);
+    return NULL;
+}
+
 /* ---- numbers ---- */
 
 /* Tells whether it is digits with at most one point, as short as they are shown: those are taken
@@ -110,6 +137,33 @@ size_t value_number(const char *p, size_t n, char out[40])
     if (d == floor(d) && fabs(d) < 1e15)
         return (size_t)snprintf(out, 40, "%.0f", d == 0 ? 0.0 : d);
     return (size_t)snprintf(out, 40, "%.15g", d);
+}
+
+size_t value_zeros(const char *p, size_t n, const char *pattern, char out[40])
+{
+    char digits[40];
+    size_t have = value_number(p, n, digits), places = 0, at = 0, spare;
+
+    if (have == 0 || strspn(digits, "0123456789") < have || have > DIGITS_MAX)
+        return 0;
+    for (const char *c = pattern; *c; c++)
+        places += *c == '0';
+    if (have > places && have - places + strlen(pattern) >= 40)
+        return 0;
+    spare = have > places ? have - places : 0; /* they stand before the first place */
+    for (const char *c = pattern; *c; c++) {
+        if (*c != '0') {
+            out[at++] = *c;
+            continue;
+        }
+        while (spare) {
+            out[at++] = digits[have - places - spare];
+            spare--;
+        }
+        out[at++] = places > have ? '0' : digits[have - places];
+        places--;
+    }
+    return at;
 }
 
 /* ---- dates ---- */

@@ -20,18 +20,57 @@ void xml_fail(struct xml *x, const char *code, const char *text)
     XML_StopParser(x->parser, XML_FALSE);
 }
 
-static const char *local(const char *name)
-{
-    const char *colon = strchr(name, ':');
+/* Names come from the parser as "namespace|local|prefix", or "local" without a namespace. */
+enum { SEPARATOR = '|' };
 
-    return colon ? colon + 1 : name;
+/* Tells whether a namespace is one whose elements are read: that of spreadsheets, in the
+ * transitional and the strict form, and that of relationships. Extensions have elements of the
+ * same local names in others. */
+static bool is_known_namespace(const char *name, size_t n)
+{
+    static const char *const known[] = {"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+        "http://purl.oclc.org/ooxml/spreadsheetml/main",
+        "http://schemas.openxmlformats.org/package/2006/relationships"};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strlen(known[i]) == n && memcmp(known[i], name, n) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the local name of an element; "" when its namespace is not one that is read. */
+static const char *element_name(struct xml *x, const char *name)
+{
+    const char *from = strchr(name, SEPARATOR), *end;
+    size_t n;
+
+    x->prefixed = false;
+    if (!from)
+        return name;
+    end = strchr(from + 1, SEPARATOR);
+    x->prefixed = end != NULL;
+    n = end ? (size_t)(end - from - 1) : strlen(from + 1);
+    if (n >= XML_NAME_MAX || !is_known_namespace(name, (size_t)(from - name)))
+        return "";
+    memcpy(x->name, from + 1, n);
+    x->name[n] = 0;
+    return x->name;
 }
 
 const char *xml_attribute(const char **attributes, const char *name)
 {
-    for (; *attributes; attributes += 2)
-        if (strcmp(local(attributes[0]), name) == 0)
+    static const char place[] = "/relationships|";
+    size_t n = strlen(name);
+
+    for (; *attributes; attributes += 2) {
+        const char *of = strstr(attributes[0], place);
+
+        if (strcmp(attributes[0], name) == 0)
             return attributes[1];
+        of = of ? of + sizeof(place) - 1 : NULL;
+        if (of && strncmp(of, name, n) == 0 && (!of[n] || of[n] == SEPARATOR))
+            return attributes[1];
+    }
     return NULL;
 }
 
@@ -42,7 +81,7 @@ static void on_start(void *arg, const char *name, const char **attributes)
     if (++x->depth > XML_DEPTH_MAX)
         xml_fail(x, ERR_FILE_TOO_COMPLEX, "the spreadsheet's XML is nested deeper than 64");
     else if (x->start)
-        x->start(x, local(name), attributes);
+        x->start(x, element_name(x, name), attributes);
 }
 
 static void on_end(void *arg, const char *name)
@@ -51,7 +90,7 @@ static void on_end(void *arg, const char *name)
 
     x->depth--;
     if (x->end)
-        x->end(x, local(name));
+        x->end(x, element_name(x, name));
 }
 
 static void on_text(void *arg, const char *p, int n)
@@ -158,11 +197,12 @@ bool xml_read(struct xml *x, const struct zip_entry *entry, bool counted)
     x->depth = 0;
     x->fed = 0;
     x->clear = false;
-    x->parser = good ? XML_ParserCreate(NULL) : NULL;
+    x->parser = good ? XML_ParserCreateNS(NULL, SEPARATOR) : NULL;
     if (good && !x->parser)
         cell_out_of_memory();
     if (good) {
         XML_SetUserData(x->parser, x);
+        XML_SetReturnNSTriplet(x->parser, 1);
         XML_SetElementHandler(x->parser, on_start, on_end);
         XML_SetCharacterDataHandler(x->parser, x->text ? on_text : NULL);
         XML_SetStartDoctypeDeclHandler(x->parser, on_doctype);

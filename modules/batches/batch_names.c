@@ -216,16 +216,24 @@ static wharf_status put_one(struct naming *n, wharf_out *out, const char *key, w
     return s;
 }
 
-/* Writes a name, a list of them, or {set}, {add} and {remove} of lists. key: NULL in lists. */
+/* Returns the id of a record as answers and exports show it ({"id":…,"name":…}); "" when the value
+ * is something else. */
+static wharf_str shown_id(const wharf_json *value)
+{
+    return W->json->type(value) == WHARF_J_OBJECT ? json_text(value, "id") : WHARF_S("");
+}
+
+/* Writes a name, a shown record, a list of them, or {set}, {add} and {remove} of lists. key: NULL
+ * in lists. */
 static wharf_status put_value(
     struct naming *n, wharf_out *out, const char *key, const wharf_json *value)
 {
     uint32_t type = W->json->type(value);
-    wharf_str text;
+    wharf_str text, id = shown_id(value);
     wharf_status s = WHARF_OK;
 
-    if (W->json->text(value, &text) && text.n)
-        return put_one(n, out, key, text);
+    if (id.n || (W->json->text(value, &text) && text.n))
+        return put_one(n, out, key, id.n ? id : text);
     if (type != WHARF_J_ARRAY && type != WHARF_J_OBJECT) {
         W->json->put(out, key, val_json(value));
         return WHARF_OK;
@@ -244,6 +252,8 @@ static bool needs_names(const wharf_json *value, const struct link *l)
 
     if (value && W->json->text(value, &text))
         return text.n && !is_id(l, text);
+    if (value && shown_id(value).n)
+        return true;
     for (const wharf_json *e =
              type == WHARF_J_ARRAY || type == WHARF_J_OBJECT ? W->json->at(value, 0) : NULL;
          e; e = W->json->next(e)) {

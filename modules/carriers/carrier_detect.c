@@ -7,23 +7,44 @@ enum { ROUTING_PREFIX = 3, INTERNAL_GROUP = 7, UTF8_LONGEST = 4 };
 
 /* ---- normalization ---- */
 
-/* Returns the length of the white space at p, 0: none. It is Unicode's White_Space, zero width
- * space and the byte order mark. */
-static size_t white(const char *p, size_t n)
+/* Returns the length of a character at p that nobody sees, 0: it is none. Unicode's White_Space, and
+ * what directs, joins or breaks text without a shape of its own. */
+static size_t unseen(const char *p, size_t n)
 {
-    static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xe1\x9a\x80", "\xe2\x80\xa8",
-        "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xef\xbb\xbf"};
+    static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xc2\xad", "\xcd\x8f", "\xd8\x9c",
+        "\xe1\x9a\x80", "\xe1\xa0\x8e", "\xe3\x80\x80", "\xef\xbb\xbf"};
 
     if (*p == ' ' || (*p >= '\t' && *p <= '\r'))
         return 1;
     if ((*p & 0x80) == 0)
         return 0;
-    if (n > 2 && !memcmp(p, "\xe2\x80", 2) && (unsigned char)p[2] >= 0x80 &&
-        (unsigned char)p[2] <= 0x8b)
+    /* U+2000 to 200F, 2028 to 202F, 205F to 206F */
+    if (n > 2 && !memcmp(p, "\xe2\x80", 2) &&
+        ((unsigned char)p[2] <= 0x8f ||
+            ((unsigned char)p[2] >= 0xa8 && (unsigned char)p[2] <= 0xaf)))
+        return 3;
+    if (n > 2 && !memcmp(p, "\xe2\x81", 2) && (unsigned char)p[2] >= 0x9f &&
+        (unsigned char)p[2] <= 0xaf)
         return 3;
     for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
         if (n >= strlen(wide[i]) && !memcmp(p, wide[i], strlen(wide[i])))
             return strlen(wide[i]);
+    }
+    return 0;
+}
+
+/* Returns the length of a dash at p that is not the one of keyboards (U+2010 to 2015, 2212, FE63,
+ * FF0D), 0: it is none. */
+static size_t dash_length(const char *p, size_t n)
+{
+    static const char *const others[] = {"\xe2\x88\x92", "\xef\xb9\xa3", "\xef\xbc\x8d"};
+
+    if (n > 2 && !memcmp(p, "\xe2\x80", 2) && (unsigned char)p[2] >= 0x90 &&
+        (unsigned char)p[2] <= 0x95)
+        return 3;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (n > 2 && !memcmp(p, others[i], 3))
+            return 3;
     }
     return 0;
 }
@@ -41,8 +62,9 @@ static enum reason normalize(wharf_str number, struct detected *d)
 
     d->n = 0;
     for (size_t i = 0; i < number.n;) {
-        size_t skip = white(number.p + i, number.n - i);
-        char c = number.p[i];
+        size_t skip = unseen(number.p + i, number.n - i),
+               dash = skip ? 0 : dash_length(number.p + i, number.n - i);
+        char c = dash ? '-' : number.p[i];
 
         if (skip) {
             i += skip;
@@ -54,7 +76,7 @@ static enum reason normalize(wharf_str number, struct detected *d)
         c = c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
         good = good && ordinary(c);
         d->normalized[d->n++] = c;
-        i++;
+        i += dash ? dash : 1;
     }
     d->normalized[d->n] = 0;
     return good ? REASON_NONE : REASON_INVALID;
@@ -278,6 +300,7 @@ void detect_number(const struct table *t, wharf_str number, const wharf_str *all
 
     d->n_candidates = 0;
     d->text_n = 0;
+    d->bare = false;
     d->reason = normalize(number, d);
     if (d->reason == REASON_NONE && begins_internal(d))
         d->reason = REASON_INTERNAL;
@@ -290,7 +313,8 @@ void detect_number(const struct table *t, wharf_str number, const wharf_str *all
     try_table(&s, t);
     if (!d->n_candidates) {
         without_marks(d);
-        if (d->text_n != d->n)
+        d->bare = d->text_n != d->n;
+        if (d->bare)
             try_table(&s, t);
     }
     order(d);

@@ -177,13 +177,18 @@ static bool is_internal(wharf_str normalized, wharf_str *ret_code)
     return detect_is_internal(normalized.p, normalized.n, ret_code);
 }
 
+/* Returns the form in which a number is stored and compared. Dashes, dots and the like leave a
+ * number that a carrier is known by without them; of other numbers they may be a part. */
 static wharf_str normalize(wharf_req *req, wharf_str number)
 {
-    static const struct table nothing;
+    const struct table *t = &carriers_table;
     struct detected room, *d = &room;
 
-    detect_number(&nothing, number, NULL, 0, d);
-    return d->reason == REASON_TOO_LONG ? number : W->mem->dup(req, d->normalized, d->n);
+    detect_number(t, number, NULL, 0, d);
+    if (d->reason == REASON_TOO_LONG)
+        return number;
+    return d->n_candidates && d->bare ? W->mem->dup(req, d->text, d->text_n)
+                                      : W->mem->dup(req, d->normalized, d->n);
 }
 
 const wharf_carriers_detect_api detect_service = {WHARF_HEAD(wharf_carriers_detect_api), detect,

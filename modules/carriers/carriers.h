@@ -148,6 +148,7 @@ struct detected {
     size_t n;
     char text[NUMBER_MAX + 1]; /* what the candidates' places count in */
     size_t text_n;
+    bool bare; /* text has no dashes, dots and the like, and the number has */
     struct candidate candidates[CANDIDATES_MAX];
     size_t n_candidates;
     enum reason reason;

@@ -29,6 +29,35 @@ struct writing {
     size_t n_written;
 };
 
+/* Fields beside email, phone and address, for the other columns of their kind. */
+struct beside {
+    const char *name, *keys[6];
+};
+static const struct beside beside[] = {
+    {"alternate_emails", {"education", "personal", "other", "work", "social"}},
+    {"alternate_phones", {"education", "home", "mobile", "work", "other"}},
+    {"alternate_addresses", {"secondary", "home", "other", "work", "education"}}};
+
+static void put_beside(struct reading *r, wharf_import *in, wharf_out *out, const struct beside *b)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < sizeof(b->keys) / sizeof(b->keys[0]) && b->keys[i]; i++) {
+        size_t column;
+        wharf_str text = contacts_files->text(
+            in, wharf_z(W->mem->format(r->req, "%s.%s", b->name, b->keys[i]).p), &column);
+
+        if (!text.n)
+            continue;
+        if (!any)
+            W->json->open(out, b->name, '{');
+        any = true;
+        W->json->put(out, b->keys[i], wharf_text(text));
+    }
+    if (any)
+        W->json->close(out);
+}
+
 static wharf_status row_body(
     struct reading *r, wharf_import *in, bool group, const wharf_json **ret)
 {
@@ -45,10 +74,13 @@ static wharf_status row_body(
         W->json->put(out, "resource", wharf_text(WHARF_S("contact")));
     for (size_t i = 0; !group && i < sizeof(texts) / sizeof(texts[0]); i++) {
         wharf_str cell = file_cell(r, in, texts[i].use);
+        const wharf_json *whole = cell.n && cell.p[0] == '{' ? file_json(r, cell) : NULL;
 
         if (cell.n)
-            W->json->put(out, texts[i].key, wharf_text(cell));
+            W->json->put(out, texts[i].key, whole ? wharf_value(whole) : wharf_text(cell));
     }
+    for (size_t i = 0; !group && i < sizeof(beside) / sizeof(beside[0]); i++)
+        put_beside(r, in, out, &beside[i]);
     if (!group && groups.n) {
         W->json->open(out, "groups", '[');
         file_groups(r, groups, out);
@@ -159,6 +191,7 @@ static wharf_status write_rows(struct writing *w)
             s = write_chunk(w, &w->contacts);
         W->mem->scope_end(r->req, scope);
     }
+    file_keep_warnings(r, in);
     contacts_files->close(in);
     return s;
 }
@@ -250,6 +283,20 @@ static void put_issues(struct reading *r, wharf_out *out)
     W->json->close(out);
 }
 
+/* Writes what is told of the file as a whole: columns that are ignored, an encoding that was
+ * guessed. */
+static void put_warnings(struct reading *r, wharf_out *out)
+{
+    W->json->open(out, "warnings", '[');
+    for (size_t i = 0; i < r->n_warnings; i++) {
+        W->json->open(out, NULL, '{');
+        W->json->put(out, "code", wharf_text(r->warnings[i].code));
+        W->json->put(out, "message", wharf_text(r->warnings[i].message));
+        W->json->close(out);
+    }
+    W->json->close(out);
+}
+
 static void answer(const struct writing *w, size_t deleted)
 {
     wharf_req *req = w->r->req;
@@ -268,6 +315,7 @@ static void answer(const struct writing *w, size_t deleted)
     }
     W->json->close(out);
     put_issues(w->r, out);
+    put_warnings(w->r, out);
     W->json->put(out, "deleted", wharf_integer((int64_t)deleted));
     W->json->close(out);
 }

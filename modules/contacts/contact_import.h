@@ -8,7 +8,7 @@
 
 #include "contacts.h"
 
-enum { ROWS_MAX = 25000, FILE_MAX = 25 * 1000 * 1000, COLUMNS_MAX = 512 };
+enum { ROWS_MAX = 25000, FILE_MAX = 25 * 1000 * 1000, COLUMNS_MAX = 512, WARNINGS_MAX = 32 };
 
 /* Uses of a column. */
 enum use {
@@ -27,7 +27,7 @@ enum use {
 
 struct column {
     wharf_str header; /* as written */
-    enum use use;
+    enum use use; /* also of columns that are known by another name (wharf.import) */
     wharf_str key; /* of metadata */
 };
 
@@ -65,6 +65,10 @@ struct reading {
     size_t n_rows, n_good;
     struct issue *issues; /* in no order */
     size_t n_issues;
+    struct {
+        wharf_str code, message;
+    } warnings[WARNINGS_MAX];
+    size_t n_warnings;
 };
 
 /* Opens the file of an import (import_file.c). Problems of the file are told as the request's. */
@@ -73,13 +77,17 @@ wharf_import *file_rows(struct reading *r);
 /* Judges the file: columns, groups, and what is wrong with which row. */
 wharf_status file_judge(struct reading *r);
 void file_close(struct reading *r);
+/* Keeps what is told of the file as a whole until now, for the answer. */
+void file_keep_warnings(struct reading *r, const wharf_import *in);
 void file_issue(struct reading *r, size_t row, const bool bad[COLUMNS_MAX]);
-/* Returns what the row says for a use; "" when there is no such column. */
+/* Returns what the row says for a use, whichever of its columns says it; "" for nothing. */
 wharf_str file_cell(const struct reading *r, wharf_import *in, enum use use);
 wharf_str file_name(const struct reading *r, wharf_import *in);
 bool file_group_row(const struct reading *r, wharf_import *in); /* the row makes a group */
-/* Writes the ids of a cell "Crew; Drivers". Returns false when one of the names is nobody's, or
- * several's. out may be NULL. */
+/* Returns the JSON of a cell that is an object or an array; NULL when it is none. */
+const wharf_json *file_json(const struct reading *r, wharf_str cell);
+/* Writes the ids of a cell "Crew; Drivers", or of one that an export wrote. Returns false when one
+ * of the names is nobody's, or several's. out may be NULL. */
 bool file_groups(const struct reading *r, wharf_str cell, wharf_out *out);
 
 #endif

@@ -158,7 +158,9 @@ static wharf_status contact_normalize(wharf_req *req, uint32_t op, wharf_rec *re
     (void)op;
     take_names(req, rec);
     take_type(req, rec);
-    s = take_address(req, rec);
+    s = contact_take_emails(req, rec);
+    if (s == WHARF_OK)
+        s = take_address(req, rec);
     if (s == WHARF_OK)
         s = take_alternates(req, rec);
     if (s == WHARF_OK)

@@ -44,6 +44,12 @@ wharf_status contact_written(
 wharf_status contact_written_many(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n);
 
+/* Returns an e-mail address without what stands around it: a name and brackets, quotes, "mailto:"
+ * (contact_emails.c). The text itself where there is nothing of the kind. */
+wharf_str email_bare(wharf_str s);
+/* Takes email and alternate_emails of a body in that form. */
+wharf_status contact_take_emails(wharf_req *req, wharf_rec *rec);
+
 wharf_status contacts_merge_route(wharf_req *req, void *arg); /* merge.c */
 
 enum { CHILDREN_MAX = 10000, GROUPS_MAX = 200 };

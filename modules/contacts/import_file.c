@@ -130,9 +130,36 @@ static enum use use_of(wharf_str header, wharf_str *ret_key)
     return USE_NONE;
 }
 
+/* Returns the field that columns of a use fill, also those with other names. NULL: such columns are
+ * known by their names alone. */
+static const char *path_of_use(enum use use)
+{
+    static const char *const paths[USES] = {[USE_NAME] = "name",
+        [USE_FIRST] = "first_name",
+        [USE_LAST] = "last_name",
+        [USE_EMAIL] = "email",
+        [USE_PHONE] = "phone",
+        [USE_GROUPS] = "groups",
+        [USE_ADDRESS] = "address.formatted_address"};
+
+    return paths[use];
+}
+
+/* Returns the use of a column whose header is another name of a field. */
+static enum use use_of_path(wharf_str path)
+{
+    for (int u = USE_NAME; u < USE_METADATA; u++) {
+        const char *known = path_of_use((enum use)u);
+
+        if (known && path.n && wharf_same(path, wharf_z(known)))
+            return (enum use)u;
+    }
+    return USE_NONE;
+}
+
 static wharf_status read_columns(struct reading *r, wharf_import *in)
 {
-    bool has[USES] = {false};
+    bool has[USES] = {false}, own[USES] = {false};
     wharf_str header, path;
 
     for (r->n_columns = 0;
@@ -142,8 +169,10 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
 
         c->header = W->mem->dup(r->req, header.p, header.n);
         c->use = use_of(c->header, &c->key);
-        if (c->use != USE_NONE && c->use != USE_METADATA && has[c->use])
+        if (c->use != USE_NONE && c->use != USE_METADATA && own[c->use])
             return W->err->fail(r->req, ERR_BATCH_HEADER_DUPLICATE, c->header.p, NULL);
+        own[c->use] = c->use != USE_NONE;
+        c->use = c->use == USE_NONE ? use_of_path(path) : c->use;
         has[c->use] = true;
     }
     if (!has[USE_NAME] && !(has[USE_FIRST] && has[USE_LAST]))
@@ -221,12 +250,43 @@ static const struct group_name *find_group(const struct reading *r, wharf_str te
     return g;
 }
 
+const wharf_json *file_json(const struct reading *r, wharf_str cell)
+{
+    const wharf_json *value = NULL;
+
+    if (W->json->parse(r->req, cell, &value) == WHARF_OK)
+        return value;
+    W->err->clear(r->req); /* it is a text that begins so */
+    return NULL;
+}
+
+/* Finds the groups of a cell that is JSON, as exports write it: [{"id":…,"name":…}]. */
+static bool json_groups(const struct reading *r, const wharf_json *list, struct ids *ids)
+{
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e)) {
+        wharf_str s;
+        const struct group_name *g;
+
+        if (!W->json->text(e, &s))
+            s = json_text(e, "id");
+        g = s.n ? find_group(r, s) : NULL;
+        if (!g)
+            return false;
+        if (!ids_have(ids, g->id))
+            ids->p[ids->n++] = g->id;
+    }
+    return true;
+}
+
 bool file_groups(const struct reading *r, wharf_str cell, wharf_out *out)
 {
+    const wharf_json *list = cell.n && cell.p[0] == '[' ? file_json(r, cell) : NULL;
     const char *p = cell.p, *end = cell.p + cell.n;
     struct ids ids = {W->mem->alloc(r->req, (cell.n / 2 + 2) * sizeof(*ids.p)), 0};
 
-    while (p < end) {
+    if (list && !json_groups(r, list, &ids))
+        return false;
+    while (!list && p < end) {
         const char *stop = p;
         const struct group_name *g;
         wharf_str one;
@@ -326,11 +386,14 @@ static size_t length(wharf_str s)
 
 wharf_str file_cell(const struct reading *r, wharf_import *in, enum use use)
 {
-    for (size_t i = 0; i < r->n_columns; i++) {
+    const char *path = path_of_use(use);
+    size_t column;
+
+    for (size_t i = 0; i < r->n_columns && !path; i++) {
         if (r->columns[i].use == use)
             return contacts_files->cell(in, i);
     }
-    return WHARF_S("");
+    return path ? contacts_files->text(in, wharf_z(path), &column) : WHARF_S("");
 }
 
 wharf_str file_name(const struct reading *r, wharf_import *in)
@@ -376,6 +439,7 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
             bad[i] = no_name && !whole;
             break;
         case USE_EMAIL:
+            cell = email_bare(cell);
             bad[i] = cell.n && (length(cell) > EMAIL_MAX || !contacts_org->email(cell));
             break;
         case USE_PHONE:
@@ -402,15 +466,14 @@ static void judge(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 
 static void repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
 {
-    for (size_t i = 0; i < r->n_columns; i++) {
-        wharf_str cell = contacts_files->cell(in, i), form;
+    size_t email_at, phone_at;
+    wharf_str form, email = contacts_files->text(in, WHARF_S("email"), &email_at),
+                    phone = contacts_files->text(in, WHARF_S("phone"), &phone_at);
 
-        if (r->columns[i].use == USE_EMAIL && cell.n)
-            bad[i] = met_before(r, &r->emails, lowered(r->req, cell));
-        else if (r->columns[i].use == USE_PHONE && cell.n &&
-                 contacts_org->phone_in(r->req, r->country, cell, &form))
-            bad[i] = met_before(r, &r->phones, form);
-    }
+    if (email.n)
+        bad[email_at] = met_before(r, &r->emails, lowered(r->req, email_bare(email)));
+    if (phone.n && contacts_org->phone_in(r->req, r->country, phone, &form))
+        bad[phone_at] = met_before(r, &r->phones, form);
 }
 
 static bool any(const bool bad[COLUMNS_MAX], size_t n)
@@ -438,6 +501,16 @@ void file_issue(struct reading *r, size_t row, const bool bad[COLUMNS_MAX])
     r->issues[r->n_issues++] = (struct issue){row, n, columns};
 }
 
+/* Marks the column that a problem of the file names by its field, or by its header. */
+static void blame(
+    const struct reading *r, const wharf_import *in, wharf_str named, bool bad[COLUMNS_MAX])
+{
+    wharf_str header, path;
+
+    for (size_t i = 0; i < r->n_columns && contacts_files->column(in, i, &header, &path); i++)
+        bad[i] |= named.n && (wharf_same(named, path) || wharf_same(named, header));
+}
+
 static void judge_row(struct reading *r, wharf_import *in)
 {
     bool bad[COLUMNS_MAX] = {false}, broken;
@@ -447,6 +520,8 @@ static void judge_row(struct reading *r, wharf_import *in)
     scope = W->mem->scope_begin(r->req);
     broken = contacts_files->row_error(in, 0, &code, &path, &message);
     judge(r, in, bad);
+    for (size_t i = 0; contacts_files->row_error(in, i, &code, &path, &message); i++)
+        blame(r, in, path, bad);
     if (!broken && !any(bad, r->n_columns))
         repeated(r, in, bad); /* only rows that are good count as the first */
     r->good[r->n_rows] = !broken && !any(bad, r->n_columns);
@@ -456,6 +531,18 @@ static void judge_row(struct reading *r, wharf_import *in)
         file_issue(r, r->n_rows, bad);
     r->n_rows++;
     W->mem->scope_end(r->req, scope);
+}
+
+void file_keep_warnings(struct reading *r, const wharf_import *in)
+{
+    wharf_str code, message;
+
+    for (r->n_warnings = 0; r->n_warnings < WARNINGS_MAX &&
+                            contacts_files->warning(in, r->n_warnings, &code, &message);
+         r->n_warnings++) {
+        r->warnings[r->n_warnings].code = W->mem->dup(r->req, code.p, code.n);
+        r->warnings[r->n_warnings].message = W->mem->dup(r->req, message.p, message.n);
+    }
 }
 
 wharf_status file_judge(struct reading *r)
@@ -487,6 +574,7 @@ wharf_status file_judge(struct reading *r)
         s = file_problem(r, in);
     else if (s == WHARF_OK && !r->n_rows)
         s = W->err->fail(r->req, ERR_BATCH_DATA_EMPTY, "csv_url", NULL);
+    file_keep_warnings(r, in);
     contacts_files->close(in);
     return s;
 }

@@ -14,7 +14,7 @@ struct plan {
     wharf_str id;
     struct members members;
     wharf_tracking_update update; /* head.size 0: none */
-    bool moved;
+    bool moved, bare_status; /* bare_status: a status alone, without update or comment */
     wharf_str add_comment, remove_comment;
 };
 
@@ -51,6 +51,7 @@ static wharf_status join_update(wharf_req *req, wharf_rec *rec, const wharf_json
     if (comment && !has(update, "comment"))
         W->json->put(out, "comment", val_json(comment));
     W->json->close(out);
+    plan_of(rec)->bare_status = status && !update && !comment;
     s = W->json->result(req, out, &whole);
     if (s == WHARF_OK)
         W->res->set(rec, CONTAINER_TRACKING_UPDATE, val_json(whole));
@@ -176,7 +177,7 @@ static wharf_status check_write(
     if (s == WHARF_OK)
         s = containers_members_check(req, op, rec, completed, &plan->members);
     if (s == WHARF_OK)
-        s = containers_apply(req, op, old_rec, rec, &plan->update);
+        s = containers_apply(req, op, old_rec, rec, plan->bare_status, &plan->update);
     if (s != WHARF_OK)
         return s;
     if (plan->update.head.size && !plan->update.comment.n)
@@ -195,7 +196,7 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
 {
     struct plan *plan = plan_of(new_rec ? new_rec : old_rec);
 
-    *plan = (struct plan){0};
+    *plan = (struct plan){.bare_status = plan->bare_status};
     return op == WHARF_DELETE ? WHARF_OK : check_write(req, op, old_rec, new_rec, plan);
 }
 

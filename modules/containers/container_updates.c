@@ -116,8 +116,16 @@ static wharf_status apply_position(wharf_req *req, const wharf_rec *old_rec, wha
     return insert_line(req, rec, &u, field_text(old_rec, CONTAINER_STATUS), "api");
 }
 
+/* Tells whether a status that was sent alone is the one that the container has: sending back what
+ * was read is no news. */
+static bool repeats_status(const wharf_rec *old_rec, const wharf_json *input, bool bare_status)
+{
+    return bare_status && old_rec &&
+           same(field_text(old_rec, CONTAINER_STATUS), json_text(input, "status"));
+}
+
 wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec,
-    wharf_tracking_update *ret_update)
+    bool bare_status, wharf_tracking_update *ret_update)
 {
     const wharf_json *input = W->res->input(rec, CONTAINER_TRACKING_UPDATE);
     wharf_tracking_update first = wharf_update_of(WHARF_S(""), WHARF_S(""), W->req->now_us(req));
@@ -136,7 +144,7 @@ wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_
         if (s == WHARF_OK)
             s = insert_line(req, rec, &first, WHARF_S("created"), "api");
     }
-    if (s != WHARF_OK || !input)
+    if (s != WHARF_OK || !input || repeats_status(old_rec, input, bare_status))
         return s == WHARF_OK ? apply_position(req, old_rec, rec) : s;
     if (W->json->type(input) != WHARF_J_OBJECT)
         return W->err->fail(

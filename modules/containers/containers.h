@@ -39,9 +39,9 @@ wharf_status containers_write_shipment(wharf_req *req, wharf_str shipment_id,
 
 /* ---- container_updates.c: the container's own history ---- */
 /* Applies tracking_update, direct coordinates; *ret_update: what is copied to the shipments,
- * head.size 0: nothing. */
+ * head.size 0: nothing. bare_status: the update is a status that was sent alone. */
 wharf_status containers_apply(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *rec,
-    wharf_tracking_update *ret_update);
+    bool bare_status, wharf_tracking_update *ret_update);
 wharf_status containers_show_updates(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_out *const *outs);
 

@@ -111,6 +111,12 @@ static wharf_status take_reason(
     return items_reasons->check(c->req, m->reason_code_id, "item", path, &code);
 }
 
+/* Tells whether an entry is a level as answers show it, sent back: it is no change. */
+static bool is_shown_level(const wharf_json *e)
+{
+    return is(json_text(e, "object"), "level");
+}
+
 static wharf_status take_entry(struct changes *c, const wharf_json *e, size_t i)
 {
     wharf_str at = W->mem->format(c->req, "levels.%zu.", i);
@@ -119,6 +125,8 @@ static wharf_status take_entry(struct changes *c, const wharf_json *e, size_t i)
     exact factor = 0;
     wharf_status s;
 
+    if (is_shown_level(e))
+        return WHARF_OK;
     if (!json_is_null(W->json->get(e, "reserved_qty")))
         return bad(c->req, W->mem->format(c->req, "%sreserved_qty", at.p).p,
             "can't be written; fulfillments reserve stock");
@@ -157,9 +165,11 @@ wharf_status item_levels_apply(wharf_req *req, uint32_t op, wharf_rec *rec)
         .source_type = WHARF_S(""),
         .source_id = WHARF_S("")};
     wharf_status s;
-    size_t i = 0;
+    size_t i = 0, n = 0;
 
-    if (!sent || !W->json->count(sent))
+    for (const wharf_json *e = sent ? W->json->at(sent, 0) : NULL; e; e = W->json->next(e))
+        n += !is_shown_level(e);
+    if (!n)
         return WHARF_OK;
     c.item = (struct stock_item){.id = W->res->id(rec),
         .is_asset = field_int(rec, ITEM_IS_ASSET),

@@ -43,6 +43,10 @@ const struct country *country_find(wharf_str s)
             same_word(s, countries[i].name))
             return &countries[i];
     }
+    for (size_t i = 0; i < country_words_count; i++) {
+        if (same_word(s, country_words[i].name))
+            return country_find(wharf_z(country_words[i].code));
+    }
     return NULL;
 }
 

@@ -12,8 +12,13 @@ struct state {
     char country[3], code[3];
     const char *name;
 };
+struct country_word {
+    const char *name, *code;
+};
 extern const struct country countries[];
 extern const size_t countries_count;
+extern const struct country_word country_words[];
+extern const size_t country_words_count;
 extern const struct state states[];
 extern const size_t states_count;
 
@@ -23,7 +28,7 @@ struct address { /* empty: null */
     wharf_str line1, line2, city, state, postal_code, country_code;
 };
 
-/* Finds a country by name, ISO-2 or ISO-3 code, in any case. Returns NULL when there is none. */
+/* Finds a country by a name, ISO-2 or ISO-3 code, in any case. Returns NULL when there is none. */
 const struct country *country_find(wharf_str text);
 const struct state *state_find(wharf_str country_code, wharf_str text);
 bool postal_fits(wharf_str country_code, wharf_str text);

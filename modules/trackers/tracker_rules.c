@@ -77,6 +77,7 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
 {
     wharf_str id = field_text(rec, TRACKER_CURRENT_SHIPMENT_ID);
+    const struct leg *current = trackers_current(c, field_text(rec, TRACKER_PINNED_SHIPMENT_ID));
 
     if (!W->res->sent(rec, TRACKER_CURRENT_SHIPMENT_ID))
         return WHARF_OK;
@@ -84,6 +85,9 @@ static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
         W->res->set(rec, TRACKER_PINNED_SHIPMENT_ID, val_null());
         return WHARF_OK;
     }
+    /* the leg that is current anyway: what was read is sent back, and is to follow the legs on */
+    if (current && same(current->id, id))
+        return WHARF_OK;
     for (size_t i = 0; i < c->n; i++) {
         if (!same(c->legs[i].id, id))
             continue;

@@ -131,7 +131,7 @@ static int field_of_key(struct import *in, wharf_str key)
 static void by_name(struct import *in, struct import_column *c, wharf_str key)
 {
     for (size_t i = 0; i < in->options.n_aliases; i++)
-        if (same_key(in, key, in->options.aliases[i].header)) {
+        if (!in->options.aliases[i].rank && same_key(in, key, in->options.aliases[i].header)) {
             c->path = str_z(in->options.aliases[i].path);
             c->field = field_of_path(in, c->path);
             if (c->field >= 0)
@@ -201,34 +201,210 @@ static struct import_node *child_of(struct import *in, struct import_node *paren
     return n;
 }
 
+/* Takes the first key of a path, from its front. A key of metadata is one key, dots and all. */
+static wharf_str take_key(wharf_str *path, bool whole)
+{
+    const char *dot = whole ? NULL : memchr(path->p, '.', path->n);
+    wharf_str key = {path->p, dot ? (size_t)(dot - path->p) : path->n};
+
+    path->p += key.n + (key.n < path->n);
+    path->n -= key.n + (key.n < path->n);
+    return key;
+}
+
+/* Tells whether what follows the first key of the column's path is one key. */
+static bool has_free_key(const struct import *in, const struct import_column *c)
+{
+    return c->field >= 0 && str_ends(str_z(in->options.fields[c->field].path), "*");
+}
+
+/* Returns a column below the node. */
+static int column_below(const struct import_node *n)
+{
+    while (n->column < 0 && n->child)
+        n = n->child;
+    return n->column;
+}
+
+/* Returns the column that fills what this one would: the same field, one around it, or a part of
+ * it; -1 when there is none. */
+static int column_in_the_way(const struct import *in, const struct import_column *c)
+{
+    wharf_str left = c->path;
+    const struct import_node *n = in->root;
+
+    while (left.n > 0) {
+        wharf_str key = take_key(&left, has_free_key(in, c) && n != in->root);
+
+        n = n->child;
+        while (n && !str_eq(n->key, key))
+            n = n->next;
+        if (!n || n->column >= 0)
+            return n ? n->column : -1;
+    }
+    return column_below(n);
+}
+
+/* Makes the node of a path that nothing is in the way of. */
+static struct import_node *make_node(struct import *in, const struct import_column *c)
+{
+    wharf_str left = c->path;
+    struct import_node *n = in->root;
+    bool rest = has_free_key(in, c);
+
+    while (left.n > 0) {
+        wharf_str key = take_key(&left, rest && n != in->root);
+
+        n->array = n->array || (key.n == 1 && key.p[0] >= '0' && key.p[0] <= '9' && !rest);
+        n = child_of(in, n, key);
+    }
+    return n;
+}
+
 static bool place(struct import *in, size_t column)
 {
     const struct import_column *c = &in->columns[column];
-    wharf_str left = c->path;
-    struct import_node *n = in->root;
-    bool rest = c->field >= 0 && str_ends(str_z(in->options.fields[c->field].path), "*");
+    int other = column_in_the_way(in, c);
 
-    while (left.n > 0) {
-        const char *dot = memchr(left.p, '.', left.n);
-        size_t k = dot ? (size_t)(dot - left.p) : left.n;
-
-        /* a key of metadata is one key, dots and all */
-        if (rest && n != in->root)
-            k = left.n;
-        n->array = n->array || (k == 1 && left.p[0] >= '0' && left.p[0] <= '9' && !rest);
-        n = child_of(in, n, (wharf_str){left.p, k});
-        left.p += k + (k < left.n);
-        left.n -= k + (k < left.n);
-        if (n->column >= 0)
-            return problem_set(&in->problem, ERR_BATCH_HEADER_DUPLICATE, in->row_number, 0, 0,
-                "the columns \"%.*s\" and \"%.*s\" fill the same field; keep one",
-                STR_ARG(in->columns[n->column].header), STR_ARG(c->header));
-    }
-    if (n->child)
+    if (other >= 0)
         return problem_set(&in->problem, ERR_BATCH_HEADER_DUPLICATE, in->row_number, 0, 0,
-            "the column \"%.*s\" and those of its parts fill the same field; keep one or the other",
-            STR_ARG(c->header));
-    n->column = (int)column;
+            "the columns \"%.*s\" and \"%.*s\" fill the same field; keep one",
+            STR_ARG(in->columns[other].header), STR_ARG(c->header));
+    make_node(in, c)->column = (int)column;
+    return true;
+}
+
+/* Ignores a column whose name is another name of a field that a column with the field's own name
+ * fills: an export has "parcels" and, for people, "weight". */
+static bool ignore_column(struct import *in, size_t column, int other)
+{
+    struct import_column *c = &in->columns[column];
+
+    if (in->options.strict_headers)
+        return place(in, column);
+    import_warn(in, ERR_BATCH_HEADER_DUPLICATE,
+        arena_printf(in->row, "the column \"%.*s\" is ignored: \"%.*s\" fills the same field",
+            STR_ARG(c->header), STR_ARG(in->columns[other].header)));
+    *c = (struct import_column){c->header, str_z(""), IMPORT_IGNORED};
+    return true;
+}
+
+/* ---- one of several texts for a field ---- */
+
+/* Returns the source of a rank of the node, made when it is new, in the order of ranks. A column
+ * that already fills the node by its own name is the source of rank 0. */
+static struct import_source *source_of(
+    struct import *in, struct import_node *n, const struct import_alias *a)
+{
+    struct import_source **at = &n->sources, *s;
+
+    if (!n->sources && n->column >= 0) {
+        n->sources = ARENA_NEW(in->arena, struct import_source);
+        n->sources->columns[n->sources->n++] = n->column;
+    }
+    while (*at && (*at)->rank < a->rank)
+        at = &(*at)->next;
+    if (*at && (*at)->rank == a->rank)
+        return *at;
+    s = ARENA_NEW(in->arena, struct import_source);
+    s->rank = a->rank;
+    s->beside = a->beside;
+    s->next = *at;
+    *at = s;
+    return s;
+}
+
+static void add_part(struct import_source *s, int column, unsigned char part)
+{
+    size_t i = s->n;
+
+    if (s->n == IMPORT_PARTS_MAX)
+        return;
+    while (i > 0 && s->parts[i - 1] > part) {
+        s->columns[i] = s->columns[i - 1];
+        s->parts[i] = s->parts[i - 1];
+        i--;
+    }
+    s->columns[i] = column;
+    s->parts[i] = part;
+    s->n++;
+}
+
+/* Returns the node at a path; NULL when there is none. */
+static struct import_node *find_node(const struct import *in, const char *path)
+{
+    wharf_str left = str_z(path);
+    struct import_node *n = in->root;
+
+    while (left.n > 0 && n) {
+        wharf_str key = take_key(&left, false);
+
+        n = n->child;
+        while (n && !str_eq(n->key, key))
+            n = n->next;
+    }
+    return n;
+}
+
+/* Takes a column as one of several for the alias's field. */
+static bool take_ranked(struct import *in, size_t column, const struct import_alias *a)
+{
+    struct import_column *c = &in->columns[column];
+    struct import_node *n = find_node(in, a->path);
+    int other;
+
+    c->path = str_z(a->path);
+    c->field = field_of_path(in, c->path);
+    if (c->field < 0)
+        return true;
+    if (!n || n->column < 0) {
+        other = column_in_the_way(in, c);
+        if (other >= 0)
+            return ignore_column(in, column, other);
+        n = make_node(in, c);
+    }
+    add_part(source_of(in, n, a), (int)column, a->part);
+    if (n->column < 0)
+        n->column = (int)column;
+    return true;
+}
+
+/* Makes the fields beside: each source of a node that is not always the one that is taken gets its
+ * own, unless a column fills it. */
+static void make_spares(struct import *in, const struct import_node *main)
+{
+    for (const struct import_source *s = main->sources; s; s = s->next) {
+        struct import_column c = {.path = str_z(s->beside ? s->beside : "")};
+        struct import_node *n;
+
+        c.field = s->beside ? field_of_path(in, c.path) : -1;
+        if (c.field < 0 || column_in_the_way(in, &c) >= 0)
+            continue;
+        n = make_node(in, &c);
+        n->column = s->columns[0];
+        n->beside = s->beside;
+        n->main = main;
+    }
+}
+
+static bool take_all_ranked(struct import *in, const wharf_str *keys)
+{
+    for (size_t a = 0; a < in->options.n_aliases; a++) {
+        const struct import_alias *alias = &in->options.aliases[a];
+
+        for (size_t i = 0; alias->rank && i < in->n_columns; i++)
+            if (in->columns[i].field == -1 && keys[i].n && same_key(in, keys[i], alias->header) &&
+                !take_ranked(in, i, alias))
+                return false;
+    }
+    for (size_t a = 0; a < in->options.n_aliases; a++) {
+        const struct import_node *n = in->options.aliases[a].rank
+                                          ? find_node(in, in->options.aliases[a].path)
+                                          : NULL;
+
+        if (n && n->sources)
+            make_spares(in, n);
+    }
     return true;
 }
 
@@ -258,7 +434,7 @@ static bool tell_unknown(struct import *in)
     for (size_t i = 0; i < in->n_columns; i++) {
         const struct import_column *c = &in->columns[i];
 
-        if (c->field >= 0 || c->header.n == 0 || c->header.p[0] == '_')
+        if (c->field != -1 || c->header.n == 0 || c->header.p[0] == '_')
             continue;
         buf_addz(&names, n++ ? ", \"" : "\"");
         buf_adds(&names, c->header);
@@ -272,6 +448,51 @@ static bool tell_unknown(struct import *in)
             in, ERR_BATCH_HEADER_UNKNOWN, arena_printf(in->row, "ignored columns: %s", names.p));
     buf_done(&names);
     return good;
+}
+
+/* Tells whether a header is the name of the field that its column fills, or of what is around it:
+ * "address" fills address.formatted_address. "weight" of a shipment, which fills that of its first
+ * parcel, is another name. */
+static bool has_own_name(struct import *in, wharf_str key)
+{
+    struct import_column c = {.header = key, .field = -1};
+    wharf_str path;
+
+    if (!key.n || field_of_key(in, key) < 0)
+        return false;
+    by_name(in, &c, key);
+    path = import_header_key(in->row, c.path);
+    return path.n >= key.n && memcmp(path.p, key.p, key.n) == 0;
+}
+
+/* Gives columns their fields: those with a field's own name (and those of column_mapping), or those
+ * with another name, which give way to the former. */
+static bool take_columns(struct import *in, const wharf_str *keys, bool own_name)
+{
+    for (size_t i = 0; i < in->n_columns; i++) {
+        struct import_column *c = &in->columns[i];
+        bool mapped = c->field >= 0, own = mapped || has_own_name(in, keys[i]);
+        int other;
+
+        if (own != own_name || !keys[i].n)
+            continue;
+        if (!mapped)
+            by_name(in, c, keys[i]);
+        if (c->field < 0)
+            continue;
+        if (!mapped && is_mapped(in, c->path)) {
+            *c = (struct import_column){c->header, str_z(""), -1};
+            continue;
+        }
+        other = own ? -1 : column_in_the_way(in, c);
+        if (other >= 0 && has_own_name(in, keys[other])) {
+            if (!ignore_column(in, i, other))
+                return false;
+        } else if (!place(in, i)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 bool headers_read(struct import *in)
@@ -292,18 +513,11 @@ bool headers_read(struct import *in)
     in->root->column = -1;
     if (!no_repeats(in, keys) || !apply_mapping(in, keys))
         return false;
-    for (size_t i = 0; i < in->n_columns; i++) {
-        struct import_column *c = &in->columns[i];
-
-        if (c->field < 0 && keys[i].n > 0) {
-            by_name(in, c, keys[i]);
-            if (c->field >= 0 && is_mapped(in, c->path))
-                *c = (struct import_column){c->header, str_z(""), -1};
-        }
-        if (c->field >= 0 && !place(in, i))
-            return false;
-        known = known || c->field >= 0;
-    }
+    if (!take_columns(in, keys, true) || !take_columns(in, keys, false) ||
+        !take_all_ranked(in, keys))
+        return false;
+    for (size_t i = 0; i < in->n_columns; i++)
+        known = known || in->columns[i].field >= 0;
     if (!known)
         return problem_set(&in->problem, ERR_BATCH_HEADER_MISSING, in->row_number, 0, 0,
             "the first row names no field; it must hold the names of the columns");

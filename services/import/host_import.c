@@ -77,7 +77,7 @@ static void read_aliases(
 
     for (const struct wharf_json *m = more ? more->child : NULL; m; m = m->next)
         if (json_is(m, JSON_STRING))
-            all[n++] = (struct import_alias){m->key.p, m->text.p};
+            all[n++] = (struct import_alias){.header = m->key.p, .path = m->text.p};
     if (n_own)
         memcpy(all + n, own, n_own * sizeof(*own));
     o->aliases = all;
@@ -251,5 +251,14 @@ static bool i_is_field(wharf_req *req, const char *resource, wharf_str path)
     return fields && import_field_at(fields, n, path) >= 0;
 }
 
+static wharf_str i_text(wharf_import *h, wharf_str path, size_t *ret_column)
+{
+    int column = -1;
+    wharf_str text = h->in ? import_text(h->in, path, &column) : str_z("");
+
+    *ret_column = column < 0 ? 0 : (size_t)column;
+    return text;
+}
+
 const wharf_import_api host_import = {WHARF_HEAD(wharf_import_api), i_open, i_next, i_row, i_object,
-    i_cell, i_row_error, i_problem, i_warning, i_column, i_info, i_close, i_is_field};
+    i_cell, i_row_error, i_problem, i_warning, i_column, i_info, i_close, i_is_field, i_text};

@@ -13,6 +13,9 @@
 #include "import/reader.h"
 #include "wharf/errors.h"
 
+/* Digits from which on a whole number is no name, version or amount. */
+enum { WHOLE_MIN = 7 };
+
 bool problem_set(struct import_problem *p, const char *code, uint64_t line, uint64_t column,
     uint64_t offset, const char *fmt, ...)
 {
@@ -46,7 +49,11 @@ wharf_str cell_clean(struct arena *a, wharf_str raw)
          * overwritten by a copy only */
         raw = trimmed.p + trimmed.n == raw.p + raw.n ? trimmed : arena_dup_str(a, trimmed);
     }
-    if (raw.n > 1 && raw.p[0] == '\'' && strchr("=+-@", raw.p[1]))
+    if (raw.n > 3 && raw.p[0] == '=' && raw.p[1] == '"' && raw.p[raw.n - 1] == '"' &&
+        !memchr(raw.p + 2, '"', raw.n - 3)) /* ="00777": a formula that is a text */
+        raw = arena_dup(a, raw.p + 2, raw.n - 3);
+    if (raw.n > 1 && raw.p[0] == '\'' &&
+        (strchr("=+-@", raw.p[1]) || strspn(raw.p + 1, "0123456789- ") == raw.n - 1))
         raw = (wharf_str){raw.p + 1, raw.n - 1};
     return text_nfc(a, raw);
 }
@@ -59,8 +66,10 @@ int csv_row(struct import *in)
         return got;
     in->row_number = in->csv.record_line;
     in->n_cells = in->csv.n_cells;
-    for (size_t i = 0; i < in->n_cells; i++)
+    for (size_t i = 0; i < in->n_cells; i++) {
         in->cells[i] = (wharf_str){in->csv.cells[i].p, in->csv.cells[i].n};
+        in->cell_fault[i] = CELL_GOOD;
+    }
     return 1;
 }
 
@@ -117,9 +126,14 @@ static void keep_options(struct import *in, const struct import_options *options
         fields[i] = options->fields[i];
         fields[i].path = keep(in, options->fields[i].path).p;
     }
-    for (size_t i = 0; i < options->n_aliases; i++)
-        aliases[i] = (struct import_alias){
-            keep(in, options->aliases[i].header).p, keep(in, options->aliases[i].path).p};
+    for (size_t i = 0; i < options->n_aliases; i++) {
+        const struct import_alias *a = &options->aliases[i];
+
+        aliases[i] = *a;
+        aliases[i].header = keep(in, a->header).p;
+        aliases[i].path = keep(in, a->path).p;
+        aliases[i].beside = a->beside ? keep(in, a->beside).p : NULL;
+    }
     in->options.mapping = mapping;
     in->options.fields = fields;
     in->options.aliases = aliases;
@@ -225,6 +239,96 @@ static void row_error(
         row->errors[row->n_errors++] = (struct import_row_error){code, path, message};
 }
 
+/* Finds a character that no text has: a control character other than tab and line ends. 0: none. */
+static unsigned control_character(wharf_str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+
+        if ((c < ' ' && !strchr("\t\n\r\f", c)) || c == 0x7F)
+            return c;
+    }
+    return 0;
+}
+
+/* Tells whether the text is a number as spreadsheets show it when it has more digits than they
+ * keep: "9.40011E+21", also with a comma. The digits that are missing are nowhere in the file. */
+static bool is_rounded(wharf_str s)
+{
+    const char *p = s.p + (s.n > 0 && s.p[0] == '-'), *digits = "0123456789";
+    size_t n;
+
+    if (*p < '1' || *p > '9')
+        return false;
+    p++;
+    if (*p == '.' || *p == ',')
+        p += 1 + strspn(p + 1, digits);
+    if ((p[0] != 'E' && p[0] != 'e') || p[1] != '+')
+        return false;
+    n = strspn(p + 2, digits);
+    return n >= 2 && p + 2 + n == s.p + s.n;
+}
+
+/* Drops the ".0" that programs write behind whole numbers which they took for numbers with a
+ * fraction: "491712345678.0". Only of long ones: "2.0" may be a name. */
+static wharf_str without_zero_fraction(struct import *in, wharf_str s)
+{
+    size_t n = strspn(s.p, "0123456789");
+
+    return n >= WHOLE_MIN && s.n == n + 2 && memcmp(s.p + n, ".0", 2) == 0
+               ? arena_dup(in->row, s.p, n)
+               : s;
+}
+
+/* Judges a cell of a column that fills a field, and makes it good. */
+static void judge_cell(struct import *in, struct import_row *row, size_t i)
+{
+    const struct import_field *f = &in->options.fields[in->columns[i].field];
+    wharf_str s = in->cells[i], why = str_z("");
+    unsigned control = in->cell_fault[i] ? 0 : control_character(s);
+
+    if (control)
+        in->cell_fault[i] = CELL_CONTROL;
+    else if (!in->cell_fault[i] && f->type == IMPORT_T_TEXT && is_rounded(s))
+        in->cell_fault[i] = CELL_ROUNDED;
+    else if (!in->cell_fault[i] && f->type == IMPORT_T_TEXT)
+        in->cells[i] = without_zero_fraction(in, s);
+    switch ((enum cell_fault)in->cell_fault[i]) {
+    case CELL_GOOD:
+        return;
+    case CELL_SHEET_ERROR:
+        why = arena_printf(
+            in->row, "the cell holds the error %.*s; correct the formula", STR_ARG(s));
+        break;
+    case CELL_NO_VALUE:
+        why = str_z("the cell holds a formula whose value is not in the file; open the file in a "
+                    "spreadsheet program and save it again");
+        break;
+    case CELL_CONTROL:
+        why = arena_printf(
+            in->row, "the cell holds the control character U+%04X; remove it", control);
+        break;
+    case CELL_ROUNDED:
+        why = arena_printf(in->row,
+            "%.*s is a number that a spreadsheet has rounded; format the column as text and enter "
+            "the digits again",
+            STR_ARG(s));
+        break;
+    }
+    row_error(in, row, ERR_ROW_CELL_ERROR, i, why);
+}
+
+/* Tells once that a column without a header has data. */
+static void warn_nameless(struct import *in, size_t column)
+{
+    if (!in->nameless_told)
+        import_warn(in, ERR_BATCH_HEADER_MISSING,
+            arena_printf(in->row,
+                "column %zu has data and no header; give it one, else the data is ignored",
+                column + 1));
+    in->nameless_told = true;
+}
+
 /* Trims, normalizes, and looks for what does not belong. False: nothing is in the row. */
 static bool make_good(struct import *in, struct import_row *row)
 {
@@ -236,10 +340,10 @@ static bool make_good(struct import *in, struct import_row *row)
         any = any || in->cells[i].n > 0;
         if (i >= in->n_columns && in->cells[i].n > 0)
             surplus++;
-        else if (i < in->n_columns && in->cell_error[i] && in->columns[i].field >= 0)
-            row_error(in, row, ERR_ROW_CELL_ERROR, i,
-                arena_printf(in->row, "the cell holds the error %.*s; correct the formula",
-                    STR_ARG(in->cells[i])));
+        else if (in->cells[i].n > 0 && !in->columns[i].header.n)
+            warn_nameless(in, i);
+        else if (i < in->n_columns && in->cells[i].n > 0 && in->columns[i].field >= 0)
+            judge_cell(in, row, i);
     }
     if (surplus)
         row_error(in, row, ERR_ROW_TOO_MANY_COLUMNS, in->n_columns,
@@ -293,6 +397,12 @@ enum import_event import_next(struct import *in, struct import_row *ret_row)
 wharf_str import_json(struct import *in, const struct import_row *row)
 {
     return in->root ? object_write(in) : row->json;
+}
+
+wharf_str import_text(struct import *in, wharf_str path, int *ret_column)
+{
+    *ret_column = -1;
+    return in->root ? object_text(in, path, ret_column) : str_z("");
 }
 
 /* ---- what is known of the file ---- */

@@ -23,6 +23,8 @@ enum {
     IMPORT_ROW_ERRORS = 8, /* told of one row */
 };
 
+enum { IMPORT_IGNORED = -2 /* a column that another one makes superfluous */ };
+
 enum import_format { IMPORT_AUTO, IMPORT_CSV, IMPORT_JSON, IMPORT_XLSX };
 
 /* How the text of a cell becomes a JSON value. Text that does not fit its type stays text: the
@@ -37,9 +39,15 @@ struct import_field {
     enum import_type element; /* IMPORT_T_LIST */
 };
 
+/* Another name of a column. Programs that keep several phones, e-mails or addresses of a person
+ * give each a column of its own: such aliases have a rank. The first of them that a row fills, by
+ * rank, goes to `path`, the others to their `beside`. Columns of one rank are parts of one text
+ * (street, city, postal code), in the order of `part`. */
 struct import_alias {
     const char *header; /* compared as headers are: "e-mail" */
     const char *path; /* "email" */
+    unsigned char rank, part; /* rank 0: the column is the field's, as if it had its name */
+    const char *beside; /* "alternate_emails.work"; NULL: nowhere, which is told */
 };
 
 struct import_mapping {
@@ -78,7 +86,7 @@ struct import_warning {
 struct import_column {
     wharf_str header; /* as written, trimmed */
     wharf_str path; /* the field it fills, with the key of metadata; "": ignored */
-    int field; /* index in options.fields, or -1 */
+    int field; /* index in options.fields, -1, or IMPORT_IGNORED */
 };
 
 struct import_row_error {
@@ -116,6 +124,9 @@ enum import_format import_format(const struct import *in);
 const char *import_encoding(const struct import *in); /* "utf-8"; "" for XLSX */
 char import_delimiter(const struct import *in); /* CSV, else 0 */
 wharf_str import_sheet(const struct import *in); /* name of the sheet, XLSX */
+/* Returns the text that fills a field in the row that came last ("phone"), whichever of its columns
+ * it came from, and sets *ret_column to the column, -1 for none. Not for JSON files. */
+wharf_str import_text(struct import *in, wharf_str path, int *ret_column);
 const struct import_column *import_columns(const struct import *in, size_t *ret_n);
 const struct import_warning *import_warnings(const struct import *in, size_t *ret_n);
 

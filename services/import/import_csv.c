@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "import/problem.h"
 #include "wharf/errors.h"
@@ -150,6 +151,18 @@ static enum outcome quoted_cell(struct csv *c, size_t from, struct csv_cell *cel
     return end == c->n && !c->ended ? SHORT : DONE;
 }
 
+/* Returns where the opening quote of a cell stands that is quoted with something before the quote:
+ * blanks, or the '=' of a formula that is a text (="00777"). NULL: none. */
+static char *late_quote(const struct csv *c, size_t from)
+{
+    char *p = c->p + from;
+
+    while (is_blank(*p, c->delimiter))
+        p++;
+    p += *p == '=' && c->delimiter != '=';
+    return *p == '"' && p > c->p + from && p < c->p + c->n ? p : NULL;
+}
+
 static enum outcome plain_cell(struct csv *c, size_t from, struct csv_cell *cell, size_t *ret_end)
 {
     size_t end;
@@ -161,6 +174,27 @@ static enum outcome plain_cell(struct csv *c, size_t from, struct csv_cell *cell
     *cell = (struct csv_cell){c->p + from, (uint32_t)(end - from), false, false};
     *ret_end = end;
     return end == c->n && !c->ended ? SHORT : DONE;
+}
+
+/* Reads a cell that begins with blanks or '='. When it is no whole quoted cell, its quotes are
+ * letters. */
+static enum outcome late_cell(struct csv *c, size_t from, char *quote, struct csv_cell *cell,
+    uint64_t *lines, size_t *ret_end)
+{
+    struct import_problem unused = {0};
+    uint64_t marks = c->marks, added = 0;
+    size_t at = c->mark_at;
+    enum outcome o;
+
+    next_mark(c);
+    o = quoted_cell(c, (size_t)(quote - c->p), cell, &added, ret_end, &unused);
+    if (o == BROKEN) {
+        c->marks = marks;
+        c->mark_at = at;
+        return plain_cell(c, from, cell, ret_end);
+    }
+    *lines += added;
+    return o;
 }
 
 /* Removes one of two quotes. Only when the whole record is there: what was changed can't be read
@@ -197,6 +231,20 @@ static bool within_limits(
     return true;
 }
 
+static enum outcome one_cell(struct csv *c, size_t from, struct csv_cell *cell, uint64_t *lines,
+    size_t *ret_end, struct import_problem *problem)
+{
+    char *late;
+
+    if (c->p[from] == '"' && from < c->n) {
+        next_mark(c);
+        return quoted_cell(c, from, cell, lines, ret_end, problem);
+    }
+    late = late_quote(c, from);
+    return late ? late_cell(c, from, late, cell, lines, ret_end)
+                : plain_cell(c, from, cell, ret_end);
+}
+
 /* Reads the record at c->at. With DONE *ret_next is behind its line end. */
 static enum outcome record(
     struct csv *c, size_t *ret_next, uint64_t *ret_lines, struct import_problem *problem)
@@ -216,9 +264,7 @@ static enum outcome record(
                 "line %llu has more than 512 columns", (unsigned long long)c->line);
             return BROKEN;
         }
-        o = c->p[from] == '"' && from < c->n
-                ? (next_mark(c), quoted_cell(c, from, &cell, &lines, &end, problem))
-                : plain_cell(c, from, &cell, &end);
+        o = one_cell(c, from, &cell, &lines, &end, problem);
         if (o != DONE)
             break;
         c->cells[c->n_cells++] = cell;
@@ -249,7 +295,7 @@ static bool is_blank_line(const struct csv *c)
     if (c->n_cells != 1 || c->cells[0].quoted)
         return c->n_cells == 0;
     for (uint32_t i = 0; i < c->cells[0].n; i++)
-        if (c->cells[0].p[i] != ' ' && c->cells[0].p[i] != '\t')
+        if (!strchr(" \t\x1A", c->cells[0].p[i]))
             return false;
     return true;
 }
@@ -312,7 +358,7 @@ static unsigned count_delimiters(const struct csv *c, char delimiter, size_t cou
             quoted = !quoted;
         else if (!quoted && ch == delimiter)
             counts[n]++;
-        fresh = !quoted && ch == delimiter;
+        fresh = !quoted && (ch == delimiter || (fresh && (is_blank(ch, delimiter) || ch == '=')));
     }
     return n < SAMPLE_RECORDS ? n + any : n;
 }
@@ -361,22 +407,32 @@ static char find_delimiter(const struct csv *c)
     return most ? most : any;
 }
 
-/* Reads a first line "sep=X", which names the delimiter and is no record. */
+/* Reads a first line "sep=X", which names the delimiter and is no record; also in quotes, in
+ * capitals, with "\t" for a tab, and with empty cells behind it. */
 static bool reported_by_first_line(struct csv *c)
 {
-    size_t at = c->at;
+    const char *p = c->p + c->at;
+    bool quoted = *p == '"';
+    char found;
 
-    if (c->n - at < 5 || memcmp(c->p + at, "sep=", 4) != 0)
+    p += quoted;
+    if (strncasecmp(p, "sep=", 4) != 0)
         return false;
-    if (at + 5 < c->n && c->p[at + 5] != '\n' && c->p[at + 5] != '\r')
+    p += 4;
+    found = strncmp(p, "\\t", 2) == 0 ? '\t' : *p;
+    if (strchr("\n\r\"", found)) /* NUL too: the file ends here */
         return false;
-    if (c->p[at + 4] == '\n' || c->p[at + 4] == '\r' || c->p[at + 4] == '"')
+    p += found == '\t' && *p == '\\' ? 2 : 1;
+    if (quoted && *p++ != '"')
         return false;
-    c->delimiter = c->p[at + 4];
-    at += 5;
-    if (at < c->n)
-        at += c->p[at] == '\r' && c->p[at + 1] == '\n' ? 2 : 1;
-    c->at = at;
+    /* a program that saved the file again has written it as a row with empty cells */
+    while (is_blank(*p, 0) || (*p == found && found != '\t'))
+        p++;
+    if (*p && !is_line_end(*p))
+        return false;
+    c->delimiter = found;
+    p += *p == '\r' && p[1] == '\n' ? 2 : *p != 0;
+    c->at = (size_t)(p - c->p);
     c->line++;
     return true;
 }

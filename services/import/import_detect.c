@@ -6,7 +6,7 @@
 #include "import/reader.h"
 #include "wharf/errors.h"
 
-enum { HEAD = 4096, BLOCK = 64 << 10 };
+enum { HEAD = 4096, BLOCK = 64 << 10, MANY_CONTROLS = 8, CONTROL_SHARE = 10 };
 
 /* Tells whether a legacy compound file is encrypted: an encrypted workbook has a stream of this
  * name, an old one has not. */
@@ -53,17 +53,23 @@ static const char *known_binary(const char *head, size_t n)
     return NULL;
 }
 
-/* Finds a byte that no text file has; n when there is none. A form feed and the old end-of-file
- * mark are harmless. */
-static size_t control_byte(const char *head, size_t n)
+/* Finds what shows that this is no text: a NUL, or the first control byte where there are so many
+ * that they are no accident. n when there is nothing of the kind. A form feed and the old
+ * end-of-file mark are harmless. */
+static size_t binary_byte(const char *head, size_t n)
 {
+    size_t first = n, many = 0;
+
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)head[i];
 
-        if (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1A)
+        if (c == 0)
             return i;
+        if (c < 0x20 && c != '\t' && c != '\n' && c != '\r' && c != '\f' && c != 0x1A) {
+            first = many++ ? first : i;
+        }
     }
-    return n;
+    return many > MANY_CONTROLS && many * CONTROL_SHARE > n ? first : n;
 }
 
 /* Tells whether the text is UTF-16. A mark wins over what is declared, as in text_open. */
@@ -115,7 +121,7 @@ enum import_format detect_format(
         return IMPORT_XLSX;
     if (begins(head, n, "\xD0\xCF\x11\xE0", 4))
         return refuse_compound(b, problem);
-    bad = wide ? n : control_byte(head, n);
+    bad = wide ? n : binary_byte(head, n);
     if (what || bad < n) {
         problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad < n ? bad : 0,
             "this is %s file; send CSV, JSON or XLSX", what ? what : "a binary");

@@ -130,10 +130,67 @@ static bool check_all(const struct text *t, bool utf8, uint64_t *ret_bad, bool *
     return good;
 }
 
+/* Counts, over the whole file, the characters of several bytes that UTF-8 has, and the places
+ * where bytes above 127 belong to none; finds line and column (both from 1) of the first such
+ * byte. */
+struct utf8_count {
+    uint64_t good, bad, line, column;
+};
+
+static void count_utf8(const struct text *t, struct utf8_count *count)
+{
+    char *block = malloc(BLOCK);
+    uint64_t at = t->at, line = 1, column = 1;
+    bool broken = false;
+
+    *count = (struct utf8_count){0};
+    while (block) {
+        size_t n = bytes_read(&t->bytes, at, block, BLOCK), i = 0;
+        /* a character at the end of the block is read again with the next one */
+        size_t sure = at + n < t->bytes.size && n > 4 ? n - 4 : n;
+
+        if (n == 0)
+            break;
+        while (i < sure) {
+            uint32_t cp;
+            size_t step = (unsigned char)block[i] < 0x80 ? 1 : utf8_step(block + i, n - i, &cp);
+
+            count->good += step > 1;
+            if (step == 0 && !broken && count->bad++ == 0) {
+                count->line = line;
+                count->column = column;
+            }
+            broken = step == 0;
+            line += block[i] == '\n';
+            column = block[i] == '\n' ? 1 : column + 1;
+            i += step ? step : 1;
+        }
+        at += i;
+    }
+    free(block);
+}
+
+static bool refuse_nul(struct import_problem *problem, uint64_t at)
+{
+    return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, at,
+        "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
+        (unsigned long long)at);
+}
+
+static bool refuse_encoding(
+    struct import_problem *problem, uint64_t at, const struct utf8_count *count)
+{
+    return problem_set(problem, ERR_FILE_ENCODING, count->line, count->column, at,
+        "line %llu, column %llu (byte %llu) of the file is not UTF-8; save it as UTF-8, or name "
+        "its encoding",
+        (unsigned long long)count->line, (unsigned long long)count->column, (unsigned long long)at);
+}
+
 bool text_open(struct text *t, struct bytes bytes, const char *declared, bool only_utf8,
     struct import_problem *problem)
 {
     bool reported = declared && declared[0], marked, utf8;
+    struct utf8_count count;
     uint64_t bad;
     bool nul;
 
@@ -149,20 +206,16 @@ bool text_open(struct text *t, struct bytes bytes, const char *declared, bool on
     if (check_all(t, utf8, &bad, &nul))
         return true;
     if (nul)
-        return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad,
-            "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
-            (unsigned long long)bad);
-    if (reported || marked || only_utf8)
-        return problem_set(problem, ERR_FILE_ENCODING, 0, 0, bad,
-            "byte %llu of the file is not UTF-8; save it as UTF-8, or name its encoding",
-            (unsigned long long)bad);
+        return refuse_nul(problem, bad);
+    count_utf8(t, &count);
+    /* UTF-8 in which some bytes were damaged is not guessed about: read as an encoding of one byte
+     * every other character would be wrong. Text of one byte per character hardly ever has
+     * sequences that are UTF-8 by chance, and fewer of them than of others. */
+    if (reported || marked || only_utf8 || (count.good && count.good >= count.bad))
+        return refuse_encoding(problem, bad, &count);
     t->encoding = TEXT_WINDOWS_1252;
     t->fallback = true;
-    if (check_all(t, false, &bad, &nul))
-        return true;
-    return problem_set(problem, ERR_FILE_UNSUPPORTED_TYPE, 0, 0, bad,
-        "byte %llu of the file is NUL: this is no text; send CSV, JSON or XLSX",
-        (unsigned long long)bad);
+    return check_all(t, false, &bad, &nul) || refuse_nul(problem, bad);
 }
 
 /* ---- conversion ---- */

@@ -10,6 +10,7 @@
 
 #include "import/reader.h"
 #include "util/json.h"
+#include "wharf/errors.h"
 
 enum { CELL_DEPTH = 32, DIGITS_SAFE = 300 };
 
@@ -128,10 +129,9 @@ static bool put_json(struct import *in, struct jw *w, wharf_str s)
     return true;
 }
 
-static void put_cell(struct import *in, struct jw *w, size_t column)
+static void put_cell(struct import *in, struct jw *w, size_t column, wharf_str s)
 {
     const struct import_field *f = &in->options.fields[in->columns[column].field];
-    wharf_str s = in->cells[column];
 
     if (str_eqz(s, "\\N")) {
         jw_null(w, NULL);
@@ -156,24 +156,134 @@ static void put_cell(struct import *in, struct jw *w, size_t column)
 
 /* ---- the object ---- */
 
-static bool is_there(const struct import *in, const struct import_node *n)
+static wharf_str good_cell(const struct import *in, int column)
+{
+    return (size_t)column < in->n_cells && !in->cell_fault[column] ? in->cells[column] : str_z("");
+}
+
+/* Returns the text of a source: its cells with commas between them, and a blank before a postal
+ * code that follows a state. */
+static wharf_str source_text(struct import *in, const struct import_source *s)
+{
+    enum { STATE = 4, POSTAL = 5 };
+    wharf_str text = str_z("");
+    unsigned char last = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        wharf_str cell = good_cell(in, s->columns[i]);
+
+        if (!cell.n)
+            continue;
+        text = !text.n ? cell
+                       : arena_printf(in->row, "%.*s%s%.*s", STR_ARG(text),
+                             s->parts[i] == POSTAL && last == STATE ? " " : ", ", STR_ARG(cell));
+        last = s->parts[i];
+    }
+    return text;
+}
+
+/* Returns the source that a field takes in this row; NULL when none has a text. */
+static const struct import_source *taken_source(struct import *in, const struct import_node *n)
+{
+    for (const struct import_source *s = n->sources; s; s = s->next)
+        if (source_text(in, s).n)
+            return s;
+    return NULL;
+}
+
+/* Tells whether a source before this one says the same. */
+static bool says_what_was_said(
+    struct import *in, const struct import_node *main, const struct import_source *source)
+{
+    wharf_str text = source_text(in, source);
+
+    for (const struct import_source *s = main->sources; s != source; s = s->next)
+        if (str_eq(source_text(in, s), text))
+            return true;
+    return false;
+}
+
+static void warn_lost(struct import *in, struct import_source *s)
+{
+    if (!s->lost_told)
+        import_warn(in, ERR_BATCH_HEADER_DUPLICATE,
+            arena_printf(in->row,
+                "row %llu has more values than there are fields for: \"%.*s\" is ignored there, "
+                "and "
+                "where it is so again",
+                (unsigned long long)in->row_number, STR_ARG(in->columns[s->columns[0]].header)));
+    s->lost_told = true;
+}
+
+/* Finds what a field beside gets; NULL: nothing. What else would be for it is told. */
+static const struct import_source *spare_source(struct import *in, const struct import_node *n)
+{
+    const struct import_source *taken = taken_source(in, n->main), *found = NULL;
+
+    for (struct import_source *s = n->main->sources; s; s = s->next) {
+        if (s == taken || !s->beside || strcmp(s->beside, n->beside) || !source_text(in, s).n ||
+            says_what_was_said(in, n->main, s))
+            continue;
+        if (found)
+            warn_lost(in, s);
+        else
+            found = s;
+    }
+    return found;
+}
+
+/* Returns the source whose text fills a node with several; NULL: none has any. */
+static const struct import_source *filling_source(struct import *in, const struct import_node *n)
+{
+    return n->beside ? spare_source(in, n) : taken_source(in, n);
+}
+
+/* Returns the text that fills a field. */
+static wharf_str node_text(struct import *in, const struct import_node *n)
+{
+    const struct import_source *s;
+
+    if (!n->sources && !n->beside)
+        return good_cell(in, n->column);
+    s = filling_source(in, n);
+    return s ? source_text(in, s) : str_z("");
+}
+
+static bool is_there(struct import *in, const struct import_node *n)
 {
     if (n->column >= 0)
-        return (size_t)n->column < in->n_cells && in->cells[n->column].n > 0 &&
-               !in->cell_error[n->column];
+        return node_text(in, n).n > 0;
     for (const struct import_node *c = n->child; c; c = c->next)
         if (is_there(in, c))
             return true;
     return false;
 }
 
+/* Returns the cell that holds the whole object of a node as JSON: exports write an address so into
+ * the column "address", which otherwise holds the text of its member formatted_address. "" when
+ * there is none. */
+static wharf_str whole_object(struct import *in, const struct import_node *n)
+{
+    const struct import_node *only = n->child;
+    wharf_str text = str_z("");
+
+    if (!n->array && only && !only->next && only->column >= 0)
+        text = node_text(in, only);
+    return text.n && text.p[0] == '{' ? text : str_z("");
+}
+
 /* Writes a node. Depth is that of the header's paths, which are bounded by the definition. */
 static void put_node(struct import *in, struct jw *w, const struct import_node *n)
 {
+    wharf_str whole;
+
     if (n->column >= 0) {
-        put_cell(in, w, (size_t)n->column);
+        put_cell(in, w, (size_t)n->column, node_text(in, n));
         return;
     }
+    whole = n == in->root ? str_z("") : whole_object(in, n);
+    if (whole.n && put_json(in, w, whole))
+        return;
     jw_open(w, NULL, n->array ? '[' : '{');
     for (const struct import_node *c = n->child; c; c = c->next) {
         if (!is_there(in, c))
@@ -193,4 +303,28 @@ wharf_str object_write(struct import *in)
     jw_init(&w, &in->out);
     put_node(in, &w, in->root);
     return buf_str(&in->out);
+}
+
+wharf_str object_text(struct import *in, wharf_str path, int *ret_column)
+{
+    const struct import_node *n = in->root;
+    const struct import_source *s;
+    wharf_str text;
+
+    while (path.n && n) {
+        const char *dot = memchr(path.p, '.', path.n);
+        size_t k = dot ? (size_t)(dot - path.p) : path.n;
+
+        n = n->child;
+        while (n && !str_eq(n->key, (wharf_str){path.p, k}))
+            n = n->next;
+        path.p += k + (k < path.n);
+        path.n -= k + (k < path.n);
+    }
+    if (!n || n->column < 0)
+        return str_z("");
+    text = node_text(in, n);
+    s = n->sources || n->beside ? filling_source(in, n) : NULL;
+    *ret_column = !text.n ? -1 : s ? s->columns[0] : n->column;
+    return text;
 }

@@ -4,7 +4,8 @@
  *   import_csv.c import_text.c CSV records                        headers.c columns from the
  *   header row
  *   jsonrows.c   objects of JSON files              object.c  cells into a JSON object
- *   sheet.c      rows that a `sheet` cell reads     fields.c  fields and aliases of a resource */
+ *   sheet.c      rows that a `sheet` cell reads     fields.c  fields of a resource
+ *   import_aliases.c other names of columns */
 #ifndef WHARF_IMPORT_READER_H
 #define WHARF_IMPORT_READER_H
 
@@ -18,7 +19,25 @@ struct import_node {
     wharf_str key;
     bool array; /* children are elements, by number */
     int column; /* -1: an object or array of children */
+    struct import_source *sources; /* by rank; NULL: the column alone fills the field */
+    /* of a field beside: it gets the first text of those sources of `main` that name it, and that
+     * `main` has not taken */
+    const char *beside;
+    const struct import_node *main;
     struct import_node *child, *next, *last;
+};
+
+enum { IMPORT_PARTS_MAX = 8 };
+
+/* The columns that together make one of several texts for a field. */
+struct import_source {
+    unsigned rank;
+    size_t n;
+    int columns[IMPORT_PARTS_MAX];
+    unsigned char parts[IMPORT_PARTS_MAX];
+    const char *beside;
+    bool lost_told; /* warned that a row had no room for its text */
+    struct import_source *next;
 };
 
 struct json_rows { /* objects of a JSON file */
@@ -37,6 +56,9 @@ struct sheet_rows { /* rows of a `sheet` cell */
     wharf_str name;
 };
 
+/* why a cell is not taken */
+enum cell_fault { CELL_GOOD, CELL_SHEET_ERROR, CELL_NO_VALUE, CELL_CONTROL, CELL_ROUNDED };
+
 struct import {
     struct arena *arena; /* lives as long as the import */
     struct arena *row; /* of the current row */
@@ -54,9 +76,10 @@ struct import {
     struct import_node *root; /* NULL in JSON files */
     struct import_warning *warnings;
     size_t n_warnings;
+    bool nameless_told; /* warned of a column without header */
     /* the current row, before its cells are made good */
     wharf_str cells[IMPORT_COLUMNS_MAX];
-    bool cell_error[IMPORT_COLUMNS_MAX];
+    unsigned char cell_fault[IMPORT_COLUMNS_MAX]; /* enum cell_fault */
     size_t n_cells;
     uint64_t row_number;
     struct buf out;
@@ -87,5 +110,8 @@ wharf_str cell_clean(struct arena *a, wharf_str raw);
 
 /* Writes in->cells as an object, in in->out. */
 wharf_str object_write(struct import *in);
+/* Returns the text that fills the field of a path in the current row, "" for none, and sets
+ * *ret_column to (the first of) its columns, -1 for none. */
+wharf_str object_text(struct import *in, wharf_str path, int *ret_column);
 
 #endif

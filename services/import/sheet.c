@@ -141,10 +141,12 @@ static bool take_cell(struct import *in)
         !utf8_valid(s->block.p + s->at, c.n) || memchr(s->block.p + s->at, 0, c.n))
         return broken(in);
     while (in->n_cells < c.column) {
-        in->cell_error[in->n_cells] = false;
+        in->cell_fault[in->n_cells] = CELL_GOOD;
         in->cells[in->n_cells++] = str_z("");
     }
-    in->cell_error[in->n_cells] = c.type == SHEET_ERROR;
+    in->cell_fault[in->n_cells] = c.type == SHEET_ERROR     ? CELL_SHEET_ERROR
+                                  : c.type == SHEET_FORMULA ? CELL_NO_VALUE
+                                                            : CELL_GOOD;
     in->cells[in->n_cells++] = (wharf_str){s->block.p + s->at, c.n};
     s->at += c.n + 1;
     return true;

@@ -8,7 +8,7 @@
 
 enum { SHEET_NAME = 'S', SHEET_ROWS = 'R' }; /* first byte of a block */
 /* of a cell; texts hold numbers, dates and booleans too */
-enum { SHEET_TEXT = 't', SHEET_ERROR = 'e' };
+enum { SHEET_TEXT = 't', SHEET_ERROR = 'e', SHEET_FORMULA = 'f' /* one without a stored value */ };
 enum { SHEET_BLOCK = 64 << 10, SHEET_BLOCK_MAX = 6 << 20 };
 
 struct sheet_row_head {

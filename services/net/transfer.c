@@ -168,12 +168,15 @@ static int rewind_body(void *userdata, curl_off_t offset, int origin)
 
 #define SET(option, value) (ok = ok && curl_easy_setopt(t->easy, (option), (value)) == CURLE_OK)
 
-/* Pins "host:port:address,address": libcurl never asks a name server by itself. */
+/* Pins "host:port:address,address": libcurl never asks a name server by itself. A host that is an
+ * IPv6 address needs no pin, and libcurl takes none for it: it is the one address that was judged. */
 static bool pin(struct net_transfer *t)
 {
     char text[INET6_ADDRSTRLEN];
     struct buf b;
 
+    if (!t->mapped && strchr(t->url.host, ':'))
+        return true;
     buf_init(&b, 4096);
     if (t->mapped) {
         buf_addf(&b, "::%s", t->mapped_to);

@@ -122,6 +122,7 @@ class Web(http.server.ThreadingHTTPServer):
     request_queue_size = 512
 
     def __init__(self, pages, context=None, host="127.0.0.1", port=0):
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self.pages, self.context, self.seen, self.lock = pages, context, [], threading.Lock()
         self.connections = self.running = self.most = 0  # the last two are the pages' own
         super().__init__((host, port), Handler)

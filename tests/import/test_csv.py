@@ -125,6 +125,67 @@ def test_values(tmp_path):
     assert got.objects == [want for _, want in rows if want]
 
 
+@pytest.mark.parametrize("line", ["sep=;", '"sep=;"', "SEP=;", "sep=;;;", "Sep=; "])
+def test_the_line_that_names_the_delimiter(tmp_path, line):
+    got = read(tmp_path, f"{line}\nname;qty\na,b;1\n")
+    assert got.objects == [{"name": "a,b", "qty": "1"}] and got.rows[0]["row"] == 3
+    assert read(tmp_path, "sep=\\t\nname\tqty\na\t1\n").objects == [{"name": "a", "qty": "1"}]
+    assert read(tmp_path, "sep=x is a name,qty\na,1\n").objects == [{"sep=x is a name": "a", "qty": "1"}]
+
+
+@pytest.mark.parametrize("cell, value", [
+    ('"a, b"', "a, b"), (' "a, b"', "a, b"), ('\t"a, b" ', "a, b"), ('="00777"', "00777"), (' ="00777"', "00777"), ('="1,2"', "1,2"), ('"=""00777"""', "00777"),
+    (' "a" b', '"a" b'), (' 5" pipe', '5" pipe'), ('= "x', '= "x'), (' "open', '"open'), ("'007", "007"), ("'+49 30", "+49 30"), ("'90s", "'90s"), ('=""', None)])
+def test_quotes_and_what_stands_before_them(tmp_path, cell, value):
+    got = read(tmp_path, f"name,qty\n{cell},1\nnext,2\n")
+    assert got.problem is None and got.objects == [{k: v for k, v in (("name", value), ("qty", "1")) if v}, {"name": "next", "qty": "2"}]
+
+
+def test_blanks_before_quotes_over_block_ends(tmp_path):
+    rows = [f' "{"x" * (i % 97)}, {i}",  ="{i:05}"' for i in range(20000)]
+    got = read(tmp_path, "name,code\n" + "\n".join(rows) + "\n")
+    assert got.objects == [{"name": f"{'x' * (i % 97)}, {i}", "code": f"{i:05}"} for i in range(20000)]
+
+
+@pytest.mark.parametrize("cell", ["9.40011E+21", '"9,40011E+21"', "1E+15", "-1.5e+12"])
+def test_numbers_that_a_spreadsheet_has_rounded(tmp_path, cell):
+    got = read(tmp_path, f"name,qty\n{cell},1\n")
+    assert got.objects == [{"qty": "1"}] and got.rows[0]["errors"] == [{"code": "row.cell_error", "path": "name"}]
+    assert "errors" not in read(tmp_path, f"qty\n{cell}\n", "--field", "qty:number").rows[0]
+
+
+@pytest.mark.parametrize("cell, value", [("491712345678.0", "491712345678"), ("2.0", "2.0"), ("1.2.0", "1.2.0"), ("1234567.00", "1234567.00"), ("E+12", "E+12"), ("1E-7", "1E-7"),
+                                         ("A1E+12", "A1E+12"), ("1E+7x", "1E+7x"), ("1E+7", "1E+7")])
+def test_texts_that_look_like_numbers(tmp_path, cell, value):
+    assert read(tmp_path, f"name\n{cell}\n").objects == [{"name": value}]
+
+
+def test_a_control_character_is_a_matter_of_its_row(tmp_path):
+    got = read(tmp_path, "name,qty\na\x01b,1\nc,2\nd\x7f,3\n\x1a")
+    assert got.problem is None and [r.get("errors") for r in got.rows] == [[{"code": "row.cell_error", "path": "name"}], None, [{"code": "row.cell_error", "path": "name"}]]
+    assert read(tmp_path, b"name\na\0b\n").problem == "file.unsupported_type"
+    assert read(tmp_path, bytes(range(1, 32)) * 20).problem == "file.unsupported_type"
+
+
+@pytest.mark.parametrize("content, line, column", [
+    (b"name\nZo\xc3\xab\nM\xfcller\n", 3, 2), (b"name,b\n" + b"\xc3\xab,x\n" * 40000 + b"abc\xc3\xabd\xff,x\n", 40002, 6), ("a\n\u738b".encode()[:-1] + b"\n\xc3\xab\n", 2, 1)],
+                         ids=["a byte of another encoding", "beyond a block", "half a character"])
+def test_damaged_utf8_is_not_guessed_about(tmp_path, content, line, column):
+    got = read(tmp_path, content)
+    assert (got.problem, got.end["line"], got.end["column"]) == ("file.encoding", line, column)
+
+
+def test_other_encodings_are_found_with_a_warning(tmp_path):
+    got = read(tmp_path, "name\nZoë\nMüller\n".encode("cp1252"))
+    assert got.objects == [{"name": "Zoë"}, {"name": "Müller"}] and got.end["warnings"] == ["file.encoding"]
+
+
+def test_data_without_a_header_is_told(tmp_path):
+    got = read(tmp_path, "name,,qty\na,lost,1\nb,lost,2\n")
+    assert got.objects == [{"name": "a", "qty": "1"}, {"name": "b", "qty": "2"}] and got.end["warnings"] == ["batch.header_missing"]
+    assert read(tmp_path, "name,,qty\na,,1\n").end["warnings"] == []
+
+
 def test_ragged(tmp_path):
     got = read(tmp_path, "a,b\n1\n1,2,,\n1,2,3\n,,\n9,9\n")
     assert got.objects == [{"a": "1"}, {"a": "1", "b": "2"}, {"a": "1", "b": "2"}, {"a": "9", "b": "9"}]

@@ -22,7 +22,7 @@ enum wharf_import_event {
     WHARF_IMPORT_FAILED    /* problem() tells why; rows before it were good */
 };
 
-/* Service "wharf.import", version 1.1. */
+/* Service "wharf.import", version 1.2. */
 typedef struct wharf_import_api {
     wharf_head head;
     /* fd >= 0: a regular file, which must stay open until close; else the bytes, which must live
@@ -61,6 +61,10 @@ typedef struct wharf_import_api {
      * that files of the resource may fill? What open() asks of "column_mapping", before there is
      * a file. */
     bool (*is_field)(wharf_req *req, const char *resource, wharf_str path);
+    /* 1.2: the text that fills a field in the row that came last ("phone"), whichever of its
+     * columns it stands in, and in *ret_column that column; "" when there is none. Until next().
+     * Not for JSON files. */
+    wharf_str (*text)(wharf_import *in, wharf_str path, size_t *ret_column);
 } wharf_import_api;
 
 #ifdef __cplusplus

@@ -313,7 +313,7 @@ def test_what_cells_hold_is_text_to_others(client):
     b = run(client, data_url(book.getvalue()))
     assert lines(b, "row", "phase", "code", "errors") == [(2, "parsing", "row.cell_error", ["email"]), (3, "validating", "validation.failed", ["email"]),
                                                           (4, "validating", "validation.failed", ["is_primary"]), (5, "parsing", "row.too_many_columns", []),
-                                                          (6, "validating", "validation.failed", ["name"])]
+                                                          (6, "parsing", "row.cell_error", ["name"])]
     row7 = client.get(f"/v1/contacts/{ids(b)[0]}").data
     assert (row7["name"], row7["is_primary"], row7["metadata"]) == ("-2+3", True, {"x": "=1+1"})
 

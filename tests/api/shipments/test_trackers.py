@@ -5,7 +5,7 @@ import time
 import pytest
 
 from test_shipments import SHIPMENTS, number, party, quote_body, ship, update as update_shipment
-from wharf import ROOT, make_contact
+from wharf import MODULES, ROOT, make_contact
 
 TRACKERS = "/v1/trackers"
 
@@ -63,6 +63,25 @@ def test_create(client, org):
     assert client.post(TRACKERS, {"tracking_number": "1z58f2a70378657975", "allow_duplicate": True}, expect=201).data["id"] != row["id"]
     client.refused("POST", TRACKERS, 400, "validation.failed", ["tracking_number"], body={})
     assert track(client, tracking_number="unheard of")["provider"]["id"] == "unknown"
+
+
+@pytest.mark.parametrize("number", [
+    "\u200e1Z999AA10123456784", "\u202a1Z999AA10123456784\u202c", "1Z999AA1\u00ad0123456784", "1Z-999-AA1-0123-4567-84", "1Z\u2011999\u2011AA1\u20110123\u20114567\u201184",
+    "\ufeff1z 999 aa1 0123 4567 84\u2060", "1Z.999.AA1.0123.4567.84", "1Z\u00a0999\u202fAA1\u30000123456784", "1Z999AA1\u2066\u20690123456784", "\u180e1Z999AA10123456784\u061c"])
+def test_what_nobody_sees_makes_no_second_tracker(fresh, number):
+    client = fresh.client()
+    row = client.post(TRACKERS, {"tracking_number": "1Z999AA10123456784"}, expect=201).data
+    again = client.post(TRACKERS, {"tracking_number": number}, expect=200)
+    assert again.data["id"] == row["id"] and again.data["tracking_number"] == "1Z999AA10123456784" and again.data["provider"]["id"] == "ups"
+    if "batches" in MODULES.split(","):
+        batch = client.post("/v1/batches", {"resource": "tracker", "action": "merge", "mode": "sync", "data": [{"tracking_number": number}]}, expect=201).data
+        assert batch["stats"]["unchanged"] == 1 and batch["stats"]["created"] == 0
+
+
+def test_dashes_of_numbers_that_no_carrier_has(client):
+    """They may be a part of it: two customers' own numbers are not made one."""
+    one, other = (client.post(TRACKERS, {"tracking_number": n}, expect=201).data for n in ("MY-RUN-77-1", "MY-RUN-7-71"))
+    assert one["tracking_number"] == "MY-RUN-77-1" and other["tracking_number"] == "MY-RUN-7-71"
 
 
 def test_guessed_providers(client):

@@ -105,3 +105,17 @@ def test_redirects_lead_nowhere(world, client):
         h.until(lambda d: d[n]["status"] == "failed")
     assert world.silent.heard == 0
     until(lambda: h.now["stats"]["last_24h"]["failure"] == 4)
+
+
+def test_an_ipv6_address_that_the_operator_opened():
+    """A receiver that is named by its address and has no other."""
+    web = Receivers(host="::1")
+    server = Server("--modules", "org,locations,events,webhooks", "--set", f"net.allow=[::1]:{web.port}", "--set", "net.allow_http=true")
+    try:
+        client = server.organization().client()
+        made = client.post("/v1/webhooks", {"url": f"http://[::1]:{web.port}/six", "events": ["location.*"]}, expect=201).data
+        assert client.post(f"/v1/webhooks/{made['id']}/test", {}, expect=200).data["status"] == "success"
+        assert [g.headers["host"] for g in web.wait("/six", 1)] == [f"[::1]:{web.port}"]
+    finally:
+        server.stop()
+        web.shutdown()
