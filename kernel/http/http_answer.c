@@ -245,6 +245,34 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     return r;
 }
 
+/* Tells whether the answer goes to an EventSource that would never ask again: on anything but 200
+ * it gives up for good, also when the server is only busy, or the client has too many streams. */
+static bool is_refused_event_source(const struct exchange *x, int status)
+{
+    const struct route *route = x->req.route;
+    const char *accept = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept");
+
+    return route && (route->stream_tokens || route->event_stream) && accept &&
+           !strcasecmp(accept, "text/event-stream") && (status == 429 || status == 503);
+}
+
+/* Makes a stream of one frame, which says why there is none now, and when to ask again. */
+static struct MHD_Response *refused_stream(struct exchange *x, int status)
+{
+    struct MHD_Response *r;
+    struct buf b;
+
+    kept_buf_take(x->server, &b, 1u << 20);
+    buf_addf(&b, "retry: %d\nevent: stream.refused\ndata: ",
+        1000 * (x->req.reply.retry_after ? x->req.reply.retry_after : 1));
+    envelope_write(&b, &x->req, status);
+    BUF_LIT(&b, "\n\n");
+    r = raw_response(x, 200, &b);
+    add(r, "Content-Type", "text/event-stream; charset=utf-8");
+    add(r, "X-Accel-Buffering", "no");
+    return r;
+}
+
 struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
 {
     struct wharf_req *req = &x->req;
@@ -272,6 +300,10 @@ struct MHD_Response *answer_build(struct exchange *x, int *ret_status)
     }
     if (req->problems.n)
         status = code_status(req->engine, req->problems.list[0].code);
+    if (req->problems.n && is_refused_event_source(x, status)) {
+        *ret_status = x->answer_status = 200;
+        return refused_stream(x, status);
+    }
     *ret_status = x->answer_status = status;
     x->deprecated = deprecation_used(req);
     if (req->reply.served && !req->problems.n) {

@@ -64,6 +64,7 @@ struct stream { /* what was asked for, and how far it is */
     size_t n_owners;
     /* guarded by the hub's lock: */
     struct MHD_Connection *connection; /* NULL: not on the hub yet, or gone */
+    int fd; /* of it; good as long as it is there */
     struct buf out;
     size_t sent; /* of out */
     bool asleep; /* the connection is suspended */

@@ -1,5 +1,6 @@
 /* stream_hub.c - the thread that feeds live streams, and the bytes that libmicrohttpd fetches.
  * See stream.h. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -20,6 +21,8 @@
 enum {
     TURN_US = 1000000,
     AGAIN_US = 200000,
+    GONE_US = 200000, /* peers that closed are looked for no more often */
+    POLL_AT_ONCE = 512,
     READ_BYTES = 16 * 1024,
     READ_CHANNEL = 1024,
     LINE_OF_GET = sizeof("GET ") - 1,
@@ -162,6 +165,7 @@ struct MHD_Response *stream_response(struct exchange *x)
     st->hub = h;
     st->uri = x->raw_uri;
     st->connection = x->connection;
+    st->fd = MHD_get_connection_info(x->connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     st->refs = 2;
     st->beat_us = x->server->turn_us + STREAM_BEAT_US;
     st->check_us = x->server->turn_us + STREAM_CHECK_US;
@@ -444,9 +448,47 @@ static void keep_alive(struct stream_hub *h)
     pthread_mutex_unlock(&h->lock);
 }
 
+/* Ends the streams of these descriptors whose peers have closed. */
+static void end_gone(struct stream_hub *h, struct pollfd *fds, struct stream *const *of, size_t n)
+{
+    if (!n || poll(fds, n, 0) <= 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (!(fds[i].revents & (POLLRDHUP | POLLHUP | POLLERR)))
+            continue;
+        buf_clear(&of[i]->out);
+        of[i]->sent = 0;
+        hub_end(h, of[i], "");
+    }
+}
+
+/* Looks which peers have closed: a connection that is suspended is watched by nobody, and its place
+ * would be taken until a heartbeat fails. */
+static void find_gone(struct stream_hub *h)
+{
+    struct pollfd fds[POLL_AT_ONCE];
+    struct stream *of[POLL_AT_ONCE];
+    size_t n = 0;
+
+    pthread_mutex_lock(&h->lock);
+    for (struct stream *st = h->first; st; st = st->next) {
+        if (!st->connection || !st->asleep || st->ending)
+            continue;
+        of[n] = st;
+        fds[n++] = (struct pollfd){.fd = st->fd, .events = POLLRDHUP};
+        if (n == POLL_AT_ONCE) {
+            end_gone(h, fds, of, n);
+            n = 0;
+        }
+    }
+    end_gone(h, fds, of, n);
+    pthread_mutex_unlock(&h->lock);
+}
+
 static void *hub_main(void *arg)
 {
     struct stream_hub *h = arg;
+    int64_t gone_us = 0;
     bool stop = false, good = true, any;
 
     while (!stop) {
@@ -468,6 +510,10 @@ static void *hub_main(void *arg)
         good = feed(h);
         good = channel_turn(h) && good;
         check_keys(h);
+        if (clock_monotonic_us() >= gone_us) {
+            find_gone(h);
+            gone_us = clock_monotonic_us() + GONE_US;
+        }
         keep_alive(h);
     }
     return NULL;

@@ -349,7 +349,35 @@ def test_too_many_of_a_key(org):
         if s.status == 200:
             streams.append(s)
         return s.status == 200
-    until(again)  # a dead peer is found by the next heartbeat
+    until(again)
+    [s.close() for s in streams]
+
+
+def test_a_closed_connection_frees_its_place(org):
+    """A page that is loaded again and again has one stream, and not one for each time: nothing is sent to find out who is still there."""
+    kept = open_stream(org)
+    for _ in range(30):
+        s = Stream(org, key=org.c.key)
+        while s.status == 429:
+            s.close()
+            time.sleep(0.05)
+            s = Stream(org, key=org.c.key)
+        s.close()
+    things(org, 1)
+    assert sequences(kept.take(1, 0)) == [1]
+    kept.close()
+
+
+def test_an_event_source_that_is_refused_asks_again(org):
+    """On anything but 200 an EventSource gives up for good; so it gets a stream of one frame, which says why, and when to come again."""
+    streams = [open_stream(org) for _ in range(10)]
+    r = requests.get(org.server.base + "/v1/events/stream", headers={"SVC-API-KEY": org.c.key, "Accept": "text/event-stream"}, timeout=WAIT)
+    assert r.status_code == 200 and r.headers["Content-Type"].startswith("text/event-stream") and int(r.headers["Retry-After"]) > 0
+    lines = r.text.split("\n")
+    assert lines[0] == f"retry: {1000 * int(r.headers['Retry-After'])}" and lines[1] == "event: stream.refused" and lines[3:] == ["", ""]
+    assert json.loads(lines[2].removeprefix("data: "))["code"] == "stream.too_many"
+    wrong = requests.get(org.server.base + "/v1/events/stream", headers={"SVC-API-KEY": "wh_live_nonsense", "Accept": "text/event-stream"}, timeout=WAIT)
+    assert wrong.status_code == 401, "a wrong key does not become right"
     [s.close() for s in streams]
 
 
