@@ -7,6 +7,7 @@
 #include "webhooks.h"
 
 enum {
+    GONE = 410, /* status of a receiver that wants nothing more */
     HEADERS_FIXED = 12,
     HEADERS_MAX = HEADERS_FIXED + 20,
     CONNECT_MS = 5000,
@@ -211,6 +212,8 @@ static void judge_answer(wharf_req *req, const wharf_fetch *f, struct result *r)
 
     r->headers = keep_headers(req, head);
     reply_directives(head, &r->abort, &r->disable);
+    if (r->status == GONE)
+        r->abort = r->disable = true;
     if (r->status >= 200 && r->status < 300) {
         r->outcome = OUT_SUCCESS;
     } else if (r->status == 429) {

@@ -262,6 +262,18 @@ def test_abort_and_disable(world, client):
     assert d["status_reason"] == "receiver_request" and d["disabled_at"]
 
 
+def test_a_receiver_that_is_gone(world, client):
+    """410: nothing more is sent, neither this event nor later ones."""
+    h = Hook(world, client, answer=status(410))
+    make(client)
+    h.until(lambda d: d and d[0]["status"] == "failed")
+    d = until(lambda: (lambda n: n if n["status"] == "disabled" else None)(h.now))
+    assert d["status_reason"] == "receiver_request" and d["disabled_at"]
+    make(client)
+    time.sleep(0.5)
+    assert len(h.got) == 1
+
+
 def test_bodies_of_answers(world, client):
     h = Hook(world, client, answer=lambda handler: handler.answer(200, b"x" * 20000))
     make(client)
