@@ -16,17 +16,27 @@ int64_t row_integer(const wharf_rows *rows, size_t row, size_t column, int64_t f
     return W->db->value(rows, row, column, WHARF_V_INT, &v) ? v.u.i : fallback;
 }
 
-wharf_status url_check(wharf_req *req, wharf_str url, const char *path)
+static wharf_status judge_url(wharf_req *req, wharf_str url, uint32_t http, const char *path)
 {
     const wharf_fetch_request r = {.head = WHARF_HEAD(wharf_fetch_request),
         .url = url,
         .family = "webhook",
-        .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT};
+        .flags = http | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT};
 
     if (url.n > URL_BYTES)
         return W->err->fail(
             req, ERR_WEBHOOK_URL, path, "The URL has more than %d bytes", URL_BYTES);
     return hooks_fetch->check(req, &r, path);
+}
+
+wharf_status url_check(wharf_req *req, wharf_str url, const char *path)
+{
+    return judge_url(req, url, WHARF_FETCH_HTTP_IF_SET, path);
+}
+
+wharf_status url_check_http(wharf_req *req, wharf_str url, const char *path)
+{
+    return judge_url(req, url, WHARF_FETCH_HTTP, path);
 }
 
 wharf_str url_host(wharf_str url)

@@ -26,6 +26,10 @@ static const struct change changes[] = {
             "interval '1 hour'" STAMP,
             "status = 'enabled'"),
         .event = "webhook.suspended", .from = "enabled", .to = "suspended"},
+    {"settings",
+        SET("status = 'suspended', status_reason = 'settings', enable_at = NULL" STAMP,
+            "status = 'enabled'"),
+        .event = "webhook.suspended", .from = "enabled", .to = "suspended"},
     {"disable",
         SET("status = 'disabled', status_reason = 'failure_rate', disabled_at = $3::timestamptz, "
             "enable_at = NULL" STAMP,
@@ -93,12 +97,26 @@ static wharf_status do_care(wharf_req *req, wharf_str id, wharf_str care)
     return is(care, "enable") ? enable(req, id) : end(req, id);
 }
 
+/* Judges a stored URL. Returns what is to be done about its webhook; empty: nothing. A URL that is
+ * only good with net.allow_http may be good again tomorrow: its webhook waits. */
+static wharf_str care_of_url(wharf_req *req, wharf_str url, bool by_settings)
+{
+    wharf_status s = url_check(req, url, "url");
+
+    if (s == WHARF_OK)
+        return by_settings ? WHARF_S("enable") : WHARF_S("");
+    W->err->clear(req);
+    s = url_check_http(req, url, "url");
+    W->err->clear(req);
+    return s == WHARF_OK ? WHARF_S("settings") : WHARF_S("invalid_url");
+}
+
 /* Checks all stored URLs once, at the start of the engine: the rules, or the operator's
  * exceptions, may have changed. */
 static wharf_status check_urls(wharf_req *req)
 {
-    static const char sql[] =
-        "SELECT organization_id, webhook_id, url FROM webhooks.all_urls($1::text, $2::text)";
+    static const char sql[] = "SELECT organization_id, webhook_id, url, by_settings FROM "
+                              "webhooks.all_urls($1::text, $2::text)";
     wharf_val at[] = {val_text(WHARF_S("")), val_text(WHARF_S(""))};
     const wharf_rows *rows;
     size_t n;
@@ -114,11 +132,10 @@ static wharf_status check_urls(wharf_req *req)
             return s;
         n = W->db->count(rows);
         for (size_t i = 0; i < n; i++) {
-            if (url_check(req, row_text(rows, i, 2), "url") != WHARF_OK) {
-                W->err->clear(req);
-                health_care(
-                    req, row_text(rows, i, 0), row_text(rows, i, 1), WHARF_S("invalid_url"));
-            }
+            wharf_str care = care_of_url(req, row_text(rows, i, 2), row_bool(rows, i, 3));
+
+            if (care.n)
+                health_care(req, row_text(rows, i, 0), row_text(rows, i, 1), care);
         }
         if (n) {
             at[0] = val_text(row_text(rows, n - 1, 0));

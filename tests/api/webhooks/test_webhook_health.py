@@ -1,9 +1,14 @@
 """Health of webhooks (spec 07 section 10): each condition just below and just at its limit, by the test clock; invalid URLs (section 9)."""
+import os
+import pathlib
+import shutil
+import tempfile
 import time
 
 import pytest
 
 from receivers import Hook, World, make, ok, status, until
+from wharf import Server
 
 
 @pytest.fixture(scope="module")
@@ -230,3 +235,26 @@ def test_a_day_of_refusals_ends_the_webhook(world, org, client):
     time.sleep(1.5)
     until(lambda: client.request("GET", "/v1/webhooks/" + h.id).status == 404)
     assert org.events(h.id)[-1][1]["deletion_reason"] == "invalid_url"
+
+
+def test_a_setting_that_is_off_ends_no_webhook():
+    """A start without net.allow_http is a mistake of a line, and no reason to lose every http webhook of every organization."""
+    def server(http):
+        return Server("--modules", "org,locations,events,webhooks", "--set", f"net.allow_http={http}", folder=folder)
+
+    def row():
+        return s.sql("SELECT status, status_reason, enable_at FROM webhooks.webhook WHERE id = %s AND deleted_at IS NULL", id)
+
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-", dir=os.environ.get("WHARF_TEST_PLACE")))
+    s = server("true")
+    org = s.organization()
+    id = org.client().post("/v1/webhooks", {"url": "http://hooks.example.com:8080/w", "events": ["location.*"]}, expect=201).data["id"]
+    s.stop()
+    s = server("false")
+    until(lambda: row() == [("suspended", "settings", None)])
+    until(lambda: s.sql("SELECT 1 FROM wharf.event WHERE organization_id = %s AND type = 'webhook.suspended' AND resource_id = %s", org.id, id))
+    s.stop()
+    s = server("true")
+    until(lambda: row() == [("enabled", None, None)])
+    s.stop()
+    shutil.rmtree(folder)
