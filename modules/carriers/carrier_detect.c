@@ -7,8 +7,8 @@ enum { ROUTING_PREFIX = 3, INTERNAL_GROUP = 7, UTF8_LONGEST = 4 };
 
 /* ---- normalization ---- */
 
-/* Returns the length of a character at p that nobody sees, 0: it is none. Unicode's White_Space, and
- * what directs, joins or breaks text without a shape of its own. */
+/* Returns the length of a character at p that nobody sees, 0: it is none. Unicode's White_Space,
+ * and what directs, joins or breaks text without a shape of its own. */
 static size_t unseen(const char *p, size_t n)
 {
     static const char *const wide[] = {"\xc2\x85", "\xc2\xa0", "\xc2\xad", "\xcd\x8f", "\xd8\x9c",

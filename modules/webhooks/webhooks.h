@@ -132,7 +132,7 @@ wharf_status headers_check(wharf_req *req, const wharf_json *given, wharf_str be
 
 /* Checks the static rules of URLs; adds the problem. */
 wharf_status url_check(wharf_req *req, wharf_str url, const char *path);
-/* The same as if net.allow_http were set. */
+/* Checks a URL as url_check() would if net.allow_http were set. */
 wharf_status url_check_http(wharf_req *req, wharf_str url, const char *path);
 /* Returns the URL's host, without port. */
 wharf_str url_host(wharf_str url);

@@ -169,7 +169,7 @@ static int rewind_body(void *userdata, curl_off_t offset, int origin)
 #define SET(option, value) (ok = ok && curl_easy_setopt(t->easy, (option), (value)) == CURLE_OK)
 
 /* Pins "host:port:address,address": libcurl never asks a name server by itself. A host that is an
- * IPv6 address needs no pin, and libcurl takes none for it: it is the one address that was judged. */
+ * IPv6 address needs no pin, and libcurl takes none: it is the one address that was judged. */
 static bool pin(struct net_transfer *t)
 {
     char text[INET6_ADDRSTRLEN];
