@@ -314,12 +314,14 @@ static struct import_source *source_of(
     return s;
 }
 
-static void add_part(struct import_source *s, int column, unsigned char part)
+/* Adds a column to a source. Returns the column that is this part already, else -1. */
+static int add_part(struct import_source *s, int column, unsigned char part)
 {
     size_t i = s->n;
 
-    if (s->n == IMPORT_PARTS_MAX)
-        return;
+    for (size_t k = 0; k < s->n; k++)
+        if (s->parts[k] == part || s->n == IMPORT_PARTS_MAX)
+            return s->columns[k];
     while (i > 0 && s->parts[i - 1] > part) {
         s->columns[i] = s->columns[i - 1];
         s->parts[i] = s->parts[i - 1];
@@ -328,6 +330,7 @@ static void add_part(struct import_source *s, int column, unsigned char part)
     s->columns[i] = column;
     s->parts[i] = part;
     s->n++;
+    return -1;
 }
 
 /* Returns the node at a path; NULL when there is none. */
@@ -355,15 +358,19 @@ static bool take_ranked(struct import *in, size_t column, const struct import_al
 
     c->path = str_z(a->path);
     c->field = field_of_path(in, c->path);
-    if (c->field < 0)
+    if (c->field < 0 || is_mapped(in, c->path)) {
+        *c = (struct import_column){c->header, str_z(""), -1};
         return true;
+    }
     if (!n || n->column < 0) {
         other = column_in_the_way(in, c);
         if (other >= 0)
             return ignore_column(in, column, other);
         n = make_node(in, c);
     }
-    add_part(source_of(in, n, a), (int)column, a->part);
+    other = add_part(source_of(in, n, a), (int)column, a->part);
+    if (other >= 0)
+        return ignore_column(in, column, other);
     if (n->column < 0)
         n->column = (int)column;
     return true;

@@ -39,10 +39,22 @@ struct import_field {
     enum import_type element; /* IMPORT_T_LIST */
 };
 
+/* Parts of an address that stand in columns of their own. */
+enum import_part {
+    IMPORT_WHOLE,
+    IMPORT_STREET,
+    IMPORT_STREET_2,
+    IMPORT_PO_BOX,
+    IMPORT_CITY,
+    IMPORT_STATE,
+    IMPORT_POSTAL,
+    IMPORT_COUNTRY
+};
+
 /* Another name of a column. Programs that keep several phones, e-mails or addresses of a person
  * give each a column of its own: such aliases have a rank. The first of them that a row fills, by
  * rank, goes to `path`, the others to their `beside`. Columns of one rank are parts of one text
- * (street, city, postal code), in the order of `part`. */
+ * (street, city, postal code), in the order of enum import_part. */
 struct import_alias {
     const char *header; /* compared as headers are: "e-mail" */
     const char *path; /* "email" */

@@ -11,32 +11,43 @@
     }
 #define PHONE(header, rank, kind) ONE_OF(header, "phone", rank, "alternate_phones." kind)
 #define EMAIL(header, rank, kind) ONE_OF(header, "email", rank, "alternate_emails." kind)
-/* A part of an address: 1 street, 2 what follows it, 3 city, 4 state, 5 postal code, 6 country. */
+/* A part of an address (enum import_part). */
 #define PART(header, rank, part, kind)                                                             \
     {                                                                                              \
         header, "address.formatted_address", rank, part, "alternate_addresses." kind               \
     }
 /* The columns of one address: "business street", "business city" ... */
 #define ADDRESS_OUTLOOK(name, rank, kind)                                                          \
-    PART(name " street", rank, 1, kind), PART(name " street 2", rank, 2, kind),                    \
-        PART(name " address po box", rank, 2, kind), PART(name " city", rank, 3, kind),            \
-        PART(name " state", rank, 4, kind), PART(name " postal code", rank, 5, kind),              \
-        PART(name " country/region", rank, 6, kind), PART(name " country", rank, 6, kind)
+    PART(name " street", rank, IMPORT_STREET, kind),                                               \
+        PART(name " street 2", rank, IMPORT_STREET_2, kind),                                       \
+        PART(name " address po box", rank, IMPORT_PO_BOX, kind),                                   \
+        PART(name " city", rank, IMPORT_CITY, kind),                                               \
+        PART(name " state", rank, IMPORT_STATE, kind),                                             \
+        PART(name " postal code", rank, IMPORT_POSTAL, kind),                                      \
+        PART(name " country/region", rank, IMPORT_COUNTRY, kind),                                  \
+        PART(name " country", rank, IMPORT_COUNTRY, kind)
 #define ADDRESS_GOOGLE(n, rank, kind)                                                              \
-    PART("address " n " street", rank, 1, kind),                                                   \
-        PART("address " n " extended address", rank, 2, kind),                                     \
-        PART("address " n " city", rank, 3, kind), PART("address " n " region", rank, 4, kind),    \
-        PART("address " n " postal code", rank, 5, kind),                                          \
-        PART("address " n " country", rank, 6, kind)
+    PART("address " n " street", rank, IMPORT_STREET, kind),                                       \
+        PART("address " n " extended address", rank, IMPORT_STREET_2, kind),                       \
+        PART("address " n " city", rank, IMPORT_CITY, kind),                                       \
+        PART("address " n " region", rank, IMPORT_STATE, kind),                                    \
+        PART("address " n " postal code", rank, IMPORT_POSTAL, kind),                              \
+        PART("address " n " country", rank, IMPORT_COUNTRY, kind)
 #define ADDRESS_SHOP(name, rank, kind)                                                             \
-    PART(name "address1", rank, 1, kind), PART(name "address 1", rank, 1, kind),                   \
-        PART(name "street", rank, 1, kind), PART(name "address2", rank, 2, kind),                  \
-        PART(name "address 2", rank, 2, kind), PART(name "city", rank, 3, kind),                   \
-        PART(name "state", rank, 4, kind), PART(name "province code", rank, 4, kind),              \
-        PART(name "region", rank, 4, kind), PART(name "zip", rank, 5, kind),                       \
-        PART(name "zipcode", rank, 5, kind), PART(name "postcode", rank, 5, kind),                 \
-        PART(name "postal code", rank, 5, kind), PART(name "country code", rank, 6, kind),         \
-        PART(name "country", rank, 6, kind)
+    PART(name "address1", rank, IMPORT_STREET, kind),                                              \
+        PART(name "address 1", rank, IMPORT_STREET, kind),                                         \
+        PART(name "street", rank, IMPORT_STREET, kind),                                            \
+        PART(name "address2", rank, IMPORT_STREET_2, kind),                                        \
+        PART(name "address 2", rank, IMPORT_STREET_2, kind),                                       \
+        PART(name "city", rank, IMPORT_CITY, kind), PART(name "state", rank, IMPORT_STATE, kind),  \
+        PART(name "province code", rank, IMPORT_STATE, kind),                                      \
+        PART(name "region", rank, IMPORT_STATE, kind),                                             \
+        PART(name "zip", rank, IMPORT_POSTAL, kind),                                               \
+        PART(name "zipcode", rank, IMPORT_POSTAL, kind),                                           \
+        PART(name "postcode", rank, IMPORT_POSTAL, kind),                                          \
+        PART(name "postal code", rank, IMPORT_POSTAL, kind),                                       \
+        PART(name "country code", rank, IMPORT_COUNTRY, kind),                                     \
+        PART(name "country", rank, IMPORT_COUNTRY, kind)
 
 static const struct import_alias of_contact[] = {{"full name", "name"}, {"display name", "name"},
     {"customer name", "name"}, {"buyer name", "name"}, {"ship name", "name"},
@@ -46,9 +57,9 @@ static const struct import_alias of_contact[] = {{"full name", "name"}, {"displa
     {"group", "groups"}, {"location", "locations"}, {"address", "address.formatted_address"},
     {"contact id", "id"}, EMAIL("e-mail", 1, "other"), EMAIL("email address", 2, "other"),
     EMAIL("e-mail address", 3, "other"), EMAIL("e-mail 1 value", 4, "other"),
-    EMAIL("work e-mail", 5, "work"), EMAIL("work email", 5, "work"),
+    EMAIL("work e-mail", 5, "work"), EMAIL("work email", 15, "work"),
     EMAIL("e-mail 2 address", 6, "work"), EMAIL("e-mail 2 value", 7, "work"),
-    EMAIL("home e-mail", 8, "personal"), EMAIL("home email", 8, "personal"),
+    EMAIL("home e-mail", 8, "personal"), EMAIL("home email", 16, "personal"),
     EMAIL("personal email", 9, "personal"), EMAIL("e-mail 3 address", 10, "personal"),
     EMAIL("e-mail 3 value", 11, "personal"), EMAIL("customer email", 12, "other"),
     EMAIL("buyer email", 13, "other"), EMAIL("billing email", 14, "other"),

@@ -165,7 +165,6 @@ static wharf_str good_cell(const struct import *in, int column)
  * code that follows a state. */
 static wharf_str source_text(struct import *in, const struct import_source *s)
 {
-    enum { STATE = 4, POSTAL = 5 };
     wharf_str text = str_z("");
     unsigned char last = 0;
 
@@ -176,7 +175,8 @@ static wharf_str source_text(struct import *in, const struct import_source *s)
             continue;
         text = !text.n ? cell
                        : arena_printf(in->row, "%.*s%s%.*s", STR_ARG(text),
-                             s->parts[i] == POSTAL && last == STATE ? " " : ", ", STR_ARG(cell));
+                             s->parts[i] == IMPORT_POSTAL && last == IMPORT_STATE ? " " : ", ",
+                             STR_ARG(cell));
         last = s->parts[i];
     }
     return text;

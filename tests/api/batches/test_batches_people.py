@@ -84,6 +84,21 @@ def test_a_field_s_own_column_wins(client):
     assert rows == [{"name": "E", "phone": "+14155550122", "alternate_phones.mobile": "+14155550121"}, {"name": "F", "phone": "+14155550123"}]
 
 
+def test_a_column_that_is_named_by_the_request_is_the_only_one(client):
+    body = {"resource": "contact", "action": "merge", "mode": "sync", "column_mapping": {"phone": "Desk"},
+            "data": data("Name,Mobile Phone,Desk\nG1,+14155550131,+14155550132\nG2,+14155550133,\n")}
+    batch = client.post("/v1/batches", body, expect=201).data
+    rows = [shown(client, i["result_id"]) for i in client.get(f"/v1/batches/{batch['id']}/items").data]
+    assert rows == [{"name": "G1", "phone": "+14155550132"}, {"name": "G2"}] and [w["code"] for w in batch["warnings"]] == ["batch.header_unknown"]
+
+
+@pytest.mark.parametrize("read", [by_batch, by_import])
+def test_a_part_that_two_columns_say(client, read):
+    """One of them is taken, and the other is told."""
+    rows, warnings = read(client, "Name,Billing Address 1,Billing City,Billing State,Billing Zip,Billing Country,Billing Country Code\nP,1 Main St,Agawam,MA,01001,United States,US\n")
+    assert rows == [{"name": "P", "address": "1 Main St, Agawam, MA 01001, US"}] and warnings == ["batch.header_duplicate"]
+
+
 @pytest.mark.parametrize("read", [by_batch, by_import])
 def test_what_is_ignored_is_told(client, read):
     _, warnings = read(client, "Name,Birthday,,Notes\nG,1990-01-01,lost,x\n")
