@@ -254,7 +254,7 @@ static wharf_status read_input(
     return WHARF_OK;
 }
 
-/* Runs count for their workflow, however they were started. */
+/* Counts a run that a caller waited for. Its failures are told, and switch nothing off. */
 static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
 {
     static const char sql[] =
@@ -268,6 +268,7 @@ static wharf_status tally(wharf_req *req, const struct run *r, bool kept)
     W->json->put(out, "i", val_text(r->id));
     W->json->put(out, "w", val_text(r->code.workflow_id));
     W->json->put(out, "s", val_text(z(kept ? run_status(&r->outcome) : "forgotten")));
+    W->json->put(out, "asked", val_bool(true));
     W->json->close(out);
     W->json->close(out);
     const wharf_val args[] = {

@@ -1,5 +1,7 @@
--- Counts for their workflows what runs that are over mean. given: [{i id, w workflow, s status}]
--- in the order in which they ended; "waiting" and "released" do not count. Returns per workflow
+-- Counts for their workflows what runs that are over mean. given: [{i id, w workflow, s status,
+-- asked: a caller got the answer}] in the order in which they ended; "waiting" and "released" do
+-- not count. Runs with a caller are no part of a row of failures: what they are sent is not the
+-- workflow's fault, and whoever may call could switch it off. Returns per workflow
 -- with a failed run: how many of its runs failed in a row, and how many failures are to be told
 -- now (0: told within the last minute).
 CREATE OR REPLACE FUNCTION workflows.tally(org text, given json)
@@ -14,15 +16,18 @@ DECLARE
 BEGIN
     FOR one IN
         SELECT g.w, count(*) FILTER (WHERE g.s = 'failed') AS failed,
-            count(*) FILTER (WHERE g.s <> 'failed') AS others,
-            count(*) FILTER (WHERE g.s = 'failed' AND g.k > g.good) AS since,
+            count(*) FILTER (WHERE g.s <> 'failed' AND g.own) AS others,
+            count(*) FILTER (WHERE g.s = 'failed' AND g.own) AS own_failed,
+            count(*) FILTER (WHERE g.s = 'failed' AND g.own AND g.k > g.good) AS since,
             (array_agg(g.i ORDER BY g.k DESC))[1] AS i,
             (array_agg(g.s ORDER BY g.k DESC))[1] AS s,
             (array_agg(g.i ORDER BY g.k DESC) FILTER (WHERE g.s = 'failed'))[1] AS bad
-        FROM (SELECT e.*,
-            COALESCE(max(e.k) FILTER (WHERE e.s <> 'failed') OVER (PARTITION BY e.w), 0) AS good
-            FROM ROWS FROM (json_to_recordset(given) AS (i text, w text, s text)) WITH ORDINALITY
-                AS e (i, w, s, k)
+        FROM (SELECT e.*, e.asked IS NOT TRUE AS own,
+            COALESCE(max(e.k) FILTER (WHERE e.s <> 'failed' AND e.asked IS NOT TRUE)
+                OVER (PARTITION BY e.w), 0) AS good
+            FROM ROWS FROM (json_to_recordset(given)
+                AS (i text, w text, s text, asked boolean)) WITH ORDINALITY
+                AS e (i, w, s, asked, k)
             WHERE e.s NOT IN ('waiting', 'released')) g
         GROUP BY g.w ORDER BY g.w
     LOOP
@@ -32,7 +37,7 @@ BEGIN
                 'finished_at',
                 to_char(wharf.now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')),
             failure_streak =
-            CASE WHEN one.others > 0 THEN one.since ELSE k.failure_streak + one.failed END,
+            CASE WHEN one.others > 0 THEN one.since ELSE k.failure_streak + one.own_failed END,
             failed_count = CASE
                 WHEN one.failed = 0
                 OR k.failed_told_at > wharf.now() - interval '1 minute'

@@ -152,7 +152,7 @@ def test_what_can_not_be_done_again(org, mine):
     mine.post(f"{FLOWS}/{draft}", {"enabled": False}, expect=200)
     mine.refused("POST", f"{FLOWS}/runs/{small}/retry", 409, "workflow.disabled", body={})
     row = mine.get(f"{FLOWS}/{draft}").data
-    assert row["failure_streak"] == 2  # drafts are tried, and count for nothing
+    assert row["failure_streak"] == 0  # callers got these answers
 
 
 def test_runs_of_other_places_are_not_done_again(org, mine):

@@ -243,7 +243,17 @@ def test_what_is_kept(client, nobody):
     ask(client, id, "x")
     assert client.get(f"{FLOWS}/{id}/runs").data == [] and client.get(f"{FLOWS}/{id}").data["last_run"]["status"] == "succeeded"
     ask(client, id, "x?bad=1", expect=400)
-    assert [r["status"] for r in client.get(f"{FLOWS}/{id}/runs").data] == ["failed"] and client.get(f"{FLOWS}/{id}").data["failure_streak"] == 1
+    assert [r["status"] for r in client.get(f"{FLOWS}/{id}/runs").data] == ["failed"] and client.get(f"{FLOWS}/{id}").data["last_run"]["status"] == "failed"
+
+
+def test_callers_can_not_switch_a_workflow_off(client, nobody):
+    """Whoever may call it sends what makes it fail, as often as they like: it is told, and goes on."""
+    id = flow(client, "return request.json.items[1].sku", {"path": "x", "auth": "none"})
+    for _ in range(25):
+        ask(client, id, "x", expect=400, data=b"{}", headers={"Content-Type": "application/json"})
+    row = client.get(f"{FLOWS}/{id}").data
+    assert row["enabled"] is True and row["failure_streak"] == 0 and row["last_run"]["status"] == "failed"
+    ask(client, id, "x", data=b'{"items": [{"sku": "A"}]}', headers={"Content-Type": "application/json"})
 
 
 def test_publishing_makes_the_path(fresh, nobody):
