@@ -36,12 +36,13 @@ static bool lost_webhook(wharf_req *req, const wharf_event *e)
 }
 
 /* Finds who is told beside subscribers: administrators of webhooks' health and of workflows that
- * were disabled, and of failing integrations the users who asked for it. */
+ * were disabled or fail, and of failing integrations the users who asked for it. */
 static wharf_status others(
     wharf_req *req, wharf_str type, bool lost, const wharf_str **ret_emails, size_t *ret_n)
 {
     *ret_n = 0;
-    if (lost || starts(type, "webhook.") || same(type, WHARF_S("workflow.disabled")))
+    if (lost || starts(type, "webhook.") || same(type, WHARF_S("workflow.disabled")) ||
+        same(type, WHARF_S("workflow.failing")))
         return events_org->administrators(req, ret_emails, ret_n);
     if (starts(type, "outgoing_integration.") || starts(type, "incoming_webhook."))
         return events_org->listeners(req, type, ret_emails, ret_n);

@@ -124,7 +124,8 @@ static wharf_status make_current(
     wharf_req *req, const struct code *c, int64_t number, int64_t revision)
 {
     static const char sql[] =
-        "UPDATE workflows.workflow SET published_version = $3::bigint, published_revision = "
+        "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL, "
+        "failing_since = NULL, published_version = $3::bigint, published_revision = "
         "$4::bigint, event_triggers = $7::boolean, hook_triggers = $8::boolean, published_at = "
         "$5::timestamptz, published_by = $6::text, updated_at = $5::timestamptz, updated_by = "
         "$6::text, version = version + 1 WHERE organization_id = $1::text AND id = $2::text";

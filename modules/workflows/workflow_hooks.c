@@ -267,6 +267,7 @@ static void keep_record(wharf_req *req, const struct run *r)
     W->json->put(out, "nt", val_bool(cut));
     W->json->put(out, "lg", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
     W->json->put(out, "e", val_json(parsed(req, run_error(req, r))));
+    W->json->put(out, "oe", val_text(json_text(r->code.options, "on_error")));
     W->json->open(out, "ln", '[');
     run_lines_put(req, r, out, &lines);
     W->json->close(out);

@@ -164,6 +164,8 @@ wharf_status run_failures(wharf_req *req, const wharf_rows *rows, uint32_t depth
             s = tell(req, row_text(rows, i, 3), row_int(rows, i, 2));
         if (s == WHARF_OK && row_int(rows, i, 1) >= FAILURES_MAX)
             s = disable(req, row_text(rows, i, 0));
+        else if (s == WHARF_OK && row_int(rows, i, 1) < 0)
+            s = W->event->emit(req, "workflow.failing", "workflow", row_text(rows, i, 0), NULL);
     }
     if (W->db->count(rows))
         flow_events->cause(req, WHARF_S(""), depth, false);

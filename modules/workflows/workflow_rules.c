@@ -280,7 +280,8 @@ static bool shown_changed(const wharf_rec *old_rec, const wharf_rec *new_rec)
 static wharf_status enabled_again(wharf_req *req, wharf_str workflow_id)
 {
     static const char sql[] =
-        "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL WHERE "
+        "UPDATE workflows.workflow SET hook_failures = 0, hook_failing_at = NULL, "
+        "failing_since = NULL WHERE "
         "organization_id = $2::text AND id = $1::text";
     wharf_status s = query_about(req, sql, workflow_id, NULL);
 

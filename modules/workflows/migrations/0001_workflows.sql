@@ -55,6 +55,7 @@ CREATE TABLE workflows.workflow (
     hook_triggers boolean NOT NULL DEFAULT false, -- of the published version
     hook_failures bigint NOT NULL DEFAULT 0, -- of before hooks, since hook_failing_at
     hook_failing_at timestamptz(3),
+    failing_since timestamptz(3), -- a before hook that rejects has failed too often
     -- Limits of a workflow, less than the operator's ceilings (docs/spec/08-workflows-and-lua.md
     -- section 6). Versions have it among their options.
     budget jsonb,

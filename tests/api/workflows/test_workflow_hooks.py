@@ -6,7 +6,7 @@ import pytest
 import requests
 
 from test_workflow_events import over, runs
-from wharf import MODULES, WAIT, Client, Server, make_location
+from wharf import MODULES, WAIT, Client, Server, make_location, soon
 
 FLOWS = "/v1/workflows"
 BEFORE = {"type": "hook", "resource": "location", "action": "create", "phase": "before"}
@@ -243,6 +243,21 @@ def test_fifty_failures_disable_it(fresh, mine):
     assert [e[0] for e in fresh.events(id)].count("workflow.disabled") == 1
     failed = fresh.server.sql("SELECT count(*) FROM wharf.event WHERE organization_id = %s AND type = 'workflow_run.failed'", fresh.id)
     assert failed[0][0] <= 2  # one a minute
+
+
+def test_a_rule_that_rejects_stays_closed(fresh, mine):
+    """Fifty failures open nothing: who can make a rule fail would get by it. It is told once, and somebody mends it."""
+    id = hook(mine, "error('always')")
+    client = anew(mine)
+    for i in range(53):
+        client.refused("POST", "/v1/locations", 400, "workflow.hook_failed", body={"name": f"L{i}", "address": ADDRESS})
+    row = mine.get(f"{FLOWS}/{id}").data
+    assert row["enabled"] is True and row["disabled_reason"] is None and row["failing_since"]
+    assert [e[0] for e in fresh.events(id)].count("workflow.failing") == 1 and "workflow.disabled" not in [e[0] for e in fresh.events(id)]
+    mine.post(f"{FLOWS}/{id}", {"source": "return {before = function(change) end}"}, expect=200)
+    mine.post(f"{FLOWS}/{id}/publish", {}, expect=200)
+    assert mine.get(f"{FLOWS}/{id}").data["failing_since"] is None
+    soon(lambda: make_location(anew(mine), "Open"))
 
 
 @pytest.mark.parametrize("ago, enabled", [("4 minutes", False), ("6 minutes", True)])
