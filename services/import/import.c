@@ -284,7 +284,7 @@ static wharf_str without_zero_fraction(struct import *in, wharf_str s)
 static void judge_cell(struct import *in, struct import_row *row, size_t i)
 {
     const struct import_field *f = &in->options.fields[in->columns[i].field];
-    wharf_str s = in->cells[i], why = str_z("");
+    wharf_str s = in->cells[i], why;
     unsigned control = in->cell_fault[i] ? 0 : control_character(s);
 
     if (control)
