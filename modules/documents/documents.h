@@ -1,0 +1,53 @@
+/* documents.h - inside of the module documents. */
+#ifndef DOCUMENTS_H
+#define DOCUMENTS_H
+
+#define W documents_host
+#include "wharf/plugin.h"
+extern const wharf_host *W; /* these are set once, before anything of this module runs */
+#include "wharf/errors.h"
+#include "wharf/inline.h"
+#include "wharf/service/blob.h"
+#include "wharf/service/config.h"
+#include "wharf/service/render.h"
+
+extern const wharf_blob_api *documents_blob;
+extern const wharf_config_api *documents_config;
+extern const wharf_render_api *documents_render;
+
+extern const wharf_hooks documents_document_hooks;
+
+#define INLINE_MAX (40 * 1024 * 1024)
+
+/* Bytes that were stored, with all that a version says of them. */
+struct stored {
+    wharf_str file, filename, type, md5, sha256;
+    int64_t size;
+};
+
+/* ---- document_content.c ---- */
+/* Stores the content that the request sent, after comparing it with what is wanted of it: members
+ * that are empty or 0 want nothing. */
+wharf_status content_store(
+    wharf_req *req, const wharf_rec *rec, const struct stored *wanted, struct stored *ret);
+
+/* ---- document_names.c ---- */
+/* Removes path parts, control and reserved characters of a file name; may leave nothing. */
+wharf_str filename_clean(wharf_req *req, wharf_str sent);
+/* Makes a file name of a document's name and its type's extension. */
+wharf_str filename_of(wharf_req *req, wharf_str name, wharf_str type);
+/* Returns the text with what may not stand in a path of a URL as %XX. */
+wharf_str path_part(wharf_req *req, wharf_str text);
+
+/* ---- document_types.c ---- */
+/* Tells whether bytes that look like `seen` may be called `said`. seen: as type_seen() says. */
+bool type_fits(wharf_str said, wharf_str seen);
+/* Returns the type that bytes look like, "" when they look like nothing known. p: the first bytes
+ * of them, 1 KiB is enough; all: these are all. */
+wharf_str type_seen(const void *p, size_t n, bool all);
+
+/* ---- document_shown.c ---- */
+wharf_status document_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,
+    wharf_field f, wharf_out *const *outs);
+
+#endif

@@ -1,0 +1,35 @@
+"""What tests of documents share."""
+import base64
+import hashlib
+
+DOCUMENTS = "/v1/documents"
+PDF = b"%PDF-1.4\n% nothing that can be drawn\n%%EOF\n"
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+def data_uri(data, mime="application/pdf"):
+    return f"data:{mime};base64,{b64(data)}"
+
+
+def md5(data):
+    return base64.b64encode(hashlib.md5(data).digest()).decode()
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def body(**more):
+    return {"name": "Contract 2026", "visibility": "private", **more}
+
+
+def make(client, content=PDF, **more):
+    return client.post(DOCUMENTS, body(content=b64(content), **more), expect=201).data
+
+
+def refused(client, status, code, errors, /, **more):
+    return client.refused("POST", DOCUMENTS, status, code, errors, body=body(**more))
