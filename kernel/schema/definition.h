@@ -53,7 +53,8 @@ enum in_bit {
     IN_LIST = 1,
     IN_RETRIEVE = 2,
     IN_CREATED = 4,
-    IN_SEARCH = 8
+    IN_SEARCH = 8,
+    IN_WRITTEN = 16
 }; /* in the answer of create; in what a search rule adds to its hits */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
 

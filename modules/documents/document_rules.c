@@ -6,6 +6,7 @@
 
 enum { NAME_CHARS = 128 };
 static const char stored_kind[] = "documents.stored";
+const char document_arrived_kind[] = "documents.arrived";
 
 /* ---- normalize ---- */
 
@@ -61,41 +62,119 @@ static void settle_words(wharf_req *req, wharf_rec *rec)
 /* Notes in the row what was stored. */
 static void note_stored(wharf_rec *rec, const struct stored *got)
 {
+    int64_t count = field_int(rec, DOCUMENT_VERSIONS_COUNT),
+            number = count ? field_int(rec, DOCUMENT_VERSION) + 1 : 1;
+
     W->res->set(rec, DOCUMENT_FILE_ID, val_text(got->file));
     W->res->set(rec, DOCUMENT_MIME_TYPE, val_text(got->type));
     W->res->set(rec, DOCUMENT_SIZE, val_int(got->size));
     W->res->set(rec, DOCUMENT_CHECKSUM_MD5, val_text(got->md5));
     W->res->set(rec, DOCUMENT_CHECKSUM_SHA256, val_text(got->sha256));
     W->res->set(rec, DOCUMENT_STATUS, val_text(WHARF_S("completed")));
+    W->res->set(rec, DOCUMENT_FAILURE_REASON, val_null());
+    W->res->set(rec, DOCUMENT_VERSION, val_int(number));
+    W->res->set(
+        rec, DOCUMENT_VERSIONS_COUNT, val_int(count < VERSIONS_MAX ? count + 1 : VERSIONS_MAX));
+}
+
+/* Notes the oldest document with the same bytes, for the answer. own: the document that is
+ * written, empty on create. */
+static wharf_status note_duplicate(wharf_req *req, wharf_str own, wharf_str sha256)
+{
+    static const char sql[] = QUERY_OLDEST_SAME;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(sha256), val_text(own)};
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+
+    if (s == WHARF_OK && W->db->count(rows))
+        document_made(req)->duplicate = row_text(rows, 0, 0);
+    return s;
+}
+
+/* Stores content of the request as the next version. */
+static wharf_status take_content(
+    wharf_req *req, wharf_rec *rec, wharf_str own, const struct stored *wanted)
+{
+    struct stored *got = W->res->scratch(rec, stored_kind, sizeof(*got));
+    wharf_status s = content_store(req, rec, wanted, got);
+
+    if (s == WHARF_OK)
+        s = note_duplicate(req, own, got->sha256);
+    if (s == WHARF_OK)
+        s = upload_cancel(req, rec);
+    if (s != WHARF_OK)
+        return s;
+    W->res->set(rec, DOCUMENT_FILENAME, val_text(got->filename));
+    note_stored(rec, got);
+    return WHARF_OK;
 }
 
 static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 {
-    struct stored *got = W->res->scratch(rec, stored_kind, sizeof(*got));
     const struct stored wanted = {.type = field_text(rec, DOCUMENT_MIME_TYPE),
         .md5 = field_text(rec, DOCUMENT_CHECKSUM_MD5),
         .sha256 = field_text(rec, DOCUMENT_CHECKSUM_SHA256),
         .size = field_int(rec, DOCUMENT_SIZE)};
-    wharf_status s;
 
-    if (!W->res->sent(rec, DOCUMENT_CONTENT))
-        return W->err->fail(req, ERR_VALIDATION_FAILED, "content", "Send the content");
-    s = content_store(req, rec, &wanted, got);
+    W->res->set(rec, DOCUMENT_VERSION, val_int(1));
+    W->res->set(rec, DOCUMENT_VERSIONS_COUNT, val_int(0));
+    if (W->res->sent(rec, DOCUMENT_CONTENT))
+        return take_content(req, rec, WHARF_S(""), &wanted);
+    if (!wanted.type.n)
+        W->res->set(rec, DOCUMENT_MIME_TYPE, val_text(WHARF_S("application/octet-stream")));
+    if (!field_text(rec, DOCUMENT_FILENAME).n)
+        W->res->set(rec, DOCUMENT_FILENAME,
+            val_text(filename_of(req, field_text(rec, DOCUMENT_NAME), wanted.type)));
+    return upload_request(req, rec);
+}
+
+/* Takes over a file that came, or notes why not: a document that has bytes keeps them. */
+static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived *arrived)
+{
+    struct stored *got = W->res->scratch(rec, stored_kind, sizeof(*got));
+    wharf_status s = upload_look(req, rec, &arrived->stored, &arrived->reason);
+
     if (s != WHARF_OK)
         return s;
-    note_stored(rec, got);
-    W->res->set(rec, DOCUMENT_FILENAME, val_text(got->filename));
-    W->res->set(rec, DOCUMENT_VERSION, val_int(1));
-    W->res->set(rec, DOCUMENT_VERSIONS_COUNT, val_int(1));
+    W->res->set(rec, DOCUMENT_UPLOAD_ID, val_null());
+    W->res->set(rec, DOCUMENT_UPLOAD_EXPIRES_AT, val_null());
+    W->res->set(rec, DOCUMENT_REQUESTED_AT, val_null());
+    if (!arrived->reason) {
+        *got = arrived->stored;
+        note_stored(rec, got);
+    } else if (!field_int(rec, DOCUMENT_VERSIONS_COUNT)) {
+        W->res->set(rec, DOCUMENT_STATUS, val_text(WHARF_S("failed")));
+        W->res->set(rec, DOCUMENT_FAILURE_REASON, val_text(z(arrived->reason)));
+    }
     return WHARF_OK;
+}
+
+static wharf_status check_update(wharf_req *req, wharf_rec *rec)
+{
+    static const struct stored any = {.type = {"", 0}, .md5 = {"", 0}, .sha256 = {"", 0}};
+    struct arrived *arrived = W->res->context(rec, document_arrived_kind);
+    bool content = W->res->sent(rec, DOCUMENT_CONTENT),
+         renew = field_int(rec, DOCUMENT_RENEW_UPLOAD) != 0;
+
+    if (arrived)
+        return take_arrived(req, rec, arrived);
+    if (content && renew)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "renew_upload",
+            "Send content, or renew_upload: true, not both");
+    return content ? take_content(req, rec, W->res->id(rec), &any)
+           : renew ? upload_request(req, rec)
+                   : WHARF_OK;
 }
 
 static wharf_status document_check(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
+    *document_made(req) = (struct made){.first = false};
+    if (op == WHARF_DELETE)
+        return WHARF_OK;
     if (op == WHARF_CREATE || W->res->changed(old_rec, new_rec, DOCUMENT_METADATA))
         settle_words(req, new_rec);
-    return op == WHARF_CREATE ? check_create(req, new_rec) : WHARF_OK;
+    return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, new_rec);
 }
 
 /* ---- written ---- */
@@ -110,20 +189,50 @@ static wharf_status add_version(wharf_req *req, const wharf_rec *rec, const stru
     return W->db->exec(req, QUERY_VERSION_ADD, args, sizeof(args) / sizeof(args[0]), NULL);
 }
 
+/* Drops the oldest version when there are too many, with its file. */
+static wharf_status drop_oldest(wharf_req *req, const wharf_rec *rec)
+{
+    static const char sql[] = QUERY_VERSION_DROP;
+    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
+        val_int(field_int(rec, DOCUMENT_VERSION) - VERSIONS_MAX)};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (field_int(rec, DOCUMENT_VERSION) <= VERSIONS_MAX)
+        return WHARF_OK;
+    s = W->db->query(req, sql, args, 3, &rows);
+    for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
+        s = documents_blob->remove(req, row_text(rows, i, 0));
+        s = s == WHARF_NOT_FOUND ? WHARF_OK : s;
+    }
+    return s;
+}
+
 static wharf_status document_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    const struct stored *got = W->res->scratch(new_rec, stored_kind, sizeof(*got));
-    wharf_status s = got->file.p && got->file.n ? add_version(req, new_rec, got) : WHARF_OK;
+    const struct stored *got;
+    wharf_status s;
 
-    if (s == WHARF_OK)
-        W->res->row_kept(new_rec);
-    return s;
+    if (op == WHARF_DELETE)
+        return files_close(req, old_rec);
+    document_made(req)->id = W->res->id(new_rec);
+    got = W->res->scratch(new_rec, stored_kind, sizeof(*got));
+    if (got->file.p && got->file.n) {
+        s = add_version(req, new_rec, got);
+        if (s == WHARF_OK)
+            s = drop_oldest(req, new_rec);
+        if (s == WHARF_OK && op == WHARF_UPDATE)
+            s = W->event->emit(req, "document.uploaded", "document", W->res->id(new_rec), NULL);
+        if (s != WHARF_OK)
+            return s;
+    }
+    W->res->row_kept(new_rec);
+    return WHARF_OK;
 }
 
 const wharf_hooks documents_document_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = document_normalize,
     .check = document_check,
     .written = document_written,
-    .compute = document_compute,
-    .ops = WHARF_CREATE | WHARF_UPDATE};
+    .compute = document_compute};

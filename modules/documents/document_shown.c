@@ -32,10 +32,79 @@ static void show_file(wharf_req *req, const wharf_rec *rec, wharf_out *out)
     W->json->close(out);
 }
 
+/* Makes the URL that needs no key and no more rights: signed where the document is private. */
+static wharf_status show_url(wharf_req *req, const wharf_rec *rec, wharf_out *out)
+{
+    int64_t ends = field_int(rec, DOCUMENT_DOCUMENT_URL_EXPIRES_AT);
+    wharf_str file = field_text(rec, DOCUMENT_FILE_ID), url;
+    wharf_status s;
+
+    if (!file.n) {
+        W->json->put(out, NULL, val_null());
+        return WHARF_OK;
+    }
+    if (is(field_text(rec, DOCUMENT_VISIBILITY), "public")) {
+        W->json->put(out, NULL, val_text(permanent_url(req, rec)));
+        return WHARF_OK;
+    }
+    s = documents_blob->link(req, file, WHARF_BLOB_GET,
+        ends ? ends / SECOND_US - W->req->now_us(req) / SECOND_US : SIGNED_S, &url);
+    if (s == WHARF_OK)
+        W->json->put(out, NULL, val_text(url));
+    return s;
+}
+
+static wharf_status show_upload(wharf_req *req, const struct made *made, wharf_out *out)
+{
+    wharf_str url;
+    wharf_status s = documents_blob->link(req, made->upload, WHARF_BLOB_PUT, UPLOAD_S, &url);
+
+    if (s == WHARF_OK)
+        W->json->put(out, NULL, val_text(url));
+    return s;
+}
+
+/* Shows the headers that the PUT has to have: its type, and the MD5 that was announced. */
+static void show_headers(const wharf_rec *rec, const struct made *made, wharf_out *out)
+{
+    wharf_str md5 = field_text(rec, DOCUMENT_CHECKSUM_MD5);
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "Content-Type", val_text(made->type));
+    if (made->first && md5.n)
+        W->json->put(out, "Content-MD5", val_text(md5));
+    W->json->close(out);
+}
+
+static wharf_status show_one_field(
+    wharf_req *req, const wharf_rec *rec, wharf_field f, wharf_out *out)
+{
+    const struct made *made = document_made(req);
+    bool mine = made->id.p && same(made->id, W->res->id(rec));
+
+    if (f == DOCUMENT_FILE) {
+        show_file(req, rec, out);
+        return WHARF_OK;
+    }
+    if (f == DOCUMENT_DOCUMENT_URL)
+        return show_url(req, rec, out);
+    if (f == DOCUMENT_UPLOAD_URL && mine && made->upload.p)
+        return show_upload(req, made, out);
+    if (f == DOCUMENT_UPLOAD_HEADERS && mine && made->upload.p)
+        show_headers(rec, made, out);
+    else if (f == DOCUMENT_DUPLICATE_OF && mine && made->duplicate.p)
+        W->json->put(out, NULL, val_text(made->duplicate));
+    else
+        W->json->put(out, NULL, val_null());
+    return WHARF_OK;
+}
+
 wharf_status document_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    for (size_t i = 0; i < n; i++)
-        show_file(req, recs[i], outs[i]);
-    return WHARF_OK;
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; s == WHARF_OK && i < n; i++)
+        s = show_one_field(req, recs[i], f, outs[i]);
+    return s;
 }

@@ -22,6 +22,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     documents_blob = W->service(self, "wharf.blob", 1, 2);
     documents_config = W->service(self, "wharf.config", 1, 1);
     documents_render = W->service(self, "wharf.render", 1, 0);
+    documents_blob->on_arrival(self, document_arrived);
     return WHARF_OK;
 }
 

@@ -18,12 +18,51 @@ extern const wharf_render_api *documents_render;
 extern const wharf_hooks documents_document_hooks;
 
 #define INLINE_MAX (40 * 1024 * 1024)
+#define SECOND_US  1000000LL
+enum {
+    UPLOAD_S = 3600, /* an upload_url is good for */
+    REQUEST_S = 86400, /* bytes are awaited for; then the document is expired */
+    SIGNED_S = 900, /* a document_url is good for */
+    KEPT_S = 30 * 86400, /* bytes of a deleted document are kept for */
+    VERSIONS_MAX = 50
+};
 
 /* Bytes that were stored, with all that a version says of them. */
 struct stored {
     wharf_str file, filename, type, md5, sha256;
     int64_t size;
 };
+
+/* A write of the server because a file came. */
+struct arrived {
+    struct stored stored;
+    const char *reason; /* out: why it is not taken, or NULL */
+};
+extern const char document_arrived_kind[];
+
+/* Facts about what this request made of a document, for its answer. */
+struct made {
+    wharf_str id;
+    wharf_str upload, type; /* the file that is awaited, and its type; p NULL: none */
+    wharf_str duplicate; /* id of the oldest document with the same bytes; p NULL: none */
+    bool first; /* what was announced holds for it */
+};
+
+/* ---- document_upload.c ---- */
+struct made *document_made(wharf_req *req);
+/* Makes the row await a file, instead of the one that it awaits. */
+wharf_status upload_request(wharf_req *req, wharf_rec *rec);
+wharf_status upload_cancel(wharf_req *req, wharf_rec *rec);
+/* Compares the file that came with what was announced. got->file is known, the rest is filled.
+ * ret_reason: a failure_reason, or NULL. */
+wharf_status upload_look(
+    wharf_req *req, const wharf_rec *rec, struct stored *got, const char **ret_reason);
+/* Takes a file that was awaited: what wharf.blob calls. */
+wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_refused);
+
+/* ---- document_files.c ---- */
+/* Ends what a document that is deleted has of files: nobody reads them from now on. */
+wharf_status files_close(wharf_req *req, const wharf_rec *rec);
 
 /* ---- document_content.c ---- */
 /* Stores the content that the request sent, after comparing it with what is wanted of it: members

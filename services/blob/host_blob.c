@@ -1,5 +1,6 @@
 /* host_blob.c - the service wharf.blob (plugin-api/wharf/service/blob.h) on top of
  * services/blob/blob_file.h. */
+#include "blob/arrival.h"
 #include "blob/blob_inline.h"
 #include "blob/blob_serve.h"
 #include "host/host.h"
@@ -200,5 +201,11 @@ static wharf_status b_md5(wharf_req *req, int fd, int64_t at, int64_t length, wh
                                                               : file_problem(req, BLOB_TROUBLE);
 }
 
+static void b_on_arrival(wharf_plugin *self, arrival_fn *fn)
+{
+    arrival_listen(self, fn);
+}
+
 const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish,
-    b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce, b_write_text, b_md5};
+    b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce, b_write_text, b_md5,
+    b_on_arrival, file_set_type, file_retire};

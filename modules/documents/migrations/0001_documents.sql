@@ -24,6 +24,9 @@ CREATE TABLE documents.document (
     width numeric(15, 4),
     height numeric(15, 4),
     file_id text COLLATE "C",
+    upload_id text COLLATE "C",
+    upload_expires_at timestamptz(3),
+    requested_at timestamptz(3),
     created_at timestamptz(3) NOT NULL,
     updated_at timestamptz(3) NOT NULL,
     created_by text COLLATE "C",
@@ -57,8 +60,14 @@ CREATE INDEX document_checksum
     WHERE deleted_at IS NULL AND checksum_sha256 IS NOT NULL;
 CREATE INDEX document_created_by
     ON documents.document (organization_id, created_by, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_upload
+    ON documents.document (organization_id, upload_id)
+    WHERE deleted_at IS NULL AND upload_id IS NOT NULL;
+CREATE INDEX document_requested
+    ON documents.document (requested_at)
+    WHERE deleted_at IS NULL AND status IN ('requested', 'expired');
 CREATE INDEX document_removed
-    ON documents.document (organization_id, deleted_at) WHERE deleted_at IS NOT NULL;
+    ON documents.document (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX document_metadata ON documents.document USING gin (metadata jsonb_path_ops);
 CREATE INDEX document_search_name
     ON documents.document USING gin (wharf.fold(name) public.gin_trgm_ops);

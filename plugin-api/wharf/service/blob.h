@@ -73,6 +73,18 @@ typedef struct wharf_blob_api {
     /* MD5, in base64, of length bytes of a descriptor of written() or open(), from `at` on. */
     wharf_status (*md5)(
         wharf_req *req, int fd, int64_t at, int64_t length, wharf_str *ret_base64);
+    /* start() only. fn is called when the bytes of a file that this plugin awaits have come: in
+     * the request that brings them and in its transaction, for the file's organization, as the
+     * system. So what fn writes and the file change together; a problem of it keeps the bytes from
+     * coming. When they are not wanted it says why in *ret_refused, which the sender is told (400
+     * file.upload_invalid), and removes the file. */
+    void (*on_arrival)(wharf_plugin *self,
+        wharf_status (*fn)(wharf_req *req, wharf_str id, wharf_str *ret_refused));
+    /* Changes the type of a file. */
+    wharf_status (*set_type)(wharf_req *req, wharf_str id, wharf_str type);
+    /* Ends all links to a file now, and the file at expires_us. WHARF_NOT_FOUND without a problem
+     * when there is none. */
+    wharf_status (*retire)(wharf_req *req, wharf_str id, int64_t expires_us);
 } wharf_blob_api;
 
 #ifdef __cplusplus

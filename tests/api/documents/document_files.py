@@ -2,6 +2,8 @@
 import base64
 import hashlib
 
+import requests
+
 DOCUMENTS = "/v1/documents"
 PDF = b"%PDF-1.4\n% nothing that can be drawn\n%%EOF\n"
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -33,3 +35,24 @@ def make(client, content=PDF, **more):
 
 def refused(client, status, code, errors, /, **more):
     return client.refused("POST", DOCUMENTS, status, code, errors, body=body(**more))
+
+
+def link(server, url):
+    return url if url.startswith("http") else server.base + url
+
+
+def put(server, row, data, **headers):
+    """Brings the bytes as the answer says."""
+    return requests.put(link(server, row["upload_url"]), data=data, headers={**row["upload_headers"], **headers}, timeout=60)
+
+
+def announce(client, **more):
+    return client.post(DOCUMENTS, body(**more), expect=201).data
+
+
+def get(client, row, query=""):
+    return client.get(f"{DOCUMENTS}/{row['id']}{query}").data
+
+
+def post(client, row, **fields):
+    return client.post(f"{DOCUMENTS}/{row['id']}", fields, expect=200).data
