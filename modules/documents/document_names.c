@@ -98,3 +98,28 @@ wharf_str path_part(wharf_req *req, wharf_str text)
     out[n] = 0;
     return (wharf_str){out, n};
 }
+
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
+}
+
+bool path_means(wharf_str part, wharf_str text)
+{
+    size_t k = 0;
+
+    for (size_t i = 0; i < part.n; i++, k++) {
+        unsigned char c = (unsigned char)part.p[i];
+
+        if (c == '%' && part.n - i > 2 && hex_digit(part.p[i + 1]) >= 0 &&
+            hex_digit(part.p[i + 2]) >= 0) {
+            c = (unsigned char)(hex_digit(part.p[i + 1]) << 4 | hex_digit(part.p[i + 2]));
+            i += 2;
+        }
+        if (k >= text.n || (unsigned char)text.p[k] != c)
+            return false;
+    }
+    return k == text.n;
+}

@@ -149,6 +149,34 @@ static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived 
     return WHARF_OK;
 }
 
+/* Writes that the bytes did not come in time, unless that is settled already. */
+static wharf_status settle_overdue(wharf_req *req, wharf_rec *rec)
+{
+    int64_t requested = field_int(rec, DOCUMENT_REQUESTED_AT);
+    wharf_status s;
+
+    if (!is(field_text(rec, DOCUMENT_STATUS), "requested") ||
+        requested > W->req->now_us(req) - REQUEST_S * SECOND_US)
+        return WHARF_OK;
+    s = upload_cancel(req, rec);
+    W->res->set(rec, DOCUMENT_STATUS, val_text(WHARF_S("expired")));
+    W->res->set(rec, DOCUMENT_REQUESTED_AT, val_time(requested));
+    return s;
+}
+
+/* Keeps the name of a public document in paths, and of no other one. */
+static wharf_status settle_public(wharf_req *req, const wharf_rec *old_rec, const wharf_rec *rec)
+{
+    bool was = old_rec && is(field_text(old_rec, DOCUMENT_VISIBILITY), "public"),
+         is_now = rec && is(field_text(rec, DOCUMENT_VISIBILITY), "public");
+    wharf_str id = W->res->id(rec ? rec : old_rec);
+
+    if (was == is_now)
+        return WHARF_OK;
+    return is_now ? documents_token->name(req, PUBLIC_NAMES, id, id)
+                  : documents_token->revoke(req, PUBLIC_NAMES, id);
+}
+
 static wharf_status check_update(wharf_req *req, wharf_rec *rec)
 {
     static const struct stored any = {.type = {"", 0}, .md5 = {"", 0}, .sha256 = {"", 0}};
@@ -158,6 +186,8 @@ static wharf_status check_update(wharf_req *req, wharf_rec *rec)
 
     if (arrived)
         return take_arrived(req, rec, arrived);
+    if (W->res->context(rec, document_overdue_kind))
+        return settle_overdue(req, rec);
     if (content && renew)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "renew_upload",
             "Send content, or renew_upload: true, not both");
@@ -212,10 +242,10 @@ static wharf_status document_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     const struct stored *got;
-    wharf_status s;
+    wharf_status s = settle_public(req, old_rec, op == WHARF_DELETE ? NULL : new_rec);
 
-    if (op == WHARF_DELETE)
-        return files_close(req, old_rec);
+    if (s != WHARF_OK || op == WHARF_DELETE)
+        return s == WHARF_OK ? files_close(req, old_rec) : s;
     document_made(req)->id = W->res->id(new_rec);
     got = W->res->scratch(new_rec, stored_kind, sizeof(*got));
     if (got->file.p && got->file.n) {
@@ -235,4 +265,5 @@ const wharf_hooks documents_document_hooks = {.head = WHARF_HEAD(wharf_hooks),
     .normalize = document_normalize,
     .check = document_check,
     .written = document_written,
+    .restrict_rows = document_rows,
     .compute = document_compute};

@@ -3,15 +3,19 @@
 #include "documents.h"
 #include "documents.gen.h"
 
-/* Returns the permanent URL of a document's bytes: without a key where it is public. */
+/* Returns the permanent URL of a document's bytes: without a key where it is public. Older
+ * versions are read with a key. */
 static wharf_str permanent_url(wharf_req *req, const wharf_rec *rec)
 {
-    wharf_str id = W->res->id(rec);
-    bool is_public = is(field_text(rec, DOCUMENT_VISIBILITY), "public");
-    wharf_str path = is_public ? W->mem->format(req, "/v1/public/documents/%s/%s", id.p,
-                                     path_part(req, field_text(rec, DOCUMENT_FILENAME)).p)
-                               : W->mem->format(req, "/v1/documents/%s/content", id.p);
+    wharf_str id = W->res->id(rec), version, path;
 
+    if (version_asked(req, &version))
+        path = W->mem->format(req, "/v1/documents/%s/content?version=%s", id.p, version.p);
+    else if (is(field_text(rec, DOCUMENT_VISIBILITY), "public"))
+        path = W->mem->format(req, "/v1/public/documents/%s/%s", id.p,
+            path_part(req, field_text(rec, DOCUMENT_FILENAME)).p);
+    else
+        path = W->mem->format(req, "/v1/documents/%s/content", id.p);
     return documents_config->url(req, path);
 }
 

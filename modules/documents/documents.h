@@ -9,16 +9,21 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/inline.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
+#include "wharf/service/events.h"
 #include "wharf/service/render.h"
+#include "wharf/service/token.h"
 
 extern const wharf_blob_api *documents_blob;
 extern const wharf_config_api *documents_config;
+extern const wharf_events_api *documents_events;
 extern const wharf_render_api *documents_render;
+extern const wharf_token_api *documents_token;
 
 extern const wharf_hooks documents_document_hooks;
 
 #define INLINE_MAX (40 * 1024 * 1024)
 #define SECOND_US  1000000LL
+#define PUBLIC_NAMES "document" /* names of public documents in paths (wharf.token) */
 enum {
     UPLOAD_S = 3600, /* an upload_url is good for */
     REQUEST_S = 86400, /* bytes are awaited for; then the document is expired */
@@ -77,6 +82,8 @@ wharf_str filename_clean(wharf_req *req, wharf_str sent);
 wharf_str filename_of(wharf_req *req, wharf_str name, wharf_str type);
 /* Returns the text with what may not stand in a path of a URL as %XX. */
 wharf_str path_part(wharf_req *req, wharf_str text);
+/* Tells whether a part of a path, as it was sent, means that text. */
+bool path_means(wharf_str part, wharf_str text);
 
 /* ---- document_types.c ---- */
 /* Tells whether bytes that look like `seen` may be called `said`. seen: as type_seen() says. */
@@ -84,6 +91,18 @@ bool type_fits(wharf_str said, wharf_str seen);
 /* Returns the type that bytes look like, "" when they look like nothing known. p: the first bytes
  * of them, 1 KiB is enough; all: these are all. */
 wharf_str type_seen(const void *p, size_t n, bool all);
+
+/* ---- document_reads.c ---- */
+/* Tells whether the request asks for an older version, and as it says which. */
+bool version_asked(wharf_req *req, wharf_str *ret);
+wharf_status document_rows(wharf_req *req, wharf_where *where);
+wharf_status document_content(wharf_req *req, void *arg);
+wharf_status document_public_content(wharf_req *req, void *arg);
+wharf_status document_versions(wharf_req *req, void *arg);
+
+/* ---- document_times.c ---- */
+extern const char document_overdue_kind[]; /* context of a write: the bytes did not come in time */
+wharf_status documents_sweep(wharf_req *req, void *arg);
 
 /* ---- document_shown.c ---- */
 wharf_status document_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,

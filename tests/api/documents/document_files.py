@@ -4,6 +4,8 @@ import hashlib
 
 import requests
 
+from wharf import WAIT
+
 DOCUMENTS = "/v1/documents"
 PDF = b"%PDF-1.4\n% nothing that can be drawn\n%%EOF\n"
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
@@ -43,7 +45,7 @@ def link(server, url):
 
 def put(server, row, data, **headers):
     """Brings the bytes as the answer says."""
-    return requests.put(link(server, row["upload_url"]), data=data, headers={**row["upload_headers"], **headers}, timeout=60)
+    return requests.put(link(server, row["upload_url"]), data=data, headers={**row["upload_headers"], **headers}, timeout=WAIT)
 
 
 def announce(client, **more):
