@@ -83,18 +83,45 @@ static wharf_status look_at_content(wharf_req *req, wharf_blob_writer *w,
     off_t end = lseek(fd, 0, SEEK_END);
     char look[LOOK];
     ssize_t n = pread(fd, look, sizeof(look), 0);
+    wharf_str seen;
     wharf_status s;
 
     if (end <= 0 || n <= 0)
         return W->err->fail(
             req, ERR_DOCUMENT_CONTENT_INVALID, "content", "The content is empty; send some bytes");
     ret->size = end;
-    s = settle_type(req, wanted->type, uri_type, type_seen(look, (size_t)n, end <= LOOK), ret);
-    return s == WHARF_OK ? documents_blob->md5(req, fd, 0, end, &ret->md5) : s;
+    seen = type_seen(look, (size_t)n, end <= LOOK);
+    s = settle_type(req, wanted->type, uri_type, seen, ret);
+    if (s == WHARF_OK)
+        s = documents_blob->md5(req, fd, 0, end, &ret->md5);
+    if (s == WHARF_OK)
+        s = check_quota(req, ret->size);
+    if (s == WHARF_OK)
+        document_measure(req, fd, 0, seen, ret);
+    return s;
 }
 
-wharf_status content_store(
-    wharf_req *req, const wharf_rec *rec, const struct stored *wanted, struct stored *ret)
+/* Asks the scanners about what was written. */
+static wharf_status scan_content(
+    wharf_req *req, const wharf_rec *rec, wharf_str own, int fd, const struct stored *got)
+{
+    const wharf_document_file file = {.head = WHARF_HEAD(wharf_document_file),
+        .document_id = own,
+        .name = field_text(rec, DOCUMENT_NAME),
+        .filename = got->filename,
+        .type = got->type,
+        .size = got->size,
+        .fd = fd};
+    wharf_str rejected;
+    wharf_status s = document_scan(req, &file, &rejected);
+
+    return s == WHARF_OK && rejected.n ? W->err->fail(req, ERR_DOCUMENT_REJECTED, "content",
+                                             "The content is not wanted: %s", rejected.p)
+                                       : s;
+}
+
+wharf_status content_store(wharf_req *req, const wharf_rec *rec, wharf_str own,
+    const struct stored *wanted, struct stored *ret)
 {
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};
     wharf_blob_writer *w;
@@ -111,7 +138,9 @@ wharf_status content_store(
     ret->filename = field_text(rec, DOCUMENT_FILENAME);
     if (!ret->filename.n)
         ret->filename = filename_of(req, field_text(rec, DOCUMENT_NAME), ret->type);
-    s = documents_blob->finish(req, w, ret->filename, ret->type, 0, &ret->file);
+    s = scan_content(req, rec, own, documents_blob->written(w), ret);
+    if (s == WHARF_OK)
+        s = documents_blob->finish(req, w, ret->filename, ret->type, 0, &ret->file);
     if (s == WHARF_OK)
         s = documents_blob->info(req, ret->file, &info);
     if (s != WHARF_OK)

@@ -15,7 +15,9 @@ static wharf_status close_file(wharf_req *req, wharf_str file, int64_t until_us)
 wharf_status files_close(wharf_req *req, const wharf_rec *rec)
 {
     static const char sql[] = "SELECT file_id FROM documents.version WHERE organization_id = "
-                              "$2::text AND document_id = $1::text";
+                              "$2::text AND document_id = $1::text",
+                      purge_sql[] = "DELETE FROM documents.version WHERE organization_id = "
+                                    "$2::text AND document_id = $1::text";
     wharf_str upload = field_text(rec, DOCUMENT_UPLOAD_ID);
     bool purge = param_truth(req, "purge");
     const wharf_rows *rows;
@@ -24,5 +26,7 @@ wharf_status files_close(wharf_req *req, const wharf_rec *rec)
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = close_file(
             req, row_text(rows, i, 0), purge ? 0 : W->req->now_us(req) + KEPT_S * SECOND_US);
+    if (s == WHARF_OK && purge)
+        s = query_about(req, purge_sql, W->res->id(rec), NULL);
     return s == WHARF_OK && upload.n ? close_file(req, upload, 0) : s;
 }

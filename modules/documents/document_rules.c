@@ -29,6 +29,8 @@ static wharf_status document_normalize(wharf_req *req, uint32_t op, wharf_rec *n
                      *filename = W->res->member(new_rec, "filename");
     wharf_str s;
 
+    if (op == WHARF_CREATE && check_creates(req) != WHARF_OK)
+        return WHARF_LIMIT;
     if (op != WHARF_CREATE || !filename || !W->json->text(filename, &s))
         return WHARF_OK;
     s = filename_clean(req, s);
@@ -59,6 +61,12 @@ static void settle_words(wharf_req *req, wharf_rec *rec)
     W->res->set(rec, DOCUMENT_METADATA_TEXT, val_text_or_null(words));
 }
 
+/* Returns a measure with four decimals; 0 is not known. */
+static wharf_val measure(double value)
+{
+    return value > 0 ? val_decimal((int64_t)(value * 10000 + 0.5), 4) : val_null();
+}
+
 /* Notes in the row what was stored. */
 static void note_stored(wharf_rec *rec, const struct stored *got)
 {
@@ -70,6 +78,9 @@ static void note_stored(wharf_rec *rec, const struct stored *got)
     W->res->set(rec, DOCUMENT_SIZE, val_int(got->size));
     W->res->set(rec, DOCUMENT_CHECKSUM_MD5, val_text(got->md5));
     W->res->set(rec, DOCUMENT_CHECKSUM_SHA256, val_text(got->sha256));
+    W->res->set(rec, DOCUMENT_PAGES, got->pages ? val_int(got->pages) : val_null());
+    W->res->set(rec, DOCUMENT_WIDTH, measure(got->width));
+    W->res->set(rec, DOCUMENT_HEIGHT, measure(got->height));
     W->res->set(rec, DOCUMENT_STATUS, val_text(WHARF_S("completed")));
     W->res->set(rec, DOCUMENT_FAILURE_REASON, val_null());
     W->res->set(rec, DOCUMENT_VERSION, val_int(number));
@@ -96,7 +107,7 @@ static wharf_status take_content(
     wharf_req *req, wharf_rec *rec, wharf_str own, const struct stored *wanted)
 {
     struct stored *got = W->res->scratch(rec, stored_kind, sizeof(*got));
-    wharf_status s = content_store(req, rec, wanted, got);
+    wharf_status s = content_store(req, rec, own, wanted, got);
 
     if (s == WHARF_OK)
         s = note_duplicate(req, own, got->sha256);
@@ -202,6 +213,9 @@ static wharf_status document_check(
     *document_made(req) = (struct made){.first = false};
     if (op == WHARF_DELETE)
         return WHARF_OK;
+    if ((op == WHARF_CREATE || W->res->changed(old_rec, new_rec, DOCUMENT_CATEGORY)) &&
+        check_category(req, new_rec) != WHARF_OK)
+        return WHARF_INVALID;
     if (op == WHARF_CREATE || W->res->changed(old_rec, new_rec, DOCUMENT_METADATA))
         settle_words(req, new_rec);
     return op == WHARF_CREATE ? check_create(req, new_rec) : check_update(req, new_rec);
@@ -214,6 +228,7 @@ static wharf_status add_version(wharf_req *req, const wharf_rec *rec, const stru
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_int(field_int(rec, DOCUMENT_VERSION)), val_text(got->file), val_text(got->type),
         val_int(got->size), val_text(got->md5), val_text(got->sha256),
+        got->pages ? val_int(got->pages) : val_null(), measure(got->width), measure(got->height),
         val_time(W->req->now_us(req)), val_text_or_null(W->req->actor(req))};
 
     return W->db->exec(req, QUERY_VERSION_ADD, args, sizeof(args) / sizeof(args[0]), NULL);

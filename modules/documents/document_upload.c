@@ -55,24 +55,6 @@ wharf_status upload_request(wharf_req *req, wharf_rec *rec)
 
 /* ---- bytes that have come ---- */
 
-/* Looks at the first bytes of the file, and counts its MD5. */
-static wharf_status look_at_upload(wharf_req *req, struct stored *got, wharf_str *ret_seen)
-{
-    char look[LOOK_BYTES];
-    int64_t at, length;
-    int fd;
-    ssize_t n;
-    wharf_status s = documents_blob->open(req, got->file, 0, -1, &fd, &at, &length);
-
-    if (s != WHARF_OK)
-        return s;
-    n = pread(fd, look, sizeof(look), (off_t)at);
-    *ret_seen = type_seen(look, n > 0 ? (size_t)n : 0, length <= LOOK_BYTES);
-    s = documents_blob->md5(req, fd, at, length, &got->md5);
-    close(fd);
-    return s;
-}
-
 /* Returns why the bytes are not those that were announced, NULL when they are. */
 static const char *unlike(const struct stored *got, const struct stored *wanted, wharf_str seen)
 {
@@ -84,13 +66,47 @@ static const char *unlike(const struct stored *got, const struct stored *wanted,
     return wanted->type.n && !type_fits(wanted->type, seen) ? "mime_mismatch" : NULL;
 }
 
+/* Looks at the bytes of a file that is open at `at`: what they are, and who does not want them. */
+static wharf_status look_at_upload(wharf_req *req, const wharf_rec *rec, int fd, int64_t at,
+    const struct stored *wanted, struct stored *got, const char **ret_reason)
+{
+    char look[LOOK_BYTES];
+    ssize_t n = pread(fd, look, sizeof(look), (off_t)at);
+    wharf_str seen = type_seen(look, n > 0 ? (size_t)n : 0, got->size <= LOOK_BYTES), rejected;
+    wharf_document_file file = {.head = WHARF_HEAD(wharf_document_file),
+        .document_id = W->res->id(rec),
+        .name = field_text(rec, DOCUMENT_NAME),
+        .filename = field_text(rec, DOCUMENT_FILENAME),
+        .size = got->size,
+        .fd = fd,
+        .at = at};
+    wharf_status s = documents_blob->md5(req, fd, at, got->size, &got->md5);
+
+    if (s != WHARF_OK)
+        return s;
+    got->type = wanted->type.n && !is(wanted->type, "application/octet-stream") ? wanted->type
+                : seen.n                                                        ? seen
+                         : WHARF_S("application/octet-stream");
+    file.type = got->type;
+    *ret_reason = unlike(got, wanted, seen);
+    if (*ret_reason)
+        return WHARF_OK;
+    s = document_scan(req, &file, &rejected);
+    if (s == WHARF_OK && rejected.n)
+        *ret_reason = "rejected";
+    else if (s == WHARF_OK)
+        document_measure(req, fd, at, seen, got);
+    return s;
+}
+
 wharf_status upload_look(
     wharf_req *req, const wharf_rec *rec, struct stored *got, const char **ret_reason)
 {
     wharf_blob_info info = {.head = WHARF_HEAD(wharf_blob_info)};
     bool first = field_int(rec, DOCUMENT_VERSIONS_COUNT) == 0;
     struct stored wanted = {.type = WHARF_S(""), .md5 = WHARF_S(""), .sha256 = WHARF_S("")};
-    wharf_str seen = WHARF_S("");
+    int64_t at, length;
+    int fd;
     wharf_status s = documents_blob->info(req, got->file, &info);
 
     *ret_reason = NULL;
@@ -100,16 +116,16 @@ wharf_status upload_look(
             .sha256 = field_text(rec, DOCUMENT_CHECKSUM_SHA256),
             .size = field_int(rec, DOCUMENT_SIZE)};
     if (s == WHARF_OK)
-        s = look_at_upload(req, got, &seen);
+        s = check_quota(req, info.size);
+    if (s == WHARF_OK)
+        s = documents_blob->open(req, got->file, 0, -1, &fd, &at, &length);
     if (s != WHARF_OK)
         return s;
     got->size = info.size;
     got->sha256 = info.sha256;
-    got->type = wanted.type.n && !is(wanted.type, "application/octet-stream") ? wanted.type
-                : seen.n                                                      ? seen
-                         : WHARF_S("application/octet-stream");
-    *ret_reason = unlike(got, &wanted, seen);
-    return *ret_reason ? WHARF_OK : documents_blob->set_type(req, got->file, got->type);
+    s = look_at_upload(req, rec, fd, at, &wanted, got, ret_reason);
+    close(fd);
+    return s == WHARF_OK && !*ret_reason ? documents_blob->set_type(req, got->file, got->type) : s;
 }
 
 /* Finds the document that awaits the file. Returns its id, or an empty text. */

@@ -8,6 +8,7 @@ const wharf_host *W;
 const wharf_blob_api *documents_blob;
 const wharf_config_api *documents_config;
 const wharf_events_api *documents_events;
+const wharf_http_api *documents_http;
 const wharf_render_api *documents_render;
 const wharf_token_api *documents_token;
 
@@ -24,6 +25,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     declare_resource(d, api, "document", (wharf_str)DOCUMENT_DEFINITION, DOCUMENT_DEFINITION_HASH,
         &documents_document_hooks);
     ROUTES(api, d, routes);
+    api->provide(d, "documents.scan", 1, 0, &document_scan_table);
+    CHECKS(api, d);
     api->job(d, "sweep", documents_sweep, NULL,
         WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\"}"));
 }
@@ -33,8 +36,10 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     documents_blob = W->service(self, "wharf.blob", 1, 2);
     documents_config = W->service(self, "wharf.config", 1, 1);
     documents_events = W->service(self, "wharf.events", 1, 0);
+    documents_http = W->service(self, "wharf.http", 1, 2);
     documents_render = W->service(self, "wharf.render", 1, 0);
     documents_token = W->service(self, "wharf.token", 1, 2);
+    limits_start(self);
     documents_blob->on_arrival(self, document_arrived);
     return WHARF_OK;
 }

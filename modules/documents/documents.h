@@ -6,16 +6,19 @@
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/errors.h"
+#include "wharf/ext/documents.h"
 #include "wharf/inline.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
 #include "wharf/service/events.h"
+#include "wharf/service/http.h"
 #include "wharf/service/render.h"
 #include "wharf/service/token.h"
 
 extern const wharf_blob_api *documents_blob;
 extern const wharf_config_api *documents_config;
 extern const wharf_events_api *documents_events;
+extern const wharf_http_api *documents_http;
 extern const wharf_render_api *documents_render;
 extern const wharf_token_api *documents_token;
 
@@ -36,6 +39,8 @@ enum {
 struct stored {
     wharf_str file, filename, type, md5, sha256;
     int64_t size;
+    int64_t pages; /* 0: not known, as the measures */
+    double width, height; /* inches of a PDF, pixels of an image */
 };
 
 /* A write of the server because a file came. */
@@ -71,9 +76,9 @@ wharf_status files_close(wharf_req *req, const wharf_rec *rec);
 
 /* ---- document_content.c ---- */
 /* Stores the content that the request sent, after comparing it with what is wanted of it: members
- * that are empty or 0 want nothing. */
-wharf_status content_store(
-    wharf_req *req, const wharf_rec *rec, const struct stored *wanted, struct stored *ret);
+ * that are empty or 0 want nothing. own: the document's id, empty on create. */
+wharf_status content_store(wharf_req *req, const wharf_rec *rec, wharf_str own,
+    const struct stored *wanted, struct stored *ret);
 
 /* ---- document_names.c ---- */
 /* Removes path parts, control and reserved characters of a file name; may leave nothing. */
@@ -103,6 +108,24 @@ wharf_status document_versions(wharf_req *req, void *arg);
 /* ---- document_times.c ---- */
 extern const char document_overdue_kind[]; /* context of a write: the bytes did not come in time */
 wharf_status documents_sweep(wharf_req *req, void *arg);
+
+/* ---- document_limits.c ---- */
+void limits_start(wharf_plugin *self);
+wharf_status check_category(wharf_req *req, const wharf_rec *rec);
+/* Takes a create off what the caller's address, user and organization have in a minute. */
+wharf_status check_creates(wharf_req *req);
+/* Checks that the organization may have so many bytes more. */
+wharf_status check_quota(wharf_req *req, int64_t more);
+
+/* ---- document_measure.c ---- */
+/* Fills in pages and measures of got->size bytes, where they tell. seen: as type_seen() says. */
+void document_measure(wharf_req *req, int fd, int64_t at, wharf_str seen, struct stored *got);
+
+/* ---- document_scan.c ---- */
+extern const wharf_documents_scan_api document_scan_table;
+/* Asks the scanners. ret_rejected: why the file is not wanted, or empty. */
+wharf_status document_scan(
+    wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
 
 /* ---- document_shown.c ---- */
 wharf_status document_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,

@@ -52,11 +52,12 @@ CREATE INDEX document_category
     ON documents.document (organization_id, lower(category), created_at, id)
     WHERE deleted_at IS NULL AND category IS NOT NULL;
 CREATE INDEX document_mime_type
-    ON documents.document (organization_id, mime_type, created_at, id) WHERE deleted_at IS NULL;
+    ON documents.document (organization_id, lower(mime_type), created_at, id)
+    WHERE deleted_at IS NULL;
 CREATE INDEX document_status
     ON documents.document (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX document_checksum
-    ON documents.document (organization_id, checksum_sha256, created_at, id)
+    ON documents.document (organization_id, lower(checksum_sha256), created_at, id)
     WHERE deleted_at IS NULL AND checksum_sha256 IS NOT NULL;
 CREATE INDEX document_created_by
     ON documents.document (organization_id, created_by, created_at, id) WHERE deleted_at IS NULL;

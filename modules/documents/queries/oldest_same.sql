@@ -3,7 +3,7 @@
 SELECT id
 FROM documents.document
 WHERE organization_id = $1::text
-    AND checksum_sha256 = $2::text
+    AND lower(checksum_sha256) = $2::text
     AND status = 'completed'
     AND deleted_at IS NULL
     AND id <> $3::text

@@ -58,3 +58,17 @@ def get(client, row, query=""):
 
 def post(client, row, **fields):
     return client.post(f"{DOCUMENTS}/{row['id']}", fields, expect=200).data
+
+
+def pdf(pages=1, width=612, height=792):
+    """A PDF of empty pages, in points."""
+    kids = " ".join(f"{3 + i} 0 R" for i in range(pages))
+    objects = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>"]
+    objects += [f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} {height}] >>"] * pages
+    out, places = "%PDF-1.4\n", []
+    for i, o in enumerate(objects, 1):
+        places.append(len(out))
+        out += f"{i} 0 obj\n{o}\nendobj\n"
+    at = len(out)
+    out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n" + "".join(f"{p:010} 00000 n \n" for p in places)
+    return (out + f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n").encode()

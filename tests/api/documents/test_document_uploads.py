@@ -75,7 +75,7 @@ def test_upload_link_is_good_for_nothing_else(client, server):
     """Spec 05 section 2: only PUT, one object, no key."""
     row = announce(client)
     url = link(server, row["upload_url"])
-    assert requests.get(url, timeout=WAIT).status_code == 403 and requests.put(url.replace("op=put", "op=get"), data=PDF, timeout=60).status_code == 403
+    assert requests.get(url, timeout=WAIT).status_code == 403 and requests.put(url.replace("op=put", "op=get"), data=PDF, timeout=WAIT).status_code == 403
     assert requests.put(url[:-1] + ("A" if url[-1] != "A" else "B"), data=PDF, headers=row["upload_headers"], timeout=WAIT).status_code == 403
     other = announce(client)
     assert requests.put(url.replace(row["upload_url"].split("file_")[1][:22], other["upload_url"].split("file_")[1][:22]), data=PDF, timeout=WAIT).status_code == 403
