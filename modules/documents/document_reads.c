@@ -121,6 +121,35 @@ wharf_status document_public_content(wharf_req *req, void *arg)
         req, row_text(rows, 0, 2), WHARF_S("public, max-age=300"), param_truth(req, "download"));
 }
 
+/* ---- for other modules ---- */
+
+static wharf_status open_bytes(
+    wharf_req *req, wharf_str id, const char *path, wharf_document_bytes *bytes)
+{
+    const wharf_rec *rec;
+    int64_t length;
+    wharf_status s = W->req->need_scope(req, "documents:read");
+
+    if (s != WHARF_OK)
+        return s;
+    s = W->res->fetch(req, "document", id, 0, &rec);
+    if (s == WHARF_NOT_FOUND) {
+        W->err->clear(req);
+        return W->err->fail(req, ERR_VALIDATION_FAILED, path, "There is no such document");
+    }
+    if (s != WHARF_OK)
+        return s;
+    if (!field_text(rec, DOCUMENT_FILE_ID).n)
+        return W->err->fail(req, ERR_DOCUMENT_NOT_READY, path, NULL);
+    bytes->type = field_text(rec, DOCUMENT_MIME_TYPE);
+    bytes->size = field_int(rec, DOCUMENT_SIZE);
+    return documents_blob->open(
+        req, field_text(rec, DOCUMENT_FILE_ID), 0, -1, &bytes->fd, &bytes->at, &length);
+}
+
+const wharf_documents_files_api document_files_table = {
+    WHARF_HEAD(wharf_documents_files_api), open_bytes};
+
 /* ---- versions ---- */
 
 static wharf_val text_or_null(const wharf_rows *rows, size_t row, size_t column)

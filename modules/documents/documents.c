@@ -26,6 +26,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         &documents_document_hooks);
     ROUTES(api, d, routes);
     api->provide(d, "documents.scan", 1, 0, &document_scan_table);
+    api->provide(d, "documents.files", 1, 0, &document_files_table);
     CHECKS(api, d);
     api->job(d, "sweep", documents_sweep, NULL,
         WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\"}"));

@@ -104,6 +104,7 @@ wharf_status document_rows(wharf_req *req, wharf_where *where);
 wharf_status document_content(wharf_req *req, void *arg);
 wharf_status document_public_content(wharf_req *req, void *arg);
 wharf_status document_versions(wharf_req *req, void *arg);
+extern const wharf_documents_files_api document_files_table;
 
 /* ---- document_times.c ---- */
 extern const char document_overdue_kind[]; /* context of a write: the bytes did not come in time */

@@ -217,22 +217,43 @@ wharf_status document_again(
     return s == WHARF_OK ? look_at(req, raw, content_type, "data", ret) : s;
 }
 
+/* Takes the bytes of a document's current version. */
+static wharf_status take_document(
+    wharf_req *req, wharf_str id, bool raw, wharf_str type, struct document *ret)
+{
+    wharf_document_bytes bytes = {.head = WHARF_HEAD(wharf_document_bytes)};
+    wharf_status s;
+
+    if (!print_documents)
+        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, "document_id",
+            "The module documents is not enabled; send the document as data");
+    s = print_documents->open(req, id, "document_id", &bytes);
+    if (s != WHARF_OK)
+        return s;
+    s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
+    if (s == WHARF_OK)
+        s = write_file(req, bytes.fd, bytes.at, bytes.size, ret->writer);
+    close(bytes.fd);
+    return s == WHARF_OK ? look_at(req, raw, type.n ? type : bytes.type, "document_id", ret) : s;
+}
+
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret)
 {
     wharf_str data = field_text(job, PRINT_JOB_DATA),
-              type = field_text(job, PRINT_JOB_CONTENT_TYPE);
-    bool document = field_text(job, PRINT_JOB_DOCUMENT_ID).n != 0,
-         template = W->res->sent(job, PRINT_JOB_TEMPLATE);
+              type = field_text(job, PRINT_JOB_CONTENT_TYPE),
+              document = field_text(job, PRINT_JOB_DOCUMENT_ID);
+    bool template = W->res->sent(job, PRINT_JOB_TEMPLATE);
     wharf_status s;
 
     *ret = (struct document){.size = 0};
-    if ((data.n != 0) + template + document != 1)
+    if ((data.n != 0) + template + (document.n != 0) != 1)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "data",
             "Send exactly one of data, document_id and template");
+    if (document.n)
+        return take_document(req, document, field_int(job, PRINT_JOB_RAW) != 0, type, ret);
     if (!data.n)
-        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, document ? "document_id" : "template",
-            "The module %s is not enabled; send the document as data",
-            document ? "documents" : "templates");
+        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, "template",
+            "The module templates is not enabled; send the document as data");
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
         s = write_data(req, data, ret->writer);

@@ -64,7 +64,7 @@ BREAKAGES = {
     "documents.document_versions": [
         (f"UPDATE documents.document SET versions_count = 7 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "says that it has 7 versions up to 1 .*, and has 1 up to 1"),
         (f"DELETE FROM documents.version WHERE document_id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING document_id", "says that it has 1 versions up to 1 .*, and has 0 up to 0"),
-        (f"UPDATE documents.version SET file_id = 'file_gone' WHERE document_id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=2)} RETURNING document_id", "with the file file_")],
+        (f"UPDATE documents.document SET number = 9 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=2)} RETURNING id", "versions up to 9 with the file")],
     "batches.batch_chunks": [
         (f"UPDATE batches.chunk SET first = 5 WHERE (batch_id, number) = {pick('batch_id, number', 'batches.chunk')} RETURNING batch_id", "begins with item 5"),
         (f"INSERT INTO batches.chunk (organization_id, batch_id, number, first, size, items, states) SELECT organization_id, batch_id, number + 1, first + size + 3, 1, '[{{}}]', 'c'"

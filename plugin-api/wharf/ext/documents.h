@@ -33,6 +33,27 @@ typedef struct wharf_documents_scan_api {
         wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected));
 } wharf_documents_scan_api;
 
+/* Bytes of a document, open for reading. */
+typedef struct wharf_document_bytes {
+    wharf_head head;
+    wharf_str type;
+    int64_t size;
+    int64_t at; /* for pread() of size bytes from here on */
+    int fd; /* the caller closes it */
+} wharf_document_bytes;
+
+/* Service "documents.files", version 1.0: bytes of documents, for modules whose requests name
+ * one. */
+typedef struct wharf_documents_files_api {
+    wharf_head head;
+    /* Opens the current version of a document that the caller may read. The caller sets
+     * bytes->head. path: of the body's field that names it. Problems: scope_access
+     * (documents:read), validation.failed at path (there is no such document), those of a row that
+     * the caller may not see, document.not_ready, storage.unavailable. */
+    wharf_status (*open)(
+        wharf_req *req, wharf_str document_id, const char *path, wharf_document_bytes *bytes);
+} wharf_documents_files_api;
+
 #ifdef __cplusplus
 }
 #endif

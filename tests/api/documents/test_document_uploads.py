@@ -1,4 +1,5 @@
 """Documents whose bytes are brought by a link: spec 05 section 2."""
+import os
 import threading
 
 import pytest
@@ -106,3 +107,10 @@ def test_duplicate_content_is_told(client, server):
     assert (first["duplicate_of"], second["duplicate_of"], third["duplicate_of"]) == (None, first["id"], first["id"])
     client.delete(f"{DOCUMENTS}/{first['id']}")
     assert make(client, data)["duplicate_of"] == second["id"]
+
+
+def test_a_create_that_is_sent_again_has_the_same_upload_url(client, server):
+    """Spec 01 section 8: the answer of an Idempotency-Key is given again, and its link is good."""
+    key = {"Idempotency-Key": f"upload-{os.urandom(8).hex()}"}
+    first, again = (client.post(DOCUMENTS, {"name": "Contract", "visibility": "private"}, expect=201, headers=key).data for _ in range(2))
+    assert again == first and put(server, again, PDF).status_code == 200
