@@ -52,9 +52,14 @@ static void settle_words(wharf_req *req, wharf_rec *rec)
     wharf_str words = WHARF_S("");
 
     for (m = metadata ? W->json->at(metadata, 0) : NULL; m; m = W->json->next(m)) {
-        wharf_str value = WHARF_S("");
+        wharf_str value;
 
-        W->json->text(m, &value);
+        if (!W->json->text(m, &value)) {
+            wharf_out *out = W->json->writer(req);
+
+            W->json->put(out, NULL, val_json(m));
+            value = W->json->result_text(out);
+        }
         words = W->mem->format(
             req, "%s%s%s %s", words.p, words.n ? "\n" : "", W->json->key(m).p, value.p);
     }

@@ -72,8 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(type.n == 0 || (type.p >= text && type.p + type.n <= text + size), "the type is of it");
     if (size < 1 || (text[0] | 32) != 'd') {
         must(read_all((wharf_str){broken, n}, &again, &second) == end, "line ends do no harm");
-        must(end != INLINE_DONE ||
-                 (once.n == again.n && !memcmp(once.bytes, again.bytes, once.n)),
+        must(end != INLINE_DONE || (once.n == again.n && !memcmp(once.bytes, again.bytes, once.n)),
             "and change nothing");
         free(again.bytes);
     }

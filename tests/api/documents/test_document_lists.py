@@ -7,7 +7,7 @@ from document_files import DOCUMENTS, PDF, PNG, announce, b64, make, sha256
 @pytest.fixture(scope="module")
 def rows(org):
     c = org.client()
-    made = {"a": make(c, PDF, name="Alpha report", category="report", metadata={"order": "ORD-77", "zone": "north"}, filename="alpha_file.pdf"),
+    made = {"a": make(c, PDF, name="Alpha report", category="report", metadata={"order": "ORD-77", "zone": "north", "weight": 77125}, filename="alpha_file.pdf"),
             "b": make(c, PNG, name="Beta photo", category="photo", visibility="public"), "c": make(c, b"GIF89a\5\0\7\0...", name="Gamma photo", category="photo"),
             "d": announce(c, name="Delta", mime_type="text/csv", size=7)}
     return c, made
@@ -16,7 +16,7 @@ def rows(org):
 @pytest.mark.parametrize("query, found", [
     ("category=photo", "bc"), ("category=report,photo", "abc"), ("category[!eq]=photo", "ad"), ("category=null", "d"), ("mime_type=image/*", "bc"), ("mime_type=IMAGE/*,text/csv", "bcd"),
     ("mime_type=image/png", "b"), ("mime_type[!in]=image/*", "ad"), ("mime_type=image/*x", ""), ("visibility=public", "b"), ("status=requested", "d"), ("status=completed", "abc"),
-    ("search=alpha", "a"), ("search=ALPHA_FILE", "a"), ("search=ord-77", "a"), ("search=zone", "a"), ("search=nort", "a"), ("search=photo", "bc"), ("size[gt]=10", "abc"), ("size=7", "d"),
+    ("search=alpha", "a"), ("search=ALPHA_FILE", "a"), ("search=ord-77", "a"), ("search=zone", "a"), ("search=77125", "a"), ("search=nort", "a"), ("search=photo", "bc"), ("size[gt]=10", "abc"), ("size=7", "d"),
     ("metadata=zone:north", "a"), (f"checksum_sha256={sha256(PNG)}", "b"), ("created_at[gt]=2001-01-01T00:00:00Z", "abcd"), ("updated_at[lt]=2001-01-01T00:00:00Z", "")])
 def test_filters(rows, query, found):
     """Spec 05 section 3.1 [S]: category, mime_type (a set; image/*), visibility, status, search; [O] the others."""
