@@ -178,7 +178,7 @@ static const struct setting table[] = {
         "GET /v1/openapi.json needs an API key"),
     LIST("modules", modules,
         "org,locations,contacts,reasons,carriers,shipments,trackers,containers,items,assets,"
-        "parcels,stations,"
+        "parcels,documents,stations,"
         "support,logs,events,"
         "webhooks,integrations,batches,exports,workflows",
         "modules to load: names, or paths of .so files"),

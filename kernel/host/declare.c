@@ -102,7 +102,7 @@ static struct route *add_route(struct wharf_decl *d, const struct resource *res,
         r->per_second = def->creates.per_second;
         r->burst = def->creates.burst;
     }
-    r->large_body = kind == ROUTE_CREATE && def->creates.large_body;
+    r->large_body = (kind == ROUTE_CREATE || kind == ROUTE_UPDATE) && def->creates.large_body;
     r->plugin = d->plugin;
     return r;
 }

@@ -66,29 +66,62 @@ static wharf_status h_use_key(wharf_req *req)
     return WHARF_OK;
 }
 
-static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minute)
+/* Takes a token of who is named by n bytes. Problem rate_limited, with the reason. */
+static wharf_status take_token(wharf_req *req, char kind, wharf_str whom, wharf_str purpose,
+    uint32_t per_minute, enum limit_reason reason)
 {
-    enum { MINUTE_US = 60000000, SECOND_US = 1000000 };
+    enum { MINUTE_US = 60000000, SECOND_US = 1000000, PURPOSE_MAX = 60 };
     const struct limit_rate rate = {per_minute, per_minute, MINUTE_US};
     struct board *b = req->engine->board;
     char text[128];
+    size_t n = whom.n < sizeof(text) - PURPOSE_MAX ? whom.n : sizeof(text) - PURPOSE_MAX,
+           m = purpose.n < PURPOSE_MAX ? purpose.n : PURPOSE_MAX;
     int64_t wait_us;
-    struct ip ip;
-    size_t n = 0;
 
-    if (!per_minute || !req->head.remote_addr.n ||
-        !ip_parse(req->head.remote_addr.p, (unsigned)req->head.remote_addr.n, &ip))
-        return WHARF_OK;
-    n = ip_is_v4(&ip) ? sizeof(ip.b) : 8; /* the /64 of an IPv6 address is one */
-    memcpy(text, ip.b, n);
-    memcpy(text + n, purpose.p, purpose.n < 60 ? purpose.n : 60);
-    n += purpose.n < 60 ? purpose.n : 60;
-    if (limit_take(&b->limits, limit_owner(b, 'a', (wharf_str){text, n}), &rate,
+    memcpy(text, whom.p, n);
+    memcpy(text + n, purpose.p, m);
+    if (limit_take(&b->limits, limit_owner(b, kind, (wharf_str){text, n + m}), &rate,
             clock_monotonic_us(), &wait_us) >= 0)
         return WHARF_OK;
     req->reply.retry_after = (int)((wait_us + SECOND_US - 1) / SECOND_US);
-    atomic_fetch_add_explicit(&b->rate_limited[LIMIT_BY_IP], 1, memory_order_relaxed);
-    return req_fail(req, ERR_RATE_LIMITED, limit_reasons[LIMIT_BY_IP], NULL);
+    atomic_fetch_add_explicit(&b->rate_limited[reason], 1, memory_order_relaxed);
+    return req_fail(req, ERR_RATE_LIMITED, limit_reasons[reason], NULL);
+}
+
+/* Finds the client's address, of which the /64 of an IPv6 address is one. Empty: there is none. */
+static wharf_str address_of(wharf_req *req, struct ip *ip)
+{
+    if (!req->head.remote_addr.n ||
+        !ip_parse(req->head.remote_addr.p, (unsigned)req->head.remote_addr.n, ip))
+        return str_z("");
+    return (wharf_str){(const char *)ip->b, ip_is_v4(ip) ? sizeof(ip->b) : 8};
+}
+
+static wharf_status h_limit(wharf_req *req, wharf_str purpose, uint32_t per_minute)
+{
+    struct ip ip;
+    wharf_str address = address_of(req, &ip);
+
+    return per_minute && address.n ? take_token(req, 'a', address, purpose, per_minute, LIMIT_BY_IP)
+                                   : WHARF_OK;
+}
+
+static wharf_status h_limit_endpoint(
+    wharf_req *req, uint32_t owner, wharf_str purpose, uint32_t per_minute)
+{
+    const struct principal *who = req->access.who;
+    struct ip ip;
+    wharf_str whom = str_z("");
+
+    if (owner == WHARF_LIMIT_ADDRESS)
+        whom = address_of(req, &ip);
+    else if (owner == WHARF_LIMIT_USER && who)
+        whom = who->actor_id;
+    else if (owner == WHARF_LIMIT_ORGANIZATION && who)
+        whom = who->organization;
+    if (!per_minute || !whom.n || !req->engine->config->rate_endpoint)
+        return WHARF_OK;
+    return take_token(req, (char)('0' + owner), whom, purpose, per_minute, LIMIT_BY_ENDPOINT);
 }
 
 static void h_answer(wharf_req *req, uint32_t status, wharf_str type, wharf_str body)
@@ -115,4 +148,4 @@ static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
 }
 
 const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,
-    h_address, h_query_at, h_use_key, h_limit, h_answer, h_answer_header};
+    h_address, h_query_at, h_use_key, h_limit, h_answer, h_answer_header, h_limit_endpoint};

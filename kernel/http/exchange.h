@@ -195,6 +195,7 @@ bool check_after_key(struct exchange *x);
 bool address_allowed(struct exchange *x); /* may the key be used from there? */
 
 bool raw_body(const struct route *r); /* any media type; the handler gets {} */
+void keep_address(struct exchange *x); /* the client's, for rules that limit creates by it */
 void keep_request(struct exchange *x); /* headers and address, for who is shown them */
 bool takes_file(const struct route *r); /* the kernel's own route of uploads: the body is a file */
 /* Refuses the request as everywhere when the handler wanted a key where none is needed, and there

@@ -61,19 +61,25 @@ static enum MHD_Result keep_line(
     return MHD_YES;
 }
 
+void keep_address(struct exchange *x)
+{
+    char text[IP_TEXT];
+    struct ip ip;
+
+    if (!client_ip(x, &ip))
+        return;
+    ip_text(&ip, text);
+    x->req.head.remote_addr = arena_dupz(x->req.arena, text);
+}
+
 /* Copies what the handler may need: it may go on when its connection is gone. */
 void keep_request(struct exchange *x)
 {
     int n = MHD_get_connection_values(x->connection, MHD_HEADER_KIND, NULL, NULL);
-    char text[IP_TEXT];
-    struct ip ip;
 
     if (x->req.head.lines)
         return;
-    if (client_ip(x, &ip)) {
-        ip_text(&ip, text);
-        x->req.head.remote_addr = arena_dupz(x->req.arena, text);
-    }
+    keep_address(x);
     x->req.head.lines = ARENA_ARRAY(x->req.arena, struct header_line, (size_t)n + 1);
     MHD_get_connection_values(x->connection, MHD_HEADER_KIND, keep_line, &x->req);
 }

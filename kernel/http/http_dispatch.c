@@ -189,6 +189,8 @@ bool dispatch(struct exchange *x)
 
     if (raw_body(req->route) || req->route->shows_request)
         keep_request(x);
+    else if (req->route->kind == ROUTE_CREATE)
+        keep_address(x);
     if (body_is_large(x)) {
         to_thread(x);
         return x->state == X_ANSWER;

@@ -69,8 +69,37 @@ static const char *collation(const struct condition *c)
     return f->sort && !f->sort_members && !c->filter->child ? " COLLATE \"C\"" : "";
 }
 
+static bool names_family(const struct condition *c)
+{
+    for (size_t i = 0; c->filter->family && i < c->n_values; i++) {
+        if (str_ends(c->values[i], "/*"))
+            return true;
+    }
+    return false;
+}
+
+/* Writes "equal to one of the values, or beginning as one that ends with slash and star". */
+static void emit_families(struct sql *s, const char *column, const struct condition *c)
+{
+    sql_add(s, "(");
+    for (size_t i = 0; i < c->n_values; i++) {
+        wharf_str v = c->values[i];
+        bool family = str_ends(v, "/*");
+
+        sql_addf(s, family ? "%sstarts_with(lower(%s), lower(" : "%slower(%s) = lower(",
+            i ? " OR " : "", column);
+        sql_bind(s, family ? (wharf_str){v.p, v.n - 1} : v);
+        sql_add(s, family ? "))" : ")");
+    }
+    sql_add(s, ")");
+}
+
 static void emit_members(struct sql *s, const char *column, const struct condition *c)
 {
+    if (names_family(c)) {
+        emit_families(s, column, c);
+        return;
+    }
     if (c->filter->type == FILTER_TEXT) {
         sql_addf(s, "lower(%s)%s = ", column, collation(c));
         if (c->n_values == 1) {

@@ -115,7 +115,7 @@ enum plan_result plan_create(struct wharf_req *req, struct plan *plan)
     struct sql_arg *args = ARENA_ARRAY(
         req->arena, struct sql_arg, 4 + d->n_fields + HISTORY_PARAMS);
 
-    if (!read_view(req, res, d->creates.view | IN_CREATED, &plan->view))
+    if (!read_view(req, res, d->creates.view | IN_CREATED | IN_WRITTEN, &plan->view))
         return PLAN_PROBLEMS;
     if (!body_check(req->arena, d, OP_CREATE, req->body, req->head.strict ? BODY_STRICT : 0, values,
             body_problem, req))

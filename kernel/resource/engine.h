@@ -155,6 +155,7 @@ struct engine {
     struct auth_cache *auth;
     struct net_client *net; /* outgoing requests of this process */
     struct blob_store *blobs; /* big bytes */
+    struct file_arrival *arrivals; /* who is told of files that came (blob/arrival.h), or NULL */
     const struct upload_handler *uploads; /* takes bodies that are files (http/upload.h), or NULL */
     /* Can a file be written now? 0, or an errno; NULL: there is no store */
     int (*storage_probe)(const struct engine *e);

@@ -431,6 +431,13 @@ static bool sees_held(const struct access *who, const struct wharf_rec *rec)
                (who->key_id.n && str_eq(who->key_id, record_text(rec, d->holds.key))));
 }
 
+/* Tells whether a field with a flag is shown as null, since nobody asked for it. */
+static bool is_unasked(const struct field *f, const struct view *view)
+{
+    return f->null_unasked && !(view->in & VIEW_ALL) && !(f->always & view->in) &&
+           (f->index >= 64 || !(view->includes >> f->index & 1));
+}
+
 void record_members(
     struct jw *w, struct arena *a, const struct wharf_rec *rec, const struct view *view)
 {
@@ -455,6 +462,8 @@ void record_members(
             continue;
         }
         c = record_cell(rec, f);
+        if (c && is_unasked(f, view))
+            c = &hidden;
         if (c && f->held && !(view->in & VIEW_ALL) && !sees_held(view->who, rec))
             c = &hidden;
         if (c)

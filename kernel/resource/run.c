@@ -93,8 +93,10 @@ static void run_write(struct wharf_req *req, uint32_t op)
 
     w.parent_id = res->def->place.parent ? req->params[0] : str_z("");
     w.id = op == OP_CREATE ? str_z("") : addressed_id(req);
-    if (!read_view(
-            req, res, op == OP_CREATE ? res->def->creates.view | IN_CREATED : IN_RETRIEVE, &view))
+    if (!read_view(req, res,
+            op == OP_CREATE ? res->def->creates.view | IN_CREATED | IN_WRITTEN
+                            : IN_RETRIEVE | IN_WRITTEN,
+            &view))
         return;
     if (write_transaction(req, &w) != WHARF_OK)
         return;

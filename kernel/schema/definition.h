@@ -53,7 +53,8 @@ enum in_bit {
     IN_LIST = 1,
     IN_RETRIEVE = 2,
     IN_CREATED = 4,
-    IN_SEARCH = 8
+    IN_SEARCH = 8,
+    IN_WRITTEN = 16
 }; /* in the answer of create; in what a search rule adds to its hits */
 enum blank_rule { BLANK_CLEAR, BLANK_IGNORE, BLANK_REJECT, BLANK_KEEP }; /* for null and for "" */
 
@@ -186,6 +187,7 @@ struct filter { /* one named list filter: fields with filter plus the entries of
     bool plus; /* texts that never have a blank: one is a + that was not escaped */
     bool lenient; /* array: values that are no members ask for nothing instead of being refused */
     bool commas; /* text: the plain form is a list, as with the operator in */
+    bool family; /* text: a value that ends with slash and star means all that begin so */
     /* many-bool of a row: the column for "some: false"; NULL: of child rows */
     const struct field *otherwise;
     /* FILTER_TREE: the resource it points to; NULL: its module is not there */

@@ -456,13 +456,16 @@ static void read_in(struct compile *c, struct field *f, const struct property *p
             f->in |= IN_RETRIEVE;
         else if (!strcmp(words[i], "created"))
             f->in |= IN_CREATED;
+        else if (!strcmp(words[i], "written"))
+            f->in |= IN_WRITTEN;
         else if (!strcmp(words[i], "search"))
             f->in |= IN_SEARCH;
         else if (!strncmp(words[i], "flag:include_", 13) && words[i][13] && !f->include_flag)
             f->include_flag = words[i] + 5;
         else
             opt_member_problem(c, &p->x_at, "in",
-                "this names list, retrieve, created, search and at most one flag:include_<name>");
+                "this names list, retrieve, created, written, search and at most one "
+                "flag:include_<name>");
     }
     f->always = f->in;
     if (f->include_flag && !f->in)

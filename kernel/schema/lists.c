@@ -232,6 +232,9 @@ static void read_extras(
     f->commas = opt_bool(c, v, at, "commas", false);
     if (f->commas && f->type != FILTER_TEXT)
         opt_member_problem(c, at, "commas", "only filters of texts have this");
+    f->family = opt_bool(c, v, at, "family", false);
+    if (f->family && f->type != FILTER_TEXT)
+        opt_member_problem(c, at, "family", "only filters of texts have this");
     f->otherwise = opt_field(c, v, at, "otherwise");
     if (f->otherwise && f->type == FILTER_BOOL && f->otherwise->kind == FIELD_COLUMN &&
         f->otherwise->store == STORE_BOOL)
@@ -319,8 +322,9 @@ const char *filter_link(struct filter *f, const struct definition *of, const str
 static void named_filter(
     struct compile *c, struct filters *all, const struct wharf_json *v, const struct place *at)
 {
-    static const char *const keys[] = {"alias", "any", "by", "child", "commas", "field", "lenient",
-        "of", "or", "or_none", "otherwise", "plus", "strip", "type", "unless", "where", NULL};
+    static const char *const keys[] = {"alias", "any", "by", "child", "commas", "family", "field",
+        "lenient", "of", "or", "or_none", "otherwise", "plus", "strip", "type", "unless", "where",
+        NULL};
     struct filter *f = filter_add(c, all, v->key.p, at);
     const char *alias = opt_text(c, v, at, "alias", NULL), *name = f->name;
 

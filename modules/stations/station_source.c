@@ -17,85 +17,6 @@ static wharf_status bad(wharf_req *req, const char *path, const char *reason)
         req, ERR_PRINT_JOB_DOCUMENT_INVALID, path, "The document can't be printed: %s", reason);
 }
 
-/* ---- base64 ---- */
-
-/* Returns the value of a digit: 0 to 63, 64: padding, 65: white space, 66: anything else. Takes
- * both alphabets. */
-static unsigned digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return (unsigned)(c - 'A');
-    if (c >= 'a' && c <= 'z')
-        return (unsigned)(c - 'a') + 26;
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0') + 52;
-    if (c == '+' || c == '-')
-        return 62;
-    if (c == '/' || c == '_')
-        return 63;
-    return c == '=' ? 64 : c == '\n' || c == '\r' || c == ' ' || c == '\t' ? 65 : 66;
-}
-
-static wharf_status write_base64(wharf_req *req, wharf_str text, wharf_blob_writer *w)
-{
-    unsigned char *out = W->mem->alloc(req, CHUNK + 4);
-    size_t n = 0, padding = 0;
-    unsigned bits = 0, have = 0;
-    wharf_status s = WHARF_OK;
-
-    for (size_t i = 0; i < text.n && s == WHARF_OK; i++) {
-        unsigned d = digit(text.p[i]);
-
-        if (d == 65)
-            continue;
-        padding += d == 64;
-        if (d == 66 || padding > 2 || (padding && d != 64))
-            return bad(req, "data", "data is neither an https URL, a data URI nor base64");
-        if (d == 64)
-            continue;
-        bits = bits << 6 | d;
-        have += 6;
-        if (have >= 8) {
-            have -= 8;
-            out[n++] = (unsigned char)(bits >> have);
-        }
-        if (n >= CHUNK) {
-            s = print_blob->write(req, w, out, n);
-            n = 0;
-        }
-    }
-    if (have >= 6)
-        return bad(req, "data", "its base64 is cut off");
-    return s == WHARF_OK && n ? print_blob->write(req, w, out, n) : s;
-}
-
-/* Writes the text of a data URI that is no base64. */
-static wharf_status write_escaped(wharf_req *req, wharf_str text, wharf_blob_writer *w)
-{
-    unsigned char *out = W->mem->alloc(req, text.n + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned value = 0;
-        unsigned k = 1;
-
-        for (; text.p[i] == '%' && k < 3 && i + k < text.n; k++) {
-            char c = text.p[i + k];
-            unsigned d = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                         : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a' + 10)
-                         : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A' + 10)
-                                                : 16;
-
-            if (d == 16)
-                break;
-            value = value << 4 | d;
-        }
-        out[n++] = k == 3 ? (unsigned char)value : (unsigned char)text.p[i];
-        i += k == 3 ? 2 : 0;
-    }
-    return print_blob->write(req, w, out, n);
-}
-
 /* ---- URL ---- */
 
 /* Writes all of a descriptor, from `at` on. */
@@ -154,20 +75,6 @@ static bool starts(wharf_str s, const char *with)
     return s.n >= n && !strncasecmp(s.p, with, n);
 }
 
-static wharf_status write_data_uri(wharf_req *req, wharf_str data, wharf_blob_writer *w)
-{
-    const char *comma = memchr(data.p, ',', data.n);
-    wharf_str head, rest;
-
-    if (!comma)
-        return bad(req, "data", "the data URI has no comma");
-    head = (wharf_str){data.p, (size_t)(comma - data.p)};
-    rest = (wharf_str){comma + 1, data.n - head.n - 1};
-    if (head.n >= 7 && !strncasecmp(comma - 7, ";base64", 7))
-        return write_base64(req, rest, w);
-    return write_escaped(req, rest, w);
-}
-
 /* Tells whether "word:" stands in front: a URL of some scheme. Base64 has no colon. */
 static bool has_scheme(wharf_str s)
 {
@@ -180,9 +87,14 @@ static bool has_scheme(wharf_str s)
 
 static wharf_status write_data(wharf_req *req, wharf_str data, wharf_blob_writer *w)
 {
-    if (starts(data, "data:"))
-        return write_data_uri(req, data, w);
-    return has_scheme(data) ? write_url(req, data, w) : write_base64(req, data, w);
+    const char *fault = NULL;
+    wharf_str type;
+    wharf_status s;
+
+    if (has_scheme(data) && !starts(data, "data:"))
+        return write_url(req, data, w);
+    s = print_blob->write_text(req, w, data, &type, &fault);
+    return fault ? bad(req, "data", fault) : s;
 }
 
 /* ---- what it is ---- */
@@ -305,22 +217,43 @@ wharf_status document_again(
     return s == WHARF_OK ? look_at(req, raw, content_type, "data", ret) : s;
 }
 
+/* Takes the bytes of a document's current version. */
+static wharf_status take_document(
+    wharf_req *req, wharf_str id, bool raw, wharf_str type, struct document *ret)
+{
+    wharf_document_bytes bytes = {.head = WHARF_HEAD(wharf_document_bytes)};
+    wharf_status s;
+
+    if (!print_documents)
+        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, "document_id",
+            "The module documents is not enabled; send the document as data");
+    s = print_documents->open(req, id, "document_id", &bytes);
+    if (s != WHARF_OK)
+        return s;
+    s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
+    if (s == WHARF_OK)
+        s = write_file(req, bytes.fd, bytes.at, bytes.size, ret->writer);
+    close(bytes.fd);
+    return s == WHARF_OK ? look_at(req, raw, type.n ? type : bytes.type, "document_id", ret) : s;
+}
+
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret)
 {
     wharf_str data = field_text(job, PRINT_JOB_DATA),
-              type = field_text(job, PRINT_JOB_CONTENT_TYPE);
-    bool document = field_text(job, PRINT_JOB_DOCUMENT_ID).n != 0,
-         template = W->res->sent(job, PRINT_JOB_TEMPLATE);
+              type = field_text(job, PRINT_JOB_CONTENT_TYPE),
+              document = field_text(job, PRINT_JOB_DOCUMENT_ID);
+    bool template = W->res->sent(job, PRINT_JOB_TEMPLATE);
     wharf_status s;
 
     *ret = (struct document){.size = 0};
-    if ((data.n != 0) + template + document != 1)
+    if ((data.n != 0) + template + (document.n != 0) != 1)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "data",
             "Send exactly one of data, document_id and template");
+    if (document.n)
+        return take_document(req, document, field_int(job, PRINT_JOB_RAW) != 0, type, ret);
     if (!data.n)
-        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, document ? "document_id" : "template",
-            "The module %s is not enabled; send the document as data",
-            document ? "documents" : "templates");
+        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, "template",
+            "The module templates is not enabled; send the document as data");
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
         s = write_data(req, data, ret->writer);

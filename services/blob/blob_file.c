@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "blob/arrival.h"
 #include "job/job.h"
 #include "resource/engine.h"
 #include "util/id.h"
@@ -244,22 +245,50 @@ static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, 
     return job_kind_find(req->engine, str_z(job)) ? job_enqueue(req, &order) : WHARF_OK;
 }
 
-static wharf_status mark_stored(
-    struct wharf_req *req, const struct file_row *row, const struct blob_id *id)
+static wharf_status mark_stored(struct wharf_req *req, const struct file_row *row,
+    const struct blob_id *id, wharf_str *ret_refused)
 {
     const struct sql_arg args[] = {arg(row->organization), arg(row->id), {id->hash, BLOB_HASH},
         arg_int(req->arena, (int64_t)id->size), arg_time(req->arena, req->now_us)};
     PGresult *r = req_query(req,
         "UPDATE wharf.file SET state = 'stored', hash = $3, size = $4::bigint, stored_at = "
         "$5::timestamptz, expires_at = NULL WHERE organization_id = $1 AND id = $2 AND state = "
-        "'waiting' RETURNING announce",
+        "'waiting' RETURNING announce, plugin",
         args, 5);
 
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQntuples(r) != 1)
         return req_fail(req, ERR_FILE_ALREADY_UPLOADED, NULL, NULL);
-    return PQgetisnull(r, 0, 0) ? WHARF_OK : tell_job(req, row, PQgetvalue(r, 0, 0));
+    if (!PQgetisnull(r, 0, 0) && tell_job(req, row, PQgetvalue(r, 0, 0)) != WHARF_OK)
+        return WHARF_UNAVAILABLE;
+    return arrival_tell(req, text_at(req->arena, r, 1), row->organization, row->id, ret_refused);
+}
+
+wharf_status file_retire(struct wharf_req *req, wharf_str id, int64_t expires_us)
+{
+    const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
+        arg(id), arg_time(req->arena, expires_us)};
+    PGresult *r = req_query(req,
+        "WITH kept AS (UPDATE wharf.file SET expires_at = $3::timestamptz WHERE organization_id = "
+        "$1 AND id = $2 RETURNING id) "
+        "DELETE FROM wharf.token t USING kept WHERE t.hash = " TOKEN_OF("kept.id"),
+        args, 3);
+
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    return strcmp(PQcmdTuples(r), "0") != 0 ? WHARF_OK : WHARF_NOT_FOUND;
+}
+
+wharf_status file_set_type(struct wharf_req *req, wharf_str id, wharf_str type)
+{
+    const struct sql_arg args[] = {
+        arg(req->access.who ? req->access.who->organization : str_z("")), arg(id), arg(type)};
+
+    return req_query(req, "UPDATE wharf.file SET type = $3 WHERE organization_id = $1 AND id = $2",
+               args, 3)
+               ? WHARF_OK
+               : WHARF_UNAVAILABLE;
 }
 
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job)
@@ -275,8 +304,8 @@ wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job)
                : WHARF_UNAVAILABLE;
 }
 
-wharf_status file_arrived(
-    struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id)
+wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, struct blob_put *p,
+    struct blob_id *ret_id, wharf_str *ret_refused)
 {
     wharf_status s;
 
@@ -286,7 +315,7 @@ wharf_status file_arrived(
     }
     s = place_locked(req, p, ret_id);
     if (s == WHARF_OK)
-        s = mark_stored(req, row, ret_id);
+        s = mark_stored(req, row, ret_id, ret_refused);
     if (s == WHARF_OK)
         return req_commit(req);
     req_rollback(req);

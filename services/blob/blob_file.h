@@ -36,10 +36,15 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
 wharf_status file_remove(struct wharf_req *req, wharf_str id);
 /* Sets which job is told of the arrival ("support.mail"). */
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job);
-/* Takes the bytes of an upload that have come: once. Problems: conflict, storage.unavailable,
- * not_found. p is gone in any case. */
-wharf_status file_arrived(
-    struct wharf_req *req, const struct file_row *row, struct blob_put *p, struct blob_id *ret_id);
+/* Ends all links to a file now, and the file then. WHARF_NOT_FOUND as file_remove(). */
+wharf_status file_retire(struct wharf_req *req, wharf_str id, int64_t expires_us);
+/* Sets the type that the file is said to have from now on. */
+wharf_status file_set_type(struct wharf_req *req, wharf_str id, wharf_str type);
+/* Takes the bytes of an upload that have come, once, and tells the plugin (blob/arrival.h).
+ * ret_refused: why it does not want them, or empty; that is kept, too. Problems: conflict,
+ * storage.unavailable, not_found, and the plugin's. p is gone in any case. */
+wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, struct blob_put *p,
+    struct blob_id *ret_id, wharf_str *ret_refused);
 
 /* Makes "{base_url}/v1/files/file_...?op=get&exp=...&sig=...", good for `seconds`. op: "get" or
  * "put". */

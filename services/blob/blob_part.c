@@ -7,7 +7,7 @@
 #include "blob/files_route.h"
 #include "blob/host_blob.h"
 
-static const struct offered_service services[] = {{{"wharf.blob", 1, 1}, &host_blob}};
+static const struct offered_service services[] = {{{"wharf.blob", 1, 2}, &host_blob}};
 static const struct part_job jobs[] = {{"collect_files", file_collect_job, file_collect_policy}};
 
 static int storage_probe(const struct engine *e)

@@ -147,6 +147,7 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
     struct blob_put *p = reply->put;
     struct file_row row;
     struct blob_id id;
+    wharf_str refused;
 
     (void)arg;
     if (!look_up(req, "put", &row))
@@ -163,8 +164,10 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
             "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,
             (long long)row.want_size);
     reply->put = NULL;
-    if (file_arrived(req, &row, p, &id) != WHARF_OK)
+    if (file_arrived(req, &row, p, &id, &refused) != WHARF_OK)
         return WHARF_CONFLICT;
+    if (refused.n)
+        return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL, "%s", refused.p);
     req_respond(reply, 200, str_z("stored"));
     reply->raw_type = "text/plain; charset=utf-8";
     reply->entity = arena_printf(req->arena, "\"%s\"", id.hash);

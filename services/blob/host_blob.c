@@ -1,5 +1,7 @@
 /* host_blob.c - the service wharf.blob (plugin-api/wharf/service/blob.h) on top of
  * services/blob/blob_file.h. */
+#include "blob/arrival.h"
+#include "blob/blob_inline.h"
 #include "blob/blob_serve.h"
 #include "host/host.h"
 #include "util/str.h"
@@ -166,5 +168,44 @@ static wharf_status b_announce(wharf_req *req, wharf_str id, const char *job)
         req, id, arena_printf(req->arena, "%s.%s", req->plugin ? req->plugin->name : "wharf", job));
 }
 
+struct inline_to {
+    wharf_req *req;
+    wharf_blob_writer *w;
+    wharf_status status;
+};
+
+static bool take_inline(void *arg, const void *bytes, size_t n)
+{
+    struct inline_to *to = arg;
+
+    to->status = b_write(to->req, to->w, bytes, n);
+    return to->status == WHARF_OK;
+}
+
+static wharf_status b_write_text(wharf_req *req, wharf_blob_writer *w, wharf_str text,
+    wharf_str *ret_type, const char **ret_fault)
+{
+    struct inline_to to = {req, w, WHARF_OK};
+    wharf_str type;
+    const char *fault;
+    enum inline_end end = inline_read(text, take_inline, &to, &type, &fault);
+
+    *ret_fault = end == INLINE_BAD ? fault : NULL;
+    *ret_type = arena_dup_str(req->arena, type);
+    return end == INLINE_BAD ? WHARF_INVALID : to.status;
+}
+
+static wharf_status b_md5(wharf_req *req, int fd, int64_t at, int64_t length, wharf_str *ret_base64)
+{
+    return inline_md5(req->arena, fd, at, length, ret_base64) ? WHARF_OK
+                                                              : file_problem(req, BLOB_TROUBLE);
+}
+
+static void b_on_arrival(wharf_plugin *self, arrival_fn *fn)
+{
+    arrival_listen(self, fn);
+}
+
 const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish,
-    b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce};
+    b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce, b_write_text, b_md5,
+    b_on_arrival, file_set_type, file_retire};

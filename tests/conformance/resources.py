@@ -2,6 +2,7 @@
 
 A resource that needs more than its schema says to be created has a line in NEEDS. Everything else is found out.
 """
+import base64
 import copy
 import itertools
 import json
@@ -30,6 +31,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
                   "external_id": lambda: f"{next(SERIAL)}"},
          "asset": {"item_id": lambda world: world.make("item", is_asset=True, base_uom="each", transactional_units=[])["id"], "location_id": None},
+         "document": {"content": lambda: base64.b64encode(b"Document %d" % next(SERIAL)).decode()},
          "sequence": {"sequence": lambda: f"A{next(SERIAL)}", "prefix": lambda: f"P{next(SERIAL)}-"},
          "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
@@ -54,6 +56,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
            "bom": {"output_qty", "min_build_qty", "is_default"},
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
+           "document": {"filename", "category", "mime_type", "size", "checksum_md5", "checksum_sha256"},
            "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.

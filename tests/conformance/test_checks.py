@@ -55,6 +55,17 @@ BREAKAGES = {
     "assets.asset_names": [
         (f"UPDATE assets.asset SET name = 'Other' WHERE id = {pick('id', 'assets.asset', skip=2)} RETURNING id", "is called Other, its item "),
         (f"UPDATE assets.asset SET sku = 'OTHER' WHERE id = {pick('id', 'assets.asset', skip=1)} RETURNING id", "is called ")],
+    "documents.document_bytes": [
+        (f"UPDATE documents.document SET size = size + 1 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "is completed, and its file file_.* is not [0-9]+ bytes of [0-9a-f]{64}"),
+        (f"UPDATE documents.document SET checksum_sha256 = repeat('0', 64) WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING id", "is not [0-9]+ bytes of 000"),
+        (f"UPDATE documents.document SET file_id = 'file_gone' WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=2)} RETURNING id", "its file file_gone is not")],
+    "documents.document_names": [
+        (f"DELETE FROM wharf.token WHERE kind = 'documents.document' AND id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "is public, and has no name"),
+        (f"UPDATE documents.document SET visibility = 'private' WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING id", "is private, and has a name")],
+    "documents.document_versions": [
+        (f"UPDATE documents.document SET versions_count = 7 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "says that it has 7 versions up to 1 .*, and has 1 up to 1"),
+        (f"DELETE FROM documents.version WHERE document_id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING document_id", "says that it has 1 versions up to 1 .*, and has 0 up to 0"),
+        (f"UPDATE documents.document SET number = 9 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=2)} RETURNING id", "versions up to 9 with the file")],
     "batches.batch_chunks": [
         (f"UPDATE batches.chunk SET first = 5 WHERE (batch_id, number) = {pick('batch_id, number', 'batches.chunk')} RETURNING batch_id", "begins with item 5"),
         (f"INSERT INTO batches.chunk (organization_id, batch_id, number, first, size, items, states) SELECT organization_id, batch_id, number + 1, first + size + 3, 1, '[{{}}]', 'c'"

@@ -34,9 +34,9 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
 
 # Values for the parameters of paths that are no ids of rows.
 PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000000000000000000000", "key": "some_key", "number": "1", "token": "x" * 43,
-          "type": "location.created", "path": "hello", "file": "f" * 20}
+          "type": "location.created", "path": "hello", "file": "f" * 20, "filename": "a.txt"}
 # Parameters that are ids of rows, although the path does not say of which.
-PARAM_OF = {("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
+PARAM_OF = {("/v1/public/documents/{document}", "document"): "document", ("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
          "level", "lot", "stock_movement", "assembly_order", "audit_task"}

@@ -1,5 +1,5 @@
 /* wharf/service/blob.h - files: big bytes with a name and a type, kept outside the database:
- * service "wharf.blob", version 1.1.
+ * service "wharf.blob", version 1.2.
  *
  * A file belongs to the request's organization. Its row is part of the request's transaction;
  * the bytes are safe before the row is. When a file is removed or expires its bytes are erased
@@ -62,6 +62,29 @@ typedef struct wharf_blob_api {
     /* When the bytes of an awaited file have come, this plugin's job runs: arguments {"file":
      * id}. Since 1.1. */
     wharf_status (*announce)(wharf_req *req, wharf_str id, const char *job);
+
+    /* ---- 1.2 ---- */
+    /* Writes what a text holds: a data URI, or bare base64 (both alphabets; white space and
+     * missing padding do no harm). ret_type: the URI's type as it is written, or "". When the text
+     * is neither, *ret_fault is a sentence about "it" and the status WHARF_INVALID without a
+     * problem; else it is NULL. */
+    wharf_status (*write_text)(wharf_req *req, wharf_blob_writer *w, wharf_str text,
+        wharf_str *ret_type, const char **ret_fault);
+    /* MD5, in base64, of length bytes of a descriptor of written() or open(), from `at` on. */
+    wharf_status (*md5)(
+        wharf_req *req, int fd, int64_t at, int64_t length, wharf_str *ret_base64);
+    /* start() only. fn is called when the bytes of a file that this plugin awaits have come: in
+     * the request that brings them and in its transaction, for the file's organization, as the
+     * system. So what fn writes and the file change together; a problem of it keeps the bytes from
+     * coming. When they are not wanted it says why in *ret_refused, which the sender is told (400
+     * file.upload_invalid), and removes the file. */
+    void (*on_arrival)(wharf_plugin *self,
+        wharf_status (*fn)(wharf_req *req, wharf_str id, wharf_str *ret_refused));
+    /* Changes the type of a file. */
+    wharf_status (*set_type)(wharf_req *req, wharf_str id, wharf_str type);
+    /* Ends all links to a file now, and the file at expires_us. WHARF_NOT_FOUND without a problem
+     * when there is none. */
+    wharf_status (*retire)(wharf_req *req, wharf_str id, int64_t expires_us);
 } wharf_blob_api;
 
 #ifdef __cplusplus

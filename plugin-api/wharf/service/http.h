@@ -1,4 +1,4 @@
-/* wharf/service/http.h - a request as it came: service "wharf.http", version 1.1.
+/* wharf/service/http.h - a request as it came: service "wharf.http", version 1.2.
  *
  * For routes declared with WHARF_R_RAW_BODY, which judge bytes and headers themselves
  * (signatures, other formats than JSON). Of other requests there is nothing to see here. Rules
@@ -11,6 +11,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Owners of a limit. */
+enum wharf_limit_owner {
+    WHARF_LIMIT_ADDRESS = 1,
+    WHARF_LIMIT_USER = 2, /* who acts: a user, a device, or the key without either */
+    WHARF_LIMIT_ORGANIZATION = 3
+};
 
 typedef struct wharf_http_api {
     wharf_head head;
@@ -38,6 +45,13 @@ typedef struct wharf_http_api {
     /* A header of the answer, whatever it is. Nothing is checked: name a token, value without
      * control characters. */
     void (*answer_header)(wharf_req *req, wharf_str name, wharf_str value);
+    /* ---- 1.2 ---- */
+    /* Takes one of per_minute tokens that the owner (enum wharf_limit_owner) has for this purpose,
+     * at most 60 bytes; 0: no limit. Of what is no request of HTTP the address has none. With the
+     * setting rate_limit.endpoint off nothing is taken. Problem: rate_limited with the reason
+     * endpoint. */
+    wharf_status (*limit_endpoint)(
+        wharf_req *req, uint32_t owner, wharf_str purpose, uint32_t per_minute);
 } wharf_http_api;
 
 #ifdef __cplusplus

@@ -67,7 +67,7 @@ COVERS = {
     "organizations:read": ["GET /v1/org", "GET /v1/modules", "GET /v1/test/outbox"], "organizations:write": ["POST /v1/org"],
     "users:write": ["POST /v1/users"], "devices:write": ["POST /v1/devices"], "roles:write": ["POST /v1/roles"], "api_keys:write": ["POST /v1/api-keys"],
     "system:read": ["GET /v1/system/lua-hooks"], "system:write": ["POST /v1/system/lua-hooks/reload"],
-    "containers:write": ["POST /v1/containers"], "shipments:write": ["POST /v1/shipments"], "parcels:write": ["POST /v1/parcels"], "assets:write": ["POST /v1/assets", "POST /v1/assets/sequences"],
+    "containers:write": ["POST /v1/containers"], "shipments:write": ["POST /v1/shipments"], "parcels:write": ["POST /v1/parcels"], "assets:write": ["POST /v1/assets", "POST /v1/assets/sequences"], "documents:write": ["POST /v1/documents"],
 }
 
 

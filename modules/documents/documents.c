@@ -1,0 +1,57 @@
+/* documents.c - the module documents: what it declares
+ * (docs/spec/05-documents-and-templates.md part A). */
+#include "documents.h"
+
+#include "documents.gen.h"
+
+const wharf_host *W;
+const wharf_blob_api *documents_blob;
+const wharf_config_api *documents_config;
+const wharf_events_api *documents_events;
+const wharf_http_api *documents_http;
+const wharf_render_api *documents_render;
+const wharf_token_api *documents_token;
+
+static const wharf_route routes[] = {
+    {ROUTE_CONTENT, .handler = document_content},
+    {ROUTE_PUBLIC_CONTENT, .handler = document_public_content},
+    {ROUTE_VERSIONS, .handler = document_versions},
+};
+
+static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
+{
+    MIGRATIONS(api, d);
+    api->errors(d, (wharf_str)ERRORS);
+    declare_resource(d, api, "document", (wharf_str)DOCUMENT_DEFINITION, DOCUMENT_DEFINITION_HASH,
+        &documents_document_hooks);
+    ROUTES(api, d, routes);
+    api->provide(d, "documents.scan", 1, 0, &document_scan_table);
+    api->provide(d, "documents.files", 1, 0, &document_files_table);
+    CHECKS(api, d);
+    api->job(d, "sweep", documents_sweep, NULL,
+        WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\"}"));
+}
+
+static wharf_status start(wharf_plugin *self, wharf_req *req)
+{
+    documents_blob = W->service(self, "wharf.blob", 1, 2);
+    documents_config = W->service(self, "wharf.config", 1, 1);
+    documents_events = W->service(self, "wharf.events", 1, 0);
+    documents_http = W->service(self, "wharf.http", 1, 2);
+    documents_render = W->service(self, "wharf.render", 1, 0);
+    documents_token = W->service(self, "wharf.token", 1, 2);
+    limits_start(self);
+    documents_blob->on_arrival(self, document_arrived);
+    return WHARF_OK;
+}
+
+const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
+{
+    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
+        .manifest = MANIFEST,
+        .declare = declare,
+        .start = start};
+
+    W = host;
+    return &desc;
+}

@@ -1,0 +1,98 @@
+-- wharf: phase=expand
+
+-- Documents (spec 05 section 1). size, checksums, mime_type, pages, width, height and file_id are
+-- those of the current version; while the first one is awaited, what was announced.
+CREATE TABLE documents.document (
+    organization_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    name text NOT NULL,
+    filename text NOT NULL,
+    visibility text COLLATE "C" NOT NULL,
+    category text,
+    mime_type text COLLATE "C" NOT NULL,
+    size bigint,
+    checksum_md5 text COLLATE "C",
+    checksum_sha256 text COLLATE "C",
+    metadata jsonb NOT NULL DEFAULT '{}',
+    metadata_text text,
+    notes text,
+    status text COLLATE "C" NOT NULL,
+    failure_reason text COLLATE "C",
+    number integer NOT NULL DEFAULT 1,
+    versions_count integer NOT NULL DEFAULT 0,
+    pages integer,
+    width numeric(15, 4),
+    height numeric(15, 4),
+    file_id text COLLATE "C",
+    upload_id text COLLATE "C",
+    upload_expires_at timestamptz(3),
+    requested_at timestamptz(3),
+    created_at timestamptz(3) NOT NULL,
+    updated_at timestamptz(3) NOT NULL,
+    created_by text COLLATE "C",
+    updated_by text COLLATE "C",
+    deleted_at timestamptz(3),
+    version bigint NOT NULL DEFAULT 1,
+    PRIMARY KEY (organization_id, id)
+);
+CREATE INDEX document_created_at
+    ON documents.document (organization_id, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_updated_at
+    ON documents.document (organization_id, updated_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_name
+    ON documents.document (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE INDEX document_size
+    ON documents.document (organization_id, size, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_size_down
+    ON documents.document (organization_id, size DESC NULLS LAST, id DESC)
+    WHERE deleted_at IS NULL;
+CREATE INDEX document_visibility
+    ON documents.document (organization_id, visibility, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_category
+    ON documents.document (organization_id, lower(category), created_at, id)
+    WHERE deleted_at IS NULL AND category IS NOT NULL;
+CREATE INDEX document_mime_type
+    ON documents.document (organization_id, lower(mime_type), created_at, id)
+    WHERE deleted_at IS NULL;
+CREATE INDEX document_status
+    ON documents.document (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_checksum
+    ON documents.document (organization_id, lower(checksum_sha256), created_at, id)
+    WHERE deleted_at IS NULL AND checksum_sha256 IS NOT NULL;
+CREATE INDEX document_created_by
+    ON documents.document (organization_id, created_by, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_upload
+    ON documents.document (organization_id, upload_id)
+    WHERE deleted_at IS NULL AND upload_id IS NOT NULL;
+CREATE INDEX document_requested
+    ON documents.document (requested_at)
+    WHERE deleted_at IS NULL AND status IN ('requested', 'expired');
+CREATE INDEX document_removed
+    ON documents.document (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX document_metadata ON documents.document USING gin (metadata jsonb_path_ops);
+CREATE INDEX document_search_name
+    ON documents.document USING gin (wharf.fold(name) public.gin_trgm_ops);
+CREATE INDEX document_search_filename
+    ON documents.document USING gin (wharf.fold(filename) public.gin_trgm_ops);
+CREATE INDEX document_search_metadata
+    ON documents.document USING gin (wharf.fold(metadata_text) public.gin_trgm_ops);
+SELECT wharf.protect_table('documents.document');
+
+-- Versions of documents: one row for each time that bytes were stored (spec 05 section 4).
+CREATE TABLE documents.version (
+    organization_id text COLLATE "C" NOT NULL,
+    document_id text COLLATE "C" NOT NULL,
+    number integer NOT NULL,
+    file_id text COLLATE "C" NOT NULL,
+    mime_type text COLLATE "C" NOT NULL,
+    size bigint NOT NULL,
+    checksum_md5 text COLLATE "C" NOT NULL,
+    checksum_sha256 text COLLATE "C" NOT NULL,
+    pages integer,
+    width numeric(15, 4),
+    height numeric(15, 4),
+    created_at timestamptz(3) NOT NULL,
+    created_by text COLLATE "C",
+    PRIMARY KEY (organization_id, document_id, number)
+);
+SELECT wharf.protect_table('documents.version');

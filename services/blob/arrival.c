@@ -1,0 +1,77 @@
+/* arrival.c - see arrival.h. */
+#include "blob/arrival.h"
+
+#include "identity/auth.h"
+#include "resource/engine.h"
+#include "resource/hooks.h"
+#include "util/str.h"
+#include "wharf/errors.h"
+
+struct file_arrival {
+    const struct plugin *plugin;
+    arrival_fn *fn;
+    struct file_arrival *next;
+};
+
+void arrival_listen(const wharf_plugin *self, arrival_fn *fn)
+{
+    struct engine *e = self->engine;
+    struct file_arrival *a = ARENA_NEW(self->memory, struct file_arrival);
+
+    *a = (struct file_arrival){self->plugin, fn, e->arrivals};
+    e->arrivals = a;
+}
+
+static const struct file_arrival *listener(const struct engine *e, wharf_str plugin)
+{
+    const struct file_arrival *a = e->arrivals;
+
+    while (a && !str_eqz(plugin, a->plugin->name))
+        a = a->next;
+    return a;
+}
+
+/* Acts for the organization as the server's own principal. */
+static wharf_status act_for_owner(struct wharf_req *req, wharf_str organization)
+{
+    static const char sql[] = "SELECT COALESCE(live_organization_id, id) FROM wharf.organization "
+                              "WHERE organization_id = $1 AND id = $1";
+    const struct sql_arg arg = {organization.p, organization.n};
+    PGresult *r = req_query(req, sql, &arg, 1);
+    struct principal *who;
+
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    if (!PQntuples(r))
+        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
+    who = principal_system(req->arena, organization);
+    who->access.live_organization = arena_dupz(req->arena, PQgetvalue(r, 0, 0));
+    who->test_mode = !str_eq(who->access.live_organization, organization);
+    req->access.who = who;
+    return WHARF_OK;
+}
+
+wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str organization,
+    wharf_str file, wharf_str *ret_refused)
+{
+    const struct file_arrival *a = listener(req->engine, plugin);
+    struct req_access *access = &req->access;
+    struct principal *caller = access->who;
+    const struct plugin *before;
+    wharf_status s;
+
+    *ret_refused = str_z("");
+    if (!a)
+        return WHARF_OK;
+    s = act_for_owner(req, organization);
+    if (s != WHARF_OK)
+        return s;
+    before = plugin_enter(req, a->plugin, "a file that came");
+    s = a->fn(req, file, ret_refused);
+    plugin_leave(req, before);
+    if (s != WHARF_OK && !req->problems.n)
+        s = plugin_unexplained(req, a->plugin, "what is told of files", s);
+    access->who = caller;
+    req_leave_organization(req);
+    return s;
+}

@@ -1,0 +1,20 @@
+/* arrival.h - telling plugins that the bytes of a file they await have come, in the request that
+ * brings them and in its transaction.
+ *
+ * So what a plugin keeps of the file and the file itself change together. Leaves to others: the
+ * row of the file (blob_file.h), the request (files_route.c). */
+#ifndef WHARF_BLOB_ARRIVAL_H
+#define WHARF_BLOB_ARRIVAL_H
+
+#include "resource/request.h"
+
+typedef wharf_status arrival_fn(struct wharf_req *req, wharf_str file, wharf_str *ret_refused);
+
+/* Notes whom to tell of files that the plugin awaits. From start() only. */
+void arrival_listen(const wharf_plugin *self, arrival_fn *fn);
+/* Tells the plugin of that name, acting for the organization; nobody listens: nothing is done.
+ * ret_refused: why the bytes are not wanted, or empty. */
+wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str organization,
+    wharf_str file, wharf_str *ret_refused);
+
+#endif
