@@ -221,8 +221,8 @@ static const struct import_source *spare_source(struct import *in, const struct 
     const struct import_source *taken = taken_source(in, n->main), *found = NULL;
 
     for (struct import_source *s = n->main->sources; s; s = s->next) {
-        if (s == taken || !s->beside || strcmp(s->beside, n->beside) != 0 || !source_text(in, s).n ||
-            says_what_was_said(in, n->main, s))
+        if (s == taken || !s->beside || strcmp(s->beside, n->beside) != 0 ||
+            !source_text(in, s).n || says_what_was_said(in, n->main, s))
             continue;
         if (found)
             warn_lost(in, s);
