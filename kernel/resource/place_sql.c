@@ -1,0 +1,134 @@
+/* place_sql.c - where a row is that is named by its resource and its id: the SQL that stands for
+ * {place:LINK,RESOURCE,ID} in expressions of definitions, made of all definitions that name the
+ * link (docs/reference/definitions.md 'Links'). Leaves to others: who sees the row then
+ * (query/list_sql.c, access.c). */
+#include "resource/place_sql.h"
+
+#include <string.h>
+
+#include "util/str.h"
+
+static const char opens[] = "{place:";
+enum { NAMED = 3 };
+
+/* Parts what stands in the braces at its commas. Returns the text behind them, NULL when there are
+ * not three names. */
+static const char *read_names(struct arena *a, const char *at, const char *ret[NAMED])
+{
+    for (size_t i = 0; i < NAMED; i++) {
+        size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789_.");
+
+        if (!n || at[n] != (i < NAMED - 1 ? ',' : '}'))
+            return NULL;
+        ret[i] = arena_dup(a, at, n).p;
+        at += n + 1;
+    }
+    return at;
+}
+
+bool definition_links(const struct definition *d, const char *link)
+{
+    for (size_t i = 0; i < d->n_links; i++) {
+        if (!strcmp(d->links[i], link))
+            return true;
+    }
+    return false;
+}
+
+/* Writes where a row of the resource is: null for what everybody sees, "-" when there is no such
+ * row. */
+static void write_branch(struct buf *b, const struct definition *d, const char *id)
+{
+    const struct field *at = d->place.location;
+
+    buf_addf(b, " WHEN '%s' THEN ", d->name);
+    if (d->place.is_location)
+        buf_addz(b, id);
+    else if (!at)
+        buf_addz(b, "NULL");
+    else
+        buf_addf(b,
+            "nullif(coalesce((SELECT coalesce(wharf_r.%s, '*') FROM %s wharf_r WHERE "
+            "wharf_r.organization_id = t.organization_id AND wharf_r.id = %s), '-'), '*')",
+            at->column, d->storage.table, id);
+}
+
+/* Tells whether a row has one location at most, and nothing else decides who sees it. */
+static bool has_one_place(const struct definition *d)
+{
+    const struct field *at = d->place.location;
+
+    return !d->audience.users && !d->audience.through && !d->recorded.audience &&
+           (at ? at->store == STORE_TEXT && !at->expression : !d->place.parent);
+}
+
+static void write_place(
+    const struct engine *e, struct buf *b, const char *const names[NAMED], struct buf *problems)
+{
+    bool any = false;
+
+    buf_addf(b, "(CASE %s", names[1]);
+    for (size_t i = 0; i < e->n_resources; i++) {
+        const struct definition *d = e->resources[i].def;
+
+        if (!definition_links(d, names[0]))
+            continue;
+        any = true;
+        if (has_one_place(d))
+            write_branch(b, d, names[2]);
+        else
+            buf_addf(problems,
+                "%s: its rows can't be linked (\"links\": [\"%s\"]): each of them has to be at one "
+                "location, or at none\n",
+                d->name, names[0]);
+    }
+    buf_addz(b, any ? " ELSE '-' END)" : " WHEN NULL THEN NULL ELSE '-' END)");
+}
+
+/* Returns the SQL with all places written out. */
+static const char *expand(
+    const struct engine *e, const struct definition *d, const char *sql, struct buf *problems)
+{
+    const char *at = sql ? strstr(sql, opens) : NULL;
+    struct buf b;
+    wharf_str s;
+
+    if (!at)
+        return sql;
+    buf_init(&b, 1 << 20);
+    for (; at; at = strstr(sql, opens)) {
+        const char *names[NAMED];
+
+        buf_addf(&b, "%.*s", (int)(at - sql), sql);
+        sql = read_names(e->arena, at + sizeof(opens) - 1, names);
+        if (!sql) {
+            buf_addf(problems,
+                "%s: an expression has {place:LINK,RESOURCE,ID}, of a link and two columns\n",
+                d->name);
+            buf_done(&b);
+            return "NULL";
+        }
+        write_place(e, &b, names, problems);
+    }
+    buf_addz(&b, sql);
+    s = arena_dup_str(e->arena, buf_str(&b));
+    buf_done(&b);
+    return s.p;
+}
+
+void place_sql_expand(const struct engine *e, const struct definition *d, struct buf *problems)
+{
+    /* compiled a moment ago, not shared yet */
+    struct field *fields = (struct field *)d->fields;
+    struct column *columns = (struct column *)d->storage.columns;
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const char *before = fields[i].expression;
+
+        fields[i].expression = expand(e, d, before, problems);
+        fields[i].computed = expand(e, d, fields[i].computed, problems);
+        fields[i].read = expand(e, d, fields[i].read, problems);
+        if (before && fields[i].select >= 0)
+            columns[fields[i].select].sql = fields[i].expression;
+    }
+}
