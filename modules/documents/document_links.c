@@ -20,7 +20,6 @@ struct named_list {
 
 /* What a write does to the links. */
 struct link_work {
-    bool asked;
     struct named_list add;
     wharf_str *remove; /* ids of links */
     size_t n_remove;
@@ -235,9 +234,10 @@ static wharf_status links_check(
     bool whole = false;
     wharf_status s;
 
+    if (op == WHARF_CREATE)
+        W->res->set(new_rec, DOCUMENT_LINKS_CHANGES, val_int(0));
     if (!sent)
         return WHARF_OK;
-    w->asked = true;
     s = read_resources(req, sent, &w->add, &remove, &whole);
     if (s == WHARF_OK)
         s = hold_named(req, &w->add);
