@@ -496,8 +496,7 @@ bool engine_link(struct engine *e, struct buf *problems)
 
     size_t before = problems->n;
 
-    for (size_t i = 0; i < e->n_resources; i++)
-        place_sql_expand(e, e->resources[i].def, problems);
+    place_sql_expand(e, problems);
     ok = ok && problems->n == before;
     for (size_t i = 0; i < e->n_resources; i++)
         ok = link_resource(e, &e->resources[i], problems) && ok;

@@ -1,15 +1,20 @@
-/* place_sql.c - where a row is that is named by its resource and its id: the SQL that stands for
- * {place:LINK,RESOURCE,ID} in expressions of definitions, made of all definitions that name the
- * link (docs/reference/definitions.md 'Links'). Leaves to others: who sees the row then
- * (query/list_sql.c, access.c). */
+/* place_sql.c - what is known of a row that is named by its resource and its id: the SQL that stands
+ * for {place:LINK,RESOURCE,ID} and {there:LINK,RESOURCE,ID} in expressions of definitions and in
+ * checks, made of all definitions that name the link (docs/reference/definitions.md 'Links').
+ * Leaves to others: who sees the row then (query/list_sql.c, access.c). */
 #include "resource/place_sql.h"
 
 #include <string.h>
 
 #include "util/str.h"
 
-static const char opens[] = "{place:";
 enum { NAMED = 3 };
+
+/* What stands for one of the words: a branch for each resource, and what it is of others. */
+struct word {
+    const char *opens, *otherwise;
+    void (*branch)(struct buf *b, const struct definition *d, const char *id);
+};
 
 /* Parts what stands in the braces at its commas. Returns the text behind them, NULL when there are
  * not three names. */
@@ -37,11 +42,10 @@ bool definition_links(const struct definition *d, const char *link)
 
 /* Writes where a row of the resource is: null for what everybody sees, "-" when there is no such
  * row. */
-static void write_branch(struct buf *b, const struct definition *d, const char *id)
+static void place_branch(struct buf *b, const struct definition *d, const char *id)
 {
     const struct field *at = d->place.location;
 
-    buf_addf(b, " WHEN '%s' THEN ", d->name);
     if (d->place.is_location)
         buf_addz(b, id);
     else if (!at)
@@ -53,6 +57,18 @@ static void write_branch(struct buf *b, const struct definition *d, const char *
             at->column, d->storage.table, id);
 }
 
+/* Writes whether there is a row of the resource that was not removed. */
+static void there_branch(struct buf *b, const struct definition *d, const char *id)
+{
+    buf_addf(b,
+        "EXISTS (SELECT FROM %s wharf_r WHERE wharf_r.organization_id = t.organization_id AND "
+        "wharf_r.id = %s%s)",
+        d->storage.table, id, d->storage.soft_delete ? " AND wharf_r.deleted_at IS NULL" : "");
+}
+
+static const struct word words[] = {
+    {"{place:", "'-'", place_branch}, {"{there:", "NULL::boolean", there_branch}};
+
 /* Tells whether a row has one location at most, and nothing else decides who sees it. */
 static bool has_one_place(const struct definition *d)
 {
@@ -62,53 +78,55 @@ static bool has_one_place(const struct definition *d)
            (at ? at->store == STORE_TEXT && !at->expression : !d->place.parent);
 }
 
-static void write_place(
-    const struct engine *e, struct buf *b, const char *const names[NAMED], struct buf *problems)
+static void write_cases(const struct engine *e, struct buf *b, const struct word *word,
+    const char *const names[NAMED], struct buf *problems)
 {
     bool any = false;
 
-    buf_addf(b, "(CASE %s", names[1]);
+    buf_addz(b, "(CASE");
     for (size_t i = 0; i < e->n_resources; i++) {
         const struct definition *d = e->resources[i].def;
 
         if (!definition_links(d, names[0]))
             continue;
         any = true;
-        if (has_one_place(d))
-            write_branch(b, d, names[2]);
-        else
+        if (!has_one_place(d))
             buf_addf(problems,
                 "%s: its rows can't be linked (\"links\": [\"%s\"]): each of them has to be at one "
                 "location, or at none\n",
                 d->name, names[0]);
+        buf_addf(b, " WHEN %s = '%s' THEN ", names[1], d->name);
+        if (has_one_place(d))
+            word->branch(b, d, names[2]);
+        else
+            buf_addz(b, word->otherwise);
     }
-    buf_addz(b, any ? " ELSE '-' END)" : " WHEN NULL THEN NULL ELSE '-' END)");
+    buf_addf(b, any ? " ELSE %s END)" : " WHEN true THEN %s END)", word->otherwise);
 }
 
-/* Returns the SQL with all places written out. */
-static const char *expand(
-    const struct engine *e, const struct definition *d, const char *sql, struct buf *problems)
+/* Returns the SQL with one of the words written out wherever it stands. whose: for problems. */
+static const char *expand_word(const struct engine *e, const struct word *word, const char *whose,
+    const char *sql, struct buf *problems)
 {
-    const char *at = sql ? strstr(sql, opens) : NULL;
+    const char *at = sql ? strstr(sql, word->opens) : NULL;
     struct buf b;
     wharf_str s;
 
     if (!at)
         return sql;
     buf_init(&b, 1 << 20);
-    for (; at; at = strstr(sql, opens)) {
+    for (; at; at = strstr(sql, word->opens)) {
         const char *names[NAMED];
 
         buf_addf(&b, "%.*s", (int)(at - sql), sql);
-        sql = read_names(e->arena, at + sizeof(opens) - 1, names);
+        sql = read_names(e->arena, at + strlen(word->opens), names);
         if (!sql) {
-            buf_addf(problems,
-                "%s: an expression has {place:LINK,RESOURCE,ID}, of a link and two columns\n",
-                d->name);
+            buf_addf(problems, "%s: its SQL has %sLINK,RESOURCE,ID}, of a link and two columns\n",
+                whose, word->opens);
             buf_done(&b);
             return "NULL";
         }
-        write_place(e, &b, names, problems);
+        write_cases(e, &b, word, names, problems);
     }
     buf_addz(&b, sql);
     s = arena_dup_str(e->arena, buf_str(&b));
@@ -116,7 +134,16 @@ static const char *expand(
     return s.p;
 }
 
-void place_sql_expand(const struct engine *e, const struct definition *d, struct buf *problems)
+static const char *expand(
+    const struct engine *e, const char *whose, const char *sql, struct buf *problems)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        sql = expand_word(e, &words[i], whose, sql, problems);
+    return sql;
+}
+
+static void expand_definition(
+    const struct engine *e, const struct definition *d, struct buf *problems)
 {
     /* compiled a moment ago, not shared yet */
     struct field *fields = (struct field *)d->fields;
@@ -125,10 +152,18 @@ void place_sql_expand(const struct engine *e, const struct definition *d, struct
     for (size_t i = 0; i < d->n_fields; i++) {
         const char *before = fields[i].expression;
 
-        fields[i].expression = expand(e, d, before, problems);
-        fields[i].computed = expand(e, d, fields[i].computed, problems);
-        fields[i].read = expand(e, d, fields[i].read, problems);
+        fields[i].expression = expand(e, d->name, before, problems);
+        fields[i].computed = expand(e, d->name, fields[i].computed, problems);
+        fields[i].read = expand(e, d->name, fields[i].read, problems);
         if (before && fields[i].select >= 0)
             columns[fields[i].select].sql = fields[i].expression;
     }
+}
+
+void place_sql_expand(struct engine *e, struct buf *problems)
+{
+    for (size_t i = 0; i < e->n_resources; i++)
+        expand_definition(e, e->resources[i].def, problems);
+    for (size_t i = 0; i < e->n_checks; i++)
+        e->checks[i].sql = expand(e, e->checks[i].name, e->checks[i].sql, problems);
 }

@@ -1,4 +1,4 @@
-/* place_sql.h - where a row is that is named by its resource and its id, as SQL
+/* place_sql.h - what is known of a row that is named by its resource and its id, as SQL
  * (docs/reference/definitions.md 'Links'). */
 #ifndef WHARF_RESOURCE_PLACE_SQL_H
 #define WHARF_RESOURCE_PLACE_SQL_H
@@ -7,9 +7,10 @@
 
 /* Tells whether the definition names the link ("links": ["documents"]). */
 bool definition_links(const struct definition *d, const char *link);
-/* Writes out {place:LINK,RESOURCE,ID} in all expressions of the definition: SQL of the id of the
- * location, null when everybody sees the row, "-" when there is no such row. Adds a line to
- * problems for each that can't be written. */
-void place_sql_expand(const struct engine *e, const struct definition *d, struct buf *problems);
+/* Writes out, in all expressions of definitions and in the SQL of checks, over rows t:
+ * {place:LINK,RESOURCE,ID}, the id of the location of a row that is named by two columns; null when
+ * everybody sees it, "-" when there is no such row; and {there:LINK,RESOURCE,ID}, whether there is
+ * one, null when nobody knows its resource. Adds a line to problems for each that can't be. */
+void place_sql_expand(struct engine *e, struct buf *problems);
 
 #endif

@@ -414,13 +414,6 @@ bool record_shows(const struct field *f, const struct view *view)
     return f->in & view->in;
 }
 
-/* Tells whether the field stands as null where nobody asked for it. */
-static bool is_unasked(const struct field *f, const struct view *view)
-{
-    return f->null_unasked && !((f->always | VIEW_ALL) & view->in) &&
-           !(f->index < 64 && (view->includes >> f->index & 1));
-}
-
 /* Tells whether all rows of the resource are the principal's to see, wherever they are. */
 static bool sees_all(const struct access *who, const char *resource)
 {

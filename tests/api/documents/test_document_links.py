@@ -67,7 +67,7 @@ def test_links_of_one_document_are_paged(client, here, there):
     more = client.get(f"{DOCUMENTS}/{d['id']}/links?limit=2&cursor={cursor.pagination['next_cursor']}")
     assert [k["id"] for k in cursor.data + more.data] == [k["id"] for k in page.data + rest.data]
     other = linked(client, here)
-    client.refused("GET", f"{DOCUMENTS}/{other['id']}/links?limit=2&cursor={cursor.pagination['next_cursor']}", 400, "pagination.cursor_invalid")
+    client.refused("GET", f"{DOCUMENTS}/{other['id']}/links?limit=2&cursor={cursor.pagination['next_cursor']}", 400, "cursor.invalid")
 
 
 def make_one_more(client):
