@@ -1,7 +1,7 @@
-/* place_sql.c - what is known of a row that is named by its resource and its id: the SQL that stands
- * for {place:LINK,RESOURCE,ID} and {there:LINK,RESOURCE,ID} in expressions of definitions and in
- * checks, made of all definitions that name the link (docs/reference/definitions.md 'Links').
- * Leaves to others: who sees the row then (query/list_sql.c, access.c). */
+/* place_sql.c - the SQL that stands for {place:LINK,RESOURCE,ID} and {there:LINK,RESOURCE,ID} in
+ * expressions of definitions and in checks, made of all definitions that name the link
+ * (docs/reference/definitions.md 'Links'). Leaves to others: who sees the row then
+ * (query/list_sql.c, access.c). */
 #include "resource/place_sql.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { NAMED = 3 };
 
-/* What stands for one of the words: a branch for each resource, and what it is of others. */
+/* One of the words: how it begins, its branch for each resource, and what it is of others. */
 struct word {
     const char *opens, *otherwise;
     void (*branch)(struct buf *b, const struct definition *d, const char *id);

@@ -18,7 +18,7 @@ struct named_list {
     size_t n;
 };
 
-/* What a write does to the links. */
+/* The links that a write adds and removes. */
 struct link_work {
     struct named_list add;
     wharf_str *remove; /* ids of links */

@@ -491,7 +491,7 @@ typedef struct wharf_decl_api {
     void (*job)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
     /* committed; at least once */
     void (*on_event)(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg);
-    /* What is shown of rows whose definitions name the link of the key ("_documents": documents)
+    /* Shows more of rows whose definitions name the link of the key ("_documents": documents)
      * where the parameter (include_documents) is true and a row is shown by itself: one value for
      * each id, put or opened with key NULL. Their field of that name is "store": "computed". */
     void (*embed)(wharf_decl *d, const char *param, const char *key,

@@ -7,7 +7,7 @@ SELECT (
     WHERE l.organization_id = $1::text AND l.document_id = $2::text
 ), (
     SELECT coalesce(jsonb_agg(r.place - 1 ORDER BY r.place), '[]')
-    FROM unnest($3::text[], $4::text[]) WITH ORDINALITY r(type, id, place)
+    FROM unnest((SELECT $3::text[]), (SELECT $4::text[])) WITH ORDINALITY r(type, id, place)
     WHERE (
         SELECT count(*)
         FROM documents.link l
