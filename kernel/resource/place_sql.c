@@ -1,4 +1,4 @@
-/* place_sql.c - the SQL that stands for {place:LINK,RESOURCE,ID} and {there:LINK,RESOURCE,ID} in
+/* place_sql.c - the SQL that stands for {place LINK,RESOURCE,ID} and {there LINK,RESOURCE,ID} in
  * expressions of definitions and in checks, made of all definitions that name the link
  * (docs/reference/definitions.md 'Links'). Leaves to others: who sees the row then
  * (query/list_sql.c, access.c). */
@@ -67,7 +67,7 @@ static void there_branch(struct buf *b, const struct definition *d, const char *
 }
 
 static const struct word words[] = {
-    {"{place:", "'-'", place_branch}, {"{there:", "NULL::boolean", there_branch}};
+    {"{place ", "'-'", place_branch}, {"{there ", "NULL::boolean", there_branch}};
 
 /* Tells whether a row has one location at most, and nothing else decides who sees it. */
 static bool has_one_place(const struct definition *d)

@@ -7,4 +7,4 @@ SELECT t.organization_id, t.id,
 FROM documents.link t
 LEFT JOIN documents.document d ON d.organization_id = t.organization_id
     AND d.id = t.document_id AND d.deleted_at IS NULL
-WHERE d.id IS NULL OR NOT {there:documents,t.resource_type,t.resource_id}
+WHERE d.id IS NULL OR NOT {there documents,t.resource_type,t.resource_id}
