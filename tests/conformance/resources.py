@@ -36,7 +36,6 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
          "workflow": {"source": lambda: "return {}", "triggers": lambda: [{"type": "manual"}], "scopes": lambda: ["locations:read"]},
-         "document": {k: (lambda: None) for k in ("mime_type", "size", "checksum_md5", "checksum_sha256")},
          "print_job": {"location_id": None, "data": lambda: "data:text/plain,Label", "configuration": lambda: {"paper_size": "a4"}}}
 # Fields that a rule of the module reads before the schema does: their own tests prove them.
 BY_RULE = {"support_request": {"announced", "attachments", "message", "messages", "status", "revoke_links", "email"},
@@ -54,7 +53,6 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "export": {"resource", "options", "formats", "csv_field_options"},
            "print_job": {"name", "print_station_id", "printer_name", "printer_id", "document_id", "raw", "resource", "configuration", "custom_dimensions", "status", "reason",
                          "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
-           "document": {"name", "filename", "content", "mime_type", "size", "checksum_md5", "checksum_sha256", "category", "resources", "renew_upload"},
            "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
            "bom": {"output_qty", "min_build_qty", "is_default"},
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
