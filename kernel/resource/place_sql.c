@@ -53,7 +53,8 @@ static void place_branch(struct buf *b, const struct definition *d, const char *
     else
         buf_addf(b,
             "nullif(coalesce((SELECT coalesce(wharf_r.%s, '*') FROM %s wharf_r WHERE "
-            "wharf_r.organization_id = t.organization_id AND wharf_r.id = %s), '-'), '*')",
+            "wharf_r.organization_id = t.organization_id AND wharf_r.id = %s), '" PLACE_NOWHERE
+            "'), '*')",
             at->column, d->storage.table, id);
 }
 
@@ -67,7 +68,7 @@ static void there_branch(struct buf *b, const struct definition *d, const char *
 }
 
 static const struct word words[] = {
-    {"{place ", "'-'", place_branch}, {"{there ", "NULL::boolean", there_branch}};
+    {"{place ", "'" PLACE_NOWHERE "'", place_branch}, {"{there ", "NULL::boolean", there_branch}};
 
 /* Tells whether a row has one location at most, and nothing else decides who sees it. */
 static bool has_one_place(const struct definition *d)
@@ -92,9 +93,10 @@ static void write_cases(const struct engine *e, struct buf *b, const struct word
         any = true;
         if (!has_one_place(d))
             buf_addf(problems,
-                "%s: its rows can't be linked (\"links\": [\"%s\"]): each of them has to be at one "
+                "%s: %s: its rows can't be linked (\"links\": [\"%s\"]): each of them has to be at "
+                "one "
                 "location, or at none\n",
-                d->name, names[0]);
+                d->plugin, d->name, names[0]);
         buf_addf(b, " WHEN %s = '%s' THEN ", names[1], d->name);
         if (has_one_place(d))
             word->branch(b, d, names[2]);
@@ -148,15 +150,19 @@ static void expand_definition(
     /* compiled a moment ago, not shared yet */
     struct field *fields = (struct field *)d->fields;
     struct column *columns = (struct column *)d->storage.columns;
+    const char *whose = arena_printf(e->arena, "%s: %s", d->plugin, d->name).p;
 
     for (size_t i = 0; i < d->n_fields; i++) {
-        const char *before = fields[i].expression;
+        fields[i].expression = expand(e, whose, fields[i].expression, problems);
+        fields[i].computed = expand(e, whose, fields[i].computed, problems);
+        fields[i].read = expand(e, whose, fields[i].read, problems);
+    }
+    for (size_t i = 0; i < d->storage.n_columns; i++) {
+        const struct field *f = columns[i].field;
 
-        fields[i].expression = expand(e, d->name, before, problems);
-        fields[i].computed = expand(e, d->name, fields[i].computed, problems);
-        fields[i].read = expand(e, d->name, fields[i].read, problems);
-        if (before && fields[i].select >= 0)
-            columns[fields[i].select].sql = fields[i].expression;
+        columns[i].sql = f && f->expression ? f->expression
+                                            : expand(e, whose, columns[i].sql, problems);
+        columns[i].asks = expand(e, whose, columns[i].asks, problems);
     }
 }
 

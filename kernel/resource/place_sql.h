@@ -5,6 +5,8 @@
 
 #include "resource/engine.h"
 
+#define PLACE_NOWHERE "-" /* the location of a row that is not there */
+
 /* Tells whether the definition names the link ("links": ["documents"]). */
 bool definition_links(const struct definition *d, const char *link);
 /* Writes out, in all expressions of definitions and in the SQL of checks, over rows t:

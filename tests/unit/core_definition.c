@@ -357,7 +357,7 @@ static void refuses_resource_options(void **state)
             "/x-wharf/below|field is a text column with \"ref\""},
         {"\"below\":{\"path\":\"/v1/x/:y/docks\",\"param\":\"x\",\"field\":\"name\"}",
             "/x-wharf/below/collection|:y is not the parameter of a parent"},
-        {"\"below\":{\"path\":\"/v1/x/:x/docks\",\"param\":\"x\"}", "/x-wharf/below/field|"},
+        {"\"below\":{\"path\":\"/v1/x/:x/docks\",\"param\":\"x\"}", "/x-wharf/below|field is"},
         {"\"params\":\"force\"", "/x-wharf/params|this is an array"},
         {"\"params\":[\"force\",1]", "/x-wharf/params/1|this is the name of a parameter"},
         {"\"params\":[{\"enum\":[\"a\"]}]", "/x-wharf/params/0/name|this is needed"},

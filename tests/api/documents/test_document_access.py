@@ -101,6 +101,18 @@ def test_the_last_link_that_goes_opens_a_document(client, places, second):
     seen(second, d, 0)
 
 
+@pytest.mark.parametrize("broken", ["resource_type = 'house'", "resource_id = 'ship_gone', resource_type = 'shipment'"])
+def test_what_no_module_knows_is_nowhere(client, server, places, first, broken):
+    """A link to a resource whose module is left out, or to a row that is gone: its document is for keys of all locations."""
+    d = linked(client, places[0])
+    server.sql(f"UPDATE documents.link SET {broken} WHERE document_id = %s", d["id"])
+    if "shipment" in known(client) or "house" in broken:
+        refused(first, d, [])
+    assert get(client, d).data["links_count"] == 1 and len(links(client, below=d)) == 1
+    server.sql("DELETE FROM documents.link WHERE document_id = %s", d["id"])
+    seen(first, d, 0)
+
+
 def test_links_to_what_is_out_of_reach(client, org, places, first):
     """Spec 05 section 5: no access to the resource's location is 403; nothing is written."""
     here, there = places
