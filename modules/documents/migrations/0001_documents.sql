@@ -98,7 +98,8 @@ CREATE TABLE documents.version (
 );
 SELECT wharf.protect_table('documents.version');
 
--- Links of documents with what they belong to (spec 05 section 5). The resource's row is of another module.
+-- Links of documents with what they belong to (spec 05 section 5). The row of a resource is of
+-- another module.
 CREATE TABLE documents.link (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
