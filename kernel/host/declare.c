@@ -10,6 +10,7 @@
 #include "host/contribute.h"
 #include "plugin/manifest.h"
 #include "resource/codes.h"
+#include "resource/place_sql.h"
 #include "util/str.h"
 
 enum { ROUTE_PARAMS = 4 };
@@ -114,6 +115,12 @@ static void add_resource_routes(struct wharf_decl *d, const struct resource *res
     uint32_t ops = res->def->ops;
 
     d->plugin = res->plugin;
+    if (res->def->place.below && ops & OP_LIST) {
+        struct route *r = add_route(d, res, ROUTE_LIST, "GET", false);
+
+        r->pattern = res->def->place.below_path;
+        r->below = true;
+    }
     if (res->def->own_path && ops & OP_RETRIEVE)
         add_route(d, res, ROUTE_RETRIEVE, "GET", true)->pattern = res->def->own_path;
     if (res->def->own_path && ops & OP_UPDATE)
@@ -355,6 +362,8 @@ static void d_embed(wharf_decl *d, const char *param, const char *key,
 {
     struct embed_entry *e = vector_add(d->arena, &d->embeds);
 
+    if (key[0] != '_')
+        declare_problem(d, "the key of the embed %s begins with _, then the link's name", param);
     *e = (struct embed_entry){d->plugin, param, key, fn};
 }
 
@@ -428,6 +437,18 @@ static int by_check_name(const void *a, const void *b)
     return strcmp(((const wharf_check *)a)->name, ((const wharf_check *)b)->name);
 }
 
+/* Tells whether hooks are on the resource: by its name, or by a link that its definition names.
+ * Of the latter, those about deletes alone are not on one that archives: its rows stay. */
+static bool is_hooked_by(const struct foreign_hook *f, const struct definition *d)
+{
+    const char *link = hooked_link(f->resource);
+
+    if (!link)
+        return !strcmp(f->resource, d->name);
+    return definition_links(d, link) &&
+           !(d->storage.archive && f->entry.hooks->ops == WHARF_DELETE);
+}
+
 static void attach_hooks(struct wharf_decl *d, struct resource *res)
 {
     const struct foreign_hook *f = d->hooks.items;
@@ -437,7 +458,7 @@ static void attach_hooks(struct wharf_decl *d, struct resource *res)
     if (n)
         memcpy(all, res->hooks, n * sizeof(*all));
     for (size_t i = 0; i < d->hooks.n; i++) {
-        if (!strcmp(f[i].resource, res->def->name))
+        if (is_hooked_by(&f[i], res->def))
             all[n++] = f[i].entry;
     }
     if (n > 1)

@@ -93,7 +93,7 @@ static void check_hooks(struct wharf_decl *d)
 
     for (size_t i = 0; i < d->hooks.n; i++) {
         d->plugin = f[i].entry.plugin;
-        if (!resource_known(d, d->plugin, f[i].resource))
+        if (!hooked_link(f[i].resource) && !resource_known(d, d->plugin, f[i].resource))
             declare_problem(d,
                 "its hooks are on the resource \"%s\", which no loaded plugin has; correct the "
                 "name, enable its module, or name it in \"refers\" of plugin.json when this plugin "

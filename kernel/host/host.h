@@ -18,6 +18,11 @@ wharf_status page_read(
     wharf_req *req, int64_t limit, int64_t most, int64_t *ret_page, int64_t *ret_limit);
 void page_reported(wharf_req *req, int64_t page, int64_t limit, bool has_more);
 
+/* Functions of the table of resources (host_encode.c). */
+void row_encoded(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec);
+void rows_encoded(wharf_req *req, wharf_out *out, const wharf_rec *const *recs, size_t n);
+bool resource_links(wharf_req *req, wharf_str resource, const char *link);
+
 extern const wharf_host host_tables;
 extern const wharf_mem_api host_mem;
 extern const wharf_err_api host_err;

@@ -457,20 +457,6 @@ static void s_row_kept(const wharf_rec *new_rec)
     ((wharf_rec *)new_rec)->kept = true; /* the write's own: hooks see it as const */
 }
 
-static void s_encode(wharf_req *req, wharf_out *out, const char *key, const wharf_rec *rec)
-{
-    struct view view = {.in = IN_RETRIEVE,
-        .datetime = req->head.datetime_format,
-        .who = &req->access.who->access,
-        .writer = req_may_write(&req->access, rec->res)};
-    struct wharf_rec *own = ARENA_NEW(req->arena, struct wharf_rec);
-
-    *own = *rec; /* the cells of computed fields are filled in either */
-    if (compute_fields(req, rec->res, &own, 1, &view) != WHARF_OK)
-        return;
-    out_record(out, key, req->arena, rec, &view);
-}
-
 static wharf_str s_id(const wharf_rec *rec)
 {
     return record_id(rec);
@@ -505,9 +491,9 @@ static void s_drop(wharf_rec *rec, const char *name)
 }
 
 const wharf_res_api host_res = {WHARF_HEAD(wharf_res_api), s_fetch, s_list, s_create, s_update,
-    s_remove, s_get, s_set, s_changed, where_narrow, s_encode, s_sent, s_id, s_input, s_member,
+    s_remove, s_get, s_set, s_changed, where_narrow, row_encoded, s_sent, s_id, s_input, s_member,
     s_drop, hits_add, s_write, side_context, side_scratch, side_shared, s_changed_any, s_row_kept,
-    hits_more};
+    hits_more, resource_links, rows_encoded};
 
 /* ---- events ---- */
 

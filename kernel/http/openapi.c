@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "resource/openapi_schema.h"
+#include "resource/place_sql.h"
 #include "plugin/manifest.h"
 #include "util/str.h"
 
@@ -130,6 +131,17 @@ static void include_parameters(struct writer *o, const struct definition *d)
     }
 }
 
+/* Writes the parameters that add what other modules show of a row. */
+static void embed_parameters(struct writer *o, const struct route *r)
+{
+    for (size_t i = 0; r->kind != ROUTE_LIST && i < o->e->n_embeds; i++) {
+        const struct embed_entry *e = &o->e->embeds[i];
+
+        if (definition_links(r->resource->def, e->key + 1))
+            parameter(&o->w, e->param, "query", false, "true or false", NULL);
+    }
+}
+
 static void query_of_definition(struct writer *o, const struct route *r)
 {
     const struct wharf_json *query = json_get(r->definition, "query");
@@ -161,6 +173,8 @@ static void parameters(struct writer *o, const struct route *r)
         list_parameters(o, r->resource->def);
     if (r->resource)
         include_parameters(o, r->resource->def);
+    if (r->resource)
+        embed_parameters(o, r);
     for (size_t i = 0; r->resource && i < r->resource->def->n_params; i++)
         rule_parameter(o, r, &r->resource->def->params[i]);
     query_of_definition(o, r);
@@ -392,7 +406,9 @@ static wharf_str operation_id(struct arena *a, const struct route *r)
         s = arena_printf(a, "%s%s", method_key(r->method), r->pattern);
     else if (r->resource)
         return arena_printf(a, "%s%s_%s", verb_of(r),
-            r->n_params || r->pattern == r->resource->def->collection ? "" : "_own",
+            r->below                                                    ? "_below"
+            : r->n_params || r->pattern == r->resource->def->collection ? ""
+                                                                        : "_own",
             r->resource->def->name);
     else
         s = arena_printf(a, "%s%s",

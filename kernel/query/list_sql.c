@@ -64,6 +64,12 @@ static void location_visible(
         bind_reach(s, who);
         return;
     }
+    if (f->store == STORE_ARRAY && f->expression) { /* reckoned once */
+        sql_add(s, "(SELECT coalesce(wharf_l.at, '[]') = '[]'::jsonb OR wharf_l.at ?| ");
+        sql_bind_array(s, who->locations, who->n_locations);
+        sql_addf(s, "::text[] FROM (SELECT %s AS at OFFSET 0) wharf_l)", column);
+        return;
+    }
     if (f->store == STORE_ARRAY) {
         sql_addf(s, "(coalesce(%s, '[]') = '[]'::jsonb OR %s ?| ", column, column);
         sql_bind_array(s, who->locations, who->n_locations);

@@ -2,6 +2,7 @@
 #include "resource/access.h"
 
 #include "resource/hooks.h"
+#include "resource/place_sql.h"
 #include "util/id.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -39,12 +40,12 @@ static bool refuse_locations(struct wharf_req *req, wharf_str set)
     const struct wharf_json *ids = set.n ? json_parse(req->arena, set, &e) : NULL;
 
     for (const struct wharf_json *i = ids ? ids->child : NULL; i; i = i->next) {
-        if (!principal_may_see(req->access.who, i->text))
+        if (!str_eqz(i->text, PLACE_NOWHERE) && !principal_may_see(req->access.who, i->text))
             req_problem(req, ERR_LOCATION_ACCESS, i->text, NULL, str_z(""));
     }
     if (!req->problems.n)
         req_fail(req, ERR_LOCATION_ACCESS, NULL,
-            "This is of all locations, and the key reaches some only");
+            "The key reaches some locations only, and this is for those that reach all");
     return false;
 }
 

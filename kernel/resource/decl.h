@@ -5,6 +5,8 @@
 #ifndef WHARF_RESOURCE_DECL_H
 #define WHARF_RESOURCE_DECL_H
 
+#include <string.h>
+
 #include "resource/engine.h"
 #include "util/vector.h"
 
@@ -12,6 +14,13 @@ struct foreign_hook {
     const char *resource;
     struct hook_entry entry;
 };
+
+/* Returns the link of hooks that are on all resources which name it ("links:documents"), NULL for
+ * the name of a resource. */
+static inline const char *hooked_link(const char *name)
+{
+    return strncmp(name, "links:", 6) == 0 ? name + 6 : NULL;
+}
 
 struct wharf_decl {
     struct engine *engine;

@@ -10,6 +10,7 @@
 #include "resource/codes.h"
 #include "resource/history.h"
 #include "resource/hooks.h"
+#include "resource/place_sql.h"
 #include "util/str.h"
 #include "util/vector.h"
 
@@ -493,6 +494,10 @@ bool engine_link(struct engine *e, struct buf *problems)
 {
     bool ok = link_codes(e, problems);
 
+    size_t before = problems->n;
+
+    place_sql_expand(e, problems);
+    ok = ok && problems->n == before;
     for (size_t i = 0; i < e->n_resources; i++)
         ok = link_resource(e, &e->resources[i], problems) && ok;
     link_areas(e);

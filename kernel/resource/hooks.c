@@ -2,6 +2,7 @@
 #include "resource/access.h"
 #include "resource/hooks.h"
 #include "resource/out.h"
+#include "resource/place_sql.h"
 
 #include <stdlib.h>
 
@@ -188,13 +189,22 @@ static bool is_wanted(const struct field *f, const struct view *view)
     return (view->in & VIEW_ALL) || record_shows(f, view);
 }
 
+/* Tells whether the field is filled by the module of a link: "_documents" of "documents". */
+static bool is_of_link(const struct definition *d, const struct field *f)
+{
+    return f->name[0] == '_' && definition_links(d, f->name + 1);
+}
+
 static bool is_hooked(const struct resource *res, const struct field *f, const struct view *view)
 {
-    return !f->computed && res->n_hooks && res->hooks[0].hooks->compute && is_wanted(f, view);
+    return !f->computed && !is_of_link(res->def, f) && res->n_hooks &&
+           res->hooks[0].hooks->compute && is_wanted(f, view);
 }
 
 bool computes_fields(const struct resource *res, const struct view *view)
 {
+    if (view->n_embeds)
+        return true;
     for (size_t i = 0; i < res->def->n_fields; i++) {
         const struct field *f = &res->def->fields[i];
 
@@ -283,6 +293,48 @@ static bool fill_selected(struct wharf_req *req, const struct resource *res,
     return !n_fields || select_fields(req, res, recs, n, fields, n_fields, view);
 }
 
+/* Fills a field with what another module writes of the rows. Its name is the embed's key. */
+static wharf_status fill_embed(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct embed_entry *e)
+{
+    const struct field *f = definition_field(res->def, e->key);
+    struct wharf_out **outs = ARENA_ARRAY(req->arena, struct wharf_out *, n);
+    wharf_str *ids = ARENA_ARRAY(req->arena, wharf_str, n);
+    const struct plugin *before;
+    wharf_status s;
+
+    if (!f || f->kind != FIELD_COMPUTED || !is_of_link(res->def, f))
+        return WHARF_OK;
+    for (size_t k = 0; k < n; k++) {
+        ids[k] = record_id(recs[k]);
+        outs[k] = out_new(req->arena);
+    }
+    before = plugin_enter(req, e->plugin, "embed");
+    s = e->fn(req, res->def->name, ids, n, outs);
+    plugin_leave(req, before);
+    for (size_t k = 0; k < n && s == WHARF_OK; k++) {
+        wharf_str text = out_text(outs[k]);
+
+        *record_cell(recs[k], f) = (struct cell){text.n ? text.p : NULL, text.n};
+    }
+    return explained(req, e->plugin, "embed", s);
+}
+
+static wharf_status fill_embeds(struct wharf_req *req, const struct resource *res,
+    struct wharf_rec *const *recs, size_t n, const struct view *view)
+{
+    const struct engine *e = req->engine;
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; n && i < view->n_embeds; i++) {
+        for (size_t k = 0; k < e->n_embeds && s == WHARF_OK; k++) {
+            if (!strcmp(e->embeds[k].param, view->embeds[i]))
+                s = fill_embed(req, res, recs, n, &e->embeds[k]);
+        }
+    }
+    return s;
+}
+
 wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
     struct wharf_rec *const *recs, size_t n, const struct view *view)
 {
@@ -315,7 +367,7 @@ wharf_status compute_fields(struct wharf_req *req, const struct resource *res,
             *record_cell(recs[k], f) = (struct cell){text.n ? text.p : NULL, text.n};
         }
     }
-    return WHARF_OK;
+    return fill_embeds(req, res, recs, n, view);
 }
 
 /* ---- narrowing ---- */
@@ -465,9 +517,17 @@ static bool check_parent(struct wharf_req *req, const struct resource *parent, w
     return check_location(req, parent, rec);
 }
 
+wharf_str addressed_parent(const struct wharf_req *req, const struct resource *res)
+{
+    const struct route *r = req->route;
+
+    return res->def->place.parent || (r && r->resource == res && r->below) ? req->params[0]
+                                                                           : str_z("");
+}
+
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret)
 {
-    return narrow_rows_of(req, res, res->def->place.parent ? req->params[0] : str_z(""), ret);
+    return narrow_rows_of(req, res, addressed_parent(req, res), ret);
 }
 
 const struct wharf_json *normalize_body(
@@ -517,7 +577,8 @@ bool narrow_rows_of(
     struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret)
 {
     struct wharf_where where = {ret};
-    const struct field *parent = res->def->place.parent;
+    const struct definition_place *place = &res->def->place;
+    const struct field *parent = place->parent ? place->parent : place->below;
     size_t n_hooks;
 
     *ret = (struct narrowing){.req = req, .res = res};

@@ -23,6 +23,8 @@ bool rows_restricted(const struct wharf_req *req, const struct resource *res);
  * accessible. False: problems. */
 bool narrow_rows_of(
     struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
+/* Returns the id of the row below whose path the request's route is, "" when it is below none. */
+wharf_str addressed_parent(const struct wharf_req *req, const struct resource *res);
 /* Narrows rows in the same way for the request's own route: the parent's id is its first path
  * parameter. */
 bool narrow_rows(struct wharf_req *req, const struct resource *res, struct narrowing *ret);

@@ -6,6 +6,7 @@
 
 #include "resource/access.h"
 #include "resource/hooks.h"
+#include "resource/place_sql.h"
 #include "resource/plan.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -31,16 +32,17 @@ static void options_of(struct wharf_req *req, const struct resource *res, struct
         .strict = req->head.strict,
         .organization = organization_of(&req->access.who->access, res->def),
         .cursor_key = e->cursor_key,
-        .parent = res->def->place.parent ? req->params[0] : str_z(""),
+        .parent = addressed_parent(req, res),
         .hits = res->def->list.similar,
     };
     if (e->n_embeds && res->def->n_links) {
         const char **names = ARENA_ARRAY(req->arena, const char *, e->n_embeds);
 
-        for (size_t i = 0; i < e->n_embeds; i++)
-            names[i] = e->embeds[i].param;
+        for (size_t i = 0; i < e->n_embeds; i++) {
+            if (definition_links(res->def, e->embeds[i].key + 1))
+                names[o->n_embeds++] = e->embeds[i].param;
+        }
         o->embeds = names;
-        o->n_embeds = e->n_embeds;
     }
 }
 
@@ -66,6 +68,8 @@ bool read_view(struct wharf_req *req, const struct resource *res, uint32_t in, s
     view->only = q->only;
     view->n_only = q->n_only;
     view->includes = q->includes;
+    view->embeds = q->embeds;
+    view->n_embeds = q->n_embeds;
     return true;
 }
 

@@ -37,6 +37,8 @@ struct wharf_rec {
 struct view {
     uint32_t in; /* IN_LIST, IN_RETRIEVE; VIEW_ALL: also fields that are never shown */
     uint64_t includes; /* bit per field index: its include flag is on */
+    const char *const *embeds; /* include parameters of other modules that are on */
+    size_t n_embeds;
     const struct field *const *only; /* fields=, or NULL */
     size_t n_only;
     enum datetime_format datetime;

@@ -14,7 +14,8 @@ static bool read_on_loop(const struct wharf_req *req, uint32_t in)
     const struct resource *res = req->route->resource;
     wharf_str value;
 
-    return !res->def->place.parent && !(res->reads_by_rules && rows_restricted(req, res)) &&
+    return !res->def->place.parent && !req->route->below &&
+           !(res->reads_by_rules && rows_restricted(req, res)) &&
            (!res->names_rows || req->access.who->access.all_locations) &&
            (!(res->computed_in & in) || req_param(req, "fields", &value));
 }

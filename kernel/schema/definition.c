@@ -20,8 +20,9 @@ static const char *const CODE_SHAPE = "^[a-z0-9_]+([.:][a-z0-9_]+)*$";
 /* ---- where it lives: path, table, ids ---- */
 
 /* Checks "/v1/locations/:location/layouts": words and parameters. Every parameter must be the
- * parent's. */
-static void check_path(struct compile *c, const char *path, const struct place *at)
+ * parent's, ":location"; NULL: there is none. */
+static void check_path(
+    struct compile *c, const char *path, const char *param, const struct place *at)
 {
     static const char *const shape = "^/v[01](/[a-z][a-z0-9-]*|/:[a-z][a-z0-9_]*)+$";
     const char *colon = strchr(path, ':');
@@ -30,7 +31,6 @@ static void check_path(struct compile *c, const char *path, const struct place *
         "a path like /v1/dock-doors or /v1/locations/:location/layouts");
     for (; colon; colon = strchr(colon + 1, ':')) {
         size_t n = strcspn(colon, "/");
-        const char *param = c->d->place.parent_param;
 
         if (!param || strlen(param) != n || memcmp(param, colon, n) != 0)
             opt_member_problem(
@@ -417,7 +417,26 @@ static void read_own(struct compile *c, const struct wharf_json *x, const struct
     opt_object(c, own, &at, keys);
     c->d->own_word = opt_need(c, own, &at, "word");
     c->d->own_path = opt_need(c, own, &at, "path");
-    check_path(c, c->d->own_path, &at);
+    check_path(c, c->d->own_path, c->d->place.parent_param, &at);
+}
+
+/* Reads `below`: the list of the rows that name one row, at a path of that row. */
+static void read_below(struct compile *c, const struct wharf_json *x, const struct place *up)
+{
+    static const char *const keys[] = {"path", "field", "param", NULL};
+    const struct wharf_json *below = json_get(x, "below");
+    struct place at = place_key(up, WHARF_S("below"));
+    const char *param;
+
+    if (!below || !opt_object(c, below, &at, keys))
+        return;
+    c->d->place.below_path = opt_need(c, below, &at, "path");
+    param = opt_need(c, below, &at, "param");
+    check_path(c, c->d->place.below_path, arena_printf(c->arena, ":%s", param).p, &at);
+    c->d->place.below = opt_field(c, below, &at, "field");
+    if (!c->d->place.below || !c->d->place.below->ref || c->d->place.below->store != STORE_TEXT ||
+        c->d->place.parent)
+        opt_problem(c, &at, "field is a text column with \"ref\", of a resource without parent");
 }
 
 /* Reads `tree`: rows that lie below each other, found by the filters of type tree. */
@@ -471,7 +490,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
-        "batch", "export", "lua", "tree", "holds", NULL};
+        "batch", "below", "export", "lua", "tree", "holds", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")),
                  l_at = place_key(&at, WHARF_S("list"));
@@ -499,8 +518,9 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_ops(c, x, &at);
     read_parent(c, x, &at);
     d->collection = opt_need(c, x, &at, "collection");
-    check_path(c, d->collection, &at);
+    check_path(c, d->collection, d->place.parent_param, &at);
     read_own(c, x, &at);
+    read_below(c, x, &at);
     read_location(c, x, &at);
     read_audience(c, x, &at);
     read_recorded(c, x, &at);

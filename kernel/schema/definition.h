@@ -294,6 +294,9 @@ struct definition_place { /* where its rows are: at a location, below other rows
     bool is_location; /* "location": "self": each row is a location; location is NULL */
     const struct field *parent; /* ref field filled from the path, or NULL */
     const char *parent_param; /* ":location" */
+    /* a ref field, and another path of its list: rows with the id of that path; or NULL */
+    const struct field *below;
+    const char *below_path;
     /* a tree: the parent's id, the names from the root down; or NULL */
     const struct field *tree_parent, *tree_names;
 };
@@ -363,7 +366,8 @@ struct definition {
     struct definition_audience audience;
     struct definition_recorded recorded;
     struct definition_holds holds;
-    const char *const *links; /* "documents" */
+    /* "documents": rows of others that name rows of this resource, in that module */
+    const char *const *links;
     size_t n_links;
     const struct query_param *params;
     size_t n_params;

@@ -6,6 +6,7 @@
 
 const wharf_host *W;
 const wharf_blob_api *documents_blob;
+const wharf_many_api *documents_many;
 const wharf_config_api *documents_config;
 const wharf_events_api *documents_events;
 const wharf_http_api *documents_http;
@@ -24,6 +25,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->errors(d, (wharf_str)ERRORS);
     declare_resource(d, api, "document", (wharf_str)DOCUMENT_DEFINITION, DOCUMENT_DEFINITION_HASH,
         &documents_document_hooks);
+    links_declare(d, api);
     ROUTES(api, d, routes);
     api->provide(d, "documents.scan", 1, 0, &document_scan_table);
     api->provide(d, "documents.files", 1, 0, &document_files_table);
@@ -35,6 +37,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     documents_blob = W->service(self, "wharf.blob", 1, 2);
+    documents_many = W->service(self, "wharf.many", 1, 0);
     documents_config = W->service(self, "wharf.config", 1, 1);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);

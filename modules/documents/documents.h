@@ -10,6 +10,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/inline.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/config.h"
+#include "wharf/service/many.h"
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
 #include "wharf/service/render.h"
@@ -22,6 +23,7 @@ extern const wharf_http_api *documents_http;
 extern const wharf_render_api *documents_render;
 extern const wharf_token_api *documents_token;
 
+extern const wharf_many_api *documents_many;
 extern const wharf_hooks documents_document_hooks;
 
 #define INLINE_MAX (40 * 1024 * 1024)
@@ -89,6 +91,17 @@ wharf_str filename_of(wharf_req *req, wharf_str name, wharf_str type);
 wharf_str path_part(wharf_req *req, wharf_str text);
 /* Tells whether a part of a path, as it was sent, means that text. */
 bool path_means(wharf_str part, wharf_str text);
+
+/* ---- document_links.c ---- */
+/* The lock of resources that are linked or removed, by their ids. */
+#define LINKED_LOCK "documents.linked"
+extern const wharf_hooks documents_links_hooks;
+/* Removes links, each with its event. */
+wharf_status links_remove(wharf_req *req, const wharf_str *ids, size_t n);
+
+/* ---- document_linked.c ---- */
+/* Declares links, and all hooks about them. */
+void links_declare(wharf_decl *d, const wharf_decl_api *api);
 
 /* ---- document_types.c ---- */
 /* Tells whether bytes that look like `seen` may be called `said`. seen: as type_seen() says. */

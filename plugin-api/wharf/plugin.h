@@ -310,6 +310,13 @@ typedef struct wharf_res_api {
      * come behind the hits, each shown with members (an object, or NULL). */
     void (*hits_more)(wharf_hits *hits, const wharf_str *words, size_t n,
         const wharf_json *members);
+    /* Whether the definition of this resource names the link ("links": ["documents"]); false when
+     * no module that is there has the resource. */
+    bool (*links)(wharf_req *req, wharf_str resource, const char *link);
+    /* encode() of n rows of one resource as lists show them, one behind the other in an array that
+     * is open: with one statement for what SQL computes of them. */
+    void (*encode_many)(
+        wharf_req *req, wharf_out *out, const wharf_rec *const *recs, size_t n);
 } wharf_res_api;
 
 typedef struct wharf_event_api {
@@ -476,7 +483,7 @@ typedef struct wharf_decl_api {
     wharf_head head;
     void (*resource)(wharf_decl *d, const wharf_resource *r);
     void (*route)(wharf_decl *d, const wharf_route *r);
-    /* someone else's resource */
+    /* someone else's resource; "links:documents": all whose definitions name this link */
     void (*hook)(wharf_decl *d, const char *resource, const wharf_hooks *h, int32_t order);
     void (*provide)(
         wharf_decl *d, const char *service, uint16_t major, uint16_t minor, const void *table);
@@ -484,10 +491,12 @@ typedef struct wharf_decl_api {
     void (*job)(wharf_decl *d, const char *name, wharf_handler *fn, void *arg, wharf_str policy);
     /* committed; at least once */
     void (*on_event)(wharf_decl *d, const char *pattern, wharf_handler *fn, void *arg);
+    /* Shows more of rows whose definitions name the link of the key ("_documents": documents)
+     * where the parameter (include_documents) is true and a row is shown by itself: one value for
+     * each id, put or opened with key NULL. Their field of that name is "store": "computed". */
     void (*embed)(wharf_decl *d, const char *param, const char *key,
-        wharf_status (*fn)(wharf_req *req,
-            /* include_documents=true */
-            const char *resource, const wharf_str *ids, size_t n, wharf_out *const *outs));
+        wharf_status (*fn)(wharf_req *req, const char *resource, const wharf_str *ids, size_t n,
+            wharf_out *const *outs));
     void (*errors)(wharf_decl *d, wharf_str errors_json);
     /* number > 0: tables and data, run once. 0: functions, views and triggers as they are now
      * ("repeatable"; CREATE OR REPLACE), run after the numbered ones and again whenever the text

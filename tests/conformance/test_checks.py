@@ -99,6 +99,11 @@ BREAKAGES = {
         (f"UPDATE shipments.shipment SET container_id = 'cont_gone' WHERE id = {pick('id', 'shipments.shipment', 'deleted_at IS NULL')} RETURNING id", "is in cont_gone, which is not there"),
         ("WITH c AS (UPDATE containers.container SET deleted_at = now() WHERE id = (SELECT min(container_id) FROM shipments.shipment WHERE container_id <> 'cont_gone') RETURNING id)"
          " SELECT s.id FROM shipments.shipment s JOIN c ON c.id = s.container_id", "is in ctnr_.*, which is not there")],
+    "documents.link_ends": [
+        (f"UPDATE documents.link SET document_id = 'dcmt_gone' WHERE id = {pick('id', 'documents.link')} RETURNING id", "is of the document dcmt_gone, which is not there"),
+        (f"WITH l AS (SELECT id, document_id FROM documents.link ORDER BY 1 LIMIT 1 OFFSET 1), d AS (UPDATE documents.document d SET deleted_at = now() FROM l WHERE d.id = l.document_id) SELECT id FROM l",
+         "is of the document dcmt_.*, which is not there"),
+        (f"UPDATE documents.link SET resource_id = 'loc_gone' WHERE id = {pick('id', 'documents.link', skip=2)} RETURNING id", "names the location loc_gone, which is not there")],
     "events.numbers": [
         ("UPDATE wharf.event_done d SET sequence = 1 FROM (SELECT organization_id, event_id FROM wharf.event_done WHERE sequence = 2 ORDER BY 1 LIMIT 1) x WHERE d.organization_id = x.organization_id"
          " AND d.event_id = x.event_id RETURNING NULL", "shares the number 1 with"),

@@ -27,6 +27,7 @@ CREATE TABLE documents.document (
     upload_id text COLLATE "C",
     upload_expires_at timestamptz(3),
     requested_at timestamptz(3),
+    links_changes integer NOT NULL DEFAULT 0,
     created_at timestamptz(3) NOT NULL,
     updated_at timestamptz(3) NOT NULL,
     created_by text COLLATE "C",
@@ -96,3 +97,26 @@ CREATE TABLE documents.version (
     PRIMARY KEY (organization_id, document_id, number)
 );
 SELECT wharf.protect_table('documents.version');
+
+-- Links of documents with what they belong to (spec 05 section 5). The row of a resource is of
+-- another module.
+CREATE TABLE documents.link (
+    organization_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    document_id text COLLATE "C" NOT NULL,
+    resource_type text COLLATE "C" NOT NULL,
+    resource_id text COLLATE "C" NOT NULL,
+    created_at timestamptz(3) NOT NULL,
+    updated_at timestamptz(3) NOT NULL,
+    created_by text COLLATE "C",
+    updated_by text COLLATE "C",
+    deleted_at timestamptz(3),
+    version bigint NOT NULL DEFAULT 1,
+    PRIMARY KEY (organization_id, id)
+);
+CREATE UNIQUE INDEX link_of_document
+    ON documents.link (organization_id, document_id, resource_type, resource_id);
+CREATE INDEX link_of_resource
+    ON documents.link (organization_id, resource_id, resource_type, document_id);
+CREATE INDEX link_created_at ON documents.link (organization_id, created_at, id);
+SELECT wharf.protect_table('documents.link');

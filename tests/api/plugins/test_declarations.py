@@ -16,6 +16,9 @@ MODULES = f"org,locations,carriers,contacts,batches,events,stations,{BUILD}/test
 DECLARED = {
     "ref": 'other.place refers to the resource "locaton"',
     "embed": 'other.shown shows fields of rows of "print_station", which are for some keys only',
+    "place": "other: its SQL has {place LINK,RESOURCE,ID}, of a link and two columns",
+    "linked": 'other: its rows can\'t be linked ("links": ["mistakes"])',
+    "embed_key": "the key of the embed include_mistakes begins with _",
     "hook": 'its hooks are on the resource "locaton"',
     "event": 'it listens to "location.creatd"',
     "scope": "the scope area mistaks is nobody's",

@@ -525,6 +525,9 @@ def test_edge_case_10_purchase_and_delete_at_once(rated):
 
 def test_documents_are_not_enabled(client):
     row = ship(client)
+    if "/v1/documents" in client.server.openapi["paths"]:
+        assert client.get(f"{SHIPMENTS}/{row['id']}?include_documents=true").data["_documents"] == []
+        return
     a = client.refused("GET", f"{SHIPMENTS}/{row['id']}?include_documents=true", 400, "param.invalid", ["include_documents"])
     assert "not enabled" in a.message
     client.refused("GET", f"{SHIPMENTS}?include_documents=true", 400, "param.invalid", ["include_documents"])

@@ -166,6 +166,29 @@ static void wrong_resources(wharf_decl *d, const wharf_decl_api *api)
         another(d, api, "other", OTHER("other", "other", "/v1/others", "", "other"));
 }
 
+static void wrong_links(wharf_decl *d, const wharf_decl_api *api)
+{
+    if (mistake("place"))
+        another(d, api, "other",
+            OTHER("other", "other", "/v1/others",
+                ", \"at\": {\"type\": \"string\", \"x-wharf\": {\"write\": \"never\", "
+                "\"expression\": \"{place mistakes,t.kind}\"}}",
+                "other"));
+    if (mistake("linked"))
+        another(d, api, "other",
+            DEFINED("\"$id\": \"other\", \"properties\": {" ID
+                    ", \"all\": {\"type\": \"boolean\"}, \"users\": {\"type\": \"array\", "
+                    "\"items\": {\"type\": \"string\"}}, \"at\": {\"type\": \"string\", "
+                    "\"x-wharf\": {\"write\": \"never\", \"expression\": "
+                    "\"{place mistakes,t.id,t.id}\"}}}, \"x-wharf\": {\"dialect\": 1, "
+                    "\"collection\": \"/v1/others\", \"prefix\": \"other\", \"table\": "
+                    "\"careless.other\", \"scope\": \"mistakes\", \"location\": \"none\", "
+                    "\"links\": [\"mistakes\"], \"audience\": {\"all\": \"all\", \"users\": "
+                    "\"users\"}}"));
+    if (mistake("embed_key"))
+        api->embed(d, "include_mistakes", "mistakes", NULL);
+}
+
 static void wrong_migrations(wharf_decl *d, const wharf_decl_api *api)
 {
     static const char *const outside[][2] = {
@@ -284,6 +307,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         api->provide(d, "careless.more", 1, 0, &table);
     if (mistake("service"))
         W->service(self, "wharf.blob", 1, 0);
+    wrong_links(d, api);
     if (mistake("hook"))
         api->hook(d, "locaton", &hooks, 0);
     if (mistake("event"))
