@@ -30,9 +30,16 @@ class Store(ThreadingHTTPServer):
     def __init__(self, bucket="wharf", key="test-key", secret="test-secret", port=0):
         self.bucket, self.key, self.secret, self.lock = bucket, key, secret, threading.Lock()
         self.objects, self.uploads, self.requests, self.broken, self.page = {}, {}, [], 0, 3
+        self.go = threading.Event()  # while it is not set, answers wait
+        self.go.set()
         super().__init__(("127.0.0.1", port), Handler)
         self.port = self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def settings(self):
+        """Of a server that keeps its files here."""
+        said = {"driver": "s3", "s3.endpoint": f"http://127.0.0.1:{self.port}", "s3.bucket": self.bucket, "s3.key": self.key, "s3.secret": self.secret}
+        return [w for name, value in said.items() for w in ("--set", f"blob.{name}={value}")]
 
     def server_bind(self):
         socketserver.TCPServer.server_bind(self)
@@ -86,6 +93,7 @@ class Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         self.server.requests.append((self.command, self.path))
+        self.server.go.wait()
         try:
             self.check_signature(body)
         except Refused as e:
