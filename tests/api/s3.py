@@ -30,6 +30,7 @@ class Store(ThreadingHTTPServer):
     def __init__(self, bucket="wharf", key="test-key", secret="test-secret", port=0):
         self.bucket, self.key, self.secret, self.lock = bucket, key, secret, threading.Lock()
         self.objects, self.uploads, self.requests, self.broken, self.page = {}, {}, [], 0, 3
+        self.cut = 0  # so many answers to GET end in the middle
         self.go = threading.Event()  # while it is not set, answers wait
         self.go.set()
         super().__init__(("127.0.0.1", port), Handler)
@@ -146,6 +147,13 @@ class Handler(BaseHTTPRequestHandler):
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if self.command == "HEAD":
             return self.answer(200, Content_Length=len(content))
+        if self.server.cut > 0:
+            self.server.cut -= 1
+            self.close_connection = True
+            self.send_response(206 if wanted else 200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            return self.wfile.write(content[:len(content) // 2])
         if not wanted:
             return self.answer(200, content)
         first, last = int(wanted[1]), min(int(wanted[2]), len(content) - 1)
