@@ -34,7 +34,7 @@ class Small:
 @pytest.fixture(scope="module", params=["dir", "s3"])
 def small(request):
     store = Store() if request.param == "s3" else None
-    with small_disk(16) as place:
+    with small_disk(64) as place:
         s = Small(place, store)
         try:
             yield s
