@@ -16,6 +16,7 @@ import requests
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "api"), str(ROOT / "api/documents")]
 from document_files import DOCUMENTS, b64, sha256  # noqa: E402
+from s3 import Store  # noqa: E402, F401
 from wharf import PROGRAM, Client, Server, until  # noqa: E402, F401
 
 HANG = 90  # a client that waits longer for one answer hangs
@@ -32,8 +33,10 @@ def free_port():
 class World:
     """A server of documents that can be killed in parts and as a whole, and comes back at the same address with the same data."""
 
-    def __init__(self, *args):
-        self.args = ("--modules", "org,documents", "--test-clock", "--set", "blob.grace=0", "--listen", f"127.0.0.1:{free_port()}", *UNLIMITED, *args)
+    def __init__(self, store=None):
+        """store: the S3 server that has the files."""
+        self.store = store
+        self.args = ("--modules", "org,documents", "--test-clock", "--set", "blob.grace=0", "--listen", f"127.0.0.1:{free_port()}", *UNLIMITED, *(store.settings() if store else ["--set", "blob.driver=dir"]))
         self.server, self.offset = Server(*self.args), 0
         self.server.keep, self.folder = True, self.server.folder
         self.org = self.server.organization("Documents")
@@ -88,6 +91,9 @@ class World:
         return self.server.command("files", "collect", *self.server.settings())
 
     def objects(self):
+        if self.store:
+            with self.store.lock:
+                return {name.rsplit("/", 1)[1] for name in self.store.objects}
         return {p.name for p in (self.server.folder / "blobs" / "objects").glob("*/*")}
 
     def temporary(self):
@@ -96,6 +102,9 @@ class World:
     def stop(self):
         self.server.stop()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.store:
+            self.store.shutdown()
+            self.store.server_close()
 
 
 class Document:
@@ -117,7 +126,6 @@ class Courier:
     def __init__(self, world, name, sizes=(1, 200, 5000, 300000)):
         self.world, self.name, self.random, self.sizes, self.n = world, name, random.Random(name), sizes, 0
         self.http, self.documents, self.acknowledged, self.sent_again = requests.Session(), [], 0, 0
-        self.without_url = 0  # answers that were given again without the upload_url
 
     def bytes(self):
         return self.random.randbytes(self.random.choice(self.sizes)) + f" of {self.name}".encode()
@@ -174,9 +182,6 @@ class Courier:
 
     def bring(self, d, data, wrong=False):
         """PUT of the bytes. wrong: they are not those that were announced. A PUT whose answer was lost is answered by 409 when it was taken."""
-        if not d.row.get("upload_url"):
-            self.without_url += 1
-            self.renew(d)
         r, again = self.ask("PUT", d.row["upload_url"].removeprefix(self.world.server.base), data=data, headers=d.row["upload_headers"])
         told = (r.status_code, r.json()["code"] if r.status_code >= 400 else None)
         good = [(400, "file.upload_invalid"), (404, "not_found")] if wrong else [(200, None), (409, "file.already_uploaded")]

@@ -20,12 +20,18 @@ AGAIN = [test_document_bytes, test_document_clock, test_document_lists, test_doc
 
 
 def on_s3(*args, **more):
-    """A server with files on an S3 server of its own, which ends with the tests of this file."""
-    stores.append(Store())
-    return Server(*args, *stores[-1].settings(), **more)
+    """A server with files on an S3 server of its own, which ends with it."""
+    store = Store()
+    s = Server(*args, *store.settings(), **more)
+    s.s3, end = store, s.end
 
+    def end_both():
+        end()
+        store.shutdown()
+        store.server_close()
 
-stores = []
+    s.end = end_both
+    return s
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,16 +43,11 @@ def everything_on_s3():
     yield
     for m in files:
         m.Server = Server
-    while stores:
-        s = stores.pop()
-        s.shutdown()
-        s.server_close()
 
 
 @pytest.fixture(scope="module")
 def server(everything_on_s3):
     s = on_s3("--modules", MODULES)
-    s.s3 = stores[-1]
     yield s
     s.stop()
 
@@ -91,7 +92,7 @@ def unavailable(answer):
 def test_bytes_are_on_s3_only(client, server):
     row = make(client, b"far away")
     assert server.s3.objects[object_of(row)][0] == b"far away"
-    assert not (server.folder / "blobs" / "objects").exists() and not list((server.folder / "blobs" / "tmp").iterdir())
+    assert not list((server.folder / "blobs").glob("objects/*/*")) and not list((server.folder / "blobs" / "tmp").iterdir())
     waiting = announce(client)
     assert put(server, waiting, b"brought far away").status_code == 200
     assert server.s3.objects[object_of(sha256(b"brought far away"))][0] == b"brought far away"
