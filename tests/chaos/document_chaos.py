@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "api"), str(ROOT / "api/documents")]
 from document_files import DOCUMENTS, b64, sha256  # noqa: E402
 from s3 import Store  # noqa: E402, F401
-from wharf import PROGRAM, Client, Server, until  # noqa: E402, F401
+from wharf import PROGRAM, WAIT, Client, Server, until  # noqa: E402, F401
 
 HANG = 90  # a client that waits longer for one answer hangs
 UNLIMITED = ("--set", "documents.create_limits.ip=0", "--set", "documents.create_limits.user=0", "--set", "documents.create_limits.organization=0")

@@ -14,7 +14,7 @@ import time
 import pytest
 import requests
 
-from document_chaos import DOCUMENTS, PROGRAM, Courier, Round, Store, World, after_a_month, b64, compare, sha256, until
+from document_chaos import DOCUMENTS, PROGRAM, WAIT, Courier, Round, Store, World, after_a_month, b64, compare, sha256, until
 
 COURIERS = 6
 couriers = []  # whose documents are on the server
@@ -48,7 +48,7 @@ def fresh_bytes(world):
 def dies(world, method, path, **more):
     """Sends a request whose worker kills itself at the failure point."""
     with pytest.raises(requests.ConnectionError):
-        answer = requests.request(method, world.server.base + path, timeout=60, **more)
+        answer = requests.request(method, world.server.base + path, timeout=WAIT, **more)
         pytest.fail(f"{method} {path} was answered: {answer.status_code} {answer.text[:300]}")
 
 
