@@ -42,6 +42,8 @@ def bring(server, row, data):
 
 @pytest.mark.parametrize("other", ["renew", "content", "delete", "purge", "public"])
 def test_bytes_come_while_the_document_changes(client, server, other):
+    deadlocks = lambda: server.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = 'wharf'")
+    before = deadlocks()
     for i in range(ROUNDS):
         had = i % 2  # versions before
         row = post(client, make(client, b"before"), renew_upload=True) if had else announce(client)
@@ -61,3 +63,4 @@ def test_bytes_come_while_the_document_changes(client, server, other):
         if now.data["versions_count"]:
             r = ask(client, "GET", path + "/content")()
             assert r.status_code == 200 and sha256(r.content) == now.data["checksum_sha256"]
+    assert deadlocks() == before, "who brings and who changes wait for each other"
