@@ -222,15 +222,13 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
 
 wharf_status file_remove(struct wharf_req *req, wharf_str id)
 {
+    /* The row is had by a request that brings the file and waits for rows of the plugin, which the
+     * caller has: the plugin tells that request. */
     static const char sql[] =
-        "WITH free AS (SELECT id FROM wharf.file WHERE organization_id = $1 AND id = $2 AND "
-        "$3::boolean AND "
-        "state = 'waiting' FOR UPDATE SKIP LOCKED), gone AS (DELETE FROM wharf.file WHERE "
-        "organization_id = $1 AND id = $2 AND (NOT $3::boolean OR state <> 'waiting' OR id IN "
-        "(SELECT id "
-        "FROM free)) RETURNING id) DELETE FROM wharf.token t USING gone WHERE t.hash = " TOKEN_OF(
-            "gone.id");
-    /* Who brings the file has its row, and waits for the plugin's: its plugin tells it then. */
+        "WITH gone AS (DELETE FROM wharf.file WHERE organization_id = $1 AND id = $2 AND (NOT "
+        "$3::boolean OR state <> 'waiting' OR id IN (SELECT id FROM wharf.file WHERE "
+        "organization_id = $1 AND id = $2 FOR UPDATE SKIP LOCKED)) RETURNING id) DELETE FROM "
+        "wharf.token t USING gone WHERE t.hash = " TOKEN_OF("gone.id");
     const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
         arg(id), arg(str_z(arrival_heard(req) ? "t" : "f"))};
     PGresult *r = req_query(req, sql, args, 3);
