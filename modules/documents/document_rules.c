@@ -148,8 +148,12 @@ static wharf_status check_create(wharf_req *req, wharf_rec *rec)
 static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived *arrived)
 {
     struct stored *got = W->res->scratch(rec, stored_kind, sizeof(*got));
-    wharf_status s = upload_look(req, rec, &arrived->stored, &arrived->reason);
+    wharf_status s;
 
+    arrived->late = !same(field_text(rec, DOCUMENT_UPLOAD_ID), arrived->stored.file);
+    if (arrived->late)
+        return WHARF_OK;
+    s = upload_look(req, rec, &arrived->stored, &arrived->reason);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, DOCUMENT_UPLOAD_ID, val_null());

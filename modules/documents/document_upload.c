@@ -151,14 +151,16 @@ wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_ref
         .context = &arrived};
     wharf_status s = awaiting(req, file, &w.id);
 
-    if (s == WHARF_OK && !w.id.n) {
+    if (s == WHARF_OK && w.id.n)
+        s = W->json->parse(req, WHARF_S("{}"), &w.body);
+    if (s == WHARF_OK && w.id.n)
+        s = W->res->write(req, &w);
+    if (s == WHARF_NOT_FOUND) /* it was deleted a moment ago */
+        W->err->clear(req);
+    if (s == WHARF_NOT_FOUND || (s == WHARF_OK && (!w.id.n || arrived.late))) {
         *ret_refused = WHARF_S("The document does not await this file any more");
         return documents_blob->remove(req, file);
     }
-    if (s == WHARF_OK)
-        s = W->json->parse(req, WHARF_S("{}"), &w.body);
-    if (s == WHARF_OK)
-        s = W->res->write(req, &w);
     if (s != WHARF_OK || !arrived.reason)
         return s;
     *ret_refused = W->mem->format(req,

@@ -49,6 +49,7 @@ struct stored {
 struct arrived {
     struct stored stored;
     const char *reason; /* out: why it is not taken, or NULL */
+    bool late; /* out: the document awaits another file, or none */
 };
 extern const char document_arrived_kind[];
 

@@ -31,6 +31,11 @@ static const struct file_arrival *listener(const struct engine *e, wharf_str plu
     return a;
 }
 
+bool arrival_heard(const struct wharf_req *req)
+{
+    return req->plugin && listener(req->engine, str_z(req->plugin->name));
+}
+
 /* Acts for the organization as the server's own principal. */
 static wharf_status act_for_owner(struct wharf_req *req, wharf_str organization)
 {

@@ -222,12 +222,16 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
 
 wharf_status file_remove(struct wharf_req *req, wharf_str id)
 {
-    const struct sql_arg args[] = {
-        arg(req->access.who ? req->access.who->organization : str_z("")), arg(id)};
-    PGresult *r = req_query(req,
-        "WITH gone AS (DELETE FROM wharf.file WHERE organization_id = $1 AND id = $2 RETURNING id) "
-        "DELETE FROM wharf.token t USING gone WHERE t.hash = " TOKEN_OF("gone.id"),
-        args, 2);
+    /* The row is had by a request that brings the file and waits for rows of the plugin, which the
+     * caller has: the plugin tells that request (docs/decisions 545). */
+    static const char sql[] =
+        "WITH gone AS (DELETE FROM wharf.file WHERE organization_id = $1 AND id = $2 AND (NOT "
+        "$3::boolean OR state <> 'waiting' OR id IN (SELECT id FROM wharf.file WHERE "
+        "organization_id = $1 AND id = $2 FOR UPDATE SKIP LOCKED)) RETURNING id) DELETE FROM "
+        "wharf.token t USING gone WHERE t.hash = " TOKEN_OF("gone.id");
+    const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
+        arg(id), arg(str_z(arrival_heard(req) ? "t" : "f"))};
+    PGresult *r = req_query(req, sql, args, 3);
 
     if (!r)
         return WHARF_UNAVAILABLE;

@@ -69,9 +69,25 @@ struct call {
     uint64_t at, size; /* of the file, or of text */
     const char *text;
     uint64_t max;
-    bool (*sink)(void *arg, const void *p, size_t n);
-    void *sink_arg;
+    int *to; /* the file that the answer's body goes to, or NULL: to memory */
 };
+
+static bool to_file(void *arg, const void *p, size_t n)
+{
+    const int *fd = arg;
+
+    while (n) {
+        ssize_t w = write(*fd, p, n);
+
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w <= 0)
+            return false;
+        p = (const char *)p + w;
+        n -= (size_t)w;
+    }
+    return true;
+}
 
 static struct net_transfer *once(struct blob_store *s, const struct call *call)
 {
@@ -93,8 +109,8 @@ static struct net_transfer *once(struct blob_store *s, const struct call *call)
             .first_byte_ms = 60000,
             .stall_ms = 60000,
             .stall_bytes = 1},
-        .sink = call->sink,
-        .sink_arg = call->sink_arg,
+        .sink = call->to ? to_file : NULL,
+        .sink_arg = call->to,
         .aws_sigv4 = s->sigv4,
         .credentials = s->credentials};
 
@@ -116,12 +132,19 @@ static bool again(const struct net_transfer *t)
                          : o != NET_SINK && o != NET_TOO_LARGE && o != NET_CANCELLED;
 }
 
-/* Tries again what may go better; never after the sink has had bytes. */
+/* Empties the file of a read that is tried again: it has the text of an error, or the beginning of
+ * an answer that was cut off. */
+static bool begin_anew(const struct call *call)
+{
+    return !call->to || (ftruncate(*call->to, 0) == 0 && lseek(*call->to, 0, SEEK_SET) == 0);
+}
+
+/* Tries again what may go better. */
 static struct net_transfer *run(struct blob_store *s, const struct call *call)
 {
     struct net_transfer *t = once(s, call);
 
-    for (unsigned i = 1; i < TRIES && again(t) && !(call->sink && net_received(t)); i++) {
+    for (unsigned i = 1; i < TRIES && again(t) && begin_anew(call); i++) {
         net_transfer_free(t);
         usleep(PAUSE_US << i);
         t = once(s, call);
@@ -349,23 +372,6 @@ static enum blob_status s3_place(struct blob_put *p)
 
 /* ---- get ---- */
 
-static bool to_file(void *arg, const void *p, size_t n)
-{
-    const int *fd = arg;
-
-    while (n) {
-        ssize_t w = write(*fd, p, n);
-
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0)
-            return false;
-        p = (const char *)p + w;
-        n -= (size_t)w;
-    }
-    return true;
-}
-
 static enum blob_status s3_get(struct blob_store *s, const char *hash, uint64_t offset,
     uint64_t length, int *ret_fd, uint64_t *ret_at)
 {
@@ -381,8 +387,7 @@ static enum blob_status s3_get(struct blob_store *s, const char *hash, uint64_t 
         (unsigned long long)(offset + length - 1));
     c.range = range;
     c.max = length + ANSWER_MAX; /* an error has a text of its own */
-    c.sink = to_file;
-    c.sink_arg = &fd;
+    c.to = &fd;
     if (length)
         status = end(run(s, &c), "an object was not read", &t);
     if (t && net_received(t) != length)

@@ -30,9 +30,17 @@ class Store(ThreadingHTTPServer):
     def __init__(self, bucket="wharf", key="test-key", secret="test-secret", port=0):
         self.bucket, self.key, self.secret, self.lock = bucket, key, secret, threading.Lock()
         self.objects, self.uploads, self.requests, self.broken, self.page = {}, {}, [], 0, 3
+        self.cut = 0  # so many answers to GET end in the middle
+        self.go = threading.Event()  # while it is not set, answers wait
+        self.go.set()
         super().__init__(("127.0.0.1", port), Handler)
         self.port = self.server_address[1]
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def settings(self):
+        """Of a server that keeps its files here."""
+        said = {"driver": "s3", "s3.endpoint": f"http://127.0.0.1:{self.port}", "s3.bucket": self.bucket, "s3.key": self.key, "s3.secret": self.secret}
+        return [w for name, value in said.items() for w in ("--set", f"blob.{name}={value}")]
 
     def server_bind(self):
         socketserver.TCPServer.server_bind(self)
@@ -86,6 +94,7 @@ class Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
         self.server.requests.append((self.command, self.path))
+        self.server.go.wait()
         try:
             self.check_signature(body)
         except Refused as e:
@@ -138,6 +147,13 @@ class Handler(BaseHTTPRequestHandler):
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if self.command == "HEAD":
             return self.answer(200, Content_Length=len(content))
+        if self.server.cut > 0:
+            self.server.cut -= 1
+            self.close_connection = True
+            self.send_response(206 if wanted else 200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            return self.wfile.write(content[:len(content) // 2])
         if not wanted:
             return self.answer(200, content)
         first, last = int(wanted[1]), min(int(wanted[2]), len(content) - 1)

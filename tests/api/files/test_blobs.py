@@ -336,7 +336,13 @@ def test_s3_in_trouble(world):
     if not world.s3:
         pytest.skip("a directory has no such moods")
     world.s3.broken = 2
-    assert world.has(world.store("third time lucky").data["sha256"])
+    f = world.store("third time lucky").data
+    assert world.has(f["sha256"])
+    url = world.link(f["id"])
+    world.s3.broken = 2  # a read, too, is tried again; nothing of the error's text is served, nor of an answer that was cut off
+    assert requests.get(url, timeout=WAIT).text == "third time lucky" and world.s3.broken == 0
+    world.s3.cut = 2
+    assert requests.get(url, timeout=WAIT).text == "third time lucky" and world.s3.cut == 0
     world.s3.broken = 100
     try:
         a = world.store("never", expect=503)

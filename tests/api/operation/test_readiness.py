@@ -10,6 +10,7 @@ import psycopg2
 import pytest
 import requests
 
+from small_disk import fill, small_disk
 from test_operation import Serving, until, value
 from test_workers import log_lines, metrics, new_connections, running
 from wharf import PROGRAM, WAIT, Server, address
@@ -87,26 +88,6 @@ def test_the_folder_of_files_is_gone():
     finally:
         server.stop()
         shutil.rmtree(place)
-
-
-@contextlib.contextmanager
-def small_disk(megabytes=8):
-    place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-disk-"))
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m,mode=755", "tmpfs", place], capture_output=True, text=True)
-    if done.returncode:
-        place.rmdir()
-        pytest.skip("a file system can't be mounted here: " + done.stderr)
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", place], check=True)
-        place.rmdir()
-
-
-def fill(place):
-    with contextlib.suppress(OSError), open(place / "filler", "wb", buffering=0) as f:
-        while f.write(b"x" * 4096):
-            pass
 
 
 def test_the_disk_of_files_is_full():
