@@ -93,17 +93,32 @@ static void note_stored(wharf_rec *rec, const struct stored *got)
         rec, DOCUMENT_VERSIONS_COUNT, val_int(count < VERSIONS_MAX ? count + 1 : VERSIONS_MAX));
 }
 
-/* Notes the oldest document with the same bytes, for the answer. own: the document that is
- * written, empty on create. */
+/* Notes the oldest document with the same bytes that the caller may see, for the answer. own: the
+ * document that is written, empty on create. */
 static wharf_status note_duplicate(wharf_req *req, wharf_str own, wharf_str sha256)
 {
-    static const char sql[] = QUERY_OLDEST_SAME;
-    const wharf_val args[] = {val_text(W->req->organization(req)), val_text(sha256), val_text(own)};
-    const wharf_rows *rows;
-    wharf_status s = W->db->query(req, sql, args, 3, &rows);
+    wharf_out *asked = W->json->builder(req);
+    const wharf_rec *const *recs;
+    const wharf_json *query;
+    size_t n = 0;
+    wharf_status s;
 
-    if (s == WHARF_OK && W->db->count(rows))
-        document_made(req)->duplicate = row_text(rows, 0, 0);
+    W->json->open(asked, NULL, '{');
+    W->json->put(asked, "checksum_sha256", val_text(sha256));
+    W->json->put(asked, "status", val_text(WHARF_S("completed")));
+    W->json->put(asked, "order_by", val_text(WHARF_S("created_at")));
+    W->json->put(asked, "direction", val_text(WHARF_S("asc")));
+    W->json->put(asked, "limit", val_int(2)); /* one of them may be itself */
+    W->json->close(asked);
+    s = W->json->result(req, asked, &query);
+    if (s == WHARF_OK)
+        s = W->res->list(req, "document", query, &recs, &n);
+    for (size_t i = 0; s == WHARF_OK && i < n; i++) {
+        if (same(W->res->id(recs[i]), own))
+            continue;
+        document_made(req)->duplicate = W->res->id(recs[i]);
+        break;
+    }
     return s;
 }
 

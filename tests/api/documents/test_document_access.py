@@ -1,7 +1,7 @@
 """Who sees documents and links, by the locations of what they belong to: spec 05 section 5 'Access'."""
 import pytest
 
-from document_files import DOCUMENTS, body, make
+from document_files import DOCUMENTS, PDF, body, make
 from linked import LINKS, MAKERS, NOWHERE, change, get, known, linked, links, named, of, path_of, resources
 from wharf import make_location
 
@@ -27,9 +27,8 @@ def refused(reader, d, location):
     path = f"{DOCUMENTS}/{d['id']}"
     for method, at, sent in (("GET", path, None), ("GET", f"{path}/links", None), ("POST", path, {"notes": "x"}), ("POST", path, {"resources": {"set": []}}), ("DELETE", path, None), ("GET", f"{path}?include_links=false", None)):
         reader.refused(method, at, 403, "location_access", location, body=sent)
-    for more in ("content", "versions"):
-        if f"{DOCUMENTS}/{{id}}/{more}" in reader.server.openapi["paths"]:
-            reader.refused("GET", f"{path}/{more}", 403, "location_access", location)
+    for more in ("content", "versions", "content?version=1"):
+        reader.refused("GET", f"{path}/{more}", 403, "location_access", location)
     assert reader.get(f"{DOCUMENTS}?id={d['id']}").ids == [] == links(reader, f"?document_id={d['id']}")
 
 
@@ -137,6 +136,14 @@ def test_a_document_goes_with_links_that_are_not_seen(client, server, places, fi
     d = linked(client, *places)
     first.delete(f"{DOCUMENTS}/{d['id']}")
     assert server.sql("SELECT count(*) FROM documents.link WHERE document_id = %s", d["id"]) == [(0,)]
+
+
+def test_a_duplicate_is_told_to_who_sees_it(client, first, second, places):
+    """Whoever brings bytes learns of no document that is not theirs to see, not even that there is one."""
+    content = PDF + b"told to who sees it"
+    d = linked(client, places[0], content=content)
+    assert make(second, content=content)["duplicate_of"] is None
+    assert make(first, content=content)["duplicate_of"] == d["id"] == make(client, content=content)["duplicate_of"]
 
 
 def test_pages_and_counts_are_of_what_is_seen(client, org, places, first, second):
