@@ -38,7 +38,7 @@ def sources():
     """path -> text of each source file that may use what a page names."""
     named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "schemas", "cells", "tool"], capture_output=True, text=True, check=True)
     bare = lambda f, said: re.sub(r"/\*.*?\*/", " ", said, flags=re.S) if f.endswith((".c", ".h")) else re.sub(r"--[^\n]*", " ", said) if f.endswith(".sql") else said  # noqa: E731
-    return {f: bare(f, (ROOT / f).read_text(encoding="utf-8")) for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json"))}
+    return {f: bare(f, (ROOT / f).read_text(encoding="utf-8")) for f in named.stdout.splitlines() if f.endswith((".c", ".h", ".sql", ".json")) and (ROOT / f).is_file()}
 
 
 # Files in which nothing is used, but declared.
