@@ -5,6 +5,7 @@
 
 #include "db/conn_inside.h"
 #include "db/meter.h"
+#include "util/log.h"
 #include "util/time.h"
 #include "util/turns.h"
 
@@ -139,15 +140,33 @@ static bool send_one(struct db_conn *c, const struct db_statement *s)
     return PQsendQueryParams(c->pg, s->sql, (int)s->n_args, NULL, values, NULL, NULL, 0);
 }
 
+/* Drops a connection from which libpq waits for nothing more while the Sync is not answered: what
+ * comes later would be taken for the answer to something else. */
+static void drop_out_of_step(struct db_conn *c, struct db_error *e)
+{
+    log_warn("db.out_of_step",
+        "a connection answers nothing more to a pipeline; pipeline %d, transaction %d",
+        (int)PQpipelineStatus(c->pg), (int)PQtransactionStatus(c->pg));
+    db_error_from(NULL, c->pg, e);
+    PQfinish(c->pg);
+    c->pg = NULL;
+}
+
 /* Reads up to the answer to the Sync. Returns the last result, or NULL and the first error. */
 static PGresult *piece_result(
     struct db_conn *c, const struct db_statement *statements, size_t n, struct db_error *e)
 {
     PGresult *r, *last = NULL;
-    bool failed = false;
+    bool failed = false, ended = false;
     size_t at = 0;
 
     while ((r = PQgetResult(c->pg)) || PQstatus(c->pg) == CONNECTION_OK) {
+        if (!r && ended) { /* two ends in a row: there is nothing behind the first */
+            drop_out_of_step(c, e);
+            failed = true;
+            break;
+        }
+        ended = !r;
         if (!r) {
             at++; /* the end of one statement's results */
             continue;

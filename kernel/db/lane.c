@@ -521,6 +521,8 @@ static bool take_result(struct lane *l, PGresult *r)
 
 static void read_results(struct lane *l, int64_t now_us)
 {
+    bool ended = false;
+
     if (!PQconsumeInput(l->pg)) {
         lost(l, now_us);
         return;
@@ -528,15 +530,16 @@ static void read_results(struct lane *l, int64_t now_us)
     l->moved_us = now_us;
     while ((l->flying.n || l->groups) && !PQisBusy(l->pg)) {
         PGresult *r = PQgetResult(l->pg);
+        /* two ends in a row: libpq waits for nothing more, and statements have no answer */
+        bool out_of_step = !r && ended && !PQisBusy(l->pg);
 
-        if (r && !take_result(l, r)) {
+        if ((r && !take_result(l, r)) || (!r && PQstatus(l->pg) != CONNECTION_OK) || out_of_step) {
+            if (out_of_step)
+                log_warn("db.out_of_step", "a lane's connection answers nothing more");
             lost(l, now_us);
             return;
         }
-        if (!r && PQstatus(l->pg) != CONNECTION_OK) {
-            lost(l, now_us);
-            return;
-        }
+        ended = !r;
         if (!r && PQisBusy(l->pg))
             break;
     }

@@ -666,6 +666,33 @@ static int stop(void **state)
     return 0;
 }
 
+/* Makes a table whose rows end their own session at the commit: all statements of a piece have
+ * their answers, and FATAL comes in place of the answer to its Sync. */
+#define ENDS_AT_COMMIT                                                                             \
+    "CREATE TABLE ends_at_commit (name text);"                                                     \
+    "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "          \
+    "pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;"                                 \
+    "CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON ends_at_commit DEFERRABLE INITIALLY DEFERRED " \
+    "FOR EACH ROW EXECUTE FUNCTION end_session()"
+
+static void session_that_ends_in_place_of_a_sync(void **state)
+{
+    struct db_conn *c = open_one(true);
+    struct db_error e;
+
+    (void)state;
+    assert_int_equal(db_do(c, ENDS_AT_COMMIT, &e), DB_OK);
+    for (int i = 0; i < 3; i++) {
+        db_deadline(c, in_ms(100000)); /* what tells of it goes in the same piece */
+        assert_null(db_run(c, "INSERT INTO ends_at_commit VALUES ($1)", &one, 1, &e));
+        assert_int_equal(e.status, DB_LOST);
+        db_deadline_end(c, 0);
+        PQclear(db_run(c, "SELECT 1", NULL, 0, &e)); /* on a new connection */
+        assert_int_equal(e.status, DB_OK);
+    }
+    db_close(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
@@ -674,7 +701,8 @@ int main(void)
         UNIT(ended_by_hand), UNIT(begins_on_another_connection),
         UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks),
         UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late),
-        UNIT(what_follows_has_its_time), UNIT(copies_in_binary), UNIT(copies_no_nonsense)};
+        UNIT(what_follows_has_its_time), UNIT(copies_in_binary), UNIT(copies_no_nonsense),
+        UNIT(session_that_ends_in_place_of_a_sync)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }

@@ -482,6 +482,35 @@ static int stop(void **state)
     return 0;
 }
 
+/* Statements have their answers, and FATAL comes in place of the answer to their Sync: at the end of
+ * their transaction a row ends the session. */
+static void session_that_ends_in_place_of_a_sync(void **state)
+{
+    static const char make[] =
+        "CREATE TABLE ends_at_commit (name text);"
+        "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "
+        "pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;"
+        "CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON ends_at_commit DEFERRABLE INITIALLY "
+        "DEFERRED FOR EACH ROW EXECUTE FUNCTION end_session()";
+    struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), true, 15000, changed, NULL);
+    struct db_conn *c = db_open(cluster_conninfo(cluster), false, 15000);
+    struct db_error e;
+    struct ask a, b;
+
+    (void)state;
+    assert_int_equal(db_do(c, make, &e), DB_OK);
+    db_close(c);
+    for (int i = 0; i < 3; i++) {
+        queue(l, &a, "INSERT INTO ends_at_commit VALUES ($1) RETURNING name", "x");
+        run(l);
+        assert_int_equal(a.status, DB_LOST);
+        queue(l, &b, "SELECT 'b' || $1::text", "1");
+        run(l);
+        assert_string_equal(b.value, "b1");
+    }
+    lane_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(failed_group_keeps_what_is_prepared),
@@ -492,7 +521,8 @@ int main(void)
         UNIT(one_that_fails_does_not_fail_the_others),
         UNIT(all_of_a_statement_are_told_that_it_was_lost), UNIT(conn_mends_its_statements),
         UNIT(statements_in_one_piece_are_one_transaction),
-        UNIT(copied_cells_come_back_as_they_were), UNIT(set_forgets_one)};
+        UNIT(copied_cells_come_back_as_they_were), UNIT(set_forgets_one),
+        UNIT(session_that_ends_in_place_of_a_sync)};
 
     return cmocka_run_group_tests_name("db_lane", tests, start, stop);
 }
