@@ -8,7 +8,7 @@ import psycopg2
 import pytest
 
 from test_auth import key_text
-from wharf import WAIT, Server, address, make_location
+from wharf import MODULES, WAIT, Server, address, make_location, process_state, until
 
 
 @pytest.fixture(scope="module")
@@ -135,3 +135,23 @@ def test_the_database_is_away():
         os.kill(with_base.process.pid, signal.SIGCONT)
         server.stop()
         with_base.stop()
+
+
+def test_a_database_that_ends_at_once():
+    """An immediate shutdown ends every session in the middle of what it says: whoever waits for the rest of an answer notices, and goes on."""
+    s = Server("--modules", MODULES)
+    try:
+        org = s.organization()
+        client = org.client()
+        for i in range(3):
+            make_location(client, f"Before {i}")
+            until(lambda: not s.sql("SELECT 1 FROM wharf.outbox"))
+            postmaster = int((s.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+            s.db.close()
+            os.kill(postmaster, signal.SIGQUIT)
+            until(lambda: process_state(postmaster)[0] in "ZX")  # noqa: B023
+            until(s.can_be_asked)
+            until(lambda: client.request("POST", "/v1/locations", {"name": f"After {i}", "address": address()}).status == 201)  # noqa: B023
+            until(lambda: not s.sql("SELECT 1 FROM wharf.outbox"), "events are not processed: the job worker waits for ever")
+    finally:
+        s.stop()
