@@ -6,6 +6,7 @@
 #include "db/cluster.h"
 #include "db/conn.h"
 #include "db/copy.h"
+#include "ends_at_commit.h"
 #include "unit.h"
 #include "util/time.h"
 
@@ -665,15 +666,6 @@ static int stop(void **state)
     arena_free(lasting);
     return 0;
 }
-
-/* Makes a table whose rows end their own session at the commit: all statements of a piece have
- * their answers, and FATAL comes in place of the answer to its Sync. */
-#define ENDS_AT_COMMIT                                                                             \
-    "CREATE TABLE ends_at_commit (name text);"                                                     \
-    "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "          \
-    "pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;"                                 \
-    "CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON ends_at_commit DEFERRABLE INITIALLY DEFERRED " \
-    "FOR EACH ROW EXECUTE FUNCTION end_session()"
 
 static void session_that_ends_in_place_of_a_sync(void **state)
 {

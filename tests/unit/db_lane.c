@@ -8,6 +8,7 @@
 #include "db/cluster.h"
 #include "db/copy.h"
 #include "db/lane.h"
+#include "ends_at_commit.h"
 #include "unit.h"
 #include "util/time.h"
 
@@ -482,23 +483,16 @@ static int stop(void **state)
     return 0;
 }
 
-/* Statements have their answers, and FATAL comes in place of the answer to their Sync: at the end of
- * their transaction a row ends the session. */
+/* Statements have their answers, and FATAL comes in place of the answer to their Sync. */
 static void session_that_ends_in_place_of_a_sync(void **state)
 {
-    static const char make[] =
-        "CREATE TABLE ends_at_commit (name text);"
-        "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "
-        "pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;"
-        "CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON ends_at_commit DEFERRABLE INITIALLY "
-        "DEFERRED FOR EACH ROW EXECUTE FUNCTION end_session()";
     struct lane *l = lane_new(LANE_WRITE, cluster_conninfo(cluster), true, 15000, changed, NULL);
     struct db_conn *c = db_open(cluster_conninfo(cluster), false, 15000);
     struct db_error e;
     struct ask a, b;
 
     (void)state;
-    assert_int_equal(db_do(c, make, &e), DB_OK);
+    assert_int_equal(db_do(c, ENDS_AT_COMMIT, &e), DB_OK);
     db_close(c);
     for (int i = 0; i < 3; i++) {
         queue(l, &a, "INSERT INTO ends_at_commit VALUES ($1) RETURNING name", "x");
