@@ -113,6 +113,8 @@ _Static_assert(offsetof(wharf_res_api, shared) == 160, "wharf_res_api.shared mov
 _Static_assert(offsetof(wharf_res_api, changed_any) == 168, "wharf_res_api.changed_any moved");
 _Static_assert(offsetof(wharf_res_api, row_kept) == 176, "wharf_res_api.row_kept moved");
 _Static_assert(offsetof(wharf_res_api, hits_more) == 184, "wharf_res_api.hits_more moved");
+_Static_assert(offsetof(wharf_res_api, links) == 192, "wharf_res_api.links moved");
+_Static_assert(offsetof(wharf_res_api, encode_many) == 200, "wharf_res_api.encode_many moved");
 _Static_assert(offsetof(wharf_event_api, head) == 0, "wharf_event_api.head moved");
 _Static_assert(offsetof(wharf_event_api, emit) == 8, "wharf_event_api.emit moved");
 _Static_assert(offsetof(wharf_event_api, enqueue) == 16, "wharf_event_api.enqueue moved");
@@ -544,6 +546,13 @@ _Static_assert(
     __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->hits_more),
         void (*)(wharf_hits *hits, const wharf_str *words, size_t n, const wharf_json *members)),
     "wharf_res_api.hits_more has another type");
+_Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->links),
+                   bool (*)(wharf_req *req, wharf_str resource, const char *link)),
+    "wharf_res_api.links has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_res_api *)0)->encode_many),
+        void (*)(wharf_req *req, wharf_out *out, const wharf_rec *const *recs, size_t n)),
+    "wharf_res_api.encode_many has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->head), wharf_head),
     "wharf_event_api.head has another type");
 _Static_assert(__builtin_types_compatible_p(__typeof__(((wharf_event_api *)0)->emit),
