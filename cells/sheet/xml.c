@@ -23,17 +23,22 @@ void xml_fail(struct xml *x, const char *code, const char *text)
 /* Names come from the parser as "namespace|local|prefix", or "local" without a namespace. */
 enum { SEPARATOR = '|' };
 
-/* Tells whether a namespace is one whose elements are read: that of spreadsheets, in the
- * transitional and the strict form, and that of relationships. Extensions have elements of the
- * same local names in others. */
-static bool is_known_namespace(const char *name, size_t n)
-{
-    static const char *const known[] = {"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
-        "http://purl.oclc.org/ooxml/spreadsheetml/main",
-        "http://schemas.openxmlformats.org/package/2006/relationships"};
+/* The namespaces whose elements are read: that of spreadsheets, in the transitional and the strict
+ * form, and that of relationships. Extensions have elements of the same local names in others. */
+static const char *const element_namespaces[] = {
+    "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    "http://purl.oclc.org/ooxml/spreadsheetml/main",
+    "http://schemas.openxmlformats.org/package/2006/relationships", NULL};
+/* The namespaces of an attribute that names a relationship: transitional and strict. */
+static const char *const attribute_namespaces[] = {
+    "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    "http://purl.oclc.org/ooxml/officeDocument/relationships", NULL};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (strlen(known[i]) == n && memcmp(known[i], name, n) == 0)
+/* Tells whether the n bytes at `name` are one of the namespaces; `known` ends with NULL. */
+static bool is_namespace_of(const char *const *known, const char *name, size_t n)
+{
+    for (; *known; known++)
+        if (strlen(*known) == n && memcmp(*known, name, n) == 0)
             return true;
     return false;
 }
@@ -50,27 +55,31 @@ static const char *element_name(struct xml *x, const char *name)
     end = strchr(from + 1, SEPARATOR);
     x->prefixed = end != NULL;
     n = end ? (size_t)(end - from - 1) : strlen(from + 1);
-    if (n >= XML_NAME_MAX || !is_known_namespace(name, (size_t)(from - name)))
+    if (n >= XML_NAME_MAX || !is_namespace_of(element_namespaces, name, (size_t)(from - name)))
         return "";
     memcpy(x->name, from + 1, n);
     x->name[n] = 0;
     return x->name;
 }
 
-const char *xml_attribute(const char **attributes, const char *name)
+/* Tells whether an attribute, "local" or "namespace|local|prefix" as expat gives it, has the local
+ * name, and no namespace or one of relationships. */
+static bool is_attribute(const char *attribute, const char *name)
 {
-    static const char place[] = "/relationships|";
+    const char *local = strchr(attribute, SEPARATOR);
     size_t n = strlen(name);
 
-    for (; *attributes; attributes += 2) {
-        const char *of = strstr(attributes[0], place);
+    if (!local)
+        return strcmp(attribute, name) == 0;
+    return is_namespace_of(attribute_namespaces, attribute, (size_t)(local - attribute)) &&
+           strncmp(local + 1, name, n) == 0 && (!local[1 + n] || local[1 + n] == SEPARATOR);
+}
 
-        if (strcmp(attributes[0], name) == 0)
+const char *xml_attribute(const char **attributes, const char *name)
+{
+    for (; *attributes; attributes += 2)
+        if (is_attribute(attributes[0], name))
             return attributes[1];
-        of = of ? of + sizeof(place) - 1 : NULL;
-        if (of && strncmp(of, name, n) == 0 && (!of[n] || of[n] == SEPARATOR))
-            return attributes[1];
-    }
     return NULL;
 }
 

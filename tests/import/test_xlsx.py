@@ -245,6 +245,13 @@ def test_strict_prefixes_and_odd_names(tmp_path):
     assert got.objects == [{"a": "é"}]
 
 
+def test_attributes_of_other_namespaces(tmp_path):
+    """A sheet's part is named by r:id, not by an id of somebody's own relationships."""
+    sheet = '<sheet name="S" sheetId="1" m:id="r2" r:id="r1"/>'
+    workbook = f'<workbook xmlns="{NS}" xmlns:r="{DOC_REL}" xmlns:m="http://example.com/relationships"><sheets>{sheet}</sheets></workbook>'
+    assert by_hand(tmp_path, HEAD + row(2, text("A2", "x")), workbook=workbook).objects == [{"a": "x"}]
+
+
 def test_utf16_part(tmp_path):
     sheet = f'<?xml version="1.0" encoding="UTF-16"?><worksheet xmlns="{NS}"><sheetData>{HEAD}{row(2, text("A2", "é"))}</sheetData></worksheet>'
     entries = parts(sheet)
