@@ -142,12 +142,11 @@ static bool send_one(struct db_conn *c, const struct db_statement *s)
 
 /* Drops a connection from which libpq waits for nothing more while the Sync is not answered: what
  * comes later would be taken for the answer to something else. */
-static void drop_out_of_step(struct db_conn *c, struct db_error *e)
+static void drop_out_of_step(struct db_conn *c)
 {
-    log_warn("db.out_of_step",
+    log_warn("database.out_of_step",
         "a connection answers nothing more to a pipeline; pipeline %d, transaction %d",
         (int)PQpipelineStatus(c->pg), (int)PQtransactionStatus(c->pg));
-    db_error_from(NULL, c->pg, e);
     PQfinish(c->pg);
     c->pg = NULL;
 }
@@ -162,8 +161,10 @@ static PGresult *piece_result(
 
     while ((r = PQgetResult(c->pg)) || PQstatus(c->pg) == CONNECTION_OK) {
         if (!r && ended) { /* two ends in a row: there is nothing behind the first */
-            drop_out_of_step(c, e);
+            if (!failed)
+                db_error_from(NULL, c->pg, e);
             failed = true;
+            drop_out_of_step(c);
             break;
         }
         ended = !r;

@@ -535,7 +535,7 @@ static void read_results(struct lane *l, int64_t now_us)
 
         if ((r && !take_result(l, r)) || (!r && PQstatus(l->pg) != CONNECTION_OK) || out_of_step) {
             if (out_of_step)
-                log_warn("db.out_of_step", "a lane's connection answers nothing more");
+                log_warn("database.out_of_step", "a lane's connection answers nothing more");
             lost(l, now_us);
             return;
         }
