@@ -334,7 +334,7 @@ def test_collection_while_the_same_bytes_come_and_go(world):
 
 def test_s3_in_trouble(world):
     if not world.s3:
-        pytest.skip("a directory has no such moods")
+        pytest.skip("is about failures of an S3 server")
     world.s3.broken = 2
     f = world.store("third time lucky").data
     assert world.has(f["sha256"])

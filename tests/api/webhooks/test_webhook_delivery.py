@@ -269,8 +269,9 @@ def test_a_receiver_that_is_gone(world, client):
     h.until(lambda d: d and d[0]["status"] == "failed")
     d = until(lambda: (lambda n: n if n["status"] == "disabled" else None)(h.now))
     assert d["status_reason"] == "receiver_request" and d["disabled_at"]
+    other = Hook(world, client)
     make(client)
-    time.sleep(0.5)
+    other.wait(1)  # the event was sent
     assert len(h.got) == 1
 
 
