@@ -45,15 +45,14 @@ wharf_status check_category(wharf_req *req, const wharf_rec *rec)
         "commercial_invoice", "manual", "certificate", "sds", "receipt", "report", "signature",
         "other"};
     const size_t n = sizeof(known) / sizeof(known[0]);
-    wharf_str category = field_text(rec, DOCUMENT_CATEGORY);
+    wharf_str category = field_text(rec, DOCUMENT_CATEGORY), names = WHARF_S("");
 
-    return !category.n || word_place(category, known, n) < n || is_extra(category)
-               ? WHARF_OK
-               : W->err->fail(req, ERR_VALIDATION_FAILED, "category",
-                     "category must be one of packing_slip, bol, coa, item_label, photo, invoice, "
-                     "spec_sheet, contract, shipping_label, pod, customs, commercial_invoice, "
-                     "manual, certificate, sds, receipt, report, signature, other, and those of "
-                     "the setting documents.extra_categories");
+    if (!category.n || word_place(category, known, n) < n || is_extra(category))
+        return WHARF_OK;
+    for (size_t i = 0; i < n; i++)
+        names = W->mem->format(req, "%s%s, ", names.p, known[i]);
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "category",
+        "category must be one of %sor one of the setting documents.extra_categories", names.p);
 }
 
 /* ---- creates ---- */

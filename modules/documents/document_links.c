@@ -49,7 +49,7 @@ static bool is_among(const struct named_list *list, size_t n, const struct named
     return false;
 }
 
-/* Drops what is named before in the list: to name a resource twice is to name it once. */
+/* Drops resources that the list names a second time. */
 static void drop_repeated(struct named_list *list)
 {
     size_t n = 0;
