@@ -74,7 +74,9 @@ static wharf_status row_body(
         W->json->put(out, "resource", wharf_text(WHARF_S("contact")));
     for (size_t i = 0; !group && i < sizeof(texts) / sizeof(texts[0]); i++) {
         wharf_str cell = file_cell(r, in, texts[i].use);
-        const wharf_json *whole = cell.n && cell.p[0] == '{' ? file_json(r, cell) : NULL;
+        const wharf_json *whole = texts[i].use == USE_ADDRESS && cell.n && cell.p[0] == '{'
+                                      ? file_json(r, cell)
+                                      : NULL;
 
         if (cell.n)
             W->json->put(out, texts[i].key, whole ? wharf_value(whole) : wharf_text(cell));
