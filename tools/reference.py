@@ -45,7 +45,7 @@ def sources():
 DECLARED = ("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")
 
 
-# What a file uses, by kind: codes of errors, members of the server's settings, words in quotes, codes of URLs that are fetched.
+# Patterns that find what a source file uses: codes of errors, members of the settings, words in quotes.
 USES = {"code": r"\b(ERR_\w+)\b", "member": r"(?:\bc|config)(?:->|\.)(?=(\w+))", "word": r'"([\w.:]+)"', "text": r"'([\w.:]+)'", "family": r"\bof_family\(a, family, [^;]*;"}
 
 

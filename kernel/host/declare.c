@@ -438,7 +438,7 @@ static int by_check_name(const void *a, const void *b)
 }
 
 /* Tells whether hooks are on the resource: by its name, or by a link that its definition names.
- * Of the latter, those about deletes alone are not on one that archives: its rows stay. */
+ * Hooks on a link that only watch deletes skip a resource that archives: its rows stay. */
 static bool is_hooked_by(const struct foreign_hook *f, const struct definition *d)
 {
     const char *link = hooked_link(f->resource);

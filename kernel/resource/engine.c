@@ -493,7 +493,6 @@ static void link_areas(struct engine *e)
 bool engine_link(struct engine *e, struct buf *problems)
 {
     bool ok = link_codes(e, problems);
-
     size_t before = problems->n;
 
     place_sql_expand(e, problems);

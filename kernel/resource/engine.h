@@ -109,7 +109,7 @@ struct route {
     /* the live stream (http/stream.h): kind of token that opens it; NULL: another route */
     const char *stream_tokens;
     bool event_stream; /* answers with Server-Sent Events */
-    bool below; /* a list of rows of one row, of another resource (place.below) */
+    bool below; /* lists the rows that name a row of another resource (place.below) */
     bool silent; /* not in the access log */
     bool shows_request; /* its handler is shown headers and the client's address */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */

@@ -23,7 +23,8 @@ bool rows_restricted(const struct wharf_req *req, const struct resource *res);
  * accessible. False: problems. */
 bool narrow_rows_of(
     struct wharf_req *req, const struct resource *res, wharf_str parent_id, struct narrowing *ret);
-/* Returns the id of the row below whose path the request's route is, "" when it is below none. */
+/* Returns the id of the parent in the path of a list below a row ("/v1/items/ID/levels"); "" for
+ * other routes. */
 wharf_str addressed_parent(const struct wharf_req *req, const struct resource *res);
 /* Narrows rows in the same way for the request's own route: the parent's id is its first path
  * parameter. */

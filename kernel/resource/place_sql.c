@@ -10,7 +10,8 @@
 
 enum { NAMED = 3 };
 
-/* One of the words: how it begins, its branch for each resource, and what it is of others. */
+/* One of the two words: how it begins, what writes its branch for a resource, and its value for
+ * rows of resources without a branch. */
 struct word {
     const char *opens, *otherwise;
     void (*branch)(struct buf *b, const struct definition *d, const char *id);
@@ -93,9 +94,8 @@ static void write_cases(const struct engine *e, struct buf *b, const struct word
         any = true;
         if (!has_one_place(d))
             buf_addf(problems,
-                "%s: %s: its rows can't be linked (\"links\": [\"%s\"]): each of them has to be at "
-                "one "
-                "location, or at none\n",
+                "%s: %s: its rows can't be linked (\"links\": [\"%s\"]): each of them has to be "
+                "at one location, or at none\n",
                 d->plugin, d->name, names[0]);
         buf_addf(b, " WHEN %s = '%s' THEN ", names[1], d->name);
         if (has_one_place(d))

@@ -366,7 +366,8 @@ struct definition {
     struct definition_audience audience;
     struct definition_recorded recorded;
     struct definition_holds holds;
-    /* "documents": rows of others that name rows of this resource, in that module */
+    /* names of links: "documents" says that rows of the module documents may name rows of this
+     * resource */
     const char *const *links;
     size_t n_links;
     const struct query_param *params;

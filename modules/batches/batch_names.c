@@ -216,8 +216,8 @@ static wharf_status put_one(struct naming *n, wharf_out *out, const char *key, w
     return s;
 }
 
-/* Returns the id of a record as answers and exports show it ({"id":…,"name":…}); "" when the value
- * is something else. */
+/* Returns the id of a record as answers and exports show it, an object with id and name; "" when
+ * the value is something else. */
 static wharf_str shown_id(const wharf_json *value)
 {
     return W->json->type(value) == WHARF_J_OBJECT ? json_text(value, "id") : WHARF_S("");

@@ -85,7 +85,7 @@ static wharf_status pin(wharf_req *req, wharf_rec *rec, const struct chain *c)
         W->res->set(rec, TRACKER_PINNED_SHIPMENT_ID, val_null());
         return WHARF_OK;
     }
-    /* the leg that is current anyway: what was read is sent back, and is to follow the legs on */
+    /* The client sends back the leg that it read: the tracker goes on to follow its legs. */
     if (current && same(current->id, id))
         return WHARF_OK;
     for (size_t i = 0; i < c->n; i++) {

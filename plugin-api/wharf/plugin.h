@@ -310,11 +310,11 @@ typedef struct wharf_res_api {
      * come behind the hits, each shown with members (an object, or NULL). */
     void (*hits_more)(wharf_hits *hits, const wharf_str *words, size_t n,
         const wharf_json *members);
-    /* Whether the definition of this resource names the link ("links": ["documents"]); false when
-     * no module that is there has the resource. */
+    /* Tells whether the definition of this resource names the link ("links": ["documents"]); false
+     * when no loaded module has the resource. */
     bool (*links)(wharf_req *req, wharf_str resource, const char *link);
-    /* encode() of n rows of one resource as lists show them, one behind the other in an array that
-     * is open: with one statement for what SQL computes of them. */
+    /* Writes n rows of one resource, as lists show them, into the array that is open. Asks the
+     * database once for the computed fields of all n, where n calls of encode() ask n times. */
     void (*encode_many)(
         wharf_req *req, wharf_out *out, const wharf_rec *const *recs, size_t n);
 } wharf_res_api;

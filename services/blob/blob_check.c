@@ -69,8 +69,9 @@ static wharf_status checksums(wharf_verify *v, const wharf_verify_api *api, void
 const wharf_check blob_checksums = {.head = WHARF_HEAD(wharf_check),
     .name = "checksums",
     .summary = "Every stored object has the bytes of its hash.",
-    .remedy = "Store a file with the same bytes again, which mends the object, or take the object "
-              "from a backup.",
+    .remedy =
+        "Store a file with the same bytes again, which mends the object (on S3 delete the object "
+        "first), or take the object from a backup.",
     .rows = "stored objects",
     .run = checksums};
 

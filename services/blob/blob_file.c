@@ -222,8 +222,8 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
 
 wharf_status file_remove(struct wharf_req *req, wharf_str id)
 {
-    /* The row is had by a request that brings the file and waits for rows of the plugin, which the
-     * caller has: the plugin tells that request (docs/decisions 545). */
+    /* A request that uploads this file may hold its row and wait for the plugin's row, which our
+     * caller holds. It is not waited for: the plugin refuses its bytes (docs/decisions 545). */
     static const char sql[] =
         "WITH gone AS (DELETE FROM wharf.file WHERE organization_id = $1 AND id = $2 AND (NOT "
         "$3::boolean OR state <> 'waiting' OR id IN (SELECT id FROM wharf.file WHERE "

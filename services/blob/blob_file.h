@@ -32,8 +32,8 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
 /* Finds a file of the request's organization, alive; problem not_found. */
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row);
 /* Removes a file; its bytes die with the next collection. Returns WHARF_NOT_FOUND without a
- * problem when there is none, or when somebody brings it at this moment whose plugin is told of
- * that: who waits for one another has a deadlock. */
+ * problem when there is none, or when a client uploads its bytes at this moment and a plugin waits
+ * to be told: waiting for that upload here could deadlock. */
 wharf_status file_remove(struct wharf_req *req, wharf_str id);
 /* Sets which job is told of the arrival ("support.mail"). */
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job);

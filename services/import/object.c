@@ -208,9 +208,8 @@ static void warn_lost(struct import *in, struct import_source *s)
     if (!s->lost_told)
         import_warn(in, ERR_BATCH_HEADER_DUPLICATE,
             arena_printf(in->row,
-                "row %llu has more values than there are fields for: \"%.*s\" is ignored there, "
-                "and "
-                "where it is so again",
+                "row %llu has more values than there are fields for: \"%.*s\" is ignored, in this "
+                "row and in later ones like it",
                 (unsigned long long)in->row_number, STR_ARG(in->columns[s->columns[0]].header)));
     s->lost_told = true;
 }

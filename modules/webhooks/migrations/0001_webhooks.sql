@@ -23,7 +23,8 @@ CREATE TABLE webhooks.webhook (
     status text COLLATE "C" NOT NULL DEFAULT 'enabled' CHECK (status IN ('enabled', 'suspended', 'disabled')),
     disabled_at timestamptz(3),
     enable_at timestamptz(3),
-    status_reason text COLLATE "C" CHECK (status_reason IN ('failures', 'failure_rate', 'manual', 'receiver_request', 'settings')),
+    status_reason text COLLATE "C" CHECK (
+        status_reason IN ('failures', 'failure_rate', 'manual', 'receiver_request', 'settings')),
     degraded_at timestamptz(3),
     last_test jsonb,
     send_test boolean NOT NULL DEFAULT false, -- never kept: a rule acts on it

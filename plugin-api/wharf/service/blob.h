@@ -77,9 +77,9 @@ typedef struct wharf_blob_api {
      * the request that brings them and in its transaction, for the file's organization, as the
      * system. So what fn writes and the file change together; a problem of it keeps the bytes from
      * coming. When they are not wanted it says why in *ret_refused, which the sender is told (400
-     * file.upload_invalid), and removes the file. remove() does not wait for somebody who brings
-     * the file at that moment, whom fn then has to refuse: fn must look whether the file is still
-     * awaited, behind the lock that the caller of remove() has. */
+     * file.upload_invalid), and removes the file. remove() does not wait for an upload of
+     * the file that runs at the same moment. So fn must lock the row that the caller of remove()
+     * locks, look there whether the file is still awaited, and refuse the bytes if it is not. */
     void (*on_arrival)(wharf_plugin *self,
         wharf_status (*fn)(wharf_req *req, wharf_str id, wharf_str *ret_refused));
     /* Changes the type of a file. */

@@ -47,9 +47,9 @@ typedef struct wharf_http_api {
     void (*answer_header)(wharf_req *req, wharf_str name, wharf_str value);
     /* ---- 1.2 ---- */
     /* Takes one of per_minute tokens that the owner (enum wharf_limit_owner) has for this purpose,
-     * at most 60 bytes; 0: no limit. Of what is no request of HTTP the address has none. With the
-     * setting rate_limit.endpoint off nothing is taken. Problem: rate_limited with the reason
-     * endpoint. */
+     * at most 60 bytes; 0: no limit. Takes nothing when the setting rate_limit.endpoint is off,
+     * nor from an address outside of HTTP requests (jobs, batches). Problem: rate_limited with the
+     * reason endpoint. */
     wharf_status (*limit_endpoint)(
         wharf_req *req, uint32_t owner, wharf_str purpose, uint32_t per_minute);
 } wharf_http_api;
