@@ -58,11 +58,13 @@ static bool sample_clock(struct notifier *p)
 {
     PGresult *r = PQexec(p->pg,
         "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, "
-        "COALESCE((SELECT value FROM wharf.setting WHERE key = 'clock.offset_seconds'), '0')");
+        "(SELECT value FROM wharf.setting WHERE key = 'clock.offset_seconds'), "
+        "(SELECT value FROM wharf.setting WHERE key = 'clock.changes')");
     bool ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
 
     if (ok)
-        clock_sync(strtoll(PQgetvalue(r, 0, 0), NULL, 10), strtoll(PQgetvalue(r, 0, 1), NULL, 10));
+        clock_sync(strtoll(PQgetvalue(r, 0, 0), NULL, 10), strtoll(PQgetvalue(r, 0, 1), NULL, 10),
+            strtoll(PQgetvalue(r, 0, 2), NULL, 10));
     PQclear(r);
     return ok;
 }

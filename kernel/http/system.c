@@ -1,5 +1,7 @@
 /* system.c - the test clock: GET and POST /v1/system/clock, only with --test-clock
  * (docs/spec/01-platform.md section 17 'Clock'). */
+#include <stdlib.h>
+
 #include "http/http_routes.h"
 
 #include "config/config.h"
@@ -26,27 +28,33 @@ static wharf_status read_clock(struct wharf_req *req, void *arg)
     return answer(&req->reply, clock_offset_s(), "Clock retrieved");
 }
 
+struct shift {
+    int64_t offset_s, change;
+};
+
 /* Sets the offset of the clock: the workers of this machine share it; others hear of it. */
 static void shift(struct wharf_req *req, void *arg)
 {
-    clock_set_offset(*(const int64_t *)arg);
+    const struct shift *s = arg;
+
+    clock_set_offset(s->offset_s, s->change);
 }
 
 static wharf_status set_clock(struct wharf_req *req, void *arg)
 {
-    int64_t *offset = ARENA_NEW(req->arena, int64_t);
+    struct shift *s = ARENA_NEW(req->arena, struct shift);
     wharf_str text;
+    const PGresult *r;
 
-    json_int(json_get(req->body, "offset_seconds"), offset);
-    text = arena_printf(req->arena, "%lld", (long long)*offset);
-    if (!req_query(req,
-            "INSERT INTO wharf.setting (key, value) VALUES ('clock.offset_seconds', $1::text)"
-            " ON CONFLICT (key) DO UPDATE SET value = EXCLUDED.value, updated_at = now()",
-            &(struct sql_arg){text.p, text.n}, 1) ||
-        !req_query(req, "SELECT pg_notify('wharf_clock', '')", NULL, 0))
+    json_int(json_get(req->body, "offset_seconds"), &s->offset_s);
+    text = arena_printf(req->arena, "%lld", (long long)s->offset_s);
+    r = req_query(req, "SELECT wharf.clock_set($1::bigint), pg_notify('wharf_clock', '')",
+        &(struct sql_arg){text.p, text.n}, 1);
+    if (!r)
         return WHARF_UNAVAILABLE;
-    req_after_commit(&req->tx, shift, offset);
-    return answer(&req->reply, *offset, "Clock shifted");
+    s->change = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
+    req_after_commit(&req->tx, shift, s);
+    return answer(&req->reply, s->offset_s, "Clock shifted");
 }
 
 void system_routes_add(struct wharf_decl *d)

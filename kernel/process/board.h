@@ -124,7 +124,7 @@ struct board {
     _Atomic uint64_t idempotent_replays;
     struct disk_counts disk; /* writes that disks did not take */
     _Atomic uint64_t request_log_dropped; /* lines that were not written */
-    _Atomic int64_t clock_offset_us; /* of the test clock */
+    _Atomic int64_t clock_offset; /* of the test clock, as util/clock.c packs it */
     _Atomic uint64_t log_turn; /* grows when log files shall be opened anew (they were renamed) */
     _Atomic int n_quarantined;
     char quarantined[32][32]; /* names, written by the supervisor */

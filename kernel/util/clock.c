@@ -2,8 +2,11 @@
  * minute.
  *
  * Two atomic numbers are the whole state: database time minus monotonic time, and the test
- * offset, which a machine's processes share. Until the first clock_sync it is taken from the
- * machine's own clock. */
+ * offset, which a machine's processes share. Until the first clock_sync the time is taken from the
+ * machine's own clock.
+ *
+ * The test offset is kept with the number of its change, in one atomic number: a process that read
+ * the database before a change and writes after it would else bring the old offset back. */
 #include <stdatomic.h>
 #include <time.h>
 
@@ -16,8 +19,11 @@ static const int64_t JITTER_US = 2000;
 /* Per process, documented in time.h. 0: not known yet. */
 static _Atomic int64_t ahead_us;
 
-static _Atomic int64_t own_offset_us;
-static _Atomic int64_t *offset_us = &own_offset_us;
+/* The offset in seconds times this, plus the number of its change. */
+static const int64_t CHANGES = 1 << 28;
+
+static _Atomic int64_t own_offset;
+static _Atomic int64_t *shared_offset = &own_offset;
 
 static int64_t read_clock(clockid_t id)
 {
@@ -42,15 +48,15 @@ int64_t clock_now_us(void)
         if (atomic_compare_exchange_strong(&ahead_us, &ahead, first))
             ahead = first;
     }
-    return ahead + clock_monotonic_us() + atomic_load_explicit(offset_us, memory_order_relaxed);
+    return ahead + clock_monotonic_us() + clock_offset_s() * 1000000;
 }
 
-void clock_sync(int64_t database_us, int64_t offset_s)
+void clock_sync(int64_t database_us, int64_t offset_s, int64_t change)
 {
     int64_t now = database_us - clock_monotonic_us();
     int64_t before = atomic_load_explicit(&ahead_us, memory_order_relaxed);
 
-    clock_set_offset(offset_s);
+    clock_set_offset(offset_s, change);
     if (before && now - before < JITTER_US && before - now < JITTER_US)
         return;
     atomic_store_explicit(&ahead_us, now, memory_order_relaxed);
@@ -58,15 +64,22 @@ void clock_sync(int64_t database_us, int64_t offset_s)
 
 int64_t clock_offset_s(void)
 {
-    return atomic_load_explicit(offset_us, memory_order_relaxed) / 1000000;
+    int64_t packed = atomic_load_explicit(shared_offset, memory_order_relaxed);
+
+    return (packed - (packed & (CHANGES - 1))) / CHANGES;
 }
 
-void clock_set_offset(int64_t offset_s)
+void clock_set_offset(int64_t offset_s, int64_t change)
 {
-    atomic_store_explicit(offset_us, offset_s * 1000000, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(shared_offset, memory_order_relaxed);
+    int64_t after = offset_s * CHANGES + (change & (CHANGES - 1));
+
+    while ((before & (CHANGES - 1)) < (change & (CHANGES - 1)) &&
+           !atomic_compare_exchange_weak(shared_offset, &before, after))
+        continue;
 }
 
 void clock_share_offset(_Atomic int64_t *place)
 {
-    offset_us = place;
+    shared_offset = place;
 }

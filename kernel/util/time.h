@@ -37,13 +37,15 @@ bool time_parse_pg(wharf_str s, int64_t *ret_us);
 
 int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */
-/* Sets the kernel clock: database_us was the database's clock now, offset_s the test offset.
- * [any] */
-void clock_sync(int64_t database_us, int64_t offset_s);
+/* Sets the kernel clock: database_us was the database's clock now; the others as of
+ * clock_set_offset. [any] */
+void clock_sync(int64_t database_us, int64_t offset_s, int64_t change);
 /* Returns the test offset in seconds; the processes of a machine share it once they share its
  * place (before threads start). [any] */
 int64_t clock_offset_s(void);
-void clock_set_offset(int64_t offset_s);
+/* Sets the test offset in seconds, within 100 years. change is its number in the database, from 1:
+ * an offset with no higher number than the last is not taken. [any] */
+void clock_set_offset(int64_t offset_s, int64_t change);
 void clock_share_offset(_Atomic int64_t *place);
 
 #endif

@@ -351,7 +351,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         &boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
     disk_share(&boot->board->disk);
     absent_remember(e, config->data);
-    clock_share_offset(&boot->board->clock_offset_us);
+    clock_share_offset(&boot->board->clock_offset);
     e->admin = boot->kind == WORKER_JOB;
     e->auth = auth_cache_new();
     if (!parts_open(e, boot, &why))

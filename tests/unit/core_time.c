@@ -151,16 +151,24 @@ static void kernel_clock(void **state)
             before = clock_monotonic_us();
 
     assert_true(now - real > -2000000 && now - real < 2000000);
-    clock_sync(1704164645000000, 3600);
+    clock_sync(1704164645000000, 3600, 1);
     now = clock_now_us();
     assert_true(now >= 1704164645000000 + 3600000000 && now < 1704164645000000 + 3601000000);
     assert_int_equal(clock_offset_s(), 3600);
-    clock_sync(now - 3600000000 - 1500, 3600); /* within the jitter: not followed */
+    clock_sync(now - 3600000000 - 1500, 3600, 1); /* within the jitter: not followed */
     assert_true(clock_now_us() >= now);
-    clock_sync(now - 3600000000 - 5000000, 3600);
+    clock_sync(now - 3600000000 - 5000000, 3600, 1);
     assert_true(clock_now_us() < now);
-    clock_set_offset(0);
+    clock_set_offset(-7, 2);
     assert_true(clock_now_us() < now - 3600000000);
+    assert_int_equal(clock_offset_s(), -7);
+    clock_set_offset(3600, 1); /* read before the change, set after it: not taken */
+    assert_int_equal(clock_offset_s(), -7);
+    clock_set_offset(-3162240000, 9);
+    assert_int_equal(clock_offset_s(), -3162240000);
+    clock_set_offset(3162240000, 10);
+    assert_int_equal(clock_offset_s(), 3162240000);
+    clock_set_offset(0, 11);
     assert_true(clock_monotonic_us() >= before);
 }
 

@@ -143,6 +143,7 @@ FROM unnest(ARRAY['wharf.token', 'wharf.idempotency', 'wharf.change_log', 'wharf
 INSERT INTO wharf.setting (key, value) VALUES
     ('installation.id', gen_random_uuid()::text),
     ('clock.offset_seconds', '0'),
+    ('clock.changes', '0'),
     -- 64 hex digits
     ('cursor.key', replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''));
 -- Jobs: work that is done after, and apart from, the request that asked for it

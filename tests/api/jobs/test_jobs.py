@@ -67,10 +67,10 @@ def job_workers(server):
 def clock(server):
     """Moves the kernel clock on by seconds; put back at the end."""
     def move(seconds):
-        server.sql("UPDATE wharf.setting SET value = (value::bigint + %s)::text WHERE key = 'clock.offset_seconds'", seconds)
+        server.sql("SELECT wharf.clock_set(value::bigint + %s) FROM wharf.setting WHERE key = 'clock.offset_seconds'", seconds)
         server.sql("NOTIFY wharf_job")
     yield move
-    server.sql("UPDATE wharf.setting SET value = '0' WHERE key = 'clock.offset_seconds'")
+    server.sql("SELECT wharf.clock_set(0)")
     server.sql("NOTIFY wharf_job")
     until(lambda: not server.sql("SELECT FROM wharf.job_schedule s WHERE wharf.job_due_at(s, wharf.now()) <> next_at"))  # periods begin anew
 
@@ -497,10 +497,8 @@ def test_connections_of_a_worker_that_stands_still_are_ended(server):
         for name, lease in ((names[0], "-1 minute"), (names[1], "1 minute"), (names[2], "-1 minute")):
             server.sql("INSERT INTO wharf.job_worker (id, host, pid, started_us, crash_dir, lease_until, client) VALUES (%s, 'elsewhere', 1, 1, '/', now() + %s::interval, %s)",
                        "jobw_" + name, lease, name)
-        end = time.monotonic() + WAIT
-        while server.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = %s", names[0]):
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: server.sql("SELECT lost FROM wharf.job_worker WHERE id = %s", "jobw_" + names[0]) == [(True,)])
+        until(lambda: not server.sql("SELECT 1 FROM pg_stat_activity WHERE application_name = %s", names[0]))
         assert sorted(server.sql("SELECT application_name FROM pg_stat_activity WHERE application_name = ANY (%s)", list(names))) == [(names[2],), (names[1],)]
         assert server.sql("SELECT id, lost FROM wharf.job_worker WHERE host = 'elsewhere' ORDER BY id") == [
             ("jobw_psql", True), ("jobw_" + names[0], True), ("jobw_" + names[1], False)]

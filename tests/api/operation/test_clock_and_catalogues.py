@@ -61,7 +61,7 @@ def test_clock_backwards_and_refusals(operator, server):
 
 def test_the_offset_is_kept(server, operator):
     """Set in the database by another machine, it is heard of; a restarted worker knows it."""
-    server.sql("UPDATE wharf.setting SET value = '7200' WHERE key = 'clock.offset_seconds'; NOTIFY wharf_clock")
+    server.sql("SELECT wharf.clock_set(7200); NOTIFY wharf_clock")
     end = time.monotonic() + WAIT
     while operator.get("/v1/system/clock").data["offset_seconds"] != 7200 and time.monotonic() < end:
         time.sleep(0.05)

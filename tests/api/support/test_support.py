@@ -60,11 +60,11 @@ def client(org):
 @pytest.fixture
 def clock(server):
     def move(seconds):
-        server.sql("UPDATE wharf.setting SET value = (value::bigint + %s)::text WHERE key = 'clock.offset_seconds'", seconds)
+        server.sql("SELECT wharf.clock_set(value::bigint + %s) FROM wharf.setting WHERE key = 'clock.offset_seconds'", seconds)
         server.sql("NOTIFY wharf_clock")
         time.sleep(0.3)
     yield move
-    server.sql("UPDATE wharf.setting SET value = '0' WHERE key = 'clock.offset_seconds'")
+    server.sql("SELECT wharf.clock_set(0)")
     server.sql("NOTIFY wharf_clock")
     time.sleep(0.3)
 
