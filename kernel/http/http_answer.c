@@ -59,12 +59,14 @@ static void cors_headers(const struct exchange *x, struct MHD_Response *r)
     add(r, "Access-Control-Expose-Headers",
         "Content-Type, Request-Id, X-Request-Id, SVC-Datetime-Format, SVC-Mode, ETag, Vary, "
         "Cache-Control, RateLimit, RateLimit-Policy, Retry-After, Location, Deprecation, Sunset, "
-        "Link, Preference-Applied, Idempotent-Replayed");
+        "Link, Preference-Applied, Idempotent-Replayed, Tus-Resumable, Tus-Version, "
+        "Upload-Offset, Upload-Length, Upload-Defer-Length, Upload-Expires");
     if (!strcmp(x->req.head.method, "OPTIONS")) {
         add(r, "Access-Control-Allow-Methods", x->allow);
         add(r, "Access-Control-Allow-Headers",
             "SVC-API-KEY, X-API-KEY, Authorization, Content-Type, Idempotency-Key, If-Match, "
-            "If-None-Match, Prefer, SVC-Datetime-Format, X-Request-Id");
+            "If-None-Match, Prefer, SVC-Datetime-Format, X-Request-Id, Tus-Resumable, "
+            "Upload-Length, Upload-Offset, Upload-Metadata, Upload-Defer-Length, Upload-Checksum");
         add(r, "Access-Control-Max-Age", "7200");
     }
 }

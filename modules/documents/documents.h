@@ -14,6 +14,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
 #include "wharf/service/render.h"
+#include "wharf/service/text.h"
 #include "wharf/service/token.h"
 
 extern const wharf_blob_api *documents_blob;
@@ -21,6 +22,7 @@ extern const wharf_config_api *documents_config;
 extern const wharf_events_api *documents_events;
 extern const wharf_http_api *documents_http;
 extern const wharf_render_api *documents_render;
+extern const wharf_text_api *documents_text;
 extern const wharf_token_api *documents_token;
 
 extern const wharf_many_api *documents_many;
@@ -72,6 +74,9 @@ wharf_status upload_look(
     wharf_req *req, const wharf_rec *rec, struct stored *got, const char **ret_reason);
 /* Takes a file that was awaited: what wharf.blob calls. */
 wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_refused);
+
+/* ---- document_tus.c ---- */
+wharf_status document_tus_create(wharf_req *req, void *arg);
 
 /* ---- document_files.c ---- */
 /* Ends what a document that is deleted has of files: nobody reads them from now on. */

@@ -22,6 +22,7 @@ enum blob_status {
     BLOB_NO_ROOM, /* disk full, quota */
     BLOB_TROUBLE, /* the store can't be reached or answers nonsense; logged */
     BLOB_DAMAGED, /* the bytes are not those of the hash */
+    BLOB_BUSY, /* another request brings bytes of the same upload */
 };
 
 struct blob_id {

@@ -34,6 +34,8 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status)
     switch (status) {
     case BLOB_OK:
         return WHARF_OK;
+    case BLOB_BUSY:
+        return req_fail(req, ERR_FILE_UPLOAD_BUSY, NULL, NULL);
     case BLOB_ABSENT:
         return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
     case BLOB_TOO_LARGE:

@@ -173,7 +173,7 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
 
     if (p->failed == BLOB_OK && p->max && p->id.size + n > p->max)
         p->failed = BLOB_TOO_LARGE;
-    if (p->failed == BLOB_OK && EVP_DigestUpdate(p->digest, bytes, n) != 1)
+    if (p->failed == BLOB_OK && !p->resumed && EVP_DigestUpdate(p->digest, bytes, n) != 1)
         p->failed = BLOB_TROUBLE;
     while (n && p->failed == BLOB_OK) {
         ssize_t w = write(p->fd, from, n);
@@ -197,7 +197,8 @@ enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id)
     unsigned char raw[EVP_MAX_MD_SIZE];
 
     if (p->failed == BLOB_OK && !p->hashed) {
-        if (EVP_DigestFinal_ex(p->digest, raw, NULL) != 1)
+        if (p->resumed ? !blob_resume_digest(p, EVP_sha256(), 0, raw)
+                       : EVP_DigestFinal_ex(p->digest, raw, NULL) != 1)
             p->failed = BLOB_TROUBLE;
         sodium_bin2hex(p->id.hash, BLOB_HASH + 1, raw, BLOB_HASH / 2);
         p->hashed = true;
@@ -225,7 +226,7 @@ void blob_put_abort(struct blob_put *p)
 {
     if (!p)
         return;
-    if (p->name[0])
+    if (p->name[0] && !p->resumed)
         unlinkat(p->store->tmp_fd, p->name, 0);
     if (p->fd >= 0)
         close(p->fd);

@@ -34,12 +34,34 @@ struct blob_put {
     EVP_MD_CTX *digest;
     struct blob_id id;
     bool hashed;
+    bool resumed; /* the temporary file stays unless it is placed (blob_resume.c) */
     enum blob_status failed; /* the first failure; it stays */
 };
 
 extern const struct blob_driver blob_dir, blob_s3;
 
 enum blob_status blob_errno(int error, const char *what); /* logs what is not a matter of room */
+
+/* ---- blob_resume.c: puts that go on after an interruption ---- */
+enum { RESUME_NAME = 40 };
+/* Returns how many bytes of the upload are here; 0 when nothing came. upload: the file's id.
+ * BLOB_BUSY: somebody brings some at this moment. */
+enum blob_status blob_resume_size(
+    const struct blob_store *s, const char *upload, uint64_t *ret_size);
+/* Continues a put, whose bytes stay when it is aborted; it is for one writer at a time
+ * (BLOB_BUSY). The hash is computed from the whole file by blob_put_hash(). */
+enum blob_status blob_resume(
+    struct blob_store *s, const char *upload, uint64_t max, struct blob_put **ret_put);
+uint64_t blob_resumed(const struct blob_put *p); /* bytes that are here */
+/* Forgets what is behind that size; writing goes on there. */
+enum blob_status blob_resume_cut(struct blob_put *p, uint64_t size);
+/* Returns when the bytes would survive the death of the machine. */
+enum blob_status blob_resume_sync(struct blob_put *p);
+/* Computes the digest of the bytes from `from` on; out has room for it. False: they can't be
+ * read. */
+bool blob_resume_digest(
+    const struct blob_put *p, const EVP_MD *kind, uint64_t from, unsigned char *out);
+
 /* Opens a file without a name beside the temporary ones. */
 int blob_nameless(const struct blob_store *s);
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem);

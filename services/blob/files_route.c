@@ -1,5 +1,5 @@
 /* files_route.c - signed links: GET, HEAD and PUT of /v1/files/:file (docs/spec/01-platform.md
- * section 16). */
+ * section 16). Leaves to others: uploads in pieces (tus_route.c). */
 #include "blob/files_route.h"
 
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "blob/blob_serve.h"
 #include "blob/routes.gen.h"
+#include "blob/tus_route.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
@@ -25,10 +26,12 @@ static bool look_up(struct wharf_req *req, const char *op, struct file_row *ret_
 static wharf_status get_file(struct wharf_req *req, void *arg)
 {
     struct file_row row;
-    wharf_str exp = {"0", 1};
+    wharf_str exp = {"0", 1}, op;
     int64_t left;
 
     (void)arg;
+    if (!strcmp(req->head.method, "HEAD") && req_param(req, "op", &op) && str_eqz(op, "put"))
+        return look_up(req, "put", &row) ? tus_head(req, &row) : WHARF_DENIED;
     if (!look_up(req, "get", &row))
         return WHARF_DENIED;
     if (!row.stored)
@@ -87,6 +90,18 @@ static const char *header(const struct exchange *x, const char *name)
     return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+/* Judges the headers of a piece (tus_route.c). */
+static bool piece_headers_ok(struct exchange *x)
+{
+    const struct tus_headers h = {.version = header(x, "Tus-Resumable"),
+        .type = header(x, "Content-Type"),
+        .offset = header(x, "Upload-Offset"),
+        .length = header(x, "Upload-Length"),
+        .checksum = header(x, "Upload-Checksum")};
+
+    return tus_headers_ok(&x->req, &h, x->upload);
+}
+
 static bool upload_headers_ok(struct exchange *x)
 {
     struct wharf_req *req = &x->req;
@@ -95,6 +110,8 @@ static bool upload_headers_ok(struct exchange *x)
     int64_t limit = req->engine->config->blob_upload_limit,
             size = length ? strtoll(length, NULL, 10) : -1;
 
+    if (!strcmp(req->head.method, "PATCH"))
+        return piece_headers_ok(x);
     if (x->upload->max_size >= 0 && x->upload->max_size < limit)
         limit = x->upload->max_size;
     if (!str_eqz(x->upload->type, "application/octet-stream") &&
@@ -174,6 +191,15 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
     return WHARF_OK;
 }
 
+/* Takes a piece of the file; on a worker thread. */
+static wharf_status patch_file(struct wharf_req *req, void *arg)
+{
+    struct file_row row;
+
+    (void)arg;
+    return look_up(req, "put", &row) ? tus_piece(req, &row) : WHARF_DENIED;
+}
+
 const struct upload_handler file_uploads = {
     upload_begin, upload_headers_ok, upload_take, upload_drop};
 
@@ -181,7 +207,9 @@ void files_routes_add(struct wharf_decl *d)
 {
     const wharf_route get = {ROUTE_FILE_GET, .handler = get_file};
     const wharf_route put = {ROUTE_FILE_PUT, .handler = put_file};
+    const wharf_route patch = {ROUTE_FILE_PATCH, .handler = patch_file};
 
     decl_own_route(d, &get);
     decl_own_route(d, &put);
+    decl_own_route(d, &patch);
 }

@@ -146,7 +146,7 @@ static wharf_status b_link(
     wharf_status s = file_find(req, id, &row);
 
     return s == WHARF_OK
-               ? file_link(req, &row, kind == WHARF_BLOB_PUT ? "put" : "get", seconds, ret_url)
+               ? file_link(req, &row, kind == WHARF_BLOB_GET ? "get" : "put", seconds, ret_url)
                : s;
 }
 

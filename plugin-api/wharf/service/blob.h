@@ -18,7 +18,12 @@ extern "C" {
 /* bytes on their way; ends with the request at the latest */
 typedef struct wharf_blob_writer wharf_blob_writer;
 
-enum wharf_blob_link { WHARF_BLOB_GET = 1, WHARF_BLOB_PUT = 2 };
+enum wharf_blob_link {
+    WHARF_BLOB_GET = 1,
+    WHARF_BLOB_PUT = 2,
+    /* PUT, or pieces by the protocol tus 1.0; the bytes always come to this server. Since 1.2. */
+    WHARF_BLOB_RESUME = 3
+};
 
 /* Facts about a file. The caller sets head; members that its size does not reach are left out. */
 typedef struct wharf_blob_info {
