@@ -12,7 +12,8 @@ static wharf_status read_wanting(
     wharf_req *req, const wharf_rows **ret, const wharf_event_reader ***ret_readers)
 {
     static const char sql[] =
-        "SELECT id, events, location_ids, filter, owner_key FROM integrations.integration WHERE "
+        "SELECT id, events, location_ids, filter, owner_key, created_at FROM "
+        "integrations.integration WHERE "
         "organization_id = $1::text AND direction = 'outgoing' AND enabled AND deleted_at IS NULL "
         "ORDER BY id";
     const wharf_val organization = val_text(W->req->organization(req));
@@ -65,8 +66,11 @@ wharf_status outgoing_step(
         outcomes[i] = WHARF_STEP_SKIPPED;
         for (size_t k = 0; s == WHARF_OK && k < W->db->count(wanting); k++) {
             bool wanted = false;
+            wharf_val made;
 
-            if (!int_events->sees(readers[k], events[i]))
+            /* what happened before it was made is not for it */
+            if (!W->db->value(wanting, k, 5, WHARF_V_TIME_US, &made) ||
+                events[i]->created_at_us < made.u.i || !int_events->sees(readers[k], events[i]))
                 continue;
             s = int_rules->wanted(req, events[i], row_json(wanting, k, 1), row_json(wanting, k, 2),
                 row_json(wanting, k, 3), &wanted);

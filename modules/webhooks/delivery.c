@@ -77,7 +77,8 @@ wharf_status delivery_add(wharf_req *req, wharf_out *rows, int64_t *ret_added)
 static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *ret_n)
 {
     static const char sql[] =
-        "SELECT id, events, location_ids, filter, supersede, owner_key FROM webhooks.webhook"
+        "SELECT id, events, location_ids, filter, supersede, owner_key, created_at FROM "
+        "webhooks.webhook"
         " WHERE organization_id = $1::text AND deleted_at IS NULL AND status <> 'disabled' ORDER "
         "BY id";
     wharf_val organization = val_text(W->req->organization(req)), v;
@@ -101,7 +102,8 @@ static wharf_status read_wanting(wharf_req *req, struct wanting **ret, size_t *r
             .locations = W->db->value(rows, i, 2, WHARF_V_JSON, &v) ? v.u.j : NULL,
             .filter = W->db->value(rows, i, 3, WHARF_V_JSON, &v) ? v.u.j : NULL,
             .reader = readers[i],
-            .supersede = W->db->value(rows, i, 4, WHARF_V_BOOL, &v) && v.u.i};
+            .supersede = W->db->value(rows, i, 4, WHARF_V_BOOL, &v) && v.u.i,
+            .since_us = W->db->value(rows, i, 6, WHARF_V_TIME_US, &v) ? v.u.i : 0};
     return s;
 }
 
@@ -122,6 +124,8 @@ wharf_status delivery_step(
             continue;
         }
         for (size_t k = 0; s == WHARF_OK && k < n_wanting; k++) {
+            if (events[i]->created_at_us < wanting[k].since_us)
+                continue;
             s = delivery_wanted(req, &wanting[k], events[i], &wanted);
             if (s != WHARF_OK || !wanted)
                 continue;

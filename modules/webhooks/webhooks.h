@@ -176,6 +176,7 @@ struct wanting { /* what a webhook wants to hear of */
     const wharf_json *events, *locations, *filter;
     const wharf_event_reader *reader; /* whose rights it has; NULL: the caller looks at them */
     bool supersede;
+    int64_t since_us; /* when it was made: what happened before is not for it */
 };
 /* Judges whether the webhook wants the event. The filter is asked of the body, which is parsed
  * when it comes to that. */

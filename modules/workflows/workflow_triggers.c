@@ -151,6 +151,7 @@ struct listener {
     const wharf_event_reader *reader; /* whose rights it has: who published it */
     bool has_secrets;
     struct secret *secrets; /* once they were asked for */
+    int64_t since_us; /* what happened before is not for it */
 };
 
 static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t *ret_n)
@@ -172,6 +173,7 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
         s = flow_events->readers(req, keys, *ret_n, readers);
     for (size_t i = 0; s == WHARF_OK && i < *ret_n; i++) {
         struct listener *l = &(*ret)[i];
+        wharf_val since;
 
         l->id = row_text(rows, i, 0);
         l->triggers = row_json(rows, i, 1);
@@ -179,6 +181,7 @@ static wharf_status read_listeners(wharf_req *req, struct listener **ret, size_t
         l->options = row_json(rows, i, 3);
         l->has_secrets = row_bool(rows, i, 4);
         l->secrets = NULL;
+        l->since_us = W->db->value(rows, i, 6, WHARF_V_TIME_US, &since) ? since.u.i : 0;
         l->reader = readers[i];
     }
     return s;
@@ -206,7 +209,8 @@ static wharf_status wanted(
     wharf_status s = WHARF_OK;
 
     *ret = NULL;
-    if (!trigger_reaches(l->locations, e->location_id) || !flow_events->sees(l->reader, e))
+    if (e->created_at_us < l->since_us || !trigger_reaches(l->locations, e->location_id) ||
+        !flow_events->sees(l->reader, e))
         return WHARF_OK;
     for (const wharf_json *t = W->json->at(l->triggers, 0); t && s == WHARF_OK;
          t = W->json->next(t)) {

@@ -316,6 +316,10 @@ class Server:
         finally:
             db.close()
 
+    def events_wait(self, org):
+        """Events of the organization are not processed meanwhile, as on a busy server."""
+        return self.held("SELECT pg_advisory_lock(hashtextextended('wharf.event:' || %s, 0))", org.id)
+
     @functools.lru_cache(maxsize=None)
     def template(self, path):
         return next((p for regex, p in self.paths if regex.match(path)), None)

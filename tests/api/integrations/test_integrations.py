@@ -199,6 +199,16 @@ def test_who_wants_what(world, org, client):
     assert not any(g.event["organization_id"] == org.id for g in world.web.got[foreign])
 
 
+def test_what_happened_before_it_was_made(world, org, client):
+    """Spec 07 section 12: also where the event is processed later."""
+    with world.server.events_wait(org):
+        a = make(client, "A")
+        _, path = outgoing(world, client)
+        rename(client, a, "A2")
+    ended(client, 1)
+    assert [g.event["type"] for g in world.web.got[path]] == ["location.updated"]
+
+
 def test_the_log_and_its_filters(world, client):
     good, _ = outgoing(world, client)
     bad, _ = outgoing(world, client, answer=status(404))

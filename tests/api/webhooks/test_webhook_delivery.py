@@ -137,6 +137,17 @@ def test_one_after_the_other_for_each_resource(world, client):
         assert second.at - first.at >= 0.04  # the next one is sent when the one before it was answered
 
 
+def test_what_happened_before_it_was_made(world, org, client):
+    """Spec 07 section 7: also where the event is processed later."""
+    with world.server.events_wait(org):
+        a = make(client, "A")
+        h = Hook(world, client)
+        rename(client, a, "A2")
+    h.wait(1)
+    h.until(lambda d: [x["status"] for x in d] == ["succeeded"])
+    assert [g.event["type"] for g in h.got] == ["location.updated"]
+
+
 def test_a_failing_head_holds_its_resource_only(world, client):
     a, b = make(client, "A"), make(client, "B")
     h = Hook(world, client, events=["location.updated"])

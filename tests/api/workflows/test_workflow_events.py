@@ -53,9 +53,18 @@ def test_an_event_starts_a_run(fresh, mine):
     assert row["last_run"]["id"] == run["id"] and row["last_run"]["status"] == "succeeded" and row["failure_streak"] == 0
 
 
+def test_what_happened_before_it_was_published(fresh, mine):
+    """Spec 08 section 3: also where the event is processed later."""
+    with fresh.server.events_wait(fresh):
+        make_location(mine, "Before")
+        id = flow(mine, "return ev.data.name")
+        make_location(mine, "After")
+    run, = over(mine, id)
+    assert run["output"]["value"] == "After"
+
+
 def test_which_events(mine):
     here = make_location(mine, "Here")["id"]
-    until(lambda: not mine.server.sql("SELECT 1 FROM wharf.outbox LIMIT 1"))  # its event is older than the flows
     wide = flow(mine, "return ev.type", "wide", events=["location.*"])
     narrow = flow(mine, "return 1", "narrow", events=["location.updated"], trigger={"filter": [{"path": "data.name", "op": "eq", "value": "Wanted"}]})
     off = flow(mine, "return 1", "off", events=["*"], trigger={"enabled": False})
