@@ -80,7 +80,7 @@ static wharf_status look_at_upload(wharf_req *req, const wharf_rec *rec, int fd,
         .size = got->size,
         .fd = fd,
         .at = at};
-    wharf_status s = documents_blob->md5(req, fd, at, got->size, &got->md5);
+    wharf_status s = got->md5.n ? WHARF_OK : documents_blob->md5(req, fd, at, got->size, &got->md5);
 
     if (s != WHARF_OK)
         return s;
@@ -123,6 +123,7 @@ wharf_status upload_look(
         return s;
     got->size = info.size;
     got->sha256 = info.sha256;
+    got->md5 = info.md5;
     s = look_at_upload(req, rec, fd, at, &wanted, got, ret_reason);
     close(fd);
     return s == WHARF_OK && !*ret_reason ? documents_blob->set_type(req, got->file, got->type) : s;

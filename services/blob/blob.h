@@ -13,7 +13,7 @@ struct net_client;
 struct blob_store;
 struct blob_put;
 
-enum { BLOB_HASH = 64 }; /* hex digits */
+enum { BLOB_HASH = 64 /* hex digits */, BLOB_MD5_TEXT = 24 };
 
 enum blob_status {
     BLOB_OK,
@@ -40,6 +40,11 @@ void blob_close(struct blob_store *s);
  * bytes, 0: none. */
 enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_put **ret_put);
 enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n);
+/* Wants the MD5, too, and both digests computed beside the writing when there are many bytes: for
+ * what comes from a socket. Before the first write. */
+void blob_put_beside(struct blob_put *p);
+/* Writes the MD5 that was wanted in base64, after blob_put_hash(). False: it was not wanted. */
+bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1]);
 /* Computes the hash when all bytes have come; nothing can be seen yet. */
 enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id);
 /* Places the object, after blob_put_hash(). It is there for good when this returns BLOB_OK; p is

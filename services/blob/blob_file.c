@@ -26,8 +26,8 @@ enum { RETRY_AFTER_S = 5 };
     "f.organization_id, f.id, f.name, f.type, f.hash, f.state = 'stored', f.size, f.want_size, "   \
     "f.max_size, "                                                                                 \
     "(extract(epoch FROM f.expires_at) * 1000000)::bigint, (extract(epoch FROM f.stored_at) * "    \
-    "1000000)::bigint"
-enum { N_COLUMNS = 11 };
+    "1000000)::bigint, f.md5"
+enum { N_COLUMNS = 12 };
 
 wharf_status file_problem(struct wharf_req *req, enum blob_status status)
 {
@@ -73,7 +73,8 @@ static void read_row(struct arena *a, const PGresult *r, struct file_row *row)
         .want_size = number_at(r, 7, -1),
         .max_size = number_at(r, 8, -1),
         .expires_us = number_at(r, 9, 0),
-        .stored_us = number_at(r, 10, 0)};
+        .stored_us = number_at(r, 10, 0),
+        .md5 = text_at(a, r, 11)};
 }
 
 static struct sql_arg arg_int(struct arena *a, int64_t v)
@@ -251,16 +252,18 @@ static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, 
     return job_kind_find(req->engine, str_z(job)) ? job_enqueue(req, &order) : WHARF_OK;
 }
 
+/* md5: "" when it is not known. */
 static wharf_status mark_stored(struct wharf_req *req, const struct file_row *row,
-    const struct blob_id *id, wharf_str *ret_refused)
+    const struct blob_id *id, const char *md5, wharf_str *ret_refused)
 {
     const struct sql_arg args[] = {arg(row->organization), arg(row->id), {id->hash, BLOB_HASH},
-        arg_int(req->arena, (int64_t)id->size), arg_time(req->arena, req->now_us)};
+        arg_int(req->arena, (int64_t)id->size), arg_time(req->arena, req->now_us),
+        {md5[0] ? md5 : NULL, strlen(md5)}};
     PGresult *r = req_query(req,
         "UPDATE wharf.file SET state = 'stored', hash = $3, size = $4::bigint, stored_at = "
-        "$5::timestamptz, expires_at = NULL WHERE organization_id = $1 AND id = $2 AND state = "
-        "'waiting' RETURNING announce, plugin",
-        args, 5);
+        "$5::timestamptz, md5 = $6, expires_at = NULL WHERE organization_id = $1 AND id = $2 AND "
+        "state = 'waiting' RETURNING announce, plugin",
+        args, 6);
 
     if (!r)
         return WHARF_UNAVAILABLE;
@@ -313,15 +316,18 @@ wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job)
 wharf_status file_arrived(struct wharf_req *req, const struct file_row *row, struct blob_put *p,
     struct blob_id *ret_id, wharf_str *ret_refused)
 {
+    char md5[BLOB_MD5_TEXT + 1] = "";
     wharf_status s;
 
     if (req_begin(req) != WHARF_OK) {
         blob_put_abort(p);
         return WHARF_UNAVAILABLE;
     }
+    if (blob_put_hash(p, ret_id) == BLOB_OK)
+        blob_put_md5(p, md5);
     s = place_locked(req, p, ret_id);
     if (s == WHARF_OK)
-        s = mark_stored(req, row, ret_id, ret_refused);
+        s = mark_stored(req, row, ret_id, md5, ret_refused);
     if (s == WHARF_OK)
         return req_commit(req);
     req_rollback(req);

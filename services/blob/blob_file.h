@@ -17,6 +17,7 @@ enum { FILE_SIGNATURE = 43 }; /* base64url characters of an HMAC-SHA-256 */
 
 struct file_row {
     wharf_str organization, id, name, type, hash;
+    wharf_str md5; /* base64; empty: not known */
     bool stored;
     int64_t size, want_size, max_size; /* the last two of uploads, -1: none */
     int64_t expires_us, stored_us; /* 0: none */

@@ -85,7 +85,9 @@ enum blob_status blob_resume(
     p->resumed = true;
     resume_name(upload, p->name);
     p->fd = resume_open(s, p->name, O_RDWR | O_CREAT);
-    if (p->fd < 0 && errno == EWOULDBLOCK)
+    if (p->fd >= 0 && (!blob_digest_begin(p, BLOB_SHA256) || !blob_digest_begin(p, BLOB_MD5)))
+        status = BLOB_TROUBLE;
+    else if (p->fd < 0 && errno == EWOULDBLOCK)
         status = BLOB_BUSY;
     else if (p->fd < 0 || fstat(p->fd, &st) != 0)
         status = blob_errno(errno, "an upload can't be continued");

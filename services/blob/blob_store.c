@@ -19,7 +19,7 @@
 #include "util/str.h"
 #include <sodium.h>
 
-enum { CHUNK = 256 * 1024, PROBE_BYTES = 4096 };
+enum { CHUNK = 256 * 1024, PROBE_BYTES = 4096, BESIDE_FROM = 1 << 20, MD5_BYTES = 16 };
 
 #ifdef WHARF_FAULTS
 void fault_point(const char *name)
@@ -142,6 +142,13 @@ int blob_probe(const struct blob_store *s)
 
 /* ---- put ---- */
 
+bool blob_digest_begin(struct blob_put *p, int kind)
+{
+    p->digests[kind] = EVP_MD_CTX_new();
+    return p->digests[kind] && EVP_DigestInit_ex(p->digests[kind],
+                                   kind == BLOB_MD5 ? EVP_md5() : EVP_sha256(), NULL) == 1;
+}
+
 enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_put **ret_put)
 {
     struct blob_put *p = calloc(1, sizeof(*p));
@@ -151,11 +158,10 @@ enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_
     p->store = s;
     p->max = max;
     random_base62(p->name, sizeof(p->name) - 1);
-    p->digest = EVP_MD_CTX_new();
     p->fd = openat(s->tmp_fd, p->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (p->fd < 0)
         p->name[0] = 0;
-    if (p->fd < 0 || !p->digest || EVP_DigestInit_ex(p->digest, EVP_sha256(), NULL) != 1) {
+    if (p->fd < 0 || !blob_digest_begin(p, BLOB_SHA256)) {
         enum blob_status status = blob_errno(
             p->fd < 0 ? errno : ENOMEM, "a temporary file can't be made");
 
@@ -173,8 +179,10 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
 
     if (p->failed == BLOB_OK && p->max && p->id.size + n > p->max)
         p->failed = BLOB_TOO_LARGE;
-    if (p->failed == BLOB_OK && !p->resumed && EVP_DigestUpdate(p->digest, bytes, n) != 1)
-        p->failed = BLOB_TROUBLE;
+    for (int i = 0; i < BLOB_DIGESTS && !p->hasher && !p->resumed && p->failed == BLOB_OK; i++) {
+        if (p->digests[i] && EVP_DigestUpdate(p->digests[i], bytes, n) != 1)
+            p->failed = BLOB_TROUBLE;
+    }
     while (n && p->failed == BLOB_OK) {
         ssize_t w = write(p->fd, from, n);
 
@@ -188,8 +196,38 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
         n -= (size_t)w;
         p->id.size += (uint64_t)w;
     }
+    if (p->hasher)
+        blob_hasher_written(p->hasher, p->id.size);
+    else if (p->beside && p->id.size >= BESIDE_FROM && p->failed == BLOB_OK)
+        p->hasher = blob_hasher_new(p->fd, p->id.size, p->digests, BLOB_DIGESTS);
     fault_point("blob.written");
     return p->failed;
+}
+
+void blob_put_beside(struct blob_put *p)
+{
+    p->beside = true;
+    if (!blob_digest_begin(p, BLOB_MD5))
+        p->failed = BLOB_TROUBLE;
+}
+
+bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1])
+{
+    if (!p->md5[0])
+        return false;
+    memcpy(out, p->md5, sizeof(p->md5));
+    return true;
+}
+
+/* Makes sure that the digests have all bytes. */
+static bool digests_complete(struct blob_put *p)
+{
+    struct blob_hasher *h = p->hasher;
+
+    p->hasher = NULL;
+    if (p->resumed)
+        return blob_hash_file(p->fd, p->id.size, p->digests, BLOB_DIGESTS);
+    return !h || blob_hasher_finish(h);
 }
 
 enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id)
@@ -197,10 +235,12 @@ enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id)
     unsigned char raw[EVP_MAX_MD_SIZE];
 
     if (p->failed == BLOB_OK && !p->hashed) {
-        if (p->resumed ? !blob_resume_digest(p, EVP_sha256(), 0, raw)
-                       : EVP_DigestFinal_ex(p->digest, raw, NULL) != 1)
+        if (!digests_complete(p) || EVP_DigestFinal_ex(p->digests[BLOB_SHA256], raw, NULL) != 1)
             p->failed = BLOB_TROUBLE;
         sodium_bin2hex(p->id.hash, BLOB_HASH + 1, raw, BLOB_HASH / 2);
+        if (p->digests[BLOB_MD5] && EVP_DigestFinal_ex(p->digests[BLOB_MD5], raw, NULL) == 1)
+            sodium_bin2base64(
+                p->md5, sizeof(p->md5), raw, MD5_BYTES, sodium_base64_VARIANT_ORIGINAL);
         p->hashed = true;
     }
     if (p->failed == BLOB_OK)
@@ -217,6 +257,7 @@ enum blob_status blob_put_finish(struct blob_put *p)
     fault_point("blob.synced");
     if (status == BLOB_OK)
         status = p->store->driver->place(p);
+    p->resumed &= status != BLOB_OK;
     fault_point("blob.placed");
     blob_put_abort(p);
     return status;
@@ -226,11 +267,13 @@ void blob_put_abort(struct blob_put *p)
 {
     if (!p)
         return;
+    blob_hasher_abort(p->hasher);
     if (p->name[0] && !p->resumed)
         unlinkat(p->store->tmp_fd, p->name, 0);
     if (p->fd >= 0)
         close(p->fd);
-    EVP_MD_CTX_free(p->digest);
+    for (int i = 0; i < BLOB_DIGESTS; i++)
+        EVP_MD_CTX_free(p->digests[i]);
     free(p);
 }
 

@@ -26,14 +26,20 @@ struct blob_store {
     char *endpoint, *sigv4, *credentials;
 };
 
+enum { BLOB_SHA256, BLOB_MD5, BLOB_DIGESTS };
+struct blob_hasher;
+
 struct blob_put {
     struct blob_store *store;
     int fd;
     char name[40]; /* in tmp; empty: moved away */
     uint64_t max;
-    EVP_MD_CTX *digest;
+    EVP_MD_CTX *digests[BLOB_DIGESTS]; /* SHA-256; MD5 or NULL */
+    struct blob_hasher *hasher; /* computes them from now on, or NULL */
+    bool beside; /* a large one gets a hasher */
     struct blob_id id;
     bool hashed;
+    char md5[BLOB_MD5_TEXT + 1]; /* base64; empty: not wanted */
     bool resumed; /* the temporary file stays unless it is placed (blob_resume.c) */
     enum blob_status failed; /* the first failure; it stays */
 };
@@ -41,6 +47,18 @@ struct blob_put {
 extern const struct blob_driver blob_dir, blob_s3;
 
 enum blob_status blob_errno(int error, const char *what); /* logs what is not a matter of room */
+
+/* ---- blob_hasher.c: digests that are computed by a thread beside the writing ---- */
+/* Begins behind `hashed` bytes, which the digests have. Borrows both until it is finished or
+ * aborted. NULL: there are as many as there may be. */
+struct blob_hasher *blob_hasher_new(
+    int fd, uint64_t hashed, EVP_MD_CTX *const *digests, size_t n_digests);
+void blob_hasher_written(struct blob_hasher *h, uint64_t written); /* so many bytes lie there */
+/* Adds size bytes of the file to the digests, now. False: they can't be read. */
+bool blob_hash_file(int fd, uint64_t size, EVP_MD_CTX *const *digests, size_t n_digests);
+/* Waits until the digests have all bytes. False: some can't be read. h is gone. */
+bool blob_hasher_finish(struct blob_hasher *h);
+void blob_hasher_abort(struct blob_hasher *h); /* NULL is accepted */
 
 /* ---- blob_resume.c: puts that go on after an interruption ---- */
 enum { RESUME_NAME = 40 };
@@ -62,6 +80,8 @@ enum blob_status blob_resume_sync(struct blob_put *p);
 bool blob_resume_digest(
     const struct blob_put *p, const EVP_MD *kind, uint64_t from, unsigned char *out);
 
+/* Begins a digest of the put: BLOB_SHA256 or BLOB_MD5. False: out of memory. */
+bool blob_digest_begin(struct blob_put *p, int kind);
 /* Opens a file without a name beside the temporary ones. */
 int blob_nameless(const struct blob_store *s);
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem);

@@ -131,8 +131,11 @@ static bool upload_headers_ok(struct exchange *x)
         limit = x->upload->want_size;
     if (req->problems.n)
         return false;
-    return file_problem(req,
-               blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->reply.put)) == WHARF_OK;
+    if (file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->reply.put)) !=
+        WHARF_OK)
+        return false;
+    blob_put_beside(req->reply.put);
+    return true;
 }
 
 static void upload_drop(struct exchange *x)

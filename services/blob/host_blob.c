@@ -97,7 +97,8 @@ static wharf_status b_info(wharf_req *req, wharf_str id, wharf_blob_info *info)
         .type = row.type,
         .sha256 = row.hash,
         .size = row.stored ? row.size : -1,
-        .expires_us = row.expires_us};
+        .expires_us = row.expires_us,
+        .md5 = row.md5};
     if (info->head.size > head)
         memcpy((char *)info + head, (char *)&all + head,
             (info->head.size < sizeof(all) ? info->head.size : sizeof(all)) - head);

@@ -15,8 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "blob/blob.h"
+#include "blob/blob_store.h"
 #include "net/client.h"
+#include <sodium.h>
 
 static char folder[64], s3[4][200];
 static bool with_s3;
@@ -142,6 +143,86 @@ static void known_hash(void **state)
     assert_int_equal(put(w.store, "abc", 3, 0, &id), BLOB_OK);
     assert_string_equal(
         id.hash, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    close_world(&w);
+}
+
+/* Digests that a thread computes beside the writing, more of them at once than there may be
+ * threads: the same hashes, and the MD5. */
+static void digests_beside(void **state)
+{
+    enum { PUTS = 7, SIZE = 3000001, PIECE = 70001 };
+    struct world w = open_world(folder);
+    char *p = bytes_of(w.a, 77, SIZE), md5[BLOB_MD5_TEXT + 1], wanted[BLOB_MD5_TEXT + 1];
+    unsigned char raw[EVP_MAX_MD_SIZE];
+    struct blob_put *puts[PUTS];
+    struct blob_id id, same;
+
+    open_store(&w);
+    EVP_Digest(p, SIZE, raw, NULL, EVP_md5(), NULL);
+    sodium_bin2base64(wanted, sizeof(wanted), raw, 16, sodium_base64_VARIANT_ORIGINAL);
+    assert_int_equal(put(w.store, p, SIZE, 0, &same), BLOB_OK);
+    for (int i = 0; i < PUTS; i++) {
+        assert_int_equal(blob_put_begin(w.store, 0, &puts[i]), BLOB_OK);
+        blob_put_beside(puts[i]);
+    }
+    for (size_t at = 0; at < SIZE; at += PIECE) {
+        for (int i = 0; i < PUTS; i++)
+            assert_int_equal(
+                blob_put_write(puts[i], p + at, SIZE - at < PIECE ? SIZE - at : PIECE), BLOB_OK);
+    }
+    for (int i = 0; i < PUTS; i++) {
+        if (i % 2) { /* given up while its thread may still read */
+            blob_put_abort(puts[i]);
+            continue;
+        }
+        assert_int_equal(blob_put_hash(puts[i], &id), BLOB_OK);
+        assert_string_equal(id.hash, same.hash);
+        assert_true(blob_put_md5(puts[i], md5));
+        assert_string_equal(md5, wanted);
+        assert_int_equal(blob_put_finish(puts[i]), BLOB_OK);
+    }
+    assert_int_equal(temporary_files(&w), 0);
+    close_world(&w);
+}
+
+/* A put that goes on after it was given up; its bytes are for one writer at a time. */
+static void resumed_puts(void **state)
+{
+    struct world w = open_world(folder);
+    char *p = bytes_of(w.a, 78, 300000);
+    struct blob_put *one, *two;
+    struct blob_id id, same;
+    uint64_t size;
+
+    open_store(&w);
+    assert_int_equal(put(w.store, p, 300000, 0, &same), BLOB_OK);
+    assert_int_equal(blob_resume_size(w.store, "file_1", &size), BLOB_OK);
+    assert_int_equal(size, 0);
+    assert_int_equal(blob_resume(w.store, "file_1", 300000, &one), BLOB_OK);
+    assert_int_equal(blob_put_write(one, p, 100000), BLOB_OK);
+    assert_int_equal(blob_resume(w.store, "file_1", 300000, &two), BLOB_BUSY);
+    assert_int_equal(blob_resume_size(w.store, "file_1", &size), BLOB_BUSY);
+    assert_int_equal(blob_resume_sync(one), BLOB_OK);
+    blob_put_abort(one);
+    assert_int_equal(blob_resume_size(w.store, "file_1", &size), BLOB_OK);
+    assert_int_equal(size, 100000);
+    assert_int_equal(blob_resume(w.store, "file_1", 300000, &one), BLOB_OK);
+    assert_int_equal(blob_resumed(one), 100000);
+    assert_int_equal(blob_resume_cut(one, 50000), BLOB_OK);
+    assert_int_equal(blob_put_write(one, p + 50000, 250000), BLOB_OK);
+    assert_int_equal(blob_put_write(one, "x", 1), BLOB_TOO_LARGE);
+    blob_put_abort(one);
+    assert_int_equal(blob_resume(w.store, "file_1", 300000, &one), BLOB_OK);
+    assert_int_equal(blob_put_hash(one, &id), BLOB_OK);
+    assert_string_equal(id.hash, same.hash);
+    assert_int_equal(blob_put_finish(one), BLOB_OK);
+    assert_int_equal(blob_resume_size(w.store, "file_1", &size), BLOB_OK);
+    assert_int_equal(size, 0);
+    assert_int_equal(blob_verify(w.store, id.hash), BLOB_OK);
+    assert_int_equal(blob_resume(w.store, "file_2", 0, &one), BLOB_OK);
+    blob_put_abort(one);
+    assert_int_equal(temporary_files(&w), 1); /* what nobody continues goes */
+    assert_int_equal(temporary_files(&w), 0);
     close_world(&w);
 }
 
@@ -539,7 +620,8 @@ static int erase_one(const char *path, const struct stat *st, int kind, struct F
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_come_back),
-        cmocka_unit_test(known_hash), cmocka_unit_test(ranges),
+        cmocka_unit_test(known_hash), cmocka_unit_test(digests_beside),
+        cmocka_unit_test(resumed_puts), cmocka_unit_test(ranges),
         cmocka_unit_test(absent_and_strange), cmocka_unit_test(limits_and_aborts),
         cmocka_unit_test(walk_and_erase), cmocka_unit_test(killed_at_each_step),
         cmocka_unit_test(killed_at_any_time), cmocka_unit_test(full_disk),

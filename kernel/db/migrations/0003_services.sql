@@ -15,6 +15,7 @@ CREATE TABLE wharf.file (
     type text COLLATE "C" NOT NULL,
     size bigint,
     hash text COLLATE "C",
+    md5 text COLLATE "C", -- base64; of what was brought by a link
     want_size bigint, -- of an upload: exactly this
     max_size bigint, -- of an upload: at most this
     expires_at timestamptz(3), -- then it is gone, and its row soon after

@@ -32,6 +32,7 @@ typedef struct wharf_blob_info {
     wharf_str sha256;        /* hex; empty while the bytes are awaited */
     int64_t size;            /* -1 while the bytes are awaited */
     int64_t expires_us;      /* 0: never */
+    wharf_str md5;           /* base64; empty: not known without reading them. Since 1.2 */
 } wharf_blob_info;
 
 typedef struct wharf_blob_api {
