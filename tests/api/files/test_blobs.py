@@ -77,7 +77,7 @@ def test_the_suite_of_the_store_on_s3():
                           env={**os.environ, "WHARF_S3": f"http://127.0.0.1:{store.port} wharf test-key test-secret"})
     store.shutdown()
     assert done.returncode == 0, done.stdout + done.stderr[-4000:]
-    assert "[  PASSED  ] 13 test(s)." in done.stderr + done.stdout
+    assert "[  PASSED  ] 15 test(s)." in done.stderr + done.stdout
 
 
 def test_store_and_read(world):
