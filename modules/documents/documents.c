@@ -45,7 +45,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     documents_token = W->service(self, "wharf.token", 1, 2);
     limits_start(self);
     documents_blob->on_arrival(self, document_arrived);
-    return WHARF_OK;
+    return clamd_start(self, req);
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

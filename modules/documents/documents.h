@@ -142,6 +142,13 @@ extern const wharf_documents_scan_api document_scan_table;
 wharf_status document_scan(
     wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
 
+/* ---- document_clamd.c ---- */
+/* Reads the settings of the virus scanner. Problem: they can't be read. */
+wharf_status clamd_start(wharf_plugin *self, wharf_req *req);
+/* Asks the virus scanner, if there is one; as document_scan(). Problems:
+ * document.scanner_unavailable, document.scanner_limit. */
+wharf_status clamd_scan(wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
+
 /* ---- document_shown.c ---- */
 wharf_status document_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,
     wharf_field f, wharf_out *const *outs);
