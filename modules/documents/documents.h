@@ -13,6 +13,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/many.h"
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
+#include "wharf/service/logs.h"
 #include "wharf/service/render.h"
 #include "wharf/service/token.h"
 
@@ -20,6 +21,7 @@ extern const wharf_blob_api *documents_blob;
 extern const wharf_config_api *documents_config;
 extern const wharf_events_api *documents_events;
 extern const wharf_http_api *documents_http;
+extern const wharf_logs_api *documents_logs;
 extern const wharf_render_api *documents_render;
 extern const wharf_token_api *documents_token;
 
@@ -126,7 +128,8 @@ wharf_status documents_sweep(wharf_req *req, void *arg);
 
 /* ---- document_limits.c ---- */
 void limits_start(wharf_plugin *self);
-wharf_status check_category(wharf_req *req, const wharf_rec *rec);
+/* Checks that the category is one, or empty. */
+wharf_status check_category(wharf_req *req, wharf_str category);
 /* Takes a create off what the caller's address, user and organization have in a minute. */
 wharf_status check_creates(wharf_req *req);
 /* Checks that the organization may have so many bytes more. */
@@ -135,6 +138,16 @@ wharf_status check_quota(wharf_req *req, int64_t more);
 /* ---- document_measure.c ---- */
 /* Fills in pages and measures of got->size bytes, where they tell. seen: as type_seen() says. */
 void document_measure(wharf_req *req, int fd, int64_t at, wharf_str seen, struct stored *got);
+
+/* ---- document_retention.c ---- */
+extern const wharf_hooks documents_rule_hooks;
+bool on_hold(const wharf_rec *rec);
+/* Checks that the document may be deleted: it is not on legal hold. */
+wharf_status hold_check_delete(wharf_req *req, const wharf_rec *rec);
+/* Checks that one more version drops none of a document on legal hold. */
+wharf_status hold_check_version(wharf_req *req, const wharf_rec *rec);
+/* Deletes what retention rules say, a job. */
+wharf_status documents_retire(wharf_req *req, void *arg);
 
 /* ---- document_scan.c ---- */
 extern const wharf_documents_scan_api document_scan_table;
