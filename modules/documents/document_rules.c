@@ -221,11 +221,16 @@ static wharf_status check_update(wharf_req *req, wharf_rec *rec)
 {
     static const struct stored any = {.type = {"", 0}, .md5 = {"", 0}, .sha256 = {"", 0}};
     struct arrived *arrived = W->res->context(rec, document_arrived_kind);
+    const struct damage *damage = W->res->context(rec, document_damage_kind);
     bool content = W->res->sent(rec, DOCUMENT_CONTENT),
          renew = field_int(rec, DOCUMENT_RENEW_UPLOAD) != 0;
 
     if (arrived)
         return take_arrived(req, rec, arrived);
+    if (damage) {
+        damage_settle(rec, damage);
+        return WHARF_OK;
+    }
     if (W->res->context(rec, document_overdue_kind))
         return settle_overdue(req, rec);
     if (content && renew)

@@ -155,6 +155,17 @@ extern const wharf_documents_scan_api document_scan_table;
 wharf_status document_scan(
     wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
 
+/* ---- document_damage.c ---- */
+extern const char document_damage_kind[]; /* context of a write: struct damage */
+struct damage {
+    wharf_str file;
+    const char *reason; /* a failure_reason; NULL: the bytes are whole again */
+};
+/* Writes what became of the file, if it is that of the current version. */
+void damage_settle(wharf_rec *rec, const struct damage *damage);
+/* Hears that stored bytes are damaged, lost or whole again: what wharf.blob calls. */
+wharf_status document_damaged(wharf_req *req, wharf_str file, uint32_t state);
+
 /* ---- document_clamd.c ---- */
 /* Reads the settings of the virus scanner. Problem: they can't be read. */
 wharf_status clamd_start(wharf_plugin *self, wharf_req *req);

@@ -39,6 +39,8 @@ void blob_close(struct blob_store *s);
  * bytes, 0: none. */
 enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_put **ret_put);
 enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n);
+/* Says that the object may be there and is damaged: its bytes are stored again all the same. */
+void blob_put_again(struct blob_put *p);
 /* Computes the hash when all bytes have come; nothing can be seen yet. */
 enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id);
 /* Places the object, after blob_put_hash(). It is there for good when this returns BLOB_OK; p is

@@ -34,6 +34,7 @@ struct blob_put {
     EVP_MD_CTX *digest;
     struct blob_id id;
     bool hashed;
+    bool again; /* what is there is damaged */
     enum blob_status failed; /* the first failure; it stays */
 };
 

@@ -102,6 +102,7 @@ CREATE TABLE documents.version (
     created_by text COLLATE "C",
     PRIMARY KEY (organization_id, document_id, number)
 );
+CREATE INDEX version_file ON documents.version (organization_id, file_id);
 SELECT wharf.protect_table('documents.version');
 
 -- Links of documents with what they belong to (spec 05 section 5). The row of a resource is of
