@@ -105,7 +105,8 @@ def test_what_is_whole(world):
     world.ahead(600)
     until(lambda: world.read_at(read_again))
     assert world.read_at(row) == first and world.read_at(other) is None
-    assert reason(world, row) is None and events(world, row) == [] and world.metric() == 0 and world.checked()["faults"] == 0
+    assert reason(world, row) is None and events(world, row) == [] and world.checked()["faults"] == 0
+    until(lambda: world.metric() == 0)
 
 
 @pytest.mark.parametrize("how, said, told", [("flipped", "damaged", "damaged"), ("cut", "damaged", "damaged"), ("longer", "damaged", "damaged"), ("lost", "missing", "lost")])
@@ -184,7 +185,7 @@ def test_deleted_documents(world):
 
 
 def test_what_is_stored_meanwhile(world):
-    """What comes while its object is read is judged by the next run, not by this one."""
+    """What comes while its damaged object is read, and is not sent again since nobody knows yet, is found by the next run at the latest."""
     if not world.s3:
         pytest.skip("only a store that can be stopped shows it")
     data = b"stored meanwhile"
@@ -193,14 +194,13 @@ def test_what_is_stored_meanwhile(world):
     seen = len(world.s3.requests)
     world.s3.go.clear()
     world.ahead(31 * DAY)
-    until(lambda: len(world.s3.requests) > seen)
+    until(lambda: any(path.endswith(sha256(data)) for _, path in world.s3.requests[seen:]))
     answer = {}
     t = threading.Thread(target=lambda: answer.update(make(world.client, data, name="Meanwhile")))
     t.start()
     world.s3.go.set()
     t.join()
     until(lambda: reason(world, row) == "damaged")
-    assert world.server.sql("SELECT count(*) FROM wharf.file WHERE hash = %s AND damage IS NOT NULL", sha256(data))[0][0] == 1
     world.ahead(600)  # an object of the right size was not sent again, so the second row has it, too
     until(lambda: reason(world, answer) == "damaged")
     make(world.client, data)  # now that it is known, it is
@@ -220,7 +220,8 @@ def test_a_store_that_is_away(world):
     world.s3.broken = 0
     world.ahead(600)
     until(lambda: world.read_at(row))
-    assert reason(world, row) is None and events(world, row) == [] and world.metric() == 0
+    assert reason(world, row) is None and events(world, row) == []
+    until(lambda: world.metric() == 0)
 
 
 def test_a_listener_that_fails(world):
