@@ -74,6 +74,7 @@ struct config {
     /* blob.s3.* */
     const char *blob_s3_endpoint, *blob_s3_bucket, *blob_s3_region, *blob_s3_key, *blob_s3_secret;
     int64_t blob_upload_limit, blob_grace_s; /* blob.upload_limit = 1 GiB, blob.grace = 86400 */
+    int64_t blob_scrub_days, blob_scrub_rate; /* blob.scrub_days = 30, blob.scrub_rate = 20 MB/s */
     const char *base_url; /* base_url: what links begin with; "": links are paths */
     const char *environment; /* environment = "production" | "staging" | "development" | "test" */
     struct config_list cors_origins; /* cors.origins = {} */

@@ -536,11 +536,17 @@ bool queue_metrics(struct runner *r)
     PGresult *result = ask(r,
         "SELECT queue, count(*), COALESCE((extract(epoch FROM wharf.now() - min(run_at) FILTER "
         "(WHERE state <> 'delayed')) * 1000)::bigint, 0) FROM wharf.job WHERE state <> 'running' "
-        "GROUP BY queue",
+        "GROUP BY queue UNION ALL SELECT '', count(DISTINCT hash), 0 FROM wharf.file WHERE damage "
+        "IS NOT NULL",
         NULL, 0);
 
     if (!result)
         return false;
+    for (int row = 0; row < PQntuples(result); row++) {
+        if (!*PQgetvalue(result, row, 0))
+            atomic_store_explicit(
+                &r->engine->board->blob_damaged, number(result, row, 1), memory_order_relaxed);
+    }
     for (size_t i = 0; i < r->engine->n_jobs; i++) {
         const struct job_kind *k = &r->engine->jobs[i];
         int64_t depth = 0, age_ms = 0;

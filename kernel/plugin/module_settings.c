@@ -129,17 +129,30 @@ static const char *nearest(struct check *c, wharf_str path)
     return best ? arena_printf(c->arena, "%.*s%s", (int)(path.n - name.n), path.p, best).p : NULL;
 }
 
+/* Returns what the manifest says of a setting; empty: nothing. A pattern alone tells no one what to
+ * write. */
+static wharf_str description_of(struct check *c, wharf_str path)
+{
+    wharf_str name;
+    const struct wharf_json *properties = holder_of(c, path, &name),
+                            *said = json_get(json_get_n(properties, name), "description");
+
+    return json_is(said, JSON_STRING) ? said->text : (wharf_str){"", 0};
+}
+
 static void tell(void *arg, wharf_str path, const char *rule, wharf_str message)
 {
     struct check *c = arg;
     wharf_str key = arena_dup(c->arena, path.p, path.n),
               where = config_where(c->config, key.p, c->arena);
     const char *near = strcmp(rule, "unknown") == 0 ? nearest(c, key) : NULL;
+    wharf_str help = strcmp(rule, "format") == 0 ? description_of(c, key) : (wharf_str){"", 0};
 
     if (!message.p) /* hundred are enough */
         return;
     if (strcmp(rule, "unknown") != 0)
-        buf_addf(c->problems, "%.*s: %.*s\n", STR_ARG(where), STR_ARG(message));
+        buf_addf(c->problems, "%.*s: %.*s%s%.*s\n", STR_ARG(where), STR_ARG(message),
+            help.n ? "; it is: " : "", STR_ARG(help));
     else if (near)
         buf_addf(c->problems, "%.*s: there is no setting \"%.*s\"; did you mean %s?\n",
             STR_ARG(where), STR_ARG(key), near);

@@ -414,6 +414,9 @@ void board_metrics(const struct board *b, struct buf *out)
     head(out, "db_query_duration_seconds", "histogram",
         "Time of a statement, as its sender saw it.");
     histogram(out, "db_query_duration_seconds", "", b->db_buckets, get(&b->db_sum_us));
+    head(out, "wharf_blob_damaged", "gauge",
+        "Stored objects that are damaged or lost, in the whole installation.");
+    buf_addf(out, "wharf_blob_damaged %lld\n", (long long)atomic_load(&b->blob_damaged));
     job_metrics(b, out);
     board_hook_metrics(b, out);
     process_metrics(b, out);

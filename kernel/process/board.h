@@ -123,6 +123,7 @@ struct board {
     _Atomic uint64_t rate_limited[8]; /* by enum limit_reason */
     _Atomic uint64_t idempotent_replays;
     struct disk_counts disk; /* writes that disks did not take */
+    _Atomic int64_t blob_damaged; /* stored objects that are known to be damaged or lost */
     _Atomic uint64_t request_log_dropped; /* lines that were not written */
     _Atomic int64_t clock_offset; /* of the test clock, as util/clock.c packs it */
     _Atomic uint64_t log_turn; /* grows when log files shall be opened anew (they were renamed) */

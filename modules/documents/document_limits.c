@@ -38,14 +38,14 @@ static bool is_extra(wharf_str category)
     return false;
 }
 
-wharf_status check_category(wharf_req *req, const wharf_rec *rec)
+wharf_status check_category(wharf_req *req, wharf_str category)
 {
     static const char *const known[] = {"packing_slip", "bol", "coa", "item_label", "photo",
         "invoice", "spec_sheet", "contract", "shipping_label", "pod", "customs",
         "commercial_invoice", "manual", "certificate", "sds", "receipt", "report", "signature",
         "other"};
     const size_t n = sizeof(known) / sizeof(known[0]);
-    wharf_str category = field_text(rec, DOCUMENT_CATEGORY), names = WHARF_S("");
+    wharf_str names = WHARF_S("");
 
     if (!category.n || word_place(category, known, n) < n || is_extra(category))
         return WHARF_OK;

@@ -127,7 +127,10 @@ static wharf_status take_content(
     wharf_req *req, wharf_rec *rec, wharf_str own, const struct stored *wanted)
 {
     struct stored *got = W->res->scratch(rec, stored_kind, sizeof(*got));
-    wharf_status s = content_store(req, rec, own, wanted, got);
+    wharf_status s = hold_check_version(req, rec);
+
+    if (s == WHARF_OK)
+        s = content_store(req, rec, own, wanted, got);
 
     if (s == WHARF_OK)
         s = note_duplicate(req, own, got->sha256);
@@ -168,7 +171,9 @@ static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived 
     arrived->late = !same(field_text(rec, DOCUMENT_UPLOAD_ID), arrived->stored.file);
     if (arrived->late)
         return WHARF_OK;
-    s = upload_look(req, rec, &arrived->stored, &arrived->reason);
+    s = hold_check_version(req, rec);
+    if (s == WHARF_OK)
+        s = upload_look(req, rec, &arrived->stored, &arrived->reason);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, DOCUMENT_UPLOAD_ID, val_null());
@@ -216,19 +221,26 @@ static wharf_status check_update(wharf_req *req, wharf_rec *rec)
 {
     static const struct stored any = {.type = {"", 0}, .md5 = {"", 0}, .sha256 = {"", 0}};
     struct arrived *arrived = W->res->context(rec, document_arrived_kind);
+    const struct damage *damage = W->res->context(rec, document_damage_kind);
     bool content = W->res->sent(rec, DOCUMENT_CONTENT),
          renew = field_int(rec, DOCUMENT_RENEW_UPLOAD) != 0;
 
     if (arrived)
         return take_arrived(req, rec, arrived);
+    if (damage) {
+        damage_settle(rec, damage);
+        return WHARF_OK;
+    }
     if (W->res->context(rec, document_overdue_kind))
         return settle_overdue(req, rec);
     if (content && renew)
         return W->err->fail(req, ERR_VALIDATION_FAILED, "renew_upload",
             "Send content, or renew_upload: true, not both");
-    return content ? take_content(req, rec, W->res->id(rec), &any)
-           : renew ? upload_request(req, rec)
-                   : WHARF_OK;
+    if (content)
+        return take_content(req, rec, W->res->id(rec), &any);
+    if (!renew)
+        return WHARF_OK;
+    return hold_check_version(req, rec) == WHARF_OK ? upload_request(req, rec) : WHARF_CONFLICT;
 }
 
 static wharf_status document_check(
@@ -236,9 +248,9 @@ static wharf_status document_check(
 {
     *document_made(req) = (struct made){.first = false};
     if (op == WHARF_DELETE)
-        return WHARF_OK;
+        return hold_check_delete(req, old_rec);
     if ((op == WHARF_CREATE || W->res->changed(old_rec, new_rec, DOCUMENT_CATEGORY)) &&
-        check_category(req, new_rec) != WHARF_OK)
+        check_category(req, field_text(new_rec, DOCUMENT_CATEGORY)) != WHARF_OK)
         return WHARF_INVALID;
     if (op == WHARF_CREATE || W->res->changed(old_rec, new_rec, DOCUMENT_METADATA))
         settle_words(req, new_rec);

@@ -1,5 +1,6 @@
-/* document_scan.c - service documents.scan (plugin-api/wharf/ext/documents.h): other modules look
- * at files before they become documents (docs/spec/05-documents-and-templates.md section 2). */
+/* document_scan.c - service documents.scan (plugin-api/wharf/ext/documents.h): the virus scanner
+ * and other modules look at files before they become documents
+ * (docs/spec/05-documents-and-templates.md section 2). Leaves the scanner to document_clamd.c. */
 #include "documents.h"
 
 enum { SCANS_MAX = 8 };
@@ -22,9 +23,10 @@ static bool add_scan(scan_fn *fn)
 
 wharf_status document_scan(wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected)
 {
-    wharf_status s = WHARF_OK;
+    wharf_status s;
 
     *ret_rejected = WHARF_S("");
+    s = clamd_scan(req, file, ret_rejected);
     for (size_t i = 0; i < scans.n && s == WHARF_OK && !ret_rejected->n; i++)
         s = scans.list[i](req, file, ret_rejected);
     return s;

@@ -1,5 +1,5 @@
 /* document_tus.c - documents whose bytes come in pieces: the creation of the protocol tus 1.0
- * (docs/spec/05-documents-and-templates.md section 2.1). Leaves to others: the pieces
+ * (docs/spec/05-documents-and-templates.md section 2.2). Leaves to others: the pieces
  * (services/blob/tus_route.c), the row (document_rules.c). */
 #include <stdlib.h>
 #include <string.h>

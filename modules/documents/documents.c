@@ -10,6 +10,7 @@ const wharf_many_api *documents_many;
 const wharf_config_api *documents_config;
 const wharf_events_api *documents_events;
 const wharf_http_api *documents_http;
+const wharf_logs_api *documents_logs;
 const wharf_render_api *documents_render;
 const wharf_text_api *documents_text;
 const wharf_token_api *documents_token;
@@ -28,27 +29,35 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     declare_resource(d, api, "document", (wharf_str)DOCUMENT_DEFINITION, DOCUMENT_DEFINITION_HASH,
         &documents_document_hooks);
     links_declare(d, api);
+    declare_resource(d, api, "document_retention_rule",
+        (wharf_str)DOCUMENT_RETENTION_RULE_DEFINITION, DOCUMENT_RETENTION_RULE_DEFINITION_HASH,
+        &documents_rule_hooks);
     ROUTES(api, d, routes);
     api->provide(d, "documents.scan", 1, 0, &document_scan_table);
     api->provide(d, "documents.files", 1, 0, &document_files_table);
     CHECKS(api, d);
     api->job(d, "sweep", documents_sweep, NULL,
         WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\"}"));
+    api->job(d, "retire", documents_retire, NULL,
+        WHARF_S("{\"every\": \"1m\", \"retries\": 0, \"transaction\": \"own\", "
+                "\"background\": true}"));
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    documents_blob = W->service(self, "wharf.blob", 1, 2);
+    documents_blob = W->service(self, "wharf.blob", 1, 3);
     documents_many = W->service(self, "wharf.many", 1, 0);
     documents_config = W->service(self, "wharf.config", 1, 1);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);
+    documents_logs = W->service(self, "wharf.logs", 1, 1);
     documents_render = W->service(self, "wharf.render", 1, 0);
     documents_text = W->service(self, "wharf.text", 1, 1);
     documents_token = W->service(self, "wharf.token", 1, 2);
     limits_start(self);
     documents_blob->on_arrival(self, document_arrived);
-    return WHARF_OK;
+    documents_blob->on_damage(self, document_damaged);
+    return clamd_start(self, req);
 }
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)

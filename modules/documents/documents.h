@@ -13,6 +13,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/many.h"
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
+#include "wharf/service/logs.h"
 #include "wharf/service/render.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
@@ -21,6 +22,7 @@ extern const wharf_blob_api *documents_blob;
 extern const wharf_config_api *documents_config;
 extern const wharf_events_api *documents_events;
 extern const wharf_http_api *documents_http;
+extern const wharf_logs_api *documents_logs;
 extern const wharf_render_api *documents_render;
 extern const wharf_text_api *documents_text;
 extern const wharf_token_api *documents_token;
@@ -131,7 +133,8 @@ wharf_status documents_sweep(wharf_req *req, void *arg);
 
 /* ---- document_limits.c ---- */
 void limits_start(wharf_plugin *self);
-wharf_status check_category(wharf_req *req, const wharf_rec *rec);
+/* Checks that the category is one, or empty. */
+wharf_status check_category(wharf_req *req, wharf_str category);
 /* Takes a create off what the caller's address, user and organization have in a minute. */
 wharf_status check_creates(wharf_req *req);
 /* Checks that the organization may have so many bytes more. */
@@ -141,11 +144,39 @@ wharf_status check_quota(wharf_req *req, int64_t more);
 /* Fills in pages and measures of got->size bytes, where they tell. seen: as type_seen() says. */
 void document_measure(wharf_req *req, int fd, int64_t at, wharf_str seen, struct stored *got);
 
+/* ---- document_retention.c ---- */
+extern const wharf_hooks documents_rule_hooks;
+bool on_hold(const wharf_rec *rec);
+/* Checks that the document may be deleted: it is not on legal hold. */
+wharf_status hold_check_delete(wharf_req *req, const wharf_rec *rec);
+/* Checks that one more version drops none of a document on legal hold. */
+wharf_status hold_check_version(wharf_req *req, const wharf_rec *rec);
+/* Deletes what retention rules say, a job. */
+wharf_status documents_retire(wharf_req *req, void *arg);
+
 /* ---- document_scan.c ---- */
 extern const wharf_documents_scan_api document_scan_table;
 /* Asks the scanners. ret_rejected: why the file is not wanted, or empty. */
 wharf_status document_scan(
     wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
+
+/* ---- document_damage.c ---- */
+extern const char document_damage_kind[]; /* context of a write: struct damage */
+struct damage {
+    wharf_str file;
+    const char *reason; /* a failure_reason; NULL: the bytes are whole again */
+};
+/* Writes what became of the file, if it is that of the current version. */
+void damage_settle(wharf_rec *rec, const struct damage *damage);
+/* Hears that stored bytes are damaged, lost or whole again: what wharf.blob calls. */
+wharf_status document_damaged(wharf_req *req, wharf_str file, uint32_t state);
+
+/* ---- document_clamd.c ---- */
+/* Reads the settings of the virus scanner. Problem: they can't be read. */
+wharf_status clamd_start(wharf_plugin *self, wharf_req *req);
+/* Asks the virus scanner, if there is one; as document_scan(). Problems:
+ * document.scanner_unavailable, document.scanner_limit. */
+wharf_status clamd_scan(wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
 
 /* ---- document_shown.c ---- */
 wharf_status document_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,

@@ -9,31 +9,50 @@
 
 struct file_arrival {
     const struct plugin *plugin;
-    arrival_fn *fn;
+    arrival_fn *fn; /* or NULL */
+    damage_fn *damage; /* or NULL */
     struct file_arrival *next;
 };
 
-void arrival_listen(const wharf_plugin *self, arrival_fn *fn)
+static struct file_arrival *listener(const struct engine *e, wharf_str plugin)
 {
-    struct engine *e = self->engine;
-    struct file_arrival *a = ARENA_NEW(self->memory, struct file_arrival);
-
-    *a = (struct file_arrival){self->plugin, fn, e->arrivals};
-    e->arrivals = a;
-}
-
-static const struct file_arrival *listener(const struct engine *e, wharf_str plugin)
-{
-    const struct file_arrival *a = e->arrivals;
+    struct file_arrival *a = e->arrivals;
 
     while (a && !str_eqz(plugin, a->plugin->name))
         a = a->next;
     return a;
 }
 
+/* Returns what is kept of the plugin, made when it is asked for first. */
+static struct file_arrival *listening(const wharf_plugin *self)
+{
+    struct engine *e = self->engine;
+    struct file_arrival *a = listener(e, str_z(self->plugin->name));
+
+    if (a)
+        return a;
+    a = ARENA_NEW(self->memory, struct file_arrival);
+    *a = (struct file_arrival){.plugin = self->plugin, .next = e->arrivals};
+    e->arrivals = a;
+    return a;
+}
+
+void arrival_listen(const wharf_plugin *self, arrival_fn *fn)
+{
+    listening(self)->fn = fn;
+}
+
+void arrival_listen_damage(const wharf_plugin *self, damage_fn *fn)
+{
+    listening(self)->damage = fn;
+}
+
 bool arrival_heard(const struct wharf_req *req)
 {
-    return req->plugin && listener(req->engine, str_z(req->plugin->name));
+    const struct file_arrival *a = req->plugin ? listener(req->engine, str_z(req->plugin->name))
+                                               : NULL;
+
+    return a && a->fn;
 }
 
 /* Acts for the organization as the server's own principal. */
@@ -66,7 +85,7 @@ wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str org
     wharf_status s;
 
     *ret_refused = str_z("");
-    if (!a)
+    if (!a || !a->fn)
         return WHARF_OK;
     s = act_for_owner(req, organization);
     if (s != WHARF_OK)
@@ -77,6 +96,27 @@ wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str org
     if (s != WHARF_OK && !req->problems.n)
         s = plugin_unexplained(req, a->plugin, "what is told of files", s);
     access->who = caller;
+    req_leave_organization(req);
+    return s;
+}
+
+wharf_status arrival_tell_damage(
+    struct wharf_req *req, wharf_str plugin, wharf_str organization, wharf_str file, uint32_t state)
+{
+    const struct file_arrival *a = listener(req->engine, plugin);
+    struct principal *caller = req->access.who;
+    const struct plugin *before;
+    wharf_status s;
+
+    if (!a || !a->damage)
+        return WHARF_OK;
+    s = act_for_owner(req, organization);
+    if (s != WHARF_OK)
+        return s;
+    before = plugin_enter(req, a->plugin, "a file that is damaged");
+    s = a->damage(req, file, state);
+    plugin_leave(req, before);
+    req->access.who = caller;
     req_leave_organization(req);
     return s;
 }

@@ -10,13 +10,21 @@
 
 typedef wharf_status arrival_fn(struct wharf_req *req, wharf_str file, wharf_str *ret_refused);
 
+typedef wharf_status damage_fn(struct wharf_req *req, wharf_str file, uint32_t state);
+
 /* Notes whom to tell of files that the plugin awaits. From start() only. */
 void arrival_listen(const wharf_plugin *self, arrival_fn *fn);
+/* Notes whom to tell of stored bytes of the plugin that are damaged. From start() only. */
+void arrival_listen_damage(const wharf_plugin *self, damage_fn *fn);
 /* Tells whether the plugin that the request is in is told of its files. */
 bool arrival_heard(const struct wharf_req *req);
 /* Tells the plugin of that name, acting for the organization; nobody listens: nothing is done.
  * ret_refused: why the bytes are not wanted, or empty. */
 wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str organization,
     wharf_str file, wharf_str *ret_refused);
+/* Tells the plugin of that name what state (enum wharf_blob_state) a file is in, in the open
+ * transaction, acting for the organization; nobody listens: nothing is done. */
+wharf_status arrival_tell_damage(struct wharf_req *req, wharf_str plugin, wharf_str organization,
+    wharf_str file, uint32_t state);
 
 #endif

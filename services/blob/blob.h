@@ -45,6 +45,8 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
 void blob_put_beside(struct blob_put *p);
 /* Writes the MD5 that was wanted in base64, after blob_put_hash(). False: it was not wanted. */
 bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1]);
+/* Says that the object may be there and is damaged: its bytes are stored again all the same. */
+void blob_put_again(struct blob_put *p);
 /* Computes the hash when all bytes have come; nothing can be seen yet. */
 enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id);
 /* Places the object, after blob_put_hash(). It is there for good when this returns BLOB_OK; p is

@@ -70,8 +70,8 @@ const wharf_check blob_checksums = {.head = WHARF_HEAD(wharf_check),
     .name = "checksums",
     .summary = "Every stored object has the bytes of its hash.",
     .remedy =
-        "Store a file with the same bytes again, which mends the object (on S3 delete the object "
-        "first), or take the object from a backup.",
+        "Store a file with the same bytes again, which mends the object (on S3 when files.damaged "
+        "tells it, too; else delete it first), or take the object from a backup.",
     .rows = "stored objects",
     .run = checksums};
 

@@ -97,27 +97,31 @@ static struct sql_arg arg(wharf_str s)
 }
 
 /* Locks the hash until the transaction ends: nobody erases an object of this hash before the row
- * that names it can be seen. */
-static wharf_status lock_hash(struct wharf_req *req, const char *hash)
+ * that names it can be seen. *ret_damaged: the object is known to be damaged. */
+static wharf_status lock_hash(struct wharf_req *req, const char *hash, bool *ret_damaged)
 {
     const struct sql_arg args[1] = {{hash, BLOB_HASH}};
+    PGresult *r = req_query(req,
+        "SELECT pg_advisory_xact_lock_shared(hashtextextended('wharf.blob' || $1, 0)), EXISTS "
+        "(SELECT FROM wharf.file WHERE hash = $1 AND damage IS NOT NULL)",
+        args, 1);
 
-    return req_query(req,
-               "SELECT pg_advisory_xact_lock_shared(hashtextextended('wharf.blob' || $1, 0))", args,
-               1)
-               ? WHARF_OK
-               : WHARF_UNAVAILABLE;
+    *ret_damaged = r && PQgetvalue(r, 0, 1)[0] == 't';
+    return r ? WHARF_OK : WHARF_UNAVAILABLE;
 }
 
 /* Places the object under the lock, in the request's transaction, or one of its own. */
 static wharf_status place_locked(struct wharf_req *req, struct blob_put *p, struct blob_id *id)
 {
     enum blob_status status = blob_put_hash(p, id);
+    bool damaged;
 
-    if (status != BLOB_OK || lock_hash(req, id->hash) != WHARF_OK) {
+    if (status != BLOB_OK || lock_hash(req, id->hash, &damaged) != WHARF_OK) {
         blob_put_abort(p);
         return status != BLOB_OK ? file_problem(req, status) : WHARF_UNAVAILABLE;
     }
+    if (damaged)
+        blob_put_again(p);
     return file_problem(req, blob_put_finish(p));
 }
 

@@ -89,5 +89,9 @@ bool file_collect(const struct file_database *db, struct blob_store *store, int6
 /* Runs the kernel's job that collects each hour (kernel/worker/kernel_part.c). */
 wharf_status file_collect_job(struct wharf_req *req, void *arg);
 extern const char file_collect_policy[];
+/* Runs the kernel's job that reads stored objects now and then, and tells of damaged ones
+ * (scrub_job.c). */
+wharf_status file_scrub_job(struct wharf_req *req, void *arg);
+extern const char file_scrub_policy[];
 
 #endif

@@ -7,8 +7,9 @@
 #include "blob/files_route.h"
 #include "blob/host_blob.h"
 
-static const struct offered_service services[] = {{{"wharf.blob", 1, 2}, &host_blob}};
-static const struct part_job jobs[] = {{"collect_files", file_collect_job, file_collect_policy}};
+static const struct offered_service services[] = {{{"wharf.blob", 1, 3}, &host_blob}};
+static const struct part_job jobs[] = {{"collect_files", file_collect_job, file_collect_policy},
+    {"scrub_files", file_scrub_job, file_scrub_policy}};
 
 static int storage_probe(const struct engine *e)
 {
@@ -27,7 +28,8 @@ static bool blob_begin(struct engine *e, const struct worker_boot *boot, wharf_s
     return e->blobs != NULL;
 }
 
-static const struct part_check checks[] = {{"files", &blob_checksums}, {"files", &blob_objects}};
+static const struct part_check checks[] = {
+    {"files", &blob_checksums}, {"files", &blob_damaged}, {"files", &blob_objects}};
 
 const struct part blob_part = {.name = "blob",
     .services = services,

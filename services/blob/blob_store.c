@@ -248,6 +248,11 @@ enum blob_status blob_put_hash(struct blob_put *p, struct blob_id *ret_id)
     return p->failed;
 }
 
+void blob_put_again(struct blob_put *p)
+{
+    p->again = true;
+}
+
 enum blob_status blob_put_finish(struct blob_put *p)
 {
     enum blob_status status = p->failed;

@@ -41,6 +41,7 @@ struct blob_put {
     bool hashed;
     char md5[BLOB_MD5_TEXT + 1]; /* base64; empty: not wanted */
     bool resumed; /* the temporary file stays unless it is placed (blob_resume.c) */
+    bool again; /* what is there is damaged */
     enum blob_status failed; /* the first failure; it stays */
 };
 

@@ -207,6 +207,12 @@ static void b_on_arrival(wharf_plugin *self, arrival_fn *fn)
     arrival_listen(self, fn);
 }
 
+static void b_on_damage(
+    wharf_plugin *self, wharf_status (*fn)(wharf_req *req, wharf_str id, uint32_t state))
+{
+    arrival_listen_damage(self, fn);
+}
+
 const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish,
     b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce, b_write_text, b_md5,
-    b_on_arrival, file_set_type, file_retire};
+    b_on_arrival, file_set_type, file_retire, b_on_damage};

@@ -363,7 +363,7 @@ static enum blob_status s3_place(struct blob_put *p)
     uint64_t there;
     enum blob_status status = s3_size(p->store, p->id.hash, &there);
 
-    if (status == BLOB_OK && there == p->id.size)
+    if (status == BLOB_OK && there == p->id.size && !p->again)
         return BLOB_OK;
     if (status != BLOB_OK && status != BLOB_ABSENT)
         return status;

@@ -1,6 +1,6 @@
 /* tus_route.c - large files in pieces that go on after an interruption: HEAD and PATCH of a link
  * for uploads, the protocol tus 1.0 with its extensions creation-defer-length, checksum and
- * expiration (docs/spec/05-documents-and-templates.md section 2.1). Leaves to others: the file
+ * expiration (docs/spec/05-documents-and-templates.md section 2.2). Leaves to others: the file
  * beside the objects (blob_resume.c), links and PUT (files_route.c), the creation (whoever awaits a
  * file: the module documents). */
 #include "blob/tus_route.h"

@@ -17,6 +17,19 @@ for path in sorted([*ROOT.glob("schemas/*/*.json"), *ROOT.glob("tests/plugins/fi
     EVENT_PREFIX[text["$id"]] = path.parents[1].name + "." if "plugins" in path.parts else ""
 
 SERIAL = itertools.count(1)
+CATEGORIES = ["bol", "certificate", "coa", "contract", "customs", "invoice", "item_label", "manual", "other", "packing_slip", "photo", "pod", "receipt", "report", "sds", "signature", "spec_sheet"]
+
+
+def free_category(world):
+    """One that no retention rule of the organization is about; the oldest rule makes room."""
+    rows = world.all.get("/v1/documents/retention-rules?limit=all").data
+    taken = {r["category"] for r in rows}
+    if taken >= set(CATEGORIES):
+        world.all.delete(f"/v1/documents/retention-rules/{rows[-1]['id']}")
+        return rows[-1]["category"]
+    return next(c for c in CATEGORIES if c not in taken)
+
+
 
 # Values for fields whose rules are not in the schema; what takes an argument gets the world, and may make other rows.
 NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"},
@@ -32,6 +45,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
                   "external_id": lambda: f"{next(SERIAL)}"},
          "asset": {"item_id": lambda world: world.make("item", is_asset=True, base_uom="each", transactional_units=[])["id"], "location_id": None},
          "document": {"content": lambda: base64.b64encode(b"Document %d" % next(SERIAL)).decode()},
+         "document_retention_rule": {"category": free_category},
          "sequence": {"sequence": lambda: f"A{next(SERIAL)}", "prefix": lambda: f"P{next(SERIAL)}-"},
          "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
@@ -57,6 +71,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "bom": {"output_qty", "min_build_qty", "is_default"},
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
            "document": {"filename", "category", "mime_type", "size", "checksum_md5", "checksum_sha256"},
+           "document_retention_rule": {"category"},
            "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.

@@ -116,6 +116,7 @@ BREAKAGES = {
     "exports.export_files": [("WITH f AS (DELETE FROM wharf.file WHERE id = (SELECT csv_file FROM exports.export WHERE state = 'completed' ORDER BY id LIMIT 1) RETURNING id)"
                               " SELECT e.id FROM exports.export e JOIN f ON f.id = e.csv_file", "its file .* is not there")],
     "files.checksums": [(damage, "is damaged: its bytes have another hash")],
+    "files.damaged": [("UPDATE wharf.file SET damage = 'lost', damage_told = 'lost', read_at = now() WHERE id = (SELECT min(id) FROM wharf.file WHERE state = 'stored') RETURNING id", r"its bytes are lost, as was seen at .* \([0-9a-f]{64}\)")],
     "files.objects": [(lose, r"its bytes are not in the store \([0-9a-f]{64}\)")],
     "integrations.requests_waiting": [
         ("UPDATE integrations.outgoing SET status = 'pending' WHERE id = (SELECT min(id) FROM integrations.outgoing WHERE status <> 'pending') RETURNING id", "is pending, and does not wait to be made"),

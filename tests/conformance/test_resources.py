@@ -530,7 +530,7 @@ def test_unique_rules(world, resource):
     path = world.parent_of(resource)
     for rule in x(resource)["unique"]:
         name = rule["report"][0]
-        taken = NEEDS.get(resource, {}).get(name, lambda: value(properties(resource)[name], "u")[:20])()
+        taken = world.needed(NEEDS.get(resource, {}).get(name, lambda: value(properties(resource)[name], "u")[:20]))
         first = world.make(resource, path, **{name: taken})
         of = {n: first[n] for n, p in properties(resource).items() if p.get("x-wharf", {}).get("ref") and n in first}  # a value may be unique for what the row is of
         a = world.all.post(path, {**world.body(resource), **of, name: taken.upper()})

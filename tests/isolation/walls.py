@@ -30,6 +30,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "item": lambda w, org, place, marker: {"lot_tracking": "optional", "levels": [{"location_id": w.places[place], "available_qty": 2, "lot_number": "Lot"}]},
            "asset": lambda w, org, place, marker: {"item_id": w.thing(org)},
            "document": lambda w, org, place, marker: {"places": None, "resources": [{"type": "location", "id": w.places[place]}]},
+           "document_retention_rule": lambda w, org, place, marker: {"category": resources.CATEGORIES[sum(r.resource == "document_retention_rule" and r.org == org for r in w.rows)]},
            "bom": lambda w, org, place, marker: {"output_qty": None, "min_build_qty": None, "components": [{"item_id": w.part(org, place), "quantity": 1, "notes": marker}]},
            "workflow": lambda w, org, place, marker: {"source": FLOW + marker}}
 

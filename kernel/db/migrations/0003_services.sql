@@ -21,10 +21,18 @@ CREATE TABLE wharf.file (
     expires_at timestamptz(3), -- then it is gone, and its row soon after
     stored_at timestamptz(3),
     announce text COLLATE "C", -- the job that is told when the bytes of an upload have come
+    read_at timestamptz(3), -- when the stored bytes were last read to see that they are whole
+    -- what was found then, null: they are whole; and what the plugin was told of that
+    damage text COLLATE "C" CHECK (damage IN ('damaged', 'lost')),
+    damage_told text COLLATE "C",
     PRIMARY KEY (organization_id, id),
     CHECK ((state = 'stored') = (hash IS NOT NULL AND size IS NOT NULL))
 );
 CREATE INDEX file_hash ON wharf.file (hash) WHERE hash IS NOT NULL;
+CREATE INDEX file_read ON wharf.file ((coalesce(read_at, stored_at)), hash) WHERE state = 'stored';
+CREATE INDEX file_damage ON wharf.file (read_at, hash) WHERE damage IS NOT NULL;
+CREATE INDEX file_damage_told
+    ON wharf.file (organization_id, id) WHERE damage IS DISTINCT FROM damage_told;
 CREATE INDEX file_expires_at ON wharf.file (expires_at) WHERE expires_at IS NOT NULL;
 SELECT wharf.protect_table('wharf.file'::regclass);
 

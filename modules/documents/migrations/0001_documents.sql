@@ -16,6 +16,7 @@ CREATE TABLE documents.document (
     metadata jsonb NOT NULL DEFAULT '{}',
     metadata_text text,
     notes text,
+    legal_hold boolean NOT NULL DEFAULT false,
     status text COLLATE "C" NOT NULL,
     failure_reason text COLLATE "C",
     number integer NOT NULL DEFAULT 1,
@@ -70,6 +71,11 @@ CREATE INDEX document_requested
     WHERE deleted_at IS NULL AND status IN ('requested', 'expired');
 CREATE INDEX document_removed
     ON documents.document (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX document_legal_hold
+    ON documents.document (organization_id, created_at, id) WHERE deleted_at IS NULL AND legal_hold;
+CREATE INDEX document_retention
+    ON documents.document (organization_id, (coalesce(category, '') COLLATE "C"), created_at)
+    WHERE deleted_at IS NULL AND NOT legal_hold;
 CREATE INDEX document_metadata ON documents.document USING gin (metadata jsonb_path_ops);
 CREATE INDEX document_search_name
     ON documents.document USING gin (wharf.fold(name) public.gin_trgm_ops);
@@ -96,6 +102,7 @@ CREATE TABLE documents.version (
     created_by text COLLATE "C",
     PRIMARY KEY (organization_id, document_id, number)
 );
+CREATE INDEX version_file ON documents.version (organization_id, file_id);
 SELECT wharf.protect_table('documents.version');
 
 -- Links of documents with what they belong to (spec 05 section 5). The row of a resource is of
@@ -120,3 +127,27 @@ CREATE INDEX link_of_resource
     ON documents.link (organization_id, resource_id, resource_type, document_id);
 CREATE INDEX link_created_at ON documents.link (organization_id, created_at, id);
 SELECT wharf.protect_table('documents.link');
+
+-- Rules that delete documents of a category after some days; without a category: those that no
+-- other rule is about (spec 05 section 4.1). locations is always null: all of them.
+CREATE TABLE documents.retention_rule (
+    organization_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    category text,
+    delete_after_days integer NOT NULL,
+    notes text,
+    locations jsonb,
+    created_at timestamptz(3) NOT NULL,
+    updated_at timestamptz(3) NOT NULL,
+    created_by text COLLATE "C",
+    updated_by text COLLATE "C",
+    deleted_at timestamptz(3),
+    version bigint NOT NULL DEFAULT 1,
+    PRIMARY KEY (organization_id, id)
+);
+CREATE UNIQUE INDEX retention_rule_category
+    ON documents.retention_rule (organization_id, coalesce(category, ''))
+    WHERE deleted_at IS NULL;
+CREATE INDEX retention_rule_created_at
+    ON documents.retention_rule (organization_id, created_at, id) WHERE deleted_at IS NULL;
+SELECT wharf.protect_table('documents.retention_rule');

@@ -12,7 +12,7 @@ BEGIN
      ORDER BY d.requested_at LIMIT most)
     UNION ALL
     (SELECT d.organization_id, d.id, 'remove' FROM documents.document d
-     WHERE d.status = 'expired' AND d.deleted_at IS NULL
+     WHERE d.status = 'expired' AND d.deleted_at IS NULL AND NOT d.legal_hold
        AND d.requested_at <= at - interval '31 days'
      ORDER BY d.requested_at LIMIT most);
 END

@@ -1,5 +1,5 @@
 /* wharf/service/blob.h - files: big bytes with a name and a type, kept outside the database:
- * service "wharf.blob", version 1.2.
+ * service "wharf.blob", version 1.3.
  *
  * A file belongs to the request's organization. Its row is part of the request's transaction;
  * the bytes are safe before the row is. When a file is removed or expires its bytes are erased
@@ -21,9 +21,13 @@ typedef struct wharf_blob_writer wharf_blob_writer;
 enum wharf_blob_link {
     WHARF_BLOB_GET = 1,
     WHARF_BLOB_PUT = 2,
-    /* PUT, or pieces by the protocol tus 1.0; the bytes always come to this server. Since 1.2. */
+    /* PUT, or pieces by the protocol tus 1.0; the bytes always come to this server. Since 1.3. */
     WHARF_BLOB_RESUME = 3
 };
+
+/* Facts about the stored bytes of a file, since 1.3. Damaged: they do not have the hash that they
+ * were stored with. */
+enum wharf_blob_state { WHARF_BLOB_WHOLE = 0, WHARF_BLOB_DAMAGED = 1, WHARF_BLOB_LOST = 2 };
 
 /* Facts about a file. The caller sets head; members that its size does not reach are left out. */
 typedef struct wharf_blob_info {
@@ -32,7 +36,7 @@ typedef struct wharf_blob_info {
     wharf_str sha256;        /* hex; empty while the bytes are awaited */
     int64_t size;            /* -1 while the bytes are awaited */
     int64_t expires_us;      /* 0: never */
-    wharf_str md5;           /* base64; empty: not known without reading them. Since 1.2 */
+    wharf_str md5;           /* base64; empty: not known without reading them. Since 1.3 */
 } wharf_blob_info;
 
 typedef struct wharf_blob_api {
@@ -93,6 +97,14 @@ typedef struct wharf_blob_api {
     /* Ends all links to a file now, and the file at expires_us. WHARF_NOT_FOUND without a problem
      * when there is none. */
     wharf_status (*retire)(wharf_req *req, wharf_str id, int64_t expires_us);
+
+    /* ---- 1.3 ---- */
+    /* start() only. fn is called when stored bytes of a file of this plugin are found to be
+     * damaged or lost, and when they are found whole again (enum wharf_blob_state): in a job, in
+     * a transaction of its own, for the file's organization, as the system. The file may have
+     * been removed meanwhile. A problem of fn is told again within ten minutes. */
+    void (*on_damage)(wharf_plugin *self,
+        wharf_status (*fn)(wharf_req *req, wharf_str id, uint32_t state));
 } wharf_blob_api;
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-"""Documents whose bytes come in pieces: the protocol tus 1.0 (spec 05 section 2.1). The client of others is tried in tests/tus."""
+"""Documents whose bytes come in pieces: the protocol tus 1.0 (spec 05 section 2.2). The client of others is tried in tests/tus."""
 import base64
 import hashlib
 import os
