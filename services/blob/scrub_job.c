@@ -301,15 +301,14 @@ static void tell_one(struct scrub *s, const PGresult *r, int i)
                               "$1 AND id = $2 AND damage IS NOT DISTINCT FROM $3";
     struct wharf_req *req = s->req;
     wharf_str organization = str_z(PQgetvalue(r, i, 0)), id = str_z(PQgetvalue(r, i, 1));
-    bool damaged = !PQgetisnull(r, i, 3);
-    const char *damage = damaged ? PQgetvalue(r, i, 3) : NULL;
+    const char *damage = PQgetisnull(r, i, 3) ? NULL : PQgetvalue(r, i, 3);
     const struct sql_arg args[] = {
         {organization.p, organization.n}, {id.p, id.n}, {damage, damage ? strlen(damage) : 0}};
     wharf_status status = req_begin(req);
 
     if (status == WHARF_OK)
         status = arrival_tell_damage(req, str_z(PQgetvalue(r, i, 2)), organization, id,
-            !damaged                      ? WHARF_BLOB_WHOLE
+            !damage                       ? WHARF_BLOB_WHOLE
             : strcmp(damage, "lost") == 0 ? WHARF_BLOB_LOST
                                           : WHARF_BLOB_DAMAGED);
     if (status == WHARF_OK && !req_query(req, sql, args, 3))

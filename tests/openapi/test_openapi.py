@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
 from wharf import WAIT, Server  # noqa: E402
 
-MEETING = ["#/paths/~1v1~1events~1subscribers~1{subscriber}", "#/paths/~1v1~1events~1{event}~1outgoing-webhooks",
+MEETING = ["#/paths/~1v1~1documents~1retention-rules~1{id}", "#/paths/~1v1~1events~1subscribers~1{subscriber}", "#/paths/~1v1~1events~1{event}~1outgoing-webhooks",
            "#/paths/~1v1~1workflows~1runs~1{run}", "#/paths/~1v1~1workflows~1{workflow}~1runs"]
 ENV = {**os.environ, "NO_COLOR": "1", "REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "CI": "true"}
 

@@ -74,7 +74,8 @@ CREATE INDEX document_removed
 CREATE INDEX document_legal_hold
     ON documents.document (organization_id, created_at, id) WHERE deleted_at IS NULL AND legal_hold;
 CREATE INDEX document_retention
-    ON documents.document (organization_id, (coalesce(category, '') COLLATE "C"), created_at)
+    ON documents.document (organization_id,
+        ((CASE WHEN category IS NULL THEN '' ELSE category END) COLLATE "C"), created_at)
     WHERE deleted_at IS NULL AND NOT legal_hold;
 CREATE INDEX document_metadata ON documents.document USING gin (metadata jsonb_path_ops);
 CREATE INDEX document_search_name
