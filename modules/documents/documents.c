@@ -10,12 +10,14 @@ const wharf_many_api *documents_many;
 const wharf_config_api *documents_config;
 const wharf_events_api *documents_events;
 const wharf_http_api *documents_http;
+const wharf_preview_api *documents_preview;
 const wharf_render_api *documents_render;
 const wharf_token_api *documents_token;
 
 static const wharf_route routes[] = {
     {ROUTE_CONTENT, .handler = document_content},
     {ROUTE_PUBLIC_CONTENT, .handler = document_public_content},
+    {ROUTE_PREVIEW, .handler = document_preview},
     {ROUTE_VERSIONS, .handler = document_versions},
 };
 
@@ -41,6 +43,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     documents_config = W->service(self, "wharf.config", 1, 1);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);
+    documents_preview = W->service(self, "wharf.preview", 1, 0);
     documents_render = W->service(self, "wharf.render", 1, 0);
     documents_token = W->service(self, "wharf.token", 1, 2);
     limits_start(self);

@@ -120,3 +120,17 @@ CREATE INDEX link_of_resource
     ON documents.link (organization_id, resource_id, resource_type, document_id);
 CREATE INDEX link_created_at ON documents.link (organization_id, created_at, id);
 SELECT wharf.protect_table('documents.link');
+
+-- Pictures of pages of versions (spec 05 section 3.6), as they were made.
+CREATE TABLE documents.preview (
+    organization_id text COLLATE "C" NOT NULL,
+    document_id text COLLATE "C" NOT NULL,
+    number integer NOT NULL,
+    page integer NOT NULL,
+    width integer NOT NULL,
+    file_id text COLLATE "C" NOT NULL,
+    checksum_md5 text COLLATE "C" NOT NULL,
+    created_at timestamptz(3) NOT NULL,
+    PRIMARY KEY (organization_id, document_id, number, page, width)
+);
+SELECT wharf.protect_table('documents.preview');
