@@ -56,7 +56,7 @@ static bool measure(struct picture *p, const struct preview_call *wish, double w
     double to_width = wish->width;
 
     if (!(width > 0) || !(height > 0) || !isfinite(width) || !isfinite(height))
-        return picture_fail(p, "invalid: the page has no size");
+        return picture_fail(p, "invalid: its page has no size");
     if (wish->dots)
         to_width = fmin(to_width, width);
     to_width = fmin(to_width, wish->height * width / height);
@@ -104,7 +104,7 @@ static bool draw_page(struct picture *p, PopplerDocument *document, const struct
     p->made.pages = (uint32_t)pages;
     page = poppler_document_get_page(document, (int)wish->page - 1);
     if (!page)
-        return picture_fail(p, "invalid: the page is damaged");
+        return picture_fail(p, "invalid: its page is damaged");
     poppler_page_get_size(page, &width, &height);
     good = measure(p, wish, width, height) && draw(p, page, width, height);
     g_object_unref(page);

@@ -56,19 +56,26 @@ static bool png_head(struct source *s, struct image *im)
     return image_fair(s, im);
 }
 
-static bool png_pixels(struct source *s, const struct image *im, struct bytes *ret)
+static bool png_pixels(struct source *s, struct image *im, struct bytes *ret)
 {
-    static const png_color white = {255, 255, 255};
     png_image image = {.version = PNG_IMAGE_VERSION};
     size_t line = (size_t)im->width * im->components;
     bool good;
 
     if (!png_image_begin_read_from_memory(&image, s->bytes.p, s->bytes.n))
         return source_fail(s, "invalid: the image is damaged: %.60s", image.message);
-    image.format = im->components == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    if (image.format & PNG_FORMAT_FLAG_ALPHA) {
+        image.format = PNG_FORMAT_RGBA;
+        im->components = 3;
+        line = 4 * (size_t)im->width;
+    } else {
+        image.format = im->components == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    }
     ret->n = line * im->height;
     ret->p = cell_alloc(ret->n);
-    good = png_image_finish_read(&image, &white, ret->p, (png_int_32)line, NULL) != 0;
+    good = png_image_finish_read(&image, NULL, ret->p, (png_int_32)line, NULL) != 0;
+    if (good && image.format == PNG_FORMAT_RGBA)
+        pixels_onto_white(ret);
     if (!good) {
         source_fail(s, "invalid: the image is damaged: %.60s", image.message);
         free(ret->p);

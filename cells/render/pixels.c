@@ -21,6 +21,15 @@ static void onto_white(unsigned char *p, size_t dots)
     }
 }
 
+void pixels_onto_white(struct bytes *dots)
+{
+    size_t n = dots->n / 4;
+
+    onto_white(dots->p, n);
+    dots->n = 3 * n;
+    dots->p = cell_realloc(dots->p, dots->n);
+}
+
 /* ---- WebP ---- */
 
 static uint32_t little(const unsigned char *p)

@@ -63,6 +63,8 @@ bool image_fair(struct source *s, const struct image *im);
 void image_orient(struct image *im, uint32_t orientation);
 /* Reads density and orientation from Exif data (n bytes at t) into `im`. */
 void image_exif(const unsigned char *t, size_t n, struct image *im);
+/* Turns decoded dots of red, green, blue and opacity to dots on white; the memory may move. */
+void pixels_onto_white(struct bytes *dots);
 /* Makes fewer dots of decoded ones where a picture needs no more (image_shrink.c): data->p is
  * new memory then. */
 void image_shrink(const struct render_call *call, struct image *im, struct bytes *data);

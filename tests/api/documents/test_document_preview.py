@@ -1,8 +1,10 @@
 """Pictures of documents: spec 05 section 3.6. Images are made and read with Pillow, PDF by hand."""
 import io
 import os
+import pathlib
 import signal
 import subprocess
+import tempfile
 import threading
 import zlib
 
@@ -118,7 +120,7 @@ def test_a_page_is_cropped_as_it_says(client):
     image = picture(client, make(client, drawn(quarters(box="/CropBox [0 0 100 50]"))), "?width=80")
     assert image.size == (80, 40)
     corners(image, RED, RED, RED, RED)
-    beyond = picture(client, make(client, drawn(quarters(box="/CropBox [100 -500 900 50]"))), "?width=80")
+    beyond = picture(client, make(client, drawn(quarters(box="/CropBox [100 -20 220 50]"))), "?width=80")
     assert beyond.size == (80, 40)
     corners(beyond, GREEN, GREEN, GREEN, GREEN)
 
@@ -264,7 +266,7 @@ def test_text(client):
     last = picture(client, row, "?page=4")
     assert 0 < dark(last) < dark(first) and dark(last, (0, 259, 400, 518)) == 0
     refused(client, row, 400, "param.invalid", ["page"], "?page=5")
-    assert dark(picture(client, make(client, "Žluťoučký kůň, Ωμέγα\n".encode()))) > 100
+    assert dark(picture(client, make(client, "Žluťoučký kůň, Ωμέγα\n".encode()))) > 30
     assert dark(picture(client, make(client, b"a long one " * 2_000_000))) > 500
     assert "UTF-8" in refused(client, make(client, b"\xe4 is no UTF-8", mime_type="text/plain"), 400, "document.preview_failed").raw.json()["message"]
 
@@ -311,7 +313,7 @@ def test_who_sees_it(client, org, server):
     """Spec 05 section 3.6: as the content. A public document's picture needs the key too."""
     row = make(client, pdf(), visibility="public")
     assert picture(client, row) and picture(org.client("documents:read"), row)
-    org.client("documents:write").refused("GET", f"{DOCUMENTS}/{row['id']}/preview", 403, "scope_access", ["documents:read"])
+    org.client("print_jobs:write").refused("GET", f"{DOCUMENTS}/{row['id']}/preview", 403, "scope_access", ["documents:read"])
     server.organization().client().refused("GET", f"{DOCUMENTS}/{row['id']}/preview", 404, "not_found")
     assert requests.get(f"{server.base}{DOCUMENTS}/{row['id']}/preview", timeout=WAIT).status_code == 401
     shown = get(client, row, "?include_document_url=true")
@@ -338,7 +340,7 @@ def test_versions(client, server):
     assert picture(client, row).size == (80, 40) and preview(client, row, "?version=1").content == old.content
     assert [k[0] for k in rows(server, row)] == [1, 2]
     client.refused("GET", f"{DOCUMENTS}/{row['id']}/preview?version=3", 404, "not_found")
-    assert not server.verify()
+    server.check_rows()
 
 
 def test_eight_pictures_of_a_version_are_kept(client, server):
@@ -449,14 +451,14 @@ def test_pictures_do_not_count(org, server):
     before = get(client, row)
     assert picture(client, row)
     assert get(client, row) == before and client.get(f"{DOCUMENTS}/{row['id']}/versions").data[0]["size"] == row["size"]
-    assert not server.verify()
+    server.check_rows()
 
 
 # ---- what harms ----
 
 
 def bomb():
-    """Sixteen thousand forms, each of which draws the one before ten times."""
+    """Twelve forms, each of which draws the next one ten times."""
     objects = []
     for i in range(12):
         draws = b"/X Do " * 10 if i else b"0 0 1 1 re f"
@@ -477,8 +479,11 @@ def cyclic_pages():
 
 
 def encrypted():
-    with subprocess.Popen(["qpdf", "--encrypt", "user", "owner", "256", "--", "-", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as p:
-        return p.communicate(pdf())[0]
+    with tempfile.TemporaryDirectory() as folder:
+        plain, locked = pathlib.Path(folder, "plain.pdf"), pathlib.Path(folder, "locked.pdf")
+        plain.write_bytes(pdf())
+        subprocess.run(["qpdf", "--encrypt", "user", "owner", "256", "--", plain, locked], check=True)
+        return locked.read_bytes()
 
 
 def zip_bomb():
@@ -500,6 +505,8 @@ HOSTILE = {
     "pattern": lambda: drawn(("/MediaBox [0 0 10000 10000] /Resources << /Pattern << /P 5 0 R >> >>", "/Pattern cs /P scn 0 0 10000 10000 re f"), objects=(b"<< /Type /Pattern /PatternType 1 /PaintType 1 /TilingType 1 /BBox [0 0 .01 .01] /XStep .001 /YStep .001 /Resources << >> /Length 14 >>\nstream\n0 0 .01 .01 re f\nendstream",)),
 }
 ENCRYPTED = "it is encrypted"
+UNREADABLE = {"no page", "cyclic pages", "encrypted", "forms"}
+READABLE = {"broken xref", "xref to itself", "cyclic form"}
 
 
 @pytest.mark.parametrize("harm", HOSTILE)
@@ -509,10 +516,10 @@ def test_hostile_pdf(client, harm):
     r = preview(client, row)
     if r.status_code != 200:
         told = r.json()
-        assert (r.status_code, told["code"]) == (400, "document.preview_failed") and told["message"].startswith("The document can't be drawn: it "), told
+        assert (r.status_code, told["code"]) == (400, "document.preview_failed") and told["message"].startswith("The document can't be drawn: it"), told
         assert harm != "encrypted" or ENCRYPTED in told["message"]
-    assert harm in ("encrypted", "no page", "cut", "cyclic pages", "nested dictionary") or harm not in ("broken xref",) or r.status_code == 200
-    assert (r.status_code == 400) if harm in ("encrypted", "no page", "cut", "forms") else True
+    assert harm not in UNREADABLE or r.status_code == 400
+    assert harm not in READABLE or r.status_code == 200
     assert picture(client, make(client, pdf())).size == (400, 518)
 
 
