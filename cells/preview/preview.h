@@ -19,6 +19,8 @@ struct picture {
 };
 
 /* ---- preview_page.c ---- */
+/* Reads a call of n bytes. Returns false for one that the server does not send. */
+bool wish_read(const void *p, size_t n, struct preview_call *ret);
 /* Draws a page of the n bytes at pdf. Returns false when it fails: ret->error says why. The bytes
  * must stay until then. */
 bool page_draw(

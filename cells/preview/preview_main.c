@@ -29,12 +29,6 @@ static unsigned char *read_all(int fd, size_t *ret_n)
     return p;
 }
 
-static bool fair(const struct preview_call *wish)
-{
-    return wish->page && wish->width && wish->height && wish->width <= PREVIEW_SIDE_MAX &&
-           wish->height <= PREVIEW_SIDE_MAX;
-}
-
 static void call(const struct cell_task *task)
 {
     struct preview_call wish;
@@ -42,12 +36,11 @@ static void call(const struct cell_task *task)
     unsigned char *file;
     size_t n;
 
-    if (task->n != sizeof(wish) || task->n_fds != 1) {
+    if (task->n_fds != 1 || !wish_read(task->payload, task->n, &wish)) {
         cell_failed("invalid: the wish is not understood");
         return;
     }
-    memcpy(&wish, task->payload, sizeof(wish));
-    file = fair(&wish) ? read_all(task->fds[0], &n) : NULL;
+    file = read_all(task->fds[0], &n);
     if (!file) {
         cell_failed("invalid: there is no file");
         return;

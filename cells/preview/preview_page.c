@@ -26,6 +26,15 @@ static bool picture_fail(struct picture *p, const char *fmt, ...)
     return false;
 }
 
+bool wish_read(const void *p, size_t n, struct preview_call *ret)
+{
+    if (n != sizeof(*ret))
+        return false;
+    memcpy(ret, p, n);
+    return ret->page && ret->width && ret->height && ret->width <= PREVIEW_SIDE_MAX &&
+           ret->height <= PREVIEW_SIDE_MAX;
+}
+
 /* ---- the picture ---- */
 
 static cairo_status_t take_png(void *arg, const unsigned char *bytes, unsigned n)

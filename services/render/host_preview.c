@@ -26,7 +26,7 @@ static const struct cell_kind preview_kind = {.name = "preview",
     .max = 4,
     .calls = 1, /* a document of one tenant never meets a process that saw another's */
     .memory_mib = 768,
-    .cpu_s = 15,
+    .cpu_s = 10,
     .idle_s = 30,
     .frame_max = PREVIEW_BLOCK,
     .log_fd = -1};

@@ -62,6 +62,9 @@ BREAKAGES = {
     "documents.document_names": [
         (f"DELETE FROM wharf.token WHERE kind = 'documents.document' AND id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "is public, and has no name"),
         (f"UPDATE documents.document SET visibility = 'private' WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING id", "is private, and has a name")],
+    "documents.document_previews": [
+        (f"INSERT INTO documents.preview SELECT organization_id, id, number, 1, 400, 'file_gone', 'x', now() FROM documents.document WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING document_id", "has a picture of page 1 of version 1 without its file file_gone"),
+        (f"INSERT INTO documents.preview SELECT organization_id, id, 77, 1, 400, file_id, 'x', now() FROM documents.document WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING document_id", "has a picture of page 1 of version 77, which is not there")],
     "documents.document_versions": [
         (f"UPDATE documents.document SET versions_count = 7 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "says that it has 7 versions up to 1 .*, and has 1 up to 1"),
         (f"DELETE FROM documents.version WHERE document_id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING document_id", "says that it has 1 versions up to 1 .*, and has 0 up to 0"),
