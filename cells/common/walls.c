@@ -57,7 +57,7 @@ static const int plain[] = {
     SCMP_SYS(exit_group),
 };
 
-/* What looks for a file by its name, of kinds whose libraries do. */
+/* Calls that look for a file by its name: kinds whose libraries do that hear EACCES. */
 static const int of_files[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(stat), SCMP_SYS(lstat),
     SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat),
     SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat)};

@@ -27,8 +27,8 @@ struct source { /* a document that was opened */
     char error[RENDER_ERROR]; /* "invalid: ..." */
 };
 
-/* Opens the n bytes at p as the document of a call. Returns false when it fails; s->error says why. Whatever
- * happens, source_close() frees it. */
+/* Opens the n bytes at p as the document of a call. Returns false when it fails; s->error says
+ * why. Whatever happens, source_close() frees it. */
 bool source_open(struct source *s, const struct render_call *call, const void *p, size_t n);
 void source_close(struct source *s);
 bool source_fail(struct source *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -54,7 +54,7 @@ static wharf_status read_wanted(wharf_req *req, struct wanted *w)
 
     *w = (struct wanted){.document = WHARF_S(""), .page = 1, .width = WIDTH_USUAL};
     W->req->param(req, "document", &w->document);
-    s = version_read(req, &w->version, &w->number);
+    s = document_version_read(req, &w->version, &w->number);
     if (s == WHARF_OK)
         s = read_number(req, "page", 1, WHARF_PREVIEW_PAGE_MAX, &w->page);
     return s == WHARF_OK ? read_number(req, "width", WIDTH_MIN, WIDTH_MAX, &w->width) : s;

@@ -28,7 +28,7 @@ static wharf_status read_version(wharf_req *req, wharf_str text, int64_t *ret)
                       req, ERR_PARAM_INVALID, "version", "version must be a number from 1 on");
 }
 
-wharf_status version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number)
+wharf_status document_version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number)
 {
     *ret_number = 0;
     return version_asked(req, ret) ? read_version(req, *ret, ret_number) : WHARF_OK;

@@ -117,7 +117,7 @@ wharf_str type_seen(const void *p, size_t n, bool all);
 /* Tells whether the request asks for an older version, and as it says which. */
 bool version_asked(wharf_req *req, wharf_str *ret);
 /* Reads that number: 0 when none is asked for. */
-wharf_status version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number);
+wharf_status document_version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number);
 /* Refuses to show a document of this status, which has no bytes. */
 wharf_status document_not_ready(wharf_req *req, wharf_str status);
 wharf_status document_rows(wharf_req *req, wharf_where *where);

@@ -18,7 +18,7 @@ static uint32_t side_of(const unsigned char *png, unsigned at)
            png[at + 3];
 }
 
-/* Writes a document of one page. Its numbers are words of the input, without what would end them. */
+/* Writes a document of one page, whose numbers are words of the input without other signs. */
 static size_t write_pdf(char *to, size_t room, const uint8_t *data, size_t size)
 {
     char words[WORDS][12] = {{0}};
