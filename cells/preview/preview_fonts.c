@@ -70,8 +70,8 @@ OFFERED FT_Error FT_New_Face(FT_Library library, const char *path, FT_Long index
                 : FT_Err_Cannot_Open_Resource;
 }
 
-/* Take the place of fopen() and fopen64(), by the names of their symbols: a build with large files
- * calls the second one by the first one's name. */
+/* Takes the place of fopen(), and the next one of fopen64(): a build with large files
+ * calls the second one by the name of the first. */
 OFFERED FILE *font_file(const char *path, const char *mode) __asm__("fopen");
 OFFERED FILE *font_file_large(const char *path, const char *mode) __asm__("fopen64");
 
