@@ -13,7 +13,8 @@ import requests
 from PIL import Image, ImageDraw
 
 from document_files import DOCUMENTS, announce, b64, get, make, pdf, post
-from wharf import WAIT, make_location, until
+from s3 import Store
+from wharf import WAIT, Server, make_location, until
 
 RED, GREEN, BLUE, BLACK, WHITE = (255, 0, 0), (0, 128, 0), (0, 0, 255), (0, 0, 0), (255, 255, 255)
 
@@ -444,6 +445,70 @@ def test_a_document_that_is_deleted_while_it_is_drawn(client, server):
     assert files(server) == 0
 
 
+@pytest.fixture(scope="module")
+def far():
+    """A server whose files are on S3, with a client."""
+    store = Store()
+    s = Server("--modules", "org,documents", *store.settings())
+    s.s3 = store
+    try:
+        yield s.organization().client()
+    finally:
+        store.go.set()
+        s.stop()
+        store.shutdown()
+        store.server_close()
+
+
+def test_on_s3(far):
+    """Drawn from a copy, kept there, and made again when it is lost or cut."""
+    server, row = far.server, make(far, drawn(quarters()))
+    first = preview(far, row)
+    image = make(far, saved(coloured(), "PNG"))
+    assert first.status_code == 200 and picture(far, image).size == (80, 40)
+    (hash,), = server.sql("SELECT hash FROM wharf.file WHERE id = %s", rows(server, row)[0][3])
+    name, = [n for n in server.s3.objects if n.endswith(hash)]
+    assert server.s3.objects[name][0] == first.content
+    del server.s3.objects[name]
+    assert preview(far, row).content == first.content == server.s3.objects[name][0]
+    server.s3.objects[name] = (first.content[:50], server.s3.objects[name][1])
+    assert preview(far, row).content == first.content == server.s3.objects[name][0]
+    far.delete(f"{DOCUMENTS}/{row['id']}?purge=true")
+    server.command("files", "collect", *server.settings(), "--set", "blob.grace=0")
+    assert name not in server.s3.objects and picture(far, image)
+
+
+@pytest.mark.parametrize("purge", ["", "?purge=true"])
+def test_a_picture_that_is_drawn_while_its_document_goes_is_not_kept(far, purge):
+    """The document is deleted when the version was found, and its bytes are on their way."""
+    server, row, said = far.server, make(far, drawn(quarters(width=500 + len(purge)))), []
+    before = len(server.s3.requests)
+    server.s3.go.clear()
+    at_work = threading.Thread(target=lambda: said.append(preview(far, row)))
+    at_work.start()
+    until(lambda: [r for r in server.s3.requests[before:] if r[0] == "GET"])
+    far.delete(f"{DOCUMENTS}/{row['id']}{purge}")
+    server.s3.go.set()
+    at_work.join()
+    assert (said[0].status_code, said[0].json()["code"]) == (404, "not_found") and rows(server, row) == []
+    assert server.sql("SELECT 1 FROM wharf.file WHERE type = 'image/png' AND name = %s", row["filename"] + ".png") == []
+
+
+def test_a_new_version_while_the_one_before_is_drawn(far):
+    """A new version does not disturb the picture of the one before."""
+    server, row, said = far.server, make(far, drawn(quarters(width=600))), []
+    before = len(server.s3.requests)
+    server.s3.go.clear()
+    at_work = threading.Thread(target=lambda: said.append(preview(far, row)))
+    at_work.start()
+    until(lambda: [r for r in server.s3.requests[before:] if r[0] == "GET"])
+    server.s3.go.set()
+    post(far, row, content=b64(saved(coloured(), "PNG")))
+    at_work.join()
+    assert said[0].status_code == 200 and said[0].content == preview(far, row, "?version=1").content
+    assert picture(far, row).size == (80, 40)
+
+
 def test_pictures_do_not_count(org, server):
     """Neither as bytes of the organization nor in what documents show."""
     client = server.organization().client()
@@ -458,7 +523,7 @@ def test_pictures_do_not_count(org, server):
 
 
 def bomb():
-    """Twelve forms, each of which draws the next one ten times."""
+    """Forms, each of which draws the one before ten times, to a depth of twelve."""
     objects = []
     for i in range(12):
         draws = b"/X Do " * 10 if i else b"0 0 1 1 re f"
