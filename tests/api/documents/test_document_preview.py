@@ -12,7 +12,7 @@ import pytest
 import requests
 from PIL import Image, ImageDraw
 
-from document_files import DOCUMENTS, announce, b64, get, make, pdf, post
+from document_files import DOCUMENTS, PNG, announce, b64, get, make, pdf, post
 from s3 import Store
 from wharf import WAIT, Server, make_location, until
 
@@ -594,6 +594,19 @@ def test_damaged_images(client, format):
     for cut in (len(data) // 2, 30):
         r = preview(client, make(client, data[:cut] + b"\0\0\0"))
         assert r.status_code == 200 if format == "JPEG" and cut > 30 else (r.status_code, r.json()["code"]) == (400, "document.preview_failed"), (format, cut, r.text[:200])
+
+
+def test_without_the_cells(tmp_path):
+    """503 for previews, and documents are stored and read as before."""
+    s = Server("--modules", "org,documents", "--set", f"cell.dir={tmp_path}")
+    try:
+        client = s.organization().client()
+        row = make(client, PNG)
+        r = preview(client, row)
+        assert (r.status_code, r.json()["code"]) == (503, "overloaded") and "Retry-After" in r.headers
+        assert get(client, row)["status"] == "completed" and rows(s, row) == []
+    finally:
+        s.stop()
 
 
 def cells(server, kind):
