@@ -179,14 +179,19 @@ static void serve(const struct cell_program *program)
 
 int cell_main(int argc, char **argv, const struct cell_program *program)
 {
+    struct cell_wall_plan walls;
+
     if (argc != 4) {
         fprintf(stderr, "%s is started by wharf, not by people\n", argv[0]);
         return EXIT_NOT_PREPARED;
     }
     if (program->prepare && !program->prepare())
         return EXIT_NOT_PREPARED;
-    if (!cell_walls((int)strtol(argv[1], NULL, 10), (unsigned)strtoul(argv[2], NULL, 10),
-            (unsigned)strtoul(argv[3], NULL, 10))) {
+    walls = (struct cell_wall_plan){.parent = (int)strtol(argv[1], NULL, 10),
+        .memory_mib = (unsigned)strtoul(argv[2], NULL, 10),
+        .cpu_s = (unsigned)strtoul(argv[3], NULL, 10),
+        .refuse_files = program->looks_for_files};
+    if (!cell_walls(&walls)) {
         fprintf(stderr, "%s: the sandbox can't be set up: %s\n", argv[0], strerror(errno));
         return EXIT_NOT_PREPARED;
     }

@@ -32,6 +32,9 @@ struct cell_program {
     /* Said before a call: what it will probably need may be made ready. Nothing is sent
      * meanwhile. May be NULL. */
     void (*ahead)(const char *p, size_t n);
+    /* Its libraries look for files on their own: they hear that there is none (EACCES), where
+     * other kinds end. */
+    bool looks_for_files;
 };
 
 int cell_main(int argc, char **argv, const struct cell_program *program);
@@ -54,8 +57,13 @@ void *cell_realloc(void *p, size_t bytes);
 
 /* ---- walls.c ---- */
 
+struct cell_wall_plan {
+    int parent;
+    unsigned memory_mib, cpu_s;
+    bool refuse_files; /* with EACCES, instead of the end */
+};
 /* Limits, no privileges, no descriptors but 0 to 2, then the filter of system calls. False with
  * errno: the process must end. */
-bool cell_walls(int parent, unsigned memory_mib, unsigned cpu_s);
+bool cell_walls(const struct cell_wall_plan *plan);
 
 #endif

@@ -57,17 +57,27 @@ static const int plain[] = {
     SCMP_SYS(exit_group),
 };
 
+/* Calls that look for a file by its name: kinds whose libraries do that hear EACCES. */
+static const int of_files[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(stat), SCMP_SYS(lstat),
+    SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat)};
+
 /* System calls that the sanitizer's run-time library needs; such builds are for tests. */
 static const int of_sanitizer[] = {SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(sched_yield),
     SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask)};
 
-static int allow(scmp_filter_ctx filter, const int *calls, size_t n)
+static int rule(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t n)
 {
     int e = 0;
 
     for (size_t i = 0; i < n && !e; i++)
-        e = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+        e = seccomp_rule_add(filter, action, calls[i], 0);
     return e;
+}
+
+static int allow(scmp_filter_ctx filter, const int *calls, size_t n)
+{
+    return rule(filter, SCMP_ACT_ALLOW, calls, n);
 }
 
 static int allow_memory(scmp_filter_ctx filter)
@@ -84,7 +94,7 @@ static int allow_memory(scmp_filter_ctx filter)
     return e;
 }
 
-static int set_filter(void)
+static int set_filter(bool refuse_files)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     int e = filter ? 0 : -ENOMEM;
@@ -98,6 +108,8 @@ static int set_filter(void)
         e = allow(filter, plain, sizeof(plain) / sizeof(plain[0]));
     if (!e)
         e = allow_memory(filter);
+    if (!e && refuse_files)
+        e = rule(filter, SCMP_ACT_ERRNO(EACCES), of_files, sizeof(of_files) / sizeof(of_files[0]));
     if (!e && CELL_ASAN)
         e = allow(filter, of_sanitizer, sizeof(of_sanitizer) / sizeof(of_sanitizer[0]));
     if (!e)
@@ -113,16 +125,17 @@ static int set_limit(__rlimit_resource_t what, rlim_t value)
     return setrlimit(what, &limit);
 }
 
-static int set_limits(unsigned memory_mib, unsigned cpu_s)
+static int set_limits(const struct cell_wall_plan *plan)
 {
     if (set_limit(RLIMIT_CORE, 0) != 0 || set_limit(RLIMIT_FSIZE, 0) != 0 ||
         set_limit(RLIMIT_NOFILE, FILES_MAX) != 0 || set_limit(RLIMIT_STACK, STACK_BYTES) != 0 ||
         set_limit(RLIMIT_MSGQUEUE, 0) != 0 || set_limit(RLIMIT_MEMLOCK, 0) != 0)
         return -1;
-    if (cpu_s && set_limit(RLIMIT_CPU, cpu_s) != 0)
+    if (plan->cpu_s && set_limit(RLIMIT_CPU, plan->cpu_s) != 0)
         return -1;
     /* the address sanitizer reserves terabytes */
-    return memory_mib && !CELL_ASAN ? set_limit(RLIMIT_AS, (rlim_t)memory_mib << 20) : 0;
+    return plan->memory_mib && !CELL_ASAN ? set_limit(RLIMIT_AS, (rlim_t)plan->memory_mib << 20)
+                                          : 0;
 }
 
 /* Drops all capabilities: where the server is root, the cell is root without any power. */
@@ -134,23 +147,23 @@ static int drop_capabilities(void)
     return (int)syscall(SYS_capset, &head, none);
 }
 
-bool cell_walls(int parent, unsigned memory_mib, unsigned cpu_s)
+bool cell_walls(const struct cell_wall_plan *plan)
 {
     int e;
 
-    if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) != 0 ||
-        set_limits(memory_mib, cpu_s) != 0 || drop_capabilities() != 0)
+    if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) != 0 || set_limits(plan) != 0 ||
+        drop_capabilities() != 0)
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return false;
     /* after what clears it; a parent that went in between is noticed by its number */
     if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0, 0, 0) != 0)
         return false;
-    if (getppid() != parent) {
+    if (getppid() != plan->parent) {
         errno = ESRCH;
         return false;
     }
-    e = set_filter();
+    e = set_filter(plan->refuse_files);
     errno = -e;
     return e == 0;
 }

@@ -49,24 +49,33 @@ static bool png_head(struct source *s, struct image *im)
             im->per_inch_x = big(p + at + 8, 4) * 0.0254;
             im->per_inch_y = big(p + at + 12, 4) * 0.0254;
         }
+        if (!memcmp(p + at + 4, "eXIf", 4))
+            image_exif(p + at + 8, big(p + at, 4), im);
         at += 12 + big(p + at, 4);
     }
     return image_fair(s, im);
 }
 
-static bool png_pixels(struct source *s, const struct image *im, struct bytes *ret)
+static bool png_pixels(struct source *s, struct image *im, struct bytes *ret)
 {
-    static const png_color white = {255, 255, 255};
     png_image image = {.version = PNG_IMAGE_VERSION};
     size_t line = (size_t)im->width * im->components;
     bool good;
 
     if (!png_image_begin_read_from_memory(&image, s->bytes.p, s->bytes.n))
         return source_fail(s, "invalid: the image is damaged: %.60s", image.message);
-    image.format = im->components == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    if (image.format & PNG_FORMAT_FLAG_ALPHA) {
+        image.format = PNG_FORMAT_RGBA;
+        im->components = 3;
+        line = 4 * (size_t)im->width;
+    } else {
+        image.format = im->components == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    }
     ret->n = line * im->height;
     ret->p = cell_alloc(ret->n);
-    good = png_image_finish_read(&image, &white, ret->p, (png_int_32)line, NULL) != 0;
+    good = png_image_finish_read(&image, NULL, ret->p, (png_int_32)line, NULL) != 0;
+    if (good && image.format == PNG_FORMAT_RGBA)
+        pixels_onto_white(ret);
     if (!good) {
         source_fail(s, "invalid: the image is damaged: %.60s", image.message);
         free(ret->p);
@@ -119,10 +128,17 @@ static void exif_entry(
         ret->unit = value;
 }
 
+void image_orient(struct image *im, uint32_t orientation)
+{
+    static const unsigned turns[9] = {0, 0, 0, 180, 180, 270, 90, 90, 270};
+
+    im->turn = orientation <= 8 ? turns[orientation] : 0;
+    im->mirrored = orientation == 2 || orientation == 4 || orientation == 5 || orientation == 7;
+}
+
 /* Reads the first directory of Exif data. */
 void image_exif(const unsigned char *t, size_t n, struct image *im)
 {
-    static const unsigned turns[9] = {0, 0, 0, 180, 0, 0, 90, 0, 270};
     bool little = n > 8 && t[0] == 'I';
     uint32_t at = n > 8 ? tiff(t + 4, 4, little) : 0, count;
     struct exif found = {.unit = 2};
@@ -132,7 +148,7 @@ void image_exif(const unsigned char *t, size_t n, struct image *im)
     count = tiff(t + at, 2, little);
     for (uint32_t i = 0; i < count && n - at >= 2 + 12 * ((size_t)i + 1); i++)
         exif_entry(t, n, t + at + 2 + 12 * (size_t)i, little, &found);
-    im->turn = turns[found.orientation];
+    image_orient(im, found.orientation);
     if (found.x > 0 && found.y > 0 && (found.unit == 2 || found.unit == 3) && im->per_inch_x <= 0) {
         im->per_inch_x = found.unit == 3 ? found.x * 2.54 : found.x;
         im->per_inch_y = found.unit == 3 ? found.y * 2.54 : found.y;
@@ -222,22 +238,51 @@ static qpdf_oh image_object(
     return stream;
 }
 
+/* Decides how large the image's page is, in points. For a picture a pixel is one; where they are
+ * not square it is stretched. */
+static void image_measure(
+    struct source *s, const struct image *im, double *ret_width, double *ret_height)
+{
+    bool told = im->per_inch_x > 1 && im->per_inch_y > 1;
+
+    *ret_width = im->width;
+    *ret_height = im->height;
+    if (s->call.page) {
+        s->unsized = true;
+        if (told && im->per_inch_x > im->per_inch_y)
+            *ret_height *= im->per_inch_x / im->per_inch_y;
+        else if (told)
+            *ret_width *= im->per_inch_y / im->per_inch_x;
+        return;
+    }
+    if (s->reported.pages == 0)
+        s->unsized = !told;
+    if (!s->unsized && im->per_inch_x > 1)
+        *ret_width *= 72.0 / im->per_inch_x;
+    if (!s->unsized && im->per_inch_y > 1)
+        *ret_height *= 72.0 / im->per_inch_y;
+}
+
 bool image_add(
     struct source *s, const struct image *im, const struct bytes *data, const char *filter)
 {
     bool first = s->reported.pages == 0;
     double width, height, shown_width, shown_height;
+    struct image less = *im;
+    struct bytes fewer = *data;
     char content[200];
     qpdf_oh forms;
     int n;
 
-    if (first)
-        s->unsized = !(im->per_inch_x > 1 && im->per_inch_y > 1);
-    width = s->unsized || im->per_inch_x <= 1 ? im->width : im->width * 72.0 / im->per_inch_x;
-    height = s->unsized || im->per_inch_y <= 1 ? im->height : im->height * 72.0 / im->per_inch_y;
-    n = snprintf(content, sizeof(content), "%.4f 0 0 %.4f 0 0 cm /I Do\n", width, height);
+    image_measure(s, im, &width, &height);
+    if (!filter)
+        image_shrink(&s->call, &less, &fewer);
+    n = snprintf(content, sizeof(content), "%.4f 0 0 %.4f %.4f 0 cm /I Do\n",
+        im->mirrored ? -width : width, height, im->mirrored ? width : 0);
     forms = qpdf_oh_new_dictionary(s->q);
-    qpdf_oh_replace_key(s->q, forms, "/I", image_object(s, im, data, filter));
+    qpdf_oh_replace_key(s->q, forms, "/I", image_object(s, &less, &fewer, filter));
+    if (fewer.p != data->p)
+        free(fewer.p);
     if (!page_add(s, width, height, content, (size_t)n, "<< >>", forms))
         return false;
     qpdf_oh_replace_key(s->q, qpdf_get_page_n(s->q, s->reported.pages), "/Rotate",

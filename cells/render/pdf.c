@@ -48,12 +48,13 @@ static bool new_document(struct source *s)
     return source_good(s);
 }
 
-bool source_open(struct source *s, enum render_type type, const void *p, size_t n)
+bool source_open(struct source *s, const struct render_call *call, const void *p, size_t n)
 {
-    *s = (struct source){.type = type, .bytes = {(unsigned char *)p, n}};
+    *s = (struct source){
+        .type = (enum render_type)call->type, .call = *call, .bytes = {(unsigned char *)p, n}};
     if (!new_document(s))
         return false;
-    switch (type) {
+    switch (s->type) {
     case RENDER_PDF:
         return pdf_look(s);
     case RENDER_PNG:
@@ -127,6 +128,13 @@ bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n)
         return false;
     return qpdf_get_num_pages(s->q) > 0 ||
            source_fail(s, "pages: page_ranges leaves no page of the document");
+}
+
+bool pdf_show(struct source *s, const unsigned char **ret_p, size_t *ret_n)
+{
+    const struct render_range range = {s->call.page, s->call.page};
+
+    return pdf_keep(s, &range, 1) && pdf_write(s, ret_p, ret_n);
 }
 
 bool page_add(struct source *s, double width, double height, const char *content, size_t n,

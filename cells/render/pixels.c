@@ -21,6 +21,15 @@ static void onto_white(unsigned char *p, size_t dots)
     }
 }
 
+void pixels_onto_white(struct bytes *dots)
+{
+    size_t n = dots->n / 4;
+
+    onto_white(dots->p, n);
+    dots->n = 3 * n;
+    dots->p = cell_realloc(dots->p, dots->n);
+}
+
 /* ---- WebP ---- */
 
 static uint32_t little(const unsigned char *p)
@@ -48,23 +57,45 @@ static void webp_density(const struct source *s, struct image *im)
     }
 }
 
+/* Finds the first picture of a film. ret_bytes: the file, then the picture's part of it. */
+static bool webp_first(struct bytes *ret_bytes, WebPBitstreamFeatures *ret)
+{
+    const unsigned char *p = ret_bytes->p;
+    const size_t about = 16; /* bytes of a frame before its picture */
+
+    for (size_t at = 12; at + 8 <= ret_bytes->n;) {
+        size_t n = little(p + at + 4);
+
+        if (n > ret_bytes->n - at - 8)
+            return false;
+        if (!memcmp(p + at, "ANMF", 4)) {
+            if (n <= about || WebPGetFeatures(p + at + 8 + about, n - about, ret) != VP8_STATUS_OK)
+                return false;
+            *ret_bytes = (struct bytes){(unsigned char *)p + at + 8 + about, n - about};
+            return !ret->has_animation;
+        }
+        at += 8 + n + (n & 1);
+    }
+    return false;
+}
+
 bool webp_look(struct source *s)
 {
     WebPBitstreamFeatures f;
     struct image im = {.components = 3};
-    struct bytes dots;
+    struct bytes dots, from = s->bytes;
     int width, height;
     bool good;
 
     if (WebPGetFeatures(s->bytes.p, s->bytes.n, &f) != VP8_STATUS_OK)
         return source_fail(s, "invalid: the image is damaged");
-    if (f.has_animation)
+    if (f.has_animation && !(s->call.page && webp_first(&from, &f)))
         return source_fail(s, "invalid: the image is a film; send one picture");
     im.width = (uint32_t)f.width;
     im.height = (uint32_t)f.height;
     if (!image_fair(s, &im))
         return false;
-    dots.p = WebPDecodeRGBA(s->bytes.p, s->bytes.n, &width, &height);
+    dots.p = WebPDecodeRGBA(from.p, from.n, &width, &height);
     if (!dots.p)
         return source_fail(s, "invalid: the image is damaged");
     dots.n = (size_t)3 * im.width * im.height;
@@ -245,6 +276,7 @@ static void tiff_density(TIFF *t, struct image *im)
 static bool tiff_page(struct source *s, TIFF *t, uint64_t *total)
 {
     struct image im = {.components = 3};
+    uint16_t orientation = ORIENTATION_TOPLEFT;
     struct bytes dots;
     bool good;
 
@@ -258,13 +290,16 @@ static bool tiff_page(struct source *s, TIFF *t, uint64_t *total)
         return source_fail(s, "invalid: the pages have more than 100 million pixels in all");
     dots.n = (size_t)im.width * im.height;
     dots.p = cell_alloc(4 * dots.n);
+    /* as the dots stand in the file: the page is turned, as with Exif */
+    TIFFGetFieldDefaulted(t, TIFFTAG_ORIENTATION, &orientation);
     good = TIFFReadRGBAImageOriented(
-               t, im.width, im.height, (uint32_t *)(void *)dots.p, ORIENTATION_TOPLEFT, 1) == 1;
+               t, im.width, im.height, (uint32_t *)(void *)dots.p, orientation, 1) == 1;
     if (!good)
         source_fail(s, "invalid: the image is damaged");
     onto_white(dots.p, dots.n);
     dots.n *= 3;
     tiff_density(t, &im);
+    image_orient(&im, orientation);
     good = good && image_add(s, &im, &dots, NULL);
     free(dots.p);
     return good;

@@ -21,14 +21,15 @@ struct source { /* a document that was opened */
     qpdf_data q;
     struct bytes bytes; /* of the file; qpdf reads from them */
     enum render_type type;
+    struct render_call call;
     bool unsized; /* an image that does not say how large it is: it is fitted to the page */
     struct render_reported reported;
     char error[RENDER_ERROR]; /* "invalid: ..." */
 };
 
-/* Opens the n bytes at p as a document. Returns false when it fails; s->error says why. Whatever
- * happens, source_close() frees it. */
-bool source_open(struct source *s, enum render_type type, const void *p, size_t n);
+/* Opens the n bytes at p as the document of a call. Returns false when it fails; s->error says
+ * why. Whatever happens, source_close() frees it. */
+bool source_open(struct source *s, const struct render_call *call, const void *p, size_t n);
 void source_close(struct source *s);
 bool source_fail(struct source *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Tells whether libqpdf met with no error since the last look; else sets s->error and returns
@@ -38,6 +39,8 @@ bool source_good(struct source *s);
 /* Handles a PDF (pdf.c): pdf_look() reads its pages and their sizes, pdf_write() makes the
  * finished file. */
 bool pdf_look(struct source *s);
+/* Writes the one page that the call is about, as it is. */
+bool pdf_show(struct source *s, const unsigned char **ret_p, size_t *ret_n);
 bool pdf_keep(struct source *s, const struct render_range *ranges, size_t n);
 bool pdf_write(struct source *s, const unsigned char **ret_p, size_t *ret_n);
 
@@ -48,6 +51,7 @@ struct image {
     double per_inch_x, per_inch_y; /* 0: not told */
     bool inverted; /* inks as Adobe writes them */
     unsigned turn; /* clockwise, to be shown upright */
+    bool mirrored; /* left and right are exchanged before it is turned */
 };
 bool image_look(struct source *s); /* PNG, JPEG */
 bool webp_look(struct source *s);
@@ -55,8 +59,15 @@ bool gif_look(struct source *s);
 bool tiff_look(struct source *s);
 /* Tells whether the image is small enough to be printed; else sets s->error and returns false. */
 bool image_fair(struct source *s, const struct image *im);
+/* Sets how the image is turned and mirrored, from an orientation of Exif or TIFF (1 to 8). */
+void image_orient(struct image *im, uint32_t orientation);
 /* Reads density and orientation from Exif data (n bytes at t) into `im`. */
 void image_exif(const unsigned char *t, size_t n, struct image *im);
+/* Turns decoded dots of red, green, blue and opacity to dots on white; the memory may move. */
+void pixels_onto_white(struct bytes *dots);
+/* Makes fewer dots of decoded ones where a picture needs no more (image_shrink.c): data->p is
+ * new memory then. */
+void image_shrink(const struct render_call *call, struct image *im, struct bytes *data);
 /* Adds the next page, which shows the image. filter: the PDF filter that the data are packed with,
  * or NULL. The data are copied. */
 bool image_add(

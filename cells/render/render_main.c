@@ -7,6 +7,12 @@
 #include "child.h"
 #include "render.h"
 
+enum {
+    SHOWN_WIDTH = 612, /* a text becomes pages of so many points: a letter */
+    SHOWN_HEIGHT = 792,
+    TEXT_PAGE = 256 * 1024 /* bytes that no page of a text has, unless they show nothing */
+};
+
 static bool finish(struct source *s, const struct render_wish *wish,
     const struct render_range *ranges, const unsigned char **ret_p, size_t *ret_n)
 {
@@ -21,6 +27,28 @@ static bool finish(struct source *s, const struct render_wish *wish,
         qpdf_oh_release_all(s->q);
     }
     return pdf_write(s, ret_p, ret_n);
+}
+
+static void send(const unsigned char *p, size_t n)
+{
+    for (size_t at = 0; at < n; at += RENDER_BLOCK)
+        cell_data(p + at, n - at < RENDER_BLOCK ? n - at : RENDER_BLOCK);
+}
+
+/* Answers with the one page that the call is about, as it is. */
+static void show(struct source *s)
+{
+    const unsigned char *p;
+    struct render_made made = {.pages = 1};
+    size_t n;
+
+    if ((s->type == RENDER_TEXT && !text_lay_out(s, SHOWN_WIDTH, SHOWN_HEIGHT)) ||
+        !pdf_show(s, &p, &n)) {
+        cell_failed(s->error);
+        return;
+    }
+    send(p, n);
+    cell_result(&made, sizeof(made));
 }
 
 static void answer(struct source *s)
@@ -47,22 +75,21 @@ static void answer(struct source *s)
         cell_failed(s->error);
     } else {
         made.pages = (uint32_t)qpdf_get_num_pages(s->q);
-        for (size_t at = 0; at < n; at += RENDER_BLOCK)
-            cell_data(p + at, n - at < RENDER_BLOCK ? n - at : RENDER_BLOCK);
+        send(p, n);
         cell_result(&made, sizeof(made));
     }
     free(ranges);
 }
 
-/* Reads the whole file into memory: libqpdf goes back and forth in it. */
-static bool read_all(int fd, struct bytes *ret)
+/* Reads the file into memory, up to so many bytes: libqpdf goes back and forth in it. */
+static bool read_file(int fd, size_t most, struct bytes *ret)
 {
     off_t size = lseek(fd, 0, SEEK_END); /* fstat() is a system call that cells do not have */
     size_t n = 0;
 
     if (size < 0)
         return false;
-    ret->n = (size_t)size;
+    ret->n = (size_t)size < most ? (size_t)size : most;
     ret->p = cell_alloc(ret->n + 1);
     while (n < ret->n) {
         ssize_t got = pread(fd, ret->p + n, ret->n - n, (off_t)n);
@@ -75,21 +102,35 @@ static bool read_all(int fd, struct bytes *ret)
     return true;
 }
 
+/* Returns how much of the file is needed: a few pages of a long text are little of it. */
+static size_t needed(const struct render_call *what)
+{
+    return what->type == RENDER_TEXT && what->page && what->page <= RENDER_PAGES_MAX
+               ? (what->page + (size_t)1) * TEXT_PAGE
+               : SIZE_MAX;
+}
+
 static void call(const struct cell_task *task)
 {
     struct render_call what;
     struct bytes file;
     struct source s = {0};
 
-    if (task->n != sizeof(what) || task->n_fds != 1 || !read_all(task->fds[0], &file)) {
-        cell_failed("invalid: there is no file");
+    if (task->n != sizeof(what) || task->n_fds != 1) {
+        cell_failed("invalid: the call is not understood");
         return;
     }
     memcpy(&what, task->payload, sizeof(what));
-    if (source_open(&s, (enum render_type)what.type, file.p, file.n))
-        answer(&s);
-    else
+    if (!read_file(task->fds[0], needed(&what), &file)) {
+        cell_failed("invalid: there is no file");
+        return;
+    }
+    if (!source_open(&s, &what, file.p, file.n))
         cell_failed(s.error);
+    else if (what.page)
+        show(&s);
+    else
+        answer(&s);
     source_close(&s);
     free(file.p);
 }
@@ -101,6 +142,8 @@ static bool prepare(void)
     static const char text[] = "x";
     static const unsigned char tiff[] = {
         'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0, 1, 3, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0};
+    static const struct render_call as_text = {.type = RENDER_TEXT}, as_pdf = {.type = RENDER_PDF},
+                                    as_tiff = {.type = RENDER_TIFF};
     struct render_wish wish = {.width = 100, .height = 100, .scale = 1};
     struct source s;
     const unsigned char *p;
@@ -108,16 +151,16 @@ static bool prepare(void)
     bool good;
 
     font_prepare();
-    good = source_open(&s, RENDER_TEXT, text, 1) && finish(&s, &wish, NULL, &p, &n);
+    good = source_open(&s, &as_text, text, 1) && finish(&s, &wish, NULL, &p, &n);
 
     if (good) {
         struct source again;
 
-        good = source_open(&again, RENDER_PDF, p, n);
+        good = source_open(&again, &as_pdf, p, n);
         source_close(&again);
     }
     source_close(&s);
-    source_open(&s, RENDER_TIFF, tiff,
+    source_open(&s, &as_tiff, tiff,
         /* cut off, but libtiff has sorted its tables, for which glibc asks how much memory there
          * is */
         sizeof(tiff));

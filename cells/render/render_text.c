@@ -184,7 +184,7 @@ bool text_lay_out(struct source *s, double width, double height)
         t.font = font_object(s);
     qpdf_oh_release_all(s->q);
     begin_page(&t);
-    while (good && at < s->bytes.n) {
+    while (good && at < s->bytes.n && !(s->call.page && s->reported.pages >= s->call.page)) {
         uint32_t c = decode(s->bytes.p + at, s->bytes.n - at, &step);
 
         good = c ? put_character(s, &t, c) : source_fail(s, "invalid: it is no text in UTF-8");

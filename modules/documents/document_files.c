@@ -23,6 +23,8 @@ wharf_status files_close(wharf_req *req, const wharf_rec *rec)
     const wharf_rows *rows;
     wharf_status s = query_about(req, sql, W->res->id(rec), &rows);
 
+    if (s == WHARF_OK)
+        s = previews_drop(req, W->res->id(rec), 0);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         s = close_file(
             req, row_text(rows, i, 0), purge ? 0 : W->req->now_us(req) + KEPT_S * SECOND_US);

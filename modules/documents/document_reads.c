@@ -28,6 +28,12 @@ static wharf_status read_version(wharf_req *req, wharf_str text, int64_t *ret)
                       req, ERR_PARAM_INVALID, "version", "version must be a number from 1 on");
 }
 
+wharf_status document_version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number)
+{
+    *ret_number = 0;
+    return version_asked(req, ret) ? read_version(req, *ret, ret_number) : WHARF_OK;
+}
+
 /* Finds the file of a version of a live document: id, or an empty text when there is none. */
 static wharf_status find_version(
     wharf_req *req, wharf_str document, wharf_str version, wharf_str *ret_file)
@@ -74,6 +80,12 @@ static wharf_status find_current(wharf_req *req, wharf_str document, const wharf
     return query_about(req, sql, document, ret_rows);
 }
 
+wharf_status document_not_ready(wharf_req *req, wharf_str status)
+{
+    return W->err->fail(req, ERR_DOCUMENT_NOT_READY, NULL,
+        "The document has no bytes yet (its status is %s); bring them to its upload_url", status.p);
+}
+
 wharf_status document_content(wharf_req *req, void *arg)
 {
     wharf_str id = WHARF_S(""), version, file;
@@ -88,9 +100,7 @@ wharf_status document_content(wharf_req *req, void *arg)
         return s;
     file = row_text(rows, 0, 2);
     if (!file.n)
-        return W->err->fail(req, ERR_DOCUMENT_NOT_READY, NULL,
-            "The document has no bytes yet (its status is %s); bring them to its upload_url",
-            row_text(rows, 0, 3).p);
+        return document_not_ready(req, row_text(rows, 0, 3));
     if (version_asked(req, &version))
         s = find_version(req, id, version, &file);
     if (s == WHARF_OK && !file.n)

@@ -281,7 +281,9 @@ static wharf_status drop_oldest(wharf_req *req, const wharf_rec *rec)
 
     if (field_int(rec, DOCUMENT_VERSION) <= VERSIONS_MAX)
         return WHARF_OK;
-    s = W->db->query(req, sql, args, 3, &rows);
+    s = previews_drop(req, W->res->id(rec), field_int(rec, DOCUMENT_VERSION) - VERSIONS_MAX);
+    if (s == WHARF_OK)
+        s = W->db->query(req, sql, args, 3, &rows);
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++) {
         s = documents_blob->remove(req, row_text(rows, i, 0));
         s = s == WHARF_NOT_FOUND ? WHARF_OK : s;

@@ -11,6 +11,7 @@ const wharf_config_api *documents_config;
 const wharf_events_api *documents_events;
 const wharf_http_api *documents_http;
 const wharf_logs_api *documents_logs;
+const wharf_preview_api *documents_preview;
 const wharf_render_api *documents_render;
 const wharf_text_api *documents_text;
 const wharf_token_api *documents_token;
@@ -18,6 +19,7 @@ const wharf_token_api *documents_token;
 static const wharf_route routes[] = {
     {ROUTE_CONTENT, .handler = document_content},
     {ROUTE_PUBLIC_CONTENT, .handler = document_public_content},
+    {ROUTE_PREVIEW, .handler = document_preview},
     {ROUTE_VERSIONS, .handler = document_versions},
     {ROUTE_TUS_CREATE, .handler = document_tus_create},
 };
@@ -51,6 +53,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);
     documents_logs = W->service(self, "wharf.logs", 1, 1);
+    documents_preview = W->service(self, "wharf.preview", 1, 0);
     documents_render = W->service(self, "wharf.render", 1, 0);
     documents_text = W->service(self, "wharf.text", 1, 1);
     documents_token = W->service(self, "wharf.token", 1, 2);

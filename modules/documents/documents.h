@@ -14,6 +14,7 @@ extern const wharf_host *W; /* these are set once, before anything of this modul
 #include "wharf/service/events.h"
 #include "wharf/service/http.h"
 #include "wharf/service/logs.h"
+#include "wharf/service/preview.h"
 #include "wharf/service/render.h"
 #include "wharf/service/text.h"
 #include "wharf/service/token.h"
@@ -23,6 +24,7 @@ extern const wharf_config_api *documents_config;
 extern const wharf_events_api *documents_events;
 extern const wharf_http_api *documents_http;
 extern const wharf_logs_api *documents_logs;
+extern const wharf_preview_api *documents_preview;
 extern const wharf_render_api *documents_render;
 extern const wharf_text_api *documents_text;
 extern const wharf_token_api *documents_token;
@@ -121,11 +123,20 @@ wharf_str type_seen(const void *p, size_t n, bool all);
 /* ---- document_reads.c ---- */
 /* Tells whether the request asks for an older version, and as it says which. */
 bool version_asked(wharf_req *req, wharf_str *ret);
+/* Reads that number: 0 when none is asked for. */
+wharf_status document_version_read(wharf_req *req, wharf_str *ret, int64_t *ret_number);
+/* Refuses to show a document of this status, which has no bytes. */
+wharf_status document_not_ready(wharf_req *req, wharf_str status);
 wharf_status document_rows(wharf_req *req, wharf_where *where);
 wharf_status document_content(wharf_req *req, void *arg);
 wharf_status document_public_content(wharf_req *req, void *arg);
 wharf_status document_versions(wharf_req *req, void *arg);
 extern const wharf_documents_files_api document_files_table;
+
+/* ---- document_preview.c ---- */
+wharf_status document_preview(wharf_req *req, void *arg);
+/* Removes the pictures of a document's versions up to a number, with their files; 0: of all. */
+wharf_status previews_drop(wharf_req *req, wharf_str document, int64_t last);
 
 /* ---- document_times.c ---- */
 extern const char document_overdue_kind[]; /* context of a write: the bytes did not come in time */

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "host/host.h"
 #include "blob/host_blob.h"
+#include "render/host_render.h"
 #include "render/render_wire.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -83,7 +84,7 @@ static wharf_str r_sniff(const void *bytes, size_t n, bool all)
     return looks_like_text(p, n, all) ? WHARF_S("text/plain") : WHARF_S("");
 }
 
-static uint32_t type_of(wharf_str type)
+uint32_t render_type_of(wharf_str type)
 {
     static const struct {
         const char *name;
@@ -162,16 +163,21 @@ static bool told_well(const struct render_reported *t)
            t->width >= 0 && t->height >= 0 && t->width < 1e6 && t->height < 1e6;
 }
 
+struct cell_pool *render_pool(wharf_req *req)
+{
+    return cell_shared_pool(&cells, &render_kind, req->engine->config->cell_dir);
+}
+
 static wharf_status r_open(wharf_req *req, int fd, wharf_str type, wharf_render **ret_render)
 {
     wharf_render *r = ARENA_NEW(req->arena, wharf_render);
-    struct render_call what = {.type = type_of(type)};
+    struct render_call what = {.type = render_type_of(type)};
     struct cell_call call = {.payload = {(const char *)&what, sizeof(what)},
         .fds = &fd,
         .n_fds = 1,
         .deadline_us = clock_monotonic_us() + DEADLINE_US,
         .wait_us = WAIT_US};
-    struct cell_pool *pool = cell_shared_pool(&cells, &render_kind, req->engine->config->cell_dir);
+    struct cell_pool *pool = render_pool(req);
     enum cell_event e;
     wharf_str said;
 

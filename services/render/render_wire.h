@@ -2,7 +2,7 @@
  * order. Used by both sides.
  *
  * CALL: render_call and the document as a descriptor. The cell reads it and asks with
- * render_told; the answer is a render_wish with its ranges behind it. Then the finished PDF
+ * render_reported; the answer is a render_wish with its ranges behind it. Then the finished PDF
  * comes in blocks, and the result is a render_made. Failures begin with a word and ": ":
  * `invalid` (the document), `pages` (no page is left of it). */
 #ifndef WHARF_RENDER_RENDER_WIRE_H
@@ -29,6 +29,10 @@ enum {
 
 struct render_call {
     uint32_t type; /* enum render_type */
+    /* 0: for a medium. Else nothing is asked: this one page comes, as large as it is, for a
+     * picture of at most so many pixels; a pixel of an image is a point of it. */
+    uint32_t page;
+    uint32_t width, height;
 };
 
 struct render_reported {

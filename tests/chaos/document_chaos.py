@@ -311,6 +311,6 @@ def after_a_month(world, couriers):
     live = [d for c in couriers for d in c.documents if not d.gone]
     assert world.objects() == {sha256(v) for d in live for v in d.versions}
     files = world.server.sql("SELECT count(*) FROM wharf.file f WHERE f.plugin = 'documents' AND NOT EXISTS (SELECT 1 FROM documents.version v WHERE v.file_id = f.id)"
-                             " AND NOT EXISTS (SELECT 1 FROM documents.document d WHERE d.upload_id = f.id AND d.deleted_at IS NULL)")
+                             " AND NOT EXISTS (SELECT 1 FROM documents.document d WHERE d.upload_id = f.id AND d.deleted_at IS NULL) AND NOT EXISTS (SELECT 1 FROM documents.preview p WHERE p.file_id = f.id)")
     assert files == [(0,)]
     world.server.check_rows()

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "isolation"
 
 from receivers import Receivers  # noqa: E402
 from walls import Walls  # noqa: E402
-from wharf import MODULES, ROOT, Server, process_state, until  # noqa: E402
+from wharf import MODULES, ROOT, WAIT, Server, process_state, until  # noqa: E402
 
 # Rows that are there for a moment only, between what asks for them and what is done.
 PASSING = {"events.outbox", "jobs.lines", "jobs.workers", "webhooks.queue_heads"}
@@ -62,6 +62,9 @@ BREAKAGES = {
     "documents.document_names": [
         (f"DELETE FROM wharf.token WHERE kind = 'documents.document' AND id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "is public, and has no name"),
         (f"UPDATE documents.document SET visibility = 'private' WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING id", "is private, and has a name")],
+    "documents.document_previews": [
+        (f"INSERT INTO documents.preview SELECT organization_id, id, number, 1, 400, 'file_gone', 'x', now() FROM documents.document WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING document_id", "has a picture of page 1 of version 1 without its file file_gone"),
+        (f"INSERT INTO documents.preview SELECT organization_id, id, 77, 1, 400, file_id, 'x', now() FROM documents.document WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING document_id", "has a picture of page 1 of version 77, which is not there")],
     "documents.document_versions": [
         (f"UPDATE documents.document SET versions_count = 7 WHERE id = {pick('id', 'documents.document', 'deleted_at IS NULL')} RETURNING id", "says that it has 7 versions up to 1 .*, and has 1 up to 1"),
         (f"DELETE FROM documents.version WHERE document_id = {pick('id', 'documents.document', 'deleted_at IS NULL', skip=1)} RETURNING document_id", "says that it has 1 versions up to 1 .*, and has 0 up to 0"),
@@ -234,6 +237,8 @@ def busy(walls):
         c.post(f"/v1/trackers/{tracker['id']}", {"chaining": {"add": ids[:1]}}, expect=200)
         c.post(f"/v1/shipments/{ids[2]}", {"parent_id": ids[3]}, expect=200)
         c.post("/v1/containers", {"tracking_number": f"BOX{org}", "add": ids[1:2]}, expect=201)
+        note = c.post("/v1/documents", {"name": "Note", "visibility": "public", "content": "data:text/plain;base64,aGVsbG8="}, expect=201).data["id"]
+        assert c.http.get(f"{c.server.base}/v1/documents/{note}/preview", headers={"SVC-API-KEY": c.key}, timeout=WAIT).status_code == 200
         walls.orgs[org].user(locations=[at])
         walls.orgs[org].key(test=True)
         flow = c.post("/v1/workflows", {"name": "Yearly", "source": "return {on_schedule = function() end, on_run = function() return 1 end}",

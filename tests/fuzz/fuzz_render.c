@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const enum render_type types[] = {RENDER_PDF, RENDER_PNG, RENDER_JPEG, RENDER_TEXT,
         RENDER_WEBP, RENDER_GIF, RENDER_TIFF, RENDER_TEXT};
     struct render_wish wish = {.width = 288, .height = 432, .scale = 1};
+    struct render_call what = {.width = 40, .height = 40};
     const unsigned char *out;
     struct source s;
     char *copy;
@@ -29,7 +30,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wish.landscape = data[0] >> 2 & 1;
     wish.fit = data[0] >> 3 & 3;
     wish.rotate = 90U * (data[0] >> 5 & 3); /* the uppermost bit also chooses the type */
-    if (source_open(&s, types[(data[0] & 3) | (data[0] >> 5 & 4)], copy, size - 1)) {
+    what.type = types[(data[0] & 3) | (data[0] >> 5 & 4)];
+    what.page = data[0] == (data[0] | 0x18); /* fit 3: for a picture too */
+    if (source_open(&s, &what, copy, size - 1)) {
         bool good = s.type != RENDER_TEXT || text_lay_out(&s, wish.width, wish.height);
 
         for (int i = 0, pages = good ? qpdf_get_num_pages(s.q) : 0; good && i < pages; i++)

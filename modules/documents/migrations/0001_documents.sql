@@ -152,3 +152,16 @@ CREATE UNIQUE INDEX retention_rule_category
 CREATE INDEX retention_rule_created_at
     ON documents.retention_rule (organization_id, created_at, id) WHERE deleted_at IS NULL;
 SELECT wharf.protect_table('documents.retention_rule');
+-- Pictures of pages of versions (spec 05 section 3.6), as they were made.
+CREATE TABLE documents.preview (
+    organization_id text COLLATE "C" NOT NULL,
+    document_id text COLLATE "C" NOT NULL,
+    number integer NOT NULL,
+    page integer NOT NULL,
+    width integer NOT NULL,
+    file_id text COLLATE "C" NOT NULL,
+    checksum_md5 text COLLATE "C" NOT NULL,
+    created_at timestamptz(3) NOT NULL,
+    PRIMARY KEY (organization_id, document_id, number, page, width)
+);
+SELECT wharf.protect_table('documents.preview');

@@ -1,0 +1,87 @@
+/* preview_main.c - the `preview` cell: a PDF in, a PNG of one page out. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "preview.h"
+
+/* Reads the whole file into memory: poppler goes back and forth in it. */
+static unsigned char *read_all(int fd, size_t *ret_n)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    unsigned char *p;
+    size_t n = 0;
+
+    if (size <= 0)
+        return NULL;
+    p = cell_alloc((size_t)size);
+    while (n < (size_t)size) {
+        ssize_t got = pread(fd, p + n, (size_t)size - n, (off_t)n);
+
+        if (got <= 0) {
+            free(p);
+            return NULL;
+        }
+        n += (size_t)got;
+    }
+    *ret_n = n;
+    return p;
+}
+
+static void call(const struct cell_task *task)
+{
+    struct preview_call wish;
+    struct picture picture;
+    unsigned char *file;
+    size_t n;
+
+    if (task->n_fds != 1 || !wish_read(task->payload, task->n, &wish)) {
+        cell_failed("invalid: the wish is not understood");
+        return;
+    }
+    file = read_all(task->fds[0], &n);
+    if (!file) {
+        cell_failed("invalid: there is no file");
+        return;
+    }
+    if (page_draw(file, n, &wish, &picture)) {
+        for (size_t at = 0; at < picture.n; at += PREVIEW_BLOCK)
+            cell_data(
+                picture.png + at, picture.n - at < PREVIEW_BLOCK ? picture.n - at : PREVIEW_BLOCK);
+        cell_result(&picture.made, sizeof(picture.made));
+    } else {
+        cell_failed(picture.error);
+    }
+    free(picture.png);
+    free(file);
+}
+
+/* Draws one document before the walls, so that everything that libraries load or look up at first
+ * use is there. */
+static bool prepare(void)
+{
+    static const char pdf[] =
+        "%PDF-1.4\n1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj\n2 0 obj <</Type /Pages /Kids [3 "
+        "0 R] /Count 1>> endobj\n3 0 obj <</Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] "
+        "/Contents 4 0 R /Resources <</Font <</F <</Type /Font /Subtype /Type1 /BaseFont "
+        "/Helvetica>> /S <</Type /Font /Subtype /Type1 /BaseFont /Symbol>> >> >> >> endobj\n4 0 "
+        "obj <</Length 64>> stream\nBT /F 12 Tf 20 50 Td (Text) Tj /S 12 Tf (abc) Tj ET           "
+        "     \nendstream endobj\ntrailer <</Root 1 0 R>>\n";
+    struct preview_call wish = {.page = 1, .width = 20, .height = 20};
+    struct picture picture;
+    bool good;
+
+    fonts_prepare();
+    good = page_draw(pdf, sizeof(pdf) - 1, &wish, &picture);
+    free(picture.png);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct cell_program program = {
+        .name = "preview", .prepare = prepare, .call = call, .looks_for_files = true};
+
+    return cell_main(argc, argv, &program);
+}
