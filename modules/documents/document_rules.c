@@ -168,7 +168,7 @@ static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived 
     arrived->late = !same(field_text(rec, DOCUMENT_UPLOAD_ID), arrived->stored.file);
     if (arrived->late)
         return WHARF_OK;
-    s = upload_look(req, rec, &arrived->stored, &arrived->reason);
+    s = arrived->reason ? WHARF_OK : upload_look(req, rec, &arrived->stored, &arrived->reason);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, DOCUMENT_UPLOAD_ID, val_null());

@@ -36,7 +36,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    documents_blob = W->service(self, "wharf.blob", 1, 2);
+    documents_blob = W->service(self, "wharf.blob", 1, 3);
     documents_many = W->service(self, "wharf.many", 1, 0);
     documents_config = W->service(self, "wharf.config", 1, 1);
     documents_events = W->service(self, "wharf.events", 1, 0);
@@ -45,6 +45,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     documents_token = W->service(self, "wharf.token", 1, 2);
     limits_start(self);
     documents_blob->on_arrival(self, document_arrived);
+    documents_blob->on_refusal(self, document_refused);
     return WHARF_OK;
 }
 

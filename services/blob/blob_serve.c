@@ -151,6 +151,17 @@ wharf_str content_disposition(struct arena *a, wharf_str name, bool inline_shown
     return s;
 }
 
+bool file_said(struct arena *a, const struct file_row *row, bool attachment, wharf_str *ret_type,
+    wharf_str *ret_disposition)
+{
+    bool active;
+
+    *ret_type = served_type(a, row->type, &active);
+    *ret_disposition = content_disposition(
+        a, row->name, !attachment && !active && shown_inline(*ret_type));
+    return active;
+}
+
 /* ---- conditions ---- */
 
 /* Tells whether If-None-Match lists the tag: a list of tags, weak ones too, or '*'. */
@@ -200,9 +211,7 @@ wharf_status file_serve(
 
     *s = (struct served){
         .fd = -1, .size = (uint64_t)row->size, .cache = cache, .modified_us = row->stored_us};
-    s->type = served_type(req->arena, row->type, &s->sandbox);
-    s->disposition = content_disposition(
-        req->arena, row->name, !attachment && !s->sandbox && shown_inline(s->type));
+    s->sandbox = file_said(req->arena, row, attachment, &s->type, &s->disposition);
     s->etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
     s->digest = digest_of(req->arena, row->hash);
     /* An If-Range that is not our tag (dates too) asks for the whole. */

@@ -19,6 +19,7 @@ CREATE TABLE wharf.file (
     max_size bigint, -- of an upload: at most this
     expires_at timestamptz(3), -- then it is gone, and its row soon after
     stored_at timestamptz(3),
+    linked_at timestamptz(3), -- a copy was made for links that lead past this server
     announce text COLLATE "C", -- the job that is told when the bytes of an upload have come
     PRIMARY KEY (organization_id, id),
     CHECK ((state = 'stored') = (hash IS NOT NULL AND size IS NOT NULL))

@@ -1,5 +1,5 @@
 /* wharf/service/blob.h - files: big bytes with a name and a type, kept outside the database:
- * service "wharf.blob", version 1.2.
+ * service "wharf.blob", version 1.3.
  *
  * A file belongs to the request's organization. Its row is part of the request's transaction;
  * the bytes are safe before the row is. When a file is removed or expires its bytes are erased
@@ -87,6 +87,26 @@ typedef struct wharf_blob_api {
     /* Ends all links to a file now, and the file at expires_us. WHARF_NOT_FOUND without a problem
      * when there is none. */
     wharf_status (*retire)(wharf_req *req, wharf_str id, int64_t expires_us);
+
+    /* ---- 1.3 ---- */
+    /* Whether direct_link() leads past this server (blob.s3.direct). */
+    bool (*direct)(wharf_req *req);
+    /* As link(); where direct() it leads straight to the S3-compatible server, which asks nobody.
+     * WHARF_BLOB_PUT: the client sends Content-Type, the file's type, and Content-MD5, the base64
+     * of md5, unless that is empty. What it brings is taken by fetch(), or within a minute.
+     * WHARF_BLOB_GET: GET only. Links end with remove() and retire(), which are 503
+     * storage.unavailable while the server does not answer. */
+    wharf_status (*direct_link)(wharf_req *req, wharf_str id, uint32_t kind, wharf_str md5,
+        int64_t seconds, wharf_str *ret_url);
+    /* Takes now what was brought through a direct link for an awaited file, if it is there and has
+     * at most 64 MiB: hence what on_arrival() says runs in here. No problem when nothing came, or
+     * the server does not answer. */
+    wharf_status (*fetch)(wharf_req *req, wharf_str id);
+    /* start() only. fn is called as that of on_arrival(), when bytes that came through a direct
+     * link are not taken: reason is "size_mismatch", "too_large", "missing" (nothing in it), or
+     * "rejected" (on_arrival() had a problem of status 400). */
+    void (*on_refusal)(wharf_plugin *self,
+        wharf_status (*fn)(wharf_req *req, wharf_str id, const char *reason));
 } wharf_blob_api;
 
 #ifdef __cplusplus
