@@ -42,11 +42,12 @@ enum blob_status blob_direct_size(
 /* Fetches an upload of at most max bytes. BLOB_TOO_LARGE: it is larger. */
 enum blob_status blob_direct_fetch(
     struct blob_store *s, const struct direct_name *name, uint64_t max, struct blob_put **ret_put);
-/* Copies the object of a hash there, inside of the server. */
+/* Copies the object of a hash there, inside of the server. BLOB_TROUBLE at once, as above. */
 enum blob_status blob_direct_copy(
     struct blob_store *s, const char *hash, const struct direct_name *name);
-/* BLOB_OK too when it was not there. */
-enum blob_status blob_direct_erase(struct blob_store *s, const struct direct_name *name);
+/* BLOB_OK too when it was not there. brief: one try, of 3 seconds. */
+enum blob_status blob_direct_erase(
+    struct blob_store *s, const struct direct_name *name, bool brief);
 /* Walks over all of a kind; fn returns false to end the walk. The texts of the name live as long
  * as the call. */
 typedef bool direct_walk_fn(void *arg, const struct direct_name *name);

@@ -83,7 +83,7 @@ static bool erase_copy(struct collecting *c, const struct direct_name *name, con
 
     if (linked != 0)
         return linked > 0;
-    if (blob_direct_erase(c->store, name) != BLOB_OK || rows_of(c, unlink_sql, value) < 0)
+    if (blob_direct_erase(c->store, name, false) != BLOB_OK || rows_of(c, unlink_sql, value) < 0)
         return false;
     c->done->objects++;
     return true;
@@ -96,7 +96,7 @@ static bool erase_upload(struct collecting *c, const struct direct_name *name, c
 
     if (awaited != 0)
         return awaited > 0;
-    if (blob_direct_erase(c->store, name) != BLOB_OK)
+    if (blob_direct_erase(c->store, name, false) != BLOB_OK)
         return false;
     c->done->objects++;
     return true;

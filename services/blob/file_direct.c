@@ -86,7 +86,11 @@ static bool leads_to_copy(struct wharf_req *req, const struct file_row *row, int
 
     if (!row->stored || row->size > DIRECT_MAX || seconds > COPY_FRESH_S)
         return false;
-    good = copy_is_fresh(req, row) || make_copy(req, row);
+    good = copy_is_fresh(req, row);
+    if (!good) {
+        req_leave_implied(req); /* of a retrieve: the note of the copy has to stay */
+        good = make_copy(req, row);
+    }
     if (!good) { /* a link to this server is made, and it tells what is wrong */
         req->problems.n = n;
         req->reply.retry_after = retry_after;
@@ -123,5 +127,5 @@ wharf_status file_links_end(struct wharf_req *req, wharf_str organization, wharf
     if (!blob_direct_able(req->engine->blobs))
         return WHARF_OK;
     fault_point("file.links_end");
-    return file_problem(req, blob_direct_erase(req->engine->blobs, &name));
+    return file_problem(req, blob_direct_erase(req->engine->blobs, &name, false));
 }

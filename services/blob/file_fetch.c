@@ -28,7 +28,7 @@ static struct direct_name upload_of(const struct file_row *row)
 
 static void erase_now(struct wharf_req *req, void *arg)
 {
-    blob_direct_erase(req->engine->blobs, arg); /* what fails is tried by the job again */
+    blob_direct_erase(req->engine->blobs, arg, true); /* what fails is tried by the job again */
 }
 
 /* Erases the upload once what was done about it is committed. */
@@ -42,6 +42,7 @@ static void erase_upload(struct wharf_req *req, const struct file_row *row)
         erase_now(req, &name);
         return;
     }
+    req->tx.keeps = true;
     a = req_tx_memory(&req->tx);
     later = ARENA_NEW(a, struct direct_name);
     *later = (struct direct_name){
@@ -187,7 +188,10 @@ wharf_status file_fetch(struct wharf_req *req, wharf_str id)
         req_clear_problems(&req->problems);
         return WHARF_OK;
     }
-    return s == WHARF_OK && !row.stored ? take_upload(req, &row, true) : s;
+    if (s != WHARF_OK || row.stored)
+        return s;
+    req_leave_implied(req); /* of a retrieve: what is taken has to stay */
+    return take_upload(req, &row, true);
 }
 
 /* ---- the job ---- */
@@ -216,7 +220,7 @@ static wharf_status settle_upload(struct wharf_req *req, const struct direct_nam
         return take_upload(req, &row, false);
     if (s != WHARF_OK && s != WHARF_NOT_FOUND)
         return s;
-    blob_direct_erase(req->engine->blobs, name); /* nobody awaits it any more */
+    blob_direct_erase(req->engine->blobs, name, true); /* nobody awaits it any more */
     return WHARF_OK;
 }
 

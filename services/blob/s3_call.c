@@ -13,7 +13,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { PAUSE_US = 200000, BRIEF_US = 3000000 };
+enum { PAUSE_US = 200000 };
 
 bool s3_to_file(void *arg, const void *p, size_t n)
 {
@@ -73,7 +73,7 @@ static struct net_transfer *once(struct blob_store *s, const struct s3_call *cal
     }
     snprintf(signed_hash, sizeof(signed_hash), "x-amz-content-sha256: %s",
         call->hash[0] ? call->hash : hash);
-    return net_run(s->net, &r, call->brief ? clock_monotonic_us() + BRIEF_US : 0);
+    return net_run(s->net, &r, call->within_us ? clock_monotonic_us() + call->within_us : 0);
 }
 
 static bool may_go_better(const struct net_transfer *t)
@@ -86,7 +86,7 @@ static bool may_go_better(const struct net_transfer *t)
 
 struct net_transfer *s3_run(struct blob_store *s, const struct s3_call *call)
 {
-    unsigned tries = call->brief ? 1 : S3_TRIES;
+    unsigned tries = call->once ? 1 : S3_TRIES;
     struct net_transfer *t = once(s, call);
 
     for (unsigned i = 1; i < tries && may_go_better(t); i++) {

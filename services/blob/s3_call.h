@@ -25,7 +25,8 @@ struct s3_call {
     void *sink_arg;
     /* Empties the sink before the next try. Returns false when it can't. NULL without a sink. */
     bool (*again)(void *arg);
-    bool brief; /* one try, for who does not wait */
+    bool once; /* one try, for who does not wait */
+    int64_t within_us; /* of a try, all in all; 0: as long as something comes */
 };
 
 struct s3_call s3_call_of(struct blob_store *s, const char *method, const char *key);

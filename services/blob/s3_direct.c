@@ -12,7 +12,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { KEY_MAX = 300, QUIET_US = 5000000 };
+enum { KEY_MAX = 300, QUIET_US = 5000000, BRIEF_US = 3000000 };
 static const char *const folders[] = {"uploads", "downloads"};
 
 bool blob_direct_able(const struct blob_store *s)
@@ -80,6 +80,18 @@ wharf_str blob_direct_get(struct blob_store *s, struct arena *a, const struct di
 
 /* ---- objects ---- */
 
+/* Tells whether the server did not answer a moment ago: requests do not wait for it again. */
+static bool is_quiet(struct blob_store *s)
+{
+    return clock_monotonic_us() < atomic_load(&s->quiet_until_us);
+}
+
+static enum blob_status note_trouble(struct blob_store *s, enum blob_status status)
+{
+    atomic_store(&s->quiet_until_us, status == BLOB_TROUBLE ? clock_monotonic_us() + QUIET_US : 0);
+    return status;
+}
+
 enum blob_status blob_direct_size(
     struct blob_store *s, const struct direct_name *name, bool brief, uint64_t *ret_size)
 {
@@ -87,11 +99,12 @@ enum blob_status blob_direct_size(
     struct net_transfer *t;
     enum blob_status status;
 
-    if (brief && clock_monotonic_us() < atomic_load(&s->quiet_until_us))
+    if (brief && is_quiet(s))
         return BLOB_TROUBLE;
-    c.brief = brief;
-    status = s3_end(s3_run(s, &c), "it is not known whether a client's object is there", &t);
-    atomic_store(&s->quiet_until_us, status == BLOB_TROUBLE ? clock_monotonic_us() + QUIET_US : 0);
+    c.once = brief;
+    c.within_us = brief ? BRIEF_US : 0;
+    status = note_trouble(
+        s, s3_end(s3_run(s, &c), "it is not known whether a client's object is there", &t));
     if (status != BLOB_OK)
         return status;
     *ret_size = strtoull(net_header(t, "Content-Length"), NULL, 10);
@@ -157,8 +170,11 @@ enum blob_status blob_direct_copy(
 
     snprintf(source, sizeof(source), "x-amz-copy-source: /%s/objects/%.2s/%s",
         s->config->blob_s3_bucket, hash, hash);
+    if (is_quiet(s))
+        return BLOB_TROUBLE;
     c.header = source;
-    status = s3_end(s3_run(s, &c), "an object was not copied", &t);
+    c.once = true;
+    status = note_trouble(s, s3_end(s3_run(s, &c), "an object was not copied", &t));
     if (status != BLOB_OK)
         return status;
     /* The server may find only after 200 that it can't. */
@@ -168,11 +184,14 @@ enum blob_status blob_direct_copy(
     return status;
 }
 
-enum blob_status blob_direct_erase(struct blob_store *s, const struct direct_name *name)
+enum blob_status blob_direct_erase(struct blob_store *s, const struct direct_name *name, bool brief)
 {
     struct s3_call c = named_call(s, "DELETE", name);
-    enum blob_status status = s3_end(s3_run(s, &c), "a client's object was not erased", NULL);
+    enum blob_status status;
 
+    c.once = brief;
+    c.within_us = brief ? BRIEF_US : 0;
+    status = s3_end(s3_run(s, &c), "a client's object was not erased", NULL);
     return status == BLOB_ABSENT ? BLOB_OK : status;
 }
 
