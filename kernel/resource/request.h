@@ -165,7 +165,8 @@ struct req_transaction { /* the open transaction, and what waits for its end */
     /* levels of it that are somebody else's: a request inside of another one's */
     unsigned floor;
     unsigned depth, res_depth;
-    bool keeps; /* something beside its writes is in it: also a write that changed nothing commits */
+    /* something beside the rows of its writes is in it: a write that changed nothing commits, too */
+    bool keeps;
     bool plugin_role; /* it runs as wharf_plugin at the moment */
     bool implied; /* nobody began it: plugin SQL of a read did, and it is given up at the end */
     /* of a write whose before hooks judge meanwhile (speculation.h) */

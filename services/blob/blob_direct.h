@@ -45,7 +45,7 @@ enum blob_status blob_direct_fetch(
 /* Copies the object of a hash there, inside of the server. BLOB_TROUBLE at once, as above. */
 enum blob_status blob_direct_copy(
     struct blob_store *s, const char *hash, const struct direct_name *name);
-/* BLOB_OK too when it was not there. brief: one try, of 3 seconds. */
+/* Erases it; BLOB_OK too when it was not there. brief: one try, of 3 seconds. */
 enum blob_status blob_direct_erase(
     struct blob_store *s, const struct direct_name *name, bool brief);
 /* Walks over all of a kind; fn returns false to end the walk. The texts of the name live as long

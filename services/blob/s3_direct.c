@@ -203,7 +203,7 @@ struct walk {
     void *arg;
 };
 
-/* Names what a key means: "uploads/<organization>/<file>". Others are passed over. */
+/* Takes a key apart: "uploads/<organization>/<file>". Others are passed over. */
 static bool walk_key(void *arg, const char *key)
 {
     const struct walk *w = arg;
