@@ -123,9 +123,11 @@ wharf_status file_link_direct(struct wharf_req *req, const struct file_row *row,
 wharf_status file_links_end(struct wharf_req *req, wharf_str organization, wharf_str id)
 {
     const struct direct_name name = copy_of(organization, id);
+    enum blob_status status;
 
     if (!blob_direct_able(req->engine->blobs))
         return WHARF_OK;
-    fault_point("file.links_end");
-    return file_problem(req, blob_direct_erase(req->engine->blobs, &name, false));
+    status = blob_direct_erase(req->engine->blobs, &name, false);
+    fault_point("file.links_ended");
+    return file_problem(req, status);
 }
