@@ -165,7 +165,7 @@ struct req_transaction { /* the open transaction, and what waits for its end */
     /* levels of it that are somebody else's: a request inside of another one's */
     unsigned floor;
     unsigned depth, res_depth;
-    /* something beside the rows of its writes is in it: a write that changed nothing commits, too */
+    /* something beside the rows of its writes is in it: a write that changed nothing commits */
     bool keeps;
     bool plugin_role; /* it runs as wharf_plugin at the moment */
     bool implied; /* nobody began it: plugin SQL of a read did, and it is given up at the end */

@@ -105,8 +105,8 @@ static wharf_status refuse(struct wharf_req *req, const struct file_row *row, co
 
 /* ---- taking ---- */
 
-/* Judges what file_arrived() met: somebody else took the bytes; they are wrong for good; or they
- * are tried again later. */
+/* Judges what file_arrived() met: somebody else took the bytes, and erases them; they are wrong for
+ * good; or they are tried again later. */
 static wharf_status settle_failed(struct wharf_req *req, const struct file_row *row, size_t before)
 {
     const char *code = req->problems.n > before ? req->problems.list[before].code : ERR_INTERNAL;
@@ -117,11 +117,7 @@ static wharf_status settle_failed(struct wharf_req *req, const struct file_row *
         log_write(WHARF_LOG_WARN, NULL, req->request_id, "file.fetch",
             "what was brought for %.*s is not taken: %s", STR_ARG(row->id), code);
     req->problems.n = before;
-    if (wrong)
-        return refuse(req, row, "rejected");
-    if (lost)
-        erase_upload(req, row);
-    return WHARF_OK;
+    return wrong ? refuse(req, row, "rejected") : WHARF_OK;
 }
 
 static wharf_status take_bytes(
