@@ -42,19 +42,21 @@ static struct s3_call named_call(
 
 /* ---- links ---- */
 
+/* Signs a link; of what is the method, the headers, the query and the seconds. */
 static wharf_str signed_link(
-    struct blob_store *s, struct arena *a, const struct direct_name *name, struct s3_link *l)
+    struct blob_store *s, struct arena *a, const struct direct_name *name, const struct s3_link *of)
 {
+    struct s3_link l = *of;
     char key[KEY_MAX];
 
     write_key(name, key);
-    l->key = s->config->blob_s3_key;
-    l->secret = s->config->blob_s3_secret;
-    l->region = s->config->blob_s3_region;
-    l->base = str_z(s->client_url);
-    l->object = str_z(key);
-    l->now_s = (int64_t)time(NULL);
-    return s3_link_sign(a, l);
+    l.key = s->config->blob_s3_key;
+    l.secret = s->config->blob_s3_secret;
+    l.region = s->config->blob_s3_region;
+    l.base = str_z(s->client_url);
+    l.object = str_z(key);
+    l.now_s = (int64_t)time(NULL);
+    return s3_link_sign(a, &l);
 }
 
 wharf_str blob_direct_put(struct blob_store *s, struct arena *a, const struct direct_name *name,
@@ -62,7 +64,7 @@ wharf_str blob_direct_put(struct blob_store *s, struct arena *a, const struct di
 {
     const struct s3_pair headers[] = {{"content-md5", md5}, {"content-type", type}};
     size_t from = md5.n ? 0 : 1;
-    struct s3_link l = {
+    const struct s3_link l = {
         .method = "PUT", .headers = headers + from, .n_headers = 2 - from, .seconds = seconds};
 
     return signed_link(s, a, name, &l);
@@ -73,7 +75,7 @@ wharf_str blob_direct_get(struct blob_store *s, struct arena *a, const struct di
 {
     const struct s3_pair query[] = {{"response-cache-control", str_z("private, max-age=0")},
         {"response-content-disposition", disposition}, {"response-content-type", type}};
-    struct s3_link l = {.method = "GET", .query = query, .n_query = 3, .seconds = seconds};
+    const struct s3_link l = {.method = "GET", .query = query, .n_query = 3, .seconds = seconds};
 
     return signed_link(s, a, name, &l);
 }
