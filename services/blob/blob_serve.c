@@ -206,12 +206,15 @@ wharf_status file_serve(
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
     const struct file_wish *wish = &req->head.wish;
+    wharf_str type, disposition;
     uint64_t length;
     bool same;
 
     *s = (struct served){
         .fd = -1, .size = (uint64_t)row->size, .cache = cache, .modified_us = row->stored_us};
-    s->sandbox = file_said(req->arena, row, attachment, &s->type, &s->disposition);
+    s->sandbox = file_said(req->arena, row, attachment, &type, &disposition);
+    s->type = type;
+    s->disposition = disposition;
     s->etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
     s->digest = digest_of(req->arena, row->hash);
     /* An If-Range that is not our tag (dates too) asks for the whole. */
