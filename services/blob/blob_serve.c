@@ -206,7 +206,7 @@ wharf_status file_serve(
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
     const struct file_wish *wish = &req->head.wish;
-    wharf_str type, disposition;
+    wharf_str type, disposition, etag;
     uint64_t length;
     bool same;
 
@@ -215,10 +215,11 @@ wharf_status file_serve(
     s->sandbox = file_said(req->arena, row, attachment, &type, &disposition);
     s->type = type;
     s->disposition = disposition;
-    s->etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
+    etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
+    s->etag = etag;
     s->digest = digest_of(req->arena, row->hash);
     /* An If-Range that is not our tag (dates too) asks for the whole. */
-    same = !wish->if_range.p || str_eq(wish->if_range, s->etag);
+    same = !wish->if_range.p || str_eq(wish->if_range, etag);
     switch (range_read(same ? wish->range.p : NULL, s->size, &s->first, &length)) {
     case RANGE_ALL:
         s->status = 200;
