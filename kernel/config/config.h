@@ -73,6 +73,8 @@ struct config {
     const char *blob_driver, *blob_dir; /* blob.driver = "dir" | "s3"; blob.dir = "": DATA/blobs */
     /* blob.s3.* */
     const char *blob_s3_endpoint, *blob_s3_bucket, *blob_s3_region, *blob_s3_key, *blob_s3_secret;
+    const char *blob_s3_client_endpoint; /* blob.s3.client_endpoint = "": blob.s3.endpoint */
+    bool blob_s3_direct; /* blob.s3.direct = false: links lead to this server */
     int64_t blob_upload_limit, blob_grace_s; /* blob.upload_limit = 1 GiB, blob.grace = 86400 */
     int64_t blob_scrub_days, blob_scrub_rate; /* blob.scrub_days = 30, blob.scrub_rate = 20 MB/s */
     const char *base_url; /* base_url: what links begin with; "": links are paths */

@@ -351,6 +351,7 @@ static const char owner_role_sql[] = "RESET ROLE";
 
 static void begin_level(struct wharf_req *req)
 {
+    req->tx.implied &= req->tx.depth != 0;
     if (req->tx.depth == 0)
         db_begin(req->thread->db);
     else
@@ -412,6 +413,7 @@ static void forget_transaction(struct wharf_req *req)
 
     tx->n_committed = tx->cap_committed = 0;
     tx->committed = NULL;
+    tx->keeps = false;
     tx->emitted = NULL;
     tx->emitted_of = NULL;
     arena_free(tx->memory);
@@ -507,8 +509,10 @@ void req_plugin_role(struct wharf_req *req)
     if (who && who->live_organization.p)
         organizations[1] = (struct sql_arg){who->live_organization.p, who->live_organization.n};
 
-    if (!req->tx.depth)
+    if (!req->tx.depth) {
         begin_level(req);
+        req->tx.implied = !(req->job && req->job->joined);
+    }
     if (req->tx.plugin_role)
         return;
     db_ahead(req->thread->db, plugin_role_sql, organizations, 2);
@@ -521,6 +525,12 @@ static void owner_role(struct wharf_req *req)
         return;
     db_ahead(req->thread->db, owner_role_sql, NULL, 0);
     req->tx.plugin_role = false;
+}
+
+void req_leave_implied(struct wharf_req *req)
+{
+    if (req->tx.depth == 1 && req->tx.implied)
+        req_rollback(req);
 }
 
 void req_leave_organization(struct wharf_req *req)

@@ -165,7 +165,10 @@ struct req_transaction { /* the open transaction, and what waits for its end */
     /* levels of it that are somebody else's: a request inside of another one's */
     unsigned floor;
     unsigned depth, res_depth;
+    /* something beside the rows of its writes is in it: a write that changed nothing commits */
+    bool keeps;
     bool plugin_role; /* it runs as wharf_plugin at the moment */
+    bool implied; /* nobody began it: plugin SQL of a read did, and it is given up at the end */
     /* of a write whose before hooks judge meanwhile (speculation.h) */
     enum { SPECULATION_NONE, SPECULATION_OPEN, SPECULATION_WRONG } speculation;
     struct event_note *emitted; /* in it (resource/history.c), the newest first */
@@ -284,6 +287,8 @@ void req_tell(struct wharf_req *req, unsigned news);
  * else. */
 void req_join(struct wharf_req *req);
 void req_rollback(struct wharf_req *req);
+/* Gives up a transaction that nobody began: what is written next needs one that is committed. */
+void req_leave_implied(struct wharf_req *req);
 /* Runs fn once the outermost transaction was committed; never when it is rolled back. */
 void req_after_commit(
     struct req_transaction *tx, void (*fn)(struct wharf_req *req, void *arg), void *arg);

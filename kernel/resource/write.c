@@ -648,7 +648,7 @@ wharf_status write_transaction(struct wharf_req *req, struct write *w)
             return s;
         s = write_run(req, w);
         again = s != WHARF_OK && speculation_failed(req, w);
-        if (s == WHARF_OK && !w->unchanged)
+        if (s == WHARF_OK && (!w->unchanged || req->tx.keeps))
             s = req_commit(req);
         else
             req_rollback(req);

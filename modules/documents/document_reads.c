@@ -54,12 +54,17 @@ static wharf_status find_version(
 
 wharf_status document_rows(wharf_req *req, wharf_where *where)
 {
-    wharf_str version, id, file;
+    wharf_str version, id = WHARF_S(""), file;
     wharf_status s;
 
+    if (W->req->param(req, "id", &id)) {
+        s = document_fetch(req, id);
+        if (s != WHARF_OK)
+            return s;
+    }
     if (!version_asked(req, &version))
         return WHARF_OK;
-    if (!W->req->param(req, "id", &id))
+    if (!id.n)
         return W->err->fail(req, ERR_PARAM_INVALID, "version",
             "version is asked of one document; a list shows the current ones");
     s = find_version(req, id, version, &file);
@@ -93,7 +98,9 @@ wharf_status document_content(wharf_req *req, void *arg)
     wharf_status s;
 
     W->req->param(req, "document", &id);
-    s = find_current(req, id, &rows);
+    s = document_fetch(req, id);
+    if (s == WHARF_OK)
+        s = find_current(req, id, &rows);
     if (s == WHARF_OK && !W->db->count(rows))
         return W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
     if (s != WHARF_OK)

@@ -172,7 +172,7 @@ static wharf_status take_arrived(wharf_req *req, wharf_rec *rec, struct arrived 
     if (arrived->late)
         return WHARF_OK;
     s = hold_check_version(req, rec);
-    if (s == WHARF_OK)
+    if (s == WHARF_OK && !arrived->reason)
         s = upload_look(req, rec, &arrived->stored, &arrived->reason);
     if (s != WHARF_OK)
         return s;

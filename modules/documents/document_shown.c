@@ -51,17 +51,25 @@ static wharf_status show_url(wharf_req *req, const wharf_rec *rec, wharf_out *ou
         W->json->put(out, NULL, val_text(permanent_url(req, rec)));
         return WHARF_OK;
     }
-    s = documents_blob->link(req, file, WHARF_BLOB_GET,
+    s = documents_blob->direct_link(req, file, WHARF_BLOB_GET, WHARF_S(""),
         ends ? ends / SECOND_US - W->req->now_us(req) / SECOND_US : SIGNED_S, &url);
     if (s == WHARF_OK)
         W->json->put(out, NULL, val_text(url));
     return s;
 }
 
-static wharf_status show_upload(wharf_req *req, const struct made *made, wharf_out *out)
+/* Returns the MD5 that was announced for the file that is awaited, or an empty text. */
+static wharf_str announced_md5(const wharf_rec *rec, const struct made *made)
+{
+    return made->first ? field_text(rec, DOCUMENT_CHECKSUM_MD5) : WHARF_S("");
+}
+
+static wharf_status show_upload(
+    wharf_req *req, const wharf_rec *rec, const struct made *made, wharf_out *out)
 {
     wharf_str url;
-    wharf_status s = documents_blob->link(req, made->upload, WHARF_BLOB_PUT, UPLOAD_S, &url);
+    wharf_status s = documents_blob->direct_link(
+        req, made->upload, WHARF_BLOB_PUT, announced_md5(rec, made), UPLOAD_S, &url);
 
     if (s == WHARF_OK)
         W->json->put(out, NULL, val_text(url));
@@ -71,11 +79,11 @@ static wharf_status show_upload(wharf_req *req, const struct made *made, wharf_o
 /* Shows the headers that the PUT has to have: its type, and the MD5 that was announced. */
 static void show_headers(const wharf_rec *rec, const struct made *made, wharf_out *out)
 {
-    wharf_str md5 = field_text(rec, DOCUMENT_CHECKSUM_MD5);
+    wharf_str md5 = announced_md5(rec, made);
 
     W->json->open(out, NULL, '{');
     W->json->put(out, "Content-Type", val_text(made->type));
-    if (made->first && md5.n)
+    if (md5.n)
         W->json->put(out, "Content-MD5", val_text(md5));
     W->json->close(out);
 }
@@ -93,7 +101,7 @@ static wharf_status show_one_field(
     if (f == DOCUMENT_DOCUMENT_URL)
         return show_url(req, rec, out);
     if (f == DOCUMENT_UPLOAD_URL && mine && made->upload.p)
-        return show_upload(req, made, out);
+        return show_upload(req, rec, made, out);
     if (f == DOCUMENT_UPLOAD_HEADERS && mine && made->upload.p)
         show_headers(rec, made, out);
     else if (f == DOCUMENT_DUPLICATE_OF && mine && made->duplicate.p)

@@ -53,6 +53,30 @@ wharf_status upload_request(wharf_req *req, wharf_rec *rec)
     return WHARF_OK;
 }
 
+/* ---- bytes that were brought past this server ---- */
+
+wharf_status document_fetch(wharf_req *req, wharf_str id)
+{
+    static const char fetching_kind[] = "documents.fetching",
+                      sql[] = "SELECT upload_id FROM documents.document WHERE organization_id = "
+                              "$2::text AND id = $1::text AND upload_id IS NOT NULL AND "
+                              "deleted_at IS NULL";
+    bool *busy = W->mem->slot(req, fetching_kind, sizeof(*busy));
+    const wharf_rows *rows;
+    wharf_status s;
+
+    /* what is fetched writes the document, and that asks here again */
+    if (*busy || !documents_blob->direct(req))
+        return WHARF_OK;
+    s = query_about(req, sql, id, &rows);
+    if (s != WHARF_OK || !W->db->count(rows))
+        return s;
+    *busy = true;
+    s = documents_blob->fetch(req, row_text(rows, 0, 0));
+    *busy = false;
+    return s;
+}
+
 /* ---- bytes that have come ---- */
 
 /* Returns why the bytes are not those that were announced, NULL when they are. */
@@ -142,15 +166,15 @@ static wharf_status awaiting(wharf_req *req, wharf_str file, wharf_str *ret_id)
     return s;
 }
 
-wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_refused)
+/* Writes what arrived into the document that awaits it. No document does: arrived->late. */
+static wharf_status write_arrived(wharf_req *req, struct arrived *arrived)
 {
-    struct arrived arrived = {.stored = {.file = file}};
     wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = "document",
         .op = WHARF_UPDATE,
         .kind = document_arrived_kind,
-        .context = &arrived};
-    wharf_status s = awaiting(req, file, &w.id);
+        .context = arrived};
+    wharf_status s = awaiting(req, arrived->stored.file, &w.id);
 
     if (s == WHARF_OK && w.id.n)
         s = W->json->parse(req, WHARF_S("{}"), &w.body);
@@ -158,7 +182,26 @@ wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_ref
         s = W->res->write(req, &w);
     if (s == WHARF_NOT_FOUND) /* it was deleted a moment ago */
         W->err->clear(req);
-    if (s == WHARF_NOT_FOUND || (s == WHARF_OK && (!w.id.n || arrived.late))) {
+    arrived->late |= s == WHARF_NOT_FOUND || !w.id.n;
+    return s == WHARF_NOT_FOUND ? WHARF_OK : s;
+}
+
+wharf_status document_refused(wharf_req *req, wharf_str file, const char *reason)
+{
+    struct arrived arrived = {.stored = {.file = file}, .reason = reason};
+    wharf_status s = write_arrived(req, &arrived);
+
+    if (s == WHARF_OK)
+        s = documents_blob->remove(req, file);
+    return s == WHARF_NOT_FOUND ? WHARF_OK : s;
+}
+
+wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_refused)
+{
+    struct arrived arrived = {.stored = {.file = file}};
+    wharf_status s = write_arrived(req, &arrived);
+
+    if (s == WHARF_OK && arrived.late) {
         *ret_refused = WHARF_S("The document does not await this file any more");
         return documents_blob->remove(req, file);
     }

@@ -60,6 +60,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     limits_start(self);
     documents_blob->on_arrival(self, document_arrived);
     documents_blob->on_damage(self, document_damaged);
+    documents_blob->on_refusal(self, document_refused);
     return clamd_start(self, req);
 }
 

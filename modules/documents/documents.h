@@ -32,8 +32,8 @@ extern const wharf_token_api *documents_token;
 extern const wharf_many_api *documents_many;
 extern const wharf_hooks documents_document_hooks;
 
-#define INLINE_MAX (40 * 1024 * 1024)
-#define SECOND_US  1000000LL
+#define INLINE_MAX   (40 * 1024 * 1024)
+#define SECOND_US    1000000LL
 #define PUBLIC_NAMES "document" /* names of public documents in paths (wharf.token) */
 enum {
     UPLOAD_S = 3600, /* an upload_url is good for */
@@ -54,7 +54,7 @@ struct stored {
 /* A write of the server because a file came. */
 struct arrived {
     struct stored stored;
-    const char *reason; /* out: why it is not taken, or NULL */
+    const char *reason; /* out: why it is not taken, or NULL; in: known already */
     bool late; /* out: the document awaits another file, or none */
 };
 extern const char document_arrived_kind[];
@@ -78,6 +78,10 @@ wharf_status upload_look(
     wharf_req *req, const wharf_rec *rec, struct stored *got, const char **ret_reason);
 /* Takes a file that was awaited: what wharf.blob calls. */
 wharf_status document_arrived(wharf_req *req, wharf_str file, wharf_str *ret_refused);
+/* Notes that the bytes of an awaited file are not taken: what wharf.blob calls. */
+wharf_status document_refused(wharf_req *req, wharf_str file, const char *reason);
+/* Takes what was brought past this server for a document, before it is read or written. */
+wharf_status document_fetch(wharf_req *req, wharf_str id);
 
 /* ---- document_tus.c ---- */
 wharf_status document_tus_create(wharf_req *req, void *arg);
@@ -190,7 +194,7 @@ wharf_status clamd_start(wharf_plugin *self, wharf_req *req);
 wharf_status clamd_scan(wharf_req *req, const wharf_document_file *file, wharf_str *ret_rejected);
 
 /* ---- document_shown.c ---- */
-wharf_status document_compute(wharf_req *req, const wharf_rec *const *recs, size_t n,
-    wharf_field f, wharf_out *const *outs);
+wharf_status document_compute(
+    wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs);
 
 #endif

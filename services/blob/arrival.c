@@ -11,6 +11,7 @@ struct file_arrival {
     const struct plugin *plugin;
     arrival_fn *fn; /* or NULL */
     damage_fn *damage; /* or NULL */
+    refusal_fn *refused; /* or NULL */
     struct file_arrival *next;
 };
 
@@ -24,7 +25,7 @@ static struct file_arrival *listener(const struct engine *e, wharf_str plugin)
 }
 
 /* Returns what is kept of the plugin, made when it is asked for first. */
-static struct file_arrival *listening(const wharf_plugin *self)
+static struct file_arrival *listener_made(const wharf_plugin *self)
 {
     struct engine *e = self->engine;
     struct file_arrival *a = listener(e, str_z(self->plugin->name));
@@ -39,12 +40,17 @@ static struct file_arrival *listening(const wharf_plugin *self)
 
 void arrival_listen(const wharf_plugin *self, arrival_fn *fn)
 {
-    listening(self)->fn = fn;
+    listener_made(self)->fn = fn;
 }
 
 void arrival_listen_damage(const wharf_plugin *self, damage_fn *fn)
 {
-    listening(self)->damage = fn;
+    listener_made(self)->damage = fn;
+}
+
+void arrival_listen_refusals(const wharf_plugin *self, refusal_fn *fn)
+{
+    listener_made(self)->refused = fn;
 }
 
 bool arrival_heard(const struct wharf_req *req)
@@ -75,23 +81,20 @@ static wharf_status act_for_owner(struct wharf_req *req, wharf_str organization)
     return WHARF_OK;
 }
 
-wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str organization,
-    wharf_str file, wharf_str *ret_refused)
+/* Calls one of a's functions as the server's own principal: that of bytes that came, or that of
+ * bytes that are not taken, where there is a reason. */
+static wharf_status call_listener(struct wharf_req *req, const struct file_arrival *a,
+    wharf_str organization, wharf_str file, const char *reason, wharf_str *ret_refused)
 {
-    const struct file_arrival *a = listener(req->engine, plugin);
     struct req_access *access = &req->access;
     struct principal *caller = access->who;
     const struct plugin *before;
-    wharf_status s;
+    wharf_status s = act_for_owner(req, organization);
 
-    *ret_refused = str_z("");
-    if (!a || !a->fn)
-        return WHARF_OK;
-    s = act_for_owner(req, organization);
     if (s != WHARF_OK)
         return s;
     before = plugin_enter(req, a->plugin, "a file that came");
-    s = a->fn(req, file, ret_refused);
+    s = reason ? a->refused(req, file, reason) : a->fn(req, file, ret_refused);
     plugin_leave(req, before);
     if (s != WHARF_OK && !req->problems.n)
         s = plugin_unexplained(req, a->plugin, "what is told of files", s);
@@ -119,4 +122,21 @@ wharf_status arrival_tell_damage(
     req->access.who = caller;
     req_leave_organization(req);
     return s;
+}
+
+wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str organization,
+    wharf_str file, wharf_str *ret_refused)
+{
+    const struct file_arrival *a = listener(req->engine, plugin);
+
+    *ret_refused = str_z("");
+    return a && a->fn ? call_listener(req, a, organization, file, NULL, ret_refused) : WHARF_OK;
+}
+
+wharf_status arrival_refuse(struct wharf_req *req, wharf_str plugin, wharf_str organization,
+    wharf_str file, const char *reason)
+{
+    const struct file_arrival *a = listener(req->engine, plugin);
+
+    return a && a->refused ? call_listener(req, a, organization, file, reason, NULL) : WHARF_OK;
 }

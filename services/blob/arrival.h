@@ -16,6 +16,10 @@ typedef wharf_status damage_fn(struct wharf_req *req, wharf_str file, uint32_t s
 void arrival_listen(const wharf_plugin *self, arrival_fn *fn);
 /* Notes whom to tell of stored bytes of the plugin that are damaged. From start() only. */
 void arrival_listen_damage(const wharf_plugin *self, damage_fn *fn);
+/* Notes whom to tell that bytes of such a file are not taken, and why: "size_mismatch",
+ * "too_large", "missing" (empty), "rejected". */
+typedef wharf_status refusal_fn(struct wharf_req *req, wharf_str file, const char *reason);
+void arrival_listen_refusals(const wharf_plugin *self, refusal_fn *fn);
 /* Tells whether the plugin that the request is in is told of its files. */
 bool arrival_heard(const struct wharf_req *req);
 /* Tells the plugin of that name, acting for the organization; nobody listens: nothing is done.
@@ -26,5 +30,8 @@ wharf_status arrival_tell(struct wharf_req *req, wharf_str plugin, wharf_str org
  * transaction, acting for the organization; nobody listens: nothing is done. */
 wharf_status arrival_tell_damage(struct wharf_req *req, wharf_str plugin, wharf_str organization,
     wharf_str file, uint32_t state);
+/* Tells it that bytes are not taken, in the same way. */
+wharf_status arrival_refuse(struct wharf_req *req, wharf_str plugin, wharf_str organization,
+    wharf_str file, const char *reason);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "blob/arrival.h"
+#include "blob/file_direct.h"
 #include "job/job.h"
 #include "resource/engine.h"
 #include "util/id.h"
@@ -210,10 +211,10 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
                : WHARF_UNAVAILABLE;
 }
 
-wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row)
+wharf_status file_find_of(
+    struct wharf_req *req, wharf_str organization, wharf_str id, struct file_row *ret_row)
 {
-    const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
-        arg(id), arg_time(req->arena, req->now_us)};
+    const struct sql_arg args[] = {arg(organization), arg(id), arg_time(req->arena, req->now_us)};
     PGresult *r = req_query(req,
         "SELECT " COLUMNS " FROM wharf.file f WHERE organization_id = $1 AND id = $2 AND "
         "(expires_at IS NULL OR expires_at > $3::timestamptz)",
@@ -222,9 +223,28 @@ wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret
     if (!r)
         return WHARF_UNAVAILABLE;
     if (PQntuples(r) == 0)
-        return req_fail(req, ERR_NOT_FOUND, NULL, NULL);
+        return WHARF_NOT_FOUND;
     read_row(req->arena, r, ret_row);
     return WHARF_OK;
+}
+
+wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row)
+{
+    wharf_status s = file_find_of(
+        req, req->access.who ? req->access.who->organization : str_z(""), id, ret_row);
+
+    return s == WHARF_NOT_FOUND ? req_fail(req, ERR_NOT_FOUND, NULL, NULL) : s;
+}
+
+/* Ends what is out of links, as the statement found that took the token away. Returns
+ * WHARF_NOT_FOUND when it found none. */
+static wharf_status end_links(struct wharf_req *req, wharf_str id, const PGresult *r)
+{
+    if (!r)
+        return WHARF_UNAVAILABLE;
+    if (!PQntuples(r))
+        return WHARF_NOT_FOUND;
+    return PQgetisnull(r, 0, 0) ? WHARF_OK : file_links_end(req, req->access.who->organization, id);
 }
 
 wharf_status file_remove(struct wharf_req *req, wharf_str id)
@@ -234,15 +254,13 @@ wharf_status file_remove(struct wharf_req *req, wharf_str id)
     static const char sql[] =
         "WITH gone AS (DELETE FROM wharf.file WHERE organization_id = $1 AND id = $2 AND (NOT "
         "$3::boolean OR state <> 'waiting' OR id IN (SELECT id FROM wharf.file WHERE "
-        "organization_id = $1 AND id = $2 FOR UPDATE SKIP LOCKED)) RETURNING id) DELETE FROM "
-        "wharf.token t USING gone WHERE t.hash = " TOKEN_OF("gone.id");
+        "organization_id = $1 AND id = $2 FOR UPDATE SKIP LOCKED)) RETURNING id, linked_at) DELETE "
+        "FROM wharf.token t USING gone WHERE t.hash = " TOKEN_OF(
+            "gone.id") " RETURNING gone.linked_at";
     const struct sql_arg args[] = {arg(req->access.who ? req->access.who->organization : str_z("")),
         arg(id), arg(str_z(arrival_heard(req) ? "t" : "f"))};
-    PGresult *r = req_query(req, sql, args, 3);
 
-    if (!r)
-        return WHARF_UNAVAILABLE;
-    return strcmp(PQcmdTuples(r), "1") == 0 ? WHARF_OK : WHARF_NOT_FOUND;
+    return end_links(req, id, req_query(req, sql, args, 3));
 }
 
 /* Tells the job. A module that is not loaded here does not keep its file from coming. */
@@ -284,13 +302,12 @@ wharf_status file_retire(struct wharf_req *req, wharf_str id, int64_t expires_us
         arg(id), arg_time(req->arena, expires_us)};
     PGresult *r = req_query(req,
         "WITH kept AS (UPDATE wharf.file SET expires_at = $3::timestamptz WHERE organization_id = "
-        "$1 AND id = $2 RETURNING id) "
-        "DELETE FROM wharf.token t USING kept WHERE t.hash = " TOKEN_OF("kept.id"),
+        "$1 AND id = $2 RETURNING id, linked_at) "
+        "DELETE FROM wharf.token t USING kept WHERE t.hash = " TOKEN_OF(
+            "kept.id") " RETURNING kept.linked_at",
         args, 3);
 
-    if (!r)
-        return WHARF_UNAVAILABLE;
-    return strcmp(PQcmdTuples(r), "0") != 0 ? WHARF_OK : WHARF_NOT_FOUND;
+    return end_links(req, id, r);
 }
 
 wharf_status file_set_type(struct wharf_req *req, wharf_str id, wharf_str type)

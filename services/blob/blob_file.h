@@ -32,9 +32,13 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
     int64_t max_size, int64_t expires_us, struct file_row *ret_row);
 /* Finds a file of the request's organization, alive; problem not_found. */
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row);
+/* Finds a file of any organization, alive; WHARF_NOT_FOUND without a problem. */
+wharf_status file_find_of(
+    struct wharf_req *req, wharf_str organization, wharf_str id, struct file_row *ret_row);
 /* Removes a file; its bytes die with the next collection. Returns WHARF_NOT_FOUND without a
  * problem when there is none, or when a client uploads its bytes at this moment and a plugin waits
- * to be told: waiting for that upload here could deadlock. */
+ * to be told: waiting for that upload here could deadlock. Problem: storage.unavailable, when
+ * links that lead past this server can't be ended (file_direct.h). */
 wharf_status file_remove(struct wharf_req *req, wharf_str id);
 /* Sets which job is told of the arrival ("support.mail"). */
 wharf_status file_announce(struct wharf_req *req, wharf_str id, wharf_str job);

@@ -151,6 +151,17 @@ wharf_str content_disposition(struct arena *a, wharf_str name, bool inline_shown
     return s;
 }
 
+bool file_said(struct arena *a, const struct file_row *row, bool attachment, wharf_str *ret_type,
+    wharf_str *ret_disposition)
+{
+    bool active;
+
+    *ret_type = served_type(a, row->type, &active);
+    *ret_disposition = content_disposition(
+        a, row->name, !attachment && !active && shown_inline(*ret_type));
+    return active;
+}
+
 /* ---- conditions ---- */
 
 /* Tells whether If-None-Match lists the tag: a list of tags, weak ones too, or '*'. */
@@ -195,18 +206,20 @@ wharf_status file_serve(
 {
     struct served *s = ARENA_NEW(req->arena, struct served);
     const struct file_wish *wish = &req->head.wish;
+    wharf_str type, disposition, etag;
     uint64_t length;
     bool same;
 
     *s = (struct served){
         .fd = -1, .size = (uint64_t)row->size, .cache = cache, .modified_us = row->stored_us};
-    s->type = served_type(req->arena, row->type, &s->sandbox);
-    s->disposition = content_disposition(
-        req->arena, row->name, !attachment && !s->sandbox && shown_inline(s->type));
-    s->etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
+    s->sandbox = file_said(req->arena, row, attachment, &type, &disposition);
+    s->type = type;
+    s->disposition = disposition;
+    etag = arena_printf(req->arena, "\"%s\"", row->hash.p);
+    s->etag = etag;
     s->digest = digest_of(req->arena, row->hash);
     /* An If-Range that is not our tag (dates too) asks for the whole. */
-    same = !wish->if_range.p || str_eq(wish->if_range, s->etag);
+    same = !wish->if_range.p || str_eq(wish->if_range, etag);
     switch (range_read(same ? wish->range.p : NULL, s->size, &s->first, &length)) {
     case RANGE_ALL:
         s->status = 200;

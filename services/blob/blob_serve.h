@@ -22,6 +22,10 @@ wharf_status file_serve(
 /* Returns the type that is said: active content (html, svg, xml, scripts, programs) is
  * application/octet-stream. */
 wharf_str served_type(struct arena *a, wharf_str type, bool *ret_active);
+/* Tells what is said of a file: its type and disposition. Returns whether it is active content,
+ * which is never shown in the browser. */
+bool file_said(struct arena *a, const struct file_row *row, bool attachment, wharf_str *ret_type,
+    wharf_str *ret_disposition);
 /* Makes the header Content-Disposition (RFC 6266). */
 wharf_str content_disposition(struct arena *a, wharf_str name, bool inline_shown);
 

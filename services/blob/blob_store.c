@@ -111,6 +111,7 @@ void blob_close(struct blob_store *s)
     free(s->endpoint);
     free(s->sigv4);
     free(s->credentials);
+    free(s->client_url);
     free(s);
 }
 

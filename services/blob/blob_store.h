@@ -22,8 +22,10 @@ struct blob_store {
     struct net_client *net;
     char *dir; /* the folder, by its name */
     int root_fd, tmp_fd, objects_fd; /* folders; objects only with the directory driver */
-    /* S3: "https://host/bucket/", "aws:amz:region:s3", "key:secret" */
-    char *endpoint, *sigv4, *credentials;
+    /* S3: "https://host/bucket/", "aws:amz:region:s3", "key:secret"; the first one as clients
+     * reach it */
+    char *endpoint, *sigv4, *credentials, *client_url;
+    _Atomic int64_t quiet_until_us; /* requests of clients do not ask it before; monotonic */
 };
 
 enum { BLOB_SHA256, BLOB_MD5, BLOB_DIGESTS };

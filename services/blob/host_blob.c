@@ -3,6 +3,7 @@
 #include "blob/arrival.h"
 #include "blob/blob_inline.h"
 #include "blob/blob_serve.h"
+#include "blob/file_direct.h"
 #include "host/host.h"
 #include "util/str.h"
 #include "wharf/errors.h"
@@ -213,6 +214,28 @@ static void b_on_damage(
     arrival_listen_damage(self, fn);
 }
 
+static void b_on_refusal(wharf_plugin *self, refusal_fn *fn)
+{
+    arrival_listen_refusals(self, fn);
+}
+
+static wharf_status b_direct_link(
+    wharf_req *req, wharf_str id, uint32_t kind, wharf_str md5, int64_t seconds, wharf_str *ret_url)
+{
+    struct file_row row;
+    wharf_status s = file_find(req, id, &row);
+
+    return s == WHARF_OK ? file_link_direct(req, &row, kind == WHARF_BLOB_PUT ? "put" : "get",
+                               or_empty(md5), seconds, ret_url)
+                         : s;
+}
+
+static bool b_direct(wharf_req *req)
+{
+    return blob_direct(req->engine->blobs);
+}
+
 const wharf_blob_api host_blob = {WHARF_HEAD(wharf_blob_api), b_begin, b_write, b_written, b_finish,
     b_abort, b_await, b_info, b_open, b_remove, b_link, b_respond, b_announce, b_write_text, b_md5,
-    b_on_arrival, file_set_type, file_retire, b_on_damage};
+    b_on_arrival, file_set_type, file_retire, b_on_damage, b_direct, b_direct_link, file_fetch,
+    b_on_refusal};

@@ -1,8 +1,11 @@
 """A small S3 server for tests that believes nothing: signatures are computed again by botocore (Amazon's own client library), the hash of
-the payload must fit, objects appear whole or not at all. Path style; put, get with Range, head, delete, list, multipart.
+the payload must fit, objects appear whole or not at all. Path style; put, get with Range, head, delete, list, copy, multipart; signed links (the
+signature in the query) with all that Amazon's server refuses of them.
 
 Run alone it serves until it is killed:   /usr/bin/python3 tests/api/s3.py PORT BUCKET KEY SECRET
 """
+import base64
+import datetime
 import hashlib
 import re
 import socketserver
@@ -12,11 +15,15 @@ import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from botocore.auth import S3SigV4Auth
+from botocore.auth import S3SigV4Auth, S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 SIGNED = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/(\d{8})/([^/]+)/s3/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$")
+
+
+SHOWN = {"response-content-type": "Content-Type", "response-content-disposition": "Content-Disposition", "response-cache-control": "Cache-Control"}
+MOMENT = "%Y%m%dT%H%M%SZ"
 
 
 class Refused(Exception):
@@ -30,6 +37,7 @@ class Store(ThreadingHTTPServer):
     def __init__(self, bucket="wharf", key="test-key", secret="test-secret", port=0):
         self.bucket, self.key, self.secret, self.lock = bucket, key, secret, threading.Lock()
         self.objects, self.uploads, self.requests, self.broken, self.page = {}, {}, [], 0, 3
+        self.ahead = 0  # seconds: of its clock
         self.cut = 0  # so many answers to GET end in the middle
         self.go = threading.Event()  # while it is not set, answers wait
         self.go.set()
@@ -67,6 +75,35 @@ class Handler(BaseHTTPRequestHandler):
     def error(self, status, code):
         self.answer(status, f"<Error><Code>{code}</Code></Error>".encode(), Content_Type="application/xml")
 
+    def check_link(self, path, query):
+        """The signature of a link: made again by botocore from what was sent; its time; headers that it says must be sent."""
+        if query.get("X-Amz-Algorithm") != "AWS4-HMAC-SHA256" or "X-Amz-Signature" not in query:
+            raise Refused("AuthorizationQueryParametersError")
+        key, day, region, *rest = query["X-Amz-Credential"].split("/")
+        if key != self.server.key or rest != ["s3", "aws4_request"]:
+            raise Refused("InvalidAccessKeyId")
+        names, seconds = query["X-Amz-SignedHeaders"].split(";"), int(query["X-Amz-Expires"])
+        if "host" not in names or names != sorted(names) or not 1 <= seconds <= 604800:
+            raise Refused("AuthorizationQueryParametersError")
+        made = datetime.datetime.strptime(query["X-Amz-Date"], MOMENT).replace(tzinfo=datetime.timezone.utc).timestamp()
+        now = time.time() + self.server.ahead
+        if now > made + seconds or made > now + 900 or not query["X-Amz-Date"].startswith(day):
+            raise Refused("AccessDenied")
+        text = self.path.partition("?")[2].split("&")
+        request = AWSRequest(self.command, f"http://{self.headers['Host']}{path}?" + "&".join(t for t in text if not t.startswith("X-Amz-Signature=")),
+                             {n: self.headers.get(n, "") for n in names})
+        request.context["timestamp"] = query["X-Amz-Date"]
+        auth = S3SigV4QueryAuth(Credentials(key, self.server.secret), "s3", region)
+        auth.headers_to_sign = lambda r: r.headers
+        if auth.signature(auth.string_to_sign(request, auth.canonical_request(request)), request) != query["X-Amz-Signature"]:
+            raise Refused("SignatureDoesNotMatch")
+        if any(n.lower().startswith("x-amz-") and n.lower() not in names for n in self.headers):
+            raise Refused("AccessDenied")
+
+    def check_md5(self, body):
+        told = self.headers.get("Content-MD5")
+        return not told or base64.b64encode(hashlib.md5(body).digest()).decode() == told
+
     def check_signature(self, body):
         found = SIGNED.match(self.headers.get("Authorization", ""))
         if not found or found[1] != self.server.key:
@@ -93,12 +130,16 @@ class Handler(BaseHTTPRequestHandler):
             return
         path, _, query = self.path.partition("?")
         query = dict(urllib.parse.parse_qsl(query, keep_blank_values=True))
-        self.server.requests.append((self.command, self.path))
+        link = "X-Amz-Signature" in query or "X-Amz-Algorithm" in query
+        if not link:
+            self.server.requests.append((self.command, self.path))
         self.server.go.wait()
         try:
-            self.check_signature(body)
+            self.check_link(path, query) if link else self.check_signature(body)
         except Refused as e:
             return self.error(403, e.args[0])
+        if self.command == "PUT" and not self.check_md5(body):
+            return self.error(400, "BadDigest")
         if self.server.broken > 0:
             self.server.broken -= 1
             return self.error(503, "SlowDown")
@@ -117,6 +158,12 @@ class Handler(BaseHTTPRequestHandler):
                 return self.error(404, "NoSuchUpload")
             store.uploads[query["uploadId"]][int(query["partNumber"])] = body
             return self.answer(200, ETag=f'"{hashlib.md5(body).hexdigest()}"')
+        if self.command == "PUT" and "x-amz-copy-source" in self.headers:
+            source = urllib.parse.unquote(self.headers["x-amz-copy-source"]).lstrip("/").partition("/")[2]
+            if source not in store.objects:
+                return self.error(404, "NoSuchKey")
+            store.objects[name] = (store.objects[source][0], time.time())
+            return self.answer(200, b"<CopyObjectResult></CopyObjectResult>")
         if self.command == "PUT":
             store.objects[name] = (body, time.time())
             return self.answer(200, ETag=f'"{hashlib.md5(body).hexdigest()}"')
@@ -141,9 +188,9 @@ class Handler(BaseHTTPRequestHandler):
             return self.list(query)
         if name not in store.objects:
             return self.error(404, "NoSuchKey")
-        self.read(store.objects[name][0])
+        self.read(store.objects[name][0], {SHOWN[n]: v for n, v in query.items() if n in SHOWN})
 
-    def read(self, content):
+    def read(self, content, shown):
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
         if self.command == "HEAD":
             return self.answer(200, Content_Length=len(content))
@@ -155,11 +202,11 @@ class Handler(BaseHTTPRequestHandler):
             self.end_headers()
             return self.wfile.write(content[:len(content) // 2])
         if not wanted:
-            return self.answer(200, content)
+            return self.answer(200, content, **shown)
         first, last = int(wanted[1]), min(int(wanted[2]), len(content) - 1)
         if first > last:
             return self.error(416, "InvalidRange")
-        self.answer(206, content[first:last + 1], Content_Range=f"bytes {first}-{last}/{len(content)}")
+        self.answer(206, content[first:last + 1], Content_Range=f"bytes {first}-{last}/{len(content)}", **shown)
 
     def list(self, query):
         names = sorted(n for n in self.server.objects if n.startswith(query.get("prefix", "")) and n > query.get("continuation-token", ""))

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The suite of the blob store against Ceph's own S3 server, by hand:   tests/blob/radosgw.sh [BUILD]
+# The suite of the blob store, and direct links, against Ceph's own S3 server, by hand:   tests/blob/radosgw.sh [BUILD]
 #
 # A cluster of one monitor, one OSD in memory and radosgw in a temporary folder; needs root and Debian's ceph-mon, ceph-osd, ceph-mgr,
 # ceph-common and radosgw. ./test runs the same suite against a smaller server (tests/api/s3.py).
@@ -72,3 +72,4 @@ c.create_bucket(Bucket="wharf")
 EOF
 echo "radosgw $(radosgw --version | cut -d' ' -f3) serves on port $port"
 WHARF_S3="http://127.0.0.1:$port wharf test-key test-secret" "$build/tests/unit/unit_blob_store"
+BUILD=$(readlink -f "$build") /usr/bin/python3 tests/blob/direct_links.py "http://127.0.0.1:$port" wharf test-key test-secret

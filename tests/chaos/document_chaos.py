@@ -33,10 +33,10 @@ def free_port():
 class World:
     """A server of documents that can be killed in parts and as a whole, and comes back at the same address with the same data."""
 
-    def __init__(self, store=None):
-        """store: the S3 server that has the files."""
+    def __init__(self, store=None, *more):
+        """store: the S3 server that has the files; more: arguments of the server."""
         self.store = store
-        self.args = ("--modules", "org,documents", "--test-clock", "--set", "blob.grace=0", "--listen", f"127.0.0.1:{free_port()}", *UNLIMITED, *(store.settings() if store else ["--set", "blob.driver=dir"]))
+        self.args = ("--modules", "org,documents", "--test-clock", "--set", "blob.grace=0", "--listen", f"127.0.0.1:{free_port()}", *UNLIMITED, *(store.settings() if store else ["--set", "blob.driver=dir"]), *more)
         self.server, self.offset = Server(*self.args), 0
         self.server.keep, self.folder = True, self.server.folder
         self.org = self.server.organization("Documents")

@@ -32,6 +32,7 @@ static struct config config_of(const char *dir)
         .blob_s3_key = s3[2],
         .blob_s3_secret = s3[3],
         .blob_s3_region = "us-east-1",
+        .blob_s3_client_endpoint = "",
         .net_ca_file = "",
         .net_dns = "",
         .net_per_host = 8,

@@ -20,6 +20,7 @@ CREATE TABLE wharf.file (
     max_size bigint, -- of an upload: at most this
     expires_at timestamptz(3), -- then it is gone, and its row soon after
     stored_at timestamptz(3),
+    linked_at timestamptz(3), -- a copy was made for links that lead past this server
     announce text COLLATE "C", -- the job that is told when the bytes of an upload have come
     read_at timestamptz(3), -- when the stored bytes were last read to see that they are whole
     -- what was found then, null: they are whole; and what the plugin was told of that

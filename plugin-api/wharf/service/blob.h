@@ -105,6 +105,24 @@ typedef struct wharf_blob_api {
      * been removed meanwhile. A problem of fn is told again within ten minutes. */
     void (*on_damage)(wharf_plugin *self,
         wharf_status (*fn)(wharf_req *req, wharf_str id, uint32_t state));
+    /* Whether direct_link() leads past this server (blob.s3.direct). */
+    bool (*direct)(wharf_req *req);
+    /* As link(); where direct() it leads straight to the S3-compatible server, which asks nobody.
+     * WHARF_BLOB_PUT: the client sends Content-Type, the file's type, and Content-MD5, the base64
+     * of md5, unless that is empty. What it brings is taken by fetch(), or within a minute.
+     * WHARF_BLOB_GET: GET only. Links end with remove() and retire(), which are 503
+     * storage.unavailable while the server does not answer. */
+    wharf_status (*direct_link)(wharf_req *req, wharf_str id, uint32_t kind, wharf_str md5,
+        int64_t seconds, wharf_str *ret_url);
+    /* Takes now what was brought through a direct link for an awaited file, if it is there and has
+     * at most 64 MiB: hence what on_arrival() says runs in here. No problem when nothing came, or
+     * the server does not answer. */
+    wharf_status (*fetch)(wharf_req *req, wharf_str id);
+    /* start() only. fn is called as that of on_arrival(), when bytes that came through a direct
+     * link are not taken: reason is "size_mismatch", "too_large", "missing" (nothing in it), or
+     * "rejected" (on_arrival() had a problem of status 400). */
+    void (*on_refusal)(wharf_plugin *self,
+        wharf_status (*fn)(wharf_req *req, wharf_str id, const char *reason));
 } wharf_blob_api;
 
 #ifdef __cplusplus
