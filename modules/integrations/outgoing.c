@@ -70,7 +70,9 @@ wharf_status outgoing_step(
 
             /* what happened before it was made is not for it */
             if (!W->db->value(wanting, k, 5, WHARF_V_TIME_US, &made) ||
-                events[i]->created_at_us < made.u.i || !int_events->sees(readers[k], events[i]))
+                events[i]->created_at_us < made.u.i)
+                continue;
+            if (!int_events->sees(readers[k], events[i]))
                 continue;
             s = int_rules->wanted(req, events[i], row_json(wanting, k, 1), row_json(wanting, k, 2),
                 row_json(wanting, k, 3), &wanted);

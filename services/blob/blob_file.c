@@ -274,7 +274,7 @@ static wharf_status tell_job(struct wharf_req *req, const struct file_row *row, 
     return job_kind_find(req->engine, str_z(job)) ? job_enqueue(req, &order) : WHARF_OK;
 }
 
-/* md5: "" when it is not known. */
+/* Writes that the bytes are here, and tells of it. md5: "" when it is not known. */
 static wharf_status mark_stored(struct wharf_req *req, const struct file_row *row,
     const struct blob_id *id, const char *md5, wharf_str *ret_refused)
 {

@@ -39,7 +39,8 @@ CROSS JOIN LATERAL (
     SELECT d.id, d.created_at
     FROM documents.document d
     WHERE d.organization_id = $1::text AND d.deleted_at IS NULL AND NOT d.legal_hold
-        AND (CASE WHEN d.category IS NULL THEN '' ELSE d.category END) COLLATE "C" = c.name AND d.created_at <= c.before
+        AND (CASE WHEN d.category IS NULL THEN '' ELSE d.category END) COLLATE "C" = c.name
+        AND d.created_at <= c.before
     ORDER BY d.created_at
     LIMIT $3::bigint
 ) f
