@@ -26,7 +26,7 @@ static unsigned char middle(
         for (uint32_t x = 0; x < across; x++)
             sum += p[y * line + x * step];
     }
-    return (unsigned char)((sum + n / 2) / n);
+    return (unsigned char)(n ? (sum + n / 2) / n : 0);
 }
 
 void image_shrink(const struct render_call *call, struct image *im, struct bytes *data)

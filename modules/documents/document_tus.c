@@ -47,6 +47,11 @@ static wharf_status tus_put_member(
     return WHARF_OK;
 }
 
+static bool tus_same_field(const struct tus_member *a, const struct tus_member *b)
+{
+    return a->field && b->field && strcmp(a->field, b->field) == 0;
+}
+
 /* Reads one member: a key, a blank and base64. A key alone has an empty value. seen: which fields
  * are here already; of two members for one field the first holds. */
 static wharf_status tus_read_member(wharf_req *req, wharf_out *out, wharf_str pair, bool *seen)
@@ -67,10 +72,8 @@ static wharf_status tus_read_member(wharf_req *req, wharf_out *out, wharf_str pa
         if (!documents_text->data_url(req, url, &type, &value) || !documents_text->is_text(value))
             return tus_bad_member(req, key, "must be base64 of UTF-8");
     }
-    while (tus_members[i].field && first < i &&
-           (!tus_members[first].field || strcmp(tus_members[first].field, tus_members[i].field)))
+    while (first < i && !tus_same_field(&tus_members[first], &tus_members[i]))
         first++;
-    first = tus_members[i].field ? first : i;
     if (seen[first])
         return WHARF_OK;
     seen[first] = true;

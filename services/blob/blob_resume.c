@@ -76,7 +76,7 @@ enum blob_status blob_resume(
 {
     struct blob_put *p = calloc(1, sizeof(*p));
     enum blob_status status = BLOB_OK;
-    struct stat st;
+    struct stat st = {0};
 
     if (!p)
         abort();

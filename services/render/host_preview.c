@@ -147,6 +147,7 @@ static wharf_status as_pdf(
     struct render_call call = {
         .type = type, .page = wish->page, .width = wish->width, .height = wish->height};
     struct render_made made = {0};
+    wharf_status s;
 
     w->pool = render_pool(req);
     w->payload = arena_dup(req->arena, (const char *)&call, sizeof(call));
@@ -154,12 +155,15 @@ static wharf_status as_pdf(
     w->made = &made;
     w->made_size = sizeof(made);
     w->begins = "%PDF-";
-    return do_work(req, w);
+    s = do_work(req, w);
+    w->made = NULL;
+    return s;
 }
 
 static wharf_status as_png(wharf_req *req, const struct preview_call *call, struct work *w)
 {
     struct preview_made made = {0};
+    wharf_status s;
 
     w->pool = cell_shared_pool(&cells, &preview_kind, req->engine->config->cell_dir);
     w->payload = arena_dup(req->arena, (const char *)call, sizeof(*call));
@@ -167,7 +171,9 @@ static wharf_status as_png(wharf_req *req, const struct preview_call *call, stru
     w->made = &made;
     w->made_size = sizeof(made);
     w->begins = "\x89PNG\r\n\x1a\n";
-    return do_work(req, w);
+    s = do_work(req, w);
+    w->made = NULL;
+    return s;
 }
 
 static bool p_takes(wharf_str type)
