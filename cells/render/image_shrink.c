@@ -20,10 +20,10 @@ static uint32_t square_of(const struct render_call *call, const struct image *im
 static unsigned char middle(
     const unsigned char *p, size_t step, size_t line, uint32_t across, uint32_t down)
 {
-    uint64_t sum = 0, n = (uint64_t)across * down;
+    uint64_t sum = 0, n = 0;
 
     for (uint32_t y = 0; y < down; y++) {
-        for (uint32_t x = 0; x < across; x++)
+        for (uint32_t x = 0; x < across; x++, n++)
             sum += p[y * line + x * step];
     }
     return (unsigned char)(n ? (sum + n / 2) / n : 0);
