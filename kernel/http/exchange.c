@@ -125,6 +125,7 @@ void exchange_release(struct exchange *x)
     if (x->next)
         x->next->prev = x->prev;
     count_flight(s, -1);
+    s->files_sent -= x->sends_file;
     for (size_t i = 0; i < PLAN_STATEMENTS; i++)
         PQclear(x->results[i]);
     request_release(&x->req);
@@ -435,6 +436,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
     if (refusal && x->state != X_CUT) {
         refuse_unread(x, refusal);
     } else if (x->state == X_BODY && x->upload) {
+        x->server->bulk_came = true;
         if (!x->req.engine->uploads->take(x, data, *size)) {
             x->state = X_REFUSED;
             x->drained = 0;

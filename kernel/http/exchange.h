@@ -106,6 +106,7 @@ struct exchange {
     struct ip ip;
     const char *allow; /* 405, OPTIONS */
     struct file_row *upload; /* whose bytes the body is, or NULL */
+    bool sends_file; /* it is counted in server.files_sent */
     char etag[ETAG_MAX]; /* without quotes; empty: none */
     wharf_str origin; /* CORS: value of Access-Control-Allow-Origin, or empty */
     struct plan plan;
@@ -160,6 +161,8 @@ struct server {
     size_t in_flight;
     size_t n_held; /* exchanges that wait for a read without being suspended */
     bool run_again; /* the library was given answers or bytes that it goes on with at once */
+    bool bulk_came; /* bytes of a file that somebody brings came in this round */
+    unsigned files_sent; /* exchanges whose answer is a file on its way */
     struct buf access; /* access log lines of this turn */
     int access_fd;
     struct request_log *requests; /* or NULL */

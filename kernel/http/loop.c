@@ -25,6 +25,7 @@
 
 enum {
     /* a kept-alive connection may have a request on its way when a drain begins */
+    BULK_ROUNDS = 16,
     LINGER_US = 1000000,
     KEEP_ALIVE_S = 60,
     /* libmicrohttpd closes what stalls; what rests or is slow is closed before, by us */
@@ -419,15 +420,18 @@ static int64_t resident_kb(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Answers are given in its first run and written in its second. */
+/* Lets libmicrohttpd work. Answers are given in its first run and written in its second. A run
+ * moves some tens of KiB of a file: more of them in one turn cost a large file less. */
 static void run_library(struct server *s)
 {
-    s->run_again = false;
-    MHD_run(s->daemon);
-    if (!s->run_again)
-        return;
-    s->run_again = false;
-    MHD_run(s->daemon);
+    unsigned rounds = 0;
+
+    do {
+        s->run_again = s->bulk_came = false;
+        MHD_run(s->daemon);
+        rounds++;
+    } while (
+        (s->run_again && rounds < 2) || ((s->bulk_came || s->files_sent) && rounds < BULK_ROUNDS));
 }
 
 void server_run(struct server *s)

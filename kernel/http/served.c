@@ -25,6 +25,8 @@ static struct MHD_Response *with_body(struct exchange *x, struct served *s)
     r = MHD_create_response_from_fd_at_offset64(s->length, s->fd, s->at);
     s->fd = -1; /* closed with the response */
     x->answer_bytes = s->length;
+    x->sends_file = true;
+    x->server->files_sent++;
     return r;
 }
 
