@@ -181,6 +181,7 @@ def test_deleted_documents(world):
     make(world.client, data)
     for _ in range(2):
         world.ahead(600)
+    until(lambda: world.checked()["faults"] == 0)  # the gauge may still be that of before
     until(lambda: world.metric() == 0)
 
 
@@ -207,6 +208,7 @@ def test_what_is_stored_meanwhile(world):
     make(world.client, data)  # now that it is known, it is
     world.ahead(600)
     until(lambda: reason(world, row) is None and reason(world, answer) is None)
+    until(lambda: world.checked()["faults"] == 0)
 
 
 def test_a_store_that_is_away(world):
