@@ -412,9 +412,10 @@ static wharf_str operation_id(struct arena *a, const struct route *r)
             r->resource->def->name);
     else
         s = arena_printf(a, "%s%s",
-            !strcmp(r->method, "GET")    ? "get"
-            : !strcmp(r->method, "POST") ? "post"
-                                         : "delete",
+            !strcmp(r->method, "GET")     ? "get"
+            : !strcmp(r->method, "POST")  ? "post"
+            : !strcmp(r->method, "PATCH") ? "patch"
+                                          : "delete",
             r->pattern);
     p = (char *)s.p;
     for (size_t i = 0; i < s.n; i++) {

@@ -36,6 +36,7 @@ class World:
     def __init__(self, store=None, *more):
         """store: the S3 server that has the files; more: arguments of the server."""
         self.store = store
+        self.alone = threading.Lock()  # a command of its own starts the database of a server that is away, and has its folder then
         self.args = ("--modules", "org,documents", "--test-clock", "--set", "blob.grace=0", "--listen", f"127.0.0.1:{free_port()}", *UNLIMITED, *(store.settings() if store else ["--set", "blob.driver=dir"]), *more)
         self.server, self.offset = Server(*self.args), 0
         self.server.keep, self.folder = True, self.server.folder
@@ -44,6 +45,10 @@ class World:
 
     def restart(self, env=None):
         """kill -9 of the supervisor, so of all; then it starts again."""
+        with self.alone:
+            self.restart_alone(env)
+
+    def restart_alone(self, env):
         old = self.server
         old.process.kill()
         old.process.wait()
@@ -88,7 +93,8 @@ class World:
         Client(self.server, self.server.demo_key).post("/v1/system/clock", {"offset_seconds": self.offset}, expect=200)
 
     def collect(self):
-        return self.server.command("files", "collect", *self.server.settings())
+        with self.alone:
+            return self.server.command("files", "collect", *self.server.settings())
 
     def objects(self):
         if self.store:

@@ -148,7 +148,7 @@ def test_storm(world, long):
     rounds = [Round(world, f"round-{i}", stop) for i in range(COURIERS)]
     for t in rounds:
         t.start()
-    collecting = threading.Thread(target=collect_again_and_again, args=(world, stop))
+    collecting = threading.Thread(target=collect_again_and_again, args=(world, stop), daemon=True)
     collecting.start()
     begun, kills = time.monotonic(), {"web": 0, "job": 0, "postgres": 0, "server": 0}
     while time.monotonic() - begun < (120 if long and not world.store else 8) and not any(t.odd for t in rounds):
