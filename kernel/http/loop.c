@@ -144,7 +144,9 @@ static struct MHD_Daemon *start_daemon(struct server *s, int listen_fd, const st
         KEEP_ALIVE_S + GRACE_S + (unsigned)(s->config->header_timeout_ms / 1000),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
         MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)8 * 1024, MHD_OPTION_LISTEN_BACKLOG_SIZE,
-        1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+        1024u, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, secure,
+        /* workers ignore SIGPIPE; without this files are read and sent by pieces of 4 KiB */
+        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
 }
 
 /* ---- epoll ---- */
