@@ -228,6 +228,13 @@ wharf_status file_find_of(
     return WHARF_OK;
 }
 
+int64_t file_limit(const struct wharf_req *req, const struct file_row *row)
+{
+    int64_t limit = req->engine->config->blob_upload_limit;
+
+    return row->max_size >= 0 && row->max_size < limit ? row->max_size : limit;
+}
+
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row)
 {
     wharf_status s = file_find_of(

@@ -32,6 +32,8 @@ wharf_status file_await(struct wharf_req *req, wharf_str name, wharf_str type, i
     int64_t max_size, int64_t expires_us, struct file_row *ret_row);
 /* Finds a file of the request's organization, alive; problem not_found. */
 wharf_status file_find(struct wharf_req *req, wharf_str id, struct file_row *ret_row);
+/* Returns how many bytes an awaited file may have. */
+int64_t file_limit(const struct wharf_req *req, const struct file_row *row);
 /* Finds a file of any organization, alive; WHARF_NOT_FOUND without a problem. */
 wharf_status file_find_of(
     struct wharf_req *req, wharf_str organization, wharf_str id, struct file_row *ret_row);

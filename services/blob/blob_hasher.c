@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "blob/blob_digest.h"
 #include "blob/blob_store.h"
 
 enum { HASHER_CHUNK = 256 * 1024, HASHER_FLUSH = 8 << 20, HASHERS_MAX = 4 };
@@ -40,55 +41,21 @@ static uint64_t hasher_wait(struct blob_hasher *h)
     return n;
 }
 
-/* Adds a piece of at most n bytes, which lie at `at`, to the digests. chunk has HASHER_CHUNK bytes.
- * Returns how many bytes they were, 0: they can't be read. */
-static size_t hash_piece(int fd, uint64_t at, uint64_t n, EVP_MD_CTX *const *digests,
-    size_t n_digests, unsigned char *chunk)
-{
-    ssize_t got = pread(fd, chunk, n < HASHER_CHUNK ? (size_t)n : HASHER_CHUNK, (off_t)at);
-    bool good = got > 0;
-
-    for (size_t i = 0; i < n_digests && good; i++)
-        good = !digests[i] || EVP_DigestUpdate(digests[i], chunk, (size_t)got) == 1;
-    return good ? (size_t)got : 0;
-}
-
-bool blob_hash_file(int fd, uint64_t size, EVP_MD_CTX *const *digests, size_t n_digests)
-{
-    unsigned char *chunk = malloc(HASHER_CHUNK);
-    uint64_t at = 0;
-    size_t got = 1;
-
-    if (!chunk)
-        abort();
-    while (at < size && got) {
-        got = hash_piece(fd, at, size - at, digests, n_digests, chunk);
-        at += got;
-    }
-    free(chunk);
-    return at == size;
-}
-
 static void *hasher_run(void *arg)
 {
     struct blob_hasher *h = arg;
-    unsigned char *chunk = malloc(HASHER_CHUNK);
     uint64_t n, flushed = 0;
 
-    if (!chunk)
-        abort();
     while (h->good && (n = hasher_wait(h)) > 0) {
-        size_t got = hash_piece(h->fd, h->hashed, n, h->digests, h->n_digests, chunk);
-
-        h->good = got > 0;
-        h->hashed += got;
+        n = n < HASHER_CHUNK ? n : HASHER_CHUNK;
+        h->good = blob_digest_add(h->fd, h->hashed, n, h->digests, h->n_digests);
+        h->hashed += n;
         if (h->hashed - flushed >= HASHER_FLUSH) {
             sync_file_range(
                 h->fd, (off64_t)flushed, (off64_t)(h->hashed - flushed), SYNC_FILE_RANGE_WRITE);
             flushed = h->hashed;
         }
     }
-    free(chunk);
     return NULL;
 }
 

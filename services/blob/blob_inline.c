@@ -6,6 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "blob/blob_digest.h"
 #include "util/str.h"
 
 enum { PIECE = 48 * 1024, MD5_BYTES = 16 };
@@ -130,23 +131,12 @@ enum inline_end inline_read(
 
 bool inline_md5(struct arena *a, int fd, int64_t at, int64_t length, wharf_str *ret_base64)
 {
-    unsigned char piece[PIECE], hash[EVP_MAX_MD_SIZE];
+    unsigned char hash[EVP_MAX_MD_SIZE];
     char text[sodium_base64_ENCODED_LEN(MD5_BYTES, sodium_base64_VARIANT_ORIGINAL)];
-    EVP_MD_CTX *md = EVP_MD_CTX_new();
-    unsigned n = 0;
-    bool ok = md && EVP_DigestInit_ex(md, EVP_md5(), NULL) == 1;
 
-    while (ok && length > 0) {
-        ssize_t got = pread(fd, piece, length < PIECE ? (size_t)length : PIECE, (off_t)at);
-
-        ok = got > 0 && EVP_DigestUpdate(md, piece, (size_t)got) == 1;
-        at += got;
-        length -= got;
-    }
-    ok = ok && EVP_DigestFinal_ex(md, hash, &n) == 1 && n == MD5_BYTES;
-    EVP_MD_CTX_free(md);
-    if (ok)
-        *ret_base64 = arena_dupz(
-            a, sodium_bin2base64(text, sizeof(text), hash, n, sodium_base64_VARIANT_ORIGINAL));
-    return ok;
+    if (!blob_digest_of(EVP_md5(), fd, (uint64_t)at, length > 0 ? (uint64_t)length : 0, hash))
+        return false;
+    *ret_base64 = arena_dupz(
+        a, sodium_bin2base64(text, sizeof(text), hash, MD5_BYTES, sodium_base64_VARIANT_ORIGINAL));
+    return true;
 }

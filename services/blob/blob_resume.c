@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blob/blob_digest.h"
 #include "blob/blob_store.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -84,10 +85,10 @@ enum blob_status blob_resume(
     p->max = max;
     p->resumed = true;
     resume_name(upload, p->name);
+    p->digests[BLOB_SHA256] = blob_digest_new(EVP_sha256());
+    p->digests[BLOB_MD5] = blob_digest_new(EVP_md5());
     p->fd = resume_open(s, p->name, O_RDWR | O_CREAT);
-    if (p->fd >= 0 && (!blob_digest_begin(p, BLOB_SHA256) || !blob_digest_begin(p, BLOB_MD5)))
-        status = BLOB_TROUBLE;
-    else if (p->fd < 0 && errno == EWOULDBLOCK)
+    if (p->fd < 0 && errno == EWOULDBLOCK)
         status = BLOB_BUSY;
     else if (p->fd < 0 || fstat(p->fd, &st) != 0)
         status = blob_errno(errno, "an upload can't be continued");
@@ -121,28 +122,4 @@ enum blob_status blob_resume_sync(struct blob_put *p)
         p->failed = blob_errno(errno, "an upload can't be written to disk");
     fault_point("blob.resume_synced");
     return p->failed;
-}
-
-bool blob_resume_digest(
-    const struct blob_put *p, const EVP_MD *kind, uint64_t from, unsigned char *out)
-{
-    enum { CHUNK = 256 * 1024 };
-    unsigned char *chunk = malloc(CHUNK);
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    ssize_t n = 1;
-
-    if (!chunk || !digest || EVP_DigestInit_ex(digest, kind, NULL) != 1)
-        abort();
-    while (from < p->id.size && n > 0) {
-        uint64_t left = p->id.size - from;
-
-        n = pread(p->fd, chunk, left < CHUNK ? (size_t)left : CHUNK, (off_t)from);
-        if (n > 0)
-            EVP_DigestUpdate(digest, chunk, (size_t)n);
-        from += n > 0 ? (uint64_t)n : 0;
-    }
-    EVP_DigestFinal_ex(digest, out, NULL);
-    EVP_MD_CTX_free(digest);
-    free(chunk);
-    return n > 0;
 }

@@ -13,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blob/blob_digest.h"
 #include "util/disk.h"
 #include "util/id.h"
 #include "util/log.h"
 #include "util/str.h"
 #include <sodium.h>
 
-enum { CHUNK = 256 * 1024, PROBE_BYTES = 4096, BESIDE_FROM = 1 << 20, MD5_BYTES = 16 };
+enum { PROBE_BYTES = 4096, BESIDE_FROM = 1 << 20, MD5_BYTES = 16 };
 
 #ifdef WHARF_FAULTS
 void fault_point(const char *name)
@@ -143,13 +144,6 @@ int blob_probe(const struct blob_store *s)
 
 /* ---- put ---- */
 
-bool blob_digest_begin(struct blob_put *p, int kind)
-{
-    p->digests[kind] = EVP_MD_CTX_new();
-    return p->digests[kind] && EVP_DigestInit_ex(p->digests[kind],
-                                   kind == BLOB_MD5 ? EVP_md5() : EVP_sha256(), NULL) == 1;
-}
-
 enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_put **ret_put)
 {
     struct blob_put *p = calloc(1, sizeof(*p));
@@ -159,13 +153,12 @@ enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_
     p->store = s;
     p->max = max;
     random_base62(p->name, sizeof(p->name) - 1);
+    p->digests[BLOB_SHA256] = blob_digest_new(EVP_sha256());
     p->fd = openat(s->tmp_fd, p->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (p->fd < 0)
-        p->name[0] = 0;
-    if (p->fd < 0 || !blob_digest_begin(p, BLOB_SHA256)) {
-        enum blob_status status = blob_errno(
-            p->fd < 0 ? errno : ENOMEM, "a temporary file can't be made");
+    if (p->fd < 0) {
+        enum blob_status status = blob_errno(errno, "a temporary file can't be made");
 
+        p->name[0] = 0;
         blob_put_abort(p);
         return status == BLOB_ABSENT ? BLOB_TROUBLE : status;
     }
@@ -208,8 +201,7 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
 void blob_put_beside(struct blob_put *p)
 {
     p->beside = true;
-    if (!blob_digest_begin(p, BLOB_MD5))
-        p->failed = BLOB_TROUBLE;
+    p->digests[BLOB_MD5] = blob_digest_new(EVP_md5());
 }
 
 bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1])
@@ -227,7 +219,7 @@ static bool digests_complete(struct blob_put *p)
 
     p->hasher = NULL;
     if (p->resumed)
-        return blob_hash_file(p->fd, p->id.size, p->digests, BLOB_DIGESTS);
+        return blob_digest_add(p->fd, 0, p->id.size, p->digests, BLOB_DIGESTS);
     return !h || blob_hasher_finish(h);
 }
 
@@ -263,7 +255,8 @@ enum blob_status blob_put_finish(struct blob_put *p)
     fault_point("blob.synced");
     if (status == BLOB_OK)
         status = p->store->driver->place(p);
-    p->resumed &= status != BLOB_OK;
+    if (status == BLOB_OK)
+        p->resumed = false; /* a copy was placed: the temporary file goes */
     fault_point("blob.placed");
     blob_put_abort(p);
     return status;
@@ -314,24 +307,13 @@ enum blob_status blob_walk(struct blob_store *s, int64_t age_s, blob_walk_fn *fn
 
 static enum blob_status compare(int fd, uint64_t at, uint64_t size, const char *hash)
 {
-    unsigned char *chunk = malloc(CHUNK), raw[EVP_MAX_MD_SIZE];
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
+    unsigned char raw[EVP_MAX_MD_SIZE];
     char hex[BLOB_HASH + 1];
-    ssize_t n = 1;
 
-    if (!chunk || !digest || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
-        abort();
-    for (uint64_t done = 0; done < size && n > 0; done += (uint64_t)n) {
-        n = pread(
-            fd, chunk, size - done < CHUNK ? (size_t)(size - done) : CHUNK, (off_t)(at + done));
-        if (n > 0)
-            EVP_DigestUpdate(digest, chunk, (size_t)n);
-    }
-    EVP_DigestFinal_ex(digest, raw, NULL);
+    if (!blob_digest_of(EVP_sha256(), fd, at, size, raw))
+        return errno ? BLOB_TROUBLE : BLOB_DAMAGED;
     sodium_bin2hex(hex, BLOB_HASH + 1, raw, BLOB_HASH / 2);
-    EVP_MD_CTX_free(digest);
-    free(chunk);
-    return n < 0 ? BLOB_TROUBLE : strcmp(hex, hash) == 0 ? BLOB_OK : BLOB_DAMAGED;
+    return strcmp(hex, hash) == 0 ? BLOB_OK : BLOB_DAMAGED;
 }
 
 enum blob_status blob_verify(struct blob_store *s, const char *hash)

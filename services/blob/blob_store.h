@@ -57,8 +57,6 @@ enum blob_status blob_errno(int error, const char *what); /* logs what is not a 
 struct blob_hasher *blob_hasher_new(
     int fd, uint64_t hashed, EVP_MD_CTX *const *digests, size_t n_digests);
 void blob_hasher_written(struct blob_hasher *h, uint64_t written); /* so many bytes lie there */
-/* Adds size bytes of the file to the digests, now. False: they can't be read. */
-bool blob_hash_file(int fd, uint64_t size, EVP_MD_CTX *const *digests, size_t n_digests);
 /* Waits until the digests have all bytes. False: some can't be read. h is gone. */
 bool blob_hasher_finish(struct blob_hasher *h);
 void blob_hasher_abort(struct blob_hasher *h); /* NULL is accepted */
@@ -78,13 +76,7 @@ uint64_t blob_resumed(const struct blob_put *p); /* bytes that are here */
 enum blob_status blob_resume_cut(struct blob_put *p, uint64_t size);
 /* Returns when the bytes would survive the death of the machine. */
 enum blob_status blob_resume_sync(struct blob_put *p);
-/* Computes the digest of the bytes from `from` on; out has room for it. False: they can't be
- * read. */
-bool blob_resume_digest(
-    const struct blob_put *p, const EVP_MD *kind, uint64_t from, unsigned char *out);
 
-/* Begins a digest of the put: BLOB_SHA256 or BLOB_MD5. False: out of memory. */
-bool blob_digest_begin(struct blob_put *p, int kind);
 /* Opens a file without a name beside the temporary ones. */
 int blob_nameless(const struct blob_store *s);
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem);

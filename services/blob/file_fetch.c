@@ -52,19 +52,12 @@ static void erase_upload(struct wharf_req *req, const struct file_row *row)
 
 /* ---- refusing ---- */
 
-static uint64_t limit_of(const struct wharf_req *req, const struct file_row *row)
-{
-    int64_t limit = req->engine->config->blob_upload_limit;
-
-    return (uint64_t)(row->max_size >= 0 && row->max_size < limit ? row->max_size : limit);
-}
-
 /* Returns why bytes of that size are not taken, or NULL. */
 static const char *unfit(const struct wharf_req *req, const struct file_row *row, uint64_t size)
 {
     if (!size)
         return "missing";
-    if (size > limit_of(req, row))
+    if (size > (uint64_t)file_limit(req, row))
         return "too_large";
     return row->want_size >= 0 && size != (uint64_t)row->want_size ? "size_mismatch" : NULL;
 }
@@ -161,7 +154,7 @@ static wharf_status take_upload(struct wharf_req *req, const struct file_row *ro
     reason = unfit(req, row, size);
     if (!reason && brief && size > REQUEST_BYTES)
         return WHARF_OK;
-    if (!reason && blob_direct_fetch(store, &name, limit_of(req, row), &put) != BLOB_OK)
+    if (!reason && blob_direct_fetch(store, &name, (uint64_t)file_limit(req, row), &put) != BLOB_OK)
         return WHARF_OK;
     s = reason ? refuse(req, row, reason) : take_bytes(req, row, put);
     if (s != WHARF_OK)

@@ -107,13 +107,10 @@ static bool upload_headers_ok(struct exchange *x)
     struct wharf_req *req = &x->req;
     const char *type = header(x, "Content-Type"), *length = header(x, "Content-Length"),
                *coding = header(x, "Content-Encoding");
-    int64_t limit = req->engine->config->blob_upload_limit,
-            size = length ? strtoll(length, NULL, 10) : -1;
+    int64_t limit = file_limit(req, x->upload), size = length ? strtoll(length, NULL, 10) : -1;
 
     if (!strcmp(req->head.method, "PATCH"))
         return piece_headers_ok(x);
-    if (x->upload->max_size >= 0 && x->upload->max_size < limit)
-        limit = x->upload->max_size;
     if (!str_eqz(x->upload->type, "application/octet-stream") &&
         (!type || strcasecmp(type, x->upload->type.p) != 0))
         req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Type", "Send the header Content-Type: %s",

@@ -10,11 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blob/blob_digest.h"
 #include "blob/s3_call.h"
 #include "util/str.h"
 #include <sodium.h>
 
-enum { PART = 16 << 20, WHOLE_MAX = 64 << 20, CHUNK = 64 * 1024 };
+enum { PART = 16 << 20, WHOLE_MAX = 64 << 20 };
 
 static char *bucket_url(struct arena *a, wharf_str endpoint, const char *bucket)
 {
@@ -71,23 +72,12 @@ static struct s3_call object_call(struct blob_store *s, const char *method, cons
 
 static bool hash_part(int fd, uint64_t at, uint64_t size, char out[BLOB_HASH + 1])
 {
-    unsigned char raw[EVP_MAX_MD_SIZE], *chunk = malloc(CHUNK);
-    EVP_MD_CTX *digest = EVP_MD_CTX_new();
-    ssize_t n = 1;
+    unsigned char raw[EVP_MAX_MD_SIZE];
 
-    if (!chunk || !digest || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
-        abort();
-    for (uint64_t done = 0; done < size && n > 0; done += (uint64_t)n) {
-        n = pread(
-            fd, chunk, size - done < CHUNK ? (size_t)(size - done) : CHUNK, (off_t)(at + done));
-        if (n > 0)
-            EVP_DigestUpdate(digest, chunk, (size_t)n);
-    }
-    EVP_DigestFinal_ex(digest, raw, NULL);
+    if (!blob_digest_of(EVP_sha256(), fd, at, size, raw))
+        return false;
     sodium_bin2hex(out, BLOB_HASH + 1, raw, BLOB_HASH / 2);
-    EVP_MD_CTX_free(digest);
-    free(chunk);
-    return n > 0;
+    return true;
 }
 
 static enum blob_status put_whole(struct blob_put *p)

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blob/s3_sign.h"
+#include "util/buf.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -153,22 +155,12 @@ bool s3_element(const char **at, const char *tag, char *out, size_t size)
 
 void s3_escape(const char *from, char *out, size_t size)
 {
-    static const char digits[] = "0123456789ABCDEF";
-    size_t n = 0;
+    struct buf b;
 
-    for (; *from && n + 4 < size; from++) {
-        unsigned char c = (unsigned char)*from;
-
-        if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-            c == '-' || c == '.' || c == '_' || c == '~') {
-            out[n++] = (char)c;
-        } else {
-            out[n++] = '%';
-            out[n++] = digits[c >> 4];
-            out[n++] = digits[c & 15];
-        }
-    }
-    out[n] = 0;
+    buf_init(&b, 1 << 20);
+    s3_add_escaped(&b, str_z(from), false);
+    snprintf(out, size, "%.*s", STR_ARG(buf_str(&b)));
+    buf_done(&b);
 }
 
 /* ---- lists ---- */

@@ -18,8 +18,7 @@ static const char algorithm[] = "AWS4-HMAC-SHA256";
 
 /* ---- texts ---- */
 
-/* Adds a text with all but letters, digits, '-', '.', '_', '~' as %XX; slashes stay in paths. */
-static void add_escaped(struct buf *b, wharf_str s, bool path)
+void s3_add_escaped(struct buf *b, wharf_str s, bool path)
 {
     static const char hex[] = "0123456789ABCDEF";
 
@@ -59,9 +58,9 @@ static void add_parameter(struct buf *b, const char *name, wharf_str value)
 {
     if (b->n)
         buf_addc(b, '&');
-    add_escaped(b, str_z(name), false);
+    s3_add_escaped(b, str_z(name), false);
     buf_addc(b, '=');
-    add_escaped(b, value, false);
+    s3_add_escaped(b, value, false);
 }
 
 /* ---- hashes ---- */
@@ -188,7 +187,7 @@ wharf_str s3_link_sign(struct arena *a, const struct s3_link *l)
     query = query_of(a, l, moment, names);
     buf_init(&b, TEXT_MAX);
     buf_adds(&b, place.path);
-    add_escaped(&b, l->object, true);
+    s3_add_escaped(&b, l->object, true);
     path = arena_dup_str(a, buf_str(&b));
     buf_done(&b);
     text = arena_printf(a, "%s\n%.*s\n%.*s\n%.*s\n%.*s\nUNSIGNED-PAYLOAD", l->method, STR_ARG(path),

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "util/arena.h"
+#include "util/buf.h"
 #include "wharf/plugin.h"
 
 enum { S3_LINK_MAX_S = 7 * 86400 };
@@ -34,6 +35,8 @@ struct s3_link {
     int64_t seconds; /* at most S3_LINK_MAX_S are given */
 };
 
+/* Adds a text with all but letters, digits, '-', '.', '_', '~' as %XX; in a path slashes stay. */
+void s3_add_escaped(struct buf *b, wharf_str s, bool path);
 /* Returns the whole URL. */
 wharf_str s3_link_sign(struct arena *a, const struct s3_link *l);
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "blob/arrival.h"
+#include "blob/blob_digest.h"
 #include "blob/blob_file.h"
 #include "job/job.h"
 #include "resource/engine.h"
@@ -25,7 +26,6 @@
 
 enum {
     PORTION = 4 * 1024 * 1024, /* what is asked of the store at once */
-    PIECE = 256 * 1024,
     AGAIN_MOST = 100, /* damaged ones that one run reads again */
     TELL_AT_ONCE = 100,
     TROUBLES_MOST = 3, /* objects that could not be read; then the store is away */
@@ -44,7 +44,6 @@ enum verdict { WHOLE, DAMAGED, LOST, TROUBLE, STOPPED };
 struct scrub {
     struct wharf_req *req;
     struct blob_store *store;
-    unsigned char *piece; /* PIECE bytes */
     int64_t began_us, rate; /* monotonic; bytes per second */
     uint64_t bytes; /* read since it began */
     uint32_t steps; /* portions and waits: tells the job that it lives */
@@ -92,20 +91,11 @@ static enum verdict verdict_of(enum blob_status status)
 }
 
 /* Adds bytes of a descriptor to the digest. A disk that can't read them has lost them. */
-static enum verdict feed(struct scrub *s, EVP_MD_CTX *digest, int fd, uint64_t at, uint64_t length)
+static enum verdict feed(EVP_MD_CTX *digest, int fd, uint64_t at, uint64_t length)
 {
-    while (length) {
-        ssize_t n = pread(fd, s->piece, length < PIECE ? (size_t)length : PIECE, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0 || errno == EIO ? DAMAGED : TROUBLE;
-        EVP_DigestUpdate(digest, s->piece, (size_t)n);
-        at += (uint64_t)n;
-        length -= (uint64_t)n;
-    }
-    return WHOLE;
+    if (blob_digest_add(fd, at, length, &digest, 1))
+        return WHOLE;
+    return errno == 0 || errno == EIO ? DAMAGED : TROUBLE;
 }
 
 /* Reads all portions into the digest, as slowly as it shall be. */
@@ -120,7 +110,7 @@ static enum verdict read_portions(struct scrub *s, const struct object *o, EVP_M
         v = verdict_of(blob_get(s->store, o->hash, done, length, &fd, &at));
         if (v != WHOLE)
             break;
-        v = feed(s, digest, fd, at, length);
+        v = feed(digest, fd, at, length);
         close(fd);
         done += length;
         if (!pace(s, length))
@@ -141,9 +131,7 @@ static enum verdict compare(struct scrub *s, const struct object *o)
         return v;
     if (size != o->size)
         return DAMAGED;
-    digest = EVP_MD_CTX_new();
-    if (!digest || EVP_DigestInit_ex(digest, EVP_sha256(), NULL) != 1)
-        abort();
+    digest = blob_digest_new(EVP_sha256());
     v = read_portions(s, o, digest);
     EVP_DigestFinal_ex(digest, raw, NULL);
     EVP_MD_CTX_free(digest);
@@ -365,7 +353,6 @@ wharf_status file_scrub_job(struct wharf_req *req, void *arg)
         log_error("blob.scrub", "the folder of files is gone; nothing is looked at");
         return WHARF_OK;
     }
-    s.piece = arena_alloc(req->arena, PIECE);
     tell_all(&s);
     if (look_again(&s))
         look_at_due(&s);

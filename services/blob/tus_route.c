@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blob/blob_digest.h"
 #include "blob/blob_store.h"
 #include "host/host.h"
 #include "util/str.h"
@@ -92,25 +93,25 @@ static bool tus_number(const char *s, int64_t *ret)
     return true;
 }
 
-/* Reads Upload-Length, the size of a file that was announced without one. Leaves *want alone
- * when there is none. */
-static bool tus_length(struct wharf_req *req, const char *sent, int64_t limit, int64_t *want)
+/* Reads Upload-Length, the size of a file that was announced without one. Leaves
+ * row->want_size alone when there is none. */
+static bool tus_length(struct wharf_req *req, const char *sent, struct file_row *row)
 {
-    int64_t length;
+    int64_t limit = file_limit(req, row), length;
 
     if (!sent)
         return true;
     if (!tus_number(sent, &length) || length == 0)
         req_fail(req, ERR_FILE_UPLOAD_INVALID, "Upload-Length",
             "Upload-Length must be the number of bytes of the whole file");
-    else if (*want >= 0 && length != *want)
+    else if (row->want_size >= 0 && length != row->want_size)
         req_fail(req, ERR_FILE_UPLOAD_INVALID, "Upload-Length",
-            "The file was announced with %lld bytes", (long long)*want);
+            "The file was announced with %lld bytes", (long long)row->want_size);
     else if (length > limit)
         req_fail(req, ERR_FILE_TOO_LARGE, NULL, "The file may have %lld bytes at most",
             (long long)limit);
     else
-        *want = length;
+        row->want_size = length;
     return !req->problems.n;
 }
 
@@ -132,9 +133,9 @@ static bool tus_read_checksum(const char *sent, const struct tus_checksum **ret,
 }
 
 /* Opens what is here of the file, and goes on at the offset that the client names. */
-static bool tus_open(
-    struct wharf_req *req, const struct file_row *row, int64_t offset, int64_t limit)
+static bool tus_open(struct wharf_req *req, const struct file_row *row, int64_t offset)
 {
+    int64_t limit = row->want_size >= 0 ? row->want_size : file_limit(req, row);
     uint64_t wanted;
 
     if (file_problem(req, blob_resume(req->engine->blobs, row->id.p, (uint64_t)limit,
@@ -157,10 +158,8 @@ bool tus_headers_ok(struct wharf_req *req, const struct tus_headers *h, struct f
 {
     const struct tus_checksum *kind;
     unsigned char sum[EVP_MAX_MD_SIZE];
-    int64_t limit = req->engine->config->blob_upload_limit, offset = 0;
+    int64_t offset = 0;
 
-    if (row->max_size >= 0 && row->max_size < limit)
-        limit = row->max_size;
     tus_header(req, "Tus-Resumable", str_z(TUS_VERSION));
     if (!h->version || strcmp(h->version, TUS_VERSION) != 0) {
         tus_header(req, "Tus-Version", str_z(TUS_VERSION));
@@ -174,8 +173,8 @@ bool tus_headers_ok(struct wharf_req *req, const struct tus_headers *h, struct f
     } else if (h->checksum && !tus_read_checksum(h->checksum, &kind, sum)) {
         req_fail(req, ERR_FILE_UPLOAD_INVALID, "Upload-Checksum",
             "Upload-Checksum must be sha1, md5 or sha256, a blank, and the digest in base64");
-    } else if (tus_length(req, h->length, limit, &row->want_size)) {
-        return tus_open(req, row, offset, row->want_size >= 0 ? row->want_size : limit);
+    } else if (tus_length(req, h->length, row)) {
+        return tus_open(req, row, offset);
     }
     return false;
 }
@@ -191,7 +190,8 @@ static bool tus_piece_good(struct wharf_req *req, struct blob_put *p, wharf_str 
     if (!sent.n)
         return true;
     if (tus_read_checksum(sent.p, &kind, wanted) &&
-        blob_resume_digest(p, kind->digest(), from, got) && memcmp(wanted, got, kind->size) == 0)
+        blob_digest_of(kind->digest(), blob_put_file(p), from, blob_resumed(p) - from, got) &&
+        memcmp(wanted, got, kind->size) == 0)
         return true;
     blob_resume_cut(p, from);
     req_fail(req, ERR_FILE_PIECE_DAMAGED, "Upload-Checksum", NULL);
@@ -201,14 +201,13 @@ static bool tus_piece_good(struct wharf_req *req, struct blob_put *p, wharf_str 
 /* Keeps the size of a file that was announced without one. */
 static bool tus_keep_length(struct wharf_req *req, struct file_row *row, wharf_str sent)
 {
-    int64_t limit = row->max_size >= 0 ? row->max_size : req->engine->config->blob_upload_limit,
-            before = row->want_size;
+    int64_t before = row->want_size;
     const struct sql_arg args[] = {
         {row->organization.p, row->organization.n}, {row->id.p, row->id.n}, {sent.p, sent.n}};
 
     if (!sent.n)
         return true;
-    if (!tus_length(req, sent.p, limit, &row->want_size))
+    if (!tus_length(req, sent.p, row))
         return false;
     return before >= 0 ||
            req_query(req,
