@@ -42,6 +42,29 @@ void *cell_realloc(void *p, size_t bytes)
     return p;
 }
 
+void *cell_read_file(int fd, size_t most, size_t *ret_n)
+{
+    off_t size = lseek(fd, 0, SEEK_END); /* fstat() is a system call that cells do not have */
+    size_t n = 0, wanted = size < 0 ? 0 : (size_t)size < most ? (size_t)size : most;
+    char *p;
+
+    if (size < 0)
+        return NULL;
+    p = cell_alloc(wanted + 1);
+    while (n < wanted) {
+        ssize_t got = pread(fd, p + n, wanted - n, (off_t)n);
+
+        if (got <= 0) {
+            free(p);
+            return NULL;
+        }
+        n += (size_t)got;
+    }
+    p[n] = 0;
+    *ret_n = n;
+    return p;
+}
+
 static uint32_t peak_kib(void)
 {
     struct rusage use;

@@ -54,6 +54,9 @@ _Noreturn void cell_out_of_memory(void);
  * give up. */
 void *cell_alloc(size_t bytes);
 void *cell_realloc(void *p, size_t bytes);
+/* Reads a file into memory, at most so many bytes; a NUL stands behind them. Returns NULL when it
+ * can't be read. Free it with free(). */
+void *cell_read_file(int fd, size_t most, size_t *ret_n);
 
 /* ---- walls.c ---- */
 

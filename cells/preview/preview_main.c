@@ -1,46 +1,22 @@
 /* preview_main.c - the `preview` cell: a PDF in, a PNG of one page out. */
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "child.h"
 #include "preview.h"
-
-/* Reads the whole file into memory: poppler goes back and forth in it. */
-static unsigned char *read_all(int fd, size_t *ret_n)
-{
-    off_t size = lseek(fd, 0, SEEK_END);
-    unsigned char *p;
-    size_t n = 0;
-
-    if (size <= 0)
-        return NULL;
-    p = cell_alloc((size_t)size);
-    while (n < (size_t)size) {
-        ssize_t got = pread(fd, p + n, (size_t)size - n, (off_t)n);
-
-        if (got <= 0) {
-            free(p);
-            return NULL;
-        }
-        n += (size_t)got;
-    }
-    *ret_n = n;
-    return p;
-}
 
 static void call(const struct cell_task *task)
 {
     struct preview_call wish;
     struct picture picture;
-    unsigned char *file;
+    void *file;
     size_t n;
 
     if (task->n_fds != 1 || !wish_read(task->payload, task->n, &wish)) {
         cell_failed("invalid: the wish is not understood");
         return;
     }
-    file = read_all(task->fds[0], &n);
+    file = cell_read_file(task->fds[0], SIZE_MAX, &n);
     if (!file) {
         cell_failed("invalid: there is no file");
         return;

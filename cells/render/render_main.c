@@ -81,27 +81,6 @@ static void answer(struct source *s)
     free(ranges);
 }
 
-/* Reads the file into memory, up to so many bytes: libqpdf goes back and forth in it. */
-static bool read_file(int fd, size_t most, struct bytes *ret)
-{
-    off_t size = lseek(fd, 0, SEEK_END); /* fstat() is a system call that cells do not have */
-    size_t n = 0;
-
-    if (size < 0)
-        return false;
-    ret->n = (size_t)size < most ? (size_t)size : most;
-    ret->p = cell_alloc(ret->n + 1);
-    while (n < ret->n) {
-        ssize_t got = pread(fd, ret->p + n, ret->n - n, (off_t)n);
-
-        if (got <= 0)
-            return false;
-        n += (size_t)got;
-    }
-    ret->p[n] = 0;
-    return true;
-}
-
 /* Returns how much of the file is needed: a few pages of a long text are little of it. */
 static size_t needed(const struct render_call *what)
 {
@@ -121,7 +100,8 @@ static void call(const struct cell_task *task)
         return;
     }
     memcpy(&what, task->payload, sizeof(what));
-    if (!read_file(task->fds[0], needed(&what), &file)) {
+    file.p = cell_read_file(task->fds[0], needed(&what), &file.n);
+    if (!file.p) {
         cell_failed("invalid: there is no file");
         return;
     }

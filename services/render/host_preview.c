@@ -45,40 +45,17 @@ struct work {
     wharf_str reason;
 };
 
-static wharf_status judge(struct work *w, uint32_t verdict, wharf_str reason)
-{
-    w->verdict = verdict;
-    w->reason = reason;
-    return WHARF_OK;
-}
-
 /* Says why a run that is over did not go well. */
 static wharf_status judge_end(wharf_req *req, struct work *w, const struct cell_result *result)
 {
-    wharf_str said = arena_dupz(req->arena, result->reason);
+    uint32_t verdict = render_verdict(req, result, &w->reason);
 
-    switch (result->status) {
-    case CELL_FAILED:
-        if (str_starts(said, "pages: "))
-            return judge(w, WHARF_PREVIEW_NO_PAGE, (wharf_str){said.p + 7, said.n - 7});
-        if (str_starts(said, "invalid: ") && utf8_valid(said.p, said.n))
-            return judge(w, WHARF_PREVIEW_DOCUMENT, (wharf_str){said.p + 9, said.n - 9});
-        break;
-    case CELL_DEADLINE:
-        return judge(w, WHARF_PREVIEW_DOCUMENT, WHARF_S("it takes too much time"));
-    case CELL_MEMORY:
-        return judge(w, WHARF_PREVIEW_DOCUMENT, WHARF_S("it takes too much memory"));
-    case CELL_UNAVAILABLE:
-        req->reply.retry_after = 1;
-        return req_fail(req, ERR_OVERLOADED, NULL, NULL);
-    case CELL_OK:
-    case CELL_CRASHED:
-    case CELL_PROTOCOL:
-    case CELL_CANCELED:
-        break;
-    }
-    return judge(
-        w, WHARF_PREVIEW_DOCUMENT, WHARF_S("it is damaged, or takes too much memory or time"));
+    if (verdict == WHARF_RENDER_GOOD)
+        return WHARF_UNAVAILABLE;
+    w->verdict = verdict == WHARF_RENDER_NO_PAGES ? WHARF_PREVIEW_NO_PAGE : WHARF_PREVIEW_DOCUMENT;
+    if (!w->reason.n)
+        w->reason = WHARF_S("it is damaged, or takes too much memory or time");
+    return WHARF_OK;
 }
 
 /* Takes the blocks of a run into the file. ret_good: it ended well, and made is set. */

@@ -121,34 +121,50 @@ static wharf_status refuse(wharf_render *r, uint32_t verdict, wharf_str reason)
     return WHARF_OK;
 }
 
-/* Ends a run that is over, and not well. */
-static wharf_status over(wharf_req *req, wharf_render *r)
+uint32_t render_verdict(
+    struct wharf_req *req, const struct cell_result *result, wharf_str *ret_reason)
 {
-    const struct cell_result *result = cell_run_result(r->run);
     wharf_str said = arena_dupz(req->arena, result->reason);
 
+    *ret_reason = str_z("");
     switch (result->status) {
     case CELL_FAILED:
-        if (str_starts(said, "pages: "))
-            return refuse(r, WHARF_RENDER_NO_PAGES, (wharf_str){said.p + 7, said.n - 7});
+        if (str_starts(said, "pages: ")) {
+            *ret_reason = (wharf_str){said.p + 7, said.n - 7};
+            return WHARF_RENDER_NO_PAGES;
+        }
         if (str_starts(said, "invalid: ") && utf8_valid(said.p, said.n))
-            return refuse(r, WHARF_RENDER_DOCUMENT, (wharf_str){said.p + 9, said.n - 9});
+            *ret_reason = (wharf_str){said.p + 9, said.n - 9};
         break;
     case CELL_DEADLINE:
-        return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it takes too much time"));
+        *ret_reason = str_z("it takes too much time");
+        break;
     case CELL_MEMORY:
-        return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it takes too much memory"));
+        *ret_reason = str_z("it takes too much memory");
+        break;
     case CELL_UNAVAILABLE:
-        r_close(r);
         req->reply.retry_after = 1;
-        return req_fail(req, ERR_OVERLOADED, NULL, NULL);
+        req_fail(req, ERR_OVERLOADED, NULL, NULL);
+        return WHARF_RENDER_GOOD;
     case CELL_OK:
     case CELL_CRASHED:
     case CELL_PROTOCOL:
     case CELL_CANCELED:
         break;
     }
-    return refuse(r, WHARF_RENDER_DOCUMENT, WHARF_S("it is damaged"));
+    return WHARF_RENDER_DOCUMENT;
+}
+
+/* Ends a run that is over, and not well. */
+static wharf_status over(wharf_req *req, wharf_render *r)
+{
+    wharf_str reason;
+    uint32_t verdict = render_verdict(req, cell_run_result(r->run), &reason);
+
+    if (verdict != WHARF_RENDER_GOOD)
+        return refuse(r, verdict, reason.n ? reason : WHARF_S("it is damaged"));
+    r_close(r);
+    return WHARF_UNAVAILABLE;
 }
 
 /* Refuses a cell that speaks out of turn. */
