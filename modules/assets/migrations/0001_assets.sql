@@ -50,8 +50,7 @@ CREATE INDEX asset_updated_at
     ON assets.asset (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX asset_name
     ON assets.asset (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
--- How many rows have one name or serial number: an index in another collation does not tell the
--- planner.
+-- The planner takes no statistics from an index in another collation.
 CREATE STATISTICS assets.asset_names ON lower(name) FROM assets.asset;
 CREATE STATISTICS assets.asset_serial_numbers ON lower(serial_number) FROM assets.asset;
 CREATE INDEX asset_serial_order
@@ -128,4 +127,5 @@ CREATE INDEX sequence_updated_at
     ON assets.sequence (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX sequence_prefix
     ON assets.sequence (organization_id, lower(prefix) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE STATISTICS assets.sequence_prefixes ON lower(prefix) FROM assets.sequence;
 SELECT wharf.protect_table('assets.sequence');

@@ -33,6 +33,7 @@ CREATE INDEX container_updated_at ON containers.container (organization_id, upda
 CREATE INDEX container_estimated_delivery_at ON containers.container (organization_id, estimated_delivery_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX container_estimated_delivery_at_down ON containers.container (organization_id, estimated_delivery_at DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
 CREATE INDEX container_number_down ON containers.container (organization_id, lower(tracking_number) COLLATE "C" DESC NULLS LAST, id DESC) WHERE deleted_at IS NULL;
+CREATE STATISTICS containers.container_numbers ON lower(tracking_number) FROM containers.container;
 CREATE INDEX container_number_order ON containers.container (organization_id, lower(tracking_number) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX container_status_order ON containers.container (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX container_status ON containers.container (organization_id, status, created_at, id) WHERE deleted_at IS NULL;

@@ -43,7 +43,7 @@ CREATE INDEX document_updated_at
     ON documents.document (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX document_name
     ON documents.document (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
--- How many rows have one name: an index in another collation does not tell the planner.
+-- The planner takes no statistics from an index in another collation.
 CREATE STATISTICS documents.document_names ON lower(name) FROM documents.document;
 CREATE INDEX document_size
     ON documents.document (organization_id, size, id) WHERE deleted_at IS NULL;

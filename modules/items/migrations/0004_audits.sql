@@ -34,6 +34,7 @@ CREATE UNIQUE INDEX audit_number
     ON items.audit (organization_id, location_id, lower(number)) WHERE deleted_at IS NULL;
 CREATE INDEX audit_number_order
     ON items.audit (organization_id, lower(number) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE STATISTICS items.audit_numbers ON lower(number) FROM items.audit;
 CREATE INDEX audit_created_at
     ON items.audit (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX audit_updated_at

@@ -41,6 +41,7 @@ CREATE TABLE parcels.parcel (
 CREATE INDEX parcel_created_at ON parcels.parcel (organization_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_updated_at ON parcels.parcel (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_name ON parcels.parcel (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE STATISTICS parcels.parcel_names ON lower(name) FROM parcels.parcel;
 CREATE INDEX parcel_type ON parcels.parcel (organization_id, lower(type), created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_status_order ON parcels.parcel (organization_id, lower(status) COLLATE "C", id) WHERE deleted_at IS NULL;
 CREATE INDEX parcel_status ON parcels.parcel (organization_id, status, created_at, id) WHERE deleted_at IS NULL;

@@ -38,6 +38,7 @@ CREATE INDEX print_station_created ON stations.print_station (organization_id, c
 CREATE INDEX print_station_updated ON stations.print_station (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX print_station_by_name ON stations.print_station (organization_id, lower(name) COLLATE "C", id)
     WHERE deleted_at IS NULL;
+CREATE STATISTICS stations.print_station_names ON lower(name) FROM stations.print_station;
 CREATE INDEX print_station_location ON stations.print_station (organization_id, location_id, created_at, id)
     WHERE deleted_at IS NULL;
 CREATE INDEX print_station_device ON stations.print_station (organization_id, device_id)
@@ -146,6 +147,7 @@ CREATE INDEX print_job_station ON stations.print_job (organization_id, print_sta
 CREATE INDEX print_job_status ON stations.print_job (organization_id, status, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX print_job_updated ON stations.print_job (organization_id, updated_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX print_job_name ON stations.print_job (organization_id, lower(name) COLLATE "C", id) WHERE deleted_at IS NULL;
+CREATE STATISTICS stations.print_job_names ON lower(name) FROM stations.print_job;
 CREATE INDEX print_job_priority ON stations.print_job (organization_id, priority, id) WHERE deleted_at IS NULL;
 CREATE INDEX print_job_status_order ON stations.print_job (organization_id, status, id) WHERE deleted_at IS NULL;
 CREATE INDEX print_job_completed ON stations.print_job (organization_id, completed_at) WHERE completed_at IS NOT NULL;
