@@ -105,7 +105,7 @@ typedef struct wharf_blob_api {
      * been removed meanwhile. A problem of fn is told again within ten minutes. */
     void (*on_damage)(wharf_plugin *self,
         wharf_status (*fn)(wharf_req *req, wharf_str id, uint32_t state));
-    /* Whether direct_link() leads past this server (blob.s3.direct). */
+    /* Tells whether direct_link() leads past this server (blob.s3.direct). */
     bool (*direct)(wharf_req *req);
     /* As link(); where direct() it leads straight to the S3-compatible server, which asks nobody.
      * WHARF_BLOB_PUT: the client sends Content-Type, the file's type, and Content-MD5, the base64

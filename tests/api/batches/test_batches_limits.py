@@ -330,7 +330,7 @@ def test_a_batch_that_lost_its_job_is_taken_up():
         server.sql("DELETE FROM wharf.job WHERE queue IN ('batches.run', 'batches.help') AND organization_id = %s", org.id)
         (status,), = server.sql("SELECT status FROM batches.batch WHERE id = %s", id)
         assert status in ("queued", "processing")
-        server.end()  # contacts that were made before the stop have events which nobody declares here
+        server.end()  # not stop(): nobody declares here the events of contacts that were made
         server = Server("--modules", "org,locations,contacts,batches", "--test-clock", folder=folder)
         client = Client(server, key)
         Client(server, server.demo_key).post("/v1/system/clock", {"offset_seconds": 10 * 3600}, expect=200)

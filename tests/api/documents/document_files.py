@@ -1,6 +1,7 @@
 """What tests of documents share."""
 import base64
 import hashlib
+import threading
 
 import requests
 
@@ -72,3 +73,19 @@ def pdf(pages=1, width=612, height=792):
     at = len(out)
     out += f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n" + "".join(f"{p:010} 00000 n \n" for p in places)
     return (out + f"trailer\n<< /Size {len(objects) + 1} /Root 1 0 R >>\nstartxref\n{at}\n%%EOF\n").encode()
+
+
+def together(*acts):
+    """Lets all begin at once; returns what they said."""
+    start, said = threading.Barrier(len(acts)), []
+
+    def run(act):
+        start.wait()
+        said.append(act())
+
+    threads = [threading.Thread(target=run, args=(a,)) for a in acts]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    return said

@@ -12,7 +12,7 @@ import pytest
 import requests
 from PIL import Image, ImageDraw
 
-from document_files import DOCUMENTS, PNG, announce, b64, get, make, pdf, post
+from document_files import DOCUMENTS, PNG, announce, b64, get, make, pdf, post, together
 from s3 import Store
 from wharf import WAIT, Server, make_location, until
 
@@ -406,21 +406,6 @@ def test_a_kept_picture_that_is_lost_or_damaged_is_made_again(client, server, ha
     now = rows(server, row)[0][3]
     assert now != file and server.sql("SELECT 1 FROM wharf.file WHERE id = %s", file) == []
     assert preview(client, row, width).content == first.content and rows(server, row)[0][3] == now
-
-
-def together(*acts):
-    start, said = threading.Barrier(len(acts)), []
-
-    def run(act):
-        start.wait()
-        said.append(act())
-
-    threads = [threading.Thread(target=run, args=(a,)) for a in acts]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    return said
 
 
 def files(server):

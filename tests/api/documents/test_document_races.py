@@ -1,31 +1,13 @@
 """One document, and several clients at once: bytes that are brought while the link is renewed, content is stored, the document is deleted
 (spec 05 sections 2 and 4). Nobody is told of a trouble of the server, and what is there in the end is what was acknowledged."""
-import threading
-
 import pytest
 import requests
 
-from document_files import DOCUMENTS, announce, b64, link, make, post, sha256
+from document_files import DOCUMENTS, announce, b64, link, make, post, sha256, together
 from wharf import WAIT
 
 CLIENTS, ROUNDS = 4, 12
 FINE = {200, 201, 400, 403, 404, 409}  # 400, 403, 404 and 409: the link or the document is gone, or the bytes have come
-
-
-def together(*acts):
-    """Lets all begin at once; returns what they said."""
-    start, said = threading.Barrier(len(acts)), []
-
-    def run(act):
-        start.wait()
-        said.append(act())
-
-    threads = [threading.Thread(target=run, args=(a,)) for a in acts]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    return said
 
 
 def troubles(said):
