@@ -4,6 +4,28 @@
 #include "util/log.h"
 #include "util/str.h"
 
+/* Drops what is over for everybody, a partition in a transaction
+ * (db/sql/drop_expired_partitions.sql). */
+static wharf_status drop_partitions(struct wharf_req *req)
+{
+    unsigned dropped = 0;
+    bool more = true;
+
+    while (more && !req->job->stop(req)) {
+        struct arena_mark mark = arena_mark(req->arena);
+        PGresult *r = req_query(req, "SELECT wharf.drop_expired_partitions(1)", NULL, 0);
+
+        if (!r)
+            return WHARF_UNAVAILABLE;
+        more = PQgetvalue(r, 0, 0)[0] != '0';
+        dropped += more;
+        arena_rewind(req->arena, mark);
+    }
+    if (dropped)
+        log_info("retention.partitions", "dropped=%u", dropped);
+    return WHARF_OK;
+}
+
 wharf_status retention_job(struct wharf_req *req, void *arg)
 {
     static const char *const batches[] = {"SELECT wharf.expire_request_log(1000)",
@@ -26,10 +48,5 @@ wharf_status retention_job(struct wharf_req *req, void *arg)
                 return WHARF_OK; /* the next period goes on */
         }
     }
-    r = req_query(req, "SELECT wharf.drop_expired_partitions()", NULL, 0);
-    if (!r)
-        return WHARF_UNAVAILABLE;
-    if (PQgetvalue(r, 0, 0)[0] != '0')
-        log_info("retention.partitions", "dropped=%s", PQgetvalue(r, 0, 0));
-    return WHARF_OK;
+    return drop_partitions(req);
 }

@@ -23,17 +23,23 @@ struct housekeeping {
     int64_t next_partitions_us, next_forget_us; /* monotonic */
 };
 
+/* Makes the partitions of the next months, each in a transaction of its own
+ * (db/sql/ensure_partitions.sql). */
 static void keep_partitions(struct housekeeping *h, PGconn *pg, int64_t now_us)
 {
     PGresult *r;
+    bool more;
 
     if (!h->all || now_us < h->next_partitions_us)
         return;
     h->next_partitions_us = now_us + PARTITIONS_EVERY_US;
-    r = PQexec(pg, "SELECT wharf.ensure_partitions(now())");
-    if (PQresultStatus(r) != PGRES_TUPLES_OK)
-        log_warn("partitions.failed", "%s", PQresultErrorMessage(r));
-    PQclear(r);
+    do {
+        r = PQexec(pg, "SELECT wharf.ensure_partitions(now(), 1)");
+        more = PQresultStatus(r) == PGRES_TUPLES_OK && PQgetvalue(r, 0, 0)[0] != '0';
+        if (PQresultStatus(r) != PGRES_TUPLES_OK)
+            log_warn("partitions.failed", "%s", PQresultErrorMessage(r));
+        PQclear(r);
+    } while (more);
 }
 
 /* Deletes old keys of requests: they are kept for a day; what is older counts as forgotten

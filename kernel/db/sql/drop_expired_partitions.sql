@@ -1,9 +1,11 @@
 -- Drops the partitions in which everything is over for everybody; those of events while no delivery
--- may still be under way. They are not waited for while others use the tables, and nothing is
+-- may still be under way. Drops at most `most` of them (NULL: all) and returns how many; a server at
+-- work drops one in a transaction, for the reason in ensure_partitions.sql. They are not waited for while others use the tables, and nothing is
 -- dropped while `wharf verify` reads. Seals and what processing added follow their log lines and
 -- events.
-CREATE OR REPLACE FUNCTION wharf.drop_expired_partitions() RETURNS integer LANGUAGE plpgsql
-    SET lock_timeout = '2s' AS $$
+DROP FUNCTION IF EXISTS wharf.drop_expired_partitions();
+CREATE OR REPLACE FUNCTION wharf.drop_expired_partitions(most integer DEFAULT NULL) RETURNS integer
+    LANGUAGE plpgsql SET lock_timeout = '2s' AS $$
 DECLARE
     at timestamptz := wharf.now();
     longest integer;
@@ -15,6 +17,7 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(hashtextextended('wharf.verify', 0)) THEN
         RETURN 0;
     END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('wharf.partitions', 0));
     SELECT max(wharf.log_days(settings, 'retain_days', 365)),
         max(wharf.log_days(settings, 'request_retain_days', 14))
         INTO longest, longest_request FROM wharf.organization;
@@ -61,6 +64,7 @@ BEGIN
         CONTINUE WHEN alive;
         EXECUTE format('DROP TABLE %s', part.name);
         dropped := dropped + 1;
+        EXIT WHEN dropped >= most;
     END LOOP;
     RETURN dropped;
 END

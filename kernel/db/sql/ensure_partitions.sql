@@ -1,10 +1,12 @@
 -- wharf: order=first
 -- Makes the partitions of the month before `at` to two months after it, for every table of any
 -- schema that is partitioned by ranges of created_at, with the statistics targets of its columns
--- (LIKE leaves these out). Moves rows that fell into the default partition meanwhile. Returns how
--- many partitions it made.
-CREATE OR REPLACE FUNCTION wharf.ensure_partitions(at timestamptz) RETURNS integer
-    LANGUAGE plpgsql AS $$
+-- (LIKE leaves these out). Moves rows that fell into the default partition meanwhile. Makes at most
+-- `most` of them (NULL: all). Returns how many partitions it made. A server at work makes one in a
+-- transaction: with the locks of one table it can't be part of a deadlock.
+DROP FUNCTION IF EXISTS wharf.ensure_partitions(timestamptz);
+CREATE OR REPLACE FUNCTION wharf.ensure_partitions(at timestamptz, most integer DEFAULT NULL)
+    RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     parent record;
     first_day timestamp;
@@ -14,7 +16,7 @@ DECLARE
     col record;
     made integer := 0;
 BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended('wharf.ensure_partitions', 0));
+    PERFORM pg_advisory_xact_lock(hashtextextended('wharf.partitions', 0));
     FOR parent IN
         SELECT n.nspname AS schema, c.relname AS "table", c.oid, d.relname AS default_table
         FROM pg_partitioned_table p
@@ -55,6 +57,9 @@ BEGIN
                 PERFORM wharf.protect_table(format('%I.%I', parent.schema, name)::regclass);
             END IF;
             made := made + 1;
+            IF made >= most THEN
+                RETURN made;
+            END IF;
         END LOOP;
     END LOOP;
     RETURN made;

@@ -3,10 +3,12 @@ import hashlib
 import json
 import os
 import signal
+import threading
 
+import psycopg2
 import pytest
 
-from wharf import BUILD, ISO, Server, make_location, until
+from wharf import BUILD, ISO, WAIT, Server, make_location, until
 
 DAY = 86400
 SETTINGS = ("--modules", f"org,locations,logs,{BUILD}/tests/plugins/filterbench.so", "--test-clock")
@@ -413,6 +415,40 @@ def test_partitions_have_the_statistics_of_their_table(server):
         targets = {tuple(t[2]) for t in told if t[0] == parent}
         assert len(targets) == 1 and {int(x.split()[-1]) for x in targets.pop()} <= {0, 20}, parent
     assert "data 0" in next(t[2] for t in told if t[1].startswith("event_y"))
+
+
+@pytest.mark.parametrize("call,made", [("wharf.drop_expired_partitions", False), ("wharf.ensure_partitions", True)])
+def test_partitions_come_and_go_beside_readers(server, call, made):
+    """One in a transaction: a reader of two tables, who has one that is needed next, is not in the way of another that is held."""
+    at = "wharf.now() + interval '900 days'" if made else "wharf.now() - interval '900 days'"
+    asked = f"SELECT {call}({at + ', ' if made else ''}1)"
+    if not made:
+        server.sql(f"SELECT wharf.ensure_partitions({at})")
+    held, free = ("wharf.event", "wharf.change_log")
+    done = []
+
+    def work():
+        with psycopg2.connect(server.conninfo) as db:
+            db.autocommit = True
+            with db.cursor() as cursor:
+                while not done or done[-1]:
+                    try:
+                        cursor.execute(asked)
+                        done.append(cursor.fetchall()[0][0])
+                    except psycopg2.errors.LockNotAvailable:
+                        done.append(1)
+
+    with psycopg2.connect(server.conninfo) as reader, reader.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {held}")
+        worker = threading.Thread(target=work)
+        worker.start()
+        until(lambda: server.sql("SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE NOT l.granted AND a.query = %s)", asked)[0][0])
+        cursor.execute(f"SELECT count(*) FROM {free}")
+        cursor.execute("SELECT count(*) FROM wharf.request_log")
+    worker.join(WAIT)
+    assert not worker.is_alive() and done[-1] == 0 and len(done) > 2
+    if made:
+        assert server.sql("SELECT to_regclass('wharf.event_' || to_char(wharf.now() + interval '900 days', '\"y\"YYYY\"m\"MM')) IS NOT NULL")[0][0]
 
 
 def test_partitions_are_dropped_when_all_is_over(server):
