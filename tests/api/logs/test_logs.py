@@ -1,4 +1,5 @@
 """The change log as a resource, and its seal (spec 01 section 13). Some tests move the clock: the server is their own."""
+import contextlib
 import hashlib
 import json
 import os
@@ -428,15 +429,15 @@ def test_partitions_come_and_go_beside_readers(server, call, made):
     done = []
 
     def work():
-        with psycopg2.connect(server.conninfo) as db:
-            db.autocommit = True
-            with db.cursor() as cursor:
-                while not done or done[-1]:
-                    try:
-                        cursor.execute(asked)
-                        done.append(cursor.fetchall()[0][0])
-                    except psycopg2.errors.LockNotAvailable:
-                        done.append(1)
+        db = psycopg2.connect(server.conninfo)
+        db.autocommit = True
+        with contextlib.closing(db), db.cursor() as cursor:
+            while not done or done[-1]:
+                try:
+                    cursor.execute(asked)
+                    done.append(cursor.fetchall()[0][0])
+                except psycopg2.errors.LockNotAvailable:
+                    done.append(1)
 
     with psycopg2.connect(server.conninfo) as reader, reader.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM {held}")
