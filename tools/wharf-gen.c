@@ -2,8 +2,8 @@
  * SQL statements into one header and one ELF note.
  *
  * The header holds, for each definition, the field constants (indexes in the order of
- * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, MIGRATIONS(api, decl), a macro
- * QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c write. It
+ * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, EXAMPLES, MIGRATIONS(api, decl),
+ * a macro QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c write. It
  * uses the server's own compiler of definitions, so that build and server can not disagree.
  * docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
@@ -18,7 +18,7 @@
 
 struct options {
     const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
-    const char *routes, *codes;
+    const char *routes, *codes, *examples;
     const char *queries, *checks, *depfile;
     bool check;
     const char *definitions[64];
@@ -29,7 +29,7 @@ static int usage(void)
 {
     fputs("usage: wharf-gen --plugin NAME [--header OUT.h] [--manifest plugin.json --note OUT.c] "
           "[--errors errors.json]\n"
-          "                 [--codes OUT.h] [--routes routes.json]\n"
+          "                 [--codes OUT.h] [--routes routes.json] [--examples examples.json]\n"
           "                 [--migrations DIR] [--sql DIR] [--queries DIR] [--checks DIR] "
           "[--depfile OUT.d]\n"
           "                 [--embed FILE.json] [--check] DEFINITION.json...\n",
@@ -286,6 +286,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
         {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)},
         {"--codes", offsetof(struct options, codes)},
         {"--routes", offsetof(struct options, routes)},
+        {"--examples", offsetof(struct options, examples)},
         {"--queries", offsetof(struct options, queries)},
         {"--checks", offsetof(struct options, checks)},
         {"--depfile", offsetof(struct options, depfile)}};
@@ -354,6 +355,9 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
     ok = write_constants(a, o, header) && ok;
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
+    ok = write_json(a, header, NULL, "EXAMPLES", o->examples) && ok;
+    if (header && !o->examples)
+        fputs("#define EXAMPLES {0, 0}\n\n", header);
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;
     if ((o->queries || o->checks) && header)

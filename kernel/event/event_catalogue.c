@@ -334,15 +334,17 @@ wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern)
 
 /* Makes the schema. Only the outermost object says what must be there: data that was too large is
  * reduced to three members. */
-wharf_str event_schema(struct arena *a, const struct event_type *t)
+wharf_str event_schema(const struct engine *e, struct arena *a, const struct event_type *t)
 {
     bool known = t != &custom_type; /* else its members are the author's */
+    struct schema_writer s;
     wharf_str text;
     struct buf b;
     struct jw w;
 
     buf_init(&b, 1 << 20);
     jw_init(&w, &b);
+    s = (struct schema_writer){.e = e, .a = a, .w = &w, .whole = true};
     jw_open(&w, NULL, '{');
     jw_z(&w, "$schema", "https://json-schema.org/draft/2020-12/schema");
     jw_z(&w, "$id", t->schema_path);
@@ -351,11 +353,11 @@ wharf_str event_schema(struct arena *a, const struct event_type *t)
     jw_z(&w, "type", "object");
     jw_open(&w, "properties", '{');
     if (t->resource)
-        schema_event_properties(&w, t->resource);
+        schema_event_properties(&s, t->resource);
     else if (known)
         jw_raw(&w, "object", WHARF_S("{\"type\":\"string\"}"));
     for (const struct wharf_json *m = t->members ? t->members->child : NULL; m; m = m->next)
-        schema_copy(&w, m->key.p, m);
+        schema_copy(&s, m->key.p, m);
     jw_close(&w, '}');
     jw_open(&w, "required", '[');
     if (known)

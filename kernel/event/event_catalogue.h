@@ -46,6 +46,6 @@ bool event_pattern_known(const struct engine *e, wharf_str pattern);
 wharf_status event_need_pattern(struct wharf_req *req, wharf_str pattern);
 
 /* Returns the JSON Schema 2020-12 of the type's data, as text in a. */
-wharf_str event_schema(struct arena *a, const struct event_type *t);
+wharf_str event_schema(const struct engine *e, struct arena *a, const struct event_type *t);
 
 #endif

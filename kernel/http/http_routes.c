@@ -49,7 +49,7 @@ static void run_event_schema(struct wharf_req *req)
 
     if (t)
         raw(&req->reply, 200, "application/schema+json; charset=utf-8",
-            event_schema(req->arena, t));
+            event_schema(req->engine, req->arena, t));
     else
         req_problem(req, ERR_NOT_FOUND, req->params[0], NULL, str_z(""));
 }

@@ -261,6 +261,8 @@ static bool known_keys_only(struct reader *r)
         "license",
         "homepage",
         "description",
+        "tags",
+        "shapes",
     };
 
     for (const struct wharf_json *c = r->root->child; c; c = c->next) {
@@ -298,7 +300,9 @@ static bool read_objects(struct reader *r)
     } members[] = {{"config", &m->config, JSON_OBJECT, "must be a JSON Schema object"},
         {"events", &m->events, JSON_OBJECT, "must be an object of event types"},
         {"hookable", &m->hookable, JSON_ARRAY, "must be a list of names of resources"},
-        {"settings", &m->settings, JSON_OBJECT, "must be an object of JSON Schemas"}};
+        {"settings", &m->settings, JSON_OBJECT, "must be an object of JSON Schemas"},
+        {"shapes", &m->shapes, JSON_OBJECT, "must be an object of JSON Schemas"},
+        {"tags", &m->tags, JSON_ARRAY, "must be a list of objects with name and description"}};
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         *members[i].to = json_get(r->root, members[i].key);

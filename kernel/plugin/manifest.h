@@ -39,6 +39,9 @@ struct manifest {
     /* names of its resources that tenants' workflows may have hooks on, or NULL */
     const struct wharf_json *hookable;
     const struct wharf_json *config; /* JSON Schema of its settings, or NULL */
+    /* of the description of the API (docs/reference/plugin-abi.md section 6): schemas that its
+     * routes and definitions name, and its headings; or NULL */
+    const struct wharf_json *shapes, *tags;
     bool third_party; /* not one of the modules shipped with the server */
 };
 

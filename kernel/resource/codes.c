@@ -20,6 +20,7 @@ bool codes_read(struct arena *a, wharf_str json, const char *plugin, struct vect
         c->status = (int)json_int_or(m, "status", 0);
         c->text = json_text_or(m, "text", "").p;
         c->plugin = plugin;
+        c->operations = json_get(m, "operations");
     }
     return true;
 }

@@ -132,6 +132,9 @@ struct error_code {
     int status;
     const char *text; /* default text */
     const char *plugin; /* NULL: platform */
+    /* Operations that may answer with it: names, or beginnings of names with * behind; NULL:
+     * nobody told */
+    const struct wharf_json *operations;
 };
 
 struct embed_entry {

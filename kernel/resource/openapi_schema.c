@@ -1,7 +1,15 @@
-/* openapi_schema.c - see openapi_schema.h. */
+/* openapi_schema.c - see openapi_schema.h. What filters are: openapi_filter.c. */
 #include "resource/openapi_schema.h"
 
+#include "plugin/manifest.h"
 #include "util/str.h"
+
+enum { WHOLE_DEPTH = 5 };
+
+static const char ref_prefix[] = "#/components/schemas/";
+/* Schemas of the description itself (http/openapi_components.c). */
+static const char *const own_schemas[] = {"Deleted", "Error", "ErrorCode", "EventType", "Metadata",
+    "Pagination", "Problem", "Scope", "SearchHit", NULL};
 
 wharf_str schema_name(struct arena *a, const struct definition *d)
 {
@@ -20,64 +28,119 @@ wharf_str schema_name(struct arena *a, const struct definition *d)
     return (wharf_str){out, n};
 }
 
-static const struct {
-    const char *name, *help;
-} filter_types[] = {
-    [FILTER_NONE] = {"", ""},
-    [FILTER_DATE] = {"date", "Date and time; operators eq !eq gt gte lt lte bwe bwi in, as "
-                             "name[op]=value or name=op:value"},
-    [FILTER_NUMBER] = {"number", "Number; operators eq !eq gt gte lt lte bwe bwi in"},
-    [FILTER_ENUM] = {"enum", "One or more of the values, by comma; operators eq !eq in !in"},
-    [FILTER_ID] = {"id", "One or more ids, by comma; operators eq !eq in !in"},
-    [FILTER_TEXT] = {"text", "The whole text, in any case; operators eq !eq in !in in brackets"},
-    [FILTER_BOOL] = {"bool", "true or false"},
-    [FILTER_MANY_BOOL] = {"many-bool", "true or false, some: or none: before it"},
-    [FILTER_ARRAY] = {"array", "Items by comma; AND: OR: !AND: !OR: before them, ! before an item"},
-    [FILTER_METADATA] = {"metadata",
-        "metadata=key:value, metadata.key=value; equals: lt: gt: before the value"},
-    [FILTER_NAMES] = {"names",
-        "Names by comma; ! before one leaves it out, shipment.* takes all that begin so"},
-    [FILTER_TREE] = {"tree", "One or more ids, or paths of names from the root (/Aisle 1/Shelf A), "
-                             "by comma: rows there or below"},
-    [FILTER_FLAGS] = {"flags", "One or more of the names, by comma"},
-};
+/* ---- names ---- */
 
-const char *filter_type_name(enum filter_type t)
+/* Finds the schema that a plugin's manifest calls by this name, or NULL. */
+static const struct wharf_json *shape_of_plugin(const struct engine *e, wharf_str name)
 {
-    return filter_types[t].name;
-}
+    for (size_t i = 0; i < e->n_plugins; i++) {
+        const struct wharf_json *shapes = e->plugins[i].manifest->shapes,
+                                *one = shapes ? json_get_n(shapes, name) : NULL;
 
-const char *filter_help(enum filter_type t)
-{
-    return filter_types[t].help;
-}
-
-void schema_filters(struct jw *w, const struct definition_list *list)
-{
-    jw_open(w, "x-filters", '[');
-    for (size_t i = 0; i < list->n_filters; i++) {
-        const struct filter *f = &list->filters[i];
-
-        jw_open(w, NULL, '{');
-        jw_z(w, "name", f->name);
-        jw_z(w, "type", filter_type_name(f->type));
-        if (f->type == FILTER_ARRAY) /* some readers take every object with a type for a schema */
-            jw_raw(w, "items", WHARF_S("{\"type\":\"string\"}"));
-        jw_bool(w, "nullable", f->nullable);
-        if (f->ids && f->field->ref)
-            jw_z(w, "ref", f->field->ref);
-        if (f->lenient)
-            jw_bool(w, "lenient", true);
-        if (f->n_members) {
-            jw_open(w, "members", '[');
-            for (size_t k = 0; k < f->n_members; k++)
-                jw_z(w, NULL, f->members[k]);
-            jw_close(w, ']');
-        }
-        jw_close(w, '}');
+        if (one)
+            return one;
     }
-    jw_close(w, ']');
+    return NULL;
 }
+
+static const struct resource *resource_of_name(const struct schema_writer *s, wharf_str name)
+{
+    const struct engine *e = s->e;
+
+    for (size_t i = 0; i < e->n_resources; i++)
+        if (str_eq(schema_name(s->a, e->resources[i].def), name))
+            return &e->resources[i];
+    return NULL;
+}
+
+/* Returns the x-wharf.shape of a property: what its object is called; "" for none. */
+static wharf_str shape_name(const struct wharf_json *property)
+{
+    return json_text_or(json_get(property, "x-wharf"), "shape", "");
+}
+
+/* Finds the first property that is of the shape, at the top of a resource, or NULL. */
+static const struct wharf_json *shape_of_field(const struct engine *e, wharf_str name)
+{
+    for (size_t i = 0; i < e->n_resources; i++) {
+        const struct definition *d = e->resources[i].def;
+
+        for (size_t k = 0; k < d->n_fields; k++)
+            if (str_eq(shape_name(d->fields[k].json), name))
+                return d->fields[k].json;
+    }
+    return NULL;
+}
+
+static wharf_str without(wharf_str name, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return str_ends(name, suffix) ? (wharf_str){name.p, name.n - n} : str_z("");
+}
+
+static bool is_known(const struct schema_writer *s, wharf_str name)
+{
+    static const char *const suffixes[] = {"Create", "Update", "Input"};
+    bool known = shape_of_plugin(s->e, name) || resource_of_name(s, name) ||
+                 shape_of_field(s->e, name);
+
+    for (size_t i = 0; own_schemas[i] && !known; i++)
+        known = str_eqz(name, own_schemas[i]);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !known; i++) {
+        wharf_str stem = without(name, suffixes[i]);
+
+        known = stem.n &&
+                (i < 2 ? resource_of_name(s, stem) != NULL : shape_of_field(s->e, stem) != NULL);
+    }
+    return known;
+}
+
+static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res);
+
+/* Writes what a $ref stands for in its place, as far as that is known without the description. */
+static void written_out(struct schema_writer *s, const char *key, wharf_str name)
+{
+    const struct wharf_json *shape = shape_of_plugin(s->e, name);
+    const struct resource *res = resource_of_name(s, name);
+
+    s->depth++;
+    if (s->depth > WHOLE_DEPTH)
+        jw_raw(s->w, key, WHARF_S("{}"));
+    else if (shape)
+        schema_copy(s, key, shape);
+    else if (res)
+        resource_as_read(s, key, res);
+    else
+        jw_raw(s->w, key, WHARF_S("{\"type\":\"object\"}"));
+    s->depth--;
+}
+
+static void reference(struct schema_writer *s, const char *key, wharf_str name)
+{
+    struct jw *w = s->w;
+
+    if (s->whole) {
+        written_out(s, key, name);
+        return;
+    }
+    jw_open(w, key, '{');
+    if (is_known(s, name)) {
+        jw_str(w, "$ref", arena_printf(s->a, "%s%.*s", ref_prefix, STR_ARG(name)));
+    } else {
+        jw_z(w, "type", "object");
+        jw_bool(w, "additionalProperties", true);
+        jw_str(w, "x-not-loaded", name);
+    }
+    jw_close(w, '}');
+}
+
+void schema_reference(struct schema_writer *s, const char *key, wharf_str name, const char *suffix)
+{
+    reference(s, key, arena_printf(s->a, "%.*s%s", STR_ARG(name), suffix));
+}
+
+/* ---- copies ---- */
 
 /* Marks a field that is going away (http/deprecation.h). */
 static void mark_deprecated(struct jw *w, const struct wharf_json *property)
@@ -86,85 +149,100 @@ static void mark_deprecated(struct jw *w, const struct wharf_json *property)
         jw_bool(w, "deprecated", true);
 }
 
-void schema_copy(struct jw *w, const char *key, const struct wharf_json *v)
+/* Returns the name that a $ref of the description stands for; "" when the schema is another. */
+static wharf_str ref_name(const struct wharf_json *schema)
 {
-    if (v->type == JSON_OBJECT) {
+    wharf_str to = json_text_or(schema, "$ref", "");
+    size_t n = sizeof(ref_prefix) - 1;
+
+    return str_starts(to, ref_prefix) ? (wharf_str){to.p + n, to.n - n} : str_z("");
+}
+
+void schema_copy(struct schema_writer *s, const char *key, const struct wharf_json *v)
+{
+    struct jw *w = s->w;
+
+    if (v->type == JSON_OBJECT && ref_name(v).n) {
+        reference(s, key, ref_name(v));
+    } else if (v->type == JSON_OBJECT) {
         jw_open(w, key, '{');
         mark_deprecated(w, v);
         for (const struct wharf_json *m = v->child; m; m = m->next) {
             if (strcmp(m->key.p, "x-wharf") != 0)
-                schema_copy(w, m->key.p, m);
+                schema_copy(s, m->key.p, m);
         }
         jw_close(w, '}');
     } else if (v->type == JSON_ARRAY) {
         jw_open(w, key, '[');
         for (const struct wharf_json *e = v->child; e; e = e->next)
-            schema_copy(w, NULL, e);
+            schema_copy(s, NULL, e);
         jw_close(w, ']');
     } else {
         jw_value(w, key, v);
     }
 }
 
-static void type_or_null(struct jw *w, const char *key, const char *type, const char *also)
-{
-    jw_open(w, key, '{');
-    jw_open(w, "type", '[');
-    jw_z(w, NULL, type);
-    if (also)
-        jw_z(w, NULL, also);
-    jw_z(w, NULL, "null");
-    jw_close(w, ']');
-    jw_close(w, '}');
-}
+/* ---- as read ---- */
 
 /* Writes a member that is null where nothing is set: its schema, with null among its types and
  * values. */
-static void member_or_null(struct jw *w, const struct wharf_json *p)
+static void member_or_null(struct schema_writer *s, const char *key, const struct wharf_json *p)
 {
-    jw_open(w, p->key.p, '{');
+    struct jw *w = s->w;
+
+    jw_open(w, key, '{');
     for (const struct wharf_json *m = p->child; m; m = m->next) {
         bool type = str_eqz(m->key, "type") && m->type == JSON_STRING;
 
         if (type || str_eqz(m->key, "enum")) {
             jw_open(w, m->key.p, '[');
             for (const struct wharf_json *e = type ? m : m->child; e; e = type ? NULL : e->next)
-                jw_value(w, NULL, e);
+                if (e->type != JSON_NULL)
+                    jw_value(w, NULL, e);
             if (type)
                 jw_z(w, NULL, "null");
             else
                 jw_null(w, NULL);
             jw_close(w, ']');
         } else if (strcmp(m->key.p, "x-wharf") != 0) {
-            schema_copy(w, m->key.p, m);
+            schema_copy(s, m->key.p, m);
         }
     }
     jw_close(w, '}');
 }
 
+static void nested_as_read(
+    struct schema_writer *s, const char *key, const struct wharf_json *schema, bool or_null);
+
+static void member_as_read(struct schema_writer *s, const struct wharf_json *p)
+{
+    if (json_get(p, "properties"))
+        nested_as_read(s, p->key.p, p, true);
+    else if (json_text_or(p, "type", "").n && !json_get(p, "default"))
+        member_or_null(s, p->key.p, p);
+    else
+        schema_copy(s, p->key.p, p);
+}
+
 /* Writes what nested objects hold after being written out complete: every member, null where
  * nothing is set. */
-static void nested_as_read(struct jw *w, const char *key, const struct wharf_json *schema)
+static void nested_as_read(
+    struct schema_writer *s, const char *key, const struct wharf_json *schema, bool or_null)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
     const struct wharf_json *more = json_get(schema, "additionalProperties");
+    struct jw *w = s->w;
 
     jw_open(w, key, '{');
-    jw_open(w, "type", '[');
-    jw_z(w, NULL, "object");
-    jw_z(w, NULL, "null");
-    jw_close(w, ']');
+    if (or_null)
+        jw_raw(w, "type", WHARF_S("[\"object\",\"null\"]"));
+    else
+        jw_z(w, "type", "object");
+    if (json_get(schema, "description"))
+        jw_value(w, "description", json_get(schema, "description"));
     jw_open(w, "properties", '{');
-    for (const struct wharf_json *p = properties->child; p; p = p->next) {
-        wharf_str type = json_text_or(p, "type", "");
-
-        if (json_get(p, "properties"))
-            nested_as_read(w, p->key.p, p);
-        else if (type.n && !json_get(p, "default"))
-            member_or_null(w, p);
-        else
-            schema_copy(w, p->key.p, p);
-    }
+    for (const struct wharf_json *p = properties->child; p; p = p->next)
+        member_as_read(s, p);
     jw_close(w, '}');
     if (!more || (more->type == JSON_BOOL && !more->truth))
         jw_bool(w, "additionalProperties", false);
@@ -175,19 +253,29 @@ static void nested_as_read(struct jw *w, const char *key, const struct wharf_jso
     jw_close(w, '}');
 }
 
-static void field_as_read(struct jw *w, const struct field *f);
+/* Writes a $ref to the shape, or null. */
+static void shape_or_null(struct schema_writer *s, const char *key, wharf_str shape)
+{
+    jw_open(s->w, key, '{');
+    jw_open(s->w, "anyOf", '[');
+    reference(s, NULL, shape);
+    jw_raw(s->w, NULL, WHARF_S("{\"type\":\"null\"}"));
+    jw_close(s->w, ']');
+    jw_close(s->w, '}');
+}
 
-static void children_as_read(struct jw *w, const struct field *f)
+static void children_as_read(struct schema_writer *s, const char *key, const struct field *f)
 {
     const struct child_set *set = f->children;
+    struct jw *w = s->w;
 
-    jw_open(w, f->name, '{');
+    jw_open(w, key, '{');
     jw_z(w, "type", "array");
     jw_open(w, "items", '{');
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
     for (size_t i = 0; i < set->n_fields; i++)
-        field_as_read(w, &set->fields[i]);
+        schema_field_as_read(s, set->fields[i].name, NULL, &set->fields[i]);
     jw_close(w, '}');
     jw_bool(w, "additionalProperties", false);
     jw_open(w, "required", '[');
@@ -200,41 +288,95 @@ static void children_as_read(struct jw *w, const struct field *f)
     jw_close(w, '}');
 }
 
-static void rows_as_read(struct jw *w, const struct field *f)
+/* Writes an object of some fields of another resource's row; res may be NULL when its module is
+ * not loaded. */
+static void part_of_row(struct schema_writer *s, const char *key, const struct resource *other,
+    const char *const *names, size_t n, bool or_null)
 {
-    jw_open(w, f->name, '{');
-    jw_z(w, "type", "array");
-    jw_open(w, "items", '{');
-    jw_z(w, "type", "object");
+    struct jw *w = s->w;
+
+    jw_open(w, key, '{');
+    if (or_null)
+        jw_raw(w, "type", WHARF_S("[\"object\",\"null\"]"));
+    else
+        jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
-    for (size_t i = 0; i < f->n_show; i++)
-        jw_raw(w, f->show[i], WHARF_S("{}"));
+    for (size_t i = 0; i < n; i++) {
+        const struct field *f = other ? definition_field(other->def, names[i]) : NULL;
+
+        if (f)
+            schema_field_as_read(s, names[i], other, f);
+        else if (!strcmp(names[i], "object") && other)
+            jw_raw(w, names[i], arena_printf(s->a, "{\"const\":\"%s\"}", other->def->name));
+        else
+            jw_raw(w, names[i], WHARF_S("{\"type\":[\"string\",\"null\"]}"));
+    }
     jw_close(w, '}');
     jw_open(w, "required", '[');
-    for (size_t i = 0; i < f->n_show; i++)
-        jw_z(w, NULL, f->show[i]);
+    for (size_t i = 0; i < n; i++)
+        jw_z(w, NULL, names[i]);
     jw_close(w, ']');
     jw_bool(w, "additionalProperties", false);
     jw_close(w, '}');
-    jw_close(w, '}');
 }
 
-static void field_as_read(struct jw *w, const struct field *f)
+static const struct resource *other_of(
+    const struct schema_writer *s, const struct resource *res, const struct field *f)
 {
-    if (f->kind == FIELD_CHILDREN)
-        children_as_read(w, f);
-    else if (f->n_show)
-        rows_as_read(w, f);
-    else if (f->store == STORE_TIME && f->nullable)
-        type_or_null(w, f->name, "string", "integer");
-    else if (f->store == STORE_TIME)
-        jw_raw(w, f->name, WHARF_S("{\"type\":[\"string\",\"integer\"],\"format\":\"date-time\"}"));
-    else if (f->kind == FIELD_EMBED)
-        jw_raw(w, f->name, WHARF_S("{\"type\":[\"object\",\"null\"]}"));
-    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
-        nested_as_read(w, f->name, f->json);
+    if (res && res->refs && res->def->fields + f->index == f && res->refs[f->index])
+        return res->refs[f->index];
+    return f->ref ? engine_resource(s->e, f->ref) : NULL;
+}
+
+static void rows_as_read(
+    struct schema_writer *s, const char *key, const struct resource *res, const struct field *f)
+{
+    jw_open(s->w, key, '{');
+    jw_z(s->w, "type", "array");
+    part_of_row(s, "items", other_of(s, res, f), f->show, f->n_show, false);
+    jw_close(s->w, '}');
+}
+
+static void time_as_read(struct schema_writer *s, const char *key, const struct field *f)
+{
+    const struct wharf_json *text = json_get(f->json, "description");
+
+    jw_open(s->w, key, '{');
+    if (f->nullable)
+        jw_raw(s->w, "type", WHARF_S("[\"string\",\"null\"]"));
     else
-        schema_copy(w, f->name, f->json);
+        jw_z(s->w, "type", "string");
+    jw_z(s->w, "format", "date-time");
+    if (text)
+        jw_value(s->w, "description", text);
+    jw_close(s->w, '}');
+}
+
+void schema_field_as_read(
+    struct schema_writer *s, const char *key, const struct resource *res, const struct field *f)
+{
+    const struct wharf_json *said = json_get(
+        json_get(json_get(f->json, "x-wharf"), "describe"), "read");
+
+    if (said)
+        schema_copy(s, key, said);
+    else if (f->kind == FIELD_CHILDREN)
+        children_as_read(s, key, f);
+    else if (f->n_show)
+        rows_as_read(s, key, res, f);
+    else if (f->store == STORE_TIME)
+        time_as_read(s, key, f);
+    else if (f->kind == FIELD_EMBED)
+        part_of_row(
+            s, key, other_of(s, res, f->embed_from), f->embed_fields, f->n_embed_fields, true);
+    else if (f->store == STORE_METADATA && !s->whole)
+        reference(s, key, WHARF_S("Metadata"));
+    else if (shape_name(f->json).n && !s->whole)
+        shape_or_null(s, key, shape_name(f->json));
+    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
+        nested_as_read(s, key, f->json, true);
+    else
+        schema_copy(s, key, f->json);
 }
 
 static bool ever_shown(const struct field *f)
@@ -242,34 +384,47 @@ static bool ever_shown(const struct field *f)
     return f->in || f->include_flag;
 }
 
-static void resource_as_read(struct jw *w, struct arena *a, const struct resource *res)
+/* Tells whether each row shows the field, wherever rows are shown. */
+static bool always_shown(const struct field *f)
+{
+    return (f->in & IN_LIST) && (f->in & IN_RETRIEVE) && !f->include_flag && !f->writers &&
+           !f->input;
+}
+
+static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res)
 {
     const struct definition *d = res->def;
+    struct jw *w = s->w;
 
-    jw_open(w, schema_name(a, d).p, '{');
+    jw_open(w, key, '{');
     jw_z(w, "type", "object");
     jw_z(w, "title", d->title);
+    if (json_get(d->json, "description"))
+        jw_value(w, "description", json_get(d->json, "description"));
     jw_open(w, "properties", '{');
     jw_open(w, "object", '{');
     jw_z(w, "const", d->name);
     jw_close(w, '}');
     for (size_t i = 0; i < d->n_fields; i++) {
         if (ever_shown(&d->fields[i]))
-            field_as_read(w, &d->fields[i]);
+            schema_field_as_read(s, d->fields[i].name, res, &d->fields[i]);
     }
-    jw_open(w, "_search", '{');
-    jw_z(w, "type", "object");
-    jw_close(w, '}');
+    if (d->list.n_searches || d->list.n_reported)
+        reference(s, "_search", WHARF_S("SearchHit"));
     jw_close(w, '}');
     jw_open(w, "required", '[');
     jw_z(w, NULL, "object");
     jw_z(w, NULL, "id");
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (always_shown(&d->fields[i]) && strcmp(d->fields[i].name, "id") != 0)
+            jw_z(w, NULL, d->fields[i].name);
+    }
     jw_close(w, ']');
     jw_bool(w, "additionalProperties", false);
     jw_close(w, '}');
 }
 
-static bool in_events(const struct definition_events *events, const struct field *f)
+bool schema_in_events(const struct definition_events *events, const struct field *f)
 {
     for (size_t i = 0; i < events->n_without; i++) {
         if (events->without[i] == f)
@@ -278,16 +433,17 @@ static bool in_events(const struct definition_events *events, const struct field
     return f->in & IN_RETRIEVE;
 }
 
-void schema_event_properties(struct jw *w, const struct resource *res)
+void schema_event_properties(struct schema_writer *s, const struct resource *res)
 {
     const struct definition *d = res->def;
+    struct jw *w = s->w;
 
     jw_open(w, "object", '{');
     jw_z(w, "const", d->name);
     jw_close(w, '}');
     for (size_t i = 0; i < d->n_fields; i++) {
-        if (in_events(&d->events, &d->fields[i]))
-            field_as_read(w, &d->fields[i]);
+        if (schema_in_events(&d->events, &d->fields[i]))
+            schema_field_as_read(s, d->fields[i].name, res, &d->fields[i]);
     }
     if (!definition_field(d, "location_id")) /* of data that was too large */
         jw_raw(w, "location_id", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
@@ -295,108 +451,16 @@ void schema_event_properties(struct jw *w, const struct resource *res)
         jw_raw(w, "deleted_at", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
 }
 
-/* Writes an example of an object, complete: what is not set is the default, or null. */
-static void example_object(struct jw *w, const char *key, const struct wharf_json *schema)
-{
-    const struct wharf_json *properties = json_get(schema, "properties");
+/* ---- as sent ---- */
 
-    jw_open(w, key, '{');
-    for (const struct wharf_json *p = properties->child; p; p = p->next) {
-        if (json_get(p, "properties"))
-            example_object(w, p->key.p, p);
-        else if (json_get(p, "default"))
-            jw_value(w, p->key.p, json_get(p, "default"));
-        else
-            jw_null(w, p->key.p);
-    }
-    jw_close(w, '}');
-}
-
-/* Writes an example of an array with as few items as the schema takes. */
-static void example_array(struct jw *w, const char *key, const struct wharf_json *schema)
-{
-    const struct wharf_json *items = json_get(schema, "items"), *values = json_get(items, "enum"),
-                            *one = values ? values->child : NULL;
-
-    jw_open(w, key, '[');
-    for (int64_t i = 0; i < json_int_or(schema, "minItems", 0); i++) {
-        if (one)
-            jw_value(w, NULL, one);
-        else
-            jw_z(w, NULL, "example");
-        one = one ? one->next : NULL;
-    }
-    jw_close(w, ']');
-}
-
-/* Returns what the schema itself says: an example, the first member of an enumeration, the
- * default. */
-static const struct wharf_json *example_reported(const struct wharf_json *schema)
-{
-    const struct wharf_json *examples = json_get(schema, "examples"),
-                            *values = json_get(schema, "enum");
-
-    if (examples && examples->child)
-        return examples->child;
-    return values && values->child          ? values->child
-           : json_get(schema, "properties") ? NULL
-                                            : json_get(schema, "default");
-}
-
-/* Writes a text that the schema's simple rules accept; words where they ask for a form are the
- * definition's own examples. */
-static void example_value(struct jw *w, struct arena *a, const struct field *f)
-{
-    const struct wharf_json *reported = example_reported(f->json);
-    const struct wharf_json *types = json_get(f->json, "type");
-    wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text
-                     : types                                    ? types->text
-                                                                : str_z("");
-
-    if (reported)
-        jw_value(w, f->name, reported);
-    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
-        example_object(w, f->name, f->json);
-    else if (f->store == STORE_TIME && !f->nullable)
-        jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
-    else if (f->nullable || f->kind == FIELD_EMBED)
-        jw_null(w, f->name);
-    else if (str_eqz(type, "array") && f->kind == FIELD_COLUMN && !f->n_show)
-        example_array(w, f->name, f->json);
-    else if (str_eqz(type, "array"))
-        jw_raw(w, f->name, WHARF_S("[]"));
-    else if (str_eqz(type, "object"))
-        jw_raw(w, f->name, WHARF_S("{}"));
-    else if (str_eqz(type, "boolean"))
-        jw_bool(w, f->name, false);
-    else if (str_eqz(type, "integer") || str_eqz(type, "number"))
-        jw_int(w, f->name, json_int_or(f->json, "minimum", 1));
-    else
-        jw_str(w, f->name, arena_printf(a, "example %s", f->name));
-}
-
-void schema_event_example(struct jw *w, struct arena *a, const struct resource *res)
-{
-    const struct definition *d = res->def;
-
-    jw_z(w, "object", d->name);
-    for (size_t i = 0; i < d->n_fields; i++) {
-        if (!in_events(&d->events, &d->fields[i]))
-            continue;
-        if (!strcmp(d->fields[i].name, "id"))
-            jw_str(w, "id", arena_printf(a, "%s_0000000000000000000000", d->ids.prefix));
-        else
-            example_value(w, a, &d->fields[i]);
-    }
-}
-
-static void set_input(struct jw *w, const struct field *f)
+static void set_input(struct schema_writer *s, const struct field *f)
 {
     static const char *const verbs[] = {"add", "remove", "set"};
+    struct jw *w = s->w;
 
     jw_open(w, f->name, '{');
     jw_open(w, "anyOf", '[');
-    schema_copy(w, NULL, f->json);
+    schema_copy(s, NULL, f->json);
     jw_open(w, NULL, '{');
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
@@ -426,52 +490,96 @@ static void default_in_words(
     buf_done(&b);
 }
 
-static void sent_copy(struct jw *w, struct arena *a, const char *key, const struct wharf_json *v)
+static void sent_copy(struct schema_writer *s, const char *key, const struct wharf_json *v);
+
+static void sent_members(struct schema_writer *s, const struct wharf_json *properties)
+{
+    jw_open(s->w, "properties", '{');
+    for (const struct wharf_json *p = properties->child; p; p = p->next)
+        sent_copy(s, p->key.p, p);
+    jw_close(s->w, '}');
+}
+
+static void sent_copy(struct schema_writer *s, const char *key, const struct wharf_json *v)
 {
     const struct wharf_json *value = json_get(v, "default");
+    struct jw *w = s->w;
 
-    if (v->type != JSON_OBJECT) {
-        schema_copy(w, key, v);
+    if (v->type != JSON_OBJECT || ref_name(v).n) {
+        schema_copy(s, key, v);
         return;
     }
     jw_open(w, key, '{');
     mark_deprecated(w, v);
     for (const struct wharf_json *m = v->child; m; m = m->next) {
-        if (m == value) {
-            default_in_words(w, a, v, value);
-        } else if (str_eqz(m->key, "properties")) {
-            jw_open(w, "properties", '{');
-            for (const struct wharf_json *p = m->child; p; p = p->next)
-                sent_copy(w, a, p->key.p, p);
-            jw_close(w, '}');
-        } else if (str_eqz(m->key, "items")) {
-            sent_copy(w, a, "items", m);
-        } else if (strcmp(m->key.p, "x-wharf") != 0 && !(value && str_eqz(m->key, "description"))) {
-            schema_copy(w, m->key.p, m);
-        }
+        if (m == value)
+            default_in_words(w, s->a, v, value);
+        else if (str_eqz(m->key, "properties"))
+            sent_members(s, m);
+        else if (str_eqz(m->key, "items"))
+            sent_copy(s, "items", m);
+        else if (strcmp(m->key.p, "x-wharf") != 0 && !(value && str_eqz(m->key, "description")))
+            schema_copy(s, m->key.p, m);
     }
     jw_close(w, '}');
 }
 
-static void resource_as_sent(struct jw *w, struct arena *a, const struct resource *res, uint32_t op)
+static void metadata_as_sent(struct jw *w, const char *key)
+{
+    jw_raw(w, key,
+        WHARF_S("{\"type\":\"object\",\"maxProperties\":1000,\"additionalProperties\":{\"type\":["
+                "\"string\",\"number\",\"boolean\",\"null\"]},\"description\":\"Merged with what "
+                "is stored; null or an empty text takes a key away.\"}"));
+}
+
+static void shape_as_sent(struct schema_writer *s, const struct field *f)
+{
+    wharf_str input = arena_printf(s->a, "%.*sInput", STR_ARG(shape_name(f->json)));
+
+    if (f->nullable)
+        shape_or_null(s, f->name, input);
+    else
+        reference(s, f->name, input);
+}
+
+static void field_as_sent(struct schema_writer *s, const struct field *f)
+{
+    const struct wharf_json *said = json_get(
+        json_get(json_get(f->json, "x-wharf"), "describe"), "sent");
+
+    if (said)
+        schema_copy(s, f->name, said);
+    else if (f->set_input)
+        set_input(s, f);
+    else if (f->store == STORE_METADATA)
+        metadata_as_sent(s->w, f->name);
+    else if (shape_name(f->json).n)
+        shape_as_sent(s, f);
+    else
+        sent_copy(s, f->name, f->json);
+}
+
+static bool is_sent(const struct field *f, uint32_t op)
+{
+    return (f->write & op) && !(f->kind == FIELD_COMPUTED && !f->input) && f->kind != FIELD_EMBED;
+}
+
+static void resource_as_sent(struct schema_writer *s, const struct resource *res, uint32_t op)
 {
     const struct definition *d = res->def;
-    wharf_str name = schema_name(a, d);
+    struct jw *w = s->w;
+    wharf_str name = arena_printf(
+        s->a, "%.*s%s", STR_ARG(schema_name(s->a, d)), op == OP_CREATE ? "Create" : "Update");
 
-    jw_open(
-        w, arena_printf(a, "%.*s%s", STR_ARG(name), op == OP_CREATE ? "Create" : "Update").p, '{');
+    jw_open(w, name.p, '{');
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
     for (size_t i = 0; i < d->n_fields; i++) {
-        const struct field *f = &d->fields[i];
-
-        if (!(f->write & op) || (f->kind == FIELD_COMPUTED && !f->input) || f->kind == FIELD_EMBED)
-            continue;
-        if (f->set_input)
-            set_input(w, f);
-        else
-            sent_copy(w, a, f->name, f->json);
+        if (is_sent(&d->fields[i], op))
+            field_as_sent(s, &d->fields[i]);
     }
+    if (d->events.disable_webhooks && !definition_field(d, "disable_webhooks"))
+        jw_raw(w, "disable_webhooks", WHARF_S("{\"type\":\"boolean\"}"));
     jw_close(w, '}');
     if (op == OP_CREATE) {
         jw_open(w, "required", '[');
@@ -485,93 +593,81 @@ static void resource_as_sent(struct jw *w, struct arena *a, const struct resourc
     jw_close(w, '}');
 }
 
-static const char common_schemas[] =
-    "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\",\"errors\","
-    "\"pagination\","
-    "\"endpoint\"],\"properties\":{"
-    "\"data\":{},\"message\":{\"type\":\"string\",\"minLength\":1},\"status\":{\"type\":"
-    "\"integer\",\"minimum\":200,"
-    "\"maximum\":299},"
-    "\"code\":{\"type\":[\"string\",\"null\"]},\"errors\":{\"type\":\"array\",\"items\":{\"type\":"
-    "\"string\"}},"
-    "\"pagination\":{\"anyOf\":[{\"$ref\":\"#/components/schemas/"
-    "Pagination\"},{\"type\":\"null\"}]},\"endpoint\":{\"type\":\"string\"}},"
-    "\"additionalProperties\":false}";
+/* ---- components ---- */
 
-static const char pagination_schema[] = "{\"type\":\"object\",\"required\":[\"page\",\"limit\","
-                                        "\"has_more\"],\"properties\":{\"page\":{\"type\":["
-                                        "\"integer\",\"null\"]},"
-                                        "\"limit\":{\"type\":\"integer\"},\"has_more\":{\"type\":"
-                                        "\"boolean\"},\"total_count\":{\"type\":\"integer\"},"
-                                        "\"total_count_is_estimate\":{\"type\":\"boolean\"},\"next_"
-                                        "cursor\":{\"type\":[\"string\",\"null\"]}},"
-                                        "\"additionalProperties\":false}";
-
-static const char error_schema[] =
-    "{\"type\":\"object\",\"required\":[\"data\",\"message\",\"status\",\"code\","
-    "\"errors\",\"pagination\",\"endpoint\"],\"properties\":{"
-    "\"data\":{\"type\":\"null\"},\"message\":{\"type\":\"string\",\"minLength\":1},"
-    "\"status\":{\"type\":\"integer\",\"minimum\":400,"
-    "\"maximum\":599},\"code\":{\"type\":\"string\",\"pattern\":\"^[a-z0-9_]+([.:][a-z0-"
-    "9_]+)*$\"},\"errors\":{\"type\":\"array\","
-    "\"items\":{\"type\":\"string\"}},\"pagination\":{\"type\":\"null\"},\"endpoint\":{"
-    "\"type\":\"string\",\"maxLength\":512}},"
-    "\"additionalProperties\":false}";
-
-static const char problem_schema[] = "{\"type\":\"object\",\"required\":[\"type\",\"title\","
-                                     "\"status\",\"detail\",\"instance\",\"code\",\"errors\","
-                                     "\"violations\"],"
-                                     "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{"
-                                     "\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
-                                     "\"detail\":{\"type\":\"string\"},\"instance\":{\"type\":"
-                                     "\"string\"},\"code\":{\"type\":\"string\"},"
-                                     "\"errors\":{\"type\":\"array\",\"items\":{\"type\":"
-                                     "\"string\"}},\"violations\":{\"type\":\"array\",\"items\":{"
-                                     "\"type\":\"object\"}}}}";
-
-static const char deleted_schema[] = "{\"type\":\"object\",\"required\":[\"id\",\"object\","
-                                     "\"deleted\"],\"properties\":{\"id\":{\"type\":\"string\"},"
-                                     "\"object\":{\"type\":\"string\"},\"deleted\":{\"const\":true}"
-                                     "},\"additionalProperties\":false}";
-
-static bool has_route(const struct engine *e, const struct resource *res, enum route_kind kind)
+/* Tells whether the text of a route's document names the schema. */
+static bool names(const struct wharf_json *v, wharf_str name)
 {
+    if (v->type == JSON_OBJECT && ref_name(v).n)
+        return str_eq(ref_name(v), name);
+    for (const struct wharf_json *m = v->type == JSON_OBJECT || v->type == JSON_ARRAY ? v->child
+                                                                                      : NULL;
+         m; m = m->next)
+        if (names(m, name))
+            return true;
+    return false;
+}
+
+/* Tells whether requests bring the resource so: by a route of this kind, or by a route of a plugin
+ * whose document names the schema. */
+static bool brought(
+    const struct engine *e, const struct resource *res, enum route_kind kind, const char *suffix)
+{
+    wharf_str name = arena_printf(
+        e->arena, "%.*s%s", STR_ARG(schema_name(e->arena, res->def)), suffix);
+
     for (size_t i = 0; i < e->n_routes; i++) {
-        if (e->routes[i].resource == res && e->routes[i].kind == kind)
+        const struct route *r = &e->routes[i];
+        const struct wharf_json *body = json_get(r->definition, "body");
+
+        if ((r->resource == res && r->kind == kind) || (body && names(body, name)))
+            return true;
+    }
+    for (size_t i = 0; i < e->n_plugins; i++) {
+        const struct wharf_json *shapes = e->plugins[i].manifest->shapes;
+
+        if (shapes && names(shapes, name))
             return true;
     }
     return false;
 }
 
-static const char refused_response[] =
-    "{\"description\":\"Refused; see "
-    "code\",\"content\":{\"application/json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
-    "Error\"}},\"application/problem+json\":{\"schema\":{\"$ref\":\"#/components/schemas/"
-    "Problem\"}}}}";
-
-void openapi_components(struct jw *w, const struct engine *e)
+/* Writes the shapes of a resource's fields, each when it is the first with that name. */
+static void shapes_of_fields(struct schema_writer *s, const struct definition *d)
 {
-    jw_open(w, "components", '{');
-    jw_open(w, "securitySchemes", '{');
-    jw_raw(
-        w, "ApiKey", WHARF_S("{\"type\":\"apiKey\",\"in\":\"header\",\"name\":\"SVC-API-KEY\"}"));
-    jw_close(w, '}');
-    jw_open(w, "responses", '{');
-    jw_raw(w, "Refused", str_z(refused_response));
-    jw_close(w, '}');
-    jw_open(w, "schemas", '{');
-    jw_raw(w, "Envelope", str_z(common_schemas));
-    jw_raw(w, "Pagination", str_z(pagination_schema));
-    jw_raw(w, "Error", str_z(error_schema));
-    jw_raw(w, "Problem", str_z(problem_schema));
-    jw_raw(w, "Deleted", str_z(deleted_schema));
-    for (size_t i = 0; i < e->n_resources; i++) {
-        resource_as_read(w, e->arena, &e->resources[i]);
-        if (has_route(e, &e->resources[i], ROUTE_CREATE))
-            resource_as_sent(w, e->arena, &e->resources[i], OP_CREATE);
-        if (has_route(e, &e->resources[i], ROUTE_UPDATE))
-            resource_as_sent(w, e->arena, &e->resources[i], OP_UPDATE);
+    for (size_t i = 0; i < d->n_fields; i++) {
+        const struct wharf_json *property = d->fields[i].json;
+        wharf_str name = shape_name(property);
+
+        if (!name.n || shape_of_field(s->e, name) != property)
+            continue;
+        nested_as_read(s, name.p, property, false);
+        name = arena_printf(s->a, "%.*sInput", STR_ARG(name));
+        jw_open(s->w, name.p, '{');
+        jw_z(s->w, "type", "object");
+        sent_members(s, json_get(property, "properties"));
+        jw_close(s->w, '}');
     }
-    jw_close(w, '}');
-    jw_close(w, '}');
+}
+
+void schema_components(struct schema_writer *s)
+{
+    const struct engine *e = s->e;
+
+    for (size_t i = 0; i < e->n_resources; i++) {
+        const struct resource *res = &e->resources[i];
+
+        resource_as_read(s, schema_name(e->arena, res->def).p, res);
+        if (brought(e, res, ROUTE_CREATE, "Create"))
+            resource_as_sent(s, res, OP_CREATE);
+        if (brought(e, res, ROUTE_UPDATE, "Update"))
+            resource_as_sent(s, res, OP_UPDATE);
+        shapes_of_fields(s, res->def);
+    }
+    for (size_t i = 0; i < e->n_plugins; i++) {
+        const struct wharf_json *shapes = e->plugins[i].manifest->shapes;
+
+        for (const struct wharf_json *one = shapes ? shapes->child : NULL; one; one = one->next)
+            schema_copy(s, one->key.p, one);
+    }
 }

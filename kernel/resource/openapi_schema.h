@@ -1,22 +1,44 @@
-/* openapi_schema.h - schemas of the description: resources as read and as sent, envelope,
- * errors. */
+/* openapi_schema.h - schemas of the description of the API: resources as read and as sent, and the
+ * shapes that modules name (docs/reference/definitions.md 'What the description says'). */
 #ifndef WHARF_RESOURCE_OPENAPI_SCHEMA_H
 #define WHARF_RESOURCE_OPENAPI_SCHEMA_H
 
 #include "resource/engine.h"
 
+/* What writes schemas. With `whole` a $ref is replaced by what it stands for, for schemas that are
+ * served alone; else it stays, and one that stands for what no loaded module has becomes any
+ * object. depth: how many were replaced above the place that is written. */
+struct schema_writer {
+    const struct engine *e;
+    struct arena *a; /* for what is made on the way */
+    struct jw *w;
+    bool whole;
+    unsigned depth;
+};
+
 /* Makes "PrintStation" of "print_station". */
 wharf_str schema_name(struct arena *a, const struct definition *d);
 /* Writes a JSON Schema without the x-wharf annotations. */
-void schema_copy(struct jw *w, const char *key, const struct wharf_json *schema);
+void schema_copy(struct schema_writer *s, const char *key, const struct wharf_json *schema);
+/* Writes {"$ref": ...} for the schema of that name among the components; suffix: "", "Create". */
+void schema_reference(struct schema_writer *s, const char *key, wharf_str name, const char *suffix);
 const char *filter_type_name(enum filter_type t);
+/* Returns what the description says of a filter of this type, and which operators it knows. */
 const char *filter_help(enum filter_type t);
-/* Writes x-filters: name, type and members of each filter of the list, and whose ids it takes. */
+/* Writes x-filters: name, type, operators and members of each filter, and whose ids it takes. */
 void schema_filters(struct jw *w, const struct definition_list *list);
+/* Tells whether the field is in the data of the resource's events. */
+bool schema_in_events(const struct definition_events *events, const struct field *f);
 /* Writes what the data of the resource's events holds: schemas of the members, and the members of
  * a row that could be. */
-void schema_event_properties(struct jw *w, const struct resource *res);
+void schema_event_properties(struct schema_writer *s, const struct resource *res);
 void schema_event_example(struct jw *w, struct arena *a, const struct resource *res);
-void openapi_components(struct jw *w, const struct engine *e);
+/* Writes the components of all resources: as read, and as sent where a route takes them; the
+ * shapes that definitions and modules name. */
+void schema_components(struct schema_writer *s);
+/* Writes the schema of a value that this field shows or takes, as a list of one resource shows it
+ * (`fields` of another's row). */
+void schema_field_as_read(
+    struct schema_writer *s, const char *key, const struct resource *res, const struct field *f);
 
 #endif

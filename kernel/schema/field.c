@@ -13,7 +13,7 @@ static const char *const NAME_WORDS = "a name of lower-case letters, digits and 
 static const char *const X_KEYS[] = {"store", "column", "write", "expression", "read", "null",
     "empty", "trim", "fold", "secret", "fresh", "writers", "ids_of", "merge", "set", "ref", "show",
     "filter", "sort", "in", "log", "embed", "children", "since", "deprecated", "contributed",
-    "null_unasked", "shown_by", NULL};
+    "null_unasked", "shown_by", "describe", "shape", NULL};
 
 struct property { /* one property while it is compiled */
     const struct wharf_json *json, *x;

@@ -196,6 +196,7 @@ _Static_assert(
     offsetof(wharf_plugin_desc, thread_stop) == 48, "wharf_plugin_desc.thread_stop moved");
 _Static_assert(offsetof(wharf_plugin_desc, drain) == 56, "wharf_plugin_desc.drain moved");
 _Static_assert(offsetof(wharf_plugin_desc, stop) == 64, "wharf_plugin_desc.stop moved");
+_Static_assert(offsetof(wharf_plugin_desc, examples) == 72, "wharf_plugin_desc.examples moved");
 _Static_assert(WHARF_OK == 0, "WHARF_OK changed");
 _Static_assert(WHARF_INVALID == -1, "WHARF_INVALID changed");
 _Static_assert(WHARF_DENIED == -2, "WHARF_DENIED changed");
@@ -784,3 +785,6 @@ _Static_assert(__builtin_types_compatible_p(
 _Static_assert(__builtin_types_compatible_p(
                    __typeof__(((wharf_plugin_desc *)0)->stop), void (*)(wharf_plugin *self)),
     "wharf_plugin_desc.stop has another type");
+_Static_assert(
+    __builtin_types_compatible_p(__typeof__(((wharf_plugin_desc *)0)->examples), wharf_str),
+    "wharf_plugin_desc.examples has another type");

@@ -518,6 +518,9 @@ typedef struct wharf_plugin_desc {
     void (*thread_stop)(wharf_plugin *self, void *state);                   /* or NULL */
     void (*drain)(wharf_plugin *self); /* or NULL; finish soon, start nothing new */
     void (*stop)(wharf_plugin *self); /* or NULL; no request is running any more */
+    /* or empty; JSON: by the name of an operation, a request and its answer, as the description of
+     * the API shows them (docs/reference/plugin-abi.md section 6) */
+    wharf_str examples;
 } wharf_plugin_desc;
 
 /* The one exported symbol. The ABI major is in its name. Must only return a constant; it may

@@ -151,7 +151,7 @@ static void custom(void **state)
     assert_true(event_type_custom(str_z(longest)));
     longest[EVENT_CUSTOM_MAX] = 'a';
     assert_false(event_type_custom(str_z(longest)));
-    s = json_parse(*state, event_schema(*state, t), &e);
+    s = json_parse(*state, event_schema(&f->engine, *state, t), &e);
     assert_true(json_bool_or(s, "additionalProperties", false));
     assert_int_equal(json_get(s, "required")->count, 0);
     buf_done(&f->problems);
@@ -163,7 +163,8 @@ static void custom(void **state)
 static void schema(void **state)
 {
     struct fixture *f = link_events(*state, "doors", true, good);
-    wharf_str text = event_schema(*state, event_type_find(&f->engine, WHARF_S("doors.opened")));
+    wharf_str text = event_schema(
+        &f->engine, *state, event_type_find(&f->engine, WHARF_S("doors.opened")));
     struct json_error e;
     const struct wharf_json *s = json_parse(*state, text, &e);
 
