@@ -58,6 +58,9 @@ static void extensions(struct openapi *o, const struct route *r)
         jw_z(w, "x-resource", d->name);
     if (d && r->kind == ROUTE_LIST)
         schema_filters(w, &d->list);
+    for (const struct wharf_json *m = r->definition ? r->definition->child : NULL; m; m = m->next)
+        if (str_starts(m->key, "x-"))
+            jw_value(w, m->key.p, m);
 }
 
 static void operation(struct openapi *o, const struct route *r)

@@ -474,6 +474,8 @@ static void refusals(struct openapi *o, const struct error_code *const *codes, s
             refusal(o, status, codes, n);
         }
     }
+    if (!n)
+        jw_raw(w, "4XX", WHARF_S("{\"$ref\":\"#/components/responses/Refused\"}"));
     jw_raw(w, "default", WHARF_S("{\"$ref\":\"#/components/responses/Refused\"}"));
 }
 

@@ -8,15 +8,13 @@
 static const char text_schema[] = "{\"type\":\"string\"}";
 static const char bool_schema[] = "{\"type\":\"boolean\"}";
 
-static void parameter(
-    struct jw *w, const char *name, bool in_path, const char *description, const char *schema)
+static void parameter(struct jw *w, const char *name, const char *description, const char *schema)
 {
     jw_open(w, NULL, '{');
     jw_z(w, "name", name);
-    jw_z(w, "in", in_path ? "path" : "query");
-    jw_bool(w, "required", in_path);
-    if (description)
-        jw_z(w, "description", description);
+    jw_z(w, "in", "query");
+    jw_bool(w, "required", false);
+    jw_z(w, "description", description);
     jw_raw(w, "schema", str_z(schema));
     jw_close(w, '}');
 }
@@ -33,7 +31,7 @@ static void shared(struct jw *w, const char *name)
 
 static void limit_parameter(struct openapi *o, const struct definition *d)
 {
-    parameter(&o->w, "limit", false, "Rows per page, or all for the list's maximum",
+    parameter(&o->w, "limit", "Rows per page, or all for the list's maximum",
         arena_printf(o->e->arena,
             "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":1,\"maximum\":%d},{\"type\":\"string\","
             "\"enum\":[\"all\"]}],\"default\":%d}",
@@ -157,7 +155,7 @@ static void include_parameters(struct openapi *o, const struct definition *d)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].include_flag && first_with_flag(d, i))
-            parameter(&o->w, d->fields[i].include_flag, false,
+            parameter(&o->w, d->fields[i].include_flag,
                 arena_printf(o->e->arena, "true: with `%s`", d->fields[i].name).p, bool_schema);
     }
 }
@@ -169,8 +167,8 @@ static void embed_parameters(struct openapi *o, const struct route *r)
         const struct embed_entry *e = &o->e->embeds[i];
 
         if (definition_links(r->resource->def, e->key + 1))
-            parameter(&o->w, e->param, false,
-                arena_printf(o->e->arena, "true: with `%s`", e->key).p, bool_schema);
+            parameter(&o->w, e->param, arena_printf(o->e->arena, "true: with `%s`", e->key).p,
+                bool_schema);
     }
 }
 
@@ -252,21 +250,37 @@ static void header_parameters(struct openapi *o, const struct route *r)
         shared(w, "Prefer");
 }
 
-/* Returns what an id in the path is of. */
-static const char *path_help(const struct openapi *o, const struct route *r, size_t i)
+/* Returns the resource whose id a parameter of the path is, or NULL. */
+static const struct resource *id_of(const struct route *r, size_t i)
 {
-    const struct resource *res = r->guards[i];
+    if (!r->guards[i] && r->resource && !strcmp(r->param_names[i], r->resource->def->ids.param))
+        return r->resource;
+    return r->guards[i];
+}
 
-    if (!res && r->resource && !strcmp(r->param_names[i], r->resource->def->ids.param))
-        res = r->resource;
-    return res ? arena_printf(o->e->arena, "Id of the %s", res->title_lower).p : NULL;
+/* Writes a parameter of the path. x-id-of: the resource whose id it is. */
+static void path_parameter(struct openapi *o, const struct route *r, size_t i)
+{
+    const struct resource *res = id_of(r, i);
+    struct jw *w = &o->w;
+
+    jw_open(w, NULL, '{');
+    jw_z(w, "name", r->param_names[i]);
+    jw_z(w, "in", "path");
+    jw_bool(w, "required", true);
+    if (res) {
+        jw_str(w, "description", arena_printf(o->e->arena, "Id of the %s", res->title_lower));
+        jw_z(w, "x-id-of", res->def->name);
+    }
+    jw_raw(w, "schema", str_z(text_schema));
+    jw_close(w, '}');
 }
 
 void openapi_parameters(struct openapi *o, const struct route *r)
 {
     jw_open(&o->w, "parameters", '[');
     for (size_t i = 0; i < r->n_params; i++)
-        parameter(&o->w, r->param_names[i], true, path_help(o, r, i), text_schema);
+        path_parameter(o, r, i);
     if (r->kind == ROUTE_LIST)
         list_parameters(o, r->resource->def);
     if (r->resource) {

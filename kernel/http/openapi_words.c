@@ -161,7 +161,9 @@ void openapi_tags(struct openapi *o)
 
         if (!e->routes[i].absent)
             add_tag(all, tag_of(&e->routes[i]),
-                str_z(p && p->manifest && p->manifest->description ? p->manifest->description : ""),
+                p && p->manifest && p->manifest->description
+                    ? str_z(p->manifest->description)
+                    : arena_printf(e->arena, "The operations of %s.", p ? p->name : "the server"),
                 TAG_ORDER);
     }
     qsort(all->items, all->n, sizeof(all->items[0]), by_order);

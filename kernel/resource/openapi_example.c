@@ -81,6 +81,8 @@ static void example_value(struct jw *w, struct arena *a, const struct field *f)
         jw_bool(w, f->name, false);
     else if (str_eqz(type, "integer") || str_eqz(type, "number"))
         jw_int(w, f->name, json_int_or(f->json, "minimum", 1));
+    else if (str_eqz(json_text_or(f->json, "format", ""), "email"))
+        jw_z(w, f->name, "someone@example.com");
     else
         jw_str(w, f->name, arena_printf(a, "example %s", f->name));
 }
