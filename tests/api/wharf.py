@@ -320,6 +320,11 @@ class Server:
         """Events of the organization are not processed meanwhile, as on a busy server."""
         return self.held("SELECT pg_advisory_lock(hashtextextended('wharf.event:' || %s, 0))", org.id)
 
+    def parameters(self, operation):
+        """The parameters of an operation of the description, those that operations share written out."""
+        shared = self.openapi["components"]["parameters"]
+        return [shared[p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p for p in operation.get("parameters", [])]
+
     @functools.lru_cache(maxsize=None)
     def template(self, path):
         return next((p for regex, p in self.paths if regex.match(path)), None)

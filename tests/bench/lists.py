@@ -148,7 +148,7 @@ def queries(operation, rows, places):
     for f in operation["x-filters"]:
         for v in values_of(f, rows, places):
             yield f"{f['name']}{v}" if v.startswith("[") else f"{f['name']}={v}"
-    order = next(p for p in operation["parameters"] if p["name"] == "order_by")["schema"]["enum"]
+    order = [n for n in next(p for p in operation["parameters"] if p.get("name") == "order_by")["schema"]["enum"] if n != "_relevance"]
     for name in order:
         for direction in ("asc", "desc"):
             yield f"order_by={name}&direction={direction}"

@@ -18,7 +18,7 @@ def world(server):
 @pytest.fixture(scope="module")
 def lists(server):
     """resource -> names of the parameters of its list"""
-    return {op["x-resource"]: [p["name"] for p in op["parameters"] if p["in"] == "query"] for methods in server.openapi["paths"].values()
+    return {op["x-resource"]: [p["name"] for p in server.parameters(op) if p["in"] == "query"] for methods in server.openapi["paths"].values()
             for op in methods.values() if op.get("operationId", "").split("_")[0] == "list" and "x-resource" in op}
 
 

@@ -97,7 +97,7 @@ def test_routes_are_in_the_document_and_the_logs(hooks, client, server):
     assert (get["summary"], get["x-scope"], get["x-location-policy"]) == ("One dock", "locations:read", "none") and "Needs the scope `locations:read`" in get["description"]
     assert document["paths"]["/v1/x/docks"]["post"]["requestBody"]["content"]["application/json"]["schema"]["required"] == ["name"]
     assert document["paths"]["/v1/x/open"]["get"]["security"] == []
-    assert {p["name"] for p in document["paths"]["/v1/x/people"]["get"]["parameters"]} == {"page", "limit", "name", "size", "since"}
+    assert {p["name"] for p in document["paths"]["/v1/x/people"]["get"]["parameters"] if p.get("in") == "query"} == {"page", "limit", "name", "size", "since"}
     body = client.get("/v1/x/docks/a").body
     jsonschema.Draft202012Validator(get["responses"]["200"]["content"]["application/json"]["schema"], resolver=jsonschema.RefResolver("", document)).validate(body)
     until(lambda: '"/v1/x/docks/:dock"' in (server.folder / "access.log").read_text() if (server.folder / "access.log").exists() else True, "the route is not in the access log")
