@@ -216,6 +216,8 @@ wharf_status document_versions(wharf_req *req, void *arg)
     args[2] = val_int(limit + 1);
     args[3] = val_int((page - 1) * limit);
     if (s == WHARF_OK)
+        s = document_fetch(req, id);
+    if (s == WHARF_OK)
         s = W->db->query(req, sql, args, 4, &rows);
     if (s != WHARF_OK)
         return s;

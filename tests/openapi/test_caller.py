@@ -4,7 +4,6 @@ import collections
 import json
 import os
 import pathlib
-import random
 import sys
 
 import pytest
@@ -13,13 +12,14 @@ from hypothesis import strategies as st
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "api"))
-from wharf import Client, Server  # noqa: E402
+from wharf import Answer, Client, Server  # noqa: E402
 
 # Requests that are sent. A newcomer's run sends fewer.
 REQUESTS = 2000 if os.environ.get("WHARF_TEST_NEWCOMER") else 20000
 SHARED = {"BadRequest", "Unauthorized", "Forbidden", "NotFound", "PreconditionFailed", "TooLarge", "UnsupportedMediaType", "Unprocessable", "TooManyRequests"}
 # The clock would let keys expire; these end what the caller stands on; streams do not end.
-LEFT_OUT = {"set_clock", "reload_lua_hooks"}
+PLAIN = {"/v1/openapi.json"}
+LEFT_OUT = {"set_clock", "post_v1_system_clock", "get_v1_system_clock"}
 
 
 class Document:
@@ -74,7 +74,7 @@ class Values:
         if kind == "integer":
             return st.integers(schema.get("minimum", -5), schema.get("maximum", schema.get("minimum", 0) + 1000))
         if kind == "number":
-            return st.floats(schema.get("minimum", -5), schema.get("maximum", 1e6), allow_nan=False, width=32) if schema.get("minimum", 0) <= 1e6 else st.just(schema["minimum"])
+            return st.floats(schema.get("minimum", -5), schema.get("maximum", 1e6), allow_nan=False) if schema.get("minimum", 0) <= 1e6 else st.just(schema["minimum"])
         if kind == "boolean":
             return st.booleans()
         if kind == "null":
@@ -108,6 +108,13 @@ class Values:
             lambda kept: {k: v for k, v in o.items() if k in required or k in kept}))
 
 
+class Reader(Client):
+    """Checks the answers that are JSON; bytes, streams and text as they are."""
+
+    def checked(self, method, path, r, sent):
+        return super().checked(method, path, r, sent) if r.headers.get("Content-Type", "").startswith("application/json") and path.split("?")[0] not in PLAIN else Answer(r, None)
+
+
 class Caller:
     """An organization whose keys send what the document says; ids that answers showed are used again."""
 
@@ -120,7 +127,7 @@ class Caller:
         self.renew()
 
     def renew(self):
-        self.client = Client(self.server, self.org.key())
+        self.client = Reader(self.server, self.org.key())
 
     def learn(self, value):
         if isinstance(value, dict):
@@ -141,9 +148,8 @@ class Caller:
 
     def send(self, name, path, body=None, data=None, headers=None, key=None):
         method, _, operation = self.document.operations[name]
-        client = self.client if key is None else Client(self.server, key)
-        answer = client.request(method, path, body=body, data=data, headers=headers, key=True if key is None else key or False,
-                                check=False if method == "HEAD" else self.is_json(operation))
+        client = self.client if key is None else Reader(self.server, key)
+        answer = client.request(method, path, body=body, data=data, headers=headers, key=bool(client.key) and operation.get("security") != [])
         self.reached[name].add(answer.status)
         assert answer.status < 500, f"{method} {path} {json.dumps(body)[:1500]} {headers}: {answer!r}"
         if answer.body and answer.status < 300:
@@ -151,9 +157,6 @@ class Caller:
         if answer.status == 401 and key is None:
             self.renew()
         return answer
-
-    def is_json(self, operation):
-        return all("application/json" in self.document.at(a).get("content", {"application/json": 0}) for a in operation["responses"].values())
 
 
 def encoded(value):
@@ -173,13 +176,11 @@ def server():
 @pytest.fixture(scope="module")
 def caller(server):
     c = Caller(server, "Caller")
-    warm = random.Random(4)
     examples = {name: self for name, (_, _, o) in c.document.operations.items() for self in [o.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")] if self}
     for name in [n for n in c.document.operations if n.startswith("create_")]:  # what others refer to
         _, path, operation = c.document.operations[name]
         if name in examples and not c.document.parameters(operation, "path"):
             c.send(name, path, body=examples[name])
-    del warm
     return c
 
 
@@ -222,7 +223,8 @@ def promised(caller, response):
     """Operations whose document has the shared answer, or one of its status with the codes of the platform."""
     status = {"Unauthorized": "401", "Forbidden": "403", "NotFound": "404", "PreconditionFailed": "412", "TooLarge": "413", "UnsupportedMediaType": "415", "Unprocessable": "422", "BadRequest": "400",
               "TooManyRequests": "429"}[response]
-    return [n for n, (_, _, o) in caller.document.operations.items() if status in o["responses"] and not caller.document.streams(o)]
+    return [n for n, (_, _, o) in caller.document.operations.items() if status in o["responses"] and not caller.document.streams(o)
+            and (o.get("security") is None or response not in ("Unauthorized", "TooManyRequests"))]
 
 
 def test_no_key(caller):
@@ -246,6 +248,7 @@ def test_no_scope(caller):
 
 def test_no_row(caller):
     """An id that is nobody's, in the path."""
+    wrong = []
     for name in promised(caller, "NotFound"):
         method, path, operation = caller.document.operations[name]
         if "{" not in path or name in LEFT_OUT:
@@ -254,15 +257,16 @@ def test_no_row(caller):
         example = content.get("application/json", {}).get("example")
         answer = caller.send(name, caller.path(path, operation), body=example, data=None if example is not None or not content or "application/json" in content else b"x",
                              headers={"Content-Type": next(iter(content))} if content else None)
-        assert answer.status in (404, 400), (name, answer)
-        assert answer.status == 404 or example is None, (name, answer)
+        if answer.status != 404 and not (answer.status == 400 and example is None and content):
+            wrong.append((name, answer))
+    assert not wrong, wrong
 
 
 def test_bodies_that_are_refused(caller):
     """Too large, of another type, no JSON."""
     for name in promised(caller, "UnsupportedMediaType"):
         method, path, operation = caller.document.operations[name]
-        if "application/json" not in operation.get("requestBody", {}).get("content", {}):
+        if name in LEFT_OUT or "application/json" not in operation.get("requestBody", {}).get("content", {}):
             continue
         at = caller.path(path, operation)
         assert caller.send(name, at, data=b"<x/>", headers={"Content-Type": "text/xml"}).status == 415, name
@@ -277,13 +281,12 @@ def test_old_versions_and_reused_keys(caller):
     for name in promised(caller, "PreconditionFailed"):
         method, path, operation = caller.document.operations[name]
         ids = [sorted(caller.known.get(p.get("x-id-of"), ())) for p in caller.document.parameters(operation, "path")]
-        if all(ids) and caller.document.operations.get(name.replace("update_", "retrieve_").replace("delete_", "retrieve_")):
+        if ids and all(ids) and caller.document.operations.get(name.replace("update_", "retrieve_").replace("delete_", "retrieve_")):
             answers = [caller.send(name, path.replace("{" + caller.document.parameters(operation, "path")[-1]["name"] + "}", i), body={} if method == "POST" else None,
                                    headers={"If-Match": '"v999999-0000000000000000000000"'}).status for i in ids[-1] if path.count("{") == 1]
             assert not answers or 412 in answers or set(answers) <= {404, 403, 400, 409}, (name, answers)
     for name in promised(caller, "Unprocessable"):
         method, path, operation = caller.document.operations[name]
-        caller.org.server.sql("SELECT 1")
         key = os.urandom(8).hex()
         at = caller.path(path, operation, other=None)
         example = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
