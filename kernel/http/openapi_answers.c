@@ -82,6 +82,8 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
         return r->kind == ROUTE_LIST;
     if (str_eqz(kind, "@write"))
         return !get && ours(r) && !r->public_route;
+    if (str_eqz(kind, "@limited"))
+        return r->per_minute || r->per_second;
     if (str_eqz(kind, "@change"))
         return r->kind == ROUTE_UPDATE || r->kind == ROUTE_DELETE;
     return false;
