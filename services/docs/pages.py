@@ -73,14 +73,14 @@ def main():
     names = [pathlib.Path(g).stem for g in args.guides]
     made = [guide(g, names, args.cmark) for g in args.guides]
     listed = [f'<li><a href="/docs/guides/{name}">{title}</a><p>{lead}</p></li>' for name, (title, lead, _) in zip(names, made)]
-    write("guides.html", "Guides", f'<main class="text"><h1>Guides</h1><ol class="guides">{"".join(listed)}</ol></main>')
+    write("guides.html", "Guides", f'<main id="main" class="text"><h1>Guides</h1><ol class="guides">{"".join(listed)}</ol></main>')
     for i, (name, (title, _, body)) in enumerate(zip(names, made)):
         beside = [f'<a rel="{rel}" href="/docs/guides/{names[k]}">{word} {made[k][0]}</a>'
                   for rel, word, k in (("prev", "Before:", i - 1), ("next", "Next:", i + 1)) if 0 <= k < len(names)]
         listed = "".join(f'<li><a href="/docs/guides/{n}"{" aria-current=page" if n == name else ""}>{t}</a></li>' for n, (t, _, _) in zip(names, made))
         write(f"guide-{name}.html", re.sub(r"<[^>]*>", "", title),
               f'<div class="columns"><nav class="side" aria-label="Guides"><p><a href="/docs/guides">Guides</a></p><ol>{listed}</ol></nav>'
-              f'<main class="text">{body}<nav class="beside" aria-label="Next guides">{"".join(beside)}</nav></main>'
+              f'<main id="main" class="text">{body}<nav class="beside" aria-label="Next guides">{"".join(beside)}</nav></main>'
               f'<nav class="contents" aria-label="On this page"><p>On this page</p><ul>{contents(body)}</ul></nav></div>')
 
 

@@ -24,7 +24,10 @@ export function merged(document, schema, depth = 0) {
   }), {});
 }
 
-/** What a value is, in words: "string", "array of Contact", "integer or null". */
+/** The schema of the values of an object whose names are free; null: it has none. */
+const map_of = (schema) => (typeof schema?.additionalProperties === "object" && !schema.properties ? schema.additionalProperties : null);
+
+/** What a value is, in words: "string", "array of Contact", "map of string", "integer or null". */
 export function type_words(schema) {
   if (schema === true || !schema) return "any";
   const name = reference_name(schema);
@@ -35,7 +38,7 @@ export function type_words(schema) {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   const types = as_list(schema.type);
   if (!types.length) return schema.enum ? "one of" : schema.properties || schema.allOf ? "object" : "any";
-  return types.map((t) => (t === "array" && schema.items ? `array of ${type_words(schema.items)}` : t)).join(" or ");
+  return types.map((t) => (t === "array" && schema.items ? `array of ${type_words(schema.items)}` : t === "object" && map_of(schema) ? `map of ${type_words(map_of(schema))}` : t)).join(" or ");
 }
 
 const limits = [
@@ -60,7 +63,8 @@ const limits = [
 
 /** What must hold of a value beside its type, in words. */
 export function limit_words(schema) {
-  const of_items = schema?.items && !reference_name(schema.items) ? limit_words(schema.items).map((w) => `each: ${w}`) : [];
+  const each = schema?.items ?? map_of(schema);
+  const of_items = each && !reference_name(each) ? limit_words(each).map((w) => `each: ${w}`) : [];
   return [...limits.filter(([key]) => schema?.[key] !== undefined).map(([key, say]) => say(schema[key], schema)).filter(Boolean), ...of_items];
 }
 

@@ -71,7 +71,7 @@ function parameter_row(p) {
 function parameters(o) {
   return ["path", "query", "header"].map((place) => {
     const rows = o.parameters.filter((p) => p.in === place);
-    return rows.length > 0 && html`<h4>${place[0].toUpperCase() + place.slice(1)} parameters</h4><div class="wide"><table>
+    return rows.length > 0 && html`<h4>${place[0].toUpperCase() + place.slice(1)} parameters</h4><div class="wide"><table class="stack">
       <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Meaning</th></tr></thead><tbody>${rows.map(parameter_row)}</tbody></table></div>`;
   });
 }
@@ -84,7 +84,7 @@ function filter_row(f) {
 }
 
 function filters(o) {
-  return o.filters.length > 0 && html`<h4>Filters</h4><p>All filters of a request must hold. <a href="/docs/guides/filters">How filters are written</a></p><div class="wide"><table>
+  return o.filters.length > 0 && html`<h4>Filters</h4><p>All filters of a request must hold. <a href="/docs/guides/filters">How filters are written</a></p><div class="wide"><table class="stack">
     <thead><tr><th scope="col">Name</th><th scope="col">Type</th><th scope="col">Operators</th><th scope="col">Values</th></tr></thead>
     <tbody>${o.filters.map(filter_row)}</tbody></table></div>`;
 }
