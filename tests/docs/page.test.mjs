@@ -118,21 +118,17 @@ test("a call as curl, TypeScript and Python", () => {
     inside: null,
   },
 })`);
-  assert.equal(python(o, call), `client.update_box(
-    box="box 1",
-    dry=True,
-    body={
-        "name": "it's <x-hostile>",
-        "open": True,
-        "inside": None,
-    },
-)`);
+  assert.equal(python(o, call), `wharf.update_box("box 1", body={
+    "name": "it's <x-hostile>",
+    "open": True,
+    "inside": None,
+}, dry=True)`);
 });
 
 test("a call without parts, and one with a file", () => {
   const list = by_id("list_boxes"), file = by_id("post_v1_boxes");
   assert.equal(typescript(list, call_of(model, list)), "await wharf.list_boxes()");
-  assert.equal(python(list, call_of(model, list)), "client.list_boxes()");
+  assert.equal(python(list, call_of(model, list)), "wharf.list_boxes()");
   assert.equal(curl(list, call_of(model, list), ""), `curl '/v1/boxes' \\\n  -H "SVC-API-KEY: $WHARF_KEY"`);
   assert.equal(curl(file, call_of(model, file), ""), "curl -X POST '/v1/boxes' \\\n  -H 'Content-Type: application/octet-stream' \\\n  --data-binary @FILE");
 });

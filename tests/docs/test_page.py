@@ -148,8 +148,8 @@ def test_search_by_keys(browser, server):
     browser.press("Enter", "\r")
     assert browser.until("document.querySelector('details.operation[open] code.path')?.textContent") == "/v1/contacts"
     browser.press("/", "/")
-    browser.write("api_key.revoked")
-    assert browser.until("document.querySelector('#found a')?.getAttribute('href')") == "/docs/errors#api_key.revoked"
+    browser.write("error api_key.missing")
+    assert browser.until("document.querySelector('#found a')?.getAttribute('href')") == "/docs/errors#api_key.missing"
     browser.press("Escape")
     assert browser.run("document.querySelector('#found').hidden && !document.querySelector('#navigation').hidden")
     assert not browser.complaints()

@@ -58,7 +58,7 @@ const name_of = (part) => {
 /** The view of an address: {markup, title, opened: [kind, name]}. */
 function found_view(kind, name) {
   if (!kind) return { markup: view.overview(model), title: "Reference" };
-  if (kind === "events") return { markup: view.events(model), title: "Events" };
+  if (kind === "events") return { markup: view.events(model), title: "Event types" };
   if (kind === "schemas") return { markup: view.schemas(model), title: "Schemas" };
   if (kind === "schema") return { markup: view.schema(model, name), title: name };
   if (kind === "webhook" && model.events.some((e) => e.type === name)) return { markup: view.events(model), title: name, opened: true };

@@ -57,10 +57,12 @@ export function typescript(operation, call) {
   return `await wharf.${operation.id}(${Object.keys(parts).length ? literal(parts, in_typescript) : ""})`;
 }
 
+/** Values of the path by their place, all else by name. */
 export function python(operation, call) {
-  const named = { ...call.path, ...call.query, ...(operation.body && { body: call.body }) };
-  const given = Object.entries(named).map(([k, v]) => `    ${k}=${literal(v, in_python, "    ")},\n`);
-  return `client.${operation.id}(${given.length ? `\n${given.join("")}` : ""})`;
+  const named = { ...(operation.body && { body: call.body }), ...call.query };
+  const given = [...Object.values(call.path).map((v) => literal(v, in_python)),
+    ...Object.entries(named).map(([k, v]) => `${k.replace(/\W/g, "_")}=${literal(v, in_python)}`)];
+  return `wharf.${operation.id}(${given.join(", ")})`;
 }
 
 export const languages = [

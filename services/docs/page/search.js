@@ -4,7 +4,7 @@ import { resolve } from "./model.js";
 
 /** What is found, in the order in which equal finds are shown; weight: what its kind counts. */
 function entry(kind, weight, title, note, address, more = "") {
-  return { kind, weight, title, note, address, name: title.toLowerCase(), text: `${title} ${note} ${more}`.toLowerCase() };
+  return { kind, weight, title, note, address, name: title.toLowerCase(), text: `${kind} ${title} ${note} ${more}`.toLowerCase() };
 }
 
 function of_operation(o) {

@@ -36,7 +36,7 @@ export function navigation(model) {
   const link = (kind, name, title) => html`<li><a href="${to(kind, name)}">${title}</a></li>`;
   const part = (address_of, title, rows) => html`<details><summary><a href="${address_of}">${title}</a></summary><ul>${rows}</ul></details>`;
   return html`${model.groups.map((g) => part(to("tag", g.name), g.title, g.operations.map((o) => link("operation", o.id, o.summary))))}
-    ${model.events.length > 0 && part("#events", "Events", model.events.map((e) => link("webhook", e.type, e.type)))}
+    ${model.events.length > 0 && part("#events", "Event types", model.events.map((e) => link("webhook", e.type, e.type)))}
     ${part("#schemas", "Schemas", Object.keys(model.schemas).map((name) => link("schema", name, name)))}`;
 }
 
@@ -140,7 +140,7 @@ export function group(g) {
 }
 
 export function events(model) {
-  return html`<h1>Events</h1><p>Each event is sent to the webhooks that want it. <a href="/docs/guides/events-and-webhooks">How to receive and check them</a></p>
+  return html`<h1>Event types</h1><p>Each event is sent to the webhooks that want it. <a href="/docs/guides/events-and-webhooks">How to receive and check them</a></p>
     ${model.events.map(event_head)}`;
 }
 
