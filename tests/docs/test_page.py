@@ -162,7 +162,12 @@ def test_what_is_not_there(browser, server):
     assert heading(browser) == "Not here"
 
 
-def test_printing_opens_all(browser, server):
+def test_printing(browser, server):
+    """What is open is printed; else everything of the view."""
+    browser.open(server.base + "/docs#operation/list_groups")
+    browser.until("document.querySelectorAll('details.operation[open]').length === 1")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run("document.querySelectorAll('details.operation[open]').length") == 1
     browser.open(server.base + "/docs#tag/" + urllib.parse.quote(server.openapi["paths"]["/v1/groups"]["get"]["tags"][0], safe=""))
     heading(browser)
     browser.run("dispatchEvent(new Event('beforeprint'))")

@@ -113,9 +113,10 @@ document.addEventListener("toggle", (e) => {
   if (e.target.open && (e.target.dataset.kind || e.target.dataset.schema !== undefined)) fill(e.target);
 }, true);
 
-/** What is printed is what the view has: all its operations, opened; those that were closed are closed behind it. */
+/** Printed is what is open; where nothing is, everything of the view, which is closed again behind it. */
 window.addEventListener("beforeprint", () => {
-  for (const element of all("details.operation:not([open])", main)) {
+  const closed = at("details.operation[open]", main) ? [] : all("details.operation", main);
+  for (const element of closed) {
     fill(element);
     element.dataset.printed = "yes";
     element.open = true;
