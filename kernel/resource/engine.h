@@ -112,6 +112,7 @@ struct route {
     bool event_stream; /* answers with Server-Sent Events */
     bool below; /* lists the rows that name a row of another resource (place.below) */
     bool silent; /* not in the access log */
+    bool page; /* for people; the description of the API leaves it out */
     bool shows_request; /* its handler is shown headers and the client's address */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
