@@ -34,6 +34,7 @@ enum {
     LARGE_BODY = 64 << 20,
     LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
     GZIP_FROM = 1024,
+    KEPT_FROM = 256 * 1024,
     LANES_MAX = 16,
     ETAG_MAX = 48,
     ARENAS_KEPT = 64,
@@ -161,6 +162,8 @@ struct server {
     /* of answers that went out: an answer is written where one was */
     struct buf kept_bufs[2 * ARENAS_KEPT];
     size_t n_kept_bufs;
+    struct buf packed; /* the last large answer of a route of the kernel, by gzip, and its tag */
+    char packed_tag[ETAG_MAX];
     size_t in_flight;
     size_t n_held; /* exchanges that wait for a read without being suspended */
     bool run_again; /* the library was given answers or bytes that it goes on with at once */

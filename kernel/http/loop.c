@@ -481,6 +481,7 @@ void server_stop(struct server *s)
     threads_stop(s->threads);
     take_finished(s);
     tenant_threads_free(s->tenants);
+    buf_done(&s->packed);
     threads_free(s->threads);
     for (struct exchange *x = s->exchanges; x; x = next) {
         next = x->next;
