@@ -8,8 +8,9 @@ enum { WHOLE_DEPTH = 5 };
 
 static const char ref_prefix[] = "#/components/schemas/";
 /* Schemas of the description itself (http/openapi_components.c). */
-static const char *const own_schemas[] = {"Deleted", "Error", "ErrorCode", "EventType", "Metadata",
-    "Pagination", "Problem", "Scope", "SearchHit", NULL};
+static const char *const own_schemas[] = {"Change", "Clock", "Deleted", "Error", "ErrorCode",
+    "EventType", "Metadata", "Module", "Pagination", "Problem", "Readiness", "Scope", "SearchHit",
+    NULL};
 
 wharf_str schema_name(struct arena *a, const struct definition *d)
 {
