@@ -565,6 +565,23 @@ static bool is_sent(const struct field *f, uint32_t op)
     return (f->write & op) && !(f->kind == FIELD_COMPUTED && !f->input) && f->kind != FIELD_EMBED;
 }
 
+/* Writes the members that rules of the resource read beside its fields (x-wharf.inputs), those of
+ * the verb. */
+static void inputs_as_sent(struct schema_writer *s, const struct definition *d, const char *verb)
+{
+    const struct wharf_json *inputs = json_get(json_get(d->json, "x-wharf"), "inputs");
+
+    for (const struct wharf_json *in = inputs ? inputs->child : NULL; in; in = in->next) {
+        const struct wharf_json *ops = json_get(json_get(in, "x-wharf"), "ops");
+        bool told = !ops;
+
+        for (const struct wharf_json *op = ops ? ops->child : NULL; op; op = op->next)
+            told |= str_eqz(op->text, verb);
+        if (told)
+            schema_copy(s, in->key.p, in);
+    }
+}
+
 static void resource_as_sent(struct schema_writer *s, const struct resource *res, uint32_t op)
 {
     const struct definition *d = res->def;
@@ -579,6 +596,7 @@ static void resource_as_sent(struct schema_writer *s, const struct resource *res
         if (is_sent(&d->fields[i], op))
             field_as_sent(s, &d->fields[i]);
     }
+    inputs_as_sent(s, d, op == OP_CREATE ? "create" : "update");
     if (d->events.disable_webhooks && !definition_field(d, "disable_webhooks"))
         jw_raw(w, "disable_webhooks", WHARF_S("{\"type\":\"boolean\"}"));
     jw_close(w, '}');

@@ -491,7 +491,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
-        "batch", "below", "export", "lua", "tree", "holds", "tag", "operations", NULL};
+        "batch", "below", "export", "lua", "tree", "holds", "tag", "operations", "inputs", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")),
                  l_at = place_key(&at, WHARF_S("list"));
