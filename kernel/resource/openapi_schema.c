@@ -8,9 +8,9 @@ enum { WHOLE_DEPTH = 5 };
 
 static const char ref_prefix[] = "#/components/schemas/";
 /* Schemas of the description itself (http/openapi_components.c). */
-static const char *const own_schemas[] = {"Change", "Clock", "Deleted", "Error", "ErrorCode",
-    "EventType", "Metadata", "Module", "Pagination", "Problem", "Readiness", "Scope", "SearchHit",
-    NULL};
+static const char *const own_schemas[] = {"AnyValue", "Change", "Clock", "Deleted", "Error",
+    "ErrorCode", "EventType", "Metadata", "Module", "Pagination", "Problem", "Readiness", "Scope",
+    "SearchHit", NULL};
 
 wharf_str schema_name(struct arena *a, const struct definition *d)
 {
@@ -97,7 +97,8 @@ static bool is_known(const struct schema_writer *s, wharf_str name)
     return known;
 }
 
-static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res);
+static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res,
+    const struct wharf_json *more);
 
 /* Writes what a $ref stands for in its place, as far as that is known without the description. */
 static void written_out(struct schema_writer *s, const char *key, wharf_str name)
@@ -111,7 +112,7 @@ static void written_out(struct schema_writer *s, const char *key, wharf_str name
     else if (shape)
         schema_copy(s, key, shape);
     else if (res)
-        resource_as_read(s, key, res);
+        resource_as_read(s, key, res, NULL);
     else
         jw_raw(s->w, key, WHARF_S("{\"type\":\"object\"}"));
     s->depth--;
@@ -159,12 +160,26 @@ static wharf_str ref_name(const struct wharf_json *schema)
     return str_starts(to, ref_prefix) ? (wharf_str){to.p + n, to.n - n} : str_z("");
 }
 
+/* Writes the resource that a schema extends, with the members that the schema has. */
+static void extended(struct schema_writer *s, const char *key, const struct wharf_json *v)
+{
+    wharf_str name = json_text_or(v, "extends", "");
+    const struct resource *res = resource_of_name(s, name);
+
+    if (res)
+        resource_as_read(s, key, res, v);
+    else
+        reference(s, key, name);
+}
+
 void schema_copy(struct schema_writer *s, const char *key, const struct wharf_json *v)
 {
     struct jw *w = s->w;
 
     if (v->type == JSON_OBJECT && ref_name(v).n) {
         reference(s, key, ref_name(v));
+    } else if (v->type == JSON_OBJECT && json_text_or(v, "extends", "").n) {
+        extended(s, key, v);
     } else if (v->type == JSON_OBJECT) {
         jw_open(w, key, '{');
         mark_deprecated(w, v);
@@ -392,16 +407,21 @@ static bool always_shown(const struct field *f)
            !f->input;
 }
 
-static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res)
+/* more: a schema that extends the resource, or NULL. */
+static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res,
+    const struct wharf_json *more)
 {
     const struct definition *d = res->def;
+    const struct wharf_json *words = json_get(more ? more : d->json, "description"),
+                            *members = json_get(more, "properties"),
+                            *needed = json_get(more, "required");
     struct jw *w = s->w;
 
     jw_open(w, key, '{');
     jw_z(w, "type", "object");
     jw_z(w, "title", d->title);
-    if (json_get(d->json, "description"))
-        jw_value(w, "description", json_get(d->json, "description"));
+    if (words)
+        jw_value(w, "description", words);
     jw_open(w, "properties", '{');
     jw_open(w, "object", '{');
     jw_z(w, "const", d->name);
@@ -412,6 +432,8 @@ static void resource_as_read(struct schema_writer *s, const char *key, const str
     }
     if (d->list.n_searches || d->list.n_reported)
         reference(s, "_search", WHARF_S("SearchHit"));
+    for (const struct wharf_json *m = members ? members->child : NULL; m; m = m->next)
+        schema_copy(s, m->key.p, m);
     jw_close(w, '}');
     jw_open(w, "required", '[');
     jw_z(w, NULL, "object");
@@ -420,6 +442,8 @@ static void resource_as_read(struct schema_writer *s, const char *key, const str
         if (always_shown(&d->fields[i]) && strcmp(d->fields[i].name, "id") != 0)
             jw_z(w, NULL, d->fields[i].name);
     }
+    for (const struct wharf_json *m = needed ? needed->child : NULL; m; m = m->next)
+        jw_str(w, NULL, m->text);
     jw_close(w, ']');
     jw_bool(w, "additionalProperties", false);
     jw_close(w, '}');
@@ -676,7 +700,7 @@ void schema_components(struct schema_writer *s)
     for (size_t i = 0; i < e->n_resources; i++) {
         const struct resource *res = &e->resources[i];
 
-        resource_as_read(s, schema_name(e->arena, res->def).p, res);
+        resource_as_read(s, schema_name(e->arena, res->def).p, res, NULL);
         if (brought(e, res, ROUTE_CREATE, "Create"))
             resource_as_sent(s, res, OP_CREATE);
         if (brought(e, res, ROUTE_UPDATE, "Update"))
