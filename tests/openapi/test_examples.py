@@ -4,8 +4,8 @@ import pytest
 import stories
 
 # Modules whose stories are not yet written.
-NOT_YET = {"assets", "batches", "carriers", "contacts", "containers", "documents", "events", "exports", "integrations", "items", "kernel", "locations", "logs",
-           "lua_hooks", "org", "parcels", "shipments", "stations", "support", "trackers", "webhooks", "workflows"}
+NOT_YET = {"assets", "batches", "carriers", "contacts", "containers", "documents", "events", "exports", "integrations", "items", "locations", "logs",
+           "lua_hooks", "parcels", "shipments", "stations", "support", "trackers", "webhooks", "workflows"}
 MODULES = {p.parent.name for p in (stories.ROOT / "modules").glob("*/plugin.json")} | {"kernel", "lua_hooks"}
 
 
@@ -69,7 +69,7 @@ def test_the_document_shows_them(document):
             if "body" in example:
                 assert said["requestBody"]["content"]["application/json"]["example"] == example["body"], operation
             if isinstance(example.get("answer"), dict):
-                assert document.answer(operation, example["status"])["application/json"]["example"] == example["answer"], operation
+                assert document.json_of(document.answer(operation, example["status"]))["example"] == example["answer"], operation
 
 
 def test_every_operation_has_one(document):

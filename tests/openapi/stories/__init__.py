@@ -83,6 +83,8 @@ class Document:
         parameters, faults = self.parameters(operation), []
         for place, sent in (("path", example.get("path", {})), ("query", example.get("query", {})), ("header", example.get("headers", {}))):
             for name, value in sent.items():
+                if (place, name) == ("header", "Content-Type"):  # OpenAPI tells it by the media type of the body
+                    continue
                 p = parameters.get((place, name.lower() if place == "header" else name))
                 faults += [f"{place} {name}: {f}" for f in self.faults(p["schema"], value)] if p else [f"{place} {name}: unknown"]
             faults += [f"{place} {name} is missing" for (where, name), p in parameters.items()
@@ -100,7 +102,11 @@ class Document:
             return [f"status {example['status']}: unknown"]
         if "answer" not in example or not isinstance(example["answer"], dict):
             return []
-        return self.faults(content["application/json"]["schema"], example["answer"])
+        return self.faults(self.json_of(content)["schema"], example["answer"])
+
+    def json_of(self, content):
+        """What the description says of the content that is JSON."""
+        return next(said for type, said in content.items() if type.endswith("json"))
 
 
 def in_query(value):
@@ -131,8 +137,14 @@ class World:
     def call(self, operation, **more):
         """Sends the request of an operation, and returns the `data` of its answer. The first call of an operation is its example.
 
-        path, query, headers: by name; body: JSON; data: bytes; by: another client than `client`; None: without a key."""
+        path, query, headers: by name; body: JSON; data: bytes; by: another client than `client`; None: without a key.
+        shown: makes of the answer what the example shows of it: of a long one less, None for nothing."""
+        shown = more.pop("shown", None)
         example, data = self.send(operation, **more)
+        if shown and operation not in self.examples:
+            example["answer"] = shown(example["answer"])
+            if example["answer"] is None:
+                del example["answer"]
         if operation not in self.examples:
             faults = self.document.faults_of_request(operation, example) + self.document.faults_of_answer(operation, example)
             assert not faults, (operation, faults)
@@ -145,14 +157,16 @@ class World:
 
     def until(self, operation, done, **more):
         """Sends the request again and again until done(data), and returns that data; no example."""
-        return wharf.until(lambda: next((d for d in [self.do(operation, **more)] if done(d)), None))
+        self.readable.step()
+        return wharf.until(lambda: next((d for d in [self.send(operation, step=False, **more)[1]] if done(d)), None))
 
-    def send(self, operation, path=None, query=None, headers=None, body=None, data=None, by="client", expect=None):
+    def send(self, operation, path=None, query=None, headers=None, body=None, data=None, by="client", expect=None, step=True):
         method, template, _ = self.document.operations[operation]
         client = self.client if by == "client" else by
         asked = {k: v for k, v in (("path", path), ("query", query), ("headers", headers), ("body", body)) if v or (k == "body" and v is not None)}
         self.readable.sends(list(asked.values()))
-        self.readable.step()
+        if step:
+            self.readable.step()
         at = template
         for name, value in (path or {}).items():
             at = at.replace("{" + name + "}", urllib.parse.quote(str(value), safe="/:@"))
@@ -163,11 +177,12 @@ class World:
         if not (r.status_code == expect if expect else r.status_code < 400):
             raise wharf.Problem(f"{operation}, {method} {at}: {r.status_code} {r.text[:3000]}\n{json.dumps(asked)[:2000]}")
         answer = self.read(client, method, at, operation, r)
+        self.readable.hears(answer)
         return {**asked, "status": r.status_code, **({"answer": answer} if isinstance(answer, (dict, str)) else {})}, \
             answer["data"] if isinstance(answer, dict) and list(answer) == wharf.KEYS else answer
 
     def exchange(self, client, method, at, operation, headers, data):
-        sent = {"User-Agent": AGENT, **({"SVC-API-KEY": client.key} if client and self.document.operations[operation][2].get("security") != [] else {}), **headers}
+        sent = {"User-Agent": AGENT, **({"SVC-API-KEY": client.key} if client and self.document.operations[operation][2].get("security") != [] else {}), **{k: str(v) for k, v in headers.items()}}
         if data is not None and "content-type" not in {k.lower() for k in sent}:
             sent["Content-Type"] = (self.document.body_type(operation) or "application/octet-stream").replace("*/*", "application/octet-stream")
         request = requests.Request(method, self.server.base, headers=sent, data=data).prepare()
@@ -184,12 +199,23 @@ class World:
         if type == "application/json" and r.content.startswith(b'{"data":'):
             wharf.Client.checked(client or self.client, method, at, r, {"SVC-API-KEY": client.key} if client else {})
             return r.json()
-        wharf.check_headers(r, False)
+        assert r.headers["X-Content-Type-Options"] == "nosniff" and r.headers["Request-Id"].startswith("req_")
         assert type in declared or "*/*" in declared or not type, (operation, type, list(declared))
         if type == "text/event-stream":
             r.close()
             return b""
         return r.json() if type.endswith("json") else r.text if type.startswith("text/") else r.content
+
+
+def first(n):
+    """For `shown`: the first n rows of an answer."""
+    return lambda answer: {**answer, "data": answer["data"][:n]}
+
+
+def link(url):
+    """(file, query) of a signed link, for upload_file and download_file."""
+    parts = urllib.parse.urlsplit(url)
+    return parts.path.rsplit("/", 1)[1], {k: int(v) if k == "exp" else v for k, v in urllib.parse.parse_qsl(parts.query)}
 
 
 def tell(server, name):

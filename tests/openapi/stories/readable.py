@@ -12,7 +12,8 @@ LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)")
 EPOCH = re.compile(r"(?<![\w.])1[6-9]\d{8}(?!\w)")
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-SECRET = re.compile(r"(?<![A-Za-z0-9])((?:whsec_)|(?:[a-z]+_)+|)([0-9A-Za-z+/]{20,}={0,2}|[0-9A-Za-z_-]{20,}={0,2})")
+# Runs of letters and digits (with what stands for the kind before it), of base64 as in links, and of base64.
+SECRET = re.compile(r"(?<![A-Za-z0-9])((?:[a-z]+_)+|)([0-9A-Za-z]{20,}(?![0-9A-Za-z_+-]|/[0-9A-Za-z+/]*=)={0,2}|[0-9A-Za-z_-]{20,}(?![\w+-])={0,2}|[0-9A-Za-z+/]{20,}={0,2})")
 
 
 def is_random(text):
@@ -20,7 +21,7 @@ def is_random(text):
     bare = text.rstrip("=")
     if re.fullmatch(r"[0-9a-f]{32,}", bare):
         return True
-    return bool(re.search(r"\d", bare) and re.search(r"[A-Z]", bare) and re.search(r"[a-z]", bare)) and "/" not in bare.strip("/")[:3]
+    return bool(re.search(r"\d", bare) and re.search(r"[A-Z]", bare) and re.search(r"[a-z]", bare))
 
 
 def strings(value):
@@ -45,7 +46,8 @@ def written(time):
 
 class Readable:
     def __init__(self, name):
-        self.name, self.kept, self.shown, self.count = name, set(), {}, {}
+        self.name, self.shown, self.count = name, {}, {}
+        self.kept, self.heard, self.made = set(), set(), set()  # what the story chose; what answers said before it did; times of `at`
         self.begin = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
         self.steps = [self.begin]
         self.aliases, self.steady = [], {}
@@ -56,21 +58,27 @@ class Readable:
 
     def at(self, **more):
         """A time of the story, as its readers see it: `at(days=1, hours=2)` is after its begin."""
-        return written(self.begin + datetime.timedelta(**more))
+        text = written(self.begin + datetime.timedelta(**more))
+        self.made.add(text)
+        return text
 
     def step(self):
-        self.steps.append(datetime.datetime.now(datetime.timezone.utc))
+        now = datetime.datetime.now(datetime.timezone.utc)
+        self.steps.append(now.replace(microsecond=now.microsecond // 1000 * 1000))  # as the server tells times
+
+    def runs(self, value):
+        """Texts, and what in them may be of this run only."""
+        for text in strings(value):
+            yield text
+            for pattern in (SECRET, TIME, UUID):
+                yield from (m.group(0) for m in pattern.finditer(text))
+
+    def hears(self, value):
+        self.heard.update(self.runs(value))
 
     def sends(self, value):
-        """What a request says for the first time is the story's own choice, and stays."""
-        for text in strings(value):
-            for found in [text, *(m.group(0) for m in SECRET.finditer(text)), *TIME.findall(text), *UUID.findall(text)]:
-                if found not in self.shown and not self.is_at(found):
-                    self.kept.add(found)
-
-    def is_at(self, text):
-        """Tells whether it is a time that `at` made."""
-        return bool(TIME.fullmatch(text)) and abs((as_time(text) - self.begin).days) < 800 and as_time(text).microsecond == 0
+        """What a request says before any answer did is the story's own choice, and stays."""
+        self.kept.update(found for found in self.runs(value) if found not in self.heard and found not in self.made)
 
     # ---- one kind each ----
 
@@ -94,11 +102,10 @@ class Readable:
         return (BEGIN if whole == 600 else BEGIN + (len(self.steps) - 1) * STEP) + far
 
     def iso(self, text):
-        if text in self.kept:
+        if text in self.kept or "T00:00:00.000" in text:  # a day that the server's own texts name
             return text
         if text not in self.shown:
-            exact = self.is_at(text) and abs(as_time(text) - self.steps[-1]) > datetime.timedelta(seconds=1)
-            self.shown[text] = written(as_time(text) - self.begin + BEGIN if exact else self.time(as_time(text)))
+            self.shown[text] = written(as_time(text) - self.begin + BEGIN if text in self.made else self.time(as_time(text)))
         return self.shown[text]
 
     def epoch(self, number):
