@@ -238,6 +238,11 @@ static void rule_parameter(struct openapi *o, const struct route *r, const struc
     jw_bool(w, "required", false);
     if (p->description)
         jw_z(w, "description", p->description);
+    if (p->schema) {
+        schema_copy(&o->s, "schema", p->schema);
+        jw_close(w, '}');
+        return;
+    }
     jw_open(w, "schema", '{');
     if (p->n_words == 2 && !strcmp(p->words[0], "true") && !strcmp(p->words[1], "false")) {
         jw_z(w, "type", "boolean");

@@ -10,7 +10,7 @@ static void compile_param(
     struct compile *c, const struct wharf_json *v, const struct place *at, struct query_param *p)
 {
     static const char *const keys[] = {
-        "name", "enum", "refs", "restricts", "description", "ops", NULL};
+        "name", "enum", "refs", "restricts", "description", "schema", "ops", NULL};
 
     p->ops = OP_CREATE | OP_LIST | OP_RETRIEVE | OP_UPDATE | OP_DELETE;
     if (json_is(v, JSON_STRING)) {
@@ -22,6 +22,7 @@ static void compile_param(
         p->ids = ARENA_ARRAY(c->arena, const struct definition_ids *, p->n_refs + 1);
         p->restricts = opt_bool(c, v, at, "restricts", false);
         p->description = opt_text(c, v, at, "description", NULL);
+        p->schema = json_get(v, "schema");
         p->ops = opt_ops(c, v, at);
         c->d->restricts_by_params |= p->restricts;
     } else {
