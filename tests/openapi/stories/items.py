@@ -52,7 +52,8 @@ def tell(w):
     audit = w.call("create_audit", body={"location_id": hall["id"], "item_ids": [mug["id"], card["id"]], "priority": "high", "complete_at": w.at(days=3)})
     tasks = w.call("list_audit_tasks", path={"audit": audit["id"]}, query={"item_id": [mug["id"]]})
     task = {"audit": audit["id"], "task": tasks[0]["id"]}
-    w.call("count_audit_task", path=task, body={"counted_qty": tasks[0]["total_qty"] - 1, "lot_number": "L-2026-02"})
+    lost = w.client.post("/v1/reason-codes", {"code": "LOST", "name": "Not found on the shelf", "resources": ["audit"]}, expect=201).data
+    w.call("count_audit_task", path=task, body={"counted_qty": tasks[0]["total_qty"] - 1, "reason_code_id": lost["id"], "lot_number": "L-2026-02"})
     w.call("retrieve_audit_task", path=task)
     open_tasks = [t for t in w.do("retrieve_audit", path={"audit": audit["id"]})["tasks"] if t["counted_qty"] is None]
     w.do("update_audit", path={"audit": audit["id"]}, body={"tasks": [{"id": t["id"], "counted_qty": t["total_qty"]} for t in open_tasks]})
