@@ -120,10 +120,11 @@ bool openapi_answers(const struct openapi *o, const struct route *r, const struc
 
 /* ---- examples ---- */
 
-/* Returns the example of the operation that its module brings, or NULL. */
+/* Returns the example of the operation that its module brings, or the server itself; or NULL. */
 static const struct wharf_json *example_of(const struct openapi *o, const struct route *r)
 {
-    size_t i = r->plugin ? r->plugin->index : o->e->n_plugins;
+    bool own = !r->plugin || !strcmp(r->plugin->name, "wharf");
+    size_t i = own ? o->e->n_plugins : r->plugin->index;
     const struct wharf_json *all = o->examples && i <= o->e->n_plugins ? o->examples[i] : NULL;
 
     return all ? json_get_n(all, openapi_name(o, r)) : NULL;
