@@ -131,6 +131,7 @@ static void reference(struct schema_writer *s, const char *key, wharf_str name)
         jw_str(w, "$ref", arena_printf(s->a, "%s%.*s", ref_prefix, STR_ARG(name)));
     } else {
         jw_z(w, "type", "object");
+        jw_z(w, "description", "Of a module that this server does not load");
         jw_bool(w, "additionalProperties", true);
         jw_str(w, "x-not-loaded", name);
     }

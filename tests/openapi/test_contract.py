@@ -117,7 +117,7 @@ def test_who_may_call(document):
     for name, _, _, o in operations(document):
         said = [bool(re.fullmatch(r"[a-z_]+:(read|write)", o.get("x-scope", ""))), o.get("security") == [], "Any API key may call it" in o["description"],
                 {} in (o.get("security") or [])]
-        if sum(said) != 1 or o.get("x-location-policy") not in ("none", "row", "multi", "check", "filter"):
+        if sum(said) != 1 or o.get("x-location-policy") not in ("none", "row", "via", "multi", "body"):
             wrong.append((name, said, o.get("x-location-policy")))
     assert not wrong, wrong
 
