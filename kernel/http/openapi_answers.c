@@ -141,12 +141,14 @@ static void write_example(struct openapi *o, const struct wharf_json *value)
 /* Tells whether a body has to be sent: one member at least is needed. */
 static bool body_needed(const struct openapi *o, const struct route *r)
 {
-    const struct wharf_json *body = json_get(r->definition, "body"),
+    const struct wharf_json *body = schema_meant(o->e, json_get(r->definition, "body")),
                             *of = json_get(body, "required");
     wharf_str ref = json_text_or(body, "$ref", "");
 
     if (body && (of || json_get(body, "oneOf")))
         return of ? of->count > 0 : true;
+    if (str_eqz(json_text_or(body, "type", ""), "array"))
+        return true;
     if (!body && r->kind != ROUTE_CREATE)
         return json_get(r->definition, "request_type") != NULL;
     for (size_t i = 0; i < o->e->n_resources; i++) {

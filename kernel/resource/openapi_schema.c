@@ -159,6 +159,14 @@ wharf_str schema_ref_name(const struct wharf_json *schema)
     return str_starts(to, ref_prefix) ? (wharf_str){to.p + n, to.n - n} : str_z("");
 }
 
+const struct wharf_json *schema_meant(const struct engine *e, const struct wharf_json *schema)
+{
+    wharf_str name = schema ? schema_ref_name(schema) : str_z("");
+    const struct wharf_json *shape = name.n ? shape_of_plugin(e, name) : NULL;
+
+    return shape ? shape : schema;
+}
+
 /* Writes the resource that a schema extends, with the members that the schema has. */
 static void extended(struct schema_writer *s, const char *key, const struct wharf_json *v)
 {

@@ -22,6 +22,8 @@ wharf_str schema_name(struct arena *a, const struct definition *d);
 void schema_copy(struct schema_writer *s, const char *key, const struct wharf_json *schema);
 /* Writes {"$ref": ...} for the schema of that name among the components; suffix: "", "Create". */
 void schema_reference(struct schema_writer *s, const char *key, wharf_str name, const char *suffix);
+/* Returns what a $ref to a shape of a module stands for; other schemas as they are, and NULL. */
+const struct wharf_json *schema_meant(const struct engine *e, const struct wharf_json *schema);
 const char *filter_type_name(enum filter_type t);
 /* Returns what the description says of a filter of this type, and which operators it knows. */
 const char *filter_help(enum filter_type t);
