@@ -178,19 +178,13 @@ static bool names(const struct wharf_json *v, wharf_str name)
     return false;
 }
 
-/* Tells whether requests bring the resource so: by a route of this kind, or by a route of a plugin
- * whose document names the schema. */
-static bool brought(
-    const struct engine *e, const struct resource *res, enum route_kind kind, const char *suffix)
+/* Tells whether a route of a plugin, or a shape of a module, names the schema. */
+static bool named(const struct engine *e, wharf_str name)
 {
-    wharf_str name = arena_printf(
-        e->arena, "%.*s%s", STR_ARG(schema_name(e->arena, res->def)), suffix);
-
     for (size_t i = 0; i < e->n_routes; i++) {
-        const struct route *r = &e->routes[i];
-        const struct wharf_json *body = json_get(r->definition, "body");
+        const struct wharf_json *body = json_get(e->routes[i].definition, "body");
 
-        if ((r->resource == res && r->kind == kind) || (body && names(body, name)))
+        if (body && names(body, name))
             return true;
     }
     for (size_t i = 0; i < e->n_plugins; i++) {
@@ -202,18 +196,51 @@ static bool brought(
     return false;
 }
 
+/* Tells whether requests bring the resource so: by a route of this kind, or by a route of a plugin
+ * whose document names the schema. */
+static bool brought(
+    const struct engine *e, const struct resource *res, enum route_kind kind, const char *suffix)
+{
+    for (size_t i = 0; i < e->n_routes; i++)
+        if (e->routes[i].resource == res && e->routes[i].kind == kind)
+            return true;
+    return named(
+        e, arena_printf(e->arena, "%.*s%s", STR_ARG(schema_name(e->arena, res->def)), suffix));
+}
+
+/* Tells whether something that is sent is of the shape: a field, or what a schema names. */
+static bool shape_is_sent(const struct engine *e, wharf_str shape, wharf_str input)
+{
+    for (size_t i = 0; i < e->n_resources; i++) {
+        const struct definition *d = e->resources[i].def;
+
+        for (size_t k = 0; k < d->n_fields; k++) {
+            const struct wharf_json *x = json_get(d->fields[k].json, "x-wharf"),
+                                    *sent = json_get(json_get(x, "describe"), "sent");
+
+            if ((sent && names(sent, input)) ||
+                (!sent && str_eq(schema_shape_name(d->fields[k].json), shape) &&
+                    is_sent(&d->fields[k], OP_CREATE | OP_UPDATE)))
+                return true;
+        }
+    }
+    return named(e, input);
+}
+
 /* Writes the shapes of a resource's fields, each when it is the first with that name. */
 static void shapes_of_fields(struct schema_writer *s, const struct definition *d)
 {
     for (size_t i = 0; i < d->n_fields; i++) {
         const struct wharf_json *property = d->fields[i].json;
-        wharf_str name = schema_shape_name(property);
+        wharf_str name = schema_shape_name(property), input;
 
         if (!name.n || schema_shape_of_field(s->e, name) != property)
             continue;
         schema_nested(s, name.p, property, false);
-        name = arena_printf(s->a, "%.*sInput", STR_ARG(name));
-        jw_open(s->w, name.p, '{');
+        input = arena_printf(s->a, "%.*sInput", STR_ARG(name));
+        if (!shape_is_sent(s->e, name, input))
+            continue;
+        jw_open(s->w, input.p, '{');
         jw_z(s->w, "type", "object");
         sent_members(s, json_get(property, "properties"));
         jw_close(s->w, '}');
