@@ -411,7 +411,7 @@ static bool always_shown(const struct field *f)
            !f->input;
 }
 
-/* more: a schema that extends the resource, or NULL. */
+/* Writes the resource. more: a schema that extends it, or NULL. */
 void schema_resource(struct schema_writer *s, const char *key, const struct resource *res,
     const struct wharf_json *more)
 {
