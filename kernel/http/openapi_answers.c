@@ -145,7 +145,7 @@ static bool body_needed(const struct openapi *o, const struct route *r)
                             *of = json_get(body, "required");
     wharf_str ref = json_text_or(body, "$ref", "");
 
-    if (body && (of || json_get(body, "oneOf")))
+    if (body && (of || json_get(body, "oneOf") || json_get(body, "anyOf")))
         return of ? of->count > 0 : true;
     if (str_eqz(json_text_or(body, "type", ""), "array"))
         return true;

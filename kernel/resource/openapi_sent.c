@@ -113,6 +113,11 @@ static void field_as_sent(struct schema_writer *s, const struct field *f)
 
 static bool is_sent(const struct field *f, uint32_t op)
 {
+    const struct wharf_json *said = json_get(
+        json_get(json_get(f->json, "x-wharf"), "describe"), "sent");
+
+    if (said && said->type == JSON_BOOL) /* false: rules write it, nobody sends it */
+        return said->truth;
     return (f->write & op) && !(f->kind == FIELD_COMPUTED && !f->input) && f->kind != FIELD_EMBED;
 }
 
