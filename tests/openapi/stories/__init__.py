@@ -3,6 +3,8 @@
 A story is a file of this folder, named as its module; `kernel` and what runs without a module (`lua_hooks`) are stories too. Its `tell(w)` gets a World.
 tools/examples.py writes the examples that the build embeds; test_examples.py tells the stories again and compares.
 """
+import email
+import email.policy
 import functools
 import importlib
 import json
@@ -12,10 +14,12 @@ import urllib.parse
 
 import jsonschema
 import requests
+from aiosmtpd.controller import Controller
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path.insert(0, str(HERE.parents[1] / "api"))
+import receivers  # noqa: E402
 import wharf  # noqa: E402
 from stories.readable import Readable  # noqa: E402
 
@@ -41,12 +45,34 @@ def kept(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
+class Door(Controller):
+    def _trigger_server(self):
+        self.port = self.server.sockets[0].getsockname()[1]
+        super()._trigger_server()
+
+
+class Post:
+    """The mail server: keeps what it gets."""
+
+    def __init__(self):
+        self.got = []
+        self.door = Door(self, hostname="127.0.0.1", port=0)
+        self.door.start()
+
+    async def handle_DATA(self, server, session, envelope):
+        self.got.append(email.message_from_bytes(bytes(envelope.content), policy=email.policy.default))
+        return "250 taken"
+
+
 def server():
     """A server on which all stories can be told: what a story needs stands in its SETTINGS, name -> value."""
-    settings = {"net.allow": "127.0.0.1", "net.allow_http": "true"}
+    post = Post()
+    settings = {"net.allow": "127.0.0.1", "net.allow_http": "true", "mail.url": f"smtp://127.0.0.1:{post.door.port}", "mail.tls": "none", "mail.from": "wharf@example.com"}
     for name in names():
         settings.update(getattr(story(name), "SETTINGS", {}))
-    return wharf.Server("--test-clock", *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")))
+    made = wharf.Server("--test-clock", *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")))
+    made.post = post
+    return made
 
 
 class Document:
@@ -129,6 +155,17 @@ class World:
 
     def alias(self, real, shown):
         self.readable.alias(real, shown)
+
+    def mail(self, to, words):
+        """The text of the mail to an address that has these words."""
+        texts = lambda: [m.get_body(("plain",)).get_content() for m in self.server.post.got if to in m["To"]]  # noqa: E731
+        return wharf.until(lambda: next((text for text in texts() if words in text), None))
+
+    def receiver(self, shown):
+        """A server that others may send to: `url(path)` is its address, `got[path]` what came. Readers see it as `shown`."""
+        made = receivers.Receivers()
+        self.alias(made.url(""), shown)
+        return made
 
     def steady(self, **values):
         """Numbers and texts that change with each run, by the name of the member: `steady(duration_ms=12)`."""
