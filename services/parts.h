@@ -13,5 +13,6 @@ extern const struct part render_part; /* render/: wharf.render */
 extern const struct part batch_part; /* batch/: wharf.batch */
 extern const struct part operator_part; /* lua/operator/: hooks of the operator */
 extern const struct part lua_part; /* lua/: workflows of organizations, wharf.lua */
+extern const struct part docs_part; /* docs/: the pages of /docs */
 
 #endif

@@ -73,6 +73,7 @@ struct cell_call {
     /* longest wait for the next frame, from when it is asked for; 0: only the deadline holds */
     int64_t quiet_us;
     int64_t wait_us; /* longest wait for a free process */
+    bool waits_apart; /* the wait for a process is no part of the run's time: deadline_us moves */
 };
 
 struct cell_result {

@@ -221,6 +221,8 @@ struct cell_run *cell_run_start(struct cell_pool *p, const struct cell_call *cal
         return r;
     }
     r->heard_us = clock_monotonic_us();
+    if (call->waits_apart && r->deadline_us)
+        r->deadline_us += r->heard_us - now;
     send_call(r, call);
     return r;
 }

@@ -99,6 +99,7 @@ struct config {
     struct config_list rate_ip_exempt; /* rate_limit.ip_exempt = {"127.0.0.0/8", "::1"} */
     bool tenants_enabled; /* tenants.enabled = false: POST /v1/organizations */
     bool openapi_require_key; /* openapi.require_key = false */
+    bool docs_enabled; /* docs.enabled = true */
     /* modules = {"org", "locations", "stations"}: names or paths of .so files */
     struct config_list modules;
     const char *module_path; /* module_path: folders searched for NAME.so, separated by ':' */

@@ -183,7 +183,9 @@ static const struct setting table[] = {
     BOOL("tenants.enabled", tenants_enabled, "false",
         "POST /v1/organizations may make organizations"),
     BOOL("openapi.require_key", openapi_require_key, "false",
-        "GET /v1/openapi.json needs an API key"),
+        "GET /v1/openapi.json needs an API key; /docs asks for it"),
+    BOOL("docs.enabled", docs_enabled, "true",
+        "GET /docs: the reference, error codes and guides for people who write clients"),
     LIST("modules", modules,
         "org,locations,contacts,reasons,carriers,shipments,trackers,containers,items,assets,"
         "parcels,documents,stations,"

@@ -266,6 +266,7 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     r->public_route = !strcmp(own->scope, "public") || (own->flags & WHARF_R_PUBLIC);
     r->optional_key = r->public_route && str_eqz(json_text_or(def, "key", ""), "optional");
     r->any_answer = json_bool_or(def, "any_answer", false);
+    r->tenant_code = json_bool_or(def, "tenant_code", false);
     r->array_body = json_bool_or(def, "array_body", false);
     r->large_body = json_bool_or(def, "large_body", false);
     r->event_stream = json_bool_or(def, "event_stream", false);

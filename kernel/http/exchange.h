@@ -34,6 +34,7 @@ enum {
     LARGE_BODY = 64 << 20,
     LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
     GZIP_FROM = 1024,
+    KEPT_FROM = 256 * 1024,
     LANES_MAX = 16,
     ETAG_MAX = 48,
     ARENAS_KEPT = 64,
@@ -119,6 +120,7 @@ struct exchange {
     int answer_status;
     struct exchange *next, *prev; /* list of all; `next_done` for finished thread work */
     struct exchange *next_done;
+    int64_t turn_by_us; /* of tenant_threads.c: then it has waited long enough; 0: it does not */
     /* threads.c: of which plugin's threads it takes one, its index and 1; 0: nobody's */
     unsigned share;
 };
@@ -135,6 +137,7 @@ struct peer { /* a TCP connection */
 };
 
 struct threads;
+struct tenant_threads;
 struct body_reader;
 
 struct server {
@@ -150,6 +153,7 @@ struct server {
     bool lane_ready[LANES_MAX];
     size_t next_slow;
     struct threads *threads;
+    struct tenant_threads *tenants; /* or NULL */
     struct body_reader *reader; /* body_reader.h */
     struct exchange *exchanges; /* list of all */
     struct peer *peers;
@@ -158,6 +162,8 @@ struct server {
     /* of answers that went out: an answer is written where one was */
     struct buf kept_bufs[2 * ARENAS_KEPT];
     size_t n_kept_bufs;
+    struct buf packed; /* the last large answer of a route of the kernel, by gzip, and its tag */
+    char packed_tag[ETAG_MAX];
     size_t in_flight;
     size_t n_held; /* exchanges that wait for a read without being suspended */
     bool run_again; /* the library was given answers or bytes that it goes on with at once */
@@ -233,12 +239,29 @@ struct threads *threads_start(struct server *s, size_t n);
  * one is the body reader's. */
 size_t threads_count(const struct threads *t);
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
+/* Runs the stage of an exchange on the calling thread, with what the thread has. */
+void threads_run(struct thread_ctx *ctx, struct exchange *x);
 /* Gives a finished exchange back to the event loop. From any thread. */
 void threads_give_back(struct threads *t, struct exchange *x);
 struct exchange *threads_done(struct threads *t); /* list by next_done */
 /* Runs what is queued and joins the threads; finished exchanges can still be taken. */
 void threads_stop(struct threads *t);
 void threads_free(struct threads *t);
+
+/* Makes threads for requests in which code of organizations runs (tenant_threads.c); none runs
+ * yet. home takes what is done. Their activities have the indexes from first_activity on. NULL:
+ * there is no such code. */
+struct tenant_threads *tenant_threads_new(
+    struct server *s, struct threads *home, unsigned first_activity);
+/* Tells whether code of an organization will run in the request. [event loop] */
+bool tenant_threads_want(const struct exchange *x);
+/* Queues the request. False: its turn can't come in time; the request says so, and when. */
+bool tenant_threads_push(struct tenant_threads *t, struct exchange *x);
+/* Takes a request out of the queue that has waited long enough, and refuses it. False: it runs. */
+bool tenant_threads_withdraw(struct tenant_threads *t, struct exchange *x);
+/* Runs what is queued and waits for the threads to end. */
+void tenant_threads_stop(struct tenant_threads *t);
+void tenant_threads_free(struct tenant_threads *t);
 
 /* Finds the IP address of the client (http_address.c). Returns false when it has none. */
 bool client_ip(struct exchange *x, struct ip *ret);

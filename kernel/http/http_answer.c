@@ -44,6 +44,28 @@ static bool deflate_buf(struct buf *b)
     return true;
 }
 
+/* Packs what the kernel itself says, which is the same each time: the last one is kept, so that the
+ * description of the API, 2.6 MB, costs the event loop 20 ms once and not with each request. */
+static bool deflate_kept(struct exchange *x, struct buf *b)
+{
+    struct server *s = x->server;
+
+    if (!x->req.route || x->req.route->kind != ROUTE_KERNEL || !x->etag[0] || b->n < KEPT_FROM)
+        return deflate_buf(b);
+    if (!strcmp(s->packed_tag, x->etag)) {
+        buf_clear(b);
+        buf_adds(b, buf_str(&s->packed));
+        return true;
+    }
+    if (!deflate_buf(b))
+        return false;
+    buf_done(&s->packed);
+    buf_init(&s->packed, b->n + 1);
+    buf_adds(&s->packed, buf_str(b));
+    memcpy(s->packed_tag, x->etag, sizeof(s->packed_tag));
+    return true;
+}
+
 /* ---- headers ---- */
 
 static void add(struct MHD_Response *r, const char *name, const char *value)
@@ -223,7 +245,7 @@ static struct MHD_Response *body_response(struct exchange *x, int status)
     buf_room(&b, req->reply.out.n + 512);
     write_body(req, status, &b);
     if (x->gzip_answer && b.n >= GZIP_FROM)
-        packed = deflate_buf(&b);
+        packed = deflate_kept(x, &b);
     r = raw_response(x, status, &b);
     if (req->reply.raw_type && !req->problems.n) {
         add(r, "Content-Type", req->reply.raw_type);

@@ -85,6 +85,15 @@ static bool is_long(const struct route *r)
     return r->declared && (r->declared->flags & WHARF_R_LONG);
 }
 
+/* Refuses the request when nobody took it; who did not take it may have said why. */
+static void refuse_overloaded(struct exchange *x)
+{
+    if (x->req.problems.n)
+        return;
+    x->req.reply.retry_after = 1;
+    req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
+}
+
 /* Hands the request to a worker thread, a body that was not read to the body reader first. */
 static void to_thread(struct exchange *x)
 {
@@ -98,8 +107,7 @@ static void to_thread(struct exchange *x)
     if (x->body_read ? threads_push(x->server->threads, x) : body_reader_push(x->server->reader, x))
         return;
     x->state = X_ANSWER;
-    x->req.reply.retry_after = 1;
-    req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
+    refuse_overloaded(x);
 }
 
 void dispatch_read(struct exchange *x)
@@ -107,8 +115,7 @@ void dispatch_read(struct exchange *x)
     if (threads_push(x->server->threads, x))
         return;
     x->state = X_ANSWER;
-    x->req.reply.retry_after = 1;
-    req_fail(&x->req, ERR_OVERLOADED, NULL, NULL);
+    refuse_overloaded(x);
     exchange_resume(x);
 }
 

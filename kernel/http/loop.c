@@ -214,6 +214,8 @@ bool server_start(struct server *s, int listen_fd, const char **ret_why)
         return false;
     s->reader = body_reader_start(
         s, &s->boot->board->workers[s->boot->slot].activities[threads_count(s->threads) + 1]);
+    if (s->boot->kind != WORKER_JOB)
+        s->tenants = tenant_threads_new(s, s->threads, (unsigned)threads_count(s->threads) + 2);
     return s->reader != NULL;
 }
 
@@ -269,7 +271,11 @@ static void check_exchange(struct server *s, struct exchange *x)
 
     if (!x->peer)
         return;
-    if (x->suspended && !x->detached && s->turn_us > x->req.deadline_us) {
+    if (x->suspended && x->turn_by_us && s->turn_us > x->turn_by_us &&
+        tenant_threads_withdraw(s->tenants, x)) {
+        x->state = X_ANSWER;
+        exchange_resume(x);
+    } else if (x->suspended && !x->detached && s->turn_us > x->req.deadline_us) {
         x->detached = true; /* a thread or a statement goes on; nobody waits for it */
         answer_late(x);
     } else if (x->state == X_NEW &&
@@ -471,8 +477,11 @@ void server_stop(struct server *s)
     stream_hub_stop(s->streams);
     body_reader_stop(s->reader);
     take_finished(s); /* bodies that were read go on to the threads */
+    tenant_threads_stop(s->tenants);
     threads_stop(s->threads);
     take_finished(s);
+    tenant_threads_free(s->tenants);
+    buf_done(&s->packed);
     threads_free(s->threads);
     for (struct exchange *x = s->exchanges; x; x = next) {
         next = x->next;

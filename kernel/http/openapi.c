@@ -100,7 +100,7 @@ static void paths(struct openapi *o)
 
     jw_open(&o->w, "paths", '{');
     for (size_t i = 0; i < e->n_routes; i++) {
-        if (e->routes[i].absent || !first_of_pattern(e, i) ||
+        if (e->routes[i].absent || e->routes[i].page || !first_of_pattern(e, i) ||
             !strcmp(e->routes[i].pattern, "/metrics"))
             continue;
         jw_open(&o->w, template_of(e->arena, e->routes[i].pattern).p, '{');

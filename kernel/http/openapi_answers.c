@@ -82,8 +82,8 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
         return r->kind == ROUTE_LIST;
     if (str_eqz(kind, "@write"))
         return !get && ours(r) && !r->public_route;
-    if (str_eqz(kind, "@resource_write"))
-        return r->resource && r->kind != ROUTE_LIST && r->kind != ROUTE_RETRIEVE;
+    if (str_eqz(kind, "@limited"))
+        return r->per_minute || r->per_second;
     if (str_eqz(kind, "@change"))
         return r->kind == ROUTE_UPDATE || r->kind == ROUTE_DELETE;
     return false;
@@ -253,7 +253,7 @@ static void data_schema(struct openapi *o, const struct route *r, int64_t status
     else if (response)
         schema_copy(&o->s, "data", response);
     else
-        jw_raw(&o->w, "data", WHARF_S("{\"type\":\"null\"}"));
+        jw_raw(&o->w, "data", WHARF_S("{}")); /* its author does not say */
 }
 
 /* Writes the schema of pagination: a page's, or null. */

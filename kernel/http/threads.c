@@ -179,7 +179,7 @@ static void run_handler(struct exchange *x)
     x->req.engine->around->response(&x->req);
 }
 
-static void run_exchange(struct thread_ctx *ctx, struct exchange *x)
+void threads_run(struct thread_ctx *ctx, struct exchange *x)
 {
     static const char *const names[] = {"", "request hooks", "response hooks"};
 
@@ -217,7 +217,7 @@ static void *thread_main(void *arg)
     crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
     while ((x = next_exchange(t))) {
-        run_exchange(ctx, x);
+        threads_run(ctx, x);
         threads_give_back(t, x);
     }
     thread_plugins_stop(t->server->engine, ctx);
@@ -269,6 +269,8 @@ bool threads_push(struct threads *t, struct exchange *x)
     struct share *s = share ? &t->shares[share - 1] : NULL;
     bool room;
 
+    if (t->server->tenants && !share && tenant_threads_want(x))
+        return tenant_threads_push(t->server->tenants, x);
     pthread_mutex_lock(&t->lock);
     room = t->waiting < t->max_waiting && !t->stop;
     if (room && s && !has_room(t, s))

@@ -103,6 +103,7 @@ struct route {
     /* the handler answers whatever it likes: no Accept, no Idempotency-Key, no entity tags of
      * ours */
     bool any_answer;
+    bool tenant_code; /* code of an organization runs in it (http/tenant_threads.c) */
     bool array_body; /* top level may be an array */
     bool large_body; /* 64 MiB */
     int64_t max_body; /* bytes; 0: http.body_limit */
@@ -111,6 +112,7 @@ struct route {
     bool event_stream; /* answers with Server-Sent Events */
     bool below; /* lists the rows that name a row of another resource (place.below) */
     bool silent; /* not in the access log */
+    bool page; /* for people; the description of the API leaves it out */
     bool shows_request; /* its handler is shown headers and the client's address */
     int64_t per_minute; /* requests of one organization; 0: no limit of its own */
     int64_t per_second, burst; /* requests of one key; 0: no limit of its own */
@@ -173,6 +175,8 @@ struct engine {
     /* who runs hooks of organizations (wharf/service/lua.h), or NULL */
     const struct wharf_lua_hooks *tenant_hooks;
     const struct plugin *tenant_plugin; /* whose these are */
+    /* requests of a worker in which code of organizations runs at a time; 0: there is none */
+    size_t tenant_runs;
     struct health *health; /* what /readyz tells (http/health.h) */
     struct operator_lua *operator_lua; /* the operator's hooks, or NULL */
     struct areas areas;

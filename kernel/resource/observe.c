@@ -25,6 +25,17 @@ bool write_observed(const struct wharf_req *req, const struct resource *res, uin
     return false;
 }
 
+bool write_runs_tenant(const struct wharf_req *req, const struct resource *res, uint32_t op)
+{
+    for (size_t i = 0; i < req->engine->n_observers; i++) {
+        const struct write_observer *o = req->engine->observers[i];
+
+        if (o->tenant && o->wants(req, res, op))
+            return true;
+    }
+    return false;
+}
+
 bool write_observed_beside(const struct wharf_req *req, const struct resource *res, uint32_t op)
 {
     bool any = false;

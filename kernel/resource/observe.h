@@ -29,6 +29,7 @@ struct write_observer {
     wharf_status (*after)(struct wharf_req *req, const struct write *w);
     /* Its before() may judge while the write is done already (speculation.h). */
     bool speculative;
+    bool tenant; /* what runs is code of the organization (http/tenant_threads.c) */
 };
 
 /* Observes requests: functions that run around them, and routes that are not the engine's. One
@@ -58,6 +59,8 @@ void observer_add(struct engine *e, const struct write_observer *o);
 /* Tells whether any observer wants a write of this kind (write_observed); whether each one that
  * does may judge beside it, and one does (write_observed_beside). [any thread] */
 bool write_observed(const struct wharf_req *req, const struct resource *res, uint32_t op);
+/* Tells whether code of an organization runs in a write of this kind. [any thread] */
+bool write_runs_tenant(const struct wharf_req *req, const struct resource *res, uint32_t op);
 bool write_observed_beside(const struct wharf_req *req, const struct resource *res, uint32_t op);
 /* Calls the observers in order, until one fails; each does nothing for writes that it does not
  * want. */

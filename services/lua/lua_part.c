@@ -3,6 +3,7 @@
 #include "parts.h"
 
 #include "lua/host_lua.h"
+#include "lua/lua_share.h"
 #include "lua/lua_tenant.h"
 
 static const struct offered_service services[] = {{{"wharf.lua", 1, 12}, &host_lua}};
@@ -12,11 +13,16 @@ static const struct write_observer tenant_observer = {.name = "hooks of organiza
     .ahead = tenant_ahead,
     .before = tenant_before,
     .after = tenant_after,
-    .speculative = true};
+    .speculative = true,
+    .tenant = true};
 
 static void lua_link(struct engine *e)
 {
+    unsigned ready, most;
+
     observer_add(e, &tenant_observer);
+    share_cells(e->config, &ready, &most);
+    e->tenant_runs = most;
 }
 
 const struct part lua_part = {.name = "lua",

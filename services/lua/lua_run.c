@@ -3,7 +3,6 @@
 #include "lua/lua_run.h"
 
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,7 @@
 #include "wharf/errors.h"
 
 enum {
-    WAIT_US = 50000,
-    CHECK_WAIT_US = 5000000,
+    WAIT_US = 5000000,
     CALL_MAX = 8 << 20,
     CPU_S = 70,
     STOP_US = 500000,
@@ -45,8 +43,6 @@ static const struct cell_kind lua_kind = {.name = "lua",
     .frame_max = LUA_ASK_MAX + 1024,
     .log_fd = -1};
 static struct cell_shared cells = {.lock = PTHREAD_MUTEX_INITIALIZER};
-/* in this process: each keeps a worker thread, of which others need some too */
-static _Atomic int running;
 
 /* ---- the call ---- */
 
@@ -276,9 +272,10 @@ static bool was_orderly(const wharf_lua_outcome *o, int64_t took_us)
 static void run_in(
     struct wharf_req *req, struct cell_pool *pool, const wharf_lua_spec *spec, wharf_lua_outcome *o)
 {
-    int64_t started_us = clock_monotonic_us();
+    int64_t started_us = clock_monotonic_us(), left_us = req->deadline_us - started_us;
     struct cell_call call = {.deadline_us = started_us + spec->wall_us + LUA_GRACE_MS * 1000,
-        .wait_us = spec->handler.n && !req->job ? WAIT_US : CHECK_WAIT_US,
+        .wait_us = req->job || left_us > WAIT_US ? WAIT_US : left_us,
+        .waits_apart = true,
         .owner = owner_of(req, spec),
         .mark = spec->seed};
     int64_t stop_us = started_us + STOP_US;
@@ -297,6 +294,7 @@ static void run_in(
     call.payload = buf_str(&text);
     run = cell_run_start(pool, &call);
     buf_done(&text);
+    started_us = clock_monotonic_us(); /* the wait for a process is not the run's */
     while (next(req, spec, run, &stop_us, &e, &said) && e != CELL_EVENT_END) {
         if (e == CELL_EVENT_ASK)
             answer(req, spec, run, said, started_us + spec->wall_us);
@@ -314,107 +312,6 @@ static void run_in(
     o->duration_us = clock_monotonic_us() - started_us;
     if (o->end != WHARF_LUA_NO_CELL) /* of a process that was killed nobody told what it took */
         share_spend(req, o->cpu_us > 0 ? o->cpu_us : o->duration_us);
-}
-
-/* ---- half of it, when others wait ---- */
-
-enum { ORGANIZATIONS = 64, WANTED_US = 10000000 };
-
-/* Organizations with runs that somebody waits for. More of them than places: those without one
- * are let in. */
-static struct party {
-    char id[40];
-    int running;
-    int64_t missed_us; /* when it last found no room; 0: never */
-    int64_t asked_us;
-} parties[ORGANIZATIONS];
-static pthread_mutex_t parties_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Finds the organization's own party, else the one that was not asked for the longest; NULL: all
- * have runs. The caller holds the lock. */
-static struct party *party_of(wharf_str id, int64_t now)
-{
-    struct party *oldest = NULL;
-
-    for (size_t i = 0; i < ORGANIZATIONS; i++) {
-        struct party *p = &parties[i];
-
-        if (str_eqz(id, p->id)) {
-            p->asked_us = now;
-            return p;
-        }
-        if (!p->running && (!oldest || p->asked_us < oldest->asked_us))
-            oldest = p;
-    }
-    if (!oldest || id.n >= sizeof(oldest->id))
-        return NULL;
-    *oldest = (struct party){.asked_us = now};
-    memcpy(oldest->id, id.p, id.n);
-    return oldest;
-}
-
-/* Tells whether others wait. The caller holds the lock. */
-static bool others_wait(const struct party *own, int64_t now)
-{
-    for (size_t i = 0; i < ORGANIZATIONS; i++) {
-        if (&parties[i] != own && parties[i].missed_us && now - parties[i].missed_us < WANTED_US)
-            return true;
-    }
-    return false;
-}
-
-/* Counts one more run of the organization; not when it has half of them, and others found no room
- * in the last seconds: what runs can't be taken from it. */
-static bool party_enter(wharf_str id, int most)
-{
-    int64_t now = clock_monotonic_us();
-    int half = most > 3 ? most / 2 : 1;
-    struct party *p;
-    bool may;
-
-    pthread_mutex_lock(&parties_lock);
-    p = party_of(id, now);
-    may = !p || p->running < half || !others_wait(p, now);
-    if (p && may)
-        p->running++;
-    pthread_mutex_unlock(&parties_lock);
-    return may;
-}
-
-static void party_leave(wharf_str id, bool missed)
-{
-    int64_t now = clock_monotonic_us();
-    struct party *p;
-
-    pthread_mutex_lock(&parties_lock);
-    p = party_of(id, now);
-    if (p && p->running)
-        p->running--;
-    if (p && missed)
-        p->missed_us = now;
-    pthread_mutex_unlock(&parties_lock);
-}
-
-/* Runs it for a caller. Of those that keep a worker thread there are at most so many; runs inside
- * of a run or of a write are part of what is at it already. */
-static void run_for_caller(struct wharf_req *req, struct cell_pool *pool,
-    const wharf_lua_spec *spec, wharf_lua_outcome *o, int most)
-{
-    bool counts = spec->handler.n && !req->tx.depth && !req->depth;
-
-    if (counts && !party_enter(req->access.who->organization, most)) {
-        over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
-            "the organization's runs have half of what there is, and others want some; try again");
-        return;
-    }
-    if (atomic_fetch_add(&running, 1) < most)
-        run_in(req, pool, spec, o);
-    else
-        over(o, WHARF_LUA_NO_CELL, ERR_OVERLOADED,
-            "as many runs as may be at a time are running; try again");
-    atomic_fetch_sub(&running, 1);
-    if (counts)
-        party_leave(req->access.who->organization, o->end == WHARF_LUA_NO_CELL);
 }
 
 /* Tells whether the organization has its share left. Jobs ask before they claim runs; a write is
@@ -455,8 +352,6 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
 {
     struct cell_kind kind;
     struct cell_pool *pool = find_pool(req, &kind);
-    int most = (int)req->engine->config->database_pool / 2;
-
     if (!pool)
         return false;
     *o = (wharf_lua_outcome){.head = o->head,
@@ -467,10 +362,6 @@ bool lua_run(struct wharf_req *req, const wharf_lua_spec *spec, wharf_lua_outcom
         .field = WHARF_S("")};
     if (!has_share(req, spec, o))
         return true;
-    most = most < (int)kind.max ? most : (int)kind.max;
-    if (req->job) /* jobs have threads for it, and are as many */
-        run_in(req, pool, spec, o);
-    else
-        run_for_caller(req, pool, spec, o, most > 1 ? most : 1);
+    run_in(req, pool, spec, o);
     return true;
 }

@@ -6,8 +6,6 @@ import pytest
 
 import stories
 
-# Modules whose operations and schemas are not yet all as the contract has it.
-NOT_YET = {}
 VERBS = ("post", "put", "patch")
 WORDS = 40  # letters that a description of an operation has at least
 
@@ -23,37 +21,17 @@ def text(path):
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def owners():
-    """Which module an operation, by (method, path), and a schema, by name, are of."""
-    routes, schemas = {}, {}
-    files = [("kernel", stories.ROOT / "kernel" / "http" / "routes.json"), ("lua_hooks", stories.ROOT / "services" / "lua" / "operator" / "routes.json")]
-    for name, path in [*((p.parent.name, p) for p in (stories.ROOT / "modules").glob("*/routes.json")), *(f for f in files if f[1].exists())]:
-        for route in text(path).values():
-            if isinstance(route, dict) and "path" in route:
-                routes[route["method"], re.sub(r"[:*](\w+)", r"{\1}", route["path"])] = name
+def named():
+    """Names of the schemas that modules bring: resources and shapes."""
     for path in (stories.ROOT / "schemas").glob("*/*.json"):
-        schemas[text(path)["$id"].title().replace("_", "")] = path.parent.name
+        yield text(path)["$id"].title().replace("_", "")
     for path in (stories.ROOT / "modules").glob("*/plugin.json"):
-        schemas.update({name: path.parent.name for name in text(path).get("shapes", {})})
-    return routes, schemas
-
-
-ROUTES, SCHEMAS = owners()
-
-
-def owner_of_schema(name):
-    stem = re.sub(r"(Create|Update|EventData)$", "", name)
-    return SCHEMAS.get(name) or SCHEMAS.get(stem, "kernel")
-
-
-def owner(document, method, template, operation):
-    resource = operation.get("x-resource", "").title().replace("_", "")
-    return ROUTES.get((method.upper(), template)) or (SCHEMAS[resource] if resource in SCHEMAS else "lua_hooks" if "lua-hooks" in template else "kernel")
+        yield from text(path).get("shapes", {})
 
 
 def operations(document):
-    """Those that are held to the contract by now: (name, method, path, operation)."""
-    return [(o["operationId"], m, p, o) for p, methods in document["paths"].items() for m, o in methods.items() if owner(document, m, p, o) not in NOT_YET]
+    """(name, method, path, operation) of each."""
+    return [(o["operationId"], m, p, o) for p, methods in document["paths"].items() for m, o in methods.items()]
 
 
 def faults_of_schema(schema, at, described=False, answer=False):
@@ -169,13 +147,11 @@ def test_answers(document):
 
 
 def test_components(document):
-    wrong = []
+    wrong, ours = [], set(named())
     for name, schema in document["components"]["schemas"].items():
-        if owner_of_schema(name) in NOT_YET:
-            continue
         read = not name.endswith(("Create", "Update", "Input"))
         wrong += faults_of_schema(schema, name, answer=read and not name.endswith("EventData"))
-        if read and name in SCHEMAS and not schema.get("description"):
+        if read and name in ours and not schema.get("description"):
             wrong.append(f"{name}: no description")
     assert not wrong, wrong
 
@@ -184,8 +160,7 @@ def test_webhooks(document):
     """What a delivery brings is typed too."""
     wrong = []
     for type, said in document["webhooks"].items():
-        if said["post"]["x-module"] not in NOT_YET:
-            wrong += faults_of_schema(said["post"]["requestBody"]["content"]["application/json"]["schema"], type)
+        wrong += faults_of_schema(said["post"]["requestBody"]["content"]["application/json"]["schema"], type)
     assert not wrong, wrong
 
 
@@ -198,8 +173,3 @@ def test_the_contract_can_be_broken(document):
     good = {"type": "object", "required": [], "properties": {"a": {"type": "object", "description": "Its own keys", "additionalProperties": {"type": "string"}}}}
     assert not faults_of_schema(good, "x", answer=True)
 
-
-def test_who_is_not_yet(document):
-    """NOT_YET names modules that are there."""
-    there = {p.parent.name for p in (stories.ROOT / "modules").glob("*/plugin.json")} | {"kernel", "lua_hooks"}
-    assert there >= NOT_YET

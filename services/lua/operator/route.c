@@ -302,7 +302,14 @@ void routes_link(struct lua_generation *g)
 
     if (!g->routes.n)
         return;
-    g->view = (struct engine){.arena = g->arena, .areas = e->areas};
+    g->view = (struct engine){.arena = g->arena,
+        .areas = e->areas,
+        .codes = e->codes,
+        .n_codes = e->n_codes,
+        .resources = e->resources,
+        .n_resources = e->n_resources,
+        .plugins = e->plugins,
+        .n_plugins = e->n_plugins};
     g->view.routes = ARENA_ARRAY(g->arena, struct route, g->routes.n);
     for (size_t i = 0; i < g->routes.n; i++) {
         struct route *r = &g->view.routes[g->view.n_routes++];

@@ -218,3 +218,14 @@ def test_body_of_a_get_is_dropped_up_to_64_kib(client):
     assert client.raw((head % 65536).encode() + b" " * 65536)[0] == 200
     status, _, body = client.raw((head % 200000).encode() + b" " * 200000)
     assert status == 413 and json.loads(body)["code"] == "body.too_large"
+
+
+def test_the_description_has_a_tag_and_is_packed_alike(server):
+    """Large as it is: the same bytes for everybody, and 304 for who has them."""
+    url = server.base + "/v1/openapi.json"
+    key = {"SVC-API-KEY": server.demo_key} if server.demo_key else {}
+    plain = server.http.get(url, headers={"Accept-Encoding": "identity", **key})
+    packed = [server.http.get(url, headers={"Accept-Encoding": "gzip", **key}) for _ in range(3)]
+    assert plain.json()["openapi"] == "3.1.0" and all(p.json() == plain.json() and p.headers["Content-Encoding"] == "gzip" for p in packed)
+    assert plain.headers["ETag"][:-1] + '-gz"' == packed[0].headers["ETag"] == packed[2].headers["ETag"]
+    assert server.http.get(url, headers={"If-None-Match": packed[0].headers["ETag"], **key}).status_code == 304

@@ -1,5 +1,4 @@
 """Single rules of workflows that no other file holds (spec 08): budgets in replays, floods of notes, shares on several machines, growing cells, retried mails."""
-import concurrent.futures
 import pathlib
 import time
 
@@ -139,33 +138,3 @@ def test_lists_by_several_events(mine):
     assert found("event=!location.created") == [updated] and found("event=location.updated,!location.created") == [updated]
     assert found("event=!OR:location.created,location.updated") == []
     assert found("trigger_type=OR:manual,event") == sorted([created, both, updated]) and found("trigger_type=manual,event") == []
-
-
-def test_half_when_others_wait():
-    """Who has all room keeps what runs, and gets half of it again while others found none."""
-    s = Server(*MODULES, "--set", "workers=1", "--set", "database.pool=8", "--set", "workflows.budgets.sync.time_ms=3000")
-    try:
-        greedy, modest = s.organization().client(), s.organization().client()
-        endless = manual(greedy, "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')")
-        short = manual(modest, "return 1")
-
-        def four():
-            return [pool.submit(Client(s, greedy.key).request, "POST", f"{FLOWS}/{endless}/run", {}) for _ in range(4)]
-
-        def busy():
-            """Cells that have computed for 50 ms: more than their start takes."""
-            ticks = [int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11]) for pid in living(s, "web")]
-            return sum(n >= 5 for n in ticks)
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            first = four()
-            until(lambda: busy() >= 4)  # a run of the other one would have the place of the last
-            until(lambda: modest.request("POST", f"{FLOWS}/{short}/run", {}).status == 503)
-            assert [f.result().code for f in first] == ["workflow.budget_time"] * 4  # alone it may have all
-            second = four()
-            until(lambda: sum(f.done() for f in second) >= 2)
-            asked(modest, short, {})
-            told = [f.result() for f in second]
-        assert sorted(r.code for r in told) == ["overloaded"] * 2 + ["workflow.budget_time"] * 2, told
-        assert all("half" in r.message and r.headers["Retry-After"] for r in told if r.status == 503)
-    finally:
-        s.stop()
