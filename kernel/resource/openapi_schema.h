@@ -34,7 +34,9 @@ bool schema_in_events(const struct definition_events *events, const struct field
 /* Writes what the data of the resource's events holds: schemas of the members, and the members of
  * a row that could be. */
 void schema_event_properties(struct schema_writer *s, const struct resource *res);
-void schema_event_example(struct jw *w, struct arena *a, const struct resource *res);
+/* Writes members of an example of the resource's events, which that schema accepts. */
+void schema_event_example(
+    const struct engine *e, struct jw *w, struct arena *a, const struct resource *res);
 /* Writes the components of all resources: as read, and as sent where a route takes them; the
  * shapes that definitions and modules name. */
 void schema_components(struct schema_writer *s);

@@ -9,7 +9,7 @@ def token(text):
 
 def tell(w):
     w.do("create_reason_code", body={"code": "RTS", "name": "Return to sender", "resources": ["parcel"]})
-    w.call("list_event_types", query={"type": "resource", "module": "reasons", "include_examples": True})
+    w.call("list_event_types", query={"type": "resource", "module": "reasons"})
     seen = w.until("list_events", lambda rows: rows and rows[0]["status"] == "processed")
     w.call("list_events", query={"type": ["reason_code.*"], "limit": 5})
     w.call("retrieve_event", path={"event": seen[0]["id"]})
