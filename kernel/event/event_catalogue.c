@@ -196,7 +196,7 @@ static const char kernel_example[] =
     "{\"object\":\"plugin\",\"name\":\"dock_doors\",\"status\":\"quarantined\",\"host\":\"wh1\","
     "\"quarantined_at\":\"2025-03-01T09:15:02.114Z\",\"crashes\":3,\"window_seconds\":60}";
 
-static wharf_str example_of(struct arena *a, const struct event_type *t)
+static wharf_str example_of(const struct engine *e, struct arena *a, const struct event_type *t)
 {
     wharf_str text;
     struct buf b;
@@ -209,7 +209,7 @@ static wharf_str example_of(struct arena *a, const struct event_type *t)
     } else {
         jw_open(&w, NULL, '{');
         if (t->resource)
-            schema_event_example(&w, a, t->resource);
+            schema_event_example(e, &w, a, t->resource);
         else
             jw_z(&w, "object", t->resource_type);
         jw_close(&w, '}');
@@ -243,7 +243,7 @@ void event_catalogue_link(struct engine *e, struct buf *problems)
     merge_twins(&c);
     for (size_t i = 0; i < c.n; i++) {
         c.list[i].schema_path = arena_printf(e->arena, "/v1/schemas/events/%s", c.list[i].type).p;
-        c.list[i].example_text = example_of(e->arena, &c.list[i]);
+        c.list[i].example_text = example_of(e, e->arena, &c.list[i]);
     }
     e->event_types = c.list;
     e->n_event_types = c.n;

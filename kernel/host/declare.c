@@ -207,6 +207,27 @@ static bool route_shape_ok(wharf_decl *d, const wharf_route *r)
     return false;
 }
 
+/* Copies a body's schema without its references to schemas of the description: a write of that
+ * resource, or the handler, judges what lies there. */
+static struct wharf_json *without_components(struct arena *a, const struct wharf_json *schema)
+{
+    static const char components[] = "#/components/schemas/";
+    struct wharf_json *copy = ARENA_NEW(a, struct wharf_json), **tail = &copy->child;
+
+    *copy = *schema;
+    copy->child = NULL;
+    if (str_starts(json_text_or(schema, "$ref", ""), components)) {
+        copy->count = 0;
+        return copy;
+    }
+    for (const struct wharf_json *m = schema->child; m; m = m->next) {
+        *tail = without_components(a, m);
+        tail = &(*tail)->next;
+        *tail = NULL;
+    }
+    return copy;
+}
+
 static void d_route(wharf_decl *d, const wharf_route *theirs)
 {
     wharf_route *own = arena_alloc(d->arena, sizeof(*own));
@@ -265,7 +286,8 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
             own->method, own->path, own->scope);
     }
     if (json_get(def, "body"))
-        r->body_schema = schema_compile(d->arena, json_get(def, "body"), definition_problem, d);
+        r->body_schema = schema_compile(
+            d->arena, without_components(d->arena, json_get(def, "body")), definition_problem, d);
 }
 
 static void own_route(struct wharf_decl *d, const wharf_route *r)

@@ -5,8 +5,10 @@
 
 #include "event/event_catalogue.h"
 #include "http/health.h"
+#include "http/routes.gen.h"
 #include "resource/observe.h"
 #include "process/board.h"
+#include "util/log.h"
 #include "util/str.h"
 #include "wharf/errors.h"
 
@@ -54,14 +56,25 @@ static void run_event_schema(struct wharf_req *req)
         req_problem(req, ERR_NOT_FOUND, req->params[0], NULL, str_z(""));
 }
 
+const struct wharf_json *kernel_route_document(struct arena *a, const wharf_route *r)
+{
+    struct json_error error;
+    const struct wharf_json *document = json_parse(a, r->definition, &error);
+
+    if (!document)
+        log_error("routes.document", "%s: %s", r->path, error.message);
+    return document;
+}
+
 static struct route *add(
-    struct wharf_decl *d, const char *pattern, void (*run)(struct wharf_req *req), bool silent)
+    struct wharf_decl *d, const wharf_route *said, void (*run)(struct wharf_req *req), bool silent)
 {
     struct route *r = vector_add(d->arena, &d->routes);
 
     *r = (struct route){.kind = ROUTE_KERNEL,
-        .method = "GET",
-        .pattern = pattern,
+        .method = said->method,
+        .pattern = said->path,
+        .definition = kernel_route_document(d->arena, said),
         .area = -1,
         .public_route = true,
         .silent = silent,
@@ -71,14 +84,17 @@ static struct route *add(
 
 void kernel_routes_add(struct wharf_decl *d)
 {
+    const wharf_route livez = {ROUTE_LIVEZ}, readyz = {ROUTE_READYZ}, healthz = {ROUTE_HEALTHZ},
+                      openapi = {ROUTE_OPENAPI}, event_schema = {ROUTE_EVENT_SCHEMA},
+                      metrics = {ROUTE_METRICS};
+
     system_routes_add(d);
     whoami_routes_add(d);
     catalogue_routes_add(d);
-    add(d, "/livez", run_livez, true);
-    add(d, "/readyz", run_readyz, true);
-    add(d, "/healthz", run_readyz, true);
-    add(d, "/v1/openapi.json", run_openapi, false)->public_route =
-        !d->engine->config->openapi_require_key;
-    add(d, "/v1/schemas/events/:type", run_event_schema, false);
-    add(d, "/metrics", run_metrics, true);
+    add(d, &livez, run_livez, true);
+    add(d, &readyz, run_readyz, true);
+    add(d, &healthz, run_readyz, true);
+    add(d, &openapi, run_openapi, false)->public_route = !d->engine->config->openapi_require_key;
+    add(d, &event_schema, run_event_schema, false);
+    add(d, &metrics, run_metrics, true);
 }

@@ -6,6 +6,8 @@
 #include "resource/decl.h"
 
 void kernel_routes_add(struct wharf_decl *d);
+/* Reads what routes.json says of a route that the kernel answers without a handler's form. */
+const struct wharf_json *kernel_route_document(struct arena *a, const wharf_route *r);
 /* Adds the routes of the test clock, where the server has one (system.c). */
 void system_routes_add(struct wharf_decl *d);
 /* Adds GET /v1/auth (whoami.c). */

@@ -120,10 +120,11 @@ bool openapi_answers(const struct openapi *o, const struct route *r, const struc
 
 /* ---- examples ---- */
 
-/* Returns the example of the operation that its module brings, or NULL. */
+/* Returns the example of the operation that its module brings, or the server itself; or NULL. */
 static const struct wharf_json *example_of(const struct openapi *o, const struct route *r)
 {
-    size_t i = r->plugin ? r->plugin->index : o->e->n_plugins;
+    bool own = !r->plugin || !strcmp(r->plugin->name, "wharf");
+    size_t i = own ? o->e->n_plugins : r->plugin->index;
     const struct wharf_json *all = o->examples && i <= o->e->n_plugins ? o->examples[i] : NULL;
 
     return all ? json_get_n(all, openapi_name(o, r)) : NULL;
@@ -140,12 +141,14 @@ static void write_example(struct openapi *o, const struct wharf_json *value)
 /* Tells whether a body has to be sent: one member at least is needed. */
 static bool body_needed(const struct openapi *o, const struct route *r)
 {
-    const struct wharf_json *body = json_get(r->definition, "body"),
+    const struct wharf_json *body = schema_meant(o->e, json_get(r->definition, "body")),
                             *of = json_get(body, "required");
     wharf_str ref = json_text_or(body, "$ref", "");
 
-    if (body && (of || json_get(body, "oneOf")))
+    if (body && (of || json_get(body, "oneOf") || json_get(body, "anyOf")))
         return of ? of->count > 0 : true;
+    if (str_eqz(json_text_or(body, "type", ""), "array"))
+        return true;
     if (!body && r->kind != ROUTE_CREATE)
         return json_get(r->definition, "request_type") != NULL;
     for (size_t i = 0; i < o->e->n_resources; i++) {
@@ -360,34 +363,53 @@ static const char *plain_type(const struct route *r)
         return said.p;
     if (r->stream_tokens || r->event_stream)
         return "text/event-stream";
-    if (r->kind == ROUTE_KERNEL)
-        return strstr(r->pattern, "json") || strstr(r->pattern, "schemas") ? "application/json"
-                                                                           : "text/plain";
     return r->any_answer && !json_get(r->definition, "response") ? "*/*" : NULL;
 }
 
+/* Writes content of a media type. Content that is JSON and no envelope has the route's schema. */
+static void content_of_type(
+    struct openapi *o, const struct route *r, const char *type, const struct wharf_json *example)
+{
+    const struct wharf_json *response = json_get(r->definition, "response");
+    bool json = str_ends(str_z(type), "json");
+    struct jw *w = &o->w;
+
+    jw_open(w, type, '{');
+    if (json && response)
+        schema_copy(&o->s, "schema", response);
+    else if (json)
+        jw_raw(w, "schema",
+            WHARF_S("{\"type\":\"object\",\"additionalProperties\":true,\"description\":\"JSON "
+                    "of the route's own form\"}"));
+    else if (!strncmp(type, "text/", 5))
+        jw_raw(w, "schema", WHARF_S("{\"type\":\"string\"}"));
+    else
+        jw_raw(w, "schema", WHARF_S("{\"type\":\"string\",\"format\":\"binary\"}"));
+    if (json || !strncmp(type, "text/", 5))
+        write_example(o, example);
+    jw_close(w, '}');
+}
+
+/* Writes an answer that is no envelope. One of text that has a schema comes as JSON as well, when
+ * it is asked for. */
 static void plain_success(
     struct openapi *o, const struct route *r, int64_t status, const char *type)
 {
-    struct jw *w = &o->w;
     const struct wharf_json *example = example_of(o, r);
+    struct jw *w = &o->w;
 
+    if (json_int_or(example, "status", 0) != status)
+        example = NULL;
     jw_open(w, status_key(o->e->arena, status), '{');
     jw_z(w, "description",
         r->event_stream || r->stream_tokens ? "A stream of events, as Server-Sent Events"
                                             : "The content itself");
     success_headers(o, r, status);
     jw_open(w, "content", '{');
-    jw_open(w, type, '{');
-    if (!strncmp(type, "text/", 5))
-        jw_raw(w, "schema", WHARF_S("{\"type\":\"string\"}"));
-    else if (!strcmp(type, "application/json"))
-        jw_raw(w, "schema", WHARF_S("{\"type\":\"object\",\"additionalProperties\":true}"));
-    else
-        jw_raw(w, "schema", WHARF_S("{\"type\":\"string\",\"format\":\"binary\"}"));
-    if (!strncmp(type, "text/", 5) && json_int_or(example, "status", 0) == status)
-        write_example(o, json_get(example, "answer"));
-    jw_close(w, '}');
+    content_of_type(o, r, type, json_get(example, "answer"));
+    if (r->kind == ROUTE_KERNEL && json_get(r->definition, "response") &&
+        !str_ends(str_z(type), "json"))
+        content_of_type(o, r, "application/json", NULL);
     jw_close(w, '}');
     jw_close(w, '}');
 }

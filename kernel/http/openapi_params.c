@@ -180,7 +180,7 @@ static void query_of_definition(struct openapi *o, const struct route *r)
         jw_open(&o->w, NULL, '{');
         jw_str(&o->w, "name", q->key);
         jw_z(&o->w, "in", "query");
-        jw_bool(&o->w, "required", false);
+        jw_bool(&o->w, "required", json_bool_or(q, "x-required", false));
         if (json_get(q, "description"))
             jw_value(&o->w, "description", json_get(q, "description"));
         schema_copy(&o->s, "schema", q);
@@ -204,17 +204,45 @@ static void headers_of_definition(struct openapi *o, const struct route *r)
     }
 }
 
+static uint32_t op_of(const struct route *r)
+{
+    switch (r->kind) {
+    case ROUTE_LIST:
+        return OP_LIST;
+    case ROUTE_CREATE:
+        return OP_CREATE;
+    case ROUTE_RETRIEVE:
+        return OP_RETRIEVE;
+    case ROUTE_UPDATE:
+        return OP_UPDATE;
+    case ROUTE_DELETE:
+        return OP_DELETE;
+    case ROUTE_PLUGIN:
+    case ROUTE_KERNEL:
+        break;
+    }
+    return 0;
+}
+
 /* Writes a parameter that rules of the resource read. */
 static void rule_parameter(struct openapi *o, const struct route *r, const struct query_param *p)
 {
     struct jw *w = &o->w;
 
-    if (r->kind == ROUTE_LIST && definition_filter(&r->resource->def->list, str_z(p->name)))
+    if (!(p->ops & op_of(r)) ||
+        (r->kind == ROUTE_LIST && definition_filter(&r->resource->def->list, str_z(p->name))))
         return;
     jw_open(w, NULL, '{');
     jw_z(w, "name", p->name);
     jw_z(w, "in", "query");
     jw_bool(w, "required", false);
+    if (p->description)
+        jw_z(w, "description", p->description);
+    if (p->schema) {
+        schema_copy(&o->s, "schema", p->schema);
+        jw_close(w, '}');
+        return;
+    }
     jw_open(w, "schema", '{');
     if (p->n_words == 2 && !strcmp(p->words[0], "true") && !strcmp(p->words[1], "false")) {
         jw_z(w, "type", "boolean");
@@ -250,28 +278,34 @@ static void header_parameters(struct openapi *o, const struct route *r)
         shared(w, "Prefer");
 }
 
-/* Returns the resource whose id a parameter of the path is, or NULL. */
-static const struct resource *id_of(const struct route *r, size_t i)
+/* Returns the resource whose id a parameter of the path is, or NULL: the route's own, the one that
+ * the route is guarded by, or the one of that name. */
+static const struct resource *id_of(const struct openapi *o, const struct route *r, size_t i)
 {
-    if (!r->guards[i] && r->resource && !strcmp(r->param_names[i], r->resource->def->ids.param))
+    const char *name = r->param_names[i];
+
+    if (!r->guards[i] && r->resource && !strcmp(name, r->resource->def->ids.param))
         return r->resource;
-    return r->guards[i];
+    return r->guards[i] ? r->guards[i] : engine_resource(o->e, name);
 }
 
 /* Writes a parameter of the path. x-id-of: the resource whose id it is. */
 static void path_parameter(struct openapi *o, const struct route *r, size_t i)
 {
-    const struct resource *res = id_of(r, i);
+    const struct resource *res = id_of(o, r, i);
+    const char *said = json_text_or(json_get(r->definition, "parameters"), r->param_names[i], "").p;
     struct jw *w = &o->w;
 
+    if (!*said && res)
+        said = arena_printf(o->e->arena, "Id of the %s", res->title_lower).p;
     jw_open(w, NULL, '{');
     jw_z(w, "name", r->param_names[i]);
     jw_z(w, "in", "path");
     jw_bool(w, "required", true);
-    if (res) {
-        jw_str(w, "description", arena_printf(o->e->arena, "Id of the %s", res->title_lower));
+    if (*said)
+        jw_z(w, "description", said);
+    if (res)
         jw_z(w, "x-id-of", res->def->name);
-    }
     jw_raw(w, "schema", str_z(text_schema));
     jw_close(w, '}');
 }

@@ -59,7 +59,7 @@ static wharf_str plural(struct arena *a, const char *name)
 {
     wharf_str s = str_z(name);
 
-    if (str_ends(s, "y") && !str_ends(s, "ay"))
+    if (s.n > 1 && str_ends(s, "y") && !strchr("aeiou", s.p[s.n - 2]))
         return arena_printf(a, "%.*sies", (int)s.n - 1, name);
     return arena_printf(a, "%s%s", name, str_ends(s, "ch") || str_ends(s, "s") ? "es" : "s");
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "event/event_catalogue.h"
+#include "http/http_routes.h"
+#include "http/routes.gen.h"
 #include "http/stream.h"
 #include "plugin/manifest.h"
 #include "process/board.h"
@@ -16,6 +18,7 @@ enum { TYPES_MAX = 200, TOKEN_TEXT = 43 };
 
 void stream_declare(struct wharf_decl *d, const char *path, const char *scope, const char *tokens)
 {
+    const wharf_route said = {ROUTE_EVENT_STREAM};
     const char *colon = strchr(scope, ':');
     struct route *r = vector_add(d->arena, &d->routes);
 
@@ -23,6 +26,7 @@ void stream_declare(struct wharf_decl *d, const char *path, const char *scope, c
         .method = "GET",
         .pattern = path,
         .plugin = d->plugin,
+        .definition = kernel_route_document(d->arena, &said),
         .stream_tokens = arena_printf(d->arena, "%s.%s", d->plugin->name, tokens).p,
         .area = area_number(
             &d->engine->areas, arena_dup(d->arena, scope, (size_t)(colon - scope)).p),

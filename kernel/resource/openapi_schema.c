@@ -1,5 +1,6 @@
-/* openapi_schema.c - see openapi_schema.h. What filters are: openapi_filter.c. */
-#include "resource/openapi_schema.h"
+/* openapi_schema.c - schemas by name, and resources as they are read. Leaves to others: as they are
+ * sent, and all components (openapi_sent.c), filters (openapi_filter.c). */
+#include "resource/openapi_schema_inside.h"
 
 #include "plugin/manifest.h"
 #include "util/str.h"
@@ -8,8 +9,9 @@ enum { WHOLE_DEPTH = 5 };
 
 static const char ref_prefix[] = "#/components/schemas/";
 /* Schemas of the description itself (http/openapi_components.c). */
-static const char *const own_schemas[] = {"Deleted", "Error", "ErrorCode", "EventType", "Metadata",
-    "Pagination", "Problem", "Scope", "SearchHit", NULL};
+static const char *const own_schemas[] = {"AnyValue", "Change", "Clock", "Deleted", "Error",
+    "ErrorCode", "EventType", "Metadata", "Module", "Pagination", "Problem", "Readiness", "Scope",
+    "SearchHit", NULL};
 
 wharf_str schema_name(struct arena *a, const struct definition *d)
 {
@@ -54,19 +56,19 @@ static const struct resource *resource_of_name(const struct schema_writer *s, wh
 }
 
 /* Returns the x-wharf.shape of a property: what its object is called; "" for none. */
-static wharf_str shape_name(const struct wharf_json *property)
+wharf_str schema_shape_name(const struct wharf_json *property)
 {
     return json_text_or(json_get(property, "x-wharf"), "shape", "");
 }
 
 /* Finds the first property that is of the shape, at the top of a resource, or NULL. */
-static const struct wharf_json *shape_of_field(const struct engine *e, wharf_str name)
+const struct wharf_json *schema_shape_of_field(const struct engine *e, wharf_str name)
 {
     for (size_t i = 0; i < e->n_resources; i++) {
         const struct definition *d = e->resources[i].def;
 
         for (size_t k = 0; k < d->n_fields; k++)
-            if (str_eq(shape_name(d->fields[k].json), name))
+            if (str_eq(schema_shape_name(d->fields[k].json), name))
                 return d->fields[k].json;
     }
     return NULL;
@@ -83,20 +85,18 @@ static bool is_known(const struct schema_writer *s, wharf_str name)
 {
     static const char *const suffixes[] = {"Create", "Update", "Input"};
     bool known = shape_of_plugin(s->e, name) || resource_of_name(s, name) ||
-                 shape_of_field(s->e, name);
+                 schema_shape_of_field(s->e, name);
 
     for (size_t i = 0; own_schemas[i] && !known; i++)
         known = str_eqz(name, own_schemas[i]);
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !known; i++) {
         wharf_str stem = without(name, suffixes[i]);
 
-        known = stem.n &&
-                (i < 2 ? resource_of_name(s, stem) != NULL : shape_of_field(s->e, stem) != NULL);
+        known = stem.n && (i < 2 ? resource_of_name(s, stem) != NULL
+                                 : schema_shape_of_field(s->e, stem) != NULL);
     }
     return known;
 }
-
-static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res);
 
 /* Writes what a $ref stands for in its place, as far as that is known without the description. */
 static void written_out(struct schema_writer *s, const char *key, wharf_str name)
@@ -110,13 +110,13 @@ static void written_out(struct schema_writer *s, const char *key, wharf_str name
     else if (shape)
         schema_copy(s, key, shape);
     else if (res)
-        resource_as_read(s, key, res);
+        schema_resource(s, key, res, NULL);
     else
         jw_raw(s->w, key, WHARF_S("{\"type\":\"object\"}"));
     s->depth--;
 }
 
-static void reference(struct schema_writer *s, const char *key, wharf_str name)
+void schema_ref(struct schema_writer *s, const char *key, wharf_str name)
 {
     struct jw *w = s->w;
 
@@ -129,6 +129,7 @@ static void reference(struct schema_writer *s, const char *key, wharf_str name)
         jw_str(w, "$ref", arena_printf(s->a, "%s%.*s", ref_prefix, STR_ARG(name)));
     } else {
         jw_z(w, "type", "object");
+        jw_z(w, "description", "Of a module that this server does not load");
         jw_bool(w, "additionalProperties", true);
         jw_str(w, "x-not-loaded", name);
     }
@@ -137,20 +138,20 @@ static void reference(struct schema_writer *s, const char *key, wharf_str name)
 
 void schema_reference(struct schema_writer *s, const char *key, wharf_str name, const char *suffix)
 {
-    reference(s, key, arena_printf(s->a, "%.*s%s", STR_ARG(name), suffix));
+    schema_ref(s, key, arena_printf(s->a, "%.*s%s", STR_ARG(name), suffix));
 }
 
 /* ---- copies ---- */
 
 /* Marks a field that is going away (http/deprecation.h). */
-static void mark_deprecated(struct jw *w, const struct wharf_json *property)
+void schema_mark_deprecated(struct jw *w, const struct wharf_json *property)
 {
     if (json_get(json_get(property, "x-wharf"), "deprecated") && !json_get(property, "deprecated"))
         jw_bool(w, "deprecated", true);
 }
 
 /* Returns the name that a $ref of the description stands for; "" when the schema is another. */
-static wharf_str ref_name(const struct wharf_json *schema)
+wharf_str schema_ref_name(const struct wharf_json *schema)
 {
     wharf_str to = json_text_or(schema, "$ref", "");
     size_t n = sizeof(ref_prefix) - 1;
@@ -158,15 +159,37 @@ static wharf_str ref_name(const struct wharf_json *schema)
     return str_starts(to, ref_prefix) ? (wharf_str){to.p + n, to.n - n} : str_z("");
 }
 
+const struct wharf_json *schema_meant(const struct engine *e, const struct wharf_json *schema)
+{
+    wharf_str name = schema ? schema_ref_name(schema) : str_z("");
+    const struct wharf_json *shape = name.n ? shape_of_plugin(e, name) : NULL;
+
+    return shape ? shape : schema;
+}
+
+/* Writes the resource that a schema extends, with the members that the schema has. */
+static void extended(struct schema_writer *s, const char *key, const struct wharf_json *v)
+{
+    wharf_str name = json_text_or(v, "extends", "");
+    const struct resource *res = resource_of_name(s, name);
+
+    if (res)
+        schema_resource(s, key, res, v);
+    else
+        schema_ref(s, key, name);
+}
+
 void schema_copy(struct schema_writer *s, const char *key, const struct wharf_json *v)
 {
     struct jw *w = s->w;
 
-    if (v->type == JSON_OBJECT && ref_name(v).n) {
-        reference(s, key, ref_name(v));
+    if (v->type == JSON_OBJECT && schema_ref_name(v).n) {
+        schema_ref(s, key, schema_ref_name(v));
+    } else if (v->type == JSON_OBJECT && json_text_or(v, "extends", "").n) {
+        extended(s, key, v);
     } else if (v->type == JSON_OBJECT) {
         jw_open(w, key, '{');
-        mark_deprecated(w, v);
+        schema_mark_deprecated(w, v);
         for (const struct wharf_json *m = v->child; m; m = m->next) {
             if (strcmp(m->key.p, "x-wharf") != 0)
                 schema_copy(s, m->key.p, m);
@@ -211,13 +234,10 @@ static void member_or_null(struct schema_writer *s, const char *key, const struc
     jw_close(w, '}');
 }
 
-static void nested_as_read(
-    struct schema_writer *s, const char *key, const struct wharf_json *schema, bool or_null);
-
 static void member_as_read(struct schema_writer *s, const struct wharf_json *p)
 {
     if (json_get(p, "properties"))
-        nested_as_read(s, p->key.p, p, true);
+        schema_nested(s, p->key.p, p, true);
     else if (json_text_or(p, "type", "").n && !json_get(p, "default"))
         member_or_null(s, p->key.p, p);
     else
@@ -226,7 +246,7 @@ static void member_as_read(struct schema_writer *s, const struct wharf_json *p)
 
 /* Writes what nested objects hold after being written out complete: every member, null where
  * nothing is set. */
-static void nested_as_read(
+void schema_nested(
     struct schema_writer *s, const char *key, const struct wharf_json *schema, bool or_null)
 {
     const struct wharf_json *properties = json_get(schema, "properties");
@@ -254,11 +274,11 @@ static void nested_as_read(
 }
 
 /* Writes a $ref to the shape, or null. */
-static void shape_or_null(struct schema_writer *s, const char *key, wharf_str shape)
+void schema_shape_or_null(struct schema_writer *s, const char *key, wharf_str shape)
 {
     jw_open(s->w, key, '{');
     jw_open(s->w, "anyOf", '[');
-    reference(s, NULL, shape);
+    schema_ref(s, NULL, shape);
     jw_raw(s->w, NULL, WHARF_S("{\"type\":\"null\"}"));
     jw_close(s->w, ']');
     jw_close(s->w, '}');
@@ -370,11 +390,11 @@ void schema_field_as_read(
         part_of_row(
             s, key, other_of(s, res, f->embed_from), f->embed_fields, f->n_embed_fields, true);
     else if (f->store == STORE_METADATA && !s->whole)
-        reference(s, key, WHARF_S("Metadata"));
-    else if (shape_name(f->json).n && !s->whole)
-        shape_or_null(s, key, shape_name(f->json));
+        schema_ref(s, key, WHARF_S("Metadata"));
+    else if (schema_shape_name(f->json).n && !s->whole)
+        schema_shape_or_null(s, key, schema_shape_name(f->json));
     else if (f->store == STORE_JSON && json_get(f->json, "properties"))
-        nested_as_read(s, key, f->json, true);
+        schema_nested(s, key, f->json, true);
     else
         schema_copy(s, key, f->json);
 }
@@ -391,16 +411,21 @@ static bool always_shown(const struct field *f)
            !f->input;
 }
 
-static void resource_as_read(struct schema_writer *s, const char *key, const struct resource *res)
+/* Writes the resource. more: a schema that extends it, or NULL. */
+void schema_resource(struct schema_writer *s, const char *key, const struct resource *res,
+    const struct wharf_json *more)
 {
     const struct definition *d = res->def;
+    const struct wharf_json *words = json_get(more ? more : d->json, "description"),
+                            *members = json_get(more, "properties"),
+                            *needed = json_get(more, "required");
     struct jw *w = s->w;
 
     jw_open(w, key, '{');
     jw_z(w, "type", "object");
     jw_z(w, "title", d->title);
-    if (json_get(d->json, "description"))
-        jw_value(w, "description", json_get(d->json, "description"));
+    if (words)
+        jw_value(w, "description", words);
     jw_open(w, "properties", '{');
     jw_open(w, "object", '{');
     jw_z(w, "const", d->name);
@@ -410,7 +435,9 @@ static void resource_as_read(struct schema_writer *s, const char *key, const str
             schema_field_as_read(s, d->fields[i].name, res, &d->fields[i]);
     }
     if (d->list.n_searches || d->list.n_reported)
-        reference(s, "_search", WHARF_S("SearchHit"));
+        schema_ref(s, "_search", WHARF_S("SearchHit"));
+    for (const struct wharf_json *m = members ? members->child : NULL; m; m = m->next)
+        schema_copy(s, m->key.p, m);
     jw_close(w, '}');
     jw_open(w, "required", '[');
     jw_z(w, NULL, "object");
@@ -419,6 +446,8 @@ static void resource_as_read(struct schema_writer *s, const char *key, const str
         if (always_shown(&d->fields[i]) && strcmp(d->fields[i].name, "id") != 0)
             jw_z(w, NULL, d->fields[i].name);
     }
+    for (const struct wharf_json *m = needed ? needed->child : NULL; m; m = m->next)
+        jw_str(w, NULL, m->text);
     jw_close(w, ']');
     jw_bool(w, "additionalProperties", false);
     jw_close(w, '}');
@@ -449,225 +478,4 @@ void schema_event_properties(struct schema_writer *s, const struct resource *res
         jw_raw(w, "location_id", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
     if (!definition_field(d, "deleted_at"))
         jw_raw(w, "deleted_at", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
-}
-
-/* ---- as sent ---- */
-
-static void set_input(struct schema_writer *s, const struct field *f)
-{
-    static const char *const verbs[] = {"add", "remove", "set"};
-    struct jw *w = s->w;
-
-    jw_open(w, f->name, '{');
-    jw_open(w, "anyOf", '[');
-    schema_copy(s, NULL, f->json);
-    jw_open(w, NULL, '{');
-    jw_z(w, "type", "object");
-    jw_open(w, "properties", '{');
-    for (size_t i = 0; i < 3; i++)
-        jw_raw(w, verbs[i],
-            WHARF_S("{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"uniqueItems\":true}"));
-    jw_close(w, '}');
-    jw_close(w, '}');
-    jw_close(w, ']');
-    jw_close(w, '}');
-}
-
-/* Tells a default in words: generators of clients take the keyword for "always there", in what is
- * sent as well. */
-static void default_in_words(
-    struct jw *w, struct arena *a, const struct wharf_json *schema, const struct wharf_json *value)
-{
-    wharf_str text = json_text_or(schema, "description", "");
-    struct buf b;
-    struct jw words;
-
-    buf_init(&b, 65536);
-    jw_init(&words, &b);
-    jw_value(&words, NULL, value);
-    jw_str(w, "description",
-        arena_printf(a, "%.*s%sDefault: %.*s.", STR_ARG(text), text.n ? " " : "", (int)b.n, b.p));
-    buf_done(&b);
-}
-
-static void sent_copy(struct schema_writer *s, const char *key, const struct wharf_json *v);
-
-static void sent_members(struct schema_writer *s, const struct wharf_json *properties)
-{
-    jw_open(s->w, "properties", '{');
-    for (const struct wharf_json *p = properties->child; p; p = p->next)
-        sent_copy(s, p->key.p, p);
-    jw_close(s->w, '}');
-}
-
-static void sent_copy(struct schema_writer *s, const char *key, const struct wharf_json *v)
-{
-    const struct wharf_json *value = json_get(v, "default");
-    struct jw *w = s->w;
-
-    if (v->type != JSON_OBJECT || ref_name(v).n) {
-        schema_copy(s, key, v);
-        return;
-    }
-    jw_open(w, key, '{');
-    mark_deprecated(w, v);
-    for (const struct wharf_json *m = v->child; m; m = m->next) {
-        if (m == value)
-            default_in_words(w, s->a, v, value);
-        else if (str_eqz(m->key, "properties"))
-            sent_members(s, m);
-        else if (str_eqz(m->key, "items"))
-            sent_copy(s, "items", m);
-        else if (strcmp(m->key.p, "x-wharf") != 0 && !(value && str_eqz(m->key, "description")))
-            schema_copy(s, m->key.p, m);
-    }
-    jw_close(w, '}');
-}
-
-static void metadata_as_sent(struct jw *w, const char *key)
-{
-    jw_raw(w, key,
-        WHARF_S("{\"type\":\"object\",\"maxProperties\":1000,\"additionalProperties\":{\"type\":["
-                "\"string\",\"number\",\"boolean\",\"null\"]},\"description\":\"Merged with what "
-                "is stored; null or an empty text takes a key away.\"}"));
-}
-
-static void shape_as_sent(struct schema_writer *s, const struct field *f)
-{
-    wharf_str input = arena_printf(s->a, "%.*sInput", STR_ARG(shape_name(f->json)));
-
-    if (f->nullable)
-        shape_or_null(s, f->name, input);
-    else
-        reference(s, f->name, input);
-}
-
-static void field_as_sent(struct schema_writer *s, const struct field *f)
-{
-    const struct wharf_json *said = json_get(
-        json_get(json_get(f->json, "x-wharf"), "describe"), "sent");
-
-    if (said)
-        schema_copy(s, f->name, said);
-    else if (f->set_input)
-        set_input(s, f);
-    else if (f->store == STORE_METADATA)
-        metadata_as_sent(s->w, f->name);
-    else if (shape_name(f->json).n)
-        shape_as_sent(s, f);
-    else
-        sent_copy(s, f->name, f->json);
-}
-
-static bool is_sent(const struct field *f, uint32_t op)
-{
-    return (f->write & op) && !(f->kind == FIELD_COMPUTED && !f->input) && f->kind != FIELD_EMBED;
-}
-
-static void resource_as_sent(struct schema_writer *s, const struct resource *res, uint32_t op)
-{
-    const struct definition *d = res->def;
-    struct jw *w = s->w;
-    wharf_str name = arena_printf(
-        s->a, "%.*s%s", STR_ARG(schema_name(s->a, d)), op == OP_CREATE ? "Create" : "Update");
-
-    jw_open(w, name.p, '{');
-    jw_z(w, "type", "object");
-    jw_open(w, "properties", '{');
-    for (size_t i = 0; i < d->n_fields; i++) {
-        if (is_sent(&d->fields[i], op))
-            field_as_sent(s, &d->fields[i]);
-    }
-    if (d->events.disable_webhooks && !definition_field(d, "disable_webhooks"))
-        jw_raw(w, "disable_webhooks", WHARF_S("{\"type\":\"boolean\"}"));
-    jw_close(w, '}');
-    if (op == OP_CREATE) {
-        jw_open(w, "required", '[');
-        for (size_t i = 0; i < d->n_fields; i++) {
-            if (d->fields[i].required && d->fields[i].write & op &&
-                &d->fields[i] != d->place.parent)
-                jw_z(w, NULL, d->fields[i].name);
-        }
-        jw_close(w, ']');
-    }
-    jw_close(w, '}');
-}
-
-/* ---- components ---- */
-
-/* Tells whether the text of a route's document names the schema. */
-static bool names(const struct wharf_json *v, wharf_str name)
-{
-    if (v->type == JSON_OBJECT && ref_name(v).n)
-        return str_eq(ref_name(v), name);
-    for (const struct wharf_json *m = v->type == JSON_OBJECT || v->type == JSON_ARRAY ? v->child
-                                                                                      : NULL;
-         m; m = m->next)
-        if (names(m, name))
-            return true;
-    return false;
-}
-
-/* Tells whether requests bring the resource so: by a route of this kind, or by a route of a plugin
- * whose document names the schema. */
-static bool brought(
-    const struct engine *e, const struct resource *res, enum route_kind kind, const char *suffix)
-{
-    wharf_str name = arena_printf(
-        e->arena, "%.*s%s", STR_ARG(schema_name(e->arena, res->def)), suffix);
-
-    for (size_t i = 0; i < e->n_routes; i++) {
-        const struct route *r = &e->routes[i];
-        const struct wharf_json *body = json_get(r->definition, "body");
-
-        if ((r->resource == res && r->kind == kind) || (body && names(body, name)))
-            return true;
-    }
-    for (size_t i = 0; i < e->n_plugins; i++) {
-        const struct wharf_json *shapes = e->plugins[i].manifest->shapes;
-
-        if (shapes && names(shapes, name))
-            return true;
-    }
-    return false;
-}
-
-/* Writes the shapes of a resource's fields, each when it is the first with that name. */
-static void shapes_of_fields(struct schema_writer *s, const struct definition *d)
-{
-    for (size_t i = 0; i < d->n_fields; i++) {
-        const struct wharf_json *property = d->fields[i].json;
-        wharf_str name = shape_name(property);
-
-        if (!name.n || shape_of_field(s->e, name) != property)
-            continue;
-        nested_as_read(s, name.p, property, false);
-        name = arena_printf(s->a, "%.*sInput", STR_ARG(name));
-        jw_open(s->w, name.p, '{');
-        jw_z(s->w, "type", "object");
-        sent_members(s, json_get(property, "properties"));
-        jw_close(s->w, '}');
-    }
-}
-
-void schema_components(struct schema_writer *s)
-{
-    const struct engine *e = s->e;
-
-    for (size_t i = 0; i < e->n_resources; i++) {
-        const struct resource *res = &e->resources[i];
-
-        resource_as_read(s, schema_name(e->arena, res->def).p, res);
-        if (brought(e, res, ROUTE_CREATE, "Create"))
-            resource_as_sent(s, res, OP_CREATE);
-        if (brought(e, res, ROUTE_UPDATE, "Update"))
-            resource_as_sent(s, res, OP_UPDATE);
-        shapes_of_fields(s, res->def);
-    }
-    for (size_t i = 0; i < e->n_plugins; i++) {
-        const struct wharf_json *shapes = e->plugins[i].manifest->shapes;
-
-        for (const struct wharf_json *one = shapes ? shapes->child : NULL; one; one = one->next)
-            schema_copy(s, one->key.p, one);
-    }
 }

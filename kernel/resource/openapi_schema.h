@@ -22,6 +22,8 @@ wharf_str schema_name(struct arena *a, const struct definition *d);
 void schema_copy(struct schema_writer *s, const char *key, const struct wharf_json *schema);
 /* Writes {"$ref": ...} for the schema of that name among the components; suffix: "", "Create". */
 void schema_reference(struct schema_writer *s, const char *key, wharf_str name, const char *suffix);
+/* Returns what a $ref to a shape of a module stands for; other schemas as they are, and NULL. */
+const struct wharf_json *schema_meant(const struct engine *e, const struct wharf_json *schema);
 const char *filter_type_name(enum filter_type t);
 /* Returns what the description says of a filter of this type, and which operators it knows. */
 const char *filter_help(enum filter_type t);
@@ -32,7 +34,9 @@ bool schema_in_events(const struct definition_events *events, const struct field
 /* Writes what the data of the resource's events holds: schemas of the members, and the members of
  * a row that could be. */
 void schema_event_properties(struct schema_writer *s, const struct resource *res);
-void schema_event_example(struct jw *w, struct arena *a, const struct resource *res);
+/* Writes members of an example of the resource's events, which that schema accepts. */
+void schema_event_example(
+    const struct engine *e, struct jw *w, struct arena *a, const struct resource *res);
 /* Writes the components of all resources: as read, and as sent where a route takes them; the
  * shapes that definitions and modules name. */
 void schema_components(struct schema_writer *s);

@@ -32,6 +32,9 @@ const struct field *opt_field(
     struct compile *c, const struct wharf_json *object, const struct place *at, const char *key);
 const struct field *find_field(struct compile *c, const struct place *at, const char *name);
 
+/* Reads "ops": the verbs that it lists, all when it is not there. */
+uint32_t opt_ops(struct compile *c, const struct wharf_json *x, const struct place *at);
+
 /* Reads "batch": how items of batches become rows (batch_block.c). */
 void batch_compile(struct compile *c, const struct wharf_json *x, const struct place *at);
 

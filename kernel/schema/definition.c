@@ -133,28 +133,29 @@ static void read_archive(struct compile *c, const struct wharf_json *x, const st
         opt_member_problem(c, at, "archive", "rows that are archived have \"soft_delete\": true");
 }
 
-static void read_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
+uint32_t opt_ops(struct compile *c, const struct wharf_json *x, const struct place *at)
 {
     static const struct {
         const char *name;
         uint32_t bit;
-    } ops[] = {{"create", OP_CREATE}, {"list", OP_LIST}, {"retrieve", OP_RETRIEVE},
+    } all[] = {{"create", OP_CREATE}, {"list", OP_LIST}, {"retrieve", OP_RETRIEVE},
         {"update", OP_UPDATE}, {"delete", OP_DELETE}};
     size_t n;
     const char *const *names = opt_texts(c, x, at, "ops", &n);
+    uint32_t ops = names ? 0 : OP_CREATE | OP_LIST | OP_RETRIEVE | OP_UPDATE | OP_DELETE;
 
-    c->d->ops = names ? 0 : OP_CREATE | OP_LIST | OP_RETRIEVE | OP_UPDATE | OP_DELETE;
     for (size_t i = 0; names && i < n; i++) {
         size_t k = 0;
 
-        while (k < sizeof(ops) / sizeof(*ops) && strcmp(names[i], ops[k].name) != 0)
+        while (k < sizeof(all) / sizeof(*all) && strcmp(names[i], all[k].name) != 0)
             k++;
-        if (k == sizeof(ops) / sizeof(*ops))
+        if (k == sizeof(all) / sizeof(*all))
             opt_member_problem(
                 c, at, "ops", "\"%s\" is none of create, list, retrieve, update, delete", names[i]);
         else
-            c->d->ops |= ops[k].bit;
+            ops |= all[k].bit;
     }
+    return ops;
 }
 
 /* ---- who sees it ---- */
@@ -490,7 +491,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
         "unique", "list", "events", "log", "audience", "created_view", "location_rule", "recorded",
         "deprecated", "links", "live", "own", "params", "partitioned", "retain",
         "creates_per_minute", "creates_per_second", "creates_burst", "large_body", "title_plural",
-        "batch", "below", "export", "lua", "tree", "holds", "tag", "operations", NULL};
+        "batch", "below", "export", "lua", "tree", "holds", "tag", "operations", "inputs", NULL};
     const struct wharf_json *x = json_get(json, "x-wharf");
     struct place root = {0}, at = place_key(&root, WHARF_S("x-wharf")),
                  l_at = place_key(&at, WHARF_S("list"));
@@ -515,7 +516,7 @@ static void read_document(struct compile *c, const struct wharf_json *json)
     read_ids(c, x, &at);
     read_table(c, x, &at);
     read_archive(c, x, &at);
-    read_ops(c, x, &at);
+    c->d->ops = opt_ops(c, x, &at);
     read_parent(c, x, &at);
     d->collection = opt_need(c, x, &at, "collection");
     check_path(c, d->collection, d->place.parent_param, &at);

@@ -5,12 +5,14 @@
 #include "schema/compile.h"
 #include "util/str.h"
 
-/* Compiles one: a name, or an object of name, enum, refs and restricts. */
+/* Compiles one: a name, or an object with one and what is said of it. */
 static void compile_param(
     struct compile *c, const struct wharf_json *v, const struct place *at, struct query_param *p)
 {
-    static const char *const keys[] = {"name", "enum", "refs", "restricts", NULL};
+    static const char *const keys[] = {
+        "name", "enum", "refs", "restricts", "description", "schema", "ops", NULL};
 
+    p->ops = OP_CREATE | OP_LIST | OP_RETRIEVE | OP_UPDATE | OP_DELETE;
     if (json_is(v, JSON_STRING)) {
         p->name = v->text.p;
     } else if (opt_object(c, v, at, keys)) {
@@ -19,6 +21,9 @@ static void compile_param(
         p->refs = opt_texts(c, v, at, "refs", &p->n_refs);
         p->ids = ARENA_ARRAY(c->arena, const struct definition_ids *, p->n_refs + 1);
         p->restricts = opt_bool(c, v, at, "restricts", false);
+        p->description = opt_text(c, v, at, "description", NULL);
+        p->schema = json_get(v, "schema");
+        p->ops = opt_ops(c, v, at);
         c->d->restricts_by_params |= p->restricts;
     } else {
         p->name = "";

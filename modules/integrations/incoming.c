@@ -175,7 +175,7 @@ static wharf_status find(wharf_req *req, struct arrival *a)
 static wharf_status judge(wharf_req *req, struct arrival *a, int64_t at_us)
 {
     wharf_str secret;
-    wharf_status s = secret_value(req, a->integration_id, json_text(a->auth, "secret"), &secret);
+    wharf_status s = secret_value(req, a->integration_id, secret_key(a->auth), &secret);
 
     if (s == WHARF_OK)
         a->problem = proof_problem(req, a->auth, secret, &a->proof, a->body, at_us / SECOND_US);

@@ -5,6 +5,13 @@
 
 #include "wharf/secrets.h"
 
+wharf_str secret_key(const wharf_json *auth)
+{
+    wharf_str said = json_text(auth, "secret");
+
+    return said.n ? said : WHARF_S("secret");
+}
+
 wharf_status secret_value(
     wharf_req *req, wharf_str integration_id, wharf_str key, wharf_str *ret_value)
 {
@@ -65,7 +72,7 @@ wharf_status secret_put(wharf_req *req, void *arg)
     key = json_text(body, "key");
     value = json_text(body, "value");
     auth = field_json(rec, INTEGRATION_AUTH);
-    if (is(json_text(auth, "type"), "standard_webhooks") && same(json_text(auth, "secret"), key) &&
+    if (is(json_text(auth, "type"), "standard_webhooks") && same(secret_key(auth), key) &&
         !int_crypto->secret_valid(value))
         return W->err->fail(req, ERR_INTEGRATION_SECRET_INVALID, "value", NULL);
     return secrets_set(req, &kind, integration, key, value);

@@ -43,6 +43,9 @@ extern const wharf_hooks integration_hooks;
 
 /* ---- integration_secrets.c ---- */
 wharf_handler secret_put, secret_remove;
+/* Returns the key of the secret that proves a sender: auth.secret, or "secret" where the row does
+ * not say. */
+wharf_str secret_key(const wharf_json *auth);
 /* Reads the value of a key; empty when the integration has none of that key, or it does not open
  * on this machine. In a transaction. */
 wharf_status secret_value(

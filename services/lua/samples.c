@@ -28,7 +28,7 @@ wharf_str lua_samples(struct arena *a, const struct engine *e)
     jw_open(&w, "resources", '{');
     for (size_t i = 0; i < e->n_resources; i++) {
         jw_open(&w, e->resources[i].def->name, '{');
-        schema_event_example(&w, a, &e->resources[i]);
+        schema_event_example(e, &w, a, &e->resources[i]);
         jw_close(&w, '}');
     }
     jw_close(&w, '}');

@@ -80,6 +80,15 @@ def test_bearer(client):
     refused(client, id, "bearer token")
 
 
+def test_the_key_of_the_secret_needs_no_name(client):
+    id = client.post("/v1/integrations", {"direction": "incoming", "name": "Shop", "auth": {"type": "bearer"}}, expect=201).data["id"]
+    refused(client, id, "no secret yet", authorization="Bearer hush")
+    client.post(f"/v1/integrations/{id}/secrets", {"key": "secret", "value": "hush"}, expect=201)
+    send(client, id, authorization="Bearer hush")
+    id = client.post("/v1/integrations", {"direction": "incoming", "name": "Shop", "auth": {"type": "standard_webhooks"}}, expect=201).data["id"]
+    client.refused("POST", f"/v1/integrations/{id}/secrets", 400, "integration.secret_invalid", ["value"], {"key": "secret", "value": "no whsec"})
+
+
 def test_basic(client):
     id = incoming(client, type="basic", username="shop", secret="p:w")
     word = lambda text: "Basic " + base64.b64encode(text.encode()).decode()  # noqa: E731

@@ -1,0 +1,14 @@
+"""Boxes that wait on a shelf."""
+
+
+def tell(w):
+    hall = w.client.post("/v1/locations", {"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"}, expect=201).data
+    shelf = w.client.post(f"/v1/locations/{hall['id']}/layouts", {"name": "Shelf A", "code": "A"}, expect=201).data
+    toner = w.client.post("/v1/items", {"name": "Toner, black", "sku": "TON-BK"}, expect=201).data
+    made = w.call("create_parcel", body={"name": "Toner from Globex", "layout_id": shelf["id"], "type": "custom", "length": 40, "width": 30, "height": 20, "dimension_unit": "cm", "weight": 3.2, "weight_unit": "kg",
+                                         "tracking_number": "JD014600003RU", "special_handling_tags": ["fragile"], "contents": [{"item_id": toner["id"], "packed_qty": 4, "comment": "Two are for the third floor"}]})
+    line = made["contents"][0]["id"]
+    w.call("update_parcel", path={"id": made["id"]}, body={"unpacked": True, "contents": [{"id": line, "received_qty": 4, "defective_qty": 1}]})
+    w.call("retrieve_parcel", path={"id": made["id"]}, query={"include_documents": True})
+    w.call("list_parcels", query={"location_id": [hall["id"]], "status": ["unpacked"], "search": "toner"})
+    w.call("delete_parcel", path={"id": made["id"]})
