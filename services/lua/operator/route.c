@@ -17,9 +17,9 @@ enum {
     FILTERS_MAX = 50
 };
 
-const char *const route_options[] = {"scope", "location", "module", "summary", "description",
-    "query", "body", "response", "statuses", "list", "filters", "raw", "content_type", "timeout_ms",
-    "per_minute", "max_body", NULL};
+const char *const route_options[] = {"scope", "location", "module", "operation", "summary",
+    "description", "query", "body", "response", "statuses", "list", "filters", "raw",
+    "content_type", "timeout_ms", "per_minute", "max_body", NULL};
 static const struct plugin owner = {.name = "lua-hooks"};
 
 /* ---- what the options say ---- */
@@ -116,13 +116,76 @@ static void query_member(struct jw *w, const char *name, const char *schema)
     jw_raw(w, name, str_z(schema));
 }
 
+/* Makes "call_docks_dock_table" of GET /v1/x/docks/:dock/table; other methods stand at the end. */
+static wharf_str call_name(struct arena *a, const struct route *r)
+{
+    wharf_str s = arena_printf(a, "call%s%s%s", r->pattern + 5,
+        !strcmp(r->method, "GET") ? "" : "/by/", !strcmp(r->method, "GET") ? "" : r->method);
+    char *p = (char *)s.p;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        char c = p[i] >= 'A' && p[i] <= 'Z' ? (char)(p[i] + 32) : p[i];
+
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            p[n++] = c;
+        else if (n && p[n - 1] != '_')
+            p[n++] = '_';
+    }
+    return (wharf_str){p, n};
+}
+
+/* Writes what the document says where the options say nothing. */
+static void put_unsaid(
+    struct jw *w, struct arena *a, const struct hook_route *hr, const struct wharf_json *options)
+{
+    const struct route *r = &hr->route;
+    bool sends = !strcmp(r->method, "POST") || !strcmp(r->method, "PUT");
+
+    jw_z(w, "tag", "Operator's routes");
+    if (!json_get(options, "operation"))
+        jw_str(w, "operation", call_name(a, r));
+    if (!json_get(options, "description"))
+        jw_z(w, "description",
+            "A route of the operator of this server: a file of Lua says what it takes and what it "
+            "answers.");
+    if (sends && json_bool_or(options, "raw", false))
+        jw_z(w, "request_type", "*/*");
+    else if (sends && !json_get(options, "body"))
+        jw_raw(w, "body",
+            WHARF_S("{\"type\":\"object\",\"description\":\"What the route takes\","
+                    "\"additionalProperties\":true}"));
+    if (!json_get(options, "response") && !json_get(options, "content_type"))
+        jw_raw(w, "response", WHARF_S("{\"$ref\":\"#/components/schemas/AnyValue\"}"));
+}
+
+static void put_query(struct jw *w, const struct hook_route *hr, const struct wharf_json *query)
+{
+    jw_open(w, "query", '{');
+    for (const struct wharf_json *q = query ? query->child : NULL; q; q = q->next)
+        jw_value(w, q->key.p, q);
+    if (hr->list) {
+        query_member(w, "page",
+            "{\"type\":\"integer\",\"minimum\":1,\"description\":\"Page number from 1\"}");
+        query_member(w, "limit",
+            "{\"type\":[\"integer\",\"string\"],\"minimum\":1,\"maximum\":1000,"
+            "\"description\":\"Rows per page\"}");
+    }
+    for (const struct wharf_json *f = hr->filters ? hr->filters->child : NULL; f; f = f->next)
+        query_member(w, f->key.p,
+            "{\"type\":\"string\",\"description\":\"A value, or several with commas; "
+            "name[op]=value with eq, !eq, in, "
+            "!in, gt, gte, lt, lte\"}");
+    jw_close(w, '}');
+}
+
 /* Makes what the document shows, and what the kernel's own routes have as their definition. */
 static const struct wharf_json *definition_of(
     struct arena *a, const struct hook_route *hr, const struct wharf_json *options)
 {
-    static const char *const copied[] = {
-        "summary", "description", "location", "body", "response", "statuses", "content_type"};
-    const struct wharf_json *query = object_of(options, "query"), *parsed;
+    static const char *const copied[] = {"operation", "summary", "description", "location", "body",
+        "response", "statuses", "content_type"};
+    const struct wharf_json *parsed;
     struct json_error bad;
     struct buf out;
     struct jw w;
@@ -135,20 +198,8 @@ static const struct wharf_json *definition_of(
         if (json_get(options, copied[i]))
             jw_value(&w, copied[i], json_get(options, copied[i]));
     }
-    jw_open(&w, "query", '{');
-    for (const struct wharf_json *q = query ? query->child : NULL; q; q = q->next)
-        jw_value(&w, q->key.p, q);
-    if (hr->list) {
-        query_member(&w, "page", "{\"type\":\"integer\",\"minimum\":1}");
-        query_member(
-            &w, "limit", "{\"type\":[\"integer\",\"string\"],\"minimum\":1,\"maximum\":1000}");
-    }
-    for (const struct wharf_json *f = hr->filters ? hr->filters->child : NULL; f; f = f->next)
-        query_member(&w, f->key.p,
-            "{\"type\":\"string\",\"description\":\"A value, or several with commas; "
-            "name[op]=value with eq, !eq, in, "
-            "!in, gt, gte, lt, lte\"}");
-    jw_close(&w, '}');
+    put_unsaid(&w, a, hr, options);
+    put_query(&w, hr, object_of(options, "query"));
     jw_close(&w, '}');
     parsed = json_parse(a, arena_dup_str(a, buf_str(&out)), &bad);
     buf_done(&out);
