@@ -261,9 +261,9 @@ static void pagination_schema(struct openapi *o, const struct route *r)
 {
     const struct wharf_json *response = json_get(r->definition, "response");
 
-    if (r->kind == ROUTE_LIST)
+    if (r->kind == ROUTE_LIST && !r->resource->def->list.n_cache)
         schema_reference(&o->s, "pagination", WHARF_S("Pagination"), "");
-    else if (str_eqz(json_text_or(response, "type", ""), "array"))
+    else if (r->kind == ROUTE_LIST || str_eqz(json_text_or(response, "type", ""), "array"))
         jw_raw(&o->w, "pagination",
             WHARF_S("{\"anyOf\":[{\"$ref\":\"#/components/schemas/Pagination\"},"
                     "{\"type\":\"null\"}]}"));

@@ -141,30 +141,16 @@ static void example_of(
 
 /* ---- of fields ---- */
 
-/* Writes a text that the schema's simple rules accept; words where they ask for a form are the
- * definition's own examples. */
-static void example_value(
-    const struct engine *e, struct jw *w, struct arena *a, const struct field *f)
+/* Writes an example of the field's type. A text is one that the schema's simple rules accept;
+ * words where they ask for a form are the definition's own examples. */
+static void example_of_type(struct jw *w, struct arena *a, const struct field *f)
 {
-    const struct wharf_json *reported = example_reported(f->json);
-    const struct wharf_json *described = json_get(
-        json_get(json_get(f->json, "x-wharf"), "describe"), "read");
     const struct wharf_json *types = json_get(f->json, "type");
     wharf_str type = json_is(types, JSON_ARRAY) && types->child ? types->child->text
                      : types                                    ? types->text
                                                                 : str_z("");
 
-    if (reported)
-        jw_value(w, f->name, reported);
-    else if (described)
-        example_of(e, w, f->name, described);
-    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
-        example_object(w, f->name, f->json);
-    else if (f->store == STORE_TIME && !f->nullable)
-        jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
-    else if (f->nullable || f->kind == FIELD_EMBED)
-        jw_null(w, f->name);
-    else if (str_eqz(type, "array") && f->kind == FIELD_COLUMN && !f->n_show)
+    if (str_eqz(type, "array") && f->kind == FIELD_COLUMN && !f->n_show)
         example_array(w, f->name, f->json);
     else if (str_eqz(type, "array"))
         jw_raw(w, f->name, WHARF_S("[]"));
@@ -178,6 +164,27 @@ static void example_value(
         jw_z(w, f->name, "someone@example.com");
     else
         jw_str(w, f->name, arena_printf(a, "example %s", f->name));
+}
+
+static void example_value(
+    const struct engine *e, struct jw *w, struct arena *a, const struct field *f)
+{
+    const struct wharf_json *reported = example_reported(f->json);
+    const struct wharf_json *described = json_get(
+        json_get(json_get(f->json, "x-wharf"), "describe"), "read");
+
+    if (reported)
+        jw_value(w, f->name, reported);
+    else if (described)
+        example_of(e, w, f->name, described);
+    else if (f->store == STORE_JSON && json_get(f->json, "properties"))
+        example_object(w, f->name, f->json);
+    else if (f->store == STORE_TIME && !f->nullable)
+        jw_z(w, f->name, "2025-03-01T09:15:02.114Z");
+    else if (f->nullable || f->kind == FIELD_EMBED)
+        jw_null(w, f->name);
+    else
+        example_of_type(w, a, f);
 }
 
 void schema_event_example(

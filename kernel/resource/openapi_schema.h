@@ -5,7 +5,7 @@
 
 #include "resource/engine.h"
 
-/* What writes schemas. With `whole` a $ref is replaced by what it stands for, for schemas that are
+/* The writer of schemas. With `whole` a $ref is replaced by what it stands for, for schemas that are
  * served alone; else it stays, and one that stands for what no loaded module has becomes any
  * object. depth: how many were replaced above the place that is written. */
 struct schema_writer {
