@@ -149,6 +149,8 @@ def test_answers(document):
 def test_components(document):
     wrong, ours = [], set(named())
     for name, schema in document["components"]["schemas"].items():
+        if name == "AnyValue":  # the one that says so by its name
+            continue
         read = not name.endswith(("Create", "Update", "Input"))
         wrong += faults_of_schema(schema, name, answer=read and not name.endswith("EventData"))
         if read and name in ours and not schema.get("description"):
