@@ -5,8 +5,8 @@
 
 #include "resource/engine.h"
 
-/* The writer of schemas. With `whole` a $ref is replaced by what it stands for, for schemas that are
- * served alone; else it stays, and one that stands for what no loaded module has becomes any
+/* The writer of schemas. With `whole` a $ref is replaced by what it stands for, for schemas that
+ * are served alone; else it stays, and one that stands for what no loaded module has becomes any
  * object. depth: how many were replaced above the place that is written. */
 struct schema_writer {
     const struct engine *e;
