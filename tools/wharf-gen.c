@@ -3,8 +3,9 @@
  *
  * The header holds, for each definition, the field constants (indexes in the order of
  * properties), the text and its hash; MANIFEST, ERRORS, EMBEDDED, EXAMPLES, MIGRATIONS(api, decl),
- * a macro QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c write. It
- * uses the server's own compiler of definitions, so that build and server can not disagree.
+ * a macro QUERY_NAME for each statement, and what gen_errors.c, gen_routes.c and gen_checks.c
+ * write. It uses the server's own compiler of definitions, so that build and server can not
+ * disagree.
  * docs/reference/plugin-abi.md section 6. */
 #include <ctype.h>
 #include <dirent.h>
@@ -340,6 +341,14 @@ static bool write_constants(struct arena *a, const struct options *o, FILE *head
     return ok;
 }
 
+/* Writes EXAMPLES; empty where the plugin has none, since each names it. */
+static bool write_examples(struct arena *a, const struct options *o, FILE *header)
+{
+    if (header && !o->examples)
+        fputs("#define EXAMPLES {0, 0}\n\n", header);
+    return write_json(a, header, NULL, "EXAMPLES", o->examples);
+}
+
 static bool write_all(struct arena *a, const struct options *o, FILE *header, FILE *note)
 {
     bool ok = true;
@@ -355,9 +364,7 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
     ok = write_constants(a, o, header) && ok;
     ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
-    ok = write_json(a, header, NULL, "EXAMPLES", o->examples) && ok;
-    if (header && !o->examples)
-        fputs("#define EXAMPLES {0, 0}\n\n", header);
+    ok = write_examples(a, o, header) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;
     if ((o->queries || o->checks) && header)

@@ -228,6 +228,18 @@ static struct wharf_json *without_components(struct arena *a, const struct wharf
     return copy;
 }
 
+/* Reads the members of a route's document that say how it is served. */
+static void read_switches(struct route *r, const struct wharf_json *def)
+{
+    r->any_answer = json_bool_or(def, "any_answer", false);
+    r->tenant_code = json_bool_or(def, "tenant_code", false);
+    r->array_body = json_bool_or(def, "array_body", false);
+    r->large_body = json_bool_or(def, "large_body", false);
+    r->event_stream = json_bool_or(def, "event_stream", false);
+    r->max_body = json_int_or(def, "max_body", 0);
+    r->per_minute = json_int_or(def, "per_minute", 0);
+}
+
 static void d_route(wharf_decl *d, const wharf_route *theirs)
 {
     wharf_route *own = arena_alloc(d->arena, sizeof(*own));
@@ -265,13 +277,7 @@ static void d_route(wharf_decl *d, const wharf_route *theirs)
     r->area = -1;
     r->public_route = !strcmp(own->scope, "public") || (own->flags & WHARF_R_PUBLIC);
     r->optional_key = r->public_route && str_eqz(json_text_or(def, "key", ""), "optional");
-    r->any_answer = json_bool_or(def, "any_answer", false);
-    r->tenant_code = json_bool_or(def, "tenant_code", false);
-    r->array_body = json_bool_or(def, "array_body", false);
-    r->large_body = json_bool_or(def, "large_body", false);
-    r->event_stream = json_bool_or(def, "event_stream", false);
-    r->max_body = json_int_or(def, "max_body", 0);
-    r->per_minute = json_int_or(def, "per_minute", 0);
+    read_switches(r, def);
     check_policy(d, own, def, r->public_route);
     colon = strchr(own->scope, ':');
     if (colon) {

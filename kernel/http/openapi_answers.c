@@ -62,6 +62,7 @@ static bool ours(const struct route *r)
 /* Tells whether the operation is of a kind: a word of errors.json that begins with @. */
 static bool is_of_kind(const struct route *r, wharf_str kind)
 {
+    wharf_str policy = json_text_or(r->definition, "location", "none");
     bool get = !strcmp(r->method, "GET");
 
     if (str_eqz(kind, "@call"))
@@ -72,8 +73,7 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
         return r->area >= 0;
     if (str_eqz(kind, "@location"))
         return (r->resource && r->resource->def->place.location) ||
-               (r->kind == ROUTE_PLUGIN &&
-                   !str_eqz(json_text_or(r->definition, "location", "none"), "none"));
+               (r->kind == ROUTE_PLUGIN && !str_eqz(policy, "none"));
     if (str_eqz(kind, "@row"))
         return r->n_params > 0;
     if (str_eqz(kind, "@body"))
@@ -106,12 +106,22 @@ bool openapi_any_answers(const struct error_code *c)
     return false;
 }
 
+/* Tells whether the route is of a plugin that is not ours: nobody told which of the platform's
+ * codes its handler gives. */
+static bool is_strangers(const struct route *r)
+{
+    return r->kind == ROUTE_PLUGIN && r->plugin && r->plugin->manifest &&
+           r->plugin->manifest->third_party;
+}
+
 bool openapi_answers(const struct openapi *o, const struct route *r, const struct error_code *c)
 {
     wharf_str name = openapi_name(o, r);
 
     if (!c->operations)
         return code_runs(o, r, c);
+    if (!c->plugin && is_strangers(r) && !openapi_any_answers(c))
+        return true;
     for (const struct wharf_json *n = c->operations->child; n; n = n->next)
         if (n->text.p[0] == '@' ? is_of_kind(r, n->text) : is_named(n->text, name))
             return true;

@@ -91,7 +91,7 @@ struct query_param { /* a query parameter that rules of the resource read */
     const char *name;
     const char *description; /* of the parameter, or NULL */
     const struct wharf_json *schema; /* what the description of the API says of it, or NULL */
-    uint32_t ops;            /* the verbs that read it */
+    uint32_t ops; /* the verbs that read it */
     const char *const *words; /* what it may be; NULL: anything */
     size_t n_words;
     bool restricts; /* the owner's restrict_rows reads it */
@@ -319,7 +319,6 @@ struct definition_storage {
     const struct unique_rule *uniques;
     size_t n_uniques;
 };
-
 
 struct definition_audience { /* NULL members: no audience */
     const struct field *all, *users, *device;

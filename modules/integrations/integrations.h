@@ -31,8 +31,8 @@ enum {
     SECRETS_MAX = 20, /* of an integration */
     INCOMING_BYTES = 1024 * 1024,
 };
-#define SECOND_US       1000000LL
-#define DAY_US          (86400 * SECOND_US)
+#define SECOND_US 1000000LL
+#define DAY_US    (86400 * SECOND_US)
 /* of names of wharf.token: ids of integrations in public paths */
 #define INCOMING_KIND   "incoming"
 #define OUTGOING_NOTICE "outgoing_integration"

@@ -10,6 +10,7 @@ import requests
 from wharf_client import WebhookError, Wharf, WharfError, verify_webhook
 
 wharf = Wharf(os.environ["WHARF_BASE"], os.environ["WHARF_KEY"])
+WAIT = int(os.environ["WHARF_WAIT"])  # seconds
 port = int(os.environ["WHARF_HOOK_PORT"])
 
 # A receiver of webhooks: what does not verify is refused.
@@ -51,7 +52,7 @@ shipment = wharf.create_shipment(body={"tracking_number": "1Z999AA10123456784", 
 tracker = wharf.create_tracker(body={"tracking_number": "1Z999AA10123456784", "provider": "ups"})
 assert tracker["object"] == "tracker" and shipment["object"] == "shipment" and tracker["tracking_number"] == shipment["tracking_number"]
 
-until = time.monotonic() + 60
+until = time.monotonic() + WAIT
 while not received and time.monotonic() < until:
     time.sleep(0.1)
 assert received and received[0]["type"] == "shipment.created" and received[0]["resource_id"] == shipment["id"] and not refused, refused
@@ -63,7 +64,7 @@ except WebhookError:
 
 # A batch, and its progress.
 batch = wharf.create_batch(body={"resource": "contact", "action": "create", "data": [{"name": f"Person {i}", "email": f"person{i}@example.com"} for i in range(45)]})
-until = time.monotonic() + 60
+until = time.monotonic() + WAIT
 while batch["status"] != "completed" and time.monotonic() < until:
     time.sleep(0.1)
     batch = wharf.retrieve_batch(batch["id"])

@@ -48,7 +48,7 @@ const shipment = await server.create_shipment({ body: { tracking_number: "1Z999A
 const tracker = await server.create_tracker({ body: { tracking_number: "1Z999AA10123456784", provider: "ups" } });
 check(shipment.object === "shipment" && tracker.object === "tracker" && tracker.tracking_number === shipment.tracking_number, "shipment and tracker");
 
-for (let n = 0; received.length === 0 && n < 600; n++) await new Promise((done) => setTimeout(done, 100));
+for (let n = 0; received.length === 0 && n < 10 * Number(env.WHARF_WAIT); n++) await new Promise((done) => setTimeout(done, 100));
 check(received[0]?.type === "shipment.created" && received[0].resource_id === shipment.id && refused.length === 0, `the event came: ${refused}`);
 let forged: unknown;
 await verifyWebhook(secret, { get: (name) => (name === "webhook-timestamp" ? String(Math.floor(Date.now() / 1000)) : "v1,AAAA") }, "{}").catch((error: unknown) => (forged = error));
@@ -57,7 +57,7 @@ check(forged instanceof WebhookError, "a forged one is refused");
 // A batch, and its progress.
 const people = Array.from({ length: 45 }, (_, i) => ({ name: `Person ${i}`, email: `person${i}@example.com` }));
 let batch = await server.create_batch({ body: { resource: "contact", action: "create", data: people } });
-for (let n = 0; batch.status !== "completed" && n < 600; n++) {
+for (let n = 0; batch.status !== "completed" && n < 10 * Number(env.WHARF_WAIT); n++) {
   await new Promise((done) => setTimeout(done, 100));
   batch = await server.retrieve_batch({ path: { batch: batch.id } });
 }

@@ -46,7 +46,7 @@ def story_env(server, name):
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
-    return {"WHARF_BASE": server.base, "WHARF_KEY": server.organization(name).key(), "WHARF_HOOK_PORT": str(port),
+    return {"WHARF_BASE": server.base, "WHARF_KEY": server.organization(name).key(), "WHARF_HOOK_PORT": str(port), "WHARF_WAIT": str(WAIT),
             "WHARF_PDF": base64.b64encode(pdf()).decode()}
 
 
