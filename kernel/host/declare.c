@@ -217,7 +217,10 @@ static struct wharf_json *without_components(struct arena *a, const struct wharf
     *copy = *schema;
     copy->child = NULL;
     if (str_starts(json_text_or(schema, "$ref", ""), components)) {
-        copy->count = 0;
+        copy->child = ARENA_NEW(a, struct wharf_json);
+        *copy->child = (struct wharf_json){
+            .type = JSON_BOOL, .truth = true, .key = WHARF_S("additionalProperties")};
+        copy->count = 1;
         return copy;
     }
     for (const struct wharf_json *m = schema->child; m; m = m->next) {

@@ -138,6 +138,12 @@ static void inputs_as_sent(struct schema_writer *s, const struct definition *d, 
     }
 }
 
+/* Tells whether rules make the field of others when it is not sent (describe.optional). */
+static bool is_optional(const struct field *f)
+{
+    return json_bool_or(json_get(json_get(f->json, "x-wharf"), "describe"), "optional", false);
+}
+
 static void resource_as_sent(struct schema_writer *s, const struct resource *res, uint32_t op)
 {
     const struct definition *d = res->def;
@@ -160,7 +166,7 @@ static void resource_as_sent(struct schema_writer *s, const struct resource *res
         jw_open(w, "required", '[');
         for (size_t i = 0; i < d->n_fields; i++) {
             if (d->fields[i].required && d->fields[i].write & op &&
-                &d->fields[i] != d->place.parent)
+                &d->fields[i] != d->place.parent && !is_optional(&d->fields[i]))
                 jw_z(w, NULL, d->fields[i].name);
         }
         jw_close(w, ']');
