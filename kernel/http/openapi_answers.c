@@ -102,6 +102,13 @@ static bool is_named(wharf_str pattern, wharf_str name)
     return str_eq(pattern, name);
 }
 
+bool openapi_of_kind(const struct error_code *c)
+{
+    const struct wharf_json *first = c->operations ? c->operations->child : NULL;
+
+    return first && first->text.p[0] == '@';
+}
+
 bool openapi_any_answers(const struct error_code *c)
 {
     if (!c->operations && !c->plugin)
@@ -485,8 +492,7 @@ static void refusal(struct openapi *o, int status, const struct error_code *cons
 static bool platform_only(int status, const struct error_code *const *codes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (codes[i]->status == status &&
-            (codes[i]->plugin || codes[i]->operations->child->text.p[0] != '@'))
+        if (codes[i]->status == status && (codes[i]->plugin || !openapi_of_kind(codes[i])))
             return false;
     return true;
 }

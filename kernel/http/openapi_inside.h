@@ -19,6 +19,8 @@ wharf_str openapi_name(const struct openapi *o, const struct route *r);
 /* Tells whether one of an operation's codes is this one: errors.json says of which operations it
  * is; where a plugin's says nothing, of all in which its code runs. */
 bool openapi_answers(const struct openapi *o, const struct route *r, const struct error_code *c);
+/* Tells whether kinds of operations answer with the code, and not single ones, or none. */
+bool openapi_of_kind(const struct error_code *c);
 /* Tells whether the operation writes, so that it is done once for an Idempotency-Key. */
 bool openapi_writes(const struct route *r);
 /* Tells whether any operation may answer with it ("@any"). */
