@@ -59,11 +59,17 @@ static bool ours(const struct route *r)
     return r->kind != ROUTE_KERNEL && !r->any_answer;
 }
 
+bool openapi_writes(const struct route *r)
+{
+    bool reads = r->kind == ROUTE_PLUGIN && r->declared->flags & WHARF_R_READONLY;
+
+    return strcmp(r->method, "GET") != 0 && ours(r) && !r->public_route && !reads;
+}
+
 /* Tells whether the operation is of a kind: a word of errors.json that begins with @. */
 static bool is_of_kind(const struct route *r, wharf_str kind)
 {
     wharf_str policy = json_text_or(r->definition, "location", "none");
-    bool get = !strcmp(r->method, "GET");
 
     if (str_eqz(kind, "@call"))
         return ours(r);
@@ -81,7 +87,7 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
     if (str_eqz(kind, "@list"))
         return r->kind == ROUTE_LIST;
     if (str_eqz(kind, "@write"))
-        return !get && ours(r) && !r->public_route;
+        return openapi_writes(r);
     if (str_eqz(kind, "@limited"))
         return r->per_minute || r->per_second;
     if (str_eqz(kind, "@change"))
@@ -96,7 +102,7 @@ static bool is_named(wharf_str pattern, wharf_str name)
     return str_eq(pattern, name);
 }
 
-bool openapi_of_kinds(const struct error_code *c)
+bool openapi_of_kind(const struct error_code *c)
 {
     const struct wharf_json *first = c->operations ? c->operations->child : NULL;
 
@@ -486,7 +492,7 @@ static void refusal(struct openapi *o, int status, const struct error_code *cons
 static bool platform_only(int status, const struct error_code *const *codes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (codes[i]->status == status && (codes[i]->plugin || !openapi_of_kinds(codes[i])))
+        if (codes[i]->status == status && (codes[i]->plugin || !openapi_of_kind(codes[i])))
             return false;
     return true;
 }

@@ -56,7 +56,7 @@ static void shared_refusal(struct openapi *o, const struct wharf_json *status)
     for (size_t i = 0; i < o->e->n_codes; i++) {
         const struct error_code *c = &o->e->codes[i];
 
-        if (!c->plugin && openapi_of_kinds(c) &&
+        if (!c->plugin && openapi_of_kind(c) &&
             str_eqz(status->key, arena_printf(o->e->arena, "%d", c->status).p))
             buf_addf(&text, "%s- `%s`: %s.", text.n ? "\n" : "", c->code, c->text);
     }

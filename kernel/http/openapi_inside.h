@@ -19,8 +19,10 @@ wharf_str openapi_name(const struct openapi *o, const struct route *r);
 /* Tells whether one of an operation's codes is this one: errors.json says of which operations it
  * is; where a plugin's says nothing, of all in which its code runs. */
 bool openapi_answers(const struct openapi *o, const struct route *r, const struct error_code *c);
-/* Tells whether it is of kinds of operations, of the platform's codes those that all share. */
-bool openapi_of_kinds(const struct error_code *c);
+/* Tells whether kinds of operations answer with the code, and not single ones, or none. */
+bool openapi_of_kind(const struct error_code *c);
+/* Tells whether the operation writes, so that it is done once for an Idempotency-Key. */
+bool openapi_writes(const struct route *r);
 /* Tells whether any operation may answer with it ("@any"). */
 bool openapi_any_answers(const struct error_code *c);
 /* Writes parameters. */

@@ -2,9 +2,9 @@
 
 
 def tell(w):
-    hall = w.client.post("/v1/locations", {"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"}, expect=201).data
-    bart = w.client.post("/v1/contacts", {"name": "Bart Simpson", "email": "bart@springfield.example"}, expect=201).data
-    laptop = w.client.post("/v1/items", {"name": "Laptop 14 inch", "sku": "LAP-14", "is_asset": True, "vendor": "Globex"}, expect=201).data
+    hall = w.do("create_location", body={"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"})
+    bart = w.do("create_contact", body={"name": "Bart Simpson", "email": "bart@springfield.example"})
+    laptop = w.do("create_item", body={"name": "Laptop 14 inch", "sku": "LAP-14", "is_asset": True, "vendor": "Globex"})
     numbers = w.call("create_sequence", body={"prefix": "LAP-", "sequence": "0001"})
     w.call("list_sequences", query={"order_by": "prefix"})
     w.call("retrieve_sequence", path={"id": numbers["id"]})

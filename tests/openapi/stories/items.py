@@ -2,8 +2,8 @@
 
 
 def tell(w):
-    hall = w.client.post("/v1/locations", {"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"}, expect=201).data
-    shelf = w.client.post(f"/v1/locations/{hall['id']}/layouts", {"name": "Shelf A", "code": "A"}, expect=201).data
+    hall = w.do("create_location", body={"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"})
+    shelf = w.do("create_layout", path={"location": hall["id"]}, body={"name": "Shelf A", "code": "A"})
 
     # units and items
     w.call("list_uoms", query={"uom_category": ["count"], "limit": 5})
@@ -52,7 +52,7 @@ def tell(w):
     audit = w.call("create_audit", body={"location_id": hall["id"], "item_ids": [mug["id"], card["id"]], "priority": "high", "complete_at": w.at(days=3)})
     tasks = w.call("list_audit_tasks", path={"audit": audit["id"]}, query={"item_id": [mug["id"]]})
     task = {"audit": audit["id"], "task": tasks[0]["id"]}
-    lost = w.client.post("/v1/reason-codes", {"code": "LOST", "name": "Not found on the shelf", "resources": ["audit"]}, expect=201).data
+    lost = w.do("create_reason_code", body={"code": "LOST", "name": "Not found on the shelf", "resources": ["audit"]})
     w.call("count_audit_task", path=task, body={"counted_qty": tasks[0]["total_qty"] - 1, "reason_code_id": lost["id"], "lot_number": "L-2026-02"})
     w.call("retrieve_audit_task", path=task)
     open_tasks = [t for t in w.do("retrieve_audit", path={"audit": audit["id"]})["tasks"] if t["counted_qty"] is None]

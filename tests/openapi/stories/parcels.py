@@ -2,9 +2,9 @@
 
 
 def tell(w):
-    hall = w.client.post("/v1/locations", {"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"}, expect=201).data
-    shelf = w.client.post(f"/v1/locations/{hall['id']}/layouts", {"name": "Shelf A", "code": "A"}, expect=201).data
-    toner = w.client.post("/v1/items", {"name": "Toner, black", "sku": "TON-BK"}, expect=201).data
+    hall = w.do("create_location", body={"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US"})
+    shelf = w.do("create_layout", path={"location": hall["id"]}, body={"name": "Shelf A", "code": "A"})
+    toner = w.do("create_item", body={"name": "Toner, black", "sku": "TON-BK"})
     made = w.call("create_parcel", body={"name": "Toner from Globex", "layout_id": shelf["id"], "type": "custom", "length": 40, "width": 30, "height": 20, "dimension_unit": "cm", "weight": 3.2, "weight_unit": "kg",
                                          "tracking_number": "JD014600003RU", "special_handling_tags": ["fragile"], "contents": [{"item_id": toner["id"], "packed_qty": 4, "comment": "Two are for the third floor"}]})
     line = made["contents"][0]["id"]

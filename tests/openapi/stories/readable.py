@@ -11,6 +11,7 @@ STEP = datetime.timedelta(seconds=7)  # between two requests of a story, for its
 LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)")
 EPOCH = re.compile(r"(?<![\w.])1[6-9]\d{8}(?!\w)")
+NUMBER = re.compile(r"\bWHRF-[0-9A-Z]{7}-[0-9A-Z]{7}\b")  # of shipments, made by the server
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 # Runs of letters and digits (with what stands for the kind before it), of base64 as in links, and of base64.
 SECRET = re.compile(r"(?<![A-Za-z0-9])((?:[a-z]+_)+|)([0-9A-Za-z]{20,}(?![0-9A-Za-z_+-]|/[0-9A-Za-z+/]*=)={0,2}|[0-9A-Za-z_-]{20,}(?![\w+-])={0,2}|[0-9A-Za-z+/]{20,}={0,2})")
@@ -70,7 +71,7 @@ class Readable:
         """Texts, and what in them may be of this run only."""
         for text in strings(value):
             yield text
-            for pattern in (SECRET, TIME, UUID):
+            for pattern in (SECRET, TIME, UUID, NUMBER):
                 yield from (m.group(0) for m in pattern.finditer(text))
 
     def hears(self, value):
@@ -120,6 +121,14 @@ class Readable:
             self.shown[text] = f"{hex[:8]}-{hex[8:12]}-4{hex[13:16]}-8{hex[17:20]}-{hex[20:]}"
         return self.shown[text]
 
+    def number(self, text):
+        if text in self.kept:
+            return text
+        if text not in self.shown:
+            made = self.letters("number", 14, LETTERS[:36])
+            self.shown[text] = f"WHRF-{made[:7]}-{made[7:]}"
+        return self.shown[text]
+
     def secret(self, match):
         text, head, tail = match.group(0), match.group(1), match.group(2)
         if text in self.kept or not is_random(tail):
@@ -138,6 +147,7 @@ class Readable:
             return text
         text = TIME.sub(lambda m: self.iso(m.group(0)), text)
         text = UUID.sub(lambda m: self.uuid(m.group(0)), text)
+        text = NUMBER.sub(lambda m: self.number(m.group(0)), text)
         text = EPOCH.sub(lambda m: str(self.epoch(int(m.group(0)))), text)
         return SECRET.sub(self.secret, text)
 

@@ -2,9 +2,9 @@
 
 
 def tell(w):
-    w.client.post("/v1/org", {"settings": {"shipments": {"private_rates": [
+    w.do("update_own_organization", body={"settings": {"shipments": {"private_rates": [
         {"service_level_id": "courier_day", "name": "City courier, same day", "amount": 1850, "currency": "usd", "transit_days": 0},
-        {"service_level_id": "courier_next", "name": "City courier, next day", "amount": 990, "currency": "usd", "transit_days": 1}]}}}, expect=200)
+        {"service_level_id": "courier_next", "name": "City courier, next day", "amount": 990, "currency": "usd", "transit_days": 1}]}}})
     parcel = {"name": "Box 1", "length": 12, "width": 9, "height": 6, "weight": 4.5}
     quote = w.call("create_shipment", body={
         "sender": {"name": "Springfield Mail Room", "email": "mail@springfield.example", "address": {"line1": "742 Evergreen Terrace", "city": "Springfield", "state_code": "OR", "postal_code": "97477", "country_code": "US"}},

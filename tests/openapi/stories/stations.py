@@ -6,7 +6,7 @@ LABEL_64 = base64.b64encode(LABEL.encode()).decode()
 
 
 def tell(w):
-    hall = w.client.post("/v1/locations", {"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US", "settings": {"cloud_printing": {"enabled": True}}}, expect=201).data
+    hall = w.do("create_location", body={"name": "Springfield HQ", "code": "HQ", "address": "742 Evergreen Terrace, Springfield, OR 97477, US", "settings": {"cloud_printing": {"enabled": True}}})
     w.call("list_paper_sizes")
     station = w.call("create_print_station", body={
         "name": "DOCK-1", "display_name": "Dock 1", "location_id": hall["id"], "device_token": "dock-1-tablet", "configuration": {"pooling_enabled": False},

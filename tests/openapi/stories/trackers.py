@@ -2,8 +2,8 @@
 
 
 def tell(w):
-    hall = w.client.post("/v1/locations", {"name": "Springfield HQ", "code": "HQ", "address": {"line1": "742 Evergreen Terrace", "city": "Springfield", "state_code": "OR", "postal_code": "97477", "country_code": "US"}}, expect=201).data
-    lisa = w.client.post("/v1/contacts", {"name": "Lisa Simpson", "email": "lisa@springfield.example"}, expect=201).data
+    hall = w.do("create_location", body={"name": "Springfield HQ", "code": "HQ", "address": {"line1": "742 Evergreen Terrace", "city": "Springfield", "state_code": "OR", "postal_code": "97477", "country_code": "US"}})
+    lisa = w.do("create_contact", body={"name": "Lisa Simpson", "email": "lisa@springfield.example"})
     made = w.call("create_tracker", body={"tracking_number": "1Z58F2A70378657975", "location_id": hall["id"], "recipient_contact_id": lisa["id"], "metadata": {"cost_center": "4711"}})
     desk = w.do("create_shipment", body={"tracking_number": "DESK-0001", "provider_id": "unknown", "type": "inbound", "location_id": hall["id"], "recipient": lisa["id"]})
     w.call("update_tracker", path={"tracker_id": made["id"]}, body={
