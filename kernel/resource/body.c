@@ -181,7 +181,7 @@ void body_fields(struct checker *c, const struct field *fields, size_t n,
         if (!writable || f == c->parent) {
             if (v && !is_id)
                 body_clean(c, v, path);
-            if (v && !is_id && c->flags & BODY_STRICT)
+            if (v && !is_id && f != c->parent && c->flags & BODY_STRICT)
                 body_tell(c, path, "unknown", "%s can't be written; leave it out", path.p);
             continue;
         }

@@ -47,7 +47,7 @@ LEFT_OUT = {
         "stations.processing_timeout", "stations.reroute_after", "stations.offline_after", "workflows.cpu_share", "workflows.budgets", "workflows.public_per_minute"],
     "a limit with fixed numbers that tests meet": ["rate_limit.endpoint", "mail.max_per_minute"],
     "what may be reached, and what links begin with: tests are about the answer": [
-        "net.allow", "net.allow_http", "net.resolve", "net.ca_file", "net.dns", "base_url", "tenants.enabled", "openapi.require_key"],
+        "net.allow", "net.allow_http", "net.resolve", "net.ca_file", "net.dns", "base_url", "tenants.enabled", "openapi.require_key", "docs.enabled"],
     "to whom and as whom mails go; tests of mail say it": ["mail.user", "mail.password", "mail.from_name", "support.email_to"],
     "hooks that may do more are not called more": ["lua_hooks.allow_write", "lua_hooks.unsafe"],
 }

@@ -30,7 +30,7 @@ const receiver = createServer((request, answer) => {
 await new Promise<void>((listening) => receiver.listen(Number(env.WHARF_HOOK_PORT), "127.0.0.1", listening));
 
 const webhook = await server.create_webhook({ body: { url: `http://127.0.0.1:${env.WHARF_HOOK_PORT}/hook`, events: ["shipment.created"] } });
-secret = (await server.retrieve_webhook_secret({ path: { webhook: webhook.id } })).secrets[0]!.secret;
+secret = (await server.retrieve_webhook_secret({ path: { webhook: webhook.id } })).secret!;
 
 const location = await server.create_location({ body: { name: "Mail room", address: { line1: "1 Main St", city: "Springfield", country_code: "US" } } });
 const station = await server.create_print_station({
@@ -45,7 +45,7 @@ check(job.status === "queued" && station.printers.length === 1, "a job waits for
 const contact = await server.create_contact({ body: { name: "Ann Smith", email: "ann@example.com" } });
 check("id" in contact && contact.object === "contact", "a contact");
 const shipment = await server.create_shipment({ body: { tracking_number: "1Z999AA10123456784", location_id: location.id } });
-const tracker = await server.create_tracker({ body: { tracking_number: "1Z999AA10123456784", provider: "ups" } });
+const tracker = await server.create_tracker({ body: { tracking_number: "1Z999AA10123456784", provider_id: "ups" } });
 check(shipment.object === "shipment" && tracker.object === "tracker" && tracker.tracking_number === shipment.tracking_number, "shipment and tracker");
 
 for (let n = 0; received.length === 0 && n < 10 * Number(env.WHARF_WAIT); n++) await new Promise((done) => setTimeout(done, 100));
@@ -56,12 +56,12 @@ check(forged instanceof WebhookError, "a forged one is refused");
 
 // A batch, and its progress.
 const people = Array.from({ length: 45 }, (_, i) => ({ name: `Person ${i}`, email: `person${i}@example.com` }));
-let batch = await server.create_batch({ body: { resource: "contact", action: "create", data: people } });
+let batch = await server.create_batch({ body: { resource: "contact", action: "merge", data: people } });
 for (let n = 0; batch.status !== "completed" && n < 10 * Number(env.WHARF_WAIT); n++) {
   await new Promise((done) => setTimeout(done, 100));
   batch = await server.retrieve_batch({ path: { batch: batch.id } });
 }
-check(batch.status === "completed" && batch.total_count === 45, `the batch: ${JSON.stringify(batch)}`);
+check(batch.status === "completed" && batch.progress === 100, `the batch: ${JSON.stringify(batch)}`);
 
 // Lists: a filter with an operator, and all rows by a cursor.
 const page = await server.list_contacts({ query: { created_at: "gte:2020-01-01T00:00:00Z", order_by: "name", direction: "asc", limit: 5 } });

@@ -63,10 +63,9 @@ def typescript(document, tmp_path_factory):
     run(MODULES / ".bin" / "tsc", "-p", "tsconfig.json", cwd=package)
     shutil.copy(package / "src" / "api.d.ts", package / "dist" / "api.d.ts")
     (place / "package.json").write_text('{"type": "module"}')
-    shutil.copy(HERE.parent / "openapi" / "node.d.ts", place / "node.d.ts")
     (place / "tsconfig.json").write_text(json.dumps({"compilerOptions": {
         "strict": True, "noUncheckedIndexedAccess": True, "target": "es2022", "module": "nodenext", "moduleResolution": "nodenext", "lib": ["es2022", "dom", "dom.iterable"],
-        "types": [], "outDir": "out", "skipLibCheck": False}, "include": ["*.ts"]}))
+        "types": ["node"], "outDir": "out", "skipLibCheck": False}, "include": ["*.ts"]}))
     return place
 
 
@@ -177,13 +176,13 @@ def test_collection(server, document, tmp_path):
         t["name"] for t in server.openapi["tags"] if t["name"] in {f["name"] for f in made["item"]}]
     for folder in made["item"]:  # lists, and what the server says of itself
         folder["item"] = [r for r in folder["item"] if r["request"]["method"] == "GET" and not r["request"]["url"]["variable"]
-                          and not {"Stream", "stream"} & set(r["name"].split()) and "verify" not in r["request"]["url"]["raw"] and "unsubscribe" not in r["request"]["url"]["raw"]]
+                          and "/stream" not in r["request"]["url"]["raw"] and "verify" not in r["request"]["url"]["raw"] and "unsubscribe" not in r["request"]["url"]["raw"]]
     (tmp_path / "c.json").write_text(json.dumps(made))
     report = tmp_path / "report.json"
     run(MODULES / ".bin" / "newman", "run", "c.json", "--env-var", f"baseUrl={server.base}", "--env-var", f"key={server.organization('Postman').key()}",
         "--reporters", "json", "--reporter-json-export", report, "--timeout-request", "20000", cwd=tmp_path)
     codes = {e["item"]["name"]: e.get("response", {}).get("code") for e in json.loads(report.read_text())["run"]["executions"]}
-    assert len(codes) > 50 and set(codes.values()) == {200}, codes
+    assert len(codes) > 40 and set(codes.values()) == {200}, codes
 
 
 # The fixed vector of docs/spec/07-events-and-webhooks.md section 6.

@@ -229,3 +229,10 @@ def test_the_description_has_a_tag_and_is_packed_alike(server):
     assert plain.json()["openapi"] == "3.1.0" and all(p.json() == plain.json() and p.headers["Content-Encoding"] == "gzip" for p in packed)
     assert plain.headers["ETag"][:-1] + '-gz"' == packed[0].headers["ETag"] == packed[2].headers["ETag"]
     assert server.http.get(url, headers={"If-None-Match": packed[0].headers["ETag"], **key}).status_code == 304
+
+
+def test_strict_takes_bodies_of_other_forms(client):
+    """A body whose schema is another one's form is judged by what reads it."""
+    strict = {"Prefer": "handling=strict"}
+    location = make_location(client)["id"]
+    assert client.request("POST", f"/v1/locations/{location}/layouts", {"name": "Shelf", "code": "S-1"}, headers=strict).status == 201
