@@ -6,6 +6,7 @@ def tell(w):
         {"service_level_id": "courier_day", "name": "City courier, same day", "amount": 1850, "currency": "usd", "transit_days": 0},
         {"service_level_id": "courier_next", "name": "City courier, next day", "amount": 990, "currency": "usd", "transit_days": 1}]}}})
     parcel = {"name": "Box 1", "length": 12, "width": 9, "height": 6, "weight": 4.5}
+    w.steady(relevance_score=0.55)
     quote = w.call("create_shipment", body={
         "sender": {"name": "Springfield Mail Room", "email": "mail@springfield.example", "address": {"line1": "742 Evergreen Terrace", "city": "Springfield", "state_code": "OR", "postal_code": "97477", "country_code": "US"}},
         "recipient": {"name": "Maude Flanders", "phone": "+15035550142", "address": {"line1": "744 Evergreen Terrace", "city": "Springfield", "state_code": "OR", "postal_code": "97477", "country_code": "US"}},
