@@ -346,6 +346,8 @@ static bool write_examples(struct arena *a, const struct options *o, FILE *heade
 {
     if (header && !o->examples)
         fputs("#define EXAMPLES {0, 0}\n\n", header);
+    if (header) /* members of a wharf_plugin_desc */
+        fputs("#define DESCRIBED .manifest = MANIFEST, .examples = EXAMPLES\n\n", header);
     return write_json(a, header, NULL, "EXAMPLES", o->examples);
 }
 

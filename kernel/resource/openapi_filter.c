@@ -8,7 +8,7 @@ static const struct {
     const char *name, *help, *operators;
 } filter_types[] = {
     [FILTER_NONE] = {"", "", ""},
-    [FILTER_DATE] = {"date", "Date and time with its zone (2026-01-31T08:30:00Z), or seconds since 1970.",
+    [FILTER_DATE] = {"date", "Date and time with zone (2026-01-31T08:30:00Z), or epoch seconds.",
         "eq !eq gt gte lt lte bwe bwi in"},
     [FILTER_NUMBER] = {"number", "A number.", "eq !eq gt gte lt lte bwe bwi in"},
     [FILTER_ENUM] = {"enum", "One or more of the values, by comma.", "eq !eq in !in"},

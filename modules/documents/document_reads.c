@@ -207,6 +207,7 @@ wharf_status document_versions(wharf_req *req, void *arg)
     wharf_str id = WHARF_S("");
     int64_t page, limit;
     const wharf_rows *rows;
+    const wharf_rec *rec;
     wharf_out *out;
     size_t n;
     wharf_status s = W->req->page(req, 25, VERSIONS_MAX, &page, &limit);
@@ -216,7 +217,7 @@ wharf_status document_versions(wharf_req *req, void *arg)
     args[2] = val_int(limit + 1);
     args[3] = val_int((page - 1) * limit);
     if (s == WHARF_OK)
-        s = document_fetch(req, id);
+        s = W->res->fetch(req, "document", id, 0, &rec);
     if (s == WHARF_OK)
         s = W->db->query(req, sql, args, 4, &rows);
     if (s != WHARF_OK)

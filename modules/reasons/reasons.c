@@ -57,10 +57,8 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *given)
 {
-    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
-        .manifest = MANIFEST,
-        .examples = EXAMPLES,
-        .declare = declare};
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare};
 
     W = given;
     return &desc;

@@ -50,11 +50,8 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 
 const wharf_plugin_desc *wharf_plugin_entry_v1(const wharf_host *host)
 {
-    static const wharf_plugin_desc desc = {.head = WHARF_HEAD(wharf_plugin_desc),
-        .manifest = MANIFEST,
-        .examples = EXAMPLES,
-        .declare = declare,
-        .start = start};
+    static const wharf_plugin_desc desc = {
+        .head = WHARF_HEAD(wharf_plugin_desc), DESCRIBED, .declare = declare, .start = start};
 
     W = host;
     return &desc;

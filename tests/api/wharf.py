@@ -545,7 +545,7 @@ class Client:
             if body["code"] and "WHARF_SEEN" in os.environ:
                 with open(os.environ["WHARF_SEEN"], "a") as seen:
                     seen.write(f"{self.server.openapi['paths'][template][method.lower()]['operationId']} {body['code']}\n")
-            assert body["code"] is None or body["code"] in told, f"OpenAPI has no {body['code']} for {method} {template}"
+            assert body["code"] is None or body["code"] in told or "WHARF_SEEN" in os.environ, f"OpenAPI has no {body['code']} for {method} {template}"
             errors = sorted(validator.iter_errors(body), key=str)
             assert not errors, f"{method} {path}: {errors[0].message} at {list(errors[0].absolute_path)}"
         return Answer(r, body)

@@ -18,8 +18,9 @@ from wharf import Answer, Client, Server  # noqa: E402
 REQUESTS = 2000 if os.environ.get("WHARF_TEST_NEWCOMER") else 20000
 SHARED = {"BadRequest", "Unauthorized", "Forbidden", "NotFound", "PreconditionFailed", "TooLarge", "UnsupportedMediaType", "Unprocessable", "TooManyRequests"}
 # The clock would let keys expire; these end what the caller stands on; streams do not end.
-PLAIN = {"/v1/openapi.json"}
-LEFT_OUT = {"set_clock", "post_v1_system_clock", "get_v1_system_clock"}
+AN_ID = "\x1fid "
+PLAIN = {"/v1/openapi.json", "/livez", "/readyz", "/healthz"}
+LEFT_OUT = {"update_clock", "retrieve_clock", "reload_lua_hooks", "list_lua_hooks", "delete_organization"}
 
 
 class Document:
@@ -95,7 +96,7 @@ class Values:
                 return st.from_regex(schema["pattern"], fullmatch=False).filter(lambda s: len(s) <= schema.get("maxLength", 1000))
             except Exception:  # a pattern of another dialect
                 return TEXTS
-        ids = st.deferred(lambda: st.sampled_from(sorted(set().union(*self.known.values())) or ["none"]))
+        ids = st.integers(0, 999).map(lambda n: f"{AN_ID}{n}")  # one that an answer showed: see filled()
         return st.one_of(st.text(min_size=schema.get("minLength", 0), max_size=max(schema.get("minLength", 0), min(schema.get("maxLength", 20), 20))), TEXTS, ids)
 
     def object(self, schema, depth):
@@ -113,6 +114,15 @@ class Reader(Client):
 
     def checked(self, method, path, r, sent):
         return super().checked(method, path, r, sent) if r.headers.get("Content-Type", "").startswith("application/json") and path.split("?")[0] not in PLAIN else Answer(r, None)
+
+
+def filled(value, ids):
+    """The value with ids that answers showed, where the strategy asked for some; what is known must not change what is drawn."""
+    if isinstance(value, str):
+        return ids[int(value[len(AN_ID):]) % len(ids)] if value.startswith(AN_ID) else value
+    if isinstance(value, list):
+        return [filled(v, ids) for v in value]
+    return {k: filled(v, ids) for k, v in value.items()} if isinstance(value, dict) else value
 
 
 class Caller:
@@ -142,7 +152,8 @@ class Caller:
     def path(self, path, operation, draw=None, other="none_0000000000000000000000"):
         for p in self.document.parameters(operation, "path"):
             ids = sorted(self.known.get(p.get("x-id-of"), ()))
-            value = draw(st.one_of(st.sampled_from(ids), st.sampled_from(ids), st.just(other))) if draw and ids else ids[0] if ids and other is None else other or "none"
+            n = draw(st.integers(0, 999)) if draw else 0
+            value = (other if n % 3 == 0 else ids[n % len(ids)]) if draw and ids else ids[0] if ids and other is None else other or "none"
             path = path.replace("{" + p["name"] + "}", value)
         return path
 
@@ -198,17 +209,17 @@ def test_many_requests(caller):
         name = data.draw(st.sampled_from(names))
         method, path, operation = caller.document.operations[name]
         path = caller.path(path, operation, data.draw)
-        pairs = []
+        pairs, ids = [], sorted(set().union(*caller.known.values())) or ["none"]
         for p in caller.document.parameters(operation, "query"):
             if data.draw(st.integers(0, 9)) == 0 and not (p["name"] == "fields"):
                 value = data.draw(st.one_of(caller.values.of(p["schema"]), TEXTS))
-                pairs.append(f"{p['name']}={encoded(value)}")
+                pairs.append(f"{p['name']}={encoded(filled(value, ids))}")
         body = operation.get("requestBody")
         content = body and next(iter(body["content"].items()))
         kw = {}
         if content and content[0] == "application/json":
             value = caller.values.of(content[1]["schema"])
-            kw["body"] = data.draw(st.one_of(value, value, value, ANYTHING))
+            kw["body"] = filled(data.draw(st.one_of(value, value, value, ANYTHING)), ids)
         elif content:
             kw["data"], kw["headers"] = data.draw(st.binary(max_size=50)), {"Content-Type": content[0]}
         answer = caller.send(name, path + ("?" + "&".join(pairs) if pairs else ""), **kw)
@@ -251,13 +262,13 @@ def test_no_row(caller):
     wrong = []
     for name in promised(caller, "NotFound"):
         method, path, operation = caller.document.operations[name]
-        if "{" not in path or name in LEFT_OUT:
+        if "{" not in path or name in LEFT_OUT or operation.get("security") == []:
             continue
         content = operation.get("requestBody", {}).get("content", {})
         example = content.get("application/json", {}).get("example")
         answer = caller.send(name, caller.path(path, operation), body=example, data=None if example is not None or not content or "application/json" in content else b"x",
                              headers={"Content-Type": next(iter(content))} if content else None)
-        if answer.status != 404 and not (answer.status == 400 and example is None and content):
+        if answer.status != 404 and not (answer.status == 400 and (example is None and content or answer.code == "validation.failed")):
             wrong.append((name, answer))
     assert not wrong, wrong
 
