@@ -119,8 +119,8 @@ bool openapi_any_answers(const struct error_code *c)
     return false;
 }
 
-/* Tells whether the route is of a plugin that is not ours: nobody told which of the platform's
- * codes its handler gives. */
+/* Tells whether the route is of a plugin that is not ours: nobody told which codes its handler
+ * gives, of the platform or of the modules that it asks. */
 static bool is_strangers(const struct route *r)
 {
     return r->kind == ROUTE_PLUGIN && r->plugin && r->plugin->manifest &&
@@ -131,9 +131,9 @@ bool openapi_answers(const struct openapi *o, const struct route *r, const struc
 {
     wharf_str name = openapi_name(o, r);
 
-    if (!c->operations)
+    if (!c->operations || (c->plugin && is_strangers(r)))
         return code_runs(o, r, c);
-    if (!c->plugin && is_strangers(r) && !openapi_any_answers(c))
+    if (is_strangers(r) && !openapi_any_answers(c))
         return true;
     for (const struct wharf_json *n = c->operations->child; n; n = n->next)
         if (n->text.p[0] == '@' ? is_of_kind(r, n->text) : is_named(n->text, name))
