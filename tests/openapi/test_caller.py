@@ -15,7 +15,7 @@ sys.path.insert(0, str(HERE.parent / "api"))
 from wharf import Answer, Client, Server  # noqa: E402
 
 # Requests that are sent. A newcomer's run sends fewer.
-REQUESTS = 2000 if os.environ.get("WHARF_TEST_NEWCOMER") else 20000
+REQUESTS = 2000 if os.environ.get("WHARF_TEST_NEWCOMER") else 8000
 SHARED = {"BadRequest", "Unauthorized", "Forbidden", "NotFound", "PreconditionFailed", "TooLarge", "UnsupportedMediaType", "Unprocessable", "TooManyRequests"}
 # The clock would let keys expire; these end what the caller stands on; streams do not end.
 AN_ID = "\x1fid "
