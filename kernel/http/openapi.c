@@ -49,7 +49,7 @@ static void extensions(struct openapi *o, const struct route *r)
 
     if (r->area >= 0)
         jw_str(w, "x-scope",
-            arena_printf(o->e->arena, "%s:%s", o->e->areas.names[r->area],
+            arena_printf(o->a, "%s:%s", o->e->areas.names[r->area],
                 r->level == SCOPE_READ ? "read" : "write"));
     jw_str(w, "x-location-policy",
         d && d->place.location ? str_z(d->place.location->store == STORE_ARRAY ? "multi" : "row")
@@ -103,7 +103,7 @@ static void paths(struct openapi *o)
         if (e->routes[i].absent || e->routes[i].page || !first_of_pattern(e, i) ||
             !strcmp(e->routes[i].pattern, "/metrics"))
             continue;
-        jw_open(&o->w, template_of(e->arena, e->routes[i].pattern).p, '{');
+        jw_open(&o->w, template_of(o->a, e->routes[i].pattern).p, '{');
         for (size_t k = i; k < e->n_routes; k++) {
             if (!e->routes[k].absent && !strcmp(e->routes[k].pattern, e->routes[i].pattern))
                 operation(o, &e->routes[k]);
@@ -147,12 +147,13 @@ static void begin_document(
 {
     struct json_error error;
 
-    *o = (struct openapi){.e = e};
+    *o = (struct openapi){.e = e, .a = scratch};
     buf_init(b, DOCUMENT_MAX);
     jw_init(&o->w, b);
-    o->s = (struct schema_writer){.e = e, .a = e->arena, .w = &o->w};
     o->fixed = json_parse(
         scratch, (wharf_str){openapi_fixed[0].text, openapi_fixed[0].size}, &error);
+    o->s = (struct schema_writer){
+        .e = e, .a = scratch, .w = &o->w, .own = json_get(o->fixed, "schemas")};
     o->examples = ARENA_ARRAY(scratch, const struct wharf_json *, e->n_plugins + 1);
     for (size_t i = 0; i < e->n_plugins; i++)
         o->examples[i] = examples_of(&e->plugins[i], scratch);

@@ -66,11 +66,30 @@ bool openapi_writes(const struct route *r)
     return strcmp(r->method, "GET") != 0 && ours(r) && !r->public_route && !reads;
 }
 
+/* Tells whether rows of the resource are at a location, or below a row that may be at one. */
+static bool has_place(const struct resource *res)
+{
+    const struct definition_place *p = &res->def->place;
+
+    return p->location || p->is_location || p->parent;
+}
+
+/* Tells whether the location access of rows counts in the route: of its own ones, of those in its
+ * path, or as its document says. */
+static bool touches_place(const struct route *r)
+{
+    wharf_str policy = json_text_or(r->definition, "location", "none");
+    bool in_path = false;
+
+    for (size_t i = 0; i < r->n_params && i < 4; i++)
+        in_path = in_path || (r->guards[i] && has_place(r->guards[i]));
+    return in_path || r->below || (r->resource && has_place(r->resource)) ||
+           (r->kind == ROUTE_PLUGIN && !str_eqz(policy, "none"));
+}
+
 /* Tells whether the operation is of a kind: a word of errors.json that begins with @. */
 static bool is_of_kind(const struct route *r, wharf_str kind)
 {
-    wharf_str policy = json_text_or(r->definition, "location", "none");
-
     if (str_eqz(kind, "@call"))
         return ours(r);
     if (str_eqz(kind, "@key"))
@@ -78,8 +97,7 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
     if (str_eqz(kind, "@scope"))
         return r->area >= 0;
     if (str_eqz(kind, "@location"))
-        return (r->resource && r->resource->def->place.location) ||
-               (r->kind == ROUTE_PLUGIN && !str_eqz(policy, "none"));
+        return touches_place(r);
     if (str_eqz(kind, "@row"))
         return r->n_params > 0;
     if (str_eqz(kind, "@body"))
@@ -88,6 +106,8 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
         return r->kind == ROUTE_LIST;
     if (str_eqz(kind, "@write"))
         return openapi_writes(r);
+    if (str_eqz(kind, "@tenant_code"))
+        return r->tenant_code;
     if (str_eqz(kind, "@limited"))
         return r->per_minute || r->per_second;
     if (str_eqz(kind, "@change"))
@@ -127,10 +147,11 @@ static bool is_strangers(const struct route *r)
            r->plugin->manifest->third_party;
 }
 
-bool openapi_answers(const struct openapi *o, const struct route *r, const struct error_code *c)
+/* Tells whether the operation of this name may answer with the code: errors.json says of which
+ * operations it is; where a plugin's says nothing, of all in which its code runs. */
+static bool operation_answers(
+    const struct openapi *o, const struct route *r, wharf_str name, const struct error_code *c)
 {
-    wharf_str name = openapi_name(o, r);
-
     if (!c->operations || (c->plugin && is_strangers(r)))
         return code_runs(o, r, c);
     if (is_strangers(r) && !openapi_any_answers(c))
@@ -166,7 +187,6 @@ static bool body_needed(const struct openapi *o, const struct route *r)
 {
     const struct wharf_json *body = schema_meant(o->e, json_get(r->definition, "body")),
                             *of = json_get(body, "required");
-    wharf_str ref = json_text_or(body, "$ref", "");
 
     if (body && (of || json_get(body, "oneOf") || json_get(body, "anyOf")))
         return of ? of->count > 0 : true;
@@ -176,12 +196,10 @@ static bool body_needed(const struct openapi *o, const struct route *r)
         return json_get(r->definition, "request_type") != NULL;
     for (size_t i = 0; i < o->e->n_resources; i++) {
         const struct definition *d = o->e->resources[i].def;
-        wharf_str name = arena_printf(
-            o->e->arena, "#/components/schemas/%.*sCreate", STR_ARG(schema_name(o->e->arena, d)));
-        bool this_one = body ? str_eq(ref, name) : d == r->resource->def;
+        bool this_one = body ? schema_names_create(body, d) : d == r->resource->def;
 
         for (size_t k = 0; this_one && k < d->n_fields; k++)
-            if (d->fields[k].required && &d->fields[k] != d->place.parent)
+            if (schema_field_needed(d, &d->fields[k]))
                 return true;
     }
     return false;
@@ -196,7 +214,7 @@ static void body_schema(struct openapi *o, const struct route *r)
     else if (json_get(r->definition, "request_type"))
         jw_raw(&o->w, "schema", WHARF_S("{\"type\":\"string\",\"format\":\"binary\"}"));
     else
-        schema_reference(&o->s, "schema", schema_name(o->e->arena, r->resource->def),
+        schema_reference(&o->s, "schema", schema_name(o->a, r->resource->def),
             r->kind == ROUTE_CREATE ? "Create" : "Update");
 }
 
@@ -241,7 +259,7 @@ static void short_row(struct openapi *o, const struct resource *res)
 
 static void list_schema(struct openapi *o, const struct resource *res)
 {
-    wharf_str name = schema_name(o->e->arena, res->def);
+    wharf_str name = schema_name(o->a, res->def);
     struct jw *w = &o->w;
 
     jw_open(w, "data", '{');
@@ -263,7 +281,7 @@ static void data_schema(struct openapi *o, const struct route *r, int64_t status
 {
     const struct wharf_json *response = json_get(r->definition, "response"),
                             *by_status = json_get(json_get(r->definition, "answers"),
-                                arena_printf(o->e->arena, "%d", (int)status).p);
+                                arena_printf(o->a, "%d", (int)status).p);
 
     if (by_status)
         schema_copy(&o->s, "data", by_status);
@@ -272,7 +290,7 @@ static void data_schema(struct openapi *o, const struct route *r, int64_t status
     else if (r->kind == ROUTE_DELETE)
         schema_reference(&o->s, "data", WHARF_S("Deleted"), "");
     else if (r->resource)
-        schema_reference(&o->s, "data", schema_name(o->e->arena, r->resource->def), "");
+        schema_reference(&o->s, "data", schema_name(o->a, r->resource->def), "");
     else if (response)
         schema_copy(&o->s, "data", response);
     else
@@ -308,8 +326,7 @@ static void envelope(struct openapi *o, const struct route *r, int64_t status)
     jw_open(w, "properties", '{');
     data_schema(o, r, status);
     jw_raw(w, "message", WHARF_S("{\"type\":\"string\",\"minLength\":1}"));
-    jw_raw(
-        w, "status", arena_printf(o->e->arena, "{\"type\":\"integer\",\"const\":%d}", (int)status));
+    jw_raw(w, "status", arena_printf(o->a, "{\"type\":\"integer\",\"const\":%d}", (int)status));
     jw_raw(w, "code", WHARF_S("{\"type\":[\"string\",\"null\"]}"));
     jw_raw(w, "errors", WHARF_S("{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"));
     pagination_schema(o, r);
@@ -364,7 +381,7 @@ static void json_success(struct openapi *o, const struct route *r, int64_t statu
     const struct wharf_json *example = example_of(o, r);
     struct jw *w = &o->w;
 
-    jw_open(w, status_key(o->e->arena, status), '{');
+    jw_open(w, status_key(o->a, status), '{');
     jw_z(w, "description", status_words(status));
     success_headers(o, r, status);
     jw_open(w, "content", '{');
@@ -423,7 +440,7 @@ static void plain_success(
 
     if (json_int_or(example, "status", 0) != status)
         example = NULL;
-    jw_open(w, status_key(o->e->arena, status), '{');
+    jw_open(w, status_key(o->a, status), '{');
     jw_z(w, "description",
         r->event_stream || r->stream_tokens ? "A stream of events, as Server-Sent Events"
                                             : "The content itself");
@@ -478,7 +495,7 @@ static void refusal(struct openapi *o, int status, const struct error_code *cons
     for (size_t i = 0; i < n; i++)
         if (codes[i]->status == status)
             buf_addf(&text, "%s- `%s`: %s.", text.n ? "\n" : "", codes[i]->code, codes[i]->text);
-    jw_open(w, status_key(o->e->arena, status), '{');
+    jw_open(w, status_key(o->a, status), '{');
     jw_str(w, "description", buf_str(&text));
     buf_done(&text);
     jw_raw(w, "content",
@@ -505,14 +522,14 @@ static void refusals(struct openapi *o, const struct error_code *const *codes, s
     for (size_t i = 0; i < n; i++) {
         int status = codes[i]->status;
         const char *shared =
-            json_text_or(json_get(o->fixed, "refusals"), status_key(o->e->arena, status), "").p;
+            json_text_or(json_get(o->fixed, "refusals"), status_key(o->a, status), "").p;
 
         if (shown[status - STATUS_FIRST])
             continue;
         shown[status - STATUS_FIRST] = true;
         if (*shared && platform_only(status, codes, n)) {
-            jw_open(w, status_key(o->e->arena, status), '{');
-            jw_str(w, "$ref", arena_printf(o->e->arena, "#/components/responses/%s", shared));
+            jw_open(w, status_key(o->a, status), '{');
+            jw_str(w, "$ref", arena_printf(o->a, "#/components/responses/%s", shared));
             jw_close(w, '}');
         } else {
             refusal(o, status, codes, n);
@@ -553,11 +570,12 @@ static void write_codes(struct jw *w, const struct error_code *const *codes, siz
 void openapi_responses(struct openapi *o, const struct route *r)
 {
     const struct error_code **codes = ARENA_ARRAY(
-        o->e->arena, const struct error_code *, o->e->n_codes + 1);
+        o->a, const struct error_code *, o->e->n_codes + 1);
+    wharf_str name = openapi_name(o, r);
     size_t n = 0;
 
     for (size_t i = 0; i < o->e->n_codes; i++)
-        if (openapi_answers(o, r, &o->e->codes[i]))
+        if (operation_answers(o, r, name, &o->e->codes[i]))
             codes[n++] = &o->e->codes[i];
     if (n)
         qsort(codes, n, sizeof(codes[0]), by_status);

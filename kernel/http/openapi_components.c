@@ -40,8 +40,8 @@ static void enumerations(struct openapi *o)
     close_enum(w);
     open_enum(w, "Scope", "What a key may be allowed: an area, and whether it may write");
     for (size_t i = 0; i < e->areas.count; i++) {
-        jw_str(w, NULL, arena_printf(e->arena, "%s:read", e->areas.names[i]));
-        jw_str(w, NULL, arena_printf(e->arena, "%s:write", e->areas.names[i]));
+        jw_str(w, NULL, arena_printf(o->a, "%s:read", e->areas.names[i]));
+        jw_str(w, NULL, arena_printf(o->a, "%s:write", e->areas.names[i]));
     }
     close_enum(w);
 }
@@ -57,7 +57,7 @@ static void shared_refusal(struct openapi *o, const struct wharf_json *status)
         const struct error_code *c = &o->e->codes[i];
 
         if (!c->plugin && openapi_of_kind(c) &&
-            str_eqz(status->key, arena_printf(o->e->arena, "%d", c->status).p))
+            str_eqz(status->key, arena_printf(o->a, "%d", c->status).p))
             buf_addf(&text, "%s- `%s`: %s.", text.n ? "\n" : "", c->code, c->text);
     }
     jw_open(w, status->text.p, '{');
@@ -77,7 +77,7 @@ static void shared_refusal(struct openapi *o, const struct wharf_json *status)
 
 static wharf_str data_name(const struct openapi *o, const struct resource *res)
 {
-    return arena_printf(o->e->arena, "%.*sEventData", STR_ARG(schema_name(o->e->arena, res->def)));
+    return arena_printf(o->a, "%.*sEventData", STR_ARG(schema_name(o->a, res->def)));
 }
 
 /* Tells whether the type is the first of its resource: it brings the schema of their data. */
@@ -126,10 +126,9 @@ static void own_members(struct openapi *o, const char *key, const struct event_t
 static void event_data(struct openapi *o, const struct event_type *t)
 {
     struct jw *w = &o->w;
-    wharf_str ref = t->resource
-                        ? arena_printf(o->e->arena, "{\"$ref\":\"#/components/schemas/%.*s\"}",
-                              STR_ARG(data_name(o, t->resource)))
-                        : str_z("");
+    wharf_str ref = t->resource ? arena_printf(o->a, "{\"$ref\":\"#/components/schemas/%.*s\"}",
+                                      STR_ARG(data_name(o, t->resource)))
+                                : str_z("");
 
     if (!t->resource) {
         own_members(o, "data", t);
@@ -155,7 +154,7 @@ static void event_body(struct openapi *o, const struct event_type *t)
     jw_z(w, "type", "object");
     jw_open(w, "properties", '{');
     copy_members(o, json_get(event, "properties"));
-    jw_raw(w, "type", arena_printf(o->e->arena, "{\"const\":\"%s\"}", t->type));
+    jw_raw(w, "type", arena_printf(o->a, "{\"const\":\"%s\"}", t->type));
     event_data(o, t);
     jw_close(w, '}');
     jw_value(w, "required", json_get(event, "required"));
@@ -178,7 +177,7 @@ void openapi_webhooks(struct openapi *o)
 
         jw_open(w, t->type, '{');
         jw_open(w, "post", '{');
-        jw_str(w, "operationId", arena_printf(o->e->arena, "event.%s", t->type));
+        jw_str(w, "operationId", arena_printf(o->a, "event.%s", t->type));
         jw_z(w, "summary", t->type);
         jw_z(w, "description", t->description);
         jw_raw(w, "tags", WHARF_S("[\"Events\"]"));

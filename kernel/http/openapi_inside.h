@@ -7,6 +7,7 @@
 /* The document while it is written. */
 struct openapi {
     const struct engine *e;
+    struct arena *a; /* for what is made on the way; ends with the document */
     struct jw w;
     struct schema_writer s; /* writes through w */
     const struct wharf_json *fixed; /* openapi.json: what is the same on each server */
@@ -14,11 +15,8 @@ struct openapi {
 };
 
 /* Returns the operation's name: what the route says, else made of verb and resource, else of
- * method and path. In the engine's arena. */
+ * method and path. In o->a. */
 wharf_str openapi_name(const struct openapi *o, const struct route *r);
-/* Tells whether one of an operation's codes is this one: errors.json says of which operations it
- * is; where a plugin's says nothing, of all in which its code runs. */
-bool openapi_answers(const struct openapi *o, const struct route *r, const struct error_code *c);
 /* Tells whether kinds of operations answer with the code, and not single ones, or none. */
 bool openapi_of_kind(const struct error_code *c);
 /* Tells whether the operation writes, so that it is done once for an Idempotency-Key. */

@@ -32,7 +32,7 @@ static void shared(struct jw *w, const char *name)
 static void limit_parameter(struct openapi *o, const struct definition *d)
 {
     parameter(&o->w, "limit", "Rows per page, or all for the list's maximum",
-        arena_printf(o->e->arena,
+        arena_printf(o->a,
             "{\"anyOf\":[{\"type\":\"integer\",\"minimum\":1,\"maximum\":%d},{\"type\":\"string\","
             "\"enum\":[\"all\"]}],\"default\":%d}",
             d->list.max, d->list.limit)
@@ -156,7 +156,7 @@ static void include_parameters(struct openapi *o, const struct definition *d)
     for (size_t i = 0; i < d->n_fields; i++) {
         if (d->fields[i].include_flag && first_with_flag(d, i))
             parameter(&o->w, d->fields[i].include_flag,
-                arena_printf(o->e->arena, "true: with `%s`", d->fields[i].name).p, bool_schema);
+                arena_printf(o->a, "true: with `%s`", d->fields[i].name).p, bool_schema);
     }
 }
 
@@ -167,8 +167,8 @@ static void embed_parameters(struct openapi *o, const struct route *r)
         const struct embed_entry *e = &o->e->embeds[i];
 
         if (definition_links(r->resource->def, e->key + 1))
-            parameter(&o->w, e->param, arena_printf(o->e->arena, "true: with `%s`", e->key).p,
-                bool_schema);
+            parameter(
+                &o->w, e->param, arena_printf(o->a, "true: with `%s`", e->key).p, bool_schema);
     }
 }
 
@@ -297,7 +297,7 @@ static void path_parameter(struct openapi *o, const struct route *r, size_t i)
     struct jw *w = &o->w;
 
     if (!*said && res)
-        said = arena_printf(o->e->arena, "Id of the %s", res->title_lower).p;
+        said = arena_printf(o->a, "Id of the %s", res->title_lower).p;
     jw_open(w, NULL, '{');
     jw_z(w, "name", r->param_names[i]);
     jw_z(w, "in", "path");

@@ -1,8 +1,8 @@
 /* openapi_words.c - headings, summaries and descriptions of operations
  * (docs/spec/01-platform.md section 17).
  *
- * What nobody wrote is made of the definition: what a list sorts and searches, what a create
- * needs. */
+ * Makes the sentences that no author wrote from the definition: what a list sorts and searches,
+ * what a create needs. */
 #include "http/openapi_inside.h"
 
 #include <ctype.h>
@@ -68,7 +68,7 @@ static wharf_str name_of_resource_route(const struct openapi *o, const struct ro
 {
     const struct definition *d = r->resource->def;
     const char *verb = verb_of(r);
-    struct arena *a = o->e->arena;
+    struct arena *a = o->a;
 
     if (r->below)
         return as_name(
@@ -85,12 +85,12 @@ wharf_str openapi_name(const struct openapi *o, const struct route *r)
     wharf_str said = json_text_or(r->definition, "operation", "");
 
     if (said.n && r->any_answer && strcmp(r->method, "GET") != 0)
-        return arena_printf(o->e->arena, "%.*s_by_%s", STR_ARG(said), method_word(r->method));
+        return arena_printf(o->a, "%.*s_by_%s", STR_ARG(said), method_word(r->method));
     if (said.n)
         return said;
     if (r->resource)
         return name_of_resource_route(o, r);
-    return as_name(arena_printf(o->e->arena, "%s%s", method_word(r->method), r->pattern));
+    return as_name(arena_printf(o->a, "%s%s", method_word(r->method), r->pattern));
 }
 
 /* ---- headings ---- */
@@ -150,7 +150,7 @@ static int by_order(const void *a, const void *b)
 void openapi_tags(struct openapi *o)
 {
     const struct engine *e = o->e;
-    struct tags *all = ARENA_NEW(e->arena, struct tags);
+    struct tags *all = ARENA_NEW(o->a, struct tags);
     struct jw *w = &o->w;
 
     add_listed(all, json_get(o->fixed, "tags"));
@@ -163,7 +163,7 @@ void openapi_tags(struct openapi *o)
             add_tag(all, tag_of(&e->routes[i]),
                 p && p->manifest && p->manifest->description
                     ? str_z(p->manifest->description)
-                    : arena_printf(e->arena, "The operations of %s.", p ? p->name : "the server"),
+                    : arena_printf(o->a, "The operations of %s.", p ? p->name : "the server"),
                 TAG_ORDER);
     }
     qsort(all->items, all->n, sizeof(all->items[0]), by_order);
@@ -199,7 +199,7 @@ static wharf_str with_article(struct arena *a, const struct resource *res)
 
 static wharf_str summary_of(const struct openapi *o, const struct route *r)
 {
-    struct arena *a = o->e->arena;
+    struct arena *a = o->a;
     wharf_str text = said_of(r, "summary");
 
     if (text.n)
@@ -243,7 +243,7 @@ static void describe_create(struct buf *b, const struct route *r)
 
     buf_addf(b, "Creates the %s and answers with it.", r->resource->title_lower);
     for (size_t i = 0; i < d->n_fields && n < 64; i++)
-        if (d->fields[i].required && &d->fields[i] != d->place.parent)
+        if (schema_field_needed(d, &d->fields[i]))
             needed[n++] = &d->fields[i];
     if (n) {
         buf_addf(b, " Needed: ");

@@ -8,10 +8,8 @@
 enum { WHOLE_DEPTH = 5 };
 
 static const char ref_prefix[] = "#/components/schemas/";
-/* Schemas of the description itself (http/openapi_components.c). */
-static const char *const own_schemas[] = {"AnyValue", "Change", "Clock", "Deleted", "Error",
-    "ErrorCode", "EventType", "Metadata", "Module", "Pagination", "Problem", "Readiness", "Scope",
-    "SearchHit", NULL};
+/* Schemas of the description that are made from what is loaded (http/openapi_components.c). */
+static const char *const made_schemas[] = {"ErrorCode", "EventType", "Scope"};
 
 wharf_str schema_name(struct arena *a, const struct definition *d)
 {
@@ -45,13 +43,29 @@ static const struct wharf_json *shape_of_plugin(const struct engine *e, wharf_st
     return NULL;
 }
 
+/* Tells whether the name is schema_name() of the definition. */
+static bool is_name_of(const struct definition *d, wharf_str name)
+{
+    size_t at = 0;
+    bool up = true;
+
+    for (const char *p = d->name; *p; p++) {
+        if (*p == '_') {
+            up = true;
+            continue;
+        }
+        if (at == name.n || name.p[at++] != (up && *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p))
+            return false;
+        up = false;
+    }
+    return at == name.n;
+}
+
 static const struct resource *resource_of_name(const struct schema_writer *s, wharf_str name)
 {
-    const struct engine *e = s->e;
-
-    for (size_t i = 0; i < e->n_resources; i++)
-        if (str_eq(schema_name(s->a, e->resources[i].def), name))
-            return &e->resources[i];
+    for (size_t i = 0; i < s->e->n_resources; i++)
+        if (is_name_of(s->e->resources[i].def, name))
+            return &s->e->resources[i];
     return NULL;
 }
 
@@ -85,10 +99,10 @@ static bool is_known(const struct schema_writer *s, wharf_str name)
 {
     static const char *const suffixes[] = {"Create", "Update", "Input"};
     bool known = shape_of_plugin(s->e, name) || resource_of_name(s, name) ||
-                 schema_shape_of_field(s->e, name);
+                 schema_shape_of_field(s->e, name) || (s->own && json_get_n(s->own, name));
 
-    for (size_t i = 0; own_schemas[i] && !known; i++)
-        known = str_eqz(name, own_schemas[i]);
+    for (size_t i = 0; i < sizeof(made_schemas) / sizeof(made_schemas[0]) && !known; i++)
+        known = str_eqz(name, made_schemas[i]);
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !known; i++) {
         wharf_str stem = without(name, suffixes[i]);
 
@@ -157,6 +171,11 @@ wharf_str schema_ref_name(const struct wharf_json *schema)
     size_t n = sizeof(ref_prefix) - 1;
 
     return str_starts(to, ref_prefix) ? (wharf_str){to.p + n, to.n - n} : str_z("");
+}
+
+bool schema_names_create(const struct wharf_json *schema, const struct definition *d)
+{
+    return is_name_of(d, without(schema_ref_name(schema), "Create"));
 }
 
 const struct wharf_json *schema_meant(const struct engine *e, const struct wharf_json *schema)

@@ -12,10 +12,15 @@ struct schema_writer {
     const struct engine *e;
     struct arena *a; /* for what is made on the way */
     struct jw *w;
+    const struct wharf_json *own; /* schemas of the description itself, by name; or NULL */
     bool whole;
     unsigned depth;
 };
 
+/* Tells whether a create needs the field, and no rule makes it of others. */
+bool schema_field_needed(const struct definition *d, const struct field *f);
+/* Tells whether the schema is {"$ref": ...} of what a create of the resource takes. */
+bool schema_names_create(const struct wharf_json *schema, const struct definition *d);
 /* Makes "PrintStation" of "print_station". */
 wharf_str schema_name(struct arena *a, const struct definition *d);
 /* Writes a JSON Schema without the x-wharf annotations. */

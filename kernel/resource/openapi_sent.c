@@ -138,10 +138,12 @@ static void inputs_as_sent(struct schema_writer *s, const struct definition *d, 
     }
 }
 
-/* Tells whether rules make the field of others when it is not sent (describe.optional). */
-static bool is_optional(const struct field *f)
+bool schema_field_needed(const struct definition *d, const struct field *f)
 {
-    return json_bool_or(json_get(json_get(f->json, "x-wharf"), "describe"), "optional", false);
+    const struct wharf_json *describe = json_get(json_get(f->json, "x-wharf"), "describe");
+
+    return f->required && f->write & OP_CREATE && f != d->place.parent &&
+           !json_bool_or(describe, "optional", false);
 }
 
 static void resource_as_sent(struct schema_writer *s, const struct resource *res, uint32_t op)
@@ -165,8 +167,7 @@ static void resource_as_sent(struct schema_writer *s, const struct resource *res
     if (op == OP_CREATE) {
         jw_open(w, "required", '[');
         for (size_t i = 0; i < d->n_fields; i++) {
-            if (d->fields[i].required && d->fields[i].write & op &&
-                &d->fields[i] != d->place.parent && !is_optional(&d->fields[i]))
+            if (schema_field_needed(d, &d->fields[i]))
                 jw_z(w, NULL, d->fields[i].name);
         }
         jw_close(w, ']');
@@ -210,13 +211,14 @@ static bool named(const struct engine *e, wharf_str name)
 /* Tells whether requests bring the resource so: by a route of this kind, or by a route of a plugin
  * whose document names the schema. */
 static bool brought(
-    const struct engine *e, const struct resource *res, enum route_kind kind, const char *suffix)
+    struct schema_writer *s, const struct resource *res, enum route_kind kind, const char *suffix)
 {
+    const struct engine *e = s->e;
+
     for (size_t i = 0; i < e->n_routes; i++)
         if (e->routes[i].resource == res && e->routes[i].kind == kind)
             return true;
-    return named(
-        e, arena_printf(e->arena, "%.*s%s", STR_ARG(schema_name(e->arena, res->def)), suffix));
+    return named(e, arena_printf(s->a, "%.*s%s", STR_ARG(schema_name(s->a, res->def)), suffix));
 }
 
 /* Tells whether something that is sent is of the shape: a field, or what a schema names. */
@@ -265,10 +267,10 @@ void schema_components(struct schema_writer *s)
     for (size_t i = 0; i < e->n_resources; i++) {
         const struct resource *res = &e->resources[i];
 
-        schema_resource(s, schema_name(e->arena, res->def).p, res, NULL);
-        if (brought(e, res, ROUTE_CREATE, "Create"))
+        schema_resource(s, schema_name(s->a, res->def).p, res, NULL);
+        if (brought(s, res, ROUTE_CREATE, "Create"))
             resource_as_sent(s, res, OP_CREATE);
-        if (brought(e, res, ROUTE_UPDATE, "Update"))
+        if (brought(s, res, ROUTE_UPDATE, "Update"))
             resource_as_sent(s, res, OP_UPDATE);
         shapes_of_fields(s, res->def);
     }
