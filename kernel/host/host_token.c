@@ -128,25 +128,6 @@ static wharf_status t_revoke(wharf_req *req, const char *kind, wharf_str id)
                : req_failed(req);
 }
 
-static void escaped(struct buf *out, wharf_str s)
-{
-    static const struct {
-        char c;
-        const char *text;
-    } special[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
-
-    for (size_t i = 0; i < s.n; i++) {
-        const char *text = NULL;
-
-        for (size_t k = 0; k < sizeof(special) / sizeof(special[0]); k++)
-            text = special[k].c == s.p[i] ? special[k].text : text;
-        if (text)
-            buf_addz(out, text);
-        else
-            buf_addc(out, s.p[i]);
-    }
-}
-
 /* Writes a page. An empty action posts to the page's own address, with its query. */
 static void t_page(
     wharf_req *req, uint32_t http_status, wharf_str title, wharf_str sentence, wharf_str button)
@@ -158,16 +139,16 @@ static void t_page(
     req->reply.page = true;
     BUF_LIT(b, "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
                "content=\"width=device-width\"><title>");
-    escaped(b, title);
+    buf_add_html(b, title);
     BUF_LIT(b, "</title><body style=\"font-family:sans-serif;max-width:36em;margin:4em "
                "auto;padding:0 1em\"><h1>");
-    escaped(b, title);
+    buf_add_html(b, title);
     BUF_LIT(b, "</h1><p>");
-    escaped(b, sentence);
+    buf_add_html(b, sentence);
     BUF_LIT(b, "</p>");
     if (button.n) {
         BUF_LIT(b, "<form method=\"post\"><button style=\"font-size:1.1em;padding:.5em 1em\">");
-        escaped(b, button);
+        buf_add_html(b, button);
         BUF_LIT(b, "</button></form>");
     }
     BUF_LIT(b, "</body></html>\n");

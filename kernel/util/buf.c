@@ -117,3 +117,22 @@ void buf_addf(struct buf *b, const char *fmt, ...)
     va_end(again);
     va_end(ap);
 }
+
+void buf_add_html(struct buf *b, wharf_str s)
+{
+    static const struct {
+        char c;
+        const char *text;
+    } special[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+
+    for (size_t i = 0; i < s.n; i++) {
+        const char *text = NULL;
+
+        for (size_t k = 0; k < sizeof(special) / sizeof(special[0]); k++)
+            text = special[k].c == s.p[i] ? special[k].text : text;
+        if (text)
+            buf_addz(b, text);
+        else
+            buf_addc(b, s.p[i]);
+    }
+}

@@ -45,6 +45,8 @@ static inline void buf_addc(struct buf *b, char c)
 }
 void buf_addi(struct buf *b, int64_t v);
 void buf_addf(struct buf *b, const char *fmt, ...) WHARF_PRINTF(2, 3);
+/* Appends s as text of an HTML page: nothing of it becomes markup, also not between quotes. */
+void buf_add_html(struct buf *b, wharf_str s);
 void buf_clear(struct buf *b);
 
 static inline void buf_adds(struct buf *b, wharf_str s)

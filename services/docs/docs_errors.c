@@ -21,42 +21,22 @@ static struct told told_of(const struct error_code *c)
     return (struct told){{text.p, (size_t)(at - text.p)}, str_z(at + 2)};
 }
 
-/* Writes text into HTML, also inside of quotes. */
-static void escaped(struct buf *b, wharf_str s)
-{
-    static const struct {
-        char c;
-        const char *text;
-    } special[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
-
-    for (size_t i = 0; i < s.n; i++) {
-        const char *text = NULL;
-
-        for (size_t k = 0; k < sizeof(special) / sizeof(special[0]); k++)
-            text = special[k].c == s.p[i] ? special[k].text : text;
-        if (text)
-            buf_addz(b, text);
-        else
-            buf_addc(b, s.p[i]);
-    }
-}
-
 static void error_row(struct buf *b, const struct error_code *c)
 {
     struct told told = told_of(c);
 
     BUF_LIT(b, "<tr id=\"");
-    escaped(b, str_z(c->code));
+    buf_add_html(b, str_z(c->code));
     BUF_LIT(b, "\"><th scope=\"row\"><a href=\"#");
-    escaped(b, str_z(c->code));
+    buf_add_html(b, str_z(c->code));
     BUF_LIT(b, "\"><code>");
-    escaped(b, str_z(c->code));
+    buf_add_html(b, str_z(c->code));
     buf_addf(b, "</code></a></th><td>%d</td><td>", c->status);
-    escaped(b, told.cause);
+    buf_add_html(b, told.cause);
     BUF_LIT(b, "</td><td>");
-    escaped(b, told.remedy);
+    buf_add_html(b, told.remedy);
     BUF_LIT(b, "</td><td>");
-    escaped(b, str_z(c->plugin ? c->plugin : "platform"));
+    buf_add_html(b, str_z(c->plugin ? c->plugin : "platform"));
     BUF_LIT(b, "</td></tr>\n");
 }
 

@@ -21,10 +21,10 @@ static const char html[] = "text/html; charset=utf-8";
 
 static const struct {
     const char *ending, *type;
-} types[] = {{".html", html}, {".js", "text/javascript; charset=utf-8"},
-    {".css", "text/css; charset=utf-8"}, {".svg", "image/svg+xml"}};
+} types[] = {{".js", "text/javascript; charset=utf-8"}, {".css", "text/css; charset=utf-8"},
+    {".svg", "image/svg+xml"}};
 
-/* Returns the type of a file by how its name ends; NULL: it is not sent. */
+/* Returns the type of a file that pages name, by how its name ends; NULL: it is none. */
 static const char *type_of(wharf_str name)
 {
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
@@ -52,42 +52,12 @@ static wharf_str find_page(wharf_str name)
     return str_z("");
 }
 
-static void send_page(struct wharf_req *req, const char *name)
+/* Sends the embedded file `name` as `type`; 404 when there is none, or type is NULL. */
+static void send_file(struct wharf_req *req, wharf_str name, const char *type)
 {
-    wharf_str text = find_page(str_z(name));
+    wharf_str text = find_page(name);
 
-    send_type(req, html);
-    buf_adds(&req->reply.out, text);
-}
-
-static void run_reference(struct wharf_req *req)
-{
-    send_page(req, "reference.html");
-}
-
-static void run_guides(struct wharf_req *req)
-{
-    send_page(req, "guides.html");
-}
-
-/* Sends one guide: the page guide-NAME.html. */
-static void run_guide(struct wharf_req *req)
-{
-    const char *name = arena_printf(req->arena, "guide-%.*s.html", STR_ARG(req->params[0])).p;
-
-    if (find_page(str_z(name)).n)
-        send_page(req, name);
-    else
-        req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL);
-}
-
-/* Sends a file that pages name. Pages have routes of their own. */
-static void run_file(struct wharf_req *req)
-{
-    wharf_str name = req->params[0], text = find_page(name);
-    const char *type = type_of(name);
-
-    if (!text.n || !type || type == html) {
+    if (!text.n || !type) {
         req_fail(req, ERR_ROUTE_NOT_FOUND, NULL, NULL);
         return;
     }
@@ -95,8 +65,32 @@ static void run_file(struct wharf_req *req)
     buf_adds(&req->reply.out, text);
 }
 
-/* Sends the page of error codes: where its template has the mark, the rows. Without a key there
- * are those of the platform only on servers that hide what they have loaded. */
+static void run_reference(struct wharf_req *req)
+{
+    send_file(req, str_z("reference.html"), html);
+}
+
+static void run_guides(struct wharf_req *req)
+{
+    send_file(req, str_z("guides.html"), html);
+}
+
+/* Sends one guide: the page guide-NAME.html. */
+static void run_guide(struct wharf_req *req)
+{
+    wharf_str name = arena_printf(req->arena, "guide-%.*s.html", STR_ARG(req->params[0]));
+
+    send_file(req, name, html);
+}
+
+/* Sends a file that pages name. Pages have routes of their own. */
+static void run_file(struct wharf_req *req)
+{
+    send_file(req, req->params[0], type_of(req->params[0]));
+}
+
+/* Sends the page of error codes: its template, with the rows in place of the mark. A server that
+ * hides which modules it has loaded shows the codes of the platform only. */
 static void run_errors(struct wharf_req *req)
 {
     static const char mark[] = "<!-- rows -->";

@@ -341,12 +341,24 @@ static void digests(void **state)
     assert_memory_equal(got, nothing, DIGEST_BYTES);
 }
 
+static void text_of_html(void **state)
+{
+    struct buf b;
+
+    buf_init(&b, 100);
+    BUF_LIT(&b, "<b>");
+    buf_add_html(&b, WHARF_S("<a href=\"x\">'1' & 2\xc3\xa4</a>"));
+    assert_string_equal(
+        b.p, "<b>&lt;a href=&quot;x&quot;&gt;&#39;1&#39; &amp; 2\xc3\xa4&lt;/a&gt;");
+    buf_done(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(utf8), UNIT(utf8_every_code_point), UNIT(trims),
         UNIT(distance), UNIT(prefixes), UNIT(ids), UNIT(id_order), UNIT(base62), UNIT(random_text),
         UNIT(a_child_does_not_repeat), UNIT(scopes_leave_nothing), UNIT(scopes_keep_the_answer),
-        UNIT(arena_ends), UNIT(who_steps_back), UNIT(digests)};
+        UNIT(arena_ends), UNIT(who_steps_back), UNIT(digests), UNIT(text_of_html)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
