@@ -4,13 +4,16 @@
 
 #include "util/str.h"
 
+/* The operators of values that have an order (filter_op(), OPS_COMPARE). */
+#define OF_ORDER "eq !eq gt gte lt lte bwe !bwe bwi !bwi in !in"
+
 static const struct {
-    const char *name, *help, *operators;
+    const char *name, *help, *operators; /* operators: words by blanks */
 } filter_types[] = {
     [FILTER_NONE] = {"", "", ""},
     [FILTER_DATE] = {"date", "Date and time with zone (2026-01-31T08:30:00Z), or epoch seconds.",
-        "eq !eq gt gte lt lte bwe bwi in"},
-    [FILTER_NUMBER] = {"number", "A number.", "eq !eq gt gte lt lte bwe bwi in"},
+        OF_ORDER},
+    [FILTER_NUMBER] = {"number", "A number.", OF_ORDER},
     [FILTER_ENUM] = {"enum", "One or more of the values, by comma.", "eq !eq in !in"},
     [FILTER_ID] = {"id", "One or more ids, by comma.", "eq !eq in !in"},
     [FILTER_TEXT] = {"text", "The whole text, in any case.", "eq !eq in !in"},
