@@ -1,5 +1,4 @@
 """Chromium without a window, driven over its pipe: pages are loaded, keys pressed, scripts asked."""
-import base64
 import json
 import os
 import pathlib
@@ -29,9 +28,8 @@ class Browser:
             preexec_fn=pipes, close_fds=False, stdout=self.log, stderr=self.log)
         os.close(theirs)
         os.close(told)
-        self.read, self.n, self.events = b"", 0, []
+        self.read, self.n, self.events, self.session = b"", 0, [], None
         target = next(t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page")
-        self.session = None
         self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
@@ -47,7 +45,7 @@ class Browser:
 
     def ask(self, method, **params):
         self.n += 1
-        message = {"id": self.n, "method": method, "params": params} | ({"sessionId": self.session} if getattr(self, "session", None) else {})
+        message = {"id": self.n, "method": method, "params": params} | ({"sessionId": self.session} if self.session else {})
         data = json.dumps(message).encode() + b"\0"
         while data:
             data = data[os.write(self.commands, data):]
@@ -102,9 +100,6 @@ class Browser:
     def asked(self):
         """The addresses that the page asked for."""
         return [m["params"]["request"]["url"] for m in self.events if m.get("method") == "Network.requestWillBeSent"]
-
-    def picture(self, file):
-        pathlib.Path(file).write_bytes(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
 
     def close(self):
         self.process.terminate()

@@ -1,14 +1,10 @@
 """GET /docs and what is below it over HTTP: types, headers, tags, the switch, and that no code is missing."""
 import html.parser
-import pathlib
 import re
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "api"))
-from wharf import ROOT, Server  # noqa: E402
+from wharf import ROOT, Server
 
 GUIDES = [p.stem for p in sorted((ROOT / "docs" / "guide" / "api").glob("*.md"))]
 FILES = [p.name for p in sorted((ROOT / "services" / "docs" / "page").iterdir()) if p.suffix != ".html"]
@@ -37,13 +33,6 @@ class Page(html.parser.HTMLParser):
     def handle_endtag(self, tag):
         if not self.open or self.open.pop() != tag:
             self.wrong.append(tag)
-
-
-@pytest.fixture(scope="module")
-def server():
-    s = Server()
-    yield s
-    s.stop()
 
 
 @pytest.fixture(scope="module")

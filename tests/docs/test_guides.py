@@ -7,14 +7,12 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "api"))
-from wharf import ROOT, WAIT, Server  # noqa: E402
+from wharf import ROOT, WAIT, Server
 
+HERE = pathlib.Path(__file__).resolve().parent
 GUIDES = sorted((ROOT / "docs" / "guide" / "api").glob("*.md"))
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.S | re.M)
 
