@@ -130,7 +130,9 @@ test("a call without parts, and one with a file", () => {
   assert.equal(typescript(list, call_of(model, list)), "await wharf.list_boxes()");
   assert.equal(python(list, call_of(model, list)), "wharf.list_boxes()");
   assert.equal(curl(list, call_of(model, list), ""), `curl '/v1/boxes' \\\n  -H "SVC-API-KEY: $WHARF_KEY"`);
-  assert.equal(curl(file, call_of(model, file), ""), "curl -X POST '/v1/boxes' \\\n  -H 'Content-Type: application/octet-stream' \\\n  --data-binary @FILE");
+  assert.equal(curl(file, call_of(model, file), ""), "curl -X POST '/v1/boxes' \\\n  -H 'Upload-Offset: 0' \\\n  -H 'Content-Type: application/octet-stream' \\\n  --data-binary @FILE");
+  assert.match(typescript(file, call_of(model, file)), /^  headers: \{\n    "Upload-Offset": "0",\n  \},$/m);
+  assert.match(python(file, call_of(model, file)), /headers=\{\n    "Upload-Offset": "0",\n\}\)$/);
 });
 
 test("search finds operations, fields, schemas, events and codes; all words must fit", () => {
@@ -188,7 +190,8 @@ test("an operation says its scope, its locations, its errors, its filters", () =
   assert.doesNotMatch(get, /errors#not_found/); // of the platform, which any operation may answer
   const list = String(view.operation(model, by_id("list_boxes"), codes, ""));
   assert.match(list, /enum or null/);
-  assert.match(list, /<code>gte<\/code>/);
+  assert.match(list, /<code>in<\/code> <code>!in<\/code>/);
+  assert.match(list, /<code>gte<\/code> <code>&lt;x-hostile&gt;<\/code>/);
   assert.match(list, /any key/);
 });
 

@@ -1,14 +1,9 @@
 // errors.js - adds to the page of error codes which operations answer with each, and the codes of modules where the server shows them to keys only.
 import { html } from "./html.js";
+import { load_json } from "./load.js";
 import { read_document } from "./model.js";
 
 const body = document.querySelector("#codes tbody");
-const key = sessionStorage.getItem("wharf-key");
-
-async function load(address) {
-  const answer = await fetch(address, { headers: { Accept: "application/json", ...(key && { "SVC-API-KEY": key }) }, credentials: "omit" });
-  return answer.ok ? answer.json() : null;
-}
 
 function add_missing(errors) {
   for (const e of errors.filter((one) => !document.getElementById(one.code))) {
@@ -29,7 +24,7 @@ function add_operations(model) {
   }
 }
 
-const [told, description] = await Promise.all([load("/docs/errors.json"), load("/v1/openapi.json")]);
+const [told, description] = await Promise.all(["/docs/errors.json", "/v1/openapi.json"].map(load_json));
 if (told) add_missing(told.errors);
 if (description) add_operations(read_document(description));
 if (location.hash) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();

@@ -5,8 +5,8 @@ const methods = ["get", "post", "put", "patch", "delete"];
 /** Follows references of the document, "#/components/..." only. */
 export function resolve(document, node) {
   for (let i = 0; i < 20 && node && typeof node.$ref === "string"; i++) {
-    node = node.$ref.replace(/^#\//, "").split("/")
-      .reduce((at, key) => (at && Object.hasOwn(at, key.replaceAll("~1", "/").replaceAll("~0", "~")) ? at[key.replaceAll("~1", "/").replaceAll("~0", "~")] : undefined), document);
+    node = node.$ref.replace(/^#\//, "").split("/").map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
+      .reduce((at, key) => (at && Object.hasOwn(at, key) ? at[key] : undefined), document);
   }
   return node ?? {};
 }
@@ -79,7 +79,7 @@ function operations_of(document) {
 function events_of(document) {
   return Object.entries(document.webhooks ?? {}).map(([type, item]) => {
     const node = item.post ?? Object.values(item)[0] ?? {};
-    return { type, group: type.split(".")[0], summary: node.summary ?? type, description: node.description ?? "", scope: node["x-scope"] ?? null, body: body_of(document, node.requestBody), raw: node };
+    return { type, group: type.split(".")[0], summary: node.summary ?? type, description: node.description ?? "", scope: node["x-scope"] ?? null, body: body_of(document, node.requestBody) };
   });
 }
 

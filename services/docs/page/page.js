@@ -1,10 +1,11 @@
 // page.js - the reference in the browser: loads the document, shows what the address names, fills what is opened, searches.
+import { keep_key, kept_key, load, load_json } from "./load.js";
 import { read_document } from "./model.js";
 import { schema_tree } from "./schema.js";
 import { search, search_index } from "./search.js";
 import * as view from "./view.js";
 
-const key_name = "wharf-key", language_name = "wharf-language";
+const language_name = "wharf-language";
 const at = (selector, from = document) => from.querySelector(selector);
 const all = (selector, from = document) => [...from.querySelectorAll(selector)];
 const main = at("main"), side = at("#side"), list = at("#navigation"), found = at("#found"), input = at("#search");
@@ -15,11 +16,6 @@ const show = (element, markup) => { element.innerHTML = String(markup ?? ""); };
 
 // ---- loading ----
 
-async function load(address) {
-  const key = sessionStorage.getItem(key_name);
-  return fetch(address, { headers: { Accept: "application/json", ...(key && { "SVC-API-KEY": key }) }, credentials: "omit" });
-}
-
 function ask_key(refused) {
   at("#key").hidden = false;
   at("#key output").textContent = refused ? "This key is not good for it." : "";
@@ -29,11 +25,11 @@ function ask_key(refused) {
 
 async function begin() {
   const answer = await load("/v1/openapi.json");
-  if (answer.status === 401) return ask_key(sessionStorage.getItem(key_name) !== null);
+  if (answer.status === 401) return ask_key(kept_key() !== null);
   if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
   model = read_document(await answer.json());
-  const told = await load("/docs/errors.json").then((a) => (a.ok ? a.json() : { errors: [] }));
-  for (const one of told.errors) codes.set(one.code, one);
+  const told = await load_json("/docs/errors.json");
+  for (const one of told?.errors ?? []) codes.set(one.code, one);
   at("#key").hidden = true;
   show(list, view.navigation(model));
   input.disabled = false;
@@ -55,7 +51,7 @@ const name_of = (part) => {
   }
 };
 
-/** The view of an address: {markup, title, opened: [kind, name]}. */
+/** The view that an address names: {markup, title, opened}. opened: whether the element of this name is opened in it. Without markup there is none. */
 function found_view(kind, name) {
   if (!kind) return { markup: view.overview(model), title: "Reference" };
   if (kind === "events") return { markup: view.events(model), title: "Event types" };
@@ -216,7 +212,7 @@ menu.addEventListener("click", () => (side.classList.contains("open") ? close_me
 
 at("#key").addEventListener("submit", (e) => {
   e.preventDefault();
-  sessionStorage.setItem(key_name, at("#key input").value.trim());
+  keep_key(at("#key input").value.trim());
   begin().catch(failed);
 });
 window.addEventListener("hashchange", () => model && route());

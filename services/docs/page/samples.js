@@ -1,7 +1,7 @@
 // samples.js - a call of an operation as curl, TypeScript and Python. One function per language; call_of() says what is sent.
 import { example } from "./schema.js";
 
-/** What a sample sends: values of the path, query parameters that must be there, the body. */
+/** What a sample sends: values of the path, query parameters and headers that must be there, the body. */
 export function call_of(model, operation) {
   const sent = (place) => Object.fromEntries(operation.parameters.filter((p) => p.in === place && (p.required || place === "path"))
     .map((p) => [p.name, p.example ?? p.schema?.example ?? p.schema?.examples?.[0] ?? p.schema?.enum?.[0] ?? (place === "path" ? "ID" : "text")]));
@@ -9,6 +9,7 @@ export function call_of(model, operation) {
   return {
     path: sent("path"),
     query: sent("query"),
+    headers: Object.fromEntries(Object.entries(sent("header")).map(([name, value]) => [name, String(value)])),
     body: body && (body.example !== undefined ? body.example : example(model.document, body.schema)),
     json: !body || /json/.test(body.type),
   };
@@ -26,12 +27,13 @@ export function address(operation, call) {
 export function curl(operation, call, origin) {
   const lines = [`curl ${operation.method === "GET" ? "" : `-X ${operation.method} `}${quoted_shell(origin + address(operation, call))}`];
   if (!operation.public) lines.push('-H "SVC-API-KEY: $WHARF_KEY"');
+  for (const [name, value] of Object.entries(call.headers)) lines.push(`-H ${quoted_shell(`${name}: ${value}`)}`);
   if (operation.body && call.json) lines.push("-H 'Content-Type: application/json'", `-d ${quoted_shell(JSON.stringify(call.body, null, 2))}`);
   else if (operation.body) lines.push(`-H ${quoted_shell(`Content-Type: ${operation.body.type}`)}`, "--data-binary @FILE");
   return lines.join(" \\\n  ");
 }
 
-/** A value as source text. word: how null, true and false are written; key: how the name of a member is. */
+/** A value as source text. style: step, what a level is indented by; words, how null, true and false are written; key, how the name of a member is. */
 function literal(value, style, indent = "") {
   const inner = indent + style.step;
   if (value === null || typeof value === "boolean") return style.words[value];
@@ -47,19 +49,15 @@ const identifier = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const in_typescript = { step: "  ", words: { null: "null", true: "true", false: "false" }, key: (k) => (identifier.test(k) ? k : JSON.stringify(k)) };
 const in_python = { step: "    ", words: { null: "None", true: "True", false: "False" }, key: (k) => JSON.stringify(k) };
 
-/** The parts of a call that are there: path, query, body. */
-function parts_of(operation, call) {
-  return { ...(Object.keys(call.path).length && { path: call.path }), ...(Object.keys(call.query).length && { query: call.query }), ...(operation.body && { body: call.body }) };
-}
-
 export function typescript(operation, call) {
-  const parts = parts_of(operation, call);
+  const sent = ["path", "query", "headers"].filter((place) => Object.keys(call[place]).length).map((place) => [place, call[place]]);
+  const parts = { ...Object.fromEntries(sent), ...(operation.body && { body: call.body }) };
   return `await wharf.${operation.id}(${Object.keys(parts).length ? literal(parts, in_typescript) : ""})`;
 }
 
 /** Values of the path by their place, all else by name. */
 export function python(operation, call) {
-  const named = { ...(operation.body && { body: call.body }), ...call.query };
+  const named = { ...(operation.body && { body: call.body }), ...call.query, ...(Object.keys(call.headers).length && { headers: call.headers }) };
   const given = [...Object.values(call.path).map((v) => literal(v, in_python)),
     ...Object.entries(named).map(([k, v]) => `${k.replace(/\W/g, "_")}=${literal(v, in_python)}`)];
   return `wharf.${operation.id}(${given.join(", ")})`;

@@ -18,18 +18,6 @@ const policies = {
   body: "the key must reach the locations that the body names",
 };
 
-/** What stands before or behind a filter of each type (docs/spec/01-platform.md section 11). */
-const operators = {
-  date: "eq !eq gt gte lt lte bwe bwi !bwe !bwi in !in",
-  number: "eq !eq gt gte lt lte bwe bwi !bwe !bwi in !in",
-  enum: "eq !eq in !in",
-  id: "eq !eq in !in",
-  text: "eq !eq in !in",
-  "many-bool": "some: none:",
-  array: "AND: OR: !AND: !OR: !",
-  metadata: "equals: lt: gt:",
-};
-
 // ---- navigation ----
 
 export function navigation(model) {
@@ -77,9 +65,9 @@ function parameters(o) {
 }
 
 function filter_row(f) {
-  const words = Array.isArray(f.operators) ? f.operators.join(" ") : operators[f.type];
+  const words = (f.operators ?? "").split(" ").filter(Boolean);
   return html`<tr><th scope="row"><code>${f.name}</code></th><td>${f.type}${f.ref && html` of ${f.ref}`}${f.nullable && " or null"}</td>
-    <td>${words && words.split(" ").map((w) => html`<code>${w}</code> `)}</td>
+    <td>${words.map((w) => html`<code>${w}</code> `)}</td>
     <td>${f.members ? html`<span class="values">${f.members.map((m) => html`<code>${m}</code> `)}</span>` : inline(f.description ?? "")}</td></tr>`;
 }
 
