@@ -42,7 +42,7 @@ def sources():
 
 
 # Files in which nothing is used, but declared.
-DECLARED = ("errors.json", "routes.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")
+DECLARED = ("errors.json", "routes.json", "examples.json", "kernel/config/settings.c", "kernel/config/config.h", "plugin.json")
 
 
 # Patterns that find what a source file uses: codes of errors, members of the settings, words in quotes.
