@@ -7,34 +7,23 @@
 Variables: baseUrl, key. Folders are the headings of the description; bodies are its examples.
 """
 import json
-import os
 import pathlib
 import re
 import sys
-import urllib.request
 
-
-def description(source):
-    if not re.match("https?:", source):
-        return json.loads(pathlib.Path(source).read_text())
-    request = urllib.request.Request(source.rstrip("/") + "/v1/openapi.json", headers={"SVC-API-KEY": os.environ.get("WHARF_KEY", "")})
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "python"))
+from generate import description, is_url, resolved  # noqa: E402
 
 
 def request_of(document, path, method, operation):
-    def at(node):
-        while "$ref" in node:
-            kind, name = node["$ref"].split("/")[-2:]
-            node = document["components"][kind][name]
-        return node
+    """Makes the request of an operation: its parameters are there to be switched on, its body is that of its example."""
+    def of(place, **more):
+        return [{"key": p["name"], "value": "", "description": p.get("description", ""), **more} for p in parameters if p["in"] == place]
 
-    parameters = [at(p) for p in operation.get("parameters", ())]
-    query = [{"key": p["name"], "value": "", "description": p.get("description", ""), "disabled": True} for p in parameters if p["in"] == "query"]
-    headers = [{"key": p["name"], "value": "", "description": p.get("description", ""), "disabled": True} for p in parameters if p["in"] == "header"]
-    made = {"method": method.upper(), "description": operation["description"], "header": headers,
-            "url": {"raw": "{{baseUrl}}" + re.sub(r"\{([^}]+)\}", r":\1", path), "host": ["{{baseUrl}}"], "path": re.sub(r"\{([^}]+)\}", r":\1", path).strip("/").split("/"),
-                    "variable": [{"key": p["name"], "value": "", "description": p.get("description", "")} for p in parameters if p["in"] == "path"], "query": query}}
+    parameters = [resolved(document, p) for p in operation.get("parameters", ())]
+    path = re.sub(r"\{([^}]+)\}", r":\1", path)
+    made = {"method": method.upper(), "description": operation["description"], "header": of("header", disabled=True),
+            "url": {"raw": "{{baseUrl}}" + path, "host": ["{{baseUrl}}"], "path": path.strip("/").split("/"), "variable": of("path"), "query": of("query", disabled=True)}}
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
         if kind == "application/json":
             made["body"] = {"mode": "raw", "raw": json.dumps(content.get("example", {}), indent=2, ensure_ascii=False), "options": {"raw": {"language": "json"}}}
@@ -45,7 +34,8 @@ def request_of(document, path, method, operation):
     return {"name": operation["summary"], "request": made, "response": []}
 
 
-def collection(document, base=""):
+def collection(document, base):
+    """Makes the collection. base: the address of the server, or an empty text."""
     folders = {tag["name"]: {"name": tag["name"], "description": tag.get("description", ""), "item": []} for tag in document["tags"]}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -60,4 +50,5 @@ def collection(document, base=""):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    json.dump(collection(description(sys.argv[1]), sys.argv[1].rstrip("/") if re.match("https?:", sys.argv[1]) else ""), sys.stdout, indent=1, ensure_ascii=False)
+    base = sys.argv[1].rstrip("/") if is_url(sys.argv[1]) else ""
+    json.dump(collection(description(sys.argv[1]), base), sys.stdout, indent=1, ensure_ascii=False)

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """Writes into errors.json which operations answer with a code, as a run of the tests has seen it.
 
-  WHARF_SEEN=FILE ./test api conformance isolation ...      each line: the name of an operation, and a code
-  tools/codes.py FILE openapi.json                           adds what the description does not say; tells of codes that no request was answered with
+  WHARF_SEEN=FILE ./test api conformance openapi ...      writes into FILE: each line an operation and a code that it answered with
+  tools/codes.py FILE openapi.json                         adds them to errors.json where the description openapi.json does not tell them; names the
+                                                           codes that have no `operations` and that no request was answered with
 
-Kinds (@key, @body ...) stay as they are. Names are added, never taken away: what a test no longer shows is taken out by hand.
+openapi.json is the description that a server of the same build gives: GET /v1/openapi.json. Kinds (@key, @body ...) stay as they are. Names are
+added, never taken away. Before you take over what was added, look for its kind: a code of create_X is often one of update_X too.
 """
 import collections
 import json

@@ -16,18 +16,35 @@ import sys
 import urllib.request
 
 PLACE = pathlib.Path(__file__).resolve().parent / "wharf_client" / "api.py"
-REF = "#/components/"
+
+
+def is_url(source):
+    return bool(re.match("https?:", source))
 
 
 def description(source):
-    if not re.match("https?:", source):
+    """Returns the description of a server. source: the server's address, or the name of a file."""
+    if not is_url(source):
         return json.loads(pathlib.Path(source).read_text())
-    request = urllib.request.Request(source.rstrip("/") + "/v1/openapi.json", headers={"SVC-API-KEY": os.environ.get("WHARF_KEY", "")})
-    with urllib.request.urlopen(request) as answer:
+    headers = {"SVC-API-KEY": os.environ["WHARF_KEY"]} if os.environ.get("WHARF_KEY") else {}
+    with urllib.request.urlopen(urllib.request.Request(source.rstrip("/") + "/v1/openapi.json", headers=headers)) as answer:
         return json.load(answer)
 
 
+def resolved(document, node):
+    """Returns the node, or what its $ref stands for."""
+    while "$ref" in node:
+        section, name = node["$ref"].split("/")[-2:]
+        node = document["components"][section][name]
+    return node
+
+
+def camel(name):
+    return "".join(word.capitalize() for word in re.split(r"\W|_", name))
+
+
 def identifier(name):
+    """Returns the name as Python takes it: of a parameter on the wire, or of an operation."""
     name = re.sub(r"\W", "_", name)
     return name + "_" if keyword.iskeyword(name) or name == "self" else name
 
@@ -36,11 +53,10 @@ class Types:
     """Python types of schemas. Objects become classes (TypedDict) with names of their place: ContactAddress."""
 
     def __init__(self, document):
-        self.document, self.classes, self.names = document, [], set()
-        for name in document["components"]["schemas"]:
-            self.names.add(name)
+        self.document, self.classes, self.names = document, [], set(document["components"]["schemas"])
 
     def fresh(self, name):
+        """Returns the name, with a number behind it if it is taken."""
         n, made = 1, name
         while made in self.names:
             n += 1
@@ -49,6 +65,7 @@ class Types:
         return made
 
     def of(self, schema, name):
+        """Returns the type of a schema. name: of the class that is made for it, if it needs one."""
         if schema is True or schema == {}:
             return "Any"
         if "$ref" in schema:
@@ -67,10 +84,7 @@ class Types:
         return self.union(self.plain(schema, t, name) for t in (types if isinstance(types, list) else [types]))
 
     def resolved(self, schema):
-        while "$ref" in schema:
-            section, name = schema["$ref"][len(REF):].split("/")
-            schema = self.document["components"][section][name]
-        return schema
+        return resolved(self.document, schema)
 
     @staticmethod
     def union(types):
@@ -93,7 +107,7 @@ class Types:
         required = set(schema.get("required", ()))
         members = {}
         for member, s in schema["properties"].items():
-            kind = self.of(s, name + "".join(w.capitalize() for w in re.split(r"\W|_", member)))
+            kind = self.of(s, name + camel(member))
             members[member] = kind if member in required else f"NotRequired[{kind}]"
         self.classes[place] = f"{name} = TypedDict({name!r}, {{\n" + "".join(f"    {m!r}: {t},\n" for m, t in members.items()) + "})"
         return name
@@ -106,7 +120,7 @@ class Types:
 
 
 def parameters(types, operation):
-    """Path parameters and query parameters by the names that Python takes: [(name, name on the wire, type)]."""
+    """Returns the parameters in the path and those in the query, each as (name in Python, name on the wire, type)."""
     path, query, taken = [], [], {"body", "headers"}
     for p in map(types.resolved, operation.get("parameters", ())):
         if p["in"] not in ("path", "query"):
@@ -123,29 +137,31 @@ def parameters(types, operation):
 
 
 def answer_type(types, operation, name):
-    camel = "".join(w.capitalize() for w in name.split("_"))
+    """Returns the type of the `data` that the operation answers with; None: it answers with bytes."""
     found = []
     for status, answer in operation["responses"].items():
         schema = types.resolved(answer).get("content", {}).get("application/json", {}).get("schema", {})
         if status[0] == "2" and "data" in schema.get("properties", {}):
             data = schema["properties"]["data"]
             if data.get("type") == "array":
-                found.append(f"Page[{types.of(data.get('items', {}), camel + 'Row')}]")
+                found.append(f"Page[{types.of(data.get('items', {}), camel(name) + 'Row')}]")
             else:
-                found.append(types.of(data, camel + "Data"))
+                found.append(types.of(data, camel(name) + "Data"))
     return types.union(found) if found else None
 
 
 def body_type(types, operation, name):
+    """Returns the type of the body (None: there is none), whether it is needed, and its media type if that is not JSON."""
     body = types.resolved(operation.get("requestBody", {}))
     for kind, media in body.get("content", {}).items():
         if kind == "application/json":
-            return types.of(media["schema"], "".join(w.capitalize() for w in name.split("_")) + "Body"), body.get("required", False), None
+            return types.of(media["schema"], camel(name) + "Body"), body.get("required", False), None
         return "bytes", body.get("required", False), kind
     return None, False, None
 
 
 def method(types, http_method, path, operation):
+    """Returns the text of the method that calls the operation."""
     name = operation["operationId"]
     in_path, query = parameters(types, operation)
     body, needed, kind = body_type(types, operation, name)

@@ -87,6 +87,14 @@ static bool touches_place(const struct route *r)
            (r->kind == ROUTE_PLUGIN && !str_eqz(policy, "none"));
 }
 
+/* Tells whether the route of a plugin answers pages of a list (wharf_req's page()). */
+static bool has_pages(const struct route *r)
+{
+    const struct wharf_json *query = json_get(r->definition, "query");
+
+    return json_get(query, "page") && json_get(query, "limit");
+}
+
 /* Tells whether the operation is of a kind: a word of errors.json that begins with @. */
 static bool is_of_kind(const struct route *r, wharf_str kind)
 {
@@ -104,6 +112,8 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
         return brings_body(r);
     if (str_eqz(kind, "@list"))
         return r->kind == ROUTE_LIST;
+    if (str_eqz(kind, "@pages"))
+        return r->kind == ROUTE_LIST || has_pages(r);
     if (str_eqz(kind, "@write"))
         return openapi_writes(r);
     if (str_eqz(kind, "@tenant_code"))

@@ -14,7 +14,7 @@ wharf = Wharf(os.environ["WHARF_BASE"], os.environ["WHARF_KEY"])
 WAIT = int(os.environ["WHARF_WAIT"])  # seconds
 port = int(os.environ["WHARF_HOOK_PORT"])
 
-# A receiver of webhooks: what does not verify is refused.
+# Receives webhooks, and refuses those whose signature is wrong.
 secret = ""
 received: list[dict[str, Any]] = []
 refused: list[str] = []
@@ -92,7 +92,7 @@ except WharfError as error:
     assert error.code == "not_found", error
 
 
-# What fails on the way is sent again, once done: the first answer of a create is lost here.
+# Loses the answer of a create. The client sends the request again, with the same Idempotency-Key: one contact is made.
 class Lossy(requests.Session):
     calls = 0
 

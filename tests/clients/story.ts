@@ -9,7 +9,7 @@ function check(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(what);
 }
 
-// A receiver of webhooks: what does not verify is refused.
+// Receives webhooks, and refuses those whose signature is wrong.
 let secret = "";
 const received: { type: string; resource_id: string }[] = [];
 const refused: string[] = [];
@@ -85,7 +85,7 @@ await server.retrieve_contact({ path: { id: contact.id! } }).then(
   (error: unknown) => check(error instanceof WharfError && error.code === "not_found", "gone"),
 );
 
-// What fails on the way is sent again, once done: the first answer of a create is lost here.
+// Loses the answer of a create. The client sends the request again, with the same Idempotency-Key: one contact is made.
 let calls = 0;
 const lossy = wharf({
   baseUrl: env.WHARF_BASE!, key: env.WHARF_KEY!, sleep: async () => {},

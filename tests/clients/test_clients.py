@@ -1,10 +1,8 @@
 """The clients: generated from the served description, judged by strict type checkers, and run against the live server (clients/)."""
 import base64
 import json
-import keyword
 import os
 import pathlib
-import re
 import shutil
 import socket
 import subprocess
@@ -14,8 +12,10 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(HERE.parent / "api"))
+sys.path[:0] = [str(HERE.parent / "api"), str(HERE.parent / "openapi"), str(ROOT / "clients" / "python")]
+import stories  # noqa: E402
 from documents import pdf  # noqa: E402
+from generate import identifier  # noqa: E402
 from wharf import WAIT, Server  # noqa: E402
 
 MODULES = HERE / "node_modules"
@@ -100,31 +100,26 @@ def test_typescript_refuses(typescript, wrong):
         file.unlink()
 
 
-def examples():
-    """By the name of an operation: what the modules' examples send."""
-    told = {}
-    for file in [ROOT / "kernel" / "http" / "examples.json", *ROOT.glob("modules/*/examples.json")]:
-        told.update(json.loads(file.read_text()))
-    return told
-
-
-def arguments(operation, example, openapi):
-    path = {p["name"]: "x" for p in operation["parameters"] if p.get("in") == "path"} | example.get("path", {})
-    given = {k: v for k, v in {"path": path, "query": example.get("query"), "body": example.get("body")}.items() if v}
-    if "requestBody" in operation and "application/json" not in operation["requestBody"]["content"]:
-        return json.dumps(given)[:-1] + (", " if given else "") + '"body": new Blob()}'
-    return json.dumps(given)
+def calls(server):
+    """Of each operation: its name, what its example has for the path, the query and the body, and whether its body is bytes."""
+    kept = stories.all_kept()
+    for methods in server.openapi["paths"].values():
+        for o in methods.values():
+            example = kept.get(o["operationId"], {})
+            path = {p["name"]: "x" for p in server.parameters(o) if p["in"] == "path"} | example.get("path", {})
+            yield o["operationId"], path, example.get("query", {}), example.get("body"), "requestBody" in o and "application/json" not in o["requestBody"]["content"]
 
 
 def test_typescript_calls_every_operation(server, typescript):
     """A program with a call of each, with the arguments of its example: tsc --strict takes all of them."""
     (typescript / "story.ts").unlink(missing_ok=True)
-    told = examples()
-    calls = [f"  await server.{o['operationId']}({arguments(o, told.get(o['operationId'], {}), server.openapi)});"
-             for methods in server.openapi["paths"].values() for o in methods.values()]
-    assert len(calls) > 250
+    lines = []
+    for name, path, query, body, is_bytes in calls(server):
+        given = [f"{k}: {json.dumps(v)}" for k, v in (("path", path or None), ("query", query or None), ("body", body)) if v is not None] + ["body: new Blob()"] * is_bytes
+        lines.append(f"  await server.{name}({{{', '.join(given)}}});")
+    assert len(lines) > 250
     file = typescript / "every.ts"
-    file.write_text('import { wharf } from "@wharf/client";\nconst server = wharf({ baseUrl: "", key: "" });\nexport async function every() {\n' + "\n".join(calls) + "\n}\n")
+    file.write_text('import { wharf } from "@wharf/client";\nconst server = wharf({ baseUrl: "", key: "" });\nexport async function every() {\n' + "\n".join(lines) + "\n}\n")
     try:
         run(MODULES / ".bin" / "tsc", "-p", ".", "--noEmit", cwd=typescript)
     finally:
@@ -132,24 +127,13 @@ def test_typescript_calls_every_operation(server, typescript):
 
 
 def test_python_calls_every_operation(server, python):
-    told = examples()
+    """The same in Python: mypy --strict takes all of them."""
     lines = ["from wharf_client import Wharf", 'wharf = Wharf("", "")']
-    for methods in server.openapi["paths"].values():
-        for o in methods.values():
-            example = told.get(o["operationId"], {})
-            kw = {p["name"]: "x" for p in o["parameters"] if p.get("in") == "path"} | example.get("path", {}) | example.get("query", {})
-            if "requestBody" in o and "application/json" not in o["requestBody"]["content"]:
-                kw["body"] = b"x"
-            elif "body" in example:
-                kw["body"] = example["body"]
-            lines.append(f"wharf.{o['operationId']}({', '.join(f'{python_name(k)}={v!r}' for k, v in kw.items())})")
+    for name, path, query, body, is_bytes in calls(server):
+        given = path | query | ({"body": b"x"} if is_bytes else {"body": body} if body is not None else {})
+        lines.append(f"wharf.{name}({', '.join(f'{identifier(k)}={v!r}' for k, v in given.items())})")
     (python / "every.py").write_text("\n".join(lines) + "\n")
     run("mypy", "--config-file", "mypy.ini", "every.py", cwd=python)
-
-
-def python_name(name):
-    name = re.sub(r"\W", "_", name)
-    return name + "_" if keyword.iskeyword(name) else name
 
 
 def test_python_story(server, python):

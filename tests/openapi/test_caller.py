@@ -1,48 +1,24 @@
-"""Requests made from the document alone, thousands of them: none ends in 5xx, each answer is valid by the document (Client.checked), and the statuses
-that the document promises for any operation of a kind are reached: 401, 403, 404, 412, 413, 415, 422, 429."""
+"""Sends thousands of requests that are made from the document alone: none ends in 5xx, and each answer is valid by the document (Client.checked).
+Then the statuses that the document promises for all operations of a kind are asked for: 401, 403, 404, 412, 413, 415, 422, 429."""
 import collections
 import json
 import os
-import pathlib
-import sys
+import urllib.parse
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "api"))
-from wharf import Answer, Client, Server  # noqa: E402
+import stories
+from wharf import Answer, Client, Server
 
 # Requests that are sent. A newcomer's run sends fewer.
-REQUESTS = 2000 if os.environ.get("WHARF_TEST_NEWCOMER") else 8000
-SHARED = {"BadRequest", "Unauthorized", "Forbidden", "NotFound", "PreconditionFailed", "TooLarge", "UnsupportedMediaType", "Unprocessable", "TooManyRequests"}
-# The clock would let keys expire; these end what the caller stands on; streams do not end.
-AN_ID = "\x1fid "
+REQUESTS = 2000 if os.environ.get("WHARF_TEST_NEWCOMER") else 20000
+AN_ID = "\x1fid "  # a text that begins with this stands for an id that an answer showed: filled()
+NOBODYS = "none_0000000000000000000000"  # an id that no row has
 PLAIN = {"/v1/openapi.json", "/livez", "/readyz", "/healthz"}
-LEFT_OUT = {"update_clock", "retrieve_clock", "reload_lua_hooks", "list_lua_hooks", "delete_organization"}
-
-
-class Document:
-    def __init__(self, openapi):
-        self.openapi = openapi
-        self.operations = {o["operationId"]: (method.upper(), path, o) for path, methods in openapi["paths"].items() for method, o in methods.items()}
-
-    def at(self, node):
-        while "$ref" in node:
-            target = self.openapi
-            for part in node["$ref"][2:].split("/"):
-                target = target[part]
-            node = target
-        return node
-
-    def parameters(self, operation, where):
-        return [p for p in map(self.at, operation["parameters"]) if p["in"] == where]
-
-    def streams(self, operation):
-        return any("text/event-stream" in self.at(a).get("content", {}) for a in operation["responses"].values())
-
-
+# The clock would let keys expire; hooks loaded anew are of the whole server; without its organization the caller can't go on.
+LEFT_OUT = {"update_clock", "reload_lua_hooks", "delete_organization"}
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(["", " ", "a", "Ann", "null", "true", "0", "-1", "1e400", "王", "é", "%", "'", "\\", "\u202e", "x" * 300, "2026-01-01T00:00:00Z", "2026-01-01",
                                                           "gte:2026-01-01T00:00:00Z", "!eq:1", "in:", "a,b", "1Z999AA10123456784"]))
 ANYTHING = st.recursive(st.one_of(st.none(), st.booleans(), st.integers(-(2 ** 54), 2 ** 54), st.floats(allow_nan=False, allow_infinity=False), TEXTS),
@@ -52,11 +28,11 @@ ANYTHING = st.recursive(st.one_of(st.none(), st.booleans(), st.integers(-(2 ** 5
 class Values:
     """Strategies of values that a schema takes, or nearly."""
 
-    def __init__(self, document, known):
-        self.document, self.known = document, known
+    def __init__(self, document):
+        self.document = document
 
     def of(self, schema, depth=0):
-        schema = self.document.at(schema) if isinstance(schema, dict) else {}
+        schema = self.document.whole(schema) if isinstance(schema, dict) else {}
         for key in ("anyOf", "oneOf"):
             if key in schema:
                 return st.one_of([self.of(s, depth) for s in schema[key]])
@@ -96,7 +72,7 @@ class Values:
                 return st.from_regex(schema["pattern"], fullmatch=False).filter(lambda s: len(s) <= schema.get("maxLength", 1000))
             except Exception:  # a pattern of another dialect
                 return TEXTS
-        ids = st.integers(0, 999).map(lambda n: f"{AN_ID}{n}")  # one that an answer showed: see filled()
+        ids = st.integers(0, 999).map(lambda n: f"{AN_ID}{n}")  # of a row, see filled()
         return st.one_of(st.text(min_size=schema.get("minLength", 0), max_size=max(schema.get("minLength", 0), min(schema.get("maxLength", 20), 20))), TEXTS, ids)
 
     def object(self, schema, depth):
@@ -129,11 +105,9 @@ class Caller:
     """An organization whose keys send what the document says; ids that answers showed are used again."""
 
     def __init__(self, server, name):
-        self.server, self.document = server, Document(server.openapi)
+        self.server, self.document = server, stories.Document(server)
         self.org = server.organization(name)
         self.known = collections.defaultdict(set)
-        self.values = Values(self.document, self.known)
-        self.reached = collections.defaultdict(set)
         self.renew()
 
     def renew(self):
@@ -149,19 +123,40 @@ class Caller:
             for v in value[:10]:
                 self.learn(v)
 
-    def path(self, path, operation, draw=None, other="none_0000000000000000000000"):
-        for p in self.document.parameters(operation, "path"):
-            ids = sorted(self.known.get(p.get("x-id-of"), ()))
-            n = draw(st.integers(0, 999)) if draw else 0
-            value = (other if n % 3 == 0 else ids[n % len(ids)]) if draw and ids else ids[0] if ids and other is None else other or "none"
+    def streams(self, name):
+        return any("text/event-stream" in self.document.answer(name, status) for status in self.document.operations[name][2]["responses"])
+
+    def without_key(self, name):
+        """Tells whether the operation takes no key."""
+        return self.document.operations[name][2].get("security") == []
+
+    def body_of_example(self, name):
+        """The body of the operation's example, or None."""
+        content = self.document.operations[name][2].get("requestBody", {}).get("content", {})
+        return content.get("application/json", {}).get("example")
+
+    def parameters(self, name, place):
+        return [p for (where, _), p in self.document.parameters(name).items() if where == place]
+
+    def ids(self, parameter):
+        return sorted(self.known.get(parameter.get("x-id-of"), ()))
+
+    def path(self, name, id=NOBODYS, draw=None):
+        """The path of the operation. id: stands for each of its ids; None: the first known one. draw: each is known, or nobody's, as is drawn."""
+        path = self.document.operations[name][1]
+        for p in self.parameters(name, "path"):
+            known, n = self.ids(p), draw(st.integers(0, 999)) if draw else 0
+            if draw and known and n % 3:
+                value = known[n % len(known)]
+            else:
+                value = id or (known or ["none"])[0]
             path = path.replace("{" + p["name"] + "}", value)
         return path
 
     def send(self, name, path, body=None, data=None, headers=None, key=None):
-        method, _, operation = self.document.operations[name]
+        method = self.document.operations[name][0]
         client = self.client if key is None else Reader(self.server, key)
-        answer = client.request(method, path, body=body, data=data, headers=headers, key=bool(client.key) and operation.get("security") != [])
-        self.reached[name].add(answer.status)
+        answer = client.request(method, path, body=body, data=data, headers=headers, key=bool(client.key) and not self.without_key(name))
         assert answer.status < 500, f"{method} {path} {json.dumps(body)[:1500]} {headers}: {answer!r}"
         if answer.body and answer.status < 300:
             self.learn(answer.data)
@@ -171,10 +166,7 @@ class Caller:
 
 
 def encoded(value):
-    from urllib.parse import quote
-    if isinstance(value, bool):
-        value = "true" if value else "false"
-    return quote(",".join(map(str, value)) if isinstance(value, list) else str(value), safe="")
+    return urllib.parse.quote(stories.in_query(value), safe="")
 
 
 @pytest.fixture(scope="module")
@@ -186,39 +178,34 @@ def server():
 
 @pytest.fixture(scope="module")
 def caller(server):
+    """A caller whose organization has the rows of the examples that need no other row in their path."""
     c = Caller(server, "Caller")
-    examples = {name: self for name, (_, _, o) in c.document.operations.items() for self in [o.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")] if self}
-    for name in [n for n in c.document.operations if n.startswith("create_")]:  # what others refer to
-        _, path, operation = c.document.operations[name]
-        if name in examples and not c.document.parameters(operation, "path"):
-            c.send(name, path, body=examples[name])
+    assert LEFT_OUT <= c.document.operations.keys()
+    for name in [n for n in c.document.operations if n.startswith("create_")]:
+        if c.body_of_example(name) and not c.parameters(name, "path"):
+            c.send(name, c.path(name), body=c.body_of_example(name))
     return c
 
 
-def usable(caller):
-    return sorted(n for n, (_, _, o) in caller.document.operations.items() if n not in LEFT_OUT and not caller.document.streams(o))
-
-
 def test_many_requests(caller):
-    names = usable(caller)
-    sent = collections.Counter()
+    names = sorted(n for n in caller.document.operations if n not in LEFT_OUT and not caller.streams(n))
+    values, sent = Values(caller.document), collections.Counter()
 
     @settings(max_examples=REQUESTS, deadline=None, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(st.data())
     def one(data):
         name = data.draw(st.sampled_from(names))
-        method, path, operation = caller.document.operations[name]
-        path = caller.path(path, operation, data.draw)
+        path = caller.path(name, draw=data.draw)
         pairs, ids = [], sorted(set().union(*caller.known.values())) or ["none"]
-        for p in caller.document.parameters(operation, "query"):
-            if data.draw(st.integers(0, 9)) == 0 and not (p["name"] == "fields"):
-                value = data.draw(st.one_of(caller.values.of(p["schema"]), TEXTS))
+        for p in caller.parameters(name, "query"):
+            if data.draw(st.integers(0, 9)) == 0 and p["name"] != "fields":
+                value = data.draw(st.one_of(values.of(p["schema"]), TEXTS))
                 pairs.append(f"{p['name']}={encoded(filled(value, ids))}")
-        body = operation.get("requestBody")
+        body = caller.document.operations[name][2].get("requestBody")
         content = body and next(iter(body["content"].items()))
         kw = {}
         if content and content[0] == "application/json":
-            value = caller.values.of(content[1]["schema"])
+            value = values.of(content[1]["schema"])
             kw["body"] = filled(data.draw(st.one_of(value, value, value, ANYTHING)), ids)
         elif content:
             kw["data"], kw["headers"] = data.draw(st.binary(max_size=50)), {"Content-Type": content[0]}
@@ -230,80 +217,82 @@ def test_many_requests(caller):
     assert sent[200] > REQUESTS / 20 and sent[400] > REQUESTS / 20, sent
 
 
-def promised(caller, response):
-    """Operations whose document has the shared answer, or one of its status with the codes of the platform."""
-    status = {"Unauthorized": "401", "Forbidden": "403", "NotFound": "404", "PreconditionFailed": "412", "TooLarge": "413", "UnsupportedMediaType": "415", "Unprocessable": "422", "BadRequest": "400",
-              "TooManyRequests": "429"}[response]
-    return [n for n, (_, _, o) in caller.document.operations.items() if status in o["responses"] and not caller.document.streams(o)
-            and (o.get("security") is None or response not in ("Unauthorized", "TooManyRequests"))]
+def promised(caller, status):
+    """Names of the operations that may answer with the status by the document, of those that take a key for 401 and 429."""
+    return [n for n, (_, _, o) in caller.document.operations.items() if status in o["responses"] and not caller.streams(n)
+            and (o.get("security") is None or status not in ("401", "429"))]
 
 
 def test_no_key(caller):
-    names = promised(caller, "Unauthorized")
+    names = promised(caller, "401")
     assert len(names) > 200
     for name in names:
-        method, path, operation = caller.document.operations[name]
-        assert caller.send(name, caller.path(path, operation), key="").status == 401, name
-        assert caller.send(name, caller.path(path, operation), key="wh_live_" + "0" * 38).status == 401, name
+        assert caller.send(name, caller.path(name), key="").status == 401, name
+        assert caller.send(name, caller.path(name), key="wh_live_" + "0" * 38).status == 401, name
 
 
 def test_no_scope(caller):
     """A key without any scope."""
     bare = caller.client.post("/v1/api-keys", {"name": "bare", "scopes": {}}, expect=201).data["api_key"]
-    for name in promised(caller, "Forbidden"):
-        method, path, operation = caller.document.operations[name]
-        if "x-scope" in operation:
-            answer = caller.send(name, caller.path(path, operation), key=bare)
-            assert (answer.status, answer.code) == (403, "scope_access"), (name, answer)
+    names = [n for n in promised(caller, "403") if "x-scope" in caller.document.operations[n][2]]
+    assert len(names) > 200
+    for name in names:
+        answer = caller.send(name, caller.path(name), key=bare)
+        assert (answer.status, answer.code) == (403, "scope_access"), (name, answer)
 
 
 def test_no_row(caller):
     """An id that is nobody's, in the path."""
+    names = [n for n in promised(caller, "404") if caller.parameters(n, "path") and n not in LEFT_OUT and not caller.without_key(n)]
+    assert len(names) > 100
     wrong = []
-    for name in promised(caller, "NotFound"):
-        method, path, operation = caller.document.operations[name]
-        if "{" not in path or name in LEFT_OUT or operation.get("security") == []:
-            continue
-        content = operation.get("requestBody", {}).get("content", {})
-        example = content.get("application/json", {}).get("example")
-        answer = caller.send(name, caller.path(path, operation), body=example, data=None if example is not None or not content or "application/json" in content else b"x",
-                             headers={"Content-Type": next(iter(content))} if content else None)
-        if answer.status != 404 and not (answer.status == 400 and (example is None and content or answer.code == "validation.failed")):
+    for name in names:
+        example, type = caller.body_of_example(name), caller.document.body_type(name)
+        answer = caller.send(name, caller.path(name), body=example, data=b"x" if type not in (None, "application/json") else None, headers={"Content-Type": type} if type else None)
+        if answer.status != 404 and not (answer.status == 400 and (example is None and type or answer.code == "validation.failed")):
             wrong.append((name, answer))
     assert not wrong, wrong
 
 
 def test_bodies_that_are_refused(caller):
     """Too large, of another type, no JSON."""
-    for name in promised(caller, "UnsupportedMediaType"):
-        method, path, operation = caller.document.operations[name]
-        if name in LEFT_OUT or "application/json" not in operation.get("requestBody", {}).get("content", {}):
-            continue
-        at = caller.path(path, operation)
+    names = [n for n in promised(caller, "415") if caller.document.body_type(n) == "application/json" and n not in LEFT_OUT]
+    assert len(names) > 80
+    for name in names:
+        method, at = caller.document.operations[name][0], caller.path(name)
         assert caller.send(name, at, data=b"<x/>", headers={"Content-Type": "text/xml"}).status == 415, name
         assert caller.send(name, at, data=b"{", headers={"Content-Type": "application/json"}).code == "body.malformed", name
         head = f"{method} {at} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {caller.client.key}\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"
         status, _, _ = caller.client.raw(head.encode())
         assert status == 413, (name, status)
-        caller.reached[name].add(413)
 
 
-def test_old_versions_and_reused_keys(caller):
-    for name in promised(caller, "PreconditionFailed"):
-        method, path, operation = caller.document.operations[name]
-        ids = [sorted(caller.known.get(p.get("x-id-of"), ())) for p in caller.document.parameters(operation, "path")]
-        if ids and all(ids) and caller.document.operations.get(name.replace("update_", "retrieve_").replace("delete_", "retrieve_")):
-            answers = [caller.send(name, path.replace("{" + caller.document.parameters(operation, "path")[-1]["name"] + "}", i), body={} if method == "POST" else None,
-                                   headers={"If-Match": '"v999999-0000000000000000000000"'}).status for i in ids[-1] if path.count("{") == 1]
-            assert not answers or 412 in answers or set(answers) <= {404, 403, 400, 409}, (name, answers)
-    for name in promised(caller, "Unprocessable"):
-        method, path, operation = caller.document.operations[name]
-        key = os.urandom(8).hex()
-        at = caller.path(path, operation, other=None)
-        example = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example")
+def test_old_versions(caller):
+    """If-Match with a version that the row never had."""
+    reached, wrong = set(), []
+    for name in promised(caller, "412"):
+        method = caller.document.operations[name][0]
+        places = caller.parameters(name, "path")
+        for id in caller.ids(places[0]) if len(places) == 1 else ():
+            answer = caller.send(name, caller.path(name, id), body={} if method == "POST" else None, headers={"If-Match": '"v999999-0000000000000000000000"'})
+            if answer.status == 412:
+                reached.add(name)
+            elif answer.status not in (400, 403, 404, 409):
+                wrong.append((name, answer))
+    assert not wrong, wrong
+    assert len(reached) >= 15, reached
+
+
+def test_reused_keys(caller):
+    """An Idempotency-Key that comes with another request."""
+    reached = set()
+    for name in promised(caller, "422"):
+        key, at, example = os.urandom(8).hex(), caller.path(name, id=None), caller.body_of_example(name)
         first = caller.send(name, at, body=example, headers={"Idempotency-Key": key})
         if first.status < 300:
             assert caller.send(name, at + "?x=1", body=example, headers={"Idempotency-Key": key}).status == 422, name
+            reached.add(name)
+    assert len(reached) >= 30, reached
 
 
 def test_limits_are_told():
@@ -311,10 +300,9 @@ def test_limits_are_told():
     with_limits = Server("--test-clock", "--set", "rate_limit.key=1", "--set", "rate_limit.key_burst=1", limits=True)
     try:
         caller = Caller(with_limits, "Hurried")
-        for name in promised(caller, "TooManyRequests"):
-            method, path, operation = caller.document.operations[name]
+        for name in promised(caller, "429"):
             for _ in range(20):
-                answer = caller.send(name, caller.path(path, operation))
+                answer = caller.send(name, caller.path(name))
                 if answer.status == 429:
                     break
             assert answer.status == 429 and int(answer.headers["Retry-After"]) >= 1 and answer.code == "rate_limited", name

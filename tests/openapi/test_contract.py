@@ -6,15 +6,19 @@ import pytest
 
 import stories
 
-VERBS = ("post", "put", "patch")
 WORDS = 40  # letters that a description of an operation has at least
 
 
 @pytest.fixture(scope="module")
-def document():
+def server():
     s = stories.server()
-    yield s.openapi
+    yield s
     s.stop()
+
+
+@pytest.fixture(scope="module")
+def document(server):
+    return server.openapi
 
 
 def text(path):
@@ -35,7 +39,7 @@ def operations(document):
 
 
 def faults_of_schema(schema, at, described=False, answer=False):
-    """Where a schema does not say what it holds."""
+    """Tells where a schema does not say what it holds. described: what it is part of is described; answer: it says which members always come."""
     if schema is True or not isinstance(schema, dict):
         return [f"{at}: anything"]
     if "$ref" in schema:
@@ -65,8 +69,8 @@ def faults_of_schema(schema, at, described=False, answer=False):
 
 
 def test_names(document):
-    all = [o["operationId"] for methods in document["paths"].values() for o in methods.values()]
-    assert len(all) == len(set(all)), sorted({n for n in all if all.count(n) > 1})
+    names = [name for name, *_ in operations(document)]
+    assert len(names) == len(set(names)), sorted({n for n in names if names.count(n) > 1})
     wrong = [name for name, *_ in operations(document) if not re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name) or re.match(r"(get|post|put|patch)_|delete_(v1|livez|readyz)", name)]
     assert not wrong, wrong
 
@@ -113,12 +117,11 @@ def test_tags(document):
     assert not wrong, wrong
 
 
-def test_parameters(document):
+def test_parameters(server, document):
     """Each is described and typed."""
     wrong = []
     for name, _, _, o in operations(document):
-        for p in o["parameters"]:
-            p = document["components"]["parameters"][p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p
+        for p in server.parameters(o):
             if not p.get("description"):
                 wrong.append(f"{name} {p['name']}: no description")
             wrong += faults_of_schema(p["schema"], f"{name} {p['name']}", True)

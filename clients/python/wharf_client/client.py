@@ -47,7 +47,7 @@ def _written(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(map(_written, value))
-    return str(value.isoformat()) if hasattr(value, "isoformat") else str(value)
+    return str(value)
 
 
 def _query(query: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -66,7 +66,8 @@ def _seconds(answer: Optional[requests.Response]) -> Optional[int]:
 
 
 class Client:
-    """retries: how often a request is tried again that failed on the way, or that the server could not take."""
+    """Calls operations of the server at base_url, with a key. retries: how many times a request is sent again that failed on the way, or that
+    the server could not take; timeout: seconds for one answer; sleep: waits between two tries."""
 
     def __init__(self, base_url: str, key: str, retries: int = 3, timeout: float = 60, sleep: Callable[[float], None] = time.sleep) -> None:
         self.base_url, self.retries, self.timeout, self.sleep = base_url.rstrip("/"), retries, timeout, sleep
@@ -84,7 +85,10 @@ class Client:
 
     def call(self, name: str, method: str, path: str, in_path: Mapping[str, str], query: Mapping[str, Any], body: Any,
              headers: Optional[Mapping[str, str]], kind: Optional[str], plain: bool) -> Any:
-        """Sends a request until it is answered, or tries are used up. A write has one Idempotency-Key in all tries: it is done once."""
+        """Sends a request until it is answered, or until `retries` are used up. A write has one Idempotency-Key in all tries: it is done once.
+
+        name: of the operation; in_path and query: by name; kind: the media type of a body that is not JSON: such a request is sent once;
+        plain: the answer is bytes. Raises WharfError when the server refuses, and the error of `requests` when it can't be reached."""
         for key, value in in_path.items():
             if not value:
                 raise ValueError(f"{key} is needed")

@@ -29,7 +29,7 @@ type Method<K extends keyof operations> = {} extends Args<K> ? (args?: Args<K>) 
 type Lists = { [K in keyof operations]: [Row<K>] extends [never] ? never : operations[K] extends { parameters: { query?: infer Q } } ? ("cursor" extends keyof Exclude<Q, undefined> ? K : never) : never }[keyof operations];
 
 export type Operations = { readonly [K in keyof operations]: Method<K> };
-/** The rows of a list, page by page behind the scenes. */
+/** Walks all rows of a list; asks for the next page when it needs one. */
 export type Each = { readonly [K in Lists]: (args?: Args<K>) => AsyncIterable<Row<K>> };
 
 // ---- errors ----
@@ -56,7 +56,7 @@ export interface Options {
   /** Where the server is: https://wharf.example.com */
   baseUrl: string;
   key: string;
-  /** How often a request is tried again that failed on the way, or that the server could not take: 3. */
+  /** How many times a request is sent again that failed on the way, or that the server could not take: 3. */
   retries?: number;
   fetch?: typeof fetch;
   /** Waits between two tries; for tests. */
@@ -75,10 +75,10 @@ const RETRIED = new Set([429, 502, 503, 504]);
 
 function written(value: unknown): string {
   if (Array.isArray(value)) return value.map(written).join(",");
-  return value instanceof Date ? value.toISOString() : String(value);
+  return String(value);
 }
 
-/** Fills in the path and the query. Operators: `{created_at: {gte: "..."}}` is `created_at[gte]=...`. */
+/** Returns the address of a call: `base` with the path and the query of `args`. */
 function address(base: string, call: Call, args: AnyArgs): URL {
   const path = call.path.replace(/\{([^}]+)\}/g, (_, name: string) => {
     const value = args.path?.[name];
@@ -87,10 +87,7 @@ function address(base: string, call: Call, args: AnyArgs): URL {
   });
   const url = new URL(base.replace(/\/+$/, "") + path);
   for (const [name, value] of Object.entries(args.query ?? {})) {
-    if (value === undefined || value === null) continue;
-    if (typeof value === "object" && !Array.isArray(value) && !(value instanceof Date))
-      for (const [operator, operand] of Object.entries(value)) url.searchParams.append(`${name}[${operator}]`, written(operand));
-    else url.searchParams.append(name, written(value));
+    if (value !== undefined && value !== null) url.searchParams.append(name, written(value));
   }
   return url;
 }
@@ -108,7 +105,10 @@ class Caller {
     this.#options = { retries: 3, fetch: globalThis.fetch, sleep: (ms) => new Promise((done) => setTimeout(done, ms)), ...options };
   }
 
-  /** Sends a request until it is answered, or tries are used up. Writes carry one Idempotency-Key in all tries: they are done once. */
+  /**
+   * Sends a request until it is answered, or until `retries` are used up. A write has one Idempotency-Key in all tries: it is done once.
+   * A request whose body is not JSON is sent once. Throws a WharfError when the server refuses.
+   */
   async send(name: string, args: AnyArgs): Promise<Response> {
     const call = calls[name];
     if (!call) throw new TypeError(`there is no operation ${name}; generate the client from this server's description`);

@@ -45,14 +45,21 @@ def kept(path):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
+def all_kept():
+    """By operation: the examples of all stories."""
+    return {operation: example for path in {file_of(name) for name in names()} for operation, example in kept(path).items()}
+
+
 class Door(Controller):
+    """The mail server's socket, at a port that the system chooses."""
+
     def _trigger_server(self):
         self.port = self.server.sockets[0].getsockname()[1]
         super()._trigger_server()
 
 
 class Post:
-    """The mail server: keeps what it gets."""
+    """A mail server that keeps the mails that it gets."""
 
     def __init__(self):
         self.got = []
@@ -65,7 +72,7 @@ class Post:
 
 
 def server():
-    """A server on which all stories can be told: what a story needs stands in its SETTINGS, name -> value."""
+    """Starts a server on which all stories can be told. A story that needs settings of the server has them in SETTINGS, name -> value."""
     post = Post()
     settings = {"net.allow": "127.0.0.1", "net.allow_http": "true", "mail.url": f"smtp://127.0.0.1:{post.door.port}", "mail.tls": "none", "mail.from": "wharf@example.com"}
     for name in names():
@@ -90,7 +97,7 @@ class Document:
 
     def parameters(self, operation):
         """(in, name) -> parameter; the names of headers in small letters."""
-        found = [self.whole(p) for p in self.operations[operation][2]["parameters"]]
+        found = self.server.parameters(self.operations[operation][2])
         return {(p["in"], p["name"].lower() if p["in"] == "header" else p["name"]): p for p in found}
 
     def body_type(self, operation):
