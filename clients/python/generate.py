@@ -174,9 +174,10 @@ def method(types, http_method, path, operation):
         args.append(f"body: Optional[{body}] = None")
     args += [f"{n}: Union[{t}, Operators, None] = None" for n, _, t in query]
     args.append("headers: Optional[Mapping[str, str]] = None")
+    keyed = {"$ref": "#/components/parameters/IdempotencyKey"} in operation.get("parameters", ())
     text = operation["summary"].replace("\\", "\\\\").replace('"""', "'''")
     call = [repr(name), repr(http_method.upper()), repr(path), "{" + ", ".join(f"{w!r}: {n}" for n, w, _ in in_path) + "}",
-            "{" + ", ".join(f"{w!r}: {n}" for n, w, _ in query) + "}", "body" if body else "None", "headers", repr(kind), repr(data is None)]
+            "{" + ", ".join(f"{w!r}: {n}" for n, w, _ in query) + "}", "body" if body else "None", "headers", repr(kind), repr(data is None), repr(keyed)]
     return (f'    def {name}({", ".join(args)}) -> {data or "bytes"}:\n        """{text}."""\n'
             f'        answer: {data or "bytes"} = self.call({", ".join(call)})\n        return answer\n')
 

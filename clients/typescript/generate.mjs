@@ -20,17 +20,18 @@ async function description() {
 
 const document = await description();
 const table = {};
+const keyed = (parameter) => parameter.$ref === "#/components/parameters/IdempotencyKey";
 for (const [path, methods] of Object.entries(document.paths))
   for (const [method, operation] of Object.entries(methods)) {
     const types = Object.keys(operation.requestBody?.content ?? {});
     const json = Object.entries(operation.responses).some(([status, r]) => status[0] === "2" && r.content?.["application/json"]?.schema?.properties?.data);
-    table[operation.operationId] = { method: method.toUpperCase(), path, ...(types.length && types[0] !== "application/json" ? { type: types[0] } : {}), ...(json ? {} : { bytes: true }) };
+    table[operation.operationId] = { method: method.toUpperCase(), path, ...(types.length && types[0] !== "application/json" ? { type: types[0] } : {}), ...(json ? {} : { bytes: true }), ...((operation.parameters ?? []).some(keyed) ? { keyed: true } : {}) };
   }
 
 const here = new URL("./src/", import.meta.url);
 await writeFile(new URL("api.d.ts", here), astToString(await openapiTS(document)));
 await writeFile(new URL("operations.ts", here), `// Written by generate.mjs: how each operation is called.
-export interface Call { readonly method: string; readonly path: string; readonly type?: string; readonly bytes?: boolean }
+export interface Call { readonly method: string; readonly path: string; readonly type?: string; readonly bytes?: boolean; readonly keyed?: boolean }
 export const calls: Readonly<Record<string, Call>> = ${JSON.stringify(table, null, 1)};
 `);
 console.log(`${Object.keys(table).length} operations`);

@@ -59,11 +59,17 @@ static bool ours(const struct route *r)
     return r->kind != ROUTE_KERNEL && !r->any_answer;
 }
 
-bool openapi_writes(const struct route *r)
+/* Tells whether the operation writes. */
+static bool writes(const struct route *r)
 {
     bool reads = r->kind == ROUTE_PLUGIN && r->declared->flags & WHARF_R_READONLY;
 
     return strcmp(r->method, "GET") != 0 && ours(r) && !r->public_route && !reads;
+}
+
+bool openapi_takes_idempotency_key(const struct route *r)
+{
+    return writes(r) && !(r->kind == ROUTE_PLUGIN && r->declared->flags & WHARF_R_NO_TX);
 }
 
 /* Tells whether rows of the resource are at a location, or below a row that may be at one. */
@@ -74,8 +80,19 @@ static bool has_place(const struct resource *res)
     return p->location || p->is_location || p->parent;
 }
 
+/* Tells whether fields of the resource name rows of a resource that has a place: a write that
+ * names one at a location of others is refused. */
+static bool names_places(const struct resource *res)
+{
+    for (size_t i = 0; res->refs && i < res->def->n_fields; i++) {
+        if (res->refs[i] && has_place(res->refs[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Tells whether the location access of rows counts in the route: of its own ones, of those in its
- * path, or as its document says. */
+ * path or in its body, or as its document says. */
 static bool touches_place(const struct route *r)
 {
     wharf_str policy = json_text_or(r->definition, "location", "none");
@@ -84,6 +101,7 @@ static bool touches_place(const struct route *r)
     for (size_t i = 0; i < r->n_params && i < 4; i++)
         in_path = in_path || (r->guards[i] && has_place(r->guards[i]));
     return in_path || r->below || (r->resource && has_place(r->resource)) ||
+           (r->resource && brings_body(r) && names_places(r->resource)) ||
            (r->kind == ROUTE_PLUGIN && !str_eqz(policy, "none"));
 }
 
@@ -115,7 +133,9 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
     if (str_eqz(kind, "@pages"))
         return r->kind == ROUTE_LIST || has_pages(r);
     if (str_eqz(kind, "@write"))
-        return openapi_writes(r);
+        return writes(r);
+    if (str_eqz(kind, "@idempotency"))
+        return openapi_takes_idempotency_key(r);
     if (str_eqz(kind, "@tenant_code"))
         return r->tenant_code;
     if (str_eqz(kind, "@limited"))
@@ -367,7 +387,7 @@ static void success_headers(struct openapi *o, const struct route *r, int64_t st
     }
     if (!strcmp(r->method, "GET") && ours(r))
         header(w, "ETag", "ETag");
-    if (is_of_kind(r, WHARF_S("@write")))
+    if (openapi_takes_idempotency_key(r))
         header(w, "Idempotent-Replayed", "IdempotentReplayed");
     if (status == 201)
         header(w, "Location", "Location");

@@ -19,8 +19,8 @@ struct openapi {
 wharf_str openapi_name(const struct openapi *o, const struct route *r);
 /* Tells whether kinds of operations answer with the code, and not single ones, or none. */
 bool openapi_of_kind(const struct error_code *c);
-/* Tells whether the operation writes, so that it is done once for an Idempotency-Key. */
-bool openapi_writes(const struct route *r);
+/* Tells whether the operation takes an Idempotency-Key: it writes, in one transaction. */
+bool openapi_takes_idempotency_key(const struct route *r);
 /* Tells whether any operation may answer with it ("@any"). */
 bool openapi_any_answers(const struct error_code *c);
 /* Writes parameters. */

@@ -270,7 +270,7 @@ static void header_parameters(struct openapi *o, const struct route *r)
     shared(w, "DatetimeFormat");
     if (get)
         shared(w, "IfNoneMatch");
-    else if (openapi_writes(r))
+    else if (openapi_takes_idempotency_key(r))
         shared(w, "IdempotencyKey");
     if (r->kind == ROUTE_UPDATE || r->kind == ROUTE_DELETE)
         shared(w, "IfMatch");

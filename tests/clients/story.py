@@ -8,7 +8,7 @@ from typing import Any, cast
 import requests
 
 from wharf_client import WebhookError, Wharf, WharfError, verify_webhook
-from wharf_client.api import Contact
+from wharf_client.api import CheckWorkflowBody, Contact
 
 wharf = Wharf(os.environ["WHARF_BASE"], os.environ["WHARF_KEY"])
 WAIT = int(os.environ["WHARF_WAIT"])  # seconds
@@ -109,5 +109,15 @@ lossy.session = Lossy()
 lossy.session.headers["SVC-API-KEY"] = os.environ["WHARF_KEY"]
 lossy.create_contact(body={"name": "Only Once"})
 assert Lossy.calls == 2 and [c["name"] for c in wharf.list_contacts(search="Only Once")].count("Only Once") == 1
+
+# A write that takes no Idempotency-Key works, and is sent once: when its answer is lost, the caller hears of it.
+checked: CheckWorkflowBody = {"source": "return {on_run = function() return 1 end}", "triggers": [{"type": "manual", "name": "count"}], "scopes": []}
+wharf.check_workflow(body=checked)
+Lossy.calls = 0
+try:
+    lossy.check_workflow(body=checked)
+    raise AssertionError("sent once")
+except requests.ConnectionError:
+    assert Lossy.calls == 1
 receiver.shutdown()
 print("the story of the Python client is told")

@@ -98,6 +98,15 @@ const lossy = wharf({
 const once = await lossy.create_contact({ body: { name: "Only Once" } });
 check(calls === 2 && (await server.list_contacts({ query: { search: "Only Once" } })).filter((c) => c.name === "Only Once").length === 1 && once, "done once");
 
+// A write that takes no Idempotency-Key works, and is sent once: when its answer is lost, the caller hears of it.
+const source = { body: { source: "return {on_run = function() return 1 end}", triggers: [{ type: "manual" as const, name: "count" }], scopes: [] } };
+await server.check_workflow(source);
+calls = 0;
+await lossy.check_workflow(source).then(
+  () => check(false, "sent once"),
+  (error: unknown) => check(error instanceof TypeError && calls === 1, `sent once: ${error}`),
+);
+
 receiver.close();
 receiver.closeAllConnections();
 console.log("the story of the TypeScript client is told");

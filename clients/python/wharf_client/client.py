@@ -84,16 +84,18 @@ class Client:
             cursor = page.pagination.get("next_cursor")
 
     def call(self, name: str, method: str, path: str, in_path: Mapping[str, str], query: Mapping[str, Any], body: Any,
-             headers: Optional[Mapping[str, str]], kind: Optional[str], plain: bool) -> Any:
+             headers: Optional[Mapping[str, str]], kind: Optional[str], plain: bool, keyed: bool) -> Any:
         """Sends a request until it is answered, or until `retries` are used up. A write has one Idempotency-Key in all tries: it is done once.
 
-        name: of the operation; in_path and query: by name; kind: the media type of a body that is not JSON: such a request is sent once;
-        plain: the answer is bytes. Raises WharfError when the server refuses, and the error of `requests` when it can't be reached."""
+        name: of the operation; in_path and query: by name; kind: the media type of a body that is not JSON; plain: the answer is bytes;
+        keyed: it takes an Idempotency-Key. A write without such a key, or with a body that is not JSON, is sent once. Raises WharfError when the server refuses, and the error of `requests` when it can't be reached."""
         for key, value in in_path.items():
             if not value:
                 raise ValueError(f"{key} is needed")
             path = path.replace("{" + key + "}", quote(str(value), safe=""))
-        sent = {} if method == "GET" or kind else {"Idempotency-Key": str(uuid.uuid4())}
+        keyed = keyed and not kind
+        retries = self.retries if keyed or method == "GET" else 0
+        sent = {"Idempotency-Key": str(uuid.uuid4())} if keyed else {}
         sent.update(headers or {})
         if kind:
             sent["Content-Type"] = kind
@@ -104,11 +106,11 @@ class Client:
             try:
                 answer = self.session.request(method, self.base_url + path, params=_query(query), headers=sent, timeout=self.timeout, **content)
             except (requests.ConnectionError, requests.Timeout):
-                if n >= self.retries or kind:
+                if n >= retries:
                     raise
             if answer is not None and answer.ok:
                 return self._data(answer, plain)
-            if answer is not None and (answer.status_code not in RETRIED or n >= self.retries or kind):
+            if answer is not None and (answer.status_code not in RETRIED or n >= retries):
                 raise self._refusal(name, answer)
             self.sleep(_seconds(answer) or min(8, 0.25 * 2 ** n) * random.uniform(0.5, 1))
             n += 1

@@ -107,13 +107,15 @@ class Caller {
 
   /**
    * Sends a request until it is answered, or until `retries` are used up. A write has one Idempotency-Key in all tries: it is done once.
-   * A request whose body is not JSON is sent once. Throws a WharfError when the server refuses.
+   * A write that takes no such key, or whose body is not JSON, is sent once. Throws a WharfError when the server refuses.
    */
   async send(name: string, args: AnyArgs): Promise<Response> {
     const call = calls[name];
     if (!call) throw new TypeError(`there is no operation ${name}; generate the client from this server's description`);
     const headers = new Headers({ "SVC-API-KEY": this.#options.key });
-    if (call.method !== "GET" && !call.type) headers.set("Idempotency-Key", crypto.randomUUID());
+    const keyed = call.keyed && !call.type;
+    const retries = call.method === "GET" || keyed ? this.#options.retries : 0;
+    if (keyed) headers.set("Idempotency-Key", crypto.randomUUID());
     for (const [key, value] of Object.entries(args.headers ?? {})) if (value !== undefined) headers.set(key, value);
     let body: BodyInit | undefined;
     if (args.body !== undefined && call.type) {
@@ -129,10 +131,10 @@ class Caller {
       try {
         answer = await this.#options.fetch(url, { method: call.method, headers, ...(body === undefined ? {} : { body }), ...(args.signal ? { signal: args.signal } : {}) });
       } catch (error) {
-        if (args.signal?.aborted || n >= this.#options.retries || call.type) throw error;
+        if (args.signal?.aborted || n >= retries) throw error;
       }
       if (answer?.ok) return answer;
-      if (answer && (!RETRIED.has(answer.status) || n >= this.#options.retries || call.type)) throw await refusal(name, answer);
+      if (answer && (!RETRIED.has(answer.status) || n >= retries)) throw await refusal(name, answer);
       const told = Number(answer?.headers.get("Retry-After"));
       await answer?.body?.cancel();
       await this.#options.sleep(told > 0 ? told * 1000 : Math.min(8000, 250 * 2 ** n) * (0.5 + Math.random() / 2));
