@@ -61,6 +61,8 @@ static int collect(PGconn *conn, struct blob_store *store, const struct config *
 
     printf("erased: %u expired files, %u objects, %u temporary files\n", done.rows, done.objects,
         done.temporary);
+    if (done.held)
+        puts("a backup runs; the other objects wait until it has ended");
     return good ? EXIT_FINE : cli_fail("not all could be looked at; the log says why");
 }
 

@@ -32,6 +32,8 @@ static const struct command commands[] = {
     {"secret", command_secret},
     {"files", command_files},
     {"verify", command_verify},
+    {"backup", command_backup},
+    {"restore", command_restore},
     {"webhook", command_webhook},
     {"lua", command_lua},
     {"help", command_help},
@@ -85,6 +87,13 @@ static const char help[] =
     "                                what must hold of all rows and files, looked at while the "
     "server serves; 0: it holds, 1: faults, 2: could not look\n"
     "  wharf verify --list           the checks there are\n"
+    "  wharf backup DIR [--encrypt --passphrase-file FILE [--with-key]]\n"
+    "                                rows, files and, if wanted, the master key of one moment, "
+    "while the server serves\n"
+    "  wharf backup --verify DIR [--passphrase-file FILE]\n"
+    "                                read all of a backup and compare it with its checksums\n"
+    "  wharf restore DIR --data NEWDIR [--database URL] [--passphrase-file FILE]\n"
+    "                                a backup into an empty folder and an empty database\n"
     "  wharf secret key              a new master key, printed\n"
     "  wharf secret rotate           a new key at the head of the file of master keys\n"
     "  wharf secret status           how many secrets each key has sealed\n"

@@ -20,6 +20,7 @@
 #include "db/cluster_place.h"
 #include "db/cluster_settings.h"
 #include "process/spawn.h"
+#include "util/file.h"
 #include "util/str.h"
 #include "util/time.h"
 
@@ -149,7 +150,7 @@ static bool make(struct cluster *c, wharf_str *ret_error)
         "wharf", "--auth=trust", "--data-checksums", "-E", "UTF8", "--locale=C",
         "--lc-ctype=C.UTF-8", NULL};
 
-    cluster_remove_tree(fresh);
+    file_remove_tree(fresh);
     if (mkdir(fresh, 0700) != 0 ||
         (c->place.as_user && chown(fresh, c->place.uid, c->place.gid) != 0)) {
         *ret_error = arena_printf(c->a, "%s can't be made: %s", fresh, strerror(errno));
@@ -160,7 +161,7 @@ static bool make(struct cluster *c, wharf_str *ret_error)
         *ret_error = arena_printf(c->a,
             "the database could not be made; PostgreSQL says in %s:\n%s", c->place.log,
             log_tail(c, c->a).p);
-        cluster_remove_tree(fresh);
+        file_remove_tree(fresh);
         return false;
     }
     if (rename(fresh, c->place.pgdata) != 0) {

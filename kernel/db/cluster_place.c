@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <grp.h>
 #include <limits.h>
@@ -37,16 +36,6 @@ wharf_str cluster_read_small(const char *file, struct arena *a)
     n = read(fd, text, sizeof(text));
     close(fd);
     return arena_dup(a, text, n > 0 ? (size_t)n : 0);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    return remove(path);
-}
-
-void cluster_remove_tree(const char *dir)
-{
-    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Asks in a child that has become the user: only the kernel knows about access lists, name spaces

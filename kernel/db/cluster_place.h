@@ -26,8 +26,6 @@ bool cluster_place(struct place *p, const char *data_dir, struct arena *a, wharf
 const char *cluster_pgdata(const char *data_dir, struct arena *a);
 /* Tells whether the cluster's user can enter and list the folder. */
 bool cluster_reaches(const struct place *p, const char *dir);
-/* Removes a folder and what is in it. */
-void cluster_remove_tree(const char *dir);
 /* Reads the whole of a small file as text. Returns "" when it can't be read. */
 wharf_str cluster_read_small(const char *file, struct arena *a);
 

@@ -11,6 +11,7 @@
 
 #include "db/migrate_file.h"
 #include "db/migrate_walls.h"
+#include "db/restore.h"
 #include "db/transaction.h"
 #include "kernel_queries.gen.h"
 #include "util/digest.h"
@@ -484,6 +485,12 @@ bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count
         .conn = conn, .a = a, .out = out, .error = ret_error, .mode = mode, .contract = contract};
     bool good;
 
+    if (restore_has_mark(conn)) {
+        *ret_error = arena_dupz(a,
+            "a restore into this database was interrupted: it is not whole. Drop it, make it anew "
+            "and run `wharf restore` again");
+        return false;
+    }
     if (mode != MIGRATE_APPLY) {
         good = run_list(&r, list, count);
         PQclear(r.applied);

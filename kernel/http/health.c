@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "db/meter.h"
-#include "kernel_queries.gen.h"
+#include "db/restore.h"
 #include "resource/absent.h"
 #include "plugin/manifest.h"
 #include "process/board.h"
@@ -34,7 +34,7 @@ enum {
     DOWN_US = 10 * SECOND_US, /* a worker that is only started again is back before */
     LOST_US = 60 * SECOND_US, /* so long lost lines are told */
     PROBE_BYTES = 4096,
-    TEXT = 240
+    TEXT = RIGHTS_TEXT
 };
 
 enum check { CHECK_CONNECTIONS, CHECK_ROLES, CHECK_STORAGE, CHECK_DATA, CHECKS };
@@ -104,44 +104,15 @@ static void look_at_connections(struct health *h)
     set_check(h, CHECK_CONNECTIONS, text);
 }
 
-/* A restore brings tables back, and not the roles of the cluster; without owners and privileges
- * not the grants either. */
-static const char role_sql[] =
-    "SELECT CASE WHEN r.oid IS NULL THEN 'the role wharf_plugin is missing'"
-    " WHEN NOT pg_has_role(current_user, r.oid, 'MEMBER') THEN format('%I is no member of "
-    "the role wharf_plugin', current_user) END FROM (SELECT (SELECT oid FROM pg_roles WHERE "
-    "rolname = 'wharf_plugin') AS oid) r";
-static const char grant_sql[] = QUERY_MISSING_GRANT;
-
-/* Reads the first value that a statement answers, or nothing. Returns false when it failed. */
-static bool ask_text(PGconn *pg, const char *sql, const char *arg, char out[TEXT])
-{
-    PGresult *r = PQexecParams(pg, sql, arg ? 1 : 0, NULL, &arg, NULL, NULL, 0);
-    bool good = PQresultStatus(r) == PGRES_TUPLES_OK;
-
-    out[0] = 0;
-    if (good && PQntuples(r) > 0 && !PQgetisnull(r, 0, 0))
-        snprintf(out, TEXT, "%s", PQgetvalue(r, 0, 0));
-    PQclear(r);
-    return good;
-}
-
 static void look_at_roles(struct health *h, PGconn *pg)
 {
     struct buf names;
-    char text[TEXT];
-    bool good;
+    char text[RIGHTS_TEXT];
 
     buf_init(&names, 16384);
     for (size_t i = 0; i < h->engine->n_plugins; i++)
         buf_addf(&names, "%s%s", i ? "," : "", h->engine->plugins[i].name);
-    good = ask_text(pg, role_sql, NULL, text);
-    if (good && !text[0])
-        good = ask_text(pg, grant_sql, names.n ? names.p : "", text);
-    if (good && text[0])
-        snprintf(
-            text + strlen(text), sizeof(text) - strlen(text), "; `wharf migrate` gives them anew");
-    if (good)
+    if (rights_missing(pg, names.n ? names.p : "", text))
         set_check(h, CHECK_ROLES, text);
     buf_done(&names);
 }

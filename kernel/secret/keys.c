@@ -33,11 +33,27 @@ const char *secret_key_id(size_t i)
     return r && i < r->n ? r->keys[i].id : "";
 }
 
-static const char *file_of(const struct config *config, struct arena *a)
+const char *secret_file(const struct config *config, struct arena *a)
 {
     if (config->master_key_file && *config->master_key_file)
         return config->master_key_file;
     return arena_printf(a, "%s/master.key", config->data).p;
+}
+
+size_t secret_keys_text(char ret[static SECRET_KEYS_TEXT])
+{
+    const struct ring *r = ring_get();
+    size_t n = 0;
+
+    ret[0] = 0;
+    for (size_t i = 0; r && i < r->n; i++) {
+        sodium_bin2base64(ret + n, SECRET_KEYS_TEXT - n, r->keys[i].bytes, SECRET_KEY_BYTES,
+            sodium_base64_VARIANT_ORIGINAL);
+        n += KEY_TEXT;
+        ret[n++] = '\n';
+        ret[n] = 0;
+    }
+    return n;
 }
 
 /* Adds a key. Returns false when it is not 32 bytes in base64, or one key too many. */
@@ -109,7 +125,7 @@ static bool make_ring(struct arena *a, wharf_str *ret_error)
 
 bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_error)
 {
-    const char *file = file_of(config, a);
+    const char *file = secret_file(config, a);
     char text[FILE_MAX];
     ssize_t n = 0;
     bool good = make_ring(a, ret_error);
@@ -169,7 +185,7 @@ static bool write_file(
 
 bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str *ret_error)
 {
-    const char *file = file_of(config, a);
+    const char *file = secret_file(config, a);
 
     if (config->master_key.count || access(file, F_OK) == 0)
         return true;
@@ -182,7 +198,7 @@ bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str 
 
 bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str *ret_error)
 {
-    const char *file = file_of(config, a);
+    const char *file = secret_file(config, a);
     char text[FILE_MAX];
     ssize_t n;
     bool good;

@@ -30,6 +30,12 @@ bool secret_load(const struct config *config, struct arena *a, wharf_str *ret_er
 bool secret_ensure_file(const struct config *config, struct arena *a, wharf_str *ret_error);
 /* Makes a new key as text the first line of the file: the others stay. Returns false as above. */
 bool secret_rotate_file(const struct config *config, struct arena *a, wharf_str *ret_error);
+/* Writes the keys as lines of a file of master keys. Returns the length, 0 when there is no key;
+ * the caller wipes it. */
+enum { SECRET_KEYS_TEXT = 16 * 45 + 1 };
+size_t secret_keys_text(char ret[static SECRET_KEYS_TEXT]);
+/* Returns the file of master keys that the settings name. */
+const char *secret_file(const struct config *config, struct arena *a);
 /* Returns the id of the i-th key, the one that seals first; "" behind the last. */
 const char *secret_key_id(size_t i);
 /* Disables the keys: from now on nothing is sealed or opened, because this machine's keys are not

@@ -11,5 +11,7 @@ bool file_replace(
 /* Reads a file's bytes into a, at most `limit`. p is NULL when there is no such file or it is
  * larger. */
 wharf_str file_read(const char *file, size_t limit, struct arena *a);
+/* Removes a folder and what is in it; nothing when it is not there. */
+void file_remove_tree(const char *dir);
 
 #endif

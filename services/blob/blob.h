@@ -61,6 +61,9 @@ int blob_put_file(const struct blob_put *p);
  * *ret_at on. The range must lie inside. */
 enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offset, uint64_t length,
     int *ret_fd, uint64_t *ret_at);
+/* Gives the object a second name in another folder, so that its bytes stay when it is erased here.
+ * False: it can't have one (S3, another file system, somebody else's file); copy it. */
+bool blob_second_name(struct blob_store *s, const char *hash, int dir_fd, const char *name);
 enum blob_status blob_size(struct blob_store *s, const char *hash, uint64_t *ret_size);
 /* Reads all of it and compares: BLOB_OK or BLOB_DAMAGED. */
 enum blob_status blob_verify(struct blob_store *s, const char *hash);

@@ -78,7 +78,10 @@ wharf_status file_problem(struct wharf_req *req, enum blob_status status);
  * done is done. */
 struct file_collected {
     unsigned rows, objects, temporary;
+    bool held; /* a backup runs: no object is erased until it has ended */
 };
+/* The advisory lock (hashtextextended) that a backup holds, and that erasing an object shares. */
+#define FILE_BACKUP_LOCK "wharf.backup"
 /* Runs a statement with a parameter. Returns the number of rows, -1 when it
  * failed. */
 typedef int64_t file_rows_fn(void *arg, const char *sql, const char *value);

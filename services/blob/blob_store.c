@@ -290,6 +290,11 @@ enum blob_status blob_get(struct blob_store *s, const char *hash, uint64_t offse
                                  : BLOB_ABSENT;
 }
 
+bool blob_second_name(struct blob_store *s, const char *hash, int dir_fd, const char *name)
+{
+    return s->driver->link && blob_hash_shape(hash) && s->driver->link(s, hash, dir_fd, name);
+}
+
 enum blob_status blob_size(struct blob_store *s, const char *hash, uint64_t *ret_size)
 {
     return blob_hash_shape(hash) ? s->driver->size(s, hash, ret_size) : BLOB_ABSENT;

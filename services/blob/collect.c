@@ -23,6 +23,11 @@ struct collecting {
     bool ok;
 };
 
+/* Holds backups off until the transaction ends; no row when one runs: it takes the objects that its
+ * moment of the database names, also when no row of now does. */
+static const char no_backup_sql[] =
+    "SELECT 1 WHERE pg_try_advisory_xact_lock_shared(hashtextextended($1, 0))";
+
 static const char lock_sql[] =
     "SELECT pg_advisory_xact_lock(hashtextextended('wharf.blob' || $1, 0))";
 static const char named_sql[] = "SELECT 1 FROM wharf.file WHERE hash = $1 LIMIT 1";
@@ -36,8 +41,12 @@ static int64_t rows_of(const struct collecting *c, const char *sql, const char *
  * lock is committed and seen, or was given up. */
 static bool erase_locked(struct collecting *c, const char *hash)
 {
-    int64_t named;
+    int64_t named = rows_of(c, no_backup_sql, FILE_BACKUP_LOCK);
 
+    if (named <= 0) {
+        c->done->held = named == 0;
+        return named == 0;
+    }
     if (rows_of(c, lock_sql, hash) < 0)
         return false;
     named = rows_of(c, named_sql, hash);
@@ -62,7 +71,7 @@ static bool consider(void *arg, const char *hash)
     c->ok = c->db->step(c->db->arg, TX_BEGIN) && erase_locked(c, hash);
     if (!c->db->step(c->db->arg, c->ok ? TX_COMMIT : TX_ROLLBACK))
         c->ok = false;
-    return c->ok;
+    return c->ok && !c->done->held;
 }
 
 /* ---- what clients bring and read past this server ---- */

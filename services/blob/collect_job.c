@@ -57,7 +57,7 @@ wharf_status file_collect_job(struct wharf_req *req, void *arg)
         &db, req->engine->blobs, req->now_us, req->engine->config->blob_grace_s, &done);
 
     (void)arg;
-    log_info("file.collected", "%u expired files, %u objects, %u temporary files", done.rows,
-        done.objects, done.temporary);
+    log_info("file.collected", "%u expired files, %u objects, %u temporary files%s", done.rows,
+        done.objects, done.temporary, done.held ? "; a backup runs, the rest waits for it" : "");
     return good ? WHARF_OK : req_fail(req, ERR_STORAGE_UNAVAILABLE, NULL, NULL);
 }

@@ -265,4 +265,4 @@ static enum blob_status s3_walk(struct blob_store *s, int64_t age_s, blob_walk_f
     return s3_list(s, "objects/", age_s, walk_object, &w);
 }
 
-const struct blob_driver blob_s3 = {s3_place, s3_get, s3_size, s3_erase, s3_walk};
+const struct blob_driver blob_s3 = {s3_place, s3_get, s3_size, s3_erase, s3_walk, NULL};

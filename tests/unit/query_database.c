@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #include "db/cluster.h"
-#include "db/cluster_place.h"
 #include "db/conn.h"
 #include "query_bench.h"
 #include "query_rows.h"
+#include "util/file.h"
 
 #define USER "user_AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -653,7 +653,7 @@ static int stop(void **state)
 {
     db_close(conn);
     cluster_stop(cluster);
-    cluster_remove_tree(folder);
+    file_remove_tree(folder);
     arena_free(lasting);
     return 0;
 }

@@ -76,6 +76,8 @@ int command_plugin(int argc, char **argv);
 int command_job(int argc, char **argv);
 int command_secret(int argc, char **argv);
 int command_files(int argc, char **argv);
+int command_backup(int argc, char **argv);
+int command_restore(int argc, char **argv);
 int command_verify(int argc, char **argv);
 int command_webhook(int argc, char **argv);
 int command_lua(int argc, char **argv);
