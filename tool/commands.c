@@ -8,12 +8,15 @@
 
 #include "tool/admin.h"
 #include "tool/cli/cli.h"
+#include "tool/look.h"
+#include "db/cluster.h"
 #include "db/migrate.h"
 #include "http/tls.h"
 #include "lua/operator/operator.h"
 #include "host/registry.h"
 #include "supervisor/datadir.h"
 #include "process/user.h"
+#include "secret/secret.h"
 #include "util/str.h"
 
 enum { OUTPUT_MAX = 4 * 1024 * 1024 };
@@ -88,6 +91,47 @@ int command_stop(int argc, char **argv)
 
 /* ---- settings and plugins ---- */
 
+/* Connects to the database when it runs. NULL after a line about why it was not looked at. */
+static PGconn *running_database(const struct config *config, struct arena *a)
+{
+    const char *conninfo = strcmp(config->database, "embedded") != 0
+                               ? config->database
+                               : cluster_running(config->data, a);
+    PGconn *conn = conninfo ? PQconnectdb(conninfo) : NULL;
+    PGresult *r = PQexec(conn, "SELECT 1 WHERE to_regclass('wharf.file') IS NOT NULL");
+    bool has_tables = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
+
+    if (!has_tables)
+        printf("the database %s, and was not looked at\n",
+            PQstatus(conn) == CONNECTION_OK ? "has no tables yet" : "can't be reached");
+    PQclear(r);
+    if (!has_tables) {
+        PQfinish(conn);
+        conn = NULL;
+    }
+    return conn;
+}
+
+/* Looks at what stands beside the rows. A database that does not run is no problem: settings are
+ * checked before. */
+static bool check_database(const struct config *config, const struct engine *e, struct arena *a)
+{
+    PGconn *conn = running_database(config, a);
+    wharf_str error = {"", 0};
+    bool rights, key, objects;
+
+    if (!conn)
+        return true;
+    rights = look_at_rights(conn, e);
+    key = secret_load(config, a, &error);
+    if (!key)
+        cli_fail("%s", error.p);
+    key = key && look_at_key(conn, config, a);
+    objects = look_at_objects(conn, config, false, a);
+    PQfinish(conn);
+    return rights && key && objects;
+}
+
 int command_check(int argc, char **argv)
 {
     struct cli c;
@@ -111,7 +155,7 @@ int command_check(int argc, char **argv)
     if (!operator_check(registry_engine(r), config, &hooks, c.a, &problems))
         return cli_fail("%s", problems.p);
     printf("settings, %zu plugins and %zu hooks are fine\n", registry_plugin_count(r), hooks);
-    return EXIT_FINE;
+    return check_database(config, registry_engine(r), c.a) ? EXIT_FINE : EXIT_FAILED;
 }
 
 static void print_services(const char *title, const struct manifest_service *list, size_t n)

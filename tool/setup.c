@@ -10,10 +10,11 @@
 #include "tool/admin.h"
 #include "tool/cli/cli.h"
 #include "tool/devfile.h"
+#include "tool/look.h"
 #include "db/migrate.h"
 #include "host/registry.h"
 #include "resource/table_check.h"
-#include "secret/secret.h"
+#include "db/master_key.h"
 #include "process/quarantine.h"
 #include "util/str.h"
 
@@ -61,8 +62,26 @@ static bool migrate(
         cli_fail("%s", error.p);
     }
     if (good)
-        good = tables_fit(conn, registry_engine(r));
+        good = tables_fit(conn, registry_engine(r)) && look_at_rights(conn, registry_engine(r));
     buf_done(&out);
+    return good;
+}
+
+/* Makes a master key for a database of this machine's own, whose keys nobody else can have; but
+ * never beside secrets that another one sealed. */
+static bool prepare_key(PGconn *conn, const struct config *config, struct arena *a)
+{
+    char id[SECRET_KEY_ID + 1];
+    wharf_str error = {"", 0};
+    bool good = secret_load(config, a, &error);
+    enum master_key_state state = good ? master_key_compare(conn, id) : MASTER_KEY_UNKNOWN;
+
+    if (good && state == MASTER_KEY_UNUSED && strcmp(config->database, "embedded") == 0)
+        good = secret_ensure_file(config, a, &error);
+    if (!good)
+        cli_fail("%s", error.p);
+    else
+        look_at_key(conn, config, a); /* it serves all the same */
     return good;
 }
 
@@ -111,7 +130,6 @@ int command_setup(int argc, char **argv)
         {"--check-only", NULL, &check_only}};
     struct config *config;
     struct cli c;
-    wharf_str error = {"", 0};
     PGconn *conn;
 
     if (!cli_parse(&c, argc, argv, opts, 3))
@@ -126,10 +144,9 @@ int command_setup(int argc, char **argv)
     if (!conn)
         return EXIT_FAILED;
     good = migrate(conn, config, check_only ? MIGRATE_CHECK : MIGRATE_APPLY, c.a);
-    /* A database of this machine's own: nobody else can have its keys. */
-    if (good && strcmp(config->database, "embedded") == 0 &&
-        !secret_ensure_file(config, c.a, &error))
-        good = cli_fail("%s", error.p) == EXIT_FINE;
+    good = good && prepare_key(conn, config, c.a);
+    if (good && strcmp(config->blob_driver, "dir") == 0) /* S3 is looked at later: nobody waits */
+        look_at_objects(conn, config, true, c.a);
     if (good && dev && has_module(config, "org"))
         good = prepare_dev(conn, config, c.a);
     PQfinish(conn);

@@ -24,6 +24,7 @@ enum { VERIFY_FINE = 0, VERIFY_FAULTS = 1, VERIFY_NOT_RUN = 2 };
 
 /* Which checks, and how many faults to show of each. */
 struct verify_order {
+    const struct engine *engine;
     const wharf_check *const *list;
     size_t n, show;
     bool json;
@@ -128,8 +129,11 @@ static int run_checks(const struct verify_order *order, const struct config *con
     jw_open(&w, NULL, '{');
     jw_open(&w, "checks", '[');
     for (size_t i = 0; i < order->n; i++) {
-        struct wharf_verify v = {
-            .config = config, .conn = conn, .arena = arena_new(0), .show = order->show};
+        struct wharf_verify v = {.config = config,
+            .engine = order->engine,
+            .conn = conn,
+            .arena = arena_new(0),
+            .show = order->show};
 
         verify_run(&v, order->list[i]);
         o.faulty += v.faults > 0;
@@ -227,7 +231,7 @@ static int run(const struct chosen *c, const struct config *config, struct arena
 {
     const struct engine *e = load(config, a);
     const wharf_check **chosen = e ? ARENA_ARRAY(a, const wharf_check *, e->n_checks + 1) : NULL;
-    struct verify_order order = {chosen, 0, c->show, c->json};
+    struct verify_order order = {e, chosen, 0, c->show, c->json};
     struct cli_db db;
     size_t n_absent;
     int code;

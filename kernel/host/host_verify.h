@@ -20,6 +20,7 @@ struct verify_fault {
 struct wharf_verify {
     /* filled by the caller: a connection that nobody else uses, and how many faults to keep */
     const struct config *config;
+    const struct engine *engine;
     PGconn *conn;
     struct arena *arena; /* the faults that are kept, and error */
     size_t show;

@@ -242,6 +242,28 @@ static void judge_logs(const struct board *b, struct verdict *v)
     }
 }
 
+/* Writes into `text` what is known of the objects of files; nothing when all is well. */
+static void say_files(const struct engine *e, char text[TEXT])
+{
+    int64_t n = atomic_load(&e->board->blob_damaged);
+
+    text[0] = 0;
+    if (n)
+        snprintf(text, TEXT, "%lld stored objects are damaged or lost; `wharf files verify`",
+            (long long)n);
+}
+
+static void judge_contents(const struct engine *e, struct verdict *v)
+{
+    char text[TEXT];
+
+    say_files(e, text);
+    if (e->secrets_wrong)
+        buf_addf(&v->poorer, "%s\n", e->secrets_wrong);
+    if (text[0])
+        buf_addf(&v->poorer, "%s\n", text);
+}
+
 static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdict *v)
 {
     struct health *h = e->health;
@@ -261,6 +283,7 @@ static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdi
             buf_addf(&v->against, "%s\n", wrong[i]);
     judge_workers(e, v);
     judge_logs(e->board, v);
+    judge_contents(e, v);
 }
 
 /* Returns the age of the job that is due for longest, as the job worker saw it last, in
@@ -292,6 +315,7 @@ static void write_lines(struct jw *w, const char *name, const struct buf *lines)
 static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const struct verdict *v)
 {
     const struct engine *e = req->engine;
+    char files[TEXT];
     struct jw w;
 
     jw_init(&w, &req->reply.out);
@@ -301,6 +325,9 @@ static void write_verbose(struct wharf_req *req, char wrong[CHECKS][TEXT], const
     jw_z(&w, "migrations", "ok"); /* no worker begins to serve with another state than its own */
     for (size_t i = 0; i < CHECKS; i++)
         jw_z(&w, check_names[i], wrong[i][0] ? wrong[i] : "ok");
+    jw_z(&w, "secrets", e->secrets_wrong ? e->secrets_wrong : "ok");
+    say_files(e, files);
+    jw_z(&w, "files", files[0] ? files : "ok");
     write_lines(&w, "not_ready_because", &v->against);
     write_lines(&w, "degraded", &v->poorer);
     jw_raw(&w, "queue_age_seconds",

@@ -177,6 +177,7 @@ struct engine {
     const struct plugin *tenant_plugin; /* whose these are */
     /* requests of a worker in which code of organizations runs at a time; 0: there is none */
     size_t tenant_runs;
+    const char *secrets_wrong; /* why secrets are unavailable, or NULL */
     struct health *health; /* what /readyz tells (http/health.h) */
     struct operator_lua *operator_lua; /* the operator's hooks, or NULL */
     struct areas areas;

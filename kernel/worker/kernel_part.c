@@ -7,6 +7,7 @@
 #include "event/retention.h"
 #include "event/seal_check.h"
 #include "host/host.h"
+#include "host/secret_check.h"
 #include "http/http_routes.h"
 #include "job/quarantined.h"
 #include "util/str.h"
@@ -102,7 +103,8 @@ static const wharf_check processed = {CHECK_PROCESSED}, outbox = {CHECK_OUTBOX},
                          reach = {CHECK_REACH}, twins = {CHECK_TWINS};
 static const struct part_check checks[] = {{"logs", &seal_check}, {"events", &processed},
     {"events", &outbox}, {"events", &numbers}, {"jobs", &lines}, {"jobs", &workers},
-    {"identity", &key_tokens}, {"identity", &reach}, {"identity", &twins}};
+    {"identity", &key_tokens}, {"identity", &reach}, {"identity", &twins},
+    {"secrets", &secret_check}};
 
 const struct part kernel_part = {.name = "kernel",
     .services = services,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "db/master_key.h"
 #include "db/meter.h"
 #include "db/migrate.h"
 #include "event/requestlog.h"
@@ -134,42 +135,24 @@ static bool read_cursor_key(struct engine *e, const char *database)
     return ok;
 }
 
-/* Checks the master key. All machines of one database seal with keys that the others have: the
- * first key of one must be among those of the next. A machine that lacks it can read nothing and
- * would write what nobody else reads. */
-static bool check_master_key(const char *database)
+/* Looks whether this machine has the master key of the database; without it secrets are
+ * unavailable, and all else is served. Returns false when the database does not answer. */
+static bool check_master_key(struct engine *e, const char *database)
 {
-    const char *values[1] = {secret_key_id(0)};
-    PGconn *pg;
-    PGresult *r;
-    bool known = false, answered;
+    char id[SECRET_KEY_ID + 1];
+    PGconn *pg = PQconnectdb(database);
+    enum master_key_state state = master_key_take(pg, id);
 
-    if (!*values[0])
-        return true;
-    pg = PQconnectdb(database);
-    PQclear(PQexecParams(pg,
-        "INSERT INTO wharf.setting (key, value) VALUES ('master_key.id', $1::text) ON CONFLICT "
-        "(key) DO NOTHING",
-        1, NULL, values, NULL, NULL, 0));
-    r = PQexec(pg, "SELECT value FROM wharf.setting WHERE key = 'master_key.id'");
-    answered = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
-    for (size_t i = 0; answered && *secret_key_id(i) && !known; i++)
-        known = !strcmp(PQgetvalue(r, 0, 0), secret_key_id(i));
-    if (answered && !known) {
-        log_error("secrets.key_differs",
-            "the secrets of this database are sealed with master key %s, which this machine does "
-            "not have: they are unavailable until it gets the same master_key",
-            PQgetvalue(r, 0, 0));
-        secret_disable();
-    } else if (answered && strcmp(PQgetvalue(r, 0, 0), values[0]) != 0) {
-        PQclear(PQexecParams(pg,
-            "UPDATE wharf.setting SET value = $1::text, updated_at = now() WHERE key = "
-            "'master_key.id'",
-            1, NULL, values, NULL, NULL, 0));
-    }
-    PQclear(r);
     PQfinish(pg);
-    return answered;
+    e->secrets_wrong = master_key_wrong(state);
+    if (e->secrets_wrong) {
+        log_error(state == MASTER_KEY_MISSING ? "secrets.key_missing" : "secrets.key_differs",
+            "the secrets of this database are sealed with master key %s, which this machine does "
+            "not have: they are unavailable until it gets the same master_key (%s)",
+            id, secret_file(e->config, e->arena));
+        secret_disable();
+    }
+    return state != MASTER_KEY_UNKNOWN;
 }
 
 static const char *module_of(const struct route *r)
@@ -366,7 +349,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return lost ? no_database(boot) : not_ready(boot, why);
     if (!secret_load(config, a, &why))
         return not_ready(boot, why);
-    if (!read_cursor_key(e, boot->database) || !check_master_key(boot->database))
+    if (!read_cursor_key(e, boot->database) || !check_master_key(e, boot->database))
         return no_database(boot);
     if (boot->kind != WORKER_JOB) /* whose listener has no API */
         e->openapi = openapi_build(e);

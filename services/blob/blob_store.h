@@ -26,6 +26,7 @@ struct blob_store {
     /* S3: "https://host/bucket/", "aws:amz:region:s3", "key:secret"; the first one as clients
      * reach it */
     char *endpoint, *sigv4, *credentials, *client_url;
+    _Atomic bool sampled; /* this process has looked for some of the objects */
     _Atomic int64_t quiet_until_us; /* requests of clients do not ask it before; monotonic */
 };
 

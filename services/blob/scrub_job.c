@@ -17,6 +17,8 @@
 #include "blob/arrival.h"
 #include "blob/blob_digest.h"
 #include "blob/blob_file.h"
+#include "blob/blob_sample.h"
+#include "blob/blob_store.h"
 #include "job/job.h"
 #include "resource/engine.h"
 #include "util/log.h"
@@ -260,6 +262,33 @@ static bool look_again(struct scrub *s)
     return on;
 }
 
+/* Looks for some of the objects, once in the life of a process: a start with the wrong folder or
+ * bucket is not told a month later. */
+static bool look_for_some(struct scrub *s)
+{
+    unsigned char raw[BLOB_HASH / 2];
+    char from[BLOB_HASH + 1];
+    struct sql_arg arg;
+    PGresult *r;
+    bool on = true;
+
+    if (atomic_exchange(&s->store->sampled, true))
+        return true;
+    randombytes_buf(raw, sizeof(raw));
+    arg = arg_of(sodium_bin2hex(from, sizeof(from), raw, sizeof(raw)));
+    r = ask(s, blob_sample_sql, &arg, 1);
+    for (int i = 0; r && on && i < PQntuples(r); i++) {
+        struct object o = {.size = strtoull(PQgetvalue(r, i, 1), NULL, 10)};
+        uint64_t size;
+
+        snprintf(o.hash, sizeof(o.hash), "%s", PQgetvalue(r, i, 0));
+        if (blob_size(s->store, o.hash, &size) == BLOB_ABSENT)
+            on = look(s, &o);
+    }
+    PQclear(r);
+    return r && on;
+}
+
 /* Reads objects that were not read for blob.scrub_days, the oldest first. */
 static void look_at_due(struct scrub *s)
 {
@@ -354,7 +383,7 @@ wharf_status file_scrub_job(struct wharf_req *req, void *arg)
         return WHARF_OK;
     }
     tell_all(&s);
-    if (look_again(&s))
+    if (look_for_some(&s) && look_again(&s))
         look_at_due(&s);
     tell_all(&s);
     if (s.objects)

@@ -140,6 +140,10 @@ BREAKAGES = {
     "logs.chain": [
         ("UPDATE wharf.change_log SET message = 'Nothing happened' WHERE id = (SELECT min(log_id) FROM wharf.log_seal) RETURNING id", "is not as it was sealed"),
         ("DELETE FROM wharf.log_seal WHERE (organization_id, sequence) = (SELECT organization_id, sequence FROM wharf.log_chain ORDER BY organization_id DESC LIMIT 1) RETURNING NULL", "is not as it was sealed")],
+    "secrets.keys": [
+        (f"UPDATE webhooks.webhook SET secrets = 's1.deadbeef' || substr(secrets, 12) WHERE id = {pick('id', 'webhooks.webhook', 'secrets IS NOT NULL')} RETURNING id", "its secrets is sealed with the master key deadbeef, which this machine does not have"),
+        (f"UPDATE webhooks.webhook w SET secrets = o.secrets FROM webhooks.webhook o WHERE o.id <> w.id AND substr(o.secrets, 4, 8) <> 'deadbeef' AND w.id = {pick('id', 'webhooks.webhook', 'secrets IS NOT NULL', 'id DESC')} RETURNING w.id",
+         "its secrets does not open with the master key")],
     "identity.key_tokens": [
         ("DELETE FROM wharf.token WHERE kind = 'api_key' AND id = (SELECT min(id) FROM wharf.api_key) RETURNING id", "has no hash in wharf.token"),
         ("DELETE FROM wharf.api_key WHERE id = (SELECT max(id) FROM wharf.api_key) RETURNING id", "has a hash in wharf.token, and is no key")],
