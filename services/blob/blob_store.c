@@ -25,10 +25,12 @@ enum { PROBE_BYTES = 4096, BESIDE_FROM = 1 << 20, MD5_BYTES = 16 };
 #ifdef WHARF_FAULTS
 void fault_point(const char *name)
 {
-    const char *wanted = getenv("WHARF_FAULT");
+    const char *fault = getenv("WHARF_FAULT"), *halt = getenv("WHARF_PAUSE");
 
-    if (wanted && strcmp(wanted, name) == 0)
+    if (fault && strcmp(fault, name) == 0)
         raise(SIGKILL);
+    if (halt && strcmp(halt, name) == 0)
+        raise(SIGSTOP);
 }
 #endif
 

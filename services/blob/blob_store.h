@@ -83,8 +83,8 @@ enum blob_status blob_resume_sync(struct blob_put *p);
 int blob_nameless(const struct blob_store *s);
 bool blob_s3_setup(struct blob_store *s, struct arena *err, wharf_str *ret_problem);
 
-/* Tests kill the process, or let a step fail, at a named point: WHARF_FAULT="blob.synced=kill".
- * Nothing in other builds. */
+/* Tests kill the process at a named point (WHARF_FAULT=blob.synced), or stop it there until it is
+ * told to go on (WHARF_PAUSE). Nothing in other builds. */
 #ifdef WHARF_FAULTS
 void fault_point(const char *name);
 #else

@@ -286,7 +286,7 @@ static bool look_for_some(struct scrub *s)
             on = look(s, &o);
     }
     PQclear(r);
-    return r && on;
+    return on;
 }
 
 /* Reads objects that were not read for blob.scrub_days, the oldest first. */

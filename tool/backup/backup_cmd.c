@@ -11,6 +11,7 @@
 
 #include "blob/blob.h"
 #include "blob/blob_file.h"
+#include "blob/blob_store.h"
 #include "db/transaction.h"
 #include "net/client.h"
 #include "secret/secret.h"
@@ -55,27 +56,29 @@ static bool run_sql(PGconn *conn, const char *sql, const char *doing)
     return good;
 }
 
-/* Takes the lock of backups for the session. Whoever erases an object at this moment is waited
- * for. */
+/* Takes the locks of the session: one that a second backup finds taken, and the one that keeps
+ * objects. Whoever erases one at this moment is waited for. */
 static bool lock(PGconn *conn)
 {
     static const char settings_sql[] =
         "SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN ('statement_timeout', "
-        "'idle_in_transaction_session_timeout', 'idle_session_timeout', 'transaction_timeout')";
-    const char *values[1] = {FILE_BACKUP_LOCK};
+        "'lock_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout', "
+        "'transaction_timeout')";
+    static const char only_sql[] =
+        "SELECT 1 WHERE pg_try_advisory_lock(hashtextextended('wharf.backup.only', 0))";
+    static const char objects_sql[] = "SELECT pg_advisory_lock(hashtextextended('" FILE_BACKUP_LOCK
+                                      "', 0))";
     PGresult *r;
-    bool good;
+    bool first;
 
-    if (!run_sql(conn, settings_sql, "the session can't be prepared") ||
-        !run_sql(conn, "SET lock_timeout = '60s'", "SET"))
+    if (!run_sql(conn, settings_sql, "the session can't be prepared"))
         return false;
-    r = PQexecParams(
-        conn, "SELECT pg_advisory_lock(hashtextextended($1, 0))", 1, NULL, values, NULL, NULL, 0);
-    good = PQresultStatus(r) == PGRES_TUPLES_OK;
-    if (!good)
-        cli_fail("another backup of this database runs (or: %s)", PQresultErrorMessage(r));
+    r = PQexec(conn, only_sql);
+    first = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
+    if (!first)
+        cli_fail("another backup of this database runs");
     PQclear(r);
-    return good;
+    return first && run_sql(conn, objects_sql, "objects can't be kept");
 }
 
 /* Begins a transaction that holds each table, and then reads one moment. A table that is dropped
@@ -180,6 +183,7 @@ static int take_rows(struct backup_run *b)
             add_file(&b->manifest, BACKUP_DUMP)))
         wanted = objects_wanted(&b->place, b->db.conn);
     tx_rollback(b->db.conn);
+    fault_point("backup.rows");
     return wanted;
 }
 
@@ -192,6 +196,7 @@ static bool take_objects(struct backup_run *b, int wanted)
     m->objects = (int64_t)b->taken.n;
     m->object_bytes = (int64_t)b->taken.bytes;
     m->lost = (int64_t)b->taken.n_lost;
+    fault_point("backup.objects");
     /* the lock is the session's: as long as it answers, nothing was erased */
     return run_sql(b->db.conn, "SELECT 1", "the connection that keeps objects was lost");
 }

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "blob/blob_store.h"
 #include "process/spawn.h"
 #include "tool/backup/backup.h"
 #include "tool/cli/cli.h"
@@ -151,6 +152,7 @@ bool dump_write(const struct backup_place *p, PGconn *conn, const char *snapshot
     if (program && pid < 0)
         place_failed(p, BACKUP_DUMP, "made");
     close(pipe_fds[1]);
+    fault_point("backup.dumping");
     good = pid >= 0 && collect(pipe_fds[0], o);
     close(pipe_fds[0]); /* before waiting: who writes to nobody ends */
     if (o && !backup_out_end(o, ret, NULL) && pid >= 0)
@@ -203,6 +205,7 @@ bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backu
     if (program && pid < 0)
         cli_fail("%s can't be started: %s", program, strerror(errno));
     close(pipe_fds[0]);
+    fault_point("restore.rows");
     if (pid >= 0)
         status = backup_in(p->fd, BACKUP_DUMP, seal, pass_on, &pipe_fds[1], NULL, NULL);
     if (status != READ_WHOLE && pid >= 0)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "blob/blob_store.h"
 #include "tool/backup/backup.h"
 #include "tool/cli/cli.h"
 #include "util/json.h"
@@ -92,6 +93,7 @@ bool backup_manifest_write(
     buf_init(&out, MANIFEST_MAX);
     write_text(&out, m, lost);
     good = backup_out_text(p->fd, manifest_name, NULL, out.p, out.n, &sum);
+    fault_point("backup.manifest");
     n = snprintf(line, sizeof(line), "%s  %s\n", sum.sha256, manifest_name);
     good = good && backup_out_text(p->fd, sum_name, NULL, line, (size_t)n, &sum);
     buf_done(&out);

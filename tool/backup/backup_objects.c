@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "blob/blob.h"
+#include "blob/blob_store.h"
 #include "tool/backup/backup.h"
 #include "tool/cli/cli.h"
 
@@ -223,6 +223,7 @@ static bool take_all(struct taking *t, FILE *wanted)
             note_lost(t->taken, w.hash);
             continue;
         }
+        fault_point("backup.object");
         t->taken->n++;
         t->taken->bytes += w.size;
         backup_out_write(t->list, line, strlen(line));
@@ -291,6 +292,7 @@ static bool put_one(struct reading *r, const struct wanted *w, const char *path)
         else
             blob_put_abort(put);
     }
+    fault_point("restore.object");
     if (status != BLOB_OK)
         cli_fail("the object %s can't be stored%s", w->hash,
             status == BLOB_NO_ROOM ? ": there is no room" : "");

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "blob/blob_store.h"
 #include "tool/backup/backup.h"
 #include "tool/cli/cli.h"
 #include "util/file.h"
@@ -72,6 +73,7 @@ bool place_finish(struct backup_place *p)
     /* one call for a million objects */
     if (syncfs(p->fd) != 0)
         return place_failed(p, "", "brought to disk");
+    fault_point("backup.synced");
     if (renameat2(AT_FDCWD, p->unfinished, AT_FDCWD, p->dir, RENAME_NOREPLACE) != 0 ||
         !sync_parent(p))
         return place_failed(p, "", "named");

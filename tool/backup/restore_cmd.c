@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "blob/blob.h"
+#include "blob/blob_store.h"
 #include "db/restore.h"
 #include "net/client.h"
 #include "secret/secret.h"
@@ -184,9 +184,11 @@ static bool restore_all(struct restore_run *r)
 {
     wharf_str error = {"", 0};
 
-    return database_fits(r) && told(restore_begin(r->db.conn, r->c->a, &error), error) &&
-           put_objects(r) && dump_restore(&r->place, r->db.conn, r->seal) && put_key(r) &&
-           told(restore_end(r->db.conn, r->c->a, &error), error);
+    if (!database_fits(r) || !told(restore_begin(r->db.conn, r->c->a, &error), error) ||
+        !put_objects(r) || !dump_restore(&r->place, r->db.conn, r->seal) || !put_key(r))
+        return false;
+    fault_point("restore.key");
+    return told(restore_end(r->db.conn, r->c->a, &error), error);
 }
 
 static void tell(const struct restore_run *r)

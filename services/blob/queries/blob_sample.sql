@@ -19,4 +19,4 @@ FROM (
         ORDER BY hash
         LIMIT 32
     )
-) AS some
+) AS picked
