@@ -1,0 +1,149 @@
+"""What stands beside the rows and is missing - the role of plugins' SQL, the master key, objects of files - is told when the server starts, by
+`wharf check`, by /readyz and by `wharf verify`."""
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+import requests
+
+from document_files import make
+from s3 import Store
+from test_readiness import probe
+from test_workers import log_lines
+from wharf import PROGRAM, WAIT, Client, Server, until
+
+MODULES = ("--modules", "org,locations,documents,events,webhooks")
+
+
+@pytest.fixture
+def folder():
+    place = pathlib.Path(tempfile.mkdtemp(prefix="wharf-start-"))
+    place.chmod(0o711)
+    yield place
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def checked(server, *more):
+    done = subprocess.run([PROGRAM, "check", "--data", server.folder, *server.settings(), *more], capture_output=True, text=True, timeout=WAIT)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_database_without_the_role(folder):
+    """As after a restore into a fresh PostgreSQL: refused with the SQL that mends it; with migrate = "auto" it is made."""
+    s = Server(*MODULES, folder=folder)
+    assert checked(s) == (0, "settings, 5 plugins and 0 hooks are fine\n")
+    s.sql("ALTER ROLE wharf_plugin RENAME TO gone")
+    code, text = checked(s)
+    assert code == 1 and "the role wharf_plugin is missing; as an administrator run: CREATE ROLE wharf_plugin NOLOGIN; GRANT wharf_plugin TO wharf;" in text, text
+    s.end()
+    with pytest.raises(RuntimeError, match="the database is not ready: the role wharf_plugin is missing; as an administrator run: CREATE ROLE wharf_plugin NOLOGIN"):
+        Server(*MODULES, "--set", "migrate=manual", folder=folder)
+    s = Server(*MODULES, folder=folder)
+    s.sql("REVOKE ALL ON ALL TABLES IN SCHEMA locations FROM wharf_plugin")
+    s.end()
+    with pytest.raises(RuntimeError, match="the role wharf_plugin has no rights on locations.*`wharf migrate` gives them anew"):
+        Server(*MODULES, "--set", "migrate=manual", folder=folder)
+    s = Server(*MODULES, folder=folder)
+    try:
+        assert s.organization().client().post("/v1/roles", {"name": "Made", "permissions": {}}, expect=201)
+    finally:
+        s.stop()
+
+
+def sealed(client):
+    return client.post("/v1/webhooks", {"name": "Sealed", "url": "https://example.com/", "events": ["*"]}, expect=201).data
+
+
+@pytest.mark.parametrize("other, event, said", [
+    (False, "secrets.key_missing", "the master key is missing: secrets are unavailable"),
+    (True, "secrets.key_differs", "the master key is not the one of this database: secrets are unavailable")])
+def test_a_master_key_that_does_not_fit(folder, other, event, said):
+    """Nothing is made in its place; everything but secrets is served; and when it is back all is well."""
+    s = Server(*MODULES, folder=folder)
+    client = s.organization().client()
+    sealed(client)
+    assert probe(s)[1]["secrets"] == "ok" and s.verify("--check", "secrets.keys")["secrets.keys"]["looked_at"] == 1
+    file = folder / "master.key"
+    key = file.read_bytes()
+    s.end()
+    file.unlink()
+    if other:
+        file.write_text(subprocess.run([PROGRAM, "secret", "key"], capture_output=True, text=True, check=True).stdout)
+        file.chmod(0o600)
+    s = Server(*MODULES, folder=folder)
+    try:
+        assert file.exists() == other, "no new key beside secrets of another"
+        assert said in (folder / "out").read_text() and log_lines(folder, event)
+        status, told = probe(s)
+        assert status == 200 and told["ready"] and told["secrets"] == said and said in told["degraded"], told
+        code, text = checked(s)
+        assert code == 1 and said in text and str(file) in text, text
+        found = s.verify("--check", "secrets.keys")["secrets.keys"]
+        assert found["faults"] == 1 and "which this machine does not have" in found["shown"][0]["wrong"]
+        theirs = Client(s, client.key)
+        assert theirs.request("POST", "/v1/webhooks", {"name": "Other", "url": "https://example.com/", "events": ["*"]}).code == "secrets.unavailable"
+        theirs.get("/v1/webhooks", expect=200)
+        file.write_bytes(key)
+        file.chmod(0o600)
+        s.command("reload")
+        until(lambda: probe(s)[1]["secrets"] == "ok")
+        assert checked(s)[0] == 0
+        sealed(Client(s, client.key))
+    finally:
+        s.stop()
+
+
+@pytest.mark.parametrize("kind", ["dir", "s3"])
+def test_objects_that_are_not_there(folder, kind):
+    """The folder of another server, or an empty bucket: told at the start (of S3: by the job that reads objects, in its first run), and when it is mended."""
+    s3 = Store() if kind == "s3" else None
+    more = (*MODULES, "--test-clock", *(s3.settings() if s3 else ()))
+    s = Server(*more, folder=folder)
+    client = s.organization().client()
+    for n in range(7):
+        make(client, b"bytes %d" % n)
+    assert probe(s)[1]["files"] == "ok"
+    s.end()
+    objects = dict(s3.objects) if s3 else None
+    if s3:
+        s3.objects.clear()
+    else:
+        (folder / "blobs").rename(folder / "away")
+    s = Server(*more, folder=folder)
+
+    def ahead(seconds):
+        Client(s, s.demo_key).post("/v1/system/clock", {"offset_seconds": seconds}, expect=200)
+    try:
+        if not s3:
+            assert "7 of 7 stored objects that were looked for are not in the store" in (folder / "out").read_text()
+        ahead(600)
+        until(lambda: "7 stored objects are damaged or lost" in probe(s)[1]["files"])
+        status, told = probe(s)
+        assert status == 200 and any("7 stored objects" in t for t in told["degraded"]), told
+        code, text = checked(s)
+        assert code == 1 and "7 of 7 stored objects" in text and ("blob.s3.bucket" if s3 else "blob.dir") in text, text
+        done = subprocess.run([PROGRAM, "files", "verify", "--data", folder, *s.settings()], capture_output=True, text=True, timeout=WAIT)
+        assert done.returncode == 1 and done.stdout.count("its bytes are not in the store") == 7, done.stdout
+        if s3:
+            s3.objects.update(objects)
+        else:
+            shutil.rmtree(folder / "blobs" / "objects")
+            (folder / "away" / "objects").rename(folder / "blobs" / "objects")
+            s.command("reload")  # the old folder is open
+        ahead(1200)
+        ahead(1800)
+        until(lambda: probe(s)[1]["files"] == "ok")
+        assert checked(s)[0] == 0
+    finally:
+        s.stop()
+        if s3:
+            s3.shutdown()
+            s3.server_close()
+
+
+def test_check_says_when_it_could_not_look(folder):
+    """Settings are checked before there is a database."""
+    done = subprocess.run([PROGRAM, "check", "--data", folder, "--set", "modules=org"], capture_output=True, text=True, timeout=WAIT)
+    assert done.returncode == 0 and "the database can't be reached, and was not looked at" in done.stdout, done
