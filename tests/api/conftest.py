@@ -18,7 +18,7 @@ LONGEST = ["events_stream", "slow_and_ending", "blobs", "cursor_walk", "jobs", "
 # run these too.
 THOROUGH = {"batches_background", "batches_limits", "blame", "blobs", "database_trouble", "declarations", "document_direct", "document_disk", "document_races", "document_s3", "events_stream", "hook_ends", "hook_library", "hook_watch",
             "hostile_bodies", "http_heads", "job_shares", "jobs", "limits", "contact_match", "order_of_checks", "outgoing_walls", "plans", "pooler", "print_hostile",
-            "processes", "readiness", "request_log", "slow_and_ending", "creates_together", "cursor_walk", "sql_names", "workers", "workflow_memory", "workflow_rules",
+            "processes", "readiness", "request_log", "slow_and_ending", "creates_together", "cursor_walk", "sql_names", "told_at_start", "workers", "workflow_memory", "workflow_rules",
             "workflow_share", "workflow_tells"}
 
 

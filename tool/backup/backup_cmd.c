@@ -23,7 +23,7 @@
 
 enum { LOCK_TRIES = 5 };
 
-/* What was said behind the command. */
+/* The words and options of the command. */
 struct backup_order {
     const char *passphrase_file;
     bool encrypt, with_key, verify;

@@ -14,7 +14,7 @@
 
 enum { SUM_TEXT = 64 };
 
-/* What bytes are: how many, and their SHA-256 in hex. */
+/* The number of bytes, and their SHA-256 in hex. */
 struct backup_sum {
     uint64_t size;
     char sha256[SUM_TEXT + 1];

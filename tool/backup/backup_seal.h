@@ -13,7 +13,7 @@
 
 enum { SEAL_SALT = crypto_pwhash_SALTBYTES, SEAL_KEY = 32, SEAL_NAME = 64, SEAL_PASSPHRASE = 12 };
 
-/* What the manifest says of the passphrase. */
+/* Terms of the passphrase, which the manifest shows. */
 struct seal_terms {
     unsigned char salt[SEAL_SALT], shown[SEAL_KEY];
     uint64_t operations, memory; /* of Argon2id */

@@ -99,7 +99,7 @@ def test_a_master_key_that_does_not_fit(folder, other, event, said):
 def test_objects_that_are_not_there(folder, kind):
     """The folder of another server, or an empty bucket: told at the start (of S3: by the job that reads objects, in its first run), and when it is mended."""
     s3 = Store() if kind == "s3" else None
-    more = (*MODULES, "--test-clock", *(s3.settings() if s3 else ()))
+    more = (*MODULES, "--test-clock", *(s3.settings() if s3 else ("--set", "blob.driver=dir")))
     s = Server(*more, folder=folder)
     client = s.organization().client()
     for n in range(7):
