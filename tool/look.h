@@ -8,12 +8,13 @@
 #include "config/config.h"
 #include "resource/engine.h"
 
-/* Each returns false after it has printed what is wrong and what to do. */
+/* Looks for the role of plugins' SQL and its rights. Returns false after it has printed what is
+ * missing and what to do, as each of these. */
 bool look_at_rights(PGconn *conn, const struct engine *e);
-/* The keys were loaded (secret_load()). */
+/* Looks whether this machine has the master key of the database; keys were loaded before. */
 bool look_at_key(PGconn *conn, const struct config *config, struct arena *a);
-/* note: objects that are lost are marked, as the scrub does. A store that can't be asked is told,
- * and nothing is wrong. */
+/* Looks for some of the objects. note: those that are lost are marked, as the scrub does. A store
+ * that can't be asked is told, and nothing is wrong. */
 bool look_at_objects(PGconn *conn, const struct config *config, bool note, struct arena *a);
 
 #endif

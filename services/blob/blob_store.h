@@ -14,7 +14,8 @@ struct blob_driver {
     enum blob_status (*size)(struct blob_store *s, const char *hash, uint64_t *ret_size);
     enum blob_status (*erase)(struct blob_store *s, const char *hash);
     enum blob_status (*walk)(struct blob_store *s, int64_t age_s, blob_walk_fn *fn, void *arg);
-    bool (*link)(struct blob_store *s, const char *hash, int dir_fd, const char *name); /* or NULL */
+    /* or NULL */
+    bool (*link)(struct blob_store *s, const char *hash, int dir_fd, const char *name);
 };
 
 struct blob_store {

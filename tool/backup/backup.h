@@ -66,9 +66,11 @@ struct backup_manifest {
 
 /* Writes manifest.json and manifest.sha256. lost: the hashes of objects that the store did not
  * have, one a line. */
-bool backup_manifest_write(const struct backup_place *p, const struct backup_manifest *m, wharf_str lost);
+bool backup_manifest_write(
+    const struct backup_place *p, const struct backup_manifest *m, wharf_str lost);
 /* Reads the manifest, and compares it with its hash. */
-bool backup_manifest_read(const struct backup_place *p, struct backup_manifest *ret, struct arena *a);
+bool backup_manifest_read(
+    const struct backup_place *p, struct backup_manifest *ret, struct arena *a);
 /* Returns what the manifest says of a file, or NULL. */
 const struct backup_sum *backup_manifest_file(const struct backup_manifest *m, const char *name);
 /* Makes the keys of an encrypted backup from the file with the passphrase (or NULL). *ret: NULL

@@ -56,8 +56,8 @@ static bool run_sql(PGconn *conn, const char *sql, const char *doing)
     return good;
 }
 
-/* Takes the locks of the session: one that a second backup finds taken, and the one that keeps
- * objects. Whoever erases one at this moment is waited for. */
+/* Takes the locks of the session: one that a second backup finds taken, one that keeps partitions,
+ * and the one that keeps objects. Whoever erases one at this moment is waited for. */
 static bool lock(PGconn *conn)
 {
     static const char settings_sql[] =
@@ -68,6 +68,9 @@ static bool lock(PGconn *conn)
         "SELECT 1 WHERE pg_try_advisory_lock(hashtextextended('wharf.backup.only', 0))";
     static const char objects_sql[] = "SELECT pg_advisory_lock(hashtextextended('" FILE_BACKUP_LOCK
                                       "', 0))";
+    /* retention drops no partitions while somebody reads all rows */
+    static const char partitions_sql[] =
+        "SELECT pg_advisory_lock_shared(hashtextextended('wharf.verify', 0))";
     PGresult *r;
     bool first;
 
@@ -78,7 +81,8 @@ static bool lock(PGconn *conn)
     if (!first)
         cli_fail("another backup of this database runs");
     PQclear(r);
-    return first && run_sql(conn, objects_sql, "objects can't be kept");
+    return first && run_sql(conn, objects_sql, "objects can't be kept") &&
+           run_sql(conn, partitions_sql, "partitions can't be kept");
 }
 
 /* Begins a transaction that holds each table, and then reads one moment. A table that is dropped
@@ -183,6 +187,8 @@ static int take_rows(struct backup_run *b)
             add_file(&b->manifest, BACKUP_DUMP)))
         wanted = objects_wanted(&b->place, b->db.conn);
     tx_rollback(b->db.conn);
+    run_sql(b->db.conn, "SELECT pg_advisory_unlock_shared(hashtextextended('wharf.verify', 0))",
+        "partitions stay kept");
     fault_point("backup.rows");
     return wanted;
 }

@@ -1,8 +1,8 @@
 -- Drops the partitions in which everything is over for everybody; those of events while no delivery
 -- may still be under way. Drops at most `most` of them (NULL: all) and returns how many; a server
 -- at work drops one in a transaction, for the reason in ensure_partitions.sql. They are not waited
--- for while others use the tables, and nothing is dropped while `wharf verify` reads. Seals and
--- what processing added follow their log lines and events.
+-- for while others use the tables, and nothing is dropped while `wharf verify` or a backup reads.
+-- Seals and what processing added follow their log lines and events.
 DROP FUNCTION IF EXISTS wharf.drop_expired_partitions();
 CREATE OR REPLACE FUNCTION wharf.drop_expired_partitions(most integer DEFAULT NULL) RETURNS integer
     LANGUAGE plpgsql SET lock_timeout = '2s' AS $$

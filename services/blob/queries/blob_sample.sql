@@ -1,4 +1,4 @@
--- Names up to 64 objects of files that are there: the ones that were stored or read last, and those
+-- Finds up to 64 objects of files that are there: the ones that were stored or read last, and those
 -- behind the hash $1.
 SELECT DISTINCT hash, size
 FROM (
