@@ -118,6 +118,6 @@ GUARDS = [
     ("guard: a secret in base64 behind a name", "hide.c", "size_t n = before + s.n, room", "size_t n = (before = 0) + s.n, room", FORMS),
     ("guard: a secret escaped as in JSON", "hide.c", "if (bars && bars < left && p[bars] == 'u' && ", "if (0 && ", FORMS),
     ("guard: a secret escaped as in URLs", "hide.c", "if (*p == '%' && (number", "if (0 && (number", FORMS),
-    ("guard: overrides are blanked in the arguments", "cli.c", "    memset(equals + 1, 0, n);\n", "", PROCESSES + "::test_no_secret_stands_in_the_arguments_of_any_process"),
+    ("guard: overrides are blanked in the arguments", "cli.c", "    memset(value, 0, strlen(value));\n", "", PROCESSES + "::test_no_secret_stands_in_the_arguments_of_any_process"),
     ("guard: workers are of the user of the settings", "user.c", "    ret->drops = true;\n", "", PROCESSES + "::test_workers_and_cells_are_of_the_user"),
 ]

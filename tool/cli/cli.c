@@ -47,18 +47,23 @@ bool cli_is_set(const struct cli *c, const char *key)
 
 /* Keeps a copy of the value and blanks it in the arguments, which everybody on the machine can
  * read (/proc/PID/cmdline). */
+static const char *hide(struct cli *c, char *value)
+{
+    const char *copy = arena_dupz(c->a, value).p;
+
+    memset(value, 0, strlen(value));
+    return copy;
+}
+
 static bool parse_set(struct cli *c, char *text)
 {
     char *equals = strchr(text, '=');
-    size_t n;
 
     if (!equals || equals == text) {
         cli_fail("--set needs key=value, not \"%s\"", text);
         return false;
     }
-    n = strlen(equals + 1);
-    cli_set(c, arena_dup(c->a, text, (size_t)(equals - text)).p, arena_dup(c->a, equals + 1, n).p);
-    memset(equals + 1, 0, n);
+    cli_set(c, arena_dup(c->a, text, (size_t)(equals - text)).p, hide(c, equals + 1));
     return true;
 }
 
@@ -142,7 +147,7 @@ static bool take(struct cli *c, char **arg, char *value, const struct cli_option
             cli_fail("%s needs a value", name);
             return false;
         }
-        *o->text = value;
+        *o->text = o->secret ? hide(c, value) : value;
         used_value = true;
     } else if (o) {
         *o->flag = true;

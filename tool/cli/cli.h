@@ -17,6 +17,7 @@ struct cli_option {
     const char *name; /* "--ready" */
     const char **text;
     bool *flag;
+    bool secret; /* the value is blanked in the arguments, which everybody can read */
 };
 
 struct cli {
