@@ -9,6 +9,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Brings the entry of the file in its folder to disk; where the folder can't be read or synced,
+ * that is left to the file system. */
+static bool sync_folder(const char *file, struct arena *a)
+{
+    const char *slash = strrchr(file, '/');
+    const char *dir = slash ? arena_dup(a, file, (size_t)(slash - file) + 1).p : ".";
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = fd < 0 || fsync(fd) == 0 || errno == EINVAL;
+
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
 bool file_replace(
     const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error)
 {
@@ -21,7 +35,7 @@ bool file_replace(
     good = fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n && fsync(fd) == 0;
     if (fd >= 0)
         close(fd);
-    good = good && rename(fresh, file) == 0;
+    good = good && rename(fresh, file) == 0 && sync_folder(file, a);
     if (!good) {
         *ret_error = arena_printf(a, "%s can't be written: %s", file, strerror(errno));
         unlink(fresh);

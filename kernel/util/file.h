@@ -4,8 +4,8 @@
 
 #include "util/arena.h"
 
-/* Writes a file whole or not at all: beside it, then renamed. Of several processes the last one
- * wins. */
+/* Writes a file whole or not at all: beside it, to disk, then renamed. Of several processes the
+ * last one wins. */
 bool file_replace(
     const char *file, wharf_str text, unsigned mode, struct arena *a, wharf_str *ret_error);
 /* Reads a file's bytes into a, at most `limit`. p is NULL when there is no such file or it is
