@@ -167,7 +167,7 @@ def test_readiness_ends_at_once_and_the_server_accepts_on():
         modules = verbose.pop("modules")
         assert {"org", "locations", "stations"} <= set(modules) and set(modules.values()) == {"ok"}
         assert verbose.pop("queue_age_seconds") >= 0 and verbose == {
-            "ready": True, "database": "ok", "migrations": "ok", "connections": "ok", "roles": "ok", "storage": "ok", "data": "ok", "not_ready_because": [], "degraded": []}
+            "ready": True, "database": "ok", "migrations": "ok", "connections": "ok", "roles": "ok", "storage": "ok", "data": "ok", "secrets": "ok", "files": "ok", "not_ready_because": [], "degraded": []}
         assert requests.get(server.base + "/healthz", timeout=WAIT).text == "ok\n"
         server.process.send_signal(signal.SIGTERM)
         until(lambda: requests.get(server.base + "/readyz", timeout=WAIT).status_code == 503)
@@ -186,7 +186,7 @@ def test_readiness_ends_at_once_and_the_server_accepts_on():
 
 def test_not_ready_without_its_database():
     with_base = Server()
-    server = Server(beside=with_base)
+    server = Server("--set", f"master_key_file={with_base.folder}/master.key", beside=with_base)
     try:
         assert requests.get(server.base + "/readyz", timeout=WAIT).text == "ok\n"
         os.kill(with_base.process.pid, signal.SIGSTOP)  # it would start the next one
