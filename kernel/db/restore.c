@@ -34,8 +34,8 @@ static bool run(
 
 bool restore_begin(PGconn *conn, struct arena *a, wharf_str *ret_error)
 {
-    return run(conn, mark_sql, "the database must belong to this user", a, ret_error) &&
-           run(conn, extension_sql,
+    /* the mark comes last: when something is missing, the database is as it was */
+    return run(conn, extension_sql,
                "as an administrator run in this database: CREATE EXTENSION pg_trgm; CREATE "
                "EXTENSION unaccent;",
                a, ret_error) &&
@@ -45,7 +45,8 @@ bool restore_begin(PGconn *conn, struct arena *a, wharf_str *ret_error)
                    "TO \"%s\";",
                    PQuser(conn))
                    .p,
-               a, ret_error);
+               a, ret_error) &&
+           run(conn, mark_sql, "the database must belong to this user", a, ret_error);
 }
 
 bool restore_end(PGconn *conn, struct arena *a, wharf_str *ret_error)

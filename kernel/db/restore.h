@@ -12,7 +12,7 @@
 
 #include "util/arena.h"
 
-/* Sets the mark, and makes extensions and the role. Returns false and what to do. */
+/* Makes extensions and the role, then sets the mark. Returns false and what to do. */
 bool restore_begin(PGconn *conn, struct arena *a, wharf_str *ret_error);
 /* Gives the role its rights, looks at all tables once for the planner, and takes the mark away. */
 bool restore_end(PGconn *conn, struct arena *a, wharf_str *ret_error);

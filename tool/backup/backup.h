@@ -74,7 +74,7 @@ bool backup_manifest_read(
 /* Returns what the manifest says of a file, or NULL. */
 const struct backup_sum *backup_manifest_file(const struct backup_manifest *m, const char *name);
 /* Makes the keys of an encrypted backup from the file with the passphrase (or NULL). *ret: NULL
- * when it is not encrypted. */
+ * when it is not encrypted. False also for a passphrase and a backup that is not encrypted. */
 bool backup_manifest_open(const struct backup_manifest *m, const char *passphrase_file,
     struct backup_seal *room, const struct backup_seal **ret, struct arena *a);
 
@@ -100,8 +100,10 @@ bool objects_read(const struct backup_place *p, const struct backup_manifest *m,
 /* Dumps the schemas as of the snapshot. */
 bool dump_write(const struct backup_place *p, PGconn *conn, const char *snapshot,
     const struct backup_manifest *m, const struct backup_seal *seal, struct backup_sum *ret);
-/* Restores the dump into a database that has none of the schemas. */
-bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backup_seal *seal);
+/* Restores the dump into a database that has none of the schemas. said: what the manifest says of
+ * it. */
+bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backup_seal *seal,
+    const struct backup_sum *said);
 
 /* Reads all of a backup and compares it (backup_verify.c). Prints each file that differs. */
 bool backup_verify(const struct backup_place *p, const struct backup_manifest *m,

@@ -111,6 +111,8 @@ static const char *const *dump_arguments(
     argv[n++] = "--format=custom";
     argv[n++] = "--compress=3"; /* the rest costs twice the time for a twentieth of the size */
     argv[n++] = "--no-password";
+    /* it may wait for somebody who waits for our locks: that would never end */
+    argv[n++] = "--lock-wait-timeout=60s";
     argv[n++] = arena_printf(a, "--snapshot=%s", snapshot).p;
     for (size_t i = 0; i < m->n_modules; i++)
         argv[n++] = arena_printf(a, "--schema=\"%s\"", m->modules[i].name).p;
@@ -183,16 +185,32 @@ static bool pass_on(void *arg, const void *bytes, size_t n)
     return true;
 }
 
-bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backup_seal *seal)
+/* Compares the dump that was read with what the manifest says of it. Returns false after a
+ * message. */
+static bool dump_is_whole(const struct backup_place *p, enum backup_read status,
+    const struct backup_sum *sum, const struct backup_sum *said)
+{
+    if (status == READ_WHOLE && sum->size == said->size && strcmp(sum->sha256, said->sha256) == 0)
+        return true;
+    if (status == READ_TROUBLE)
+        return place_failed(p, BACKUP_DUMP, "read");
+    cli_fail(status == READ_STOPPED ? "%s/" BACKUP_DUMP " was not taken whole by pg_restore"
+                                    : "%s/" BACKUP_DUMP " is damaged since it was verified",
+        p->dir);
+    return false;
+}
+
+bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backup_seal *seal,
+    const struct backup_sum *said)
 {
     struct arena *a = arena_new(0);
     const char *program = program_of(a, "pg_restore", PQserverVersion(conn) / 10000);
     const char *argv[] = {program, "--exit-on-error", "--no-owner", "--no-password",
         arena_printf(a, "--dbname=%s", PQdb(conn)).p, NULL};
     int pipe_fds[2] = {-1, -1};
-    enum backup_read status = READ_STOPPED;
+    struct backup_sum sum = {0, ""};
+    bool good = false;
     pid_t pid = -1;
-    bool good;
 
     signal(SIGPIPE, SIG_IGN);
     if (program && pipe2(pipe_fds, O_CLOEXEC) == 0)
@@ -207,11 +225,12 @@ bool dump_restore(const struct backup_place *p, PGconn *conn, const struct backu
     close(pipe_fds[0]);
     fault_point("restore.rows");
     if (pid >= 0)
-        status = backup_in(p->fd, BACKUP_DUMP, seal, pass_on, &pipe_fds[1], NULL, NULL);
-    if (status != READ_WHOLE && pid >= 0)
+        good = dump_is_whole(
+            p, backup_in(p->fd, BACKUP_DUMP, seal, pass_on, &pipe_fds[1], &sum, NULL), &sum, said);
+    if (!good && pid >= 0)
         kill(pid, SIGKILL); /* it must not take the part for the whole */
     close(pipe_fds[1]);
-    good = pid >= 0 && ended_well(pid, program) && status == READ_WHOLE;
+    good = pid >= 0 && ended_well(pid, program) && good;
     arena_free(a);
     return good;
 }

@@ -5,7 +5,6 @@
  * them; the mark in the database (db/restore.h) goes when both are there. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,7 +80,7 @@ static bool folder_is_empty(const char *dir)
     return empty;
 }
 
-/* Tells whether a file of master keys elsewhere has the key of the backup: nothing is written over
+/* Tells whether no file of master keys is where the backup's is to be put: nothing is written over
  * it. */
 static bool key_file_fits(const struct restore_run *r)
 {
@@ -185,7 +184,10 @@ static bool restore_all(struct restore_run *r)
     wharf_str error = {"", 0};
 
     if (!database_fits(r) || !told(restore_begin(r->db.conn, r->c->a, &error), error) ||
-        !put_objects(r) || !dump_restore(&r->place, r->db.conn, r->seal) || !put_key(r))
+        !told(datadir_make(r->config->data, r->c->a, &error), error) || !put_objects(r) ||
+        !dump_restore(
+            &r->place, r->db.conn, r->seal, backup_manifest_file(&r->manifest, BACKUP_DUMP)) ||
+        !put_key(r))
         return false;
     fault_point("restore.key");
     return told(restore_end(r->db.conn, r->c->a, &error), error);
@@ -209,12 +211,10 @@ static void tell(const struct restore_run *r)
 static int restore(struct restore_run *r, const char *passphrase_file)
 {
     struct arena *a = r->c->a;
-    wharf_str error = {"", 0};
     bool good = backup_manifest_read(&r->place, &r->manifest, a) && version_fits(r) &&
                 folder_is_empty(r->config->data) && key_file_fits(r) &&
                 backup_manifest_open(&r->manifest, passphrase_file, &r->room, &r->seal, a) &&
                 backup_verify(&r->place, &r->manifest, r->seal) &&
-                told(datadir_make(r->config->data, a, &error), error) &&
                 cli_db_open(&r->db, r->config, a);
 
     if (good) {
@@ -230,7 +230,7 @@ int command_restore(int argc, char **argv)
 {
     const char *passphrase_file = NULL, *database = NULL;
     const struct cli_option opts[] = {
-        {"--passphrase-file", &passphrase_file, NULL}, {"--database", &database, NULL}};
+        {"--passphrase-file", &passphrase_file, NULL}, {"--database", &database, NULL, true}};
     struct restore_run *r;
     struct cli c;
     int code = EXIT_FAILED;
