@@ -87,12 +87,12 @@ static bool lock(PGconn *conn)
 
 /* Begins a transaction that holds each table, and then reads one moment. A table that is dropped
  * between both would make pg_dump fail, so they are locked first: LOCK takes no moment. Returns
- * the name of the moment, or "" when a table went meanwhile. */
-static const char *begin(struct backup_run *b, struct arena *a)
+ * the name of the moment, or NULL and why, also when a table went meanwhile. */
+static const char *begin(struct backup_run *b, struct arena *a, wharf_str *ret_why)
 {
     static const char tables_sql[] = QUERY_TABLES_TO_BACK_UP;
     PGresult *tables = PQexec(b->db.conn, tables_sql), *r;
-    const char *snapshot = "";
+    const char *snapshot = NULL;
     struct buf sql;
 
     buf_init(&sql, 4 << 20);
@@ -101,10 +101,12 @@ static const char *begin(struct backup_run *b, struct arena *a)
         buf_addf(&sql, "%s%s", i ? ", " : "LOCK TABLE ", PQgetvalue(tables, i, 0));
     BUF_LIT(&sql, " IN ACCESS SHARE MODE; SELECT pg_export_snapshot()");
     r = PQntuples(tables) ? PQexec(b->db.conn, sql.p) : NULL;
-    if (PQresultStatus(r) == PGRES_TUPLES_OK)
+    if (PQresultStatus(r) == PGRES_TUPLES_OK) {
         snapshot = arena_dupz(a, PQgetvalue(r, 0, 0)).p;
-    else
+    } else {
+        *ret_why = arena_dupz(a, PQerrorMessage(b->db.conn));
         tx_rollback(b->db.conn);
+    }
     PQclear(r);
     PQclear(tables);
     buf_done(&sql);
@@ -124,13 +126,14 @@ static bool is_ours(PGconn *conn)
 
 static const char *moment(struct backup_run *b)
 {
-    const char *snapshot = "";
+    const char *snapshot = NULL;
+    wharf_str why = {"", 0};
 
-    for (int i = 0; i < LOCK_TRIES && !*snapshot; i++)
-        snapshot = begin(b, b->c->a);
-    if (!*snapshot)
-        cli_fail("the tables can't be held: %s", PQerrorMessage(b->db.conn));
-    return *snapshot ? snapshot : NULL;
+    for (int i = 0; i < LOCK_TRIES && !snapshot; i++)
+        snapshot = begin(b, b->c->a, &why);
+    if (!snapshot)
+        cli_fail("the tables can't be held: %s", why.p);
+    return snapshot;
 }
 
 /* Reads what the manifest says of the database. */
@@ -216,17 +219,17 @@ static int take(struct backup_run *b, const struct backup_order *order)
 
     if (!good)
         return EXIT_FAILED;
-    printf("%s: rows of %s, %llu objects of %llu bytes (%llu by a second name)%s%s\n", b->place.dir,
-        b->manifest.made_at, (unsigned long long)b->taken.n, (unsigned long long)b->taken.bytes,
-        (unsigned long long)b->taken.linked, b->seal ? ", encrypted" : "",
-        order->with_key ? ", with the master key" : "");
+    printf("%s: rows of %s, %llu objects of %llu bytes (%llu of them hard links)%s%s\n",
+        b->place.dir, b->manifest.made_at, (unsigned long long)b->taken.n,
+        (unsigned long long)b->taken.bytes, (unsigned long long)b->taken.linked,
+        b->seal ? ", encrypted" : "", order->with_key ? ", with the master key" : "");
     if (!order->with_key && *b->manifest.master_key)
         printf("the master key %s is not in it: keep it apart, without it secrets are lost\n",
             b->manifest.master_key);
     if (!b->taken.n_lost)
         return EXIT_FINE;
-    return cli_fail("the store has lost %llu objects, which the backup has not either; `wharf "
-                    "files verify` names their files",
+    return cli_fail("the store has lost %llu objects, and the backup lacks them; `wharf files "
+                    "verify` names their files",
         (unsigned long long)b->taken.n_lost);
 }
 
@@ -312,8 +315,8 @@ static int verify(struct cli *c, const struct backup_order *order)
         return EXIT_FAILED;
     printf("%s is whole: rows of %s, %lld objects of %lld bytes\n", c->words[0], m->made_at,
         (long long)m->objects, (long long)m->object_bytes);
-    return m->lost ? cli_fail("when it was made the store had lost %lld objects, which it has not "
-                              "either; manifest.json names them",
+    return m->lost ? cli_fail("when it was made the store had lost %lld objects, and it lacks "
+                              "them; manifest.json names them",
                          (long long)m->lost)
                    : EXIT_FINE;
 }

@@ -6,6 +6,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "blob/blob_digest.h"
@@ -239,16 +240,31 @@ static enum backup_read read_sealed(struct backup_in *in, const struct backup_se
                : status;
 }
 
+/* Opens a file. A backup may come from anybody: a pipe or a device in the place of a file would be
+ * read for ever. */
+static int open_file(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    return fd;
+}
+
 enum backup_read backup_in(int dir, const char *name, const struct backup_seal *seal,
     backup_bytes_fn *fn, void *arg, struct backup_sum *ret_stored, struct backup_sum *ret_given)
 {
-    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    struct backup_in *in = fd >= 0 ? calloc(1, sizeof(*in)) : NULL;
+    int fd = open_file(dir, name), error;
+    struct backup_in *in;
     enum backup_read status;
-    int error;
 
     if (fd < 0)
         return errno == ENOENT ? READ_ABSENT : READ_TROUBLE;
+    in = calloc(1, sizeof(*in));
     if (!in)
         abort();
     in->fd = fd;

@@ -143,6 +143,17 @@ static bool read_modules(const struct wharf_json *o, struct backup_manifest *m)
     return m->n_modules > 0;
 }
 
+/* Returns our own text for the name of a file: a manifest can't name others, or paths. */
+static const char *known_file(wharf_str name)
+{
+    static const char *const known[MANIFEST_FILES] = {BACKUP_DUMP, BACKUP_OBJECTS, BACKUP_KEY};
+
+    for (size_t i = 0; i < MANIFEST_FILES; i++)
+        if (str_eqz(name, known[i]))
+            return known[i];
+    return NULL;
+}
+
 static bool read_files(const struct wharf_json *o, struct backup_manifest *m)
 {
     const struct wharf_json *list = json_get(o, "files");
@@ -151,10 +162,11 @@ static bool read_files(const struct wharf_json *o, struct backup_manifest *m)
         return false;
     for (const struct wharf_json *v = list->child; v; v = v->next) {
         wharf_str sha256 = json_text_or(v, "sha256", "");
+        const char *name = known_file(json_text_or(v, "name", ""));
 
-        if (sha256.n != SUM_TEXT)
+        if (!name || sha256.n != SUM_TEXT)
             return false;
-        m->files[m->n_files].name = json_text_or(v, "name", "").p;
+        m->files[m->n_files].name = name;
         m->files[m->n_files].sum.size = (uint64_t)json_int_or(v, "size", 0);
         memcpy(m->files[m->n_files++].sum.sha256, sha256.p, SUM_TEXT + 1);
     }
@@ -173,7 +185,8 @@ static bool read_text(wharf_str text, struct backup_manifest *m, struct arena *a
         .objects = json_int_or(o, "objects", 0),
         .object_bytes = json_int_or(o, "object_bytes", 0),
         .lost = json_int_or(o, "lost_count", 0)};
-    return o && read_terms(o, m) && read_modules(o, m) && read_files(o, m);
+    return o && json_int_or(o, "format", 0) == FORMAT && read_terms(o, m) && read_modules(o, m) &&
+           read_files(o, m);
 }
 
 /* Compares the manifest with the line that sha256sum would write. */
@@ -208,7 +221,10 @@ bool backup_manifest_read(
 
         good = read_text(copy, ret, a);
         if (!good)
-            cli_fail("%s: manifest.json is none that this version understands", p->dir);
+            cli_fail(
+                "%s: this version does not understand manifest.json; use the one that made the "
+                "backup, or a later one",
+                p->dir);
     }
     buf_done(&text);
     return good;
@@ -229,9 +245,12 @@ bool backup_manifest_open(const struct backup_manifest *m, const char *passphras
     const char *why;
 
     *ret = m->sealed ? room : NULL;
-    if (!m->sealed)
+    if (!m->sealed && !passphrase_file)
         return true;
-    if (!passphrase_file)
+    if (!m->sealed) /* somebody may have put it in the place of an encrypted one */
+        cli_fail("the backup is not encrypted, anybody may have made it; if that is right, leave "
+                 "out --passphrase-file");
+    else if (!passphrase_file)
         cli_fail("the backup is encrypted: say --passphrase-file FILE");
     else if (!seal_passphrase(passphrase_file, a, &passphrase, &error))
         cli_fail("%s", error.p);

@@ -2,7 +2,6 @@
  * backup.h. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,50 +47,49 @@ static void path_of(const struct backup_seal *seal, const char *hash, char ret[P
 
 /* ---- which ones ---- */
 
-static bool write_rows(FILE *f, const PGresult *r)
+static const char wanted_name[] = "wanted";
+
+/* Writes n rows of r. Returns false with errno. */
+static bool write_rows(FILE *f, const PGresult *r, int n)
 {
-    for (int i = 0; i < PQntuples(r); i++)
-        fprintf(f, "%s %s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1));
-    return !ferror(f);
+    for (int i = 0; i < n; i++)
+        if (fprintf(f, "%s %s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1)) < 0)
+            return false;
+    return fflush(f) == 0;
 }
 
-/* Writes the rows of a cursor. Returns false when the database or the disk failed. */
-static bool write_wanted(FILE *f, PGconn *conn)
+/* Writes the rows of a cursor. Returns false after a message. */
+static bool write_wanted(FILE *f, const struct backup_place *p, PGconn *conn)
 {
     static const char declare_sql[] =
         "DECLARE objects NO SCROLL CURSOR FOR SELECT DISTINCT ON (hash) hash, size FROM wharf.file "
         "WHERE state = 'stored' AND hash IS NOT NULL ORDER BY hash";
     PGresult *r = PQexec(conn, declare_sql);
-    bool good = PQresultStatus(r) == PGRES_COMMAND_OK;
+    bool good = PQresultStatus(r) == PGRES_COMMAND_OK, written = true;
     int n = good ? 1 : 0;
 
-    while (good && n) {
+    while (good && written && n) {
         PQclear(r);
         r = PQexec(conn, "FETCH 5000 FROM objects");
         good = PQresultStatus(r) == PGRES_TUPLES_OK;
         n = good ? PQntuples(r) : 0;
-        if (good && !write_rows(f, r)) {
-            PQclear(r);
-            return false;
-        }
+        written = write_rows(f, r, n);
     }
     if (!good)
         cli_fail("the files can't be listed: %s", PQresultErrorMessage(r));
+    else if (!written)
+        place_failed(p, wanted_name, "written");
     PQclear(r);
-    return good && fflush(f) == 0;
+    return good && written;
 }
 
 int objects_wanted(const struct backup_place *p, PGconn *conn)
 {
-    static const char name[] = "wanted";
-    int fd = openat(p->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = openat(p->fd, wanted_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     FILE *f = fd >= 0 ? fdopen(dup(fd), "w") : NULL;
-    bool good = f && unlinkat(p->fd, name, 0) == 0;
+    bool good = (f && unlinkat(p->fd, wanted_name, 0) == 0) || place_failed(p, wanted_name, "made");
 
-    errno = good ? 0 : errno;
-    good = good && write_wanted(f, conn);
-    if (!good && errno)
-        place_failed(p, name, "written");
+    good = good && write_wanted(f, p, conn);
     if (f)
         fclose(f);
     if (!good && fd >= 0)
@@ -116,7 +114,8 @@ static bool fits(const struct wanted *w, const struct backup_sum *sum)
     return sum->size == w->size && strcmp(sum->sha256, w->hash) == 0;
 }
 
-/* Takes an object by a second name, and reads it: what is linked was not copied. */
+/* Reads an object that was taken as a hard link: its bytes were not copied, and not yet looked
+ * at. */
 static enum outcome take_link(struct taking *t, const struct wanted *w, const char *path)
 {
     struct backup_sum sum;
@@ -204,7 +203,7 @@ static enum outcome take_one(struct taking *t, const struct wanted *w)
 static void note_lost(struct objects_taken *taken, const char *hash)
 {
     if (taken->n_lost < LOST_TOLD)
-        cli_fail("the object %s is not in the store, or is damaged: the backup has it not", hash);
+        cli_fail("the object %s is not in the store, or is damaged: the backup lacks it", hash);
     if (taken->n_lost++ < LOST_SHOWN)
         buf_addf(&taken->lost, "%s\n", hash);
 }
@@ -215,8 +214,13 @@ static bool take_all(struct taking *t, FILE *wanted)
     struct wanted w;
 
     while (fgets(line, sizeof(line), wanted)) {
-        enum outcome o = read_line(line, &w) ? take_one(t, &w) : FAILED;
+        enum outcome o;
 
+        if (!read_line(line, &w)) {
+            cli_fail("the database names an object that can't be: %s", line);
+            return false;
+        }
+        o = take_one(t, &w);
         if (o == FAILED)
             return false;
         if (o == LOST) {
@@ -228,7 +232,7 @@ static bool take_all(struct taking *t, FILE *wanted)
         t->taken->bytes += w.size;
         backup_out_write(t->list, line, strlen(line));
     }
-    return !ferror(wanted);
+    return !ferror(wanted) || place_failed(t->place, wanted_name, "read");
 }
 
 bool objects_take(const struct backup_place *p, int wanted, struct blob_store *store,

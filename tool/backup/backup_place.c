@@ -74,8 +74,8 @@ bool place_finish(struct backup_place *p)
     if (syncfs(p->fd) != 0)
         return place_failed(p, "", "brought to disk");
     fault_point("backup.synced");
-    if (renameat2(AT_FDCWD, p->unfinished, AT_FDCWD, p->dir, RENAME_NOREPLACE) != 0 ||
-        !sync_parent(p))
+    /* a folder replaces nothing but an empty one; NFS knows no RENAME_NOREPLACE */
+    if (rename(p->unfinished, p->dir) != 0 || !sync_parent(p))
         return place_failed(p, "", "named");
     close(p->fd);
     p->fd = -1;
