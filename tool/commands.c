@@ -2,6 +2,7 @@
  * to a running server. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -97,10 +98,14 @@ static PGconn *running_database(const struct config *config, struct arena *a)
     const char *conninfo = strcmp(config->database, "embedded") != 0
                                ? config->database
                                : cluster_running(config->data, a);
-    PGconn *conn = conninfo ? PQconnectdb(conninfo) : NULL;
-    PGresult *r = PQexec(conn, "SELECT 1 WHERE to_regclass('wharf.file') IS NOT NULL");
-    bool has_tables = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
+    PGconn *conn;
+    PGresult *r;
+    bool has_tables;
 
+    setenv("PGCONNECT_TIMEOUT", "10", 0); /* seconds: settings are looked at, and nobody waits */
+    conn = conninfo ? PQconnectdb(conninfo) : NULL;
+    r = PQexec(conn, "SELECT 1 WHERE to_regclass('wharf.file') IS NOT NULL");
+    has_tables = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
     if (!has_tables)
         printf("the database %s, and was not looked at\n",
             PQstatus(conn) == CONNECTION_OK ? "has no tables yet" : "can't be reached");

@@ -14,7 +14,7 @@ bool look_at_rights(PGconn *conn, const struct engine *e);
 /* Looks whether this machine has the master key of the database; keys were loaded before. */
 bool look_at_key(PGconn *conn, const struct config *config, struct arena *a);
 /* Looks for some of the objects. note: those that are lost are marked, as the scrub does. A store
- * that can't be asked is told, and nothing is wrong. */
+ * that does not answer is told, and nothing is wrong; one that can't be opened is wrong. */
 bool look_at_objects(PGconn *conn, const struct config *config, bool note, struct arena *a);
 
 #endif
