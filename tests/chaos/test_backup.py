@@ -3,6 +3,7 @@ import base64
 import hashlib
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
@@ -134,13 +135,40 @@ def test_what_the_command_refuses(world, place, plain, tmp_path):
     told(wharf("restore", plain, *server), "is not empty", code=1)
     told(wharf("restore", tmp_path, "--data", tmp_path / "n"), "is no backup", code=1)
     told(wharf("restore", plain, "--data", tmp_path / "n", "--database", world.server.conninfo), "the database is not empty: it has a schema wharf", code=1)
+    told(wharf("restore", plain, "--data", tmp_path / "n", "--passphrase-file", place.passphrase()), "the backup is not encrypted", code=1)
+    assert not (tmp_path / "n").exists()
     assert not (tmp_path / "b").exists() and not (tmp_path / "b.unfinished").exists()
-    newer = tmp_path / "newer"
-    shutil.copytree(plain, newer)
-    text = (newer / "manifest.json").read_text()
-    (newer / "manifest.json").write_text(text.replace('"version":"', '"version":"9'))
-    (newer / "manifest.sha256").write_text(hashlib.sha256((newer / "manifest.json").read_bytes()).hexdigest() + "  manifest.json\n")
-    told(wharf("restore", newer, "--data", tmp_path / "m"), "made by wharf 9.*install that version", code=1)
+
+
+@pytest.mark.parametrize("was, becomes, said", [
+    ('"version":"', '"version":"9', "made by wharf 9.*install that version"),
+    ('"format":1', '"format":2', "this version does not understand manifest.json"),
+    ('"name":"database.dump"', '"name":"../database.dump"', "this version does not understand manifest.json"),
+    ('"encryption":null', '"encryption":{}', "this version does not understand manifest.json")])
+def test_a_manifest_of_somebody_else(plain, tmp_path, was, becomes, said):
+    """Its checksum fits, and what it says is refused: nothing is read outside the folder, nothing is written."""
+    theirs = tmp_path / "theirs"
+    shutil.copytree(plain, theirs)
+    text = (theirs / "manifest.json").read_text()
+    assert was in text
+    (theirs / "manifest.json").write_text(text.replace(was, becomes))
+    (theirs / "manifest.sha256").write_text(hashlib.sha256((theirs / "manifest.json").read_bytes()).hexdigest() + "  manifest.json\n")
+    told(wharf("restore", theirs, "--data", tmp_path / "m"), said, code=1)
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("name", ["database.dump", "objects.list", "an object"])
+def test_what_is_no_file_is_not_read(plain, tmp_path, name):
+    """A pipe would be waited for, a link would lead out of the folder."""
+    theirs = tmp_path / "theirs"
+    shutil.copytree(plain, theirs)
+    name = next(str(n) for n in files(theirs) if n.parts[0] == "objects") if name == "an object" else name
+    (theirs / name).unlink()
+    os.mkfifo(theirs / name)
+    told(wharf("restore", theirs, "--data", tmp_path / "m"), f"{name} can't be read", code=1)
+    (theirs / name).unlink()
+    (theirs / name).symlink_to(plain / name)
+    told(wharf("restore", theirs, "--data", tmp_path / "m"), f"{name} can't be read", code=1)
     assert not (tmp_path / "m").exists()
 
 
@@ -334,6 +362,21 @@ def test_a_restore_that_is_killed(world, place, plain, moment):
     told(wharf("restore", plain, "--data", data), "restored the rows")
 
 
+@pytest.mark.parametrize("change", [lambda b: b[:-1] + bytes([b[-1] ^ 1]), lambda b: b[:-9], lambda b: b + b"more"], ids=["changed", "cut", "longer"])
+def test_a_dump_that_changes_after_it_was_verified(place, plain, tmp_path, change):
+    """It is compared again as it is restored, and what came of it is not served."""
+    theirs, data = tmp_path / "theirs", place.new("restored")
+    shutil.copytree(plain, theirs)
+    process = begin("restore", theirs, "--data", data, env={"WHARF_PAUSE": "restore.rows"})
+    paused(process)
+    (theirs / "database.dump").write_bytes(change((theirs / "database.dump").read_bytes()))
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=WAIT)
+    assert process.returncode == 1 and "database.dump" in err, (out, err)
+    with pytest.raises(RuntimeError, match="a restore into this database was interrupted"):
+        Server(*SETTINGS, folder=data)
+
+
 def test_a_full_disk(world, place):
     """It is told, and what was begun is removed; the server goes on."""
     with small_disk(1) as disk:
@@ -371,11 +414,15 @@ def test_a_database_elsewhere(world, place, plain):
     for sql in ("CREATE ROLE keeper LOGIN", "CREATE DATABASE elsewhere OWNER keeper"):
         s.sql(sql)
     url = s.conninfo.replace("dbname=wharf", "dbname=elsewhere").replace("user=wharf", "user=keeper")
-    place.restore(plain, "--database", url, code=1, said=('GRANT wharf_plugin TO "keeper"',))
-    place.restore(plain, "--database", url, code=1, said=("a restore into this database was interrupted",))
-    for sql in ("DROP DATABASE elsewhere", "CREATE DATABASE elsewhere OWNER keeper", "GRANT wharf_plugin TO keeper"):
-        s.sql(sql)
-    data = place.restore(plain, "--database", url)
+    data = place.restore(plain, "--database", url, code=1, said=('GRANT wharf_plugin TO "keeper"',))
+    assert not data.exists(), "what was told is done, and the same command again does it"
+    s.sql("GRANT wharf_plugin TO keeper")
+    process = begin("restore", plain, "--data", data, "--database", url, env={"WHARF_PAUSE": "restore.rows"})
+    paused(process)
+    assert b"user=keeper" not in pathlib.Path(f"/proc/{process.pid}/cmdline").read_bytes(), "it may hold a password"
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=WAIT)
+    assert process.returncode == 0 and "restored the rows" in out, (out, err)
     shutil.copy2(s.folder / "master.key", data / "master.key")
     r = Server(*SETTINGS, beside=Elsewhere(url, s.folder), folder=data)
     try:
@@ -393,5 +440,5 @@ def test_a_store_on_another_file_system(world, place, plain):
     """Objects are copied where they can't have a second name, and linked where they can."""
     assert all(os.stat(plain / n).st_nlink > 1 for n in files(plain) if n.parts[0] == "objects")
     with small_disk(64) as disk:
-        told(wharf("backup", disk / "backup", "--data", world.server.folder), r"\(0 by a second name\)")
+        told(wharf("backup", disk / "backup", "--data", world.server.folder), r"\(0 of them hard links\)")
         told(wharf("backup", "--verify", disk / "backup"), "is whole")
