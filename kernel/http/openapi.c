@@ -6,6 +6,7 @@
 
 #include "http/openapi_fixed.h" /* generated from openapi.json and examples.json */
 #include "http/openapi_inside.h"
+#include "schema/names.h"
 #include "util/str.h"
 
 enum { DOCUMENT_MAX = 64 << 20 };
@@ -179,6 +180,42 @@ wharf_str openapi_build(const struct engine *e)
     buf_done(&b);
     arena_free(scratch);
     return s;
+}
+
+/* Tells whether the schema, or one in it, stands for a schema of the components. */
+static bool names_component(const struct wharf_json *schema)
+{
+    if (json_get(schema, "$ref"))
+        return true;
+    for (const struct wharf_json *m = schema->child; m; m = m->next) {
+        if (names_component(m))
+            return true;
+    }
+    return false;
+}
+
+void openapi_collect_names(const struct engine *e)
+{
+    struct arena *scratch = arena_new(0);
+    const struct wharf_json *schemas;
+    struct json_error error;
+    struct openapi o;
+    struct buf b;
+
+    begin_document(&o, e, &b, scratch);
+    jw_open(&o.w, NULL, '{');
+    openapi_schemas(&o);
+    jw_close(&o.w, '}');
+    schemas = json_parse(scratch, buf_str(&b), &error);
+    for (size_t i = 0; i < e->n_routes; i++) {
+        struct route *r = &e->routes[i];
+        const struct wharf_json *body = json_get(r->definition, "body");
+
+        if (body && names_component(body))
+            r->body_names = names_collect(e->arena, schemas, body);
+    }
+    buf_done(&b);
+    arena_free(scratch);
 }
 
 wharf_str openapi_with(const struct engine *more, wharf_str document)

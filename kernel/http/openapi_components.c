@@ -201,6 +201,13 @@ void openapi_webhooks(struct openapi *o)
     jw_close(w, '}');
 }
 
+void openapi_schemas(struct openapi *o)
+{
+    copy_members(o, json_get(o->fixed, "schemas"));
+    enumerations(o);
+    schema_components(&o->s);
+}
+
 void openapi_components(struct openapi *o)
 {
     const struct wharf_json *refusals = json_get(o->fixed, "refusals");
@@ -216,9 +223,7 @@ void openapi_components(struct openapi *o)
         shared_refusal(o, s);
     jw_close(w, '}');
     jw_open(w, "schemas", '{');
-    copy_members(o, json_get(o->fixed, "schemas"));
-    enumerations(o);
-    schema_components(&o->s);
+    openapi_schemas(o);
     data_schemas(o);
     jw_close(w, '}');
     jw_close(w, '}');

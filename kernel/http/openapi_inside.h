@@ -35,6 +35,8 @@ void openapi_responses(struct openapi *o, const struct route *r);
 void openapi_tags(struct openapi *o);
 /* Writes webhooks: one for each type of event. */
 void openapi_webhooks(struct openapi *o);
+/* Writes the schemas that operations share, as members. */
+void openapi_schemas(struct openapi *o);
 void openapi_components(struct openapi *o);
 
 #endif

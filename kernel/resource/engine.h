@@ -125,6 +125,8 @@ struct route {
     const wharf_route *declared; /* ROUTE_PLUGIN */
     const struct wharf_json *definition; /* ROUTE_PLUGIN: its parsed definition, or NULL */
     const struct schema *body_schema;
+    /* where the handler judges parts of the body: the names that it knows, for strict mode */
+    const struct names *body_names;
     void (*run)(struct wharf_req *req); /* ROUTE_KERNEL: on the event loop */
     struct board_route *metrics;
 };

@@ -4,7 +4,7 @@
 #include "resource/idempotency.h"
 #include "resource/observe.h"
 #include "resource/write.h"
-
+#include "schema/names.h"
 #include "util/str.h"
 
 /* Tells whether the read may run no rule and ask no second question. What fields= and include_*
@@ -123,7 +123,10 @@ static void run_write(struct wharf_req *req, uint32_t op)
 static bool route_body_ok(struct wharf_req *req)
 {
     const struct schema *s = req->route->body_schema;
+    const struct names *names = req->head.strict ? req->route->body_names : NULL;
 
+    if (names && !names_known(names, req->body, req->arena, body_problem, req))
+        return false;
     return !s || schema_validate(s, req->body, str_z(""), req->head.strict ? SCHEMA_STRICT : 0,
                      req->arena, body_problem, req);
 }

@@ -267,6 +267,32 @@ def test_bodies_that_are_refused(caller):
         assert status == 413, (name, status)
 
 
+def closed(document, schema):
+    """Tells whether the schema is of an object whose members all have names."""
+    schema = document.whole(schema)
+    forms = schema.get("anyOf") or schema.get("oneOf")
+    if forms:
+        return all(closed(document, form) for form in forms)
+    return "properties" in schema and not schema.get("additionalProperties")
+
+
+def test_unknown_names(caller):
+    """Prefer: handling=strict refuses a member that the document does not name, in each body."""
+    reached, wrong = set(), []
+    for name, (method, _, operation) in caller.document.operations.items():
+        example = caller.body_of_example(name)
+        schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+        if name in LEFT_OUT or caller.without_key(name) or not isinstance(example, dict) or not closed(caller.document, schema):
+            continue
+        answer = caller.send(name, caller.path(name, id=None), body=example | {"nonsense": 1}, headers={"Prefer": "handling=strict"})
+        if answer.status == 400 and "nonsense" in answer.errors:
+            reached.add(name)
+        elif answer.status not in (403, 404):
+            wrong.append((name, answer))
+    assert not wrong, "\n".join(map(str, wrong))
+    assert len(reached) > 80, reached
+
+
 def test_old_versions(caller):
     """If-Match with a version that the row never had."""
     reached, wrong = set(), []

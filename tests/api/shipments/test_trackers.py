@@ -483,3 +483,18 @@ def test_what_a_tracker_reads_of_its_legs_wakes_it():
     rules = (ROOT / "modules/trackers/tracker_rules.c").read_text()
     named = set(re.findall(r'"(\w+)"', rules[rules.index("static bool concerns_tracker("):].split("}", 1)[0]))
     assert read and read <= named, read - named
+
+
+# ---- names that nobody knows ----
+
+@pytest.mark.parametrize("path,body,unknown", [
+    (SHIPMENTS, {"nonsense": 1, "recipient": {"address": {"line9": "x"}}, "parcels": [{"weight": 1, "weigt": 1}], "metadata": {"any": "name"}}, ["nonsense", "parcels.0.weigt", "recipient.address.line9"]),
+    (TRACKERS, {"tracking_number": "1Z58F2A70378657975", "chaned_status": "package_at_waypoint"}, ["chaned_status"]),
+    (f"{SHIPMENTS}/:id/tracking-updates", [{"status": "in_transit", "satus": "x"}], ["0.satus"]),
+])
+def test_strict_handling_refuses_unknown_names_at_every_depth(client, path, body, unknown):
+    """Bodies that the handlers judge by themselves: only `Prefer: handling=strict` refuses names, and names them all."""
+    path = path.replace(":id", ship(client)["id"])
+    strict = client.request("POST", path, body=body, headers={"Prefer": "handling=strict"})
+    assert (strict.status, strict.code, sorted(strict.errors)) == (400, "validation.failed", unknown), strict
+    assert not {"nonsense", "chaned_status", "0.satus"} & set(client.request("POST", path, body=body).errors or ())
