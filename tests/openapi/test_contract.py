@@ -110,6 +110,19 @@ def test_errors(document):
     assert not wrong, wrong
 
 
+def test_codes_name_operations_that_exist(document):
+    """Each code of the server and of its modules says which operations answer with it; each of these exists, and tells it."""
+    tells = {name: set(o["x-errors"]) | set(document["x-errors"]) for name, _, _, o in operations(document)}
+    wrong = []
+    for path in [stories.ROOT / "kernel" / "resource" / "errors.json", *sorted(stories.ROOT.glob("modules/*/errors.json"))]:
+        for code, said in text(path).items():
+            for asked in said.get("operations", ["nothing"]):
+                hits = [n for n in tells if n == asked or asked.endswith("*") and n.startswith(asked[:-1])]
+                if not asked.startswith("@") and (not hits or any(code not in tells[n] for n in hits)):
+                    wrong.append((code, asked))
+    assert not wrong, wrong
+
+
 def test_tags(document):
     tags = {t["name"]: t.get("description", "") for t in document["tags"]}
     used = {o["tags"][0] for _, _, _, o in operations(document)}
