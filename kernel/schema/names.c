@@ -80,14 +80,16 @@ static void names_add(
     struct collector *c, struct names *n, struct vector *members, const struct wharf_json *schema)
 {
     static const char *const alternatives[] = {"allOf", "anyOf", "oneOf"};
-    const struct wharf_json *properties = json_get(schema, "properties"),
-                            *items = json_get(schema, "items");
-    wharf_str component = component_of(schema);
+    const struct wharf_json *properties, *items;
 
-    if (component.n) {
-        names_add(c, n, members, json_get_n(c->schemas, component));
+    while (schema && component_of(schema).n)
+        schema = json_get_n(c->schemas, component_of(schema));
+    if (!schema) { /* of a module that is not loaded */
+        n->open = true;
         return;
     }
+    properties = json_get(schema, "properties");
+    items = json_get(schema, "items");
     if (takes_any_member(schema))
         n->open = true;
     for (const struct wharf_json *p = properties ? properties->child : NULL; p; p = p->next)

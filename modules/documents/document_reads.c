@@ -190,7 +190,7 @@ static void put_version(wharf_out *out, wharf_str document, const wharf_rows *ro
     W->json->put(out, "current", val_bool(row_bool(rows, i, 1)));
     W->json->put(out, "mime_type", val_text(row_text(rows, i, 2)));
     W->json->put(out, "size", val_int(row_int(rows, i, 3)));
-    W->json->put(out, "checksum_md5", val_text(row_text(rows, i, 4)));
+    W->json->put(out, "checksum_md5", text_or_null(rows, i, 4));
     W->json->put(out, "checksum_sha256", val_text(row_text(rows, i, 5)));
     W->json->put(out, "pages", number_or_null(rows, i, 6, WHARF_V_INT));
     W->json->put(out, "width", number_or_null(rows, i, 7, WHARF_V_DOUBLE));

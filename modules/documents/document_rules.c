@@ -81,7 +81,7 @@ static void note_stored(wharf_rec *rec, const struct stored *got)
     W->res->set(rec, DOCUMENT_FILE_ID, val_text(got->file));
     W->res->set(rec, DOCUMENT_MIME_TYPE, val_text(got->type));
     W->res->set(rec, DOCUMENT_SIZE, val_int(got->size));
-    W->res->set(rec, DOCUMENT_CHECKSUM_MD5, val_text(got->md5));
+    W->res->set(rec, DOCUMENT_CHECKSUM_MD5, val_text_or_null(got->md5));
     W->res->set(rec, DOCUMENT_CHECKSUM_SHA256, val_text(got->sha256));
     W->res->set(rec, DOCUMENT_PAGES, got->pages ? val_int(got->pages) : val_null());
     W->res->set(rec, DOCUMENT_WIDTH, measure(got->width));
@@ -263,7 +263,7 @@ static wharf_status add_version(wharf_req *req, const wharf_rec *rec, const stru
 {
     const wharf_val args[] = {val_text(W->req->organization(req)), val_text(W->res->id(rec)),
         val_int(field_int(rec, DOCUMENT_VERSION)), val_text(got->file), val_text(got->type),
-        val_int(got->size), val_text(got->md5), val_text(got->sha256),
+        val_int(got->size), val_text_or_null(got->md5), val_text(got->sha256),
         got->pages ? val_int(got->pages) : val_null(), measure(got->width), measure(got->height),
         val_time(W->req->now_us(req)), val_text_or_null(W->req->actor(req))};
 

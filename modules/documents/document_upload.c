@@ -104,8 +104,10 @@ static wharf_status look_at_upload(wharf_req *req, const wharf_rec *rec, int fd,
         .size = got->size,
         .fd = fd,
         .at = at};
-    wharf_status s = got->md5.n ? WHARF_OK : documents_blob->md5(req, fd, at, got->size, &got->md5);
+    wharf_status s = WHARF_OK;
 
+    if (wanted->md5.n && !got->md5.n) /* it was announced, and its sender did not say it again */
+        s = documents_blob->md5(req, fd, at, got->size, &got->md5);
     if (s != WHARF_OK)
         return s;
     got->type = wanted->type.n && !is(wanted->type, "application/octet-stream") ? wanted->type

@@ -40,11 +40,14 @@ void blob_close(struct blob_store *s);
  * bytes, 0: none. */
 enum blob_status blob_put_begin(struct blob_store *s, uint64_t max, struct blob_put **ret_put);
 enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n);
-/* Wants the MD5, too, and both digests computed beside the writing when there are many bytes: for
- * what comes from a socket. Before the first write. */
-void blob_put_beside(struct blob_put *p);
-/* Writes the MD5 that was wanted in base64, after blob_put_hash(). False: it was not wanted. */
+/* Wants digests computed beside the writing when there are many bytes: for what comes from a
+ * socket. md5: what the sender says that the MD5 is, in base64; it is computed, too, then. NULL: it
+ * says nothing. Before the first write. */
+void blob_put_beside(struct blob_put *p, const char *md5);
+/* Writes the MD5 in base64, after blob_put_hash(). Returns false when nobody asked for it. */
 bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1]);
+/* Tells, after blob_put_hash(), whether the MD5 is what the sender says; true when it says nothing. */
+bool blob_put_is_as_sent(const struct blob_put *p);
 /* Says that the object may be there and is damaged: its bytes are stored again all the same. */
 void blob_put_again(struct blob_put *p);
 /* Computes the hash when all bytes have come; nothing can be seen yet. */

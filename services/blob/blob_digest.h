@@ -15,7 +15,6 @@ EVP_MD_CTX *blob_digest_new(const EVP_MD *kind);
 bool blob_digest_add(
     int fd, uint64_t at, uint64_t length, EVP_MD_CTX *const *digests, size_t n_digests);
 /* Computes one digest of them into ret, which has room for it. False: as above. */
-bool blob_digest_of(
-    const EVP_MD *kind, int fd, uint64_t at, uint64_t length, unsigned char *ret);
+bool blob_digest_of(const EVP_MD *kind, int fd, uint64_t at, uint64_t length, unsigned char *ret);
 
 #endif

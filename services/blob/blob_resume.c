@@ -86,7 +86,6 @@ enum blob_status blob_resume(
     p->resumed = true;
     resume_name(upload, p->name);
     p->digests[BLOB_SHA256] = blob_digest_new(EVP_sha256());
-    p->digests[BLOB_MD5] = blob_digest_new(EVP_md5());
     p->fd = resume_open(s, p->name, O_RDWR | O_CREAT);
     if (p->fd < 0 && errno == EWOULDBLOCK)
         status = BLOB_BUSY;

@@ -200,10 +200,18 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
     return p->failed;
 }
 
-void blob_put_beside(struct blob_put *p)
+void blob_put_beside(struct blob_put *p, const char *md5)
 {
     p->beside = true;
+    if (!md5)
+        return;
+    snprintf(p->sent_md5, sizeof(p->sent_md5), "%s", md5);
     p->digests[BLOB_MD5] = blob_digest_new(EVP_md5());
+}
+
+bool blob_put_is_as_sent(const struct blob_put *p)
+{
+    return !p->digests[BLOB_MD5] || !strcmp(p->md5, p->sent_md5);
 }
 
 bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1])

@@ -45,6 +45,7 @@ struct blob_put {
     struct blob_id id;
     bool hashed;
     char md5[BLOB_MD5_TEXT + 1]; /* base64; empty: not wanted */
+    char sent_md5[BLOB_MD5_TEXT + 2]; /* as its sender says; longer ones are cut, and differ */
     bool resumed; /* the temporary file stays unless it is placed (blob_resume.c) */
     bool again; /* what is there is damaged */
     enum blob_status failed; /* the first failure; it stays */

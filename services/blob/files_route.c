@@ -131,7 +131,7 @@ static bool upload_headers_ok(struct exchange *x)
     if (file_problem(req, blob_put_begin(req->engine->blobs, (uint64_t)limit, &req->reply.put)) !=
         WHARF_OK)
         return false;
-    blob_put_beside(req->reply.put);
+    blob_put_beside(req->reply.put, header(x, "Content-MD5"));
     return true;
 }
 
@@ -176,6 +176,9 @@ static wharf_status put_file(struct wharf_req *req, void *arg)
         return WHARF_UNAVAILABLE;
     if (!id.size)
         return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL, "The file is empty");
+    if (!blob_put_is_as_sent(p))
+        return req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-MD5",
+            "The bytes that came are not those of Content-MD5; send the file again");
     if (row.want_size >= 0 && id.size != (uint64_t)row.want_size)
         return req_fail(req, ERR_FILE_UPLOAD_INVALID, NULL,
             "The file has %llu bytes, and was announced with %lld", (unsigned long long)id.size,

@@ -71,7 +71,7 @@ def test_pieces(client, server):
     r = piece(server, url, 20, PDF[20:])
     assert (r.status_code, at(r)) == (204, len(PDF))
     row = client.get(f"{DOCUMENTS}?sort=-created_at&limit=1").data[0]
-    assert (row["status"], row["checksum_sha256"], row["checksum_md5"], row["size"]) == ("completed", sha256(PDF), md5(PDF), len(PDF))
+    assert (row["status"], row["checksum_sha256"], row["checksum_md5"], row["size"]) == ("completed", sha256(PDF), None, len(PDF))
     done = head(server, url)  # a client that did not hear the last answer asks
     assert (at(done), done.headers["Upload-Length"]) == (len(PDF), str(len(PDF)))
     assert code(piece(server, url, len(PDF), b"")) == (409, "file.already_uploaded")

@@ -37,7 +37,17 @@ def test_upload_without_a_type(client, server):
     assert (row["mime_type"], row["size"], row["filename"], row["upload_headers"]) == ("application/octet-stream", None, "Contract 2026", {"Content-Type": "application/octet-stream"})
     assert put(server, row, PNG).status_code == 200
     done = get(client, row)
-    assert (done["mime_type"], done["size"], done["checksum_md5"], done["checksum_sha256"]) == ("image/png", len(PNG), md5(PNG), sha256(PNG))
+    assert (done["mime_type"], done["size"], done["checksum_md5"], done["checksum_sha256"]) == ("image/png", len(PNG), None, sha256(PNG))
+    assert client.get(f"{DOCUMENTS}/{row['id']}/versions").data[0]["checksum_md5"] is None
+
+
+def test_md5_that_comes_with_the_bytes(client, server):
+    """Spec 05 section 2: Content-MD5 of the PUT is compared, and kept; after a wrong one the link is still good."""
+    row = announce(client)
+    wrong = put(server, row, PNG, **{"Content-MD5": md5(PDF)})
+    assert code(wrong) == (400, "file.upload_invalid") and "Content-MD5" in wrong.text and get(client, row)["status"] == "requested"
+    assert put(server, row, PNG, **{"Content-MD5": md5(PNG)}).status_code == 200
+    assert (get(client, row)["checksum_md5"], get(client, row)["checksum_sha256"]) == (md5(PNG), sha256(PNG))
 
 
 @pytest.mark.parametrize("more, data, reason", [({"mime_type": "image/png"}, PDF, "mime_mismatch"), ({"checksum_md5": md5(PNG)}, PDF, "checksum_mismatch"),
@@ -45,7 +55,7 @@ def test_upload_without_a_type(client, server):
 def test_upload_that_fails(client, server, more, data, reason):
     """Spec 05 section 2: bytes that are not those that were announced are removed; renew_upload returns to requested."""
     row = announce(client, **more)
-    assert code(put(server, row, data)) == (400, "file.upload_invalid")
+    assert code(put(server, row, data, **{"Content-MD5": None})) == (400, "file.upload_invalid")
     failed = get(client, row)
     assert (failed["status"], failed["failure_reason"], failed["file"]["size"]) == ("failed", reason, None)
     assert not server.sql("SELECT 1 FROM wharf.file f WHERE f.name = %s AND f.hash = %s AND f.created_at > now() - interval '1 minute' AND f.plugin = 'documents' AND f.id NOT IN (SELECT file_id FROM documents.version)",
@@ -56,7 +66,8 @@ def test_upload_that_fails(client, server, more, data, reason):
 
 
 def test_upload_that_is_refused_can_be_tried_again(client, server):
-    row = announce(client, mime_type="application/pdf", size=len(PDF))
+    row = announce(client, mime_type="application/pdf", size=len(PDF), checksum_md5=md5(PDF))
+    assert code(put(server, row, PDF[:-1] + b"x")) == (400, "file.upload_invalid")
     assert code(put(server, row, PDF + b"x")) == (400, "file.upload_invalid")
     assert code(put(server, row, b"")) == (400, "file.upload_invalid")
     assert code(put(server, row, PDF, **{"Content-Type": "image/png"})) == (400, "file.upload_invalid")
