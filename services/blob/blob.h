@@ -46,7 +46,8 @@ enum blob_status blob_put_write(struct blob_put *p, const void *bytes, size_t n)
 void blob_put_beside(struct blob_put *p, const char *md5);
 /* Writes the MD5 in base64, after blob_put_hash(). Returns false when nobody asked for it. */
 bool blob_put_md5(const struct blob_put *p, char out[BLOB_MD5_TEXT + 1]);
-/* Tells, after blob_put_hash(), whether the MD5 is what the sender says; true when it says nothing. */
+/* Tells, after blob_put_hash(), whether the MD5 is what the sender says; true when it says
+ * nothing. */
 bool blob_put_is_as_sent(const struct blob_put *p);
 /* Says that the object may be there and is damaged: its bytes are stored again all the same. */
 void blob_put_again(struct blob_put *p);
