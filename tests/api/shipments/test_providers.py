@@ -113,7 +113,8 @@ SHAPES = {
     "colissimo_13": ("la_poste", "6A12345678901"), "bpost_24": ("bpost", "321234567890123456789012"), "speedee_20": ("speedee", "SP123456789012345678"),
     "gofo_us": ("gofo", "GFUS12345678901234"), "landmark_ltn": ("landmark", "LTN12345678N1"), "yunexpress": ("yunexpress", "YT1234567890123456"),
     "sf_express": ("sf_express", "SF1234567890123"), "cainiao_lp": ("cainiao_lp", "LP12345678901234"), "fourpx": ("fourpx", "4PX1234567890123CN"),
-    "uniuni": ("uniuni", "UUS1234567890ABCDEF"),
+    "uniuni": ("uniuni", "UUS1234567890ABCDEF"), "ups_18": ("ups", "912345678901234567"), "dhl_licence_plate": ("dhl", "JJD000390012345678901"),
+    "amazon_logistics_region": ("amazon", "TBAONT123456789"),
 }
 
 
@@ -278,7 +279,7 @@ def test_providers(client):
     a = client.get("/v1/providers")
     rows = {p["id"]: p for p in a.data}
     assert rows["ups"]["url"] == "https://www.ups.com/track?tracknum={n}" and rows["uniuni"]["url"] == "https://t.17track.net/en#nums={n}"
-    assert {f["id"] for f in rows["ups"]["formats"]} == {"ups_1z", "ups_waybill", "ups_mail_innovations"}
+    assert {f["id"] for f in rows["ups"]["formats"]} == {"ups_1z", "ups_waybill", "ups_mail_innovations", "ups_18"}
     assert [f["id"] for f in rows["royal_mail"]["formats"]] == ["s10"] and len(rows) == len(a.data)
 
 
