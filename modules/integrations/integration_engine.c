@@ -244,7 +244,8 @@ static void start(wharf_req *req, struct engine *g, const struct work *w, const 
         .family = "webhook",
         .headers = l.line,
         .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT |
-                 WHARF_FETCH_REUSE | WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
+                 WHARF_FETCH_REUSE | WHARF_FETCH_GZIP | WHARF_FETCH_ANY_STATUS |
+                 WHARF_FETCH_ANY_BODY,
         .max_bytes = ANSWER_BYTES,
         .connect_ms = CONNECT_MS,
         .first_byte_ms = TOTAL_MS,

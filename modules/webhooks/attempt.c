@@ -75,7 +75,8 @@ wharf_status attempt_start(wharf_req *req, const struct target *t, const struct 
         .headers = l.line,
         .body = m->body,
         .flags = WHARF_FETCH_HTTP_IF_SET | WHARF_FETCH_PORT_80 | WHARF_FETCH_NO_FRAGMENT |
-                 WHARF_FETCH_REUSE | WHARF_FETCH_ANY_STATUS | WHARF_FETCH_ANY_BODY,
+                 WHARF_FETCH_REUSE | WHARF_FETCH_GZIP | WHARF_FETCH_ANY_STATUS |
+                 WHARF_FETCH_ANY_BODY,
         .max_bytes = BODY_READ,
         .connect_ms = t->timeout_ms < CONNECT_MS ? t->timeout_ms : CONNECT_MS,
         .first_byte_ms = t->timeout_ms,

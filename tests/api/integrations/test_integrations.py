@@ -1,4 +1,5 @@
 """Integrations (spec 07 section 12): resources, secrets, requests to other systems, error notices. Requests from others: test_incoming.py."""
+import gzip
 import json
 import socket
 
@@ -162,6 +163,16 @@ def test_a_secret_that_signs_has_the_form_of_one(client):
 
 
 # ---- requests about events ----
+
+def test_packed_answers_and_headers_without_value(world, client):
+    """Hosts that answer in gzip without being asked are read; a header may be empty."""
+    id, path = outgoing(world, client, headers={"X-Empty": ""})
+    world.web.answers[path] = lambda handler: handler.answer(200, gzip.compress(b"packed"), Content_Encoding="gzip")
+    make(client, "Any")
+    assert world.web.wait(path, 1)[0]["x-empty"] == ""
+    row, = ended(client, 1)
+    assert (row["status"], row["response"]["body"]) == ("success", "packed")
+
 
 def test_what_a_request_carries(world, client):
     id, path = outgoing(world, client, method="PUT", headers={"Authorization": "Bearer {{token}}", "X-Plain": "as it is"})

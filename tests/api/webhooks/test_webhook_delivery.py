@@ -1,4 +1,5 @@
 """Delivery of events to webhooks (spec 07 sections 4, 7 and 8)."""
+import gzip
 import json
 import re
 import subprocess
@@ -301,6 +302,10 @@ def test_bodies_of_answers(world, client):
     make(client)
     h.until(lambda d: len(d) == 3 and d[2]["status"] == "succeeded")
     assert attempts(client, h.got[2].event["id"])[0]["response"]["body_truncated"] is True
+    h.answers(lambda handler: handler.answer(200, gzip.compress(b"packed, though nobody asked"), Content_Encoding="gzip"))
+    make(client)
+    h.until(lambda d: len(d) == 4 and d[3]["status"] == "succeeded")
+    assert attempts(client, h.got[3].event["id"])[0]["response"]["body"] == "packed, though nobody asked"
 
 
 # ---- 429 ----
