@@ -64,8 +64,16 @@ static wharf_status add_link(
 {
     int64_t until = W->req->now_us(req) + LINK_DAYS * 86400LL * 1000000;
     wharf_str token, url;
-    wharf_status s = support_token->make(req, TOKEN_KIND, attachment, until, &token);
+    wharf_status s;
 
+    if (!support_config->url(req, WHARF_S("")).n) { /* a path is no link in a mail */
+        m->links = W->mem->format(req,
+            "%.*s\n%.*s (%lld bytes)\nNo link: this server does not know its own address. Its "
+            "operator sets base_url.\n",
+            (int)m->links.n, m->links.p, (int)name.n, name.p, (long long)size);
+        return WHARF_OK;
+    }
+    s = support_token->make(req, TOKEN_KIND, attachment, until, &token);
     if (s != WHARF_OK)
         return s;
     url = support_config->url(

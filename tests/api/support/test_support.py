@@ -1,4 +1,5 @@
 """Support requests (spec 01 section 16): states, messages, attachments by signed link, one mail to the desk with links that end."""
+import contextlib
 import email
 import email.policy
 import re
@@ -36,15 +37,23 @@ def sink():
     return Sink()
 
 
-@pytest.fixture(scope="module")
-def server(sink):
+@contextlib.contextmanager
+def serving(sink, base_url):
     door = Door(sink, hostname="127.0.0.1", port=0)
     door.start()
     s = Server("--modules", "org,support", "--set", f"mail.url=smtp://127.0.0.1:{door.port}", "--set", "mail.tls=none", "--set", "mail.from=wharf@example.com",
-               "--set", "support.email_to=desk@example.com, boss@example.com", "--set", "base_url=https://wharf.example")
-    yield s
-    s.stop()
-    door.stop()
+               "--set", "support.email_to=desk@example.com, boss@example.com", "--set", "base_url=" + base_url)
+    try:
+        yield s
+    finally:
+        s.stop()
+        door.stop()
+
+
+@pytest.fixture(scope="module")
+def server(sink):
+    with serving(sink, "https://wharf.example") as s:
+        yield s
 
 
 @pytest.fixture
@@ -269,6 +278,15 @@ def test_the_mail_comes_when_all_is_there(client, server, sink):
         assert requests.get(local(server, wrong), timeout=WAIT).status_code == 404
     text = first.rsplit("/", 1)[1]
     assert server.sql("SELECT count(*) FROM wharf.token t WHERE hash = sha256(%s::bytea)", text.encode()) == [(1,)]
+
+
+def test_a_mail_of_a_server_that_does_not_know_its_address(sink):
+    """Without base_url a link would be a path, which no reader of a mail can follow: the mail says why there is none."""
+    with serving(sink, "") as server:
+        d = ask(server.organization().client(), attachments=[attachment()]).data
+        assert bring(server, d["attachments"][0], url="https://wharf.example" + d["attachments"][0]["upload_url"]).ok
+        text = until(lambda: mails(sink, d["id"]))[0].get_content()
+        assert "/v1/support" not in text and "base_url" in text and d["attachments"][0]["name"] in text and "It is broken." in text
 
 
 def test_the_mail_does_not_wait_for_ever(client, server, sink, clock):
