@@ -105,7 +105,7 @@ static void judge_move(wharf_stock *stock, size_t i, const struct stock_item *it
         told(stock, i, ERR_VALIDATION_FAILED, "The quantity is out of range");
     else if (item->is_asset && !quantity_is_whole(m->quantity))
         told(stock, i, ERR_ITEM_FRACTIONAL_QUANTITY, NULL);
-    else if (item->lots_needed && !lot)
+    else if (item->lots_needed && !lot && m->bucket != WHARF_STOCK_MANIFESTED)
         told(stock, i, ERR_ITEM_LOT_REQUIRED, NULL);
     else if (!item->lots_allowed && lot)
         told(stock, i, ERR_ITEM_LOT_NOT_ALLOWED, NULL);
@@ -165,6 +165,7 @@ static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock
     W->json->put(out, "bucket", val_text(z(buckets[m->bucket])));
     W->json->put(out, "quantity", val_decimal(m->quantity, QUANTITY_SCALE));
     W->json->put(out, "set", val_bool(m->flags & WHARF_STOCK_SET));
+    W->json->put(out, "at_most", val_bool(m->flags & WHARF_STOCK_AT_MOST));
     W->json->put(out, "keep", val_bool(!(m->flags & WHARF_STOCK_ARCHIVED_TOO)));
     W->json->put(out, "id", val_text(W->req->new_id(req, "mov")));
     W->json->put(out, "level", val_text(W->req->new_id(req, "lvl")));

@@ -26,13 +26,13 @@ DECLARE
     ledger jsonb;
 BEGIN
     FOR m IN
-        SELECT v.n, v.bucket, v.quantity, v.set, v.keep, k.id, k.moves, k.moved_at, CASE v.bucket
+        SELECT v.n, v.bucket, v.quantity, v.set, v.at_most, v.keep, k.id, k.moves, k.moved_at, CASE v.bucket
             WHEN 'available' THEN k.available WHEN 'reserved' THEN k.reserved
             WHEN 'damaged' THEN k.damaged ELSE k.manifested END AS was,
             row_number() OVER w = 1 AS first, lead(v.n) OVER w IS NULL AS last
         FROM jsonb_to_recordset(moves) v(
             n integer, item text, location text, place text, lot text, bucket text,
-            quantity numeric, set boolean, keep boolean
+            quantity numeric, set boolean, at_most boolean, keep boolean
         )
         JOIN (
             SELECT l.*
@@ -58,7 +58,8 @@ BEGIN
             balance := m.was;
             begun := coalesce(array_length(ns, 1), 0) + 1;
         END IF;
-        delta := CASE WHEN m.set THEN m.quantity - balance ELSE m.quantity END;
+        delta := CASE WHEN m.set THEN m.quantity - balance
+            WHEN m.at_most THEN greatest(m.quantity, -balance) ELSE m.quantity END;
         balance := balance + delta;
         place := place + (delta <> 0)::integer;
         ns := ns || m.n;

@@ -19,6 +19,7 @@ extern "C" {
 #define ERR_ITEM_QUANTITY_PRECISION "item.quantity_precision"
 #define ERR_ITEM_UNIT_INACTIVE "item.unit_inactive"
 #define ERR_ITEM_UNIT_NOT_FOUND "item.unit_not_found"
+#define ERR_LOT_EXPIRED "lot.expired"
 
 /* Quantities are whole ten-thousandths of the item's base unit: 25000 is 2.5. At most
  * 99,999,999,999.9999. */
@@ -39,7 +40,9 @@ enum wharf_stock_flag {
      * without layout_id: the default layout. */
     WHARF_STOCK_FIND_LAYOUT = 2,
     /* may raise the stock of an archived item (returns of an unbuild) */
-    WHARF_STOCK_ARCHIVED_TOO = 4
+    WHARF_STOCK_ARCHIVED_TOO = 4,
+    /* 1.1: of a negative quantity no more is taken than is there (what was announced) */
+    WHARF_STOCK_AT_MOST = 8
 };
 
 /* Why stock changes. The caller sets head; texts live until apply() returns. */
@@ -76,7 +79,7 @@ typedef struct wharf_stock_moved {
 /* Moves that take effect together, under one group id of the ledger. Lives in the request. */
 typedef struct wharf_stock wharf_stock;
 
-/* Service "items.stock", version 1.0: the only writer of levels and ledger. */
+/* Service "items.stock", version 1.1: the only writer of levels and ledger. */
 typedef struct wharf_items_stock_api {
     wharf_head head;
     wharf_status (*begin)(
@@ -89,7 +92,8 @@ typedef struct wharf_items_stock_api {
      * change the same levels don't wait for each other in a circle, if each does it in one call.
      * Problems, at the path of each move: validation.failed (an item, location or layout that
      * is not there, a quantity out of range), item.archived, item.fractional_quantity,
-     * item.layout_required, item.lot_required, item.lot_not_allowed, item.insufficient_stock.
+     * item.layout_required, item.lot_required (not of what is only expected),
+     * item.lot_not_allowed, item.insufficient_stock.
      * Access to the locations is the caller's to check (req->need_location). */
     wharf_status (*apply)(wharf_stock *stock);
     wharf_str (*group_id)(const wharf_stock *stock);
