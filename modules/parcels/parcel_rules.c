@@ -10,6 +10,13 @@ enum { SCALE = 4 };
 /* the context of creates: the id of the shipment that the parcel comes with */
 static const char shipment_kind[] = "parcels.shipment";
 
+/* the context of writes by the service parcels.goods: whose parcel it is */
+struct goods {
+    wharf_field field; /* PARCEL_MANIFEST_ID or PARCEL_FULFILLMENT_ID */
+    wharf_str id;
+};
+static const char goods_kind[] = "parcels.goods";
+
 /* ---- normalize: other units ---- */
 
 static double factor_of(wharf_str unit)
@@ -77,8 +84,8 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
 
     if (!W->res->sent(rec, PARCEL_CONTENTS) || !sent)
         return WHARF_OK;
-    s = parcels_contents(
-        req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
+    s = parcels_contents(req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent,
+        W->res->context(rec, goods_kind) != NULL, &contents, &items);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, PARCEL_CONTENTS, val_json(contents));
@@ -88,11 +95,14 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
 
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_str *shipment = W->res->context(new_rec, shipment_kind);
+    const wharf_str *shipment = new_rec ? W->res->context(new_rec, shipment_kind) : NULL;
+    const struct goods *goods = new_rec ? W->res->context(new_rec, goods_kind) : NULL;
     wharf_status s;
 
     if (op == WHARF_DELETE)
         return WHARF_OK;
+    if (goods)
+        W->res->set(new_rec, goods->field, val_text(goods->id));
     s = parcels_layouts->settle(req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID,
         WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
     if (s == WHARF_OK && op == WHARF_CREATE && !shipment &&
@@ -149,6 +159,27 @@ const wharf_hooks parcels_location_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
 const wharf_hooks parcels_layout_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
+
+/* ---- parcels of goods ---- */
+
+static wharf_status goods_write(wharf_req *req, uint32_t op, const char *of, wharf_str of_id,
+    wharf_str id, const wharf_json *body)
+{
+    struct goods *goods = W->mem->alloc(req, sizeof(*goods));
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "parcel",
+        .op = op,
+        .id = id,
+        .body = body,
+        .kind = goods_kind,
+        .context = goods};
+
+    *goods = (struct goods){
+        is(z(of), "manifest") ? PARCEL_MANIFEST_ID : PARCEL_FULFILLMENT_ID, of_id};
+    return W->res->write(req, &w);
+}
+
+const wharf_parcels_goods_api parcels_goods = {WHARF_HEAD(wharf_parcels_goods_api), goods_write};
 
 /* ---- the parcels of a shipment ---- */
 

@@ -6,6 +6,7 @@
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/locations.h"
+#include "wharf/ext/parcels.h"
 #include "wharf/inline.h"
 #include "wharf/service/many.h"
 
@@ -13,13 +14,15 @@ extern const wharf_locations_directory_api *parcels_places;
 extern const wharf_locations_layouts_api *parcels_layouts;
 extern const wharf_many_api *parcels_many;
 extern bool parcels_items; /* the module items is there */
+extern const wharf_parcels_goods_api parcels_goods;
 
 extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks,
     parcels_shipment_hooks;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
- * contents.2.item_id ... (contents.c). */
+ * contents.2.item_id ... (contents.c). known: by the service parcels.goods, whose lines have ids
+ * and items that are looked at already. */
 wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
-    const wharf_json **ret_contents, const wharf_json **ret_item_ids);
+    bool known, const wharf_json **ret_contents, const wharf_json **ret_item_ids);
 
 #endif
