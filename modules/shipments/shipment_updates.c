@@ -3,16 +3,10 @@
 #include <stdlib.h>
 
 #include "shipments.h"
-#include "wharf/civil.h"
 #include "wharf/errors.h"
+#include "wharf/moment.h"
 
-enum {
-    COMMENT_MAX = 2000,
-    IMAGES_MAX = 10,
-    ID_LENGTH = 191,
-    SECONDS_DIGITS = 11,
-    MILLIS_DIGITS = 14
-};
+enum { COMMENT_MAX = 2000, IMAGES_MAX = 10, ID_LENGTH = 191 };
 
 static wharf_status bad(wharf_req *req, const char *path, const char *member, const char *message)
 {
@@ -48,89 +42,6 @@ static void read_text(wharf_req *req, const wharf_json *input, const char *path,
 
 /* ---- times ---- */
 
-static bool digits(const char **p, size_t n, int64_t *ret)
-{
-    *ret = 0;
-    for (size_t i = 0; i < n; i++, (*p)++) {
-        if (**p < '0' || **p > '9')
-            return false;
-        *ret = *ret * 10 + (**p - '0');
-    }
-    return true;
-}
-
-/* Computes the days since 1970 of a day. Returns false when there is no such day. */
-static bool day_number(int64_t y, int64_t m, int64_t d, int64_t *ret)
-{
-    if (y < 1 || !wharf_date_good(y, m, d))
-        return false;
-    *ret = wharf_days_of(y, (int)m, d);
-    return true;
-}
-
-static bool read_zone(const char *p, int64_t *ret_seconds)
-{
-    int64_t hours, minutes;
-    char sign = *p++;
-
-    *ret_seconds = 0;
-    if (sign == 'Z' || sign == 'z')
-        return !*p;
-    if (sign != '+' && sign != '-')
-        return false;
-    if (!digits(&p, 2, &hours) || *p++ != ':' || !digits(&p, 2, &minutes) || *p || hours > 23 ||
-        minutes > 59)
-        return false;
-    *ret_seconds = (hours * 60 + minutes) * (sign == '-' ? -60 : 60);
-    return true;
-}
-
-static bool read_day(const char **p, int64_t *ret_day)
-{
-    int64_t y, m, d;
-
-    return digits(p, 4, &y) && *(*p)++ == '-' && digits(p, 2, &m) && *(*p)++ == '-' &&
-           digits(p, 2, &d) && day_number(y, m, d, ret_day);
-}
-
-/* Reads a time as milliseconds of the day. */
-static bool read_time(const char **p, int64_t *ret_ms)
-{
-    int64_t h, m, s, ms = 0;
-
-    if (!digits(p, 2, &h) || *(*p)++ != ':' || !digits(p, 2, &m) || *(*p)++ != ':' ||
-        !digits(p, 2, &s))
-        return false;
-    if (**p == '.') {
-        (*p)++;
-        if (!digits(p, 3, &ms))
-            return false;
-    }
-    *ret_ms = ((h * 60 + m) * 60 + s) * 1000 + ms;
-    return h < 24 && m < 60 && s < 60;
-}
-
-/* Reads a moment (docs/spec/01-platform.md section 11.2): RFC 3339 with seconds, or seconds or
- * milliseconds since 1970. */
-static bool read_moment(wharf_str s, int64_t *ret_us)
-{
-    int64_t day, ms, zone;
-    const char *p = s.p;
-
-    if (s.n && strspn(s.p, "0123456789") == s.n && s.n <= MILLIS_DIGITS &&
-        (s.n == 1 || s.p[0] != '0')) {
-        *ret_us = strtoll(s.p, NULL, 10) * (s.n <= SECONDS_DIGITS ? 1000000 : 1000);
-        return true;
-    }
-    if (!read_day(&p, &day) || (*p != 'T' && *p != 't'))
-        return false;
-    p++;
-    if (!read_time(&p, &ms) || !read_zone(p, &zone))
-        return false;
-    *ret_us = ((day * 86400 - zone) * 1000 + ms) * 1000;
-    return true;
-}
-
 static void read_when(
     wharf_req *req, const wharf_json *input, const char *path, wharf_tracking_update *u)
 {
@@ -146,7 +57,7 @@ static void read_when(
         s = W->mem->format(req, "%lld", (long long)whole);
     else
         W->json->text(v, &s);
-    if (!read_moment(s, &u->occurred_us))
+    if (!wharf_moment_read(s.p, &u->occurred_us))
         bad(req, path, "occurred_at",
             "must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds");
     else if (u->occurred_us > now + DAY_US)
