@@ -1,0 +1,197 @@
+/* manifest_members.c - members of articles, containers and lines of receipts, as they are sent
+ * (docs/spec/03-shipments-and-trackers.md sections 7.1 and 7.3). Leaves what they mean to SQL. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "manifests.h"
+
+#include "wharf/errors.h"
+#include "wharf/moment.h"
+
+enum { SIGNIFICANT = 15, NUMBER_TEXT = 40 };
+#define QUANTITY_MAX INT64_C(999999999999999) /* 99,999,999,999.9999 */
+
+static wharf_status bad(wharf_req *req, const char *path, const char *message)
+{
+    return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
+}
+
+/* ---- quantities ---- */
+
+/* Reads a number again of its 15 significant digits: what binary numbers of clients have behind
+ * these is nothing that was meant. */
+static bool shortened(wharf_req *req, const wharf_json *v, int64_t *ret)
+{
+    wharf_out *out = W->json->writer(req);
+    const wharf_json *again;
+    char text[NUMBER_TEXT];
+
+    W->json->put(out, NULL, val_json(v));
+    snprintf(text, sizeof(text), "%.*g", SIGNIFICANT, strtod(W->json->result_text(out).p, NULL));
+    return W->json->parse(req, z(text), &again) == WHARF_OK &&
+           W->json->decimal(again, QUANTITY_SCALE, ret);
+}
+
+/* Makes a number of a text that is one; NULL: it is none. */
+static const wharf_json *number_of(wharf_req *req, wharf_str text)
+{
+    const wharf_json *v;
+
+    if (!text.n || text.n >= NUMBER_TEXT || strspn(text.p, "0123456789.") != text.n ||
+        text.p[0] == '.' || text.p[text.n - 1] == '.')
+        return NULL;
+    if (W->json->parse(req, text, &v) != WHARF_OK) {
+        W->err->clear(req);
+        return NULL;
+    }
+    return v;
+}
+
+wharf_status quantity_take(
+    wharf_req *req, const wharf_json *v, const char *path, int64_t *ret_quantity)
+{
+    wharf_str text;
+
+    if (W->err->current(req) == WHARF_OK && W->json->type(v) == WHARF_J_STRING &&
+        W->json->text(v, &text))
+        v = number_of(req, text);
+    if (!v || W->json->type(v) != WHARF_J_NUMBER)
+        return bad(req, path, "must be a number, or a text that is one");
+    if (!W->json->decimal(v, QUANTITY_SCALE, ret_quantity) && !shortened(req, v, ret_quantity))
+        return W->err->add(req, ERR_ITEM_QUANTITY_PRECISION, path, NULL);
+    if (*ret_quantity < 0 || *ret_quantity > QUANTITY_MAX)
+        return bad(req, path, "must be from 0 to 99999999999.9999");
+    return WHARF_OK;
+}
+
+/* ---- the others ---- */
+
+static void put_texts(wharf_req *req, const wharf_json *v, const char *path, size_t most,
+    const char *name, wharf_out *out)
+{
+    enum { TEXT_MAX = 128 };
+    wharf_str s;
+
+    if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) > most) {
+        bad(req, path, W->mem->format(req, "must be an array of up to %zu texts", most).p);
+        return;
+    }
+    for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e)) {
+        if (!W->json->text(e, &s) || !s.n || s.n > TEXT_MAX) {
+            bad(req, path, "must be an array of texts of 1 to 128 bytes");
+            return;
+        }
+    }
+    W->json->put(out, name, val_json(v));
+}
+
+static void put_moment(
+    wharf_req *req, const wharf_json *v, const char *path, const char *name, wharf_out *out)
+{
+    wharf_str s = WHARF_S("");
+    int64_t at, whole;
+
+    if (W->json->integer(v, &whole))
+        s = W->mem->format(req, "%lld", (long long)whole);
+    else
+        W->json->text(v, &s);
+    if (wharf_moment_read(s.p, &at))
+        W->json->put(out, name, val_time(at));
+    else
+        bad(req, path,
+            "must be a date and time with Z or a UTC offset, or epoch seconds or milliseconds");
+}
+
+static void put_whole(wharf_req *req, const wharf_json *v, const char *path,
+    const struct line_member *m, wharf_out *out)
+{
+    int64_t whole;
+
+    if (!W->json->integer(v, &whole) || whole < 0 || (m->most && whole > (int64_t)m->most))
+        bad(req, path, "must be a whole number from 0");
+    else
+        W->json->put(out, m->name, val_int(whole));
+}
+
+static void put_text(wharf_req *req, const wharf_json *v, const char *path,
+    const struct line_member *m, wharf_out *out)
+{
+    wharf_str s = WHARF_S("");
+
+    if (!W->json->text(v, &s) || s.n > m->most) {
+        bad(req, path, W->mem->format(req, "must be text of up to %zu bytes", m->most).p);
+        return;
+    }
+    if (m->kind == MEMBER_REASON && s.n)
+        manifest_reason_check(req, s, path);
+    W->json->put(out, m->name, val_text_or_null(s));
+}
+
+static void put_member(wharf_req *req, const wharf_json *v, const char *path,
+    const struct line_member *m, wharf_out *out)
+{
+    bool truth;
+
+    if (json_is_null(v)) {
+        W->json->put(out, m->name, val_null());
+        return;
+    }
+    switch (m->kind) {
+    case MEMBER_TEXT:
+    case MEMBER_REASON:
+        put_text(req, v, path, m, out);
+        break;
+    case MEMBER_BOOL:
+        if (W->json->truth(v, &truth))
+            W->json->put(out, m->name, val_bool(truth));
+        else
+            bad(req, path, "must be true or false");
+        break;
+    case MEMBER_MOMENT:
+        put_moment(req, v, path, m->name, out);
+        break;
+    case MEMBER_TEXTS:
+        put_texts(req, v, path, m->most, m->name, out);
+        break;
+    case MEMBER_WHOLE:
+        put_whole(req, v, path, m, out);
+        break;
+    case MEMBER_QUANTITY:
+    case MEMBER_LINES:
+        break;
+    }
+}
+
+static void put_quantity(
+    wharf_req *req, const wharf_json *e, wharf_str at, const struct line_member *m, wharf_out *out)
+{
+    const char *name = m->name;
+    const wharf_json *v = W->json->get(e, name);
+    int64_t quantity;
+
+    if (!v && m->former) {
+        name = m->former;
+        v = W->json->get(e, name);
+    }
+    if (!json_is_null(v) &&
+        quantity_take(req, v, W->mem->format(req, "%s%s", at.p, name).p, &quantity) == WHARF_OK)
+        W->json->put(out, m->as, val_decimal(quantity, QUANTITY_SCALE));
+}
+
+void members_read(wharf_req *req, const wharf_json *e, wharf_str at,
+    const struct line_member *members, size_t n, wharf_out *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (members[i].kind == MEMBER_QUANTITY)
+            put_quantity(req, e, at, &members[i], out);
+    }
+    W->json->open(out, "j", '{');
+    for (size_t i = 0; i < n; i++) {
+        const wharf_json *v = W->json->get(e, members[i].name);
+
+        if (v)
+            put_member(
+                req, v, W->mem->format(req, "%s%s", at.p, members[i].name).p, &members[i], out);
+    }
+    W->json->close(out);
+}

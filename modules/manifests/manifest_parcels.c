@@ -1,0 +1,99 @@
+/* manifest_parcels.c - parcels of manifests as rows of the module parcels, which they are from the
+ * moment on in which they come (docs/spec/03-shipments-and-trackers.md section 7.5). */
+#include "manifests.h"
+
+#include "manifests.gen.h"
+
+static const char writing_kind; /* a flag of the request: this module writes a parcel */
+
+static bool *writing(wharf_req *req)
+{
+    return W->mem->slot(req, &writing_kind, sizeof(bool));
+}
+
+static wharf_status body_of(
+    wharf_req *req, wharf_str location, wharf_str parcel, bool made, const wharf_json **ret)
+{
+    static const char sql[] =
+        "SELECT coalesce(p.tracking_number, p.container_number, 'Parcel ' || p.position),"
+        " p.tracking_number, p.container_number, p.layout_id, p.unpacked, p.defective,"
+        " manifests.parcel_contents($2::text, p.id)"
+        " FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = $1::text";
+    const wharf_rows *rows;
+    wharf_out *out = W->json->builder(req);
+    wharf_status s = query_about(req, sql, parcel, &rows);
+    bool unpacked;
+
+    if (s != WHARF_OK)
+        return s;
+    unpacked = row_bool(rows, 0, 4);
+    W->json->open(out, NULL, '{');
+    if (!made) {
+        W->json->put(out, "name", val_text(row_text(rows, 0, 0)));
+        W->json->put(out, "tracking_number", val_text_or_null(row_text(rows, 0, 1)));
+        W->json->put(out, "container_number", val_text_or_null(row_text(rows, 0, 2)));
+        W->json->put(out, "location_id", val_text(location));
+        if (row_text(rows, 0, 3).n)
+            W->json->put(out, "layout_id", val_text(row_text(rows, 0, 3)));
+        W->json->put(out, "received", val_bool(true));
+    }
+    W->json->put(out, "status", val_text(unpacked ? WHARF_S("unpacked") : WHARF_S("in_storage")));
+    W->json->put(out, "unpacked", val_bool(unpacked));
+    W->json->put(out, "defective", val_bool(row_bool(rows, 0, 5)));
+    W->json->put(out, "contents", val_json(row_json(rows, 0, 6)));
+    W->json->close(out);
+    return W->json->result(req, out, ret);
+}
+
+wharf_status parcel_write(
+    wharf_req *req, wharf_str manifest, wharf_str location, wharf_str parcel, bool made)
+{
+    const wharf_json *body;
+    wharf_status s;
+
+    if (!manifests_parcels)
+        return WHARF_OK;
+    s = body_of(req, location, parcel, made, &body);
+    if (s != WHARF_OK)
+        return s;
+    *writing(req) = true;
+    s = manifests_parcels->write(
+        req, made ? WHARF_UPDATE : WHARF_CREATE, "manifest", manifest, parcel, body);
+    *writing(req) = false;
+    return s;
+}
+
+wharf_status parcel_remove(wharf_req *req, wharf_str parcel)
+{
+    wharf_status s;
+
+    if (!manifests_parcels)
+        return WHARF_OK;
+    *writing(req) = true;
+    s = W->res->remove(req, "parcel", parcel);
+    *writing(req) = false;
+    return s;
+}
+
+/* ---- rules of parcels ---- */
+
+/* Refuses to unpack, past its manifest, a parcel whose contents are no stock yet. */
+static wharf_status parcel_check(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
+{
+    static const char sql[] = "SELECT 1 FROM manifests.parcel WHERE organization_id = $2::text"
+                              " AND id = $1::text AND stored";
+    static const char *const names[] = {"unpacked", "contents"};
+    const wharf_rows *rows;
+    wharf_status s;
+
+    if (*writing(req) || (op == WHARF_UPDATE && !W->res->changed_any(old_rec, new_rec, names, 2)))
+        return WHARF_OK;
+    s = query_about(req, sql, W->res->id(old_rec), &rows);
+    return s == WHARF_OK && W->db->count(rows) ? W->err->fail(req, ERR_MANIFEST_PARCEL_UNOPENED,
+                                                     op == WHARF_UPDATE ? "unpacked" : NULL, NULL)
+                                               : s;
+}
+
+const wharf_hooks manifest_parcel_hooks = {
+    .head = WHARF_HEAD(wharf_hooks), .check = parcel_check, .ops = WHARF_UPDATE | WHARF_DELETE};

@@ -1,0 +1,118 @@
+/* manifest_parties.c - sender and recipient of a manifest: a contact's id, or who and where, as of a
+ * shipment (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does not
+ * say is the contact's at the time of writing. */
+#include "manifests.h"
+
+#include "manifests.gen.h"
+#include "wharf/errors.h"
+#include "wharf/ext/shipments.h"
+
+static wharf_status bad(wharf_req *req, const char *party, const char *member, const char *message)
+{
+    const char *at = W->mem->format(req, "%s.%s", party, member).p;
+
+    return W->err->add(req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
+}
+
+static void put_said(wharf_req *req, wharf_out *out, const wharf_json *party,
+    const wharf_json *contact, const char *name, const char *key)
+{
+    const wharf_json *v = party ? W->json->get(party, key) : NULL;
+    wharf_str s = WHARF_S("");
+
+    if (!v && contact)
+        v = W->json->get(contact, key);
+    if (!json_is_null(v) && !W->json->text(v, &s))
+        bad(req, name, key, "must be a string");
+    if (is(z(key), "email") && s.n && !manifests_org->email(s))
+        bad(req, name, key, "must be an address such as ann@example.com");
+    if (is(z(key), "phone") && s.n && !manifests_org->phone(req, s, &s))
+        bad(req, name, key, "must have 7 to 15 digits");
+    W->json->put(out, key, val_text_or_null(s));
+}
+
+static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json *party,
+    const wharf_json *contact, const char *name)
+{
+    const wharf_json *sent = party ? W->json->get(party, "address") : NULL, *address = NULL;
+    wharf_str s;
+    wharf_status status = WHARF_OK;
+
+    if (!json_is_null(sent)) {
+        status = manifests_places->address(req, sent, json_text(party, "address_line2"),
+            W->mem->format(req, "%s.address", name).p, &s);
+        if (status == WHARF_OK)
+            status = W->json->parse(req, s, &address);
+    } else if (!sent && contact) {
+        address = W->json->get(contact, "address");
+    }
+    W->json->put(out, "address", val_json(address));
+    return status;
+}
+
+static wharf_status make_party(
+    wharf_req *req, const char *name, wharf_str id, const wharf_json *party, const wharf_json **ret)
+{
+    static const char *const keys[] = {"name", "email", "phone", "business"};
+    const wharf_json *contact = NULL;
+    wharf_out *out = W->json->builder(req);
+    wharf_status s = WHARF_OK;
+
+    if (id.n && manifests_contacts)
+        s = manifests_contacts->who(req, id, &contact);
+    if (s != WHARF_OK)
+        return s;
+    if (id.n && !contact)
+        return W->err->add(req, ERR_VALIDATION_FAILED, name, "%s names no contact: %s", name, id.p);
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "contact_id", val_text_or_null(id));
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        put_said(req, out, party, contact, name, keys[i]);
+    s = put_address(req, out, party, contact, name);
+    W->json->close(out);
+    return s == WHARF_OK ? W->json->result(req, out, ret) : s;
+}
+
+static wharf_status take_party(
+    wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
+{
+    const wharf_json *v = W->res->member(rec, name), *party = NULL, *whole;
+    wharf_str id = WHARF_S("");
+    wharf_status s;
+
+    if (!v)
+        return WHARF_OK;
+    if (W->json->type(v) == WHARF_J_NULL) {
+        W->res->set(rec, contact, val_null());
+        return WHARF_OK;
+    }
+    if (W->json->type(v) == WHARF_J_OBJECT) {
+        party = v;
+        id = json_text(v, "contact_id");
+    } else if (!W->json->text(v, &id)) {
+        return W->err->add(
+            req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
+    }
+    s = make_party(req, name, id, party, &whole);
+    if (s != WHARF_OK)
+        return s;
+    W->res->set(rec, field, val_json(whole));
+    W->res->set(rec, contact, val_text_or_null(id));
+    return WHARF_OK;
+}
+
+wharf_status manifest_take_parties(wharf_req *req, wharf_rec *rec)
+{
+    take_party(req, rec, "sender", MANIFEST_SENDER, MANIFEST_SENDER_CONTACT_ID);
+    take_party(req, rec, "recipient", MANIFEST_RECIPIENT, MANIFEST_RECIPIENT_CONTACT_ID);
+    return W->err->current(req);
+}
+
+wharf_status manifest_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)
+{
+    static const char sql[] = WHARF_PARTIES_MERGED("manifests.manifest");
+    const wharf_val args[3] = {
+        val_text(W->req->organization(req)), val_array(req, from, n), val_text(to)};
+
+    return W->db->exec(req, sql, args, 3, NULL);
+}
