@@ -13,7 +13,7 @@ const wharf_org_directory_api *manifests_org;
 const wharf_contacts_match_api *manifests_contacts;
 const wharf_parcels_goods_api *manifests_parcels;
 
-static const wharf_route routes[] = {{ROUTE_PUT_AWAY, .handler = manifest_put_away_post}};
+static const wharf_route routes[] = {{ROUTE_STOW, .handler = manifest_stow_post}};
 
 static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api)
 {

@@ -73,19 +73,14 @@ static wharf_status make_party(
     return s == WHARF_OK ? W->json->result(req, out, ret) : s;
 }
 
-static wharf_status take_party(
-    wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
+static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field)
 {
     const wharf_json *v = W->res->member(rec, name), *party = NULL, *whole;
     wharf_str id = WHARF_S("");
     wharf_status s;
 
-    if (!v)
+    if (json_is_null(v))
         return WHARF_OK;
-    if (W->json->type(v) == WHARF_J_NULL) {
-        W->res->set(rec, contact, val_null());
-        return WHARF_OK;
-    }
     if (W->json->type(v) == WHARF_J_OBJECT) {
         party = v;
         id = json_text(v, "contact_id");
@@ -94,18 +89,24 @@ static wharf_status take_party(
             req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
     }
     s = make_party(req, name, id, party, &whole);
-    if (s != WHARF_OK)
-        return s;
-    W->res->set(rec, field, val_json(whole));
-    W->res->set(rec, contact, val_text_or_null(id));
-    return WHARF_OK;
+    if (s == WHARF_OK)
+        W->res->set(rec, field, val_json(whole));
+    return s;
 }
 
 wharf_status manifest_take_parties(wharf_req *req, wharf_rec *rec)
 {
-    take_party(req, rec, "sender", MANIFEST_SENDER, MANIFEST_SENDER_CONTACT_ID);
-    take_party(req, rec, "recipient", MANIFEST_RECIPIENT, MANIFEST_RECIPIENT_CONTACT_ID);
+    take_party(req, rec, "sender", MANIFEST_SENDER);
+    take_party(req, rec, "recipient", MANIFEST_RECIPIENT);
     return W->err->current(req);
+}
+
+void manifest_settle_parties(wharf_rec *rec)
+{
+    W->res->set(rec, MANIFEST_SENDER_CONTACT_ID,
+        val_text_or_null(json_text(field_json(rec, MANIFEST_SENDER), "contact_id")));
+    W->res->set(rec, MANIFEST_RECIPIENT_CONTACT_ID,
+        val_text_or_null(json_text(field_json(rec, MANIFEST_RECIPIENT), "contact_id")));
 }
 
 wharf_status manifest_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)

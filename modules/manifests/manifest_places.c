@@ -126,7 +126,7 @@ static void answer(const struct put_away *p, const wharf_stock *stock)
     W->json->close(out);
 }
 
-wharf_status manifest_put_away_post(wharf_req *req, void *arg)
+wharf_status manifest_stow_post(wharf_req *req, void *arg)
 {
     struct put_away p = {.req = req, .manifest = WHARF_S("")};
     const wharf_rec *rec;

@@ -116,6 +116,7 @@ static wharf_status create_check(struct manifest_write *w)
     W->res->set(w->rec, MANIFEST_CHANGES, val_int(0));
     W->res->set(w->rec, MANIFEST_RECEIPT_COUNT, val_int(0));
     settle_search(w->rec, w->req);
+    manifest_settle_parties(w->rec);
     if (s == WHARF_OK)
         s = settle_reason(w);
     if (s == WHARF_OK)
@@ -161,6 +162,7 @@ static wharf_status update_check(struct manifest_write *w)
             "accepted first");
     s = settle_reason(w);
     settle_search(w->rec, w->req);
+    manifest_settle_parties(w->rec);
     if (s == WHARF_OK)
         s = manifest_articles_take(w);
     if (s == WHARF_OK)
@@ -209,7 +211,8 @@ static wharf_status written(
 {
     enum manifest_status to = manifest_status_of(new_rec);
 
-    if (manifest_is_open(to) || !W->res->changed(old_rec, new_rec, MANIFEST_STATUS))
+    if (op != WHARF_UPDATE || manifest_is_open(to) ||
+        !W->res->changed(old_rec, new_rec, MANIFEST_STATUS))
         return WHARF_OK;
     return W->event->emit(req,
         to == MANIFEST_IS_COMPLETED ? "manifest.completed" : "manifest.canceled", "manifest",

@@ -60,6 +60,8 @@ void manifest_put_facts(wharf_req *req, wharf_out *out);
 
 /* ---- manifest_parties.c: sender and recipient ---- */
 wharf_status manifest_take_parties(wharf_req *req, wharf_rec *rec);
+/* Sets whose they are, for filters. */
+void manifest_settle_parties(wharf_rec *rec);
 wharf_status manifest_contacts_merged(
     wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 
@@ -149,6 +151,6 @@ wharf_status receipt_of_completion(wharf_req *req, const struct booking *b);
 
 /* ---- manifest_places.c ---- */
 extern const wharf_hooks manifest_location_hooks, manifest_layout_hooks;
-wharf_handler manifest_put_away_post; /* POST /v1/manifests/:manifest/put-aways */
+wharf_handler manifest_stow_post; /* POST /v1/manifests/:manifest/put-aways */
 
 #endif

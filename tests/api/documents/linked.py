@@ -37,6 +37,7 @@ MAKERS = {
     "shipment": lambda client, location: client.post(SHIPMENTS, {"tracking_number": "S" + word(), "location_id": location["id"]}, expect=201).data,
     "tracker": make_tracker,
     "container": lambda client, location: client.post(CONTAINERS, {"location_id": location["id"], "name": "Pallet"}, expect=201).data,
+    "manifest": lambda client, location: client.post("/v1/manifests", {"location_id": location["id"]}, expect=201).data,
     "parcel": lambda client, location: client.post(PARCELS, {"location_id": location["id"], "name": "Box"}, expect=201).data,
 }
 
