@@ -29,8 +29,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     ROUTES(api, d, routes);
     api->hook(d, "location", &manifest_location_hooks, 0);
     api->hook(d, "layout", &manifest_layout_hooks, 0);
-    if (W->service(self, "parcels.goods", 1, 0))
-        api->hook(d, "parcel", &manifest_parcel_hooks, 0);
+    api->hook(d, "parcel", &manifest_parcel_hooks, 0);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)

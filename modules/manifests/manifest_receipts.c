@@ -47,6 +47,7 @@ static const struct {
     {"ambiguous", ERR_MANIFEST_CODE_AMBIGUOUS, NULL}, {"unit", ERR_ITEM_UNIT_NOT_FOUND, NULL},
     {"unit_inactive", ERR_ITEM_UNIT_INACTIVE, NULL},
     {"defective", ERR_VALIDATION_FAILED, "More can't be defective than was received"},
+    {"fractional", ERR_ITEM_FRACTIONAL_QUANTITY, NULL},
     {"serials", ERR_VALIDATION_FAILED, "There are more serial numbers than units"},
     {"no_asset", ERR_VALIDATION_FAILED, "Only items with is_asset have serial numbers"},
     {"over", ERR_MANIFEST_OVER_RECEIPT, NULL}, {"lot_expiry", ERR_MANIFEST_LOT_EXPIRY, NULL},

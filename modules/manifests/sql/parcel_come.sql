@@ -10,6 +10,7 @@ DECLARE
     org CONSTANT text := current_setting('wharf.organization', true);
     p record;
     opens boolean;
+    rest jsonb;
 BEGIN
     SELECT * INTO p
     FROM manifests.parcel k
@@ -23,16 +24,18 @@ BEGIN
     ELSIF p.received AND NOT lines AND (NOT opens OR NOT p.stored) THEN
         RETURN '{"problem": "received"}';
     END IF;
+    IF opens AND NOT lines THEN
+        SELECT jsonb_agg(jsonb_build_object('article_id', a.id,
+            'quantity', trim_scale(a.packed - a.received)) ORDER BY a.position, a.id)
+        INTO rest
+        FROM manifests.article a
+        WHERE a.organization_id = org AND a.manifest_id = manifest AND a.parcel_id = parcel
+            AND a.deleted_at IS NULL AND a.packed > a.received;
+    END IF;
     UPDATE manifests.parcel k
-    SET received = true, missing = false, unpacked = opens, stored = NOT opens, made = true
+    SET received = true, missing = false, unpacked = opens, stored = NOT opens,
+        made = p.made OR (rest IS NULL AND NOT lines)
     WHERE k.organization_id = org AND k.id = parcel;
-    RETURN jsonb_build_object('unpacked', opens, 'made', p.made, 'layout', p.layout_id, 'rest',
-        CASE WHEN opens AND NOT lines THEN (
-            SELECT jsonb_agg(jsonb_build_object('article_id', a.id,
-                'quantity', trim_scale(a.packed - a.received)) ORDER BY a.position, a.id)
-            FROM manifests.article a
-            WHERE a.organization_id = org AND a.manifest_id = manifest AND a.parcel_id = parcel
-                AND a.deleted_at IS NULL AND a.packed > a.received
-        ) END);
+    RETURN jsonb_build_object('unpacked', opens, 'made', p.made, 'rest', rest);
 END
 $$;

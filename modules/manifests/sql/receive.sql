@@ -17,6 +17,12 @@ DECLARE
     problems jsonb := '[]';
     parcels jsonb;
 BEGIN
+    facts := facts || jsonb_build_object('announced', EXISTS (
+        SELECT 1
+        FROM manifests.article a
+        WHERE a.organization_id = org AND a.manifest_id = manifest AND a.deleted_at IS NULL
+            AND NOT a.unexpected
+    ));
     FOR v IN SELECT e FROM jsonb_array_elements(lines) e LOOP
         about := manifests.receive_find(org, manifest, facts, v);
         IF about -> 'parcel_code' IS NOT NULL AND jsonb_array_length(lines) = 1 THEN

@@ -43,6 +43,8 @@ BEGIN
     d := manifests.in_base((line ->> 'defective')::numeric, u.factor);
     IF d > q THEN
         RETURN '{"member": "defective_qty", "problem": "defective"}';
+    ELSIF it.is_asset AND (q <> trunc(q) OR d <> trunc(d)) THEN
+        RETURN '{"member": "received_qty", "problem": "fractional"}';
     ELSIF numbered > q OR (numbered > 0 AND NOT it.is_asset) THEN
         RETURN jsonb_build_object('member', 'serial_numbers', 'problem', CASE WHEN it.is_asset
             THEN 'serials' ELSE 'no_asset' END);
