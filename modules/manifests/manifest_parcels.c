@@ -17,7 +17,7 @@ static wharf_status body_of(
     static const char sql[] =
         "SELECT coalesce(p.tracking_number, p.container_number, 'Parcel ' || p.position),"
         " p.tracking_number, p.container_number, p.layout_id, p.unpacked, p.defective,"
-        " manifests.parcel_contents($2::text, p.id)"
+        " manifests.parcel_contents($2::text, p.id), p.received"
         " FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = $1::text";
     const wharf_rows *rows;
     wharf_out *out = W->json->builder(req);
@@ -35,9 +35,12 @@ static wharf_status body_of(
         W->json->put(out, "location_id", val_text(location));
         if (row_text(rows, 0, 3).n)
             W->json->put(out, "layout_id", val_text(row_text(rows, 0, 3)));
-        W->json->put(out, "received", val_bool(true));
     }
-    W->json->put(out, "status", val_text(unpacked ? WHARF_S("unpacked") : WHARF_S("in_storage")));
+    W->json->put(out, "status",
+        val_text(unpacked               ? WHARF_S("unpacked")
+                 : row_bool(rows, 0, 7) ? WHARF_S("in_storage")
+                                        : WHARF_S("inbound_transit")));
+    W->json->put(out, "received", val_bool(row_bool(rows, 0, 7)));
     W->json->put(out, "unpacked", val_bool(unpacked));
     W->json->put(out, "defective", val_bool(row_bool(rows, 0, 5)));
     W->json->put(out, "contents", val_json(row_json(rows, 0, 6)));
@@ -60,18 +63,10 @@ wharf_status parcel_write(
     s = manifests_parcels->write(
         req, made ? WHARF_UPDATE : WHARF_CREATE, "manifest", manifest, parcel, body);
     *writing(req) = false;
-    return s;
-}
-
-wharf_status parcel_remove(wharf_req *req, wharf_str parcel)
-{
-    wharf_status s;
-
-    if (!manifests_parcels)
-        return WHARF_OK;
-    *writing(req) = true;
-    s = W->res->remove(req, "parcel", parcel);
-    *writing(req) = false;
+    if (s == WHARF_NOT_FOUND && made) { /* somebody deleted its row, empty as it was */
+        W->err->clear(req);
+        s = WHARF_OK;
+    }
     return s;
 }
 

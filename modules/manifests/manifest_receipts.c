@@ -328,7 +328,7 @@ static wharf_status reverse(struct receiving *r, wharf_str receipt)
     r->booking.parts = W->json->get(answer, "parts");
     s = booking_make(&r->booking);
     if (s == WHARF_OK && json_text(answer, "parcel").n)
-        s = parcel_remove(r->req, json_text(answer, "parcel"));
+        s = parcel_write(r->req, r->manifest_id, r->location, json_text(answer, "parcel"), true);
     return s;
 }
 

@@ -130,10 +130,9 @@ wharf_status assets_take_back(const struct booking *b, const wharf_json *part);
 bool assets_are_there(wharf_req *req);
 
 /* ---- manifest_parcels.c ---- */
-/* Writes the row of the module parcels: stored unopened, or unpacked. made: there is one. */
+/* Writes the row of the module parcels as its manifest knows the parcel. made: there is one. */
 wharf_status parcel_write(
     wharf_req *req, wharf_str manifest, wharf_str location, wharf_str parcel, bool made);
-wharf_status parcel_remove(wharf_req *req, wharf_str parcel);
 extern const wharf_hooks manifest_parcel_hooks;
 
 /* ---- manifest_close.c ---- */

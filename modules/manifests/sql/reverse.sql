@@ -61,7 +61,7 @@ BEGIN
     WHERE x.organization_id = org AND x.id = receipt;
     IF r.type = 'parcel' AND parts = '[]' THEN
         UPDATE manifests.parcel p
-        SET received = false, stored = false, made = false
+        SET received = false, stored = false
         WHERE p.organization_id = org AND p.id = r.parcel_id AND p.stored
         RETURNING p.id INTO parcel;
     END IF;

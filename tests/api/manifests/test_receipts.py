@@ -411,8 +411,11 @@ def test_a_stored_parcel_is_reversed(client, location):
     item, m, (box,) = boxed(client, location, 4)
     r = receive(client, m, parcel_id=box)
     receive(client, m, reverses_receipt_id=r["id"])
-    client.get(f"/v1/parcels/{box}", expect=404)
+    p = client.get(f"/v1/parcels/{box}").data
+    assert (p["status"], p["received"]) == ("inbound_transit", False)
     assert not shown(client, m)["containers"][0]["received"] and stock_of(client, item) == (0, 0, 4)
+    receive(client, m, parcel_id=box)
+    assert client.get(f"/v1/parcels/{box}").data["status"] == "in_storage"
 
 
 # ---- put-away ----
