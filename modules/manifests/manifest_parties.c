@@ -82,8 +82,11 @@ static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name,
     if (json_is_null(v))
         return WHARF_OK;
     if (W->json->type(v) == WHARF_J_OBJECT) {
+        const wharf_json *named = W->json->get(v, "contact_id");
+
         party = v;
-        id = json_text(v, "contact_id");
+        if (!json_is_null(named) && !W->json->text(named, &id))
+            return bad(req, name, "contact_id", "must be a contact's id");
     } else if (!W->json->text(v, &id)) {
         return W->err->add(
             req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);

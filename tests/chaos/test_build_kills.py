@@ -25,6 +25,8 @@ CLIENTS = 8
 
 
 class Clerk(threading.Thread):
+    refusals = REFUSALS
+
     def __init__(self, server, house, client, number, stop):
         super().__init__(daemon=True)
         self.server, self.house, self.client, self.number, self.stop = server, house, client, number, stop
@@ -53,7 +55,7 @@ class Clerk(threading.Thread):
                 time.sleep(0.02)
                 continue
             code = r.json().get("code")
-            if r.status_code < 300 or code in REFUSALS:
+            if r.status_code < 300 or code in self.refusals:
                 return r
             if r.status_code not in (409, 500, 502, 503, 504):
                 self.odd.append((r.status_code, r.text[:300]))

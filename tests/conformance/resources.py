@@ -44,6 +44,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "item": {"item_type": lambda: "assembly", "base_uom": lambda: "kg", "transactional_units": lambda: [{"name": f"Sack {next(SERIAL)}", "uom": "box", "conversion_factor": 25}], "item_transactional_unit_id": lambda: None,
                   "external_id": lambda: f"{next(SERIAL)}"},
          "asset": {"item_id": lambda world: world.make("item", is_asset=True, base_uom="each", transactional_units=[])["id"], "location_id": None},
+         "manifest": {"status": lambda: "accepted"}, "receipt": {"lines": lambda world: [{"item_id": world.make("item")["id"]}]},
          "document": {"content": lambda: base64.b64encode(b"Document %d" % next(SERIAL)).decode()},
          "document_retention_rule": {"category": free_category},
          "sequence": {"sequence": lambda: f"A{next(SERIAL)}", "prefix": lambda: f"P{next(SERIAL)}-"},
@@ -72,6 +73,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
            "document": {"filename", "category", "mime_type", "size", "checksum_md5", "checksum_sha256"},
            "document_retention_rule": {"category"},
+           "manifest": {"sender", "recipient", "reason_code_id", "status"}, "receipt": {"lines", "parcel_id", "reverses_receipt_id", "reason_code_id", "layout_id", "correction"},
            "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
 # Bodies that the module judges as a whole before the schema does: their own tests prove what is refused.
@@ -79,6 +81,8 @@ BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"},
             "integration_secret": {"create", "delete"}, "bom": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
+# What a row is changed to before it can be deleted; events of its own may tell of that.
+BEFORE_DELETE = {"manifest": {"status": "void"}}
 ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.

@@ -187,6 +187,11 @@ BREAKAGES = {
         (f"UPDATE items.level SET lot_id = 'lot_other' WHERE id = {pick('id', 'items.level')} RETURNING id", "is of the lot lot_other, which is none of its item")],
     "items.stock_transfers": [
         (f"UPDATE items.stock_movement SET reason = 'transfer' WHERE id = {pick('id', 'items.stock_movement')} RETURNING group_id", r"adds up to -?[\d.]+")],
+    "manifests.article_sums": [
+        (f"UPDATE manifests.article SET received = received + 1, booked = booked + 1, expected = greatest(0, packed - booked - 1) WHERE id = {pick('id', 'manifests.article', 'NOT unexpected')} RETURNING id", r"has [\d.]+ booked, and its receipts say [\d.]+"),
+        (f"UPDATE manifests.article SET expected = expected + 1 WHERE id = {pick('id', 'manifests.article', 'NOT unexpected', skip=1)} RETURNING id", r"expects [\d.]+")],
+    "manifests.receipt_stock": [
+        (f"UPDATE manifests.receipt SET group_id = 'mvg_gone' WHERE id = {pick('id', 'manifests.receipt')} RETURNING id", "says [\\d.]+ of the item item_.*, and its group in the ledger 0")],
     "shipments.shipment_history": [
         ("DELETE FROM shipments.tracking_update WHERE shipment_id = (SELECT min(id) FROM shipments.shipment WHERE status = 'created') RETURNING shipment_id", "is created, and has no line of history"),
         ("INSERT INTO shipments.tracking_update (organization_id, id, shipment_id, status, occurred_at, source, hash, position, created_at) SELECT organization_id, 'again', shipment_id, status, occurred_at, source,"

@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from resources import BY_ROUTE, DEFINITIONS, World, ops, properties, types, value, x
+from resources import BEFORE_DELETE, BY_ROUTE, DEFINITIONS, World, ops, properties, types, value, x
 
 from wharf import MODULES, WAIT, Server
 
@@ -99,6 +99,8 @@ def test_creates_and_deletes(planned, resource):
 
     def ask(_):
         world.make(resource, path)
+        if resource in BEFORE_DELETE:
+            world.all.post(world.where, BEFORE_DELETE[resource], expect=200)
         if "delete" in ops(resource) | BY_ROUTE.get(resource, set()) and resource not in KEPT:
             world.all.delete(world.where, expect=200)
     assert planned.each_time(ask) == []

@@ -32,6 +32,8 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "document": lambda w, org, place, marker: {"places": None, "resources": [{"type": "location", "id": w.places[place]}]},
            "document_retention_rule": lambda w, org, place, marker: {"category": resources.CATEGORIES[sum(r.resource == "document_retention_rule" and r.org == org for r in w.rows)]},
            "bom": lambda w, org, place, marker: {"output_qty": None, "min_build_qty": None, "components": [{"item_id": w.part(org, place), "quantity": 1, "notes": marker}]},
+           "manifest": lambda w, org, place, marker: {"articles": [{"item_id": w.part(org, place), "packed_qty": 2, "comment": marker}]},
+           "receipt": lambda w, org, place, marker: {"lines": [{"item_id": w.part(org, place), "comment": marker}]},
            "workflow": lambda w, org, place, marker: {"source": FLOW + marker}}
 
 # Values for the parameters of paths that are no ids of rows.
@@ -41,7 +43,7 @@ PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000
 PARAM_OF = {("/v1/public/documents/{document}", "document"): "document", ("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
-         "level", "lot", "stock_movement", "assembly_order", "audit_task", "document_link"}
+         "level", "lot", "stock_movement", "assembly_order", "audit_task", "document_link", "manifest_article"}
 # One row for each organization, which it has from the start.
 OWN = {"organization"}
 # Answers that do not end by themselves, and listeners of other kinds of clients.
@@ -266,6 +268,9 @@ class Walls:
         for document in [r for r in self.rows if r.resource == "document" and r.org == org]:
             path = f"{document.path}/{document.id}/links"
             self.rows += [Row("document_link", link["id"], org, document.place, None, path) for link in self.pages(org, path)]
+        for m in [r for r in self.rows if r.resource == "manifest" and r.org == org]:
+            path = f"{m.path}/{m.id}/articles"
+            self.rows += [Row("manifest_article", article["id"], org, m.place, None, path) for article in self.pages(org, path)]
         for audit in [r for r in self.rows if r.resource == "audit" and r.org == org]:
             path = f"{audit.path}/{audit.id}/tasks"
             self.rows += [Row("audit_task", task["id"], org, audit.place, None, path) for task in self.pages(org, path)]

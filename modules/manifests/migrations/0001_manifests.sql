@@ -18,8 +18,8 @@ CREATE TABLE manifests.manifest (
     customer_purchase_order_number text,
     container_number text,
     load_number text,
-    external_id text,
-    alternate_external_id text,
+    external_id text COLLATE "C",
+    alternate_external_id text COLLATE "C",
     special_handling_tags jsonb NOT NULL DEFAULT '[]',
     estimated_arrival_at timestamptz(3),
     arrived_at timestamptz(3),
@@ -106,6 +106,7 @@ CREATE TABLE manifests.article (
     PRIMARY KEY (organization_id, id)
 );
 CREATE INDEX article_manifest ON manifests.article (organization_id, manifest_id, position, id) WHERE deleted_at IS NULL;
+CREATE INDEX article_created_at ON manifests.article (organization_id, manifest_id, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX article_item ON manifests.article (organization_id, item_id) WHERE deleted_at IS NULL;
 CREATE INDEX article_layout ON manifests.article (organization_id, layout_id) WHERE layout_id IS NOT NULL;
 
