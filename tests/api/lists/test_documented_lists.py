@@ -92,6 +92,17 @@ def assets(w):
     return "/v1/assets", a, b, {}
 
 
+def manifests(w):
+    items = [w.one.post("/v1/items", {"name": name}, expect=201).data["id"] for name in ("Alpha", "Zulu")]
+    why = w.one.post("/v1/reason-codes", {"code": "LATE", "name": "Late", "resources": ["manifest"]}, expect=201).data["id"]
+    a, b = w.pair("/v1/manifests", {"location_id": w.home["id"], "sender": w.contact("Ann"), "recipient": w.contact("Zoe"), "order_number": "O1", "invoice_number": "I1", "purchase_order_number": "P1", "reference_number": "F1",
+                                    "customer_purchase_order_number": "CP1", "container_number": "CN1", "load_number": "L1", "external_id": "E1", "alternate_external_id": "AE1", "special_handling_tags": ["hazmat"], "blind": True,
+                                    "reason_code_id": why, "estimated_arrival_at": "2030-01-01T00:00:00Z", "arrived_at": "2029-01-01T00:00:00Z", "articles": [{"item_id": items[0], "packed_qty": 1}]},
+                  {"location_id": w.far["id"], "status": "accepted", "order_number": "O2", "external_id": "E2", "estimated_arrival_at": "2030-01-02T00:00:00Z", "arrived_at": "2029-01-02T00:00:00Z", "articles": [{"item_id": items[1]}]})
+    w.sql("UPDATE manifests.manifest SET processed_at = arrived_at")
+    return "/v1/manifests", a, b, {"one": items[0], "two": items[1]}
+
+
 def containers(w):
     a, b = w.pair("/v1/containers", {"name": "Alpha", "tracking_number": "BOX-1", "location_id": w.home["id"], "layout_id": w.layout(w.home, "Shelf"), "estimated_delivery_at": "2030-01-01T00:00:00Z"},
                   {"name": "Zulu", "tracking_number": "BOX-2", "location_id": w.far["id"], "estimated_delivery_at": "2030-01-02T00:00:00Z", "tracking_update": {"status": "delayed"}})
@@ -135,7 +146,7 @@ def reason_codes(w):
     return "/v1/reason-codes", a, b, {}
 
 
-BUILD = {f.__name__: f for f in (locations, layouts, contacts, groups, parcels, assets, containers, shipments, trackers, reason_codes)}
+BUILD = {f.__name__: f for f in (locations, layouts, contacts, groups, parcels, assets, manifests, containers, shipments, trackers, reason_codes)}
 WORLDS = {}
 
 
@@ -164,6 +175,10 @@ FILTERS = {
                "is_warranty_valid=true": "a", "is_warranty_valid=false": "b", "warranty_valid_until[lt]=2021-01-01T00:00:00Z": "b", "next_maintenance_date[lt]=2030-06-01T00:00:00Z": "a",
                "barcode=bc-1": "a", "serial_number=sn-2": "b", "category=vans": "b", "manifest_id=mfst_1": "a", "list_archived=false": "ab", "list_archived=true": "", "list_archived=all": "ab",
                "overdue=true": "a", "due_back_at=!null": "a", "search=sn-1": "a", "search=bc-2": "b", "search=alph": "a", "search=zulu": "b", "search=zu-2": "b", "search=tools": "a"},
+    "manifests": {**BY, "location_id={a[location_id]}": "a", "status=accepted": "b", "statuses=created,void": "a", "special_handling_tags=hazmat": "a", "reason_code_id={a[reason_code_id]}": "a", "item_id={one}": "a",
+                  "item_id={two}": "b", "order_number=o1": "a", "external_id=E2": "b", "sender={a[sender][contact_id]}": "a", "recipient={a[recipient][contact_id]}": "a", "purchase_order_number=p1": "a",
+                  "reference_number=f1": "a", "container_number=cn1": "a", "load_number=l1": "a", "blind=true": "a", "estimated_arrival_at[lt]={b[estimated_arrival_at]}": "a", "arrived_at[gt]={a[arrived_at]}": "b",
+                  "processed_at[gt]={a[arrived_at]}": "b", "search=o2": "b", "search=i1": "a", "search=p1": "a", "search=f1": "a", "search=cp1": "a", "search=cn1": "a", "search=l1": "a", "search=e2": "b", "search=ae1": "a"},
     "containers": {**BY, **PLACE, "status=delayed": "b", "statuses=created": "a", "filter=exception": "b", "filter=completed": "", "search=alph": "a", "search=box-2": "b", "search=right": "b"},
     "shipments": {**BY, **PLACE, "status=in_transit": "a", "statuses=delivered": "b", "type=inbound": "a", "filter=completed": "b", "refund_status=requested": "a", "provider_id=ups": "b",
                   "tracking_number=track-a": "a", "tracker_id={b[tracker_id]}": "b", "container_id={a[container_id]}": "a", "sender_contact_id={a[sender_contact_id]}": "a",
@@ -178,7 +193,8 @@ FILTERS = {
     "reason_codes": {**BY, "code=abc": "a", "name=zulu": "b", "resources=item": "a", "active=false": "b", "search=alph": "a"}}
 # Ascending. Every list can be ordered by both moments.
 ORDERS = {"locations": {"name": "ab", "code": "ab"}, "layouts": {"position": "ab", "name": "ab", "code": "ab"}, "contacts": {"name": "ab", "email": "ab"}, "groups": {"name": "ab"},
-          "parcels": {"name": "ab", "status": "ab"}, "assets": {"name": "ab", "serial_number": "ab", "value": "ab"}, "containers": {"status": "ab", "tracking_number": "ab", "estimated_delivery_at": "ab"},
+          "parcels": {"name": "ab", "status": "ab"}, "assets": {"name": "ab", "serial_number": "ab", "value": "ab"},
+          "manifests": {"status": "ba", "estimated_arrival_at": "ab", "arrived_at": "ab", "processed_at": "ab"}, "containers": {"status": "ab", "tracking_number": "ab", "estimated_delivery_at": "ab"},
           "shipments": {"status": "ba", "estimated_delivery_at": "ab", "delivered_at": "ab"}, "trackers": {"status": "ba", "estimated_delivery_at": "ab"}, "reason_codes": {"code": "ab", "name": "ab"}}
 FIRST = {"locations": "ab", "layouts": "ab", "contacts": "ab", "groups": "ab"}  # by name or position; the others newest first
 LIMIT = {"layouts": 1000, "contacts": 10, "groups": 10}

@@ -5,6 +5,7 @@ import pytest
 
 from goods_in import MANIFESTS, broken, change_manifest, conserved, manifest, receive, receipts, refused_manifest, refused_receipt, shown, stock_of
 from stock import ITEMS, change, layout, levels, make_item, movements, place
+from test_batches_sets import statements
 from test_manifests import in_status, reason
 from wharf import make_location
 
@@ -133,12 +134,20 @@ def test_all_lines_or_none(client, location):
     assert stock_of(client, a) == (0, 0, 5) and shown(client, m)["articles"][0]["received_qty"] == 0
 
 
-def test_a_statement_for_each_kind_of_work_not_for_each_line(client, location, server, org):
-    """A receipt of 40 lines books 40 movements in one group, and one event for each level."""
-    things = [make_item(client, f"Set {i}") for i in range(40)]
-    m = manifest(client, location, *[{"item_id": x["id"], "packed_qty": 1} for x in things])
-    r = receive(client, m, lines=[{"item_id": x["id"]} for x in things])
-    assert server.sql("SELECT count(*), count(DISTINCT level_id) FROM items.stock_movement WHERE group_id = %s", r["group_id"]) == [(80, 40)]
+@pytest.mark.usual_settings  # hooks of the operator on each row are statements too
+def test_statements_for_each_kind_of_work_not_for_each_line(fresh, server):
+    """Many lines, and many articles, take no more statements than few; the jobs of the server ask some of their own meanwhile."""
+    client = fresh.client()
+    here, things = make_location(client), [make_item(client, f"Set {i}") for i in range(60)]
+
+    def count(some):
+        made = []
+        of_create = statements(server, lambda: made.append(manifest(client, here, *[{"item_id": x["id"], "packed_qty": 1} for x in some])))
+        return of_create, statements(server, lambda: receive(client, made[0], lines=[{"item_id": x["id"]} for x in some]))
+    count(things[:3])  # the plans are made
+    few, many = count(things[:3]), count(things)
+    assert all(b <= a + 25 for a, b in zip(few, many)), (few, many)
+    assert server.sql("SELECT count(*), count(DISTINCT level_id) FROM items.stock_movement WHERE organization_id = %s AND item_id = %s AND bucket = 'available'", fresh.id, things[50]["id"]) == [(1, 1)]
 
 
 # ---- lots ----
