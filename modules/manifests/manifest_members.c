@@ -47,7 +47,7 @@ static const wharf_json *number_of(wharf_req *req, wharf_str text)
     return v;
 }
 
-wharf_status quantity_take(
+wharf_status manifest_quantity(
     wharf_req *req, const wharf_json *v, const char *path, int64_t *ret_quantity)
 {
     wharf_str text;
@@ -174,7 +174,7 @@ static void put_quantity(
         v = W->json->get(e, name);
     }
     if (!json_is_null(v) &&
-        quantity_take(req, v, W->mem->format(req, "%s%s", at.p, name).p, &quantity) == WHARF_OK)
+        manifest_quantity(req, v, W->mem->format(req, "%s%s", at.p, name).p, &quantity) == WHARF_OK)
         W->json->put(out, m->as, val_decimal(quantity, QUANTITY_SCALE));
 }
 

@@ -1,5 +1,5 @@
-/* manifest_parties.c - sender and recipient of a manifest: a contact's id, or who and where, as of a
- * shipment (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does not
+/* manifest_parties.c - sender and recipient of a manifest: a contact's id, or who and where, as of
+ * a shipment (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does not
  * say is the contact's at the time of writing. */
 #include "manifests.h"
 

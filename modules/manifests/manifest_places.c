@@ -22,7 +22,7 @@ static wharf_status read_quantity(struct put_away *p)
 
     p->quantity = WHARF_STOCK_ONE;
     if (!json_is_null(v))
-        s = quantity_take(p->req, v, "quantity", &p->quantity);
+        s = manifest_quantity(p->req, v, "quantity", &p->quantity);
     return s == WHARF_OK && !p->quantity
                ? W->err->fail(p->req, ERR_VALIDATION_FAILED, "quantity", "quantity must be above 0")
                : s;
@@ -174,16 +174,7 @@ static wharf_status location_check(
 static wharf_status layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    static const char sql[] =
-        "WITH p AS (UPDATE manifests.parcel SET layout_id = $2::text"
-        " WHERE organization_id = $3::text AND layout_id = ANY ((SELECT $1::text[])::text[]))"
-        " UPDATE manifests.article SET version = version + 1,"
-        " layout_id = CASE WHEN layout_id = ANY ((SELECT $1::text[])::text[]) THEN $2::text"
-        " ELSE layout_id END,"
-        " expected_layout_id = CASE WHEN expected_layout_id = ANY ((SELECT $1::text[])::text[])"
-        " THEN $2::text ELSE expected_layout_id END"
-        " WHERE organization_id = $3::text AND (layout_id = ANY ((SELECT $1::text[])::text[])"
-        " OR expected_layout_id = ANY ((SELECT $1::text[])::text[]))";
+    static const char sql[] = QUERY_LAYOUTS_CARRY;
 
     return manifests_layouts->carry(req, old_rec, sql);
 }

@@ -140,7 +140,7 @@ static wharf_status put_line(struct receiving *r, const wharf_json *e, size_t i,
     W->json->put(out, "id", val_text(W->req->new_id(r->req, "art")));
     if (json_is_null(q))
         W->json->put(out, "received", val_int(1));
-    else if (quantity_take(r->req, q, path, &quantity) == WHARF_OK && !quantity)
+    else if (manifest_quantity(r->req, q, path, &quantity) == WHARF_OK && !quantity)
         W->err->add(r->req, ERR_VALIDATION_FAILED, path, "%s must be above 0", path);
     if (json_is_null(bad))
         W->json->put(out, "defective", val_int(0));

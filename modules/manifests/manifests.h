@@ -1,5 +1,5 @@
-/* manifests.h - incoming goods, inside of the module (docs/spec/03-shipments-and-trackers.md section
- * 7). */
+/* manifests.h - incoming goods, inside of the module (docs/spec/03-shipments-and-trackers.md
+ * section 7). */
 #ifndef MANIFESTS_H
 #define MANIFESTS_H
 
@@ -88,7 +88,7 @@ struct line_member {
 void members_read(wharf_req *req, const wharf_json *e, wharf_str at,
     const struct line_member *members, size_t n, wharf_out *out);
 /* Reads a quantity of 0 or more. */
-wharf_status quantity_take(
+wharf_status manifest_quantity(
     wharf_req *req, const wharf_json *v, const char *path, int64_t *ret_quantity);
 
 /* ---- manifest_articles.c ---- */

@@ -26,7 +26,8 @@ DECLARE
     ledger jsonb;
 BEGIN
     FOR m IN
-        SELECT v.n, v.bucket, v.quantity, v.set, v.at_most, v.keep, k.id, k.moves, k.moved_at, CASE v.bucket
+        SELECT v.n, v.bucket, v.quantity, v.set, v.at_most, v.keep, k.id, k.moves, k.moved_at,
+            CASE v.bucket
             WHEN 'available' THEN k.available WHEN 'reserved' THEN k.reserved
             WHEN 'damaged' THEN k.damaged ELSE k.manifested END AS was,
             row_number() OVER w = 1 AS first, lead(v.n) OVER w IS NULL AS last

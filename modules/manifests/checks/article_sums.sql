@@ -1,5 +1,5 @@
--- What receipts of a manifest booked is what its articles say was booked; what is expected of an
--- article is what was packed and is not booked, of a closed manifest nothing.
+-- Receipts of a manifest add up to what its articles say was booked; of an article is expected what
+-- was packed and is not booked, of a closed manifest nothing.
 -- rows: manifests.article
 -- An article was changed past the server. Look at the receipts of its manifest, count the goods,
 -- and correct the stock of the item.

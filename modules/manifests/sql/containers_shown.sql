@@ -5,8 +5,8 @@ CREATE OR REPLACE FUNCTION manifests.containers_shown(org text, manifest text, a
 BEGIN
     RETURN (
         SELECT coalesce(json_agg(json_build_object(
-            'id', p.id, 'tracking_number', p.tracking_number, 'container_number', p.container_number,
-            'layout_id', p.layout_id, 'unpacked', p.unpacked, 'received', p.received,
+            'id', p.id, 'tracking_number', p.tracking_number,
+            'container_number', p.container_number, 'layout_id', p.layout_id, 'unpacked', p.unpacked, 'received', p.received,
             'defective', p.defective, 'missing', p.missing,
             'articles', manifests.articles_shown(org, manifest, p.id, asked)
         ) ORDER BY p.position, p.id), '[]')

@@ -134,7 +134,7 @@ def test_options_are_the_list_s(fresh):
     client.refused("POST", EXPORTS, 400, "validation.failed", ["options"], body={"resource": "contact"})
     client.refused("POST", EXPORTS, 400, "validation.failed", ["resource"], body={"resource": "print_station", "options": {}})
     client.refused("POST", EXPORTS, 400, "validation.failed", ["resource"], body={"resource": "nothing", "options": {}})
-    client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": "manifest", "options": {}})
+    client.refused("POST", EXPORTS, 400, "export.resource_unavailable", ["resource"], body={"resource": "shipping_label_inference", "options": {}})
     for formats in ([], ["xml"], ["csv", "csv"]):
         assert client.post(EXPORTS, {"resource": "contact", "options": {}, "formats": formats}).status == 400
     # empty: a header and no row
@@ -339,10 +339,10 @@ def test_every_resource_gives_what_its_list_gives(server):
     client = server.organization().client()
     place = make_location(client)["id"]
     made = {"contact": ("/v1/contacts", {"name": "Ann"}), "group": ("/v1/groups", {"name": "G", "resource": "contact"}), "location": ("/v1/locations", None),
-            "parcel": ("/v1/parcels", {"name": "P", "location_id": place}), "container": ("/v1/containers", {"name": "C", "location_id": place}),
+            "parcel": ("/v1/parcels", {"name": "P", "location_id": place}), "container": ("/v1/containers", {"name": "C", "location_id": place}), "manifest": ("/v1/manifests", {"location_id": place}),
             "item": ("/v1/items", {"name": "Item", "levels": [{"location_id": place, "available_qty": 2.5}]}), "audit": ("/v1/audits", {"location_id": place}), "shipment": ("/v1/shipments", {"tracking_number": "EXPORT1"}), "tracker": ("/v1/trackers", {"tracking_number": "EXPORT2"}), "log": ("/v1/logs", None),
             "document": ("/v1/documents", {"name": "Paper", "visibility": "private", "content": "aGVsbG8="})}
-    missing = {"fulfillment", "manifest", "shipping_label_inference"}
+    missing = {"fulfillment", "shipping_label_inference"}
     here = {m.split("/")[-1] for m in MODULES.split(",")}
     item = client.post("/v1/items", {"name": "Thing", "is_asset": True}) if "assets" in here else None
     made["asset"] = ("/v1/assets", {"item_id": item.data["id"] if item else "", "location_id": place})
