@@ -173,9 +173,9 @@ static void put_line(const struct booking *b, wharf_out *out, const wharf_json *
 {
     static const struct {
         const char *name, *key;
-    } members[] = {{"article_id", "article"}, {"item_id", "item"}, {"sku", "sku"}, {"name", "name"},
-        {"received_qty", "received"}, {"defective_qty", "defective"}, {"over_qty", "over"},
-        {"lot_number", "lot"}, {"serial_numbers", "serials"}};
+    } members[] = {{"article_id", "article"}, {"item_id", "item"}, {"received_qty", "received"},
+        {"defective_qty", "defective"}, {"over_qty", "over"}, {"lot_number", "lot"},
+        {"serial_numbers", "serials"}};
     wharf_str reason = json_text(part, "reason");
 
     W->json->open(out, NULL, '{');

@@ -433,7 +433,8 @@ static wharf_status receipt_check(
 static wharf_status receipt_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {
-    static const char sql[] = "SELECT manifests.next($2::text, $1::text, $3::text)";
+    static const char sql[] = "SELECT manifests.next($2::text, $1::text, $3::text, $4::boolean)";
+    bool named = manifests_keys->level(req, WHARF_S("items")) >= WHARF_LEVEL_READ;
 
     for (size_t i = 0; i < n; i++) {
         const wharf_json *lines = field_json(recs[i], RECEIPT_LINES);
@@ -443,8 +444,9 @@ static wharf_status receipt_compute(
             (const wharf_val[]){val_text(field_text(recs[i], RECEIPT_MANIFEST_ID)),
                 val_text(W->req->organization(req)),
                 val_text(
-                    count ? json_text(W->json->at(lines, count - 1), "article_id") : WHARF_S(""))},
-            3, &rows);
+                    count ? json_text(W->json->at(lines, count - 1), "article_id") : WHARF_S("")),
+                val_bool(named)},
+            4, &rows);
 
         if (s != WHARF_OK)
             return s;

@@ -1,14 +1,15 @@
 -- Returns the lines of a manifest as it shows them, in their order: those of a parcel, or those
--- that are in none.
+-- that are in none. named: who asks reads items, and so their names.
 CREATE OR REPLACE FUNCTION manifests.articles_shown(
-    org text, manifest text, parcel text, asked text
+    org text, manifest text, parcel text, asked text, named boolean
 ) RETURNS json
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
 BEGIN
     RETURN (
         SELECT coalesce(json_agg(json_build_object(
-            'object', 'manifest_article', 'id', a.id, 'item_id', a.item_id, 'name', i.name,
-            'sku', i.sku, 'is_asset', i.is_asset,
+            'object', 'manifest_article', 'id', a.id, 'item_id', a.item_id,
+            'name', CASE WHEN named THEN i.name END, 'sku', CASE WHEN named THEN i.sku END,
+            'is_asset', i.is_asset,
             'requested_qty', CASE WHEN NOT h.hidden THEN trim_scale(a.requested) END,
             'packed_qty', CASE WHEN NOT h.hidden THEN trim_scale(a.packed) END,
             'received_qty', trim_scale(a.received), 'defective_qty', trim_scale(a.defective),

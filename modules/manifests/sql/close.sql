@@ -60,7 +60,7 @@ BEGIN
     END IF;
 
     SELECT coalesce(jsonb_agg(jsonb_build_object('n', 0, 'article', a.id, 'item', a.item_id,
-        'name', i.name, 'sku', i.sku, 'asset', i.is_asset, 'received', a.received - a.booked,
+        'asset', i.is_asset, 'received', a.received - a.booked,
         'defective', a.defective - a.booked_defective,
         'over', greatest(0, a.received - greatest(a.packed, a.booked)),
         'layout', coalesce(a.layout_id, p.layout_id),

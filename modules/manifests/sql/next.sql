@@ -1,6 +1,8 @@
 -- Returns what to do next on a manifest: the article that is named while something of it is to
--- come, else the first open one.
-CREATE OR REPLACE FUNCTION manifests.next(org text, manifest text, article text) RETURNS json
+-- come, else the first open one. named: who asks reads items, and so their names.
+CREATE OR REPLACE FUNCTION manifests.next(
+    org text, manifest text, article text, named boolean
+) RETURNS json
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
 BEGIN
     RETURN (
@@ -15,8 +17,8 @@ BEGIN
                 AND x.packed > x.received
         ) o
         LEFT JOIN LATERAL (
-            SELECT json_build_object('id', x.id, 'item_id', x.item_id, 'sku', i.sku,
-                'name', i.name, 'layout_id', coalesce(x.layout_id, p.layout_id),
+            SELECT json_build_object('id', x.id, 'item_id', x.item_id, 'sku', CASE WHEN named THEN i.sku END,
+                'name', CASE WHEN named THEN i.name END, 'layout_id', coalesce(x.layout_id, p.layout_id),
                 'remaining_qty', CASE WHEN NOT manifests.hidden(org, manifest, NULL)
                     THEN trim_scale(x.packed - x.received) END) AS shown
             FROM manifests.article x

@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION manifests.parcel_contents(org text, parcel text) RETU
 BEGIN
     RETURN (
         SELECT coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'item_id', a.item_id,
-            'sku', i.sku, 'name', i.name, 'requested_qty', trim_scale(a.requested),
+            'requested_qty', trim_scale(a.requested),
             'packed_qty', trim_scale(a.packed), 'received_qty', trim_scale(a.received),
             'defective_qty', trim_scale(a.defective), 'comment', a.comment,
             'special_handling_tags', a.special_handling_tags, 'is_asset', i.is_asset

@@ -30,7 +30,7 @@ DECLARE
     expires timestamptz;
     parts jsonb := '[]';
 BEGIN
-    SELECT i.name, i.sku, i.is_asset, i.lot_tracking INTO it
+    SELECT i.is_asset, i.lot_tracking INTO it
     FROM items.item i
     WHERE i.organization_id = org AND i.id = about ->> 'item';
     SELECT * INTO u
@@ -105,7 +105,7 @@ BEGIN
             updated_by = facts ->> 'actor', version = x.version + 1
         WHERE x.organization_id = org AND x.id = a.id;
         parts := parts || jsonb_build_object('n', line -> 'n', 'article', a.id,
-            'item', a.item_id, 'name', it.name, 'sku', it.sku, 'asset', it.is_asset,
+            'item', a.item_id, 'asset', it.is_asset,
             'received', take, 'defective', bad, 'over', over,
             'layout', coalesce(j ->> 'layout_id', facts ->> 'layout', a.layout_id,
                 a.parcel_layout),

@@ -22,18 +22,18 @@ BEGIN
         RETURN '{"problem": "reversed"}';
     END IF;
     SELECT coalesce(jsonb_agg(jsonb_build_object('n', 0, 'article', l.article_id,
-        'item', l.item_id, 'name', l.name, 'sku', l.sku, 'asset', false,
+        'item', l.item_id, 'asset', false,
         'received', l.received_qty, 'defective', l.defective_qty, 'over', 0,
         'layout', y.id, 'lot', l.lot_number, 'serials', l.serial_numbers,
         'assets', l.asset_ids, 'parcel', a.parcel_id
     ) ORDER BY l.o), '[]')
     INTO parts
     FROM ROWS FROM (jsonb_to_recordset(r.lines) AS (
-        article_id text, item_id text, name text, sku text, received_qty numeric,
+        article_id text, item_id text, received_qty numeric,
         defective_qty numeric, layout_id text, lot_number text, serial_numbers jsonb,
         asset_ids jsonb
     )) WITH ORDINALITY l(
-        article_id, item_id, name, sku, received_qty, defective_qty, layout_id, lot_number,
+        article_id, item_id, received_qty, defective_qty, layout_id, lot_number,
         serial_numbers, asset_ids, o
     )
     LEFT JOIN manifests.article a ON a.organization_id = org AND a.id = l.article_id

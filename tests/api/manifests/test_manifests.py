@@ -368,6 +368,17 @@ def test_a_location_that_the_key_does_not_reach(client, org):
     assert m["id"] not in [x["id"] for x in other.get(MANIFESTS).data]
 
 
+def test_names_of_items_are_for_who_reads_items(client, org, location):
+    item = make_item(client, "Secret sauce", sku="SAUCE-1")
+    m = manifest(client, location, {"item_id": item["id"], "packed_qty": 2}, containers=[{"articles": [{"item_id": item["id"], "packed_qty": 1}]}])
+    assert m["articles"][0]["name"] == "Secret sauce" and m["containers"][0]["articles"][0]["sku"] == "SAUCE-1"
+    other = org.client("manifests:write")
+    r = other.request("POST", f"{MANIFESTS}/{m['id']}/receipts", body={"item_id": item["id"]}, expect=201)
+    for text in (str(r.data), str(other.get(f"{MANIFESTS}/{m['id']}").data), str(other.get(f"{MANIFESTS}/{m['id']}/articles").data), str(other.get(f"{MANIFESTS}/{m['id']}/receipts").data)):
+        assert item["id"] in text and "Secret" not in text and "SAUCE" not in text
+    assert receive(client, m, item_id=item["id"])["next"]["article"]["name"] == "Secret sauce"
+
+
 def test_an_inactive_location(client):
     here = make_location(client)
     client.post(f"/v1/locations/{here['id']}", {"active": False}, expect=200)
