@@ -1,11 +1,24 @@
 /* manifest_parties.c - sender and recipient of a manifest: a contact's id, or who and where, as of
- * a shipment (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does not
- * say is the contact's at the time of writing. */
+ * a shipment (docs/spec/03-shipments-and-trackers.md section 3). What a party with a contact does
+ * not say is the contact's at the time of writing. */
 #include "manifests.h"
 
 #include "manifests.gen.h"
 #include "wharf/errors.h"
 #include "wharf/ext/shipments.h"
+
+/* Parties of a write whose contacts are not there: told in check, with what refers to rows. */
+struct unknown {
+    const char *names[2];
+    size_t n;
+};
+
+static struct unknown *unknown_of(const wharf_rec *rec)
+{
+    static const char kind[] = "manifests.unknown_contacts";
+
+    return W->res->scratch(rec, kind, sizeof(struct unknown));
+}
 
 static wharf_status bad(wharf_req *req, const char *party, const char *member, const char *message)
 {
@@ -50,8 +63,8 @@ static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json
     return status;
 }
 
-static wharf_status make_party(
-    wharf_req *req, const char *name, wharf_str id, const wharf_json *party, const wharf_json **ret)
+static wharf_status make_party(wharf_req *req, const wharf_rec *rec, const char *name, wharf_str id,
+    const wharf_json *party, const wharf_json **ret)
 {
     static const char *const keys[] = {"name", "email", "phone", "business"};
     const wharf_json *contact = NULL;
@@ -63,7 +76,7 @@ static wharf_status make_party(
     if (s != WHARF_OK)
         return s;
     if (id.n && !contact)
-        return W->err->add(req, ERR_VALIDATION_FAILED, name, "%s names no contact: %s", name, id.p);
+        unknown_of(rec)->names[unknown_of(rec)->n++ % 2] = name;
     W->json->open(out, NULL, '{');
     W->json->put(out, "contact_id", val_text_or_null(id));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -91,7 +104,7 @@ static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name,
         return W->err->add(
             req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
     }
-    s = make_party(req, name, id, party, &whole);
+    s = make_party(req, rec, name, id, party, &whole);
     if (s == WHARF_OK)
         W->res->set(rec, field, val_json(whole));
     return s;
@@ -104,12 +117,18 @@ wharf_status manifest_take_parties(wharf_req *req, wharf_rec *rec)
     return W->err->current(req);
 }
 
-void manifest_settle_parties(wharf_rec *rec)
+wharf_status manifest_settle_parties(wharf_req *req, wharf_rec *rec)
 {
+    const struct unknown *unknown = unknown_of(rec);
+
     W->res->set(rec, MANIFEST_SENDER_CONTACT_ID,
         val_text_or_null(json_text(field_json(rec, MANIFEST_SENDER), "contact_id")));
     W->res->set(rec, MANIFEST_RECIPIENT_CONTACT_ID,
         val_text_or_null(json_text(field_json(rec, MANIFEST_RECIPIENT), "contact_id")));
+    for (size_t i = 0; i < unknown->n && i < 2; i++)
+        W->err->add(req, ERR_VALIDATION_FAILED, unknown->names[i], "%s names no contact",
+            unknown->names[i]);
+    return W->err->current(req);
 }
 
 wharf_status manifest_contacts_merged(wharf_req *req, const wharf_str *from, size_t n, wharf_str to)

@@ -116,7 +116,8 @@ static wharf_status create_check(struct manifest_write *w)
     W->res->set(w->rec, MANIFEST_CHANGES, val_int(0));
     W->res->set(w->rec, MANIFEST_RECEIPT_COUNT, val_int(0));
     settle_search(w->rec, w->req);
-    manifest_settle_parties(w->rec);
+    if (s == WHARF_OK)
+        s = manifest_settle_parties(w->req, w->rec);
     if (s == WHARF_OK)
         s = settle_reason(w);
     if (s == WHARF_OK)
@@ -160,9 +161,10 @@ static wharf_status update_check(struct manifest_write *w)
         return W->err->fail(w->req, ERR_MANIFEST_NOT_ACCEPTED, NULL,
             "Of a manifest that is created only status and metadata can be changed; set status "
             "accepted first");
-    s = settle_reason(w);
     settle_search(w->rec, w->req);
-    manifest_settle_parties(w->rec);
+    s = manifest_settle_parties(w->req, w->rec);
+    if (s == WHARF_OK)
+        s = settle_reason(w);
     if (s == WHARF_OK)
         s = manifest_articles_take(w);
     if (s == WHARF_OK)

@@ -62,8 +62,8 @@ void manifest_put_facts(wharf_req *req, wharf_out *out);
 
 /* ---- manifest_parties.c: sender and recipient ---- */
 wharf_status manifest_take_parties(wharf_req *req, wharf_rec *rec);
-/* Sets whose they are, for filters. */
-void manifest_settle_parties(wharf_rec *rec);
+/* Sets whose they are, for filters; refuses contacts that are not there. */
+wharf_status manifest_settle_parties(wharf_req *req, wharf_rec *rec);
 wharf_status manifest_contacts_merged(
     wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 

@@ -7,8 +7,9 @@ BEGIN
     RETURN (
         SELECT coalesce(json_agg(json_build_object(
             'id', p.id, 'tracking_number', p.tracking_number,
-            'container_number', p.container_number, 'layout_id', p.layout_id, 'unpacked', p.unpacked, 'received', p.received,
-            'defective', p.defective, 'missing', p.missing,
+            'container_number', p.container_number, 'layout_id', p.layout_id,
+            'unpacked', p.unpacked, 'received', p.received, 'defective', p.defective,
+            'missing', p.missing,
             'articles', manifests.articles_shown(org, manifest, p.id, asked, named)
         ) ORDER BY p.position, p.id), '[]')
         FROM manifests.parcel p

@@ -17,8 +17,9 @@ BEGIN
                 AND x.packed > x.received
         ) o
         LEFT JOIN LATERAL (
-            SELECT json_build_object('id', x.id, 'item_id', x.item_id, 'sku', CASE WHEN named THEN i.sku END,
-                'name', CASE WHEN named THEN i.name END, 'layout_id', coalesce(x.layout_id, p.layout_id),
+            SELECT json_build_object('id', x.id, 'item_id', x.item_id,
+                'sku', CASE WHEN named THEN i.sku END, 'name', CASE WHEN named THEN i.name END,
+                'layout_id', coalesce(x.layout_id, p.layout_id),
                 'remaining_qty', CASE WHEN NOT manifests.hidden(org, manifest, NULL)
                     THEN trim_scale(x.packed - x.received) END) AS shown
             FROM manifests.article x
