@@ -1,6 +1,7 @@
 -- Takes a receipt of a manifest back, whose row the caller has locked. facts: now, actor, by (the
 -- receipt that does it). Returns {problem}, or {parts, parcel}: what was booked, to be booked the
--- other way round, and the parcel that it stored unopened.
+-- other way round, and the parcel that it took as a whole: one that was stored before is stored
+-- again, another one has not come.
 CREATE OR REPLACE FUNCTION manifests.reverse(manifest text, receipt text, facts jsonb)
     RETURNS jsonb
     LANGUAGE plpgsql SET search_path = pg_catalog AS $$
@@ -10,6 +11,7 @@ DECLARE
     r record;
     parts jsonb;
     parcel text;
+    again boolean;
 BEGIN
     SELECT * INTO r
     FROM manifests.receipt x
@@ -59,10 +61,22 @@ BEGIN
     UPDATE manifests.receipt x
     SET reversed_by_receipt_id = facts ->> 'by', updated_at = moment, version = x.version + 1
     WHERE x.organization_id = org AND x.id = receipt;
-    IF r.type = 'parcel' AND parts = '[]' THEN
+    IF r.type = 'parcel' AND NOT EXISTS (
+        SELECT 1
+        FROM manifests.article a
+        WHERE a.organization_id = org AND a.parcel_id = r.parcel_id AND a.booked > 0
+            AND a.deleted_at IS NULL
+    ) THEN
+        again := parts <> '[]' AND EXISTS (
+            SELECT 1
+            FROM manifests.receipt x
+            WHERE x.organization_id = org AND x.manifest_id = manifest
+                AND x.reversed_by_receipt_id IS NULL AND (x.type = 'completion'
+                    OR (x.type = 'parcel' AND x.parcel_id = r.parcel_id AND x.lines = '[]'))
+        );
         UPDATE manifests.parcel p
-        SET received = false, stored = false
-        WHERE p.organization_id = org AND p.id = r.parcel_id AND p.stored
+        SET received = again, stored = again, unpacked = false
+        WHERE p.organization_id = org AND p.id = r.parcel_id AND (p.stored OR parts <> '[]')
         RETURNING p.id INTO parcel;
     END IF;
     RETURN jsonb_build_object('parts', parts, 'parcel', parcel);

@@ -426,6 +426,23 @@ def test_a_stored_parcel_is_reversed(client, location):
     assert client.get(f"/v1/parcels/{box}").data["status"] == "in_storage"
 
 
+def test_a_parcel_that_was_unpacked_is_reversed(client, location):
+    item, m, (box, other) = boxed(client, location, 4, 3)
+    state = lambda id: next((c["received"], c["unpacked"]) for c in shown(client, m)["containers"] if c["id"] == id)
+    receive(client, m, parcel_id=box, unpacked=False)
+    r = receive(client, m, parcel_id=box, unpacked=True)
+    receive(client, m, reverses_receipt_id=r["id"])
+    assert state(box) == (True, False) and stock_of(client, item) == (0, 0, 7) and client.get(f"/v1/parcels/{box}").data["status"] == "in_storage"
+    change_manifest(client, m, containers=[{"id": other, "unpacked": True}])
+    r = receive(client, m, parcel_id=other)
+    receive(client, m, reverses_receipt_id=r["id"])
+    assert state(other) == (False, False) and client.get(f"/v1/parcels/{other}").data["status"] == "inbound_transit"
+    for id in (box, other):
+        receive(client, m, parcel_id=id, unpacked=True)
+    assert stock_of(client, item) == (7, 0, 0)
+    conserved(client, item)
+
+
 # ---- put-away ----
 
 def test_put_away(client):
