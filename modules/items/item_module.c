@@ -56,7 +56,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
                 "\"max\": \"30s\"}}"));
     api->hook(d, "location", &items_location_hooks, 0);
     api->hook(d, "layout", &items_layout_hooks, 0);
-    api->provide(d, "items.stock", 1, 0, &items_stock);
+    api->provide(d, "items.stock", 1, 1, &items_stock);
     api->provide(d, "items.catalog", 1, 0, &items_catalog);
     CHECKS(api, d);
 }
