@@ -6,6 +6,7 @@
 #include "wharf/plugin.h"
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/locations.h"
+#include "wharf/ext/parcels.h"
 #include "wharf/inline.h"
 #include "wharf/service/many.h"
 
@@ -16,6 +17,7 @@ extern bool parcels_items; /* the module items is there */
 
 extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks,
     parcels_shipment_hooks;
+extern const wharf_parcels_ops_api parcels_ops;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
  * contents.2.item_id ... (contents.c). */
