@@ -80,8 +80,10 @@ static void take_line(struct order *o, const wharf_json *line, size_t i, struct 
     wharf_str name = line_text(req, line, i, "name", NAME_MAX);
 
     if (quantity || a->made) {
-        quantity_read(req, quantity, a->is_asset, at(req, i, "requested_qty"), &a->requested);
-        if (a->requested <= 0 && W->err->current(req) == WHARF_OK)
+        wharf_status s = quantity_read(
+            req, quantity, a->is_asset, at(req, i, "requested_qty"), &a->requested);
+
+        if (s == WHARF_OK && a->requested <= 0)
             bad(req, i, "requested_qty", "must be above 0");
     }
     if (name.n)

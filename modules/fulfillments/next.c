@@ -4,6 +4,8 @@
 
 #include "fulfillments.gen.h"
 
+enum { ROWS_SHOWN = 100, ROWS_MOST = 1000 };
+
 /* ---- pick list ---- */
 
 static void put_row(wharf_out *out, const struct order *o, const struct place *p)
@@ -32,15 +34,17 @@ static void put_row(wharf_out *out, const struct order *o, const struct place *p
 wharf_status pick_list_get(wharf_req *req, void *arg)
 {
     bool remaining = param_truth(req, "remaining");
+    int64_t page, limit, n = 0;
     wharf_str id = WHARF_S("");
     const wharf_rec *rec;
     struct order o;
     wharf_out *out;
-    wharf_status s;
+    wharf_status s = W->req->page(req, ROWS_SHOWN, ROWS_MOST, &page, &limit);
 
     (void)arg;
     W->req->param(req, "id", &id);
-    s = W->res->fetch(req, "fulfillment", id, 0, &rec);
+    if (s == WHARF_OK)
+        s = W->res->fetch(req, "fulfillment", id, 0, &rec);
     if (s == WHARF_OK)
         s = order_load(req, id, field_text(rec, FULFILLMENT_LOCATION_ID), false, &o);
     if (s != WHARF_OK)
@@ -50,10 +54,14 @@ wharf_status pick_list_get(wharf_req *req, void *arg)
     for (size_t i = 0; i < o.n_places; i++) {
         const struct place *p = &o.places[i];
 
-        if (p->is.quantity > (remaining ? p->is.picked : 0))
+        if (p->is.quantity <= (remaining ? p->is.picked : 0))
+            continue;
+        if (n >= (page - 1) * limit && n < page * limit)
             put_row(out, &o, p);
+        n++;
     }
     W->json->close(out);
+    W->req->paged(req, page, limit, n > page * limit);
     return WHARF_OK;
 }
 

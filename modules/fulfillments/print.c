@@ -246,8 +246,10 @@ wharf_status print_post(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     out = W->req->respond(req, 201, "Print jobs created");
-    W->json->open(out, NULL, '[');
+    W->json->open(out, NULL, '{');
+    W->json->open(out, "jobs", '[');
     W->res->encode_many(req, out, p.jobs, p.n);
+    W->json->close(out);
     W->json->close(out);
     return WHARF_OK;
 }

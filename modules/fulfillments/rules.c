@@ -230,7 +230,7 @@ static wharf_status change_articles(struct work *work, const wharf_json *sent)
 static wharf_status run_request(wharf_req *req, struct work *work, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->input(rec, FULFILLMENT_ARTICLES);
-    bool may_lack = json_truth(W->res->input(rec, FULFILLMENT_ALLOW_SHORT));
+    bool may_lack = field_int(rec, FULFILLMENT_ALLOW_SHORT) != 0;
     enum order_status to = work->to;
     wharf_status s = WHARF_OK;
 

@@ -201,7 +201,7 @@ wharf_status scan_read(
     ret->asset_id = text_read(req, line, "asset_id", where, TEXT_MAX);
     ret->serial_number = text_read(req, line, "serial_number", where, TEXT_MAX);
     ret->expired_too = json_truth(W->json->get(line, "allow_expired"));
-    return s == WHARF_OK ? W->err->current(req) : s;
+    return s;
 }
 
 /* ---- running ---- */

@@ -21,8 +21,8 @@ def post(client, row, expect=200, **body):
     return client.post(f"{ORDERS}/{row['id']}", body, expect=expect).data
 
 
-def refused(client, row, status, code, errors, path="", **body):
-    return client.refused("POST", f"{ORDERS}/{row['id']}{path}", status, code, errors, body=body)
+def refused(client, row, answer, why, errors, path="", **body):
+    return client.refused("POST", f"{ORDERS}/{row['id']}{path}", answer, why, errors, body=body)
 
 
 def pick(client, row, expect=200, headers=None, **body):
@@ -34,7 +34,7 @@ def pack(client, row, expect=200, headers=None, **body):
 
 
 def pick_list(client, row, query=""):
-    return client.get(f"{ORDERS}/{row['id']}/pick-list{query}").data
+    return client.get(f"{ORDERS}/{row['id']}/pick-list{query or '?limit=1000'}").data
 
 
 def amounts(row, *names):
