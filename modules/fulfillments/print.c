@@ -160,32 +160,60 @@ struct printing {
     size_t n;
 };
 
-static wharf_status add_job(
-    struct printing *p, const char *name, const char *type, wharf_str id, wharf_str data)
+/* What is printed: of which row, from where, on which paper when the request names none. */
+struct document {
+    const char *key, *name, *type, *paper;
+    wharf_str id, data;
+};
+
+/* Returns what the request says for this document, else for both. */
+static const wharf_json *said(const struct printing *p, const struct document *d, const char *key)
+{
+    const wharf_json *own = W->json->get(p->body, d->key), *v = NULL;
+
+    if (!json_is_null(own))
+        v = W->json->get(own, key);
+    if (json_is_null(v))
+        v = W->json->get(p->body, key);
+    return json_is_null(v) ? NULL : v;
+}
+
+static void put_configuration(const struct printing *p, const struct document *d, wharf_out *out)
+{
+    const wharf_json *v = said(p, d, "configuration");
+
+    if (!v && !d->paper)
+        return;
+    W->json->open(out, "configuration", '{');
+    if (d->paper && (!v || !json_text(v, "paper_size").n))
+        W->json->put(out, "paper_size", val_text(z(d->paper)));
+    for (const wharf_json *m = v ? W->json->at(v, 0) : NULL; m; m = W->json->next(m)) {
+        if (!json_is_null(m))
+            W->json->put(out, W->json->key(m).p, val_json(m));
+    }
+    W->json->close(out);
+}
+
+static wharf_status add_job(struct printing *p, const struct document *d)
 {
     static const char *const taken[] = {"print_station_id", "printer_name", "printer_id"};
     wharf_out *out = W->json->builder(p->req);
-    const wharf_json *body, *configuration = W->json->get(p->body, "configuration");
-    bool placed = false;
+    const wharf_json *body;
     wharf_status s;
 
     W->json->open(out, NULL, '{');
-    W->json->put(out, "name", val_text(W->mem->format(p->req, "%s %s", name, id.p)));
-    W->json->put(out, "data", val_text(data));
+    W->json->put(out, "name", val_text(W->mem->format(p->req, "%s %s", d->name, d->id.p)));
+    W->json->put(out, "data", val_text(d->data));
     for (size_t i = 0; i < 3; i++) {
-        wharf_str v = json_text(p->body, taken[i]);
-
-        if (v.n)
-            W->json->put(out, taken[i], val_text(v));
-        placed = placed || (v.n && i == 0);
+        if (said(p, d, taken[i]))
+            W->json->put(out, taken[i], val_json(said(p, d, taken[i])));
     }
-    if (!placed)
+    if (!said(p, d, taken[0]))
         W->json->put(out, "location_id", val_text(field_text(p->rec, FULFILLMENT_LOCATION_ID)));
-    if (!json_is_null(configuration))
-        W->json->put(out, "configuration", val_json(configuration));
+    put_configuration(p, d, out);
     W->json->open(out, "resource", '{');
-    W->json->put(out, "type", val_text(z(type)));
-    W->json->put(out, "id", val_text(id));
+    W->json->put(out, "type", val_text(z(d->type)));
+    W->json->put(out, "id", val_text(d->id));
     W->json->close(out);
     W->json->close(out);
     s = W->json->result(p->req, out, &body);
@@ -209,23 +237,49 @@ static bool wants(const struct printing *p, const char *document)
     return false;
 }
 
+/* Returns the paper of the country where the slip is printed. */
+static wharf_status usual_paper(const struct printing *p, const char **ret)
+{
+    static const char sql[] =
+        "SELECT coalesce(address ->> 'country_code' IN ('US', 'CA', 'MX'), false)"
+        " FROM locations.location WHERE organization_id = $2::text AND id = $1::text";
+    const wharf_rows *rows;
+    wharf_status s = query_about(p->req, sql, field_text(p->rec, FULFILLMENT_LOCATION_ID), &rows);
+
+    *ret = s == WHARF_OK && W->db->count(rows) && row_bool(rows, 0, 0) ? "page_size_letter"
+                                                                       : "page_size_a4";
+    return s;
+}
+
+static wharf_status print_slip(struct printing *p)
+{
+    struct document slip = {.key = "packing_slip",
+        .name = "Packing slip",
+        .type = "fulfillment",
+        .id = W->res->id(p->rec)};
+    struct order o;
+    wharf_status s = order_load(
+        p->req, slip.id, field_text(p->rec, FULFILLMENT_LOCATION_ID), false, &o);
+
+    if (s == WHARF_OK)
+        s = make_slip(p->req, p->rec, &o, &slip.data);
+    if (s == WHARF_OK)
+        s = usual_paper(p, &slip.paper);
+    return s == WHARF_OK ? add_job(p, &slip) : s;
+}
+
 static wharf_status print_all(struct printing *p)
 {
-    wharf_str id = W->res->id(p->rec), shipment, data;
-    struct order o;
+    struct document label = {.key = "label", .name = "Label", .type = "shipment"};
     wharf_status s = WHARF_OK;
 
     if (wants(p, "label")) {
-        s = find_label(p->req, id, json_text(p->body, "shipment_id"), &shipment, &data);
+        s = find_label(
+            p->req, W->res->id(p->rec), json_text(p->body, "shipment_id"), &label.id, &label.data);
         if (s == WHARF_OK)
-            s = add_job(p, "Label", "shipment", shipment, data);
+            s = add_job(p, &label);
     }
-    if (s != WHARF_OK || !wants(p, "packing_slip"))
-        return s;
-    s = order_load(p->req, id, field_text(p->rec, FULFILLMENT_LOCATION_ID), false, &o);
-    if (s == WHARF_OK)
-        s = make_slip(p->req, p->rec, &o, &data);
-    return s == WHARF_OK ? add_job(p, "Packing slip", "fulfillment", id, data) : s;
+    return s == WHARF_OK && wants(p, "packing_slip") ? print_slip(p) : s;
 }
 
 wharf_status print_post(wharf_req *req, void *arg)

@@ -8,6 +8,10 @@ BOX = {"length": 10, "width": 5, "height": 4, "weight": 2}
 WHERE = "742 Evergreen Terrace, Springfield, OR 97477, US"
 BOB = {"name": "Bob", "email": "bob@example.com", "address": WHERE}
 SHIPS = "/v1/shipments"
+# one pixel of PNG, which says no size
+LABEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+PAPER = {"configuration": {"paper_size": "page_size_letter"}}
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +179,7 @@ def test_returned_lots(client, org, server, here):
 @pytest.fixture
 def printer(client, here):
     client.post(f"/v1/locations/{here['id']}", {"settings": {"cloud_printing": {"enabled": True}}}, expect=200)
-    return client.post("/v1/cloud-printing/stations", {"name": "Desk", "location_id": here["id"], "printers": [{"name": "Zebra", "page_size": {"us_letter": True, "a4": True}}]}, expect=201).data
+    return client.post("/v1/cloud-printing/stations", {"name": "Desk", "display_name": "Desk", "device_token": "desk", "location_id": here["id"], "printers": [{"name": "Zebra", "model": "ZD", "configuration": {"dpi": "300", "type": "laser"}, "page_size": {"letter": True, "a4": True}}]}, expect=201).data
 
 
 def test_label_and_slip_in_one_call(client, org, here, item, printer):
@@ -186,15 +190,15 @@ def test_label_and_slip_in_one_call(client, org, here, item, printer):
     s = ship(client, row)
     refused(client, row, 409, "fulfillment.no_label", [], "/print", print_station_id=printer["id"])
     assert len(client.get("/v1/cloud-printing/jobs").data) == 1  # both or none
-    client.post(f"{SHIPS}/{s['id']}", {"label_url": "data:text/plain;base64,TEFCRUw="}, expect=200)
-    jobs = client.post(f"{ORDERS}/{row['id']}/print", {"print_station_id": printer["id"], "printer_name": "Zebra"}, expect=201).data["jobs"]
+    client.post(f"{SHIPS}/{s['id']}", {"label_url": LABEL}, expect=200)
+    jobs = client.post(f"{ORDERS}/{row['id']}/print", {"print_station_id": printer["id"], "printer_name": "Zebra", "label": PAPER}, expect=201).data["jobs"]
     assert [j["resource"]["type"] for j in jobs] == ["shipment", "fulfillment"] and jobs[0]["resource"]["id"] == s["id"] and {j["printer_name"] for j in jobs} == {"Zebra"}
     refused(client, row, 400, "validation.failed", ["shipment_id"], "/print", shipment_id="ship_0000000000000000000000")
-    chosen = client.post(f"{ORDERS}/{row['id']}/print", {"shipment_id": s["id"]}, expect=201).data["jobs"]
-    assert len(chosen) == 2
+    chosen = client.post(f"{ORDERS}/{row['id']}/print", {"shipment_id": s["id"], "label": PAPER, "packing_slip": {"configuration": {"copies": 2}}}, expect=201).data["jobs"]
+    assert [(j["configuration"]["copies"], j["configuration"]["paper_size"]) for j in chosen] == [(1, "page_size_letter"), (2, "page_size_letter")]
 
 
 def test_printing_needs_its_scope(org, client, here, item, printer):
     row = packed(client, here, item, 1)
-    key = org.client(scopes=["fulfillments:write"])
+    key = org.client("fulfillments:write")
     key.refused("POST", f"{ORDERS}/{row['id']}/print", 403, "scope_access", body={"documents": ["packing_slip"]})
