@@ -34,7 +34,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
         FULFILLMENT_ARTICLE_DEFINITION_HASH, NULL);
     ROUTES(api, d, routes);
     api->hook(d, "location", &fulfillments_location_hooks, 0);
-    api->hook(d, "layout", &fulfillments_layout_hooks, 0);
+    api->hook(d, "layout", &fulfillments_layout_hooks, 1); /* behind the stock itself */
     api->hook(d, "item", &fulfillments_item_hooks, 0);
     api->hook(d, "shipment", &fulfillments_shipment_hooks, 1);
     api->job(d, "follow", follow_run, NULL, WHARF_S("{\"retries\": 5}"));

@@ -5,7 +5,8 @@ SELECT a.organization_id, a.id, CASE
         WHEN a.is_open = (f.status IN ('completed', 'canceled'))
             THEN 'is ' || CASE WHEN a.is_open THEN 'open' ELSE 'closed' END
                 || ', and its fulfillment ' || f.status
-        WHEN NOT a.is_open AND a.reserved <> 0 THEN 'is closed, and has ' || a.reserved || ' reserved'
+        WHEN NOT a.is_open AND a.reserved <> 0
+            THEN 'is closed, and has ' || a.reserved || ' reserved'
         ELSE 'does not have the sums of its reservations'
     END
 FROM fulfillments.article a

@@ -32,8 +32,12 @@ WITH wanted AS MATERIALIZED (
     FROM fulfillments.article a
     WHERE a.organization_id = $2::text AND a.fulfillment_id = $3::text
 )
-SELECT (SELECT coalesce(json_agg(w.n), '[]') FROM wanted w WHERE w.id = i.id AND w.n IS NOT NULL), i.id, i.name, i.sku, i.gtin,
-    i.is_asset, i.status = 'archived', i.attributes, i.value, i.harmonized_code, i.origin_country
+SELECT (
+        SELECT coalesce(json_agg(w.n), '[]')
+        FROM wanted w
+        WHERE w.id = i.id AND w.n IS NOT NULL
+    ), i.id, i.name, i.sku, i.gtin, i.is_asset, i.status = 'archived', i.attributes, i.value,
+    i.harmonized_code, i.origin_country
 FROM items.item i
 WHERE i.organization_id = $2::text AND i.id IN (SELECT w.id FROM wanted w)
     AND i.deleted_at IS NULL

@@ -1,11 +1,14 @@
 -- Books changes of reservations, and with them of their articles. changes, an array of objects:
 -- fulfillment, article, layout, lot (or null), and by how much quantity, picked, packed and shipped
 -- change. Rows with nothing left go. What would leave less picked than packed, or more promised
--- than is asked for, violates a condition of the tables.
+-- than is asked for, violates a condition of the tables. A place that went with its layout since it
+-- was read lets the request be tried again.
 CREATE OR REPLACE FUNCTION fulfillments.book(changes jsonb) RETURNS void
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
     org CONSTANT text := current_setting('wharf.organization', true);
+    places integer;
+    written integer;
 BEGIN
     INSERT INTO fulfillments.reservation (
         organization_id, article_id, fulfillment_id, layout_id, lot_id
@@ -31,6 +34,17 @@ BEGIN
     ) c
     WHERE r.organization_id = org AND r.article_id = c.article AND r.layout_id = c.layout
         AND r.lot_id IS NOT DISTINCT FROM c.lot;
+    GET DIAGNOSTICS written = ROW_COUNT;
+    SELECT count(*)
+    INTO places
+    FROM (
+        SELECT DISTINCT x.article, x.layout, x.lot
+        FROM jsonb_to_recordset(changes) x(article text, layout text, lot text)
+    ) p;
+    IF written <> places THEN
+        RAISE EXCEPTION 'a place of a reservation went meanwhile'
+            USING ERRCODE = 'serialization_failure';
+    END IF;
 
     UPDATE fulfillments.article a
     SET reserved = a.reserved + c.quantity, picked = a.picked + c.picked,

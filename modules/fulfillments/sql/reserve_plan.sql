@@ -60,7 +60,8 @@ BEGIN
         IF key <> d.item_id || ' ' || d.location_id THEN
             key := d.item_id || ' ' || d.location_id;
             first := 1;
-            WHILE first <= n AND NOT (items[first] = d.item_id AND spots[first] = d.location_id) LOOP
+            WHILE first <= n
+                AND NOT (items[first] = d.item_id AND spots[first] = d.location_id) LOOP
                 first := first + 1;
             END LOOP;
         END IF;
