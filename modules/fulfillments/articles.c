@@ -23,7 +23,7 @@ static wharf_status bad(wharf_req *req, size_t i, const char *member, const char
 static wharf_str line_text(
     wharf_req *req, const wharf_json *line, size_t i, const char *key, size_t most)
 {
-    return text_read(req, line, key, W->mem->format(req, "articles.%zu.", i).p, most);
+    return order_text_read(req, line, key, W->mem->format(req, "articles.%zu.", i).p, most);
 }
 
 /* Takes a text of the line, when it says it. */
@@ -80,7 +80,7 @@ static void take_line(struct order *o, const wharf_json *line, size_t i, struct 
     wharf_str name = line_text(req, line, i, "name", NAME_MAX);
 
     if (quantity || a->made) {
-        wharf_status s = quantity_read(
+        wharf_status s = order_quantity_read(
             req, quantity, a->is_asset, at(req, i, "requested_qty"), &a->requested);
 
         if (s == WHARF_OK && a->requested <= 0)

@@ -17,8 +17,8 @@ static wharf_status location_check(
     return fulfillments_places->in_use(req, W->res->id(old_rec), "fulfillments", sql);
 }
 
-/* What is reserved in a removed layout is where its stock went; who wanted stock of it alone takes
- * any. */
+/* Follows stock of removed layouts with what is reserved of it; who wanted stock of one of them
+ * alone takes any. */
 static wharf_status layout_written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {

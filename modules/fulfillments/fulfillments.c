@@ -1,5 +1,5 @@
-/* fulfillments.c - the module fulfillments: what it declares (docs/spec/03-shipments-and-trackers.md
- * section 6). */
+/* fulfillments.c - the module fulfillments: what it declares (docs/spec/
+ * 03-shipments-and-trackers.md section 6). */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"

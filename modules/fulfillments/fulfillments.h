@@ -57,7 +57,7 @@ struct article {
     const wharf_json *attributes, *tags, *value, *codes, *units;
 };
 
-/* What is promised to an article at one level. was: as the tables have it. */
+/* One promise to an article, at one level. was: as the tables have it. */
 struct place {
     size_t article;
     wharf_str layout_id, layout_name, layout_code, lot_id, lot_number;
@@ -110,7 +110,7 @@ wharf_status order_write(struct order *o);
  * fulfillment that is being written, which is not told of. */
 wharf_status reserve_waiting(
     wharf_req *req, const wharf_str *items, size_t n, wharf_str location_id, wharf_str own);
-/* A wharf_stock_risen_fn: levels have more. */
+/* Serves who waits when levels have more: a wharf_stock_risen_fn. */
 wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t n);
 
 /* ---- articles.c ---- */
@@ -120,11 +120,11 @@ wharf_status articles_take(struct order *o, const wharf_json *sent, bool old);
 
 /* ---- quantity.c ---- */
 /* Reads a quantity, a number or a decimal text; what is wrong is told at path. */
-wharf_status quantity_read(
+wharf_status order_quantity_read(
     wharf_req *req, const wharf_json *v, bool whole, const char *path, int64_t *ret);
 wharf_val quantity_val(int64_t quantity);
 /* Reads a text of up to most bytes; absent or null: empty. */
-wharf_str text_read(
+wharf_str order_text_read(
     wharf_req *req, const wharf_json *object, const char *key, const char *at, size_t most);
 
 /* ---- scan.c: picks and packs ---- */
@@ -174,7 +174,8 @@ wharf_status pieces_close(wharf_req *req, wharf_str fulfillment_id, bool cancele
 
 /* ---- steps.c ---- */
 /* Settles what a new status asks and does; the status may change on its way. */
-wharf_status step_check(struct order *o, enum order_status from, enum order_status *to, bool may_lack);
+wharf_status step_check(
+    struct order *o, enum order_status from, enum order_status *to, bool may_lack);
 wharf_status step_written(struct order *o, enum order_status to);
 
 /* ---- next.c ---- */
@@ -187,7 +188,7 @@ wharf_status packs_post(wharf_req *req, void *arg);
 wharf_status returns_post(wharf_req *req, void *arg);
 wharf_status print_post(wharf_req *req, void *arg);
 wharf_status cancel_delete(wharf_req *req, void *arg);
-/* The job that moves fulfillments on behind their shipments. */
+/* Moves fulfillments on behind their shipments, as a job. */
 wharf_status follow_run(wharf_req *req, void *arg);
 
 /* ---- rules.c: what its own writes carry ---- */

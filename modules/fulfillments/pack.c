@@ -53,7 +53,7 @@ wharf_status pack_parcel(struct scan_request *r)
     static const char sql[] = QUERY_ORDER_PARCELS;
     wharf_req *req = r->order.req;
     const wharf_json *made = W->json->get(r->body, "parcel");
-    wharf_str wanted = text_read(req, r->body, "parcel_id", "", TEXT_MAX);
+    wharf_str wanted = order_text_read(req, r->body, "parcel_id", "", TEXT_MAX);
     const wharf_rows *rows;
     size_t k = 0;
     wharf_status s = query_about(req, sql, r->order.id, &rows);

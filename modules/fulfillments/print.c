@@ -160,7 +160,8 @@ struct printing {
     size_t n;
 };
 
-/* What is printed: of which row, from where, on which paper when the request names none. */
+/* One document that is printed: of which row, from where, on which paper when the request names
+ * none. */
 struct document {
     const char *key, *name, *type, *paper;
     wharf_str id, data;

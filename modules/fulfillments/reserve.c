@@ -146,7 +146,8 @@ wharf_status reserve_waiting(
 wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t n)
 {
     static const char sql[] =
-        "SELECT EXISTS (SELECT 1 FROM unnest($1::text[], $3::text[]) v(item, location)"
+        "SELECT EXISTS (SELECT 1 FROM unnest((SELECT $1::text[]), (SELECT $3::text[])) v(item, "
+        "location)"
         " JOIN fulfillments.article a ON a.organization_id = $2::text AND a.item_id = v.item"
         " AND a.location_id = v.location AND a.waiting > 0)";
     wharf_str *texts = W->mem->alloc(req, 3 * n * sizeof(*texts)), *locations = texts + n,

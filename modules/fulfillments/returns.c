@@ -40,11 +40,11 @@ static wharf_status read_quantities(struct lines *l, const wharf_json *e, struct
     struct article *a = &l->r->order.articles[ret->article];
     const wharf_json *received = either(e, "received_qty", "verified_qty"),
                      *defective = either(e, "defective_qty", "damaged_qty");
-    wharf_status s = quantity_read(
+    wharf_status s = order_quantity_read(
         req, received, a->is_asset, at(req, ret->at, "received_qty"), &ret->received);
 
     if (s == WHARF_OK && !json_is_null(defective))
-        s = quantity_read(
+        s = order_quantity_read(
             req, defective, a->is_asset, at(req, ret->at, "defective_qty"), &ret->defective);
     if (s != WHARF_OK)
         return s;
@@ -105,17 +105,17 @@ static wharf_status read_line(struct lines *l, const wharf_json *e, const char *
     if (W->json->type(e) != WHARF_J_OBJECT)
         return W->err->add(
             o->req, ERR_VALIDATION_FAILED, at(o->req, where, ""), "A line is an object");
-    id = text_read(o->req, e, "article_id", where, TEXT_MAX);
+    id = order_text_read(o->req, e, "article_id", where, TEXT_MAX);
     while (k < o->n && !same(o->articles[k].id, id))
         k++;
     if (k == o->n)
         return W->err->add(o->req, ERR_VALIDATION_FAILED, at(o->req, where, "article_id"),
             "%sarticle_id names no article of this fulfillment", where);
     line->article = k;
-    line->layout_id = text_read(o->req, e, "layout_id", where, TEXT_MAX);
-    line->lot_number = text_read(o->req, e, "lot_number", where, TEXT_MAX);
-    line->reason_code_id = text_read(o->req, e, "reason_code_id", where, TEXT_MAX);
-    line->comment = text_read(o->req, e, "comment", where, NOTE_MAX);
+    line->layout_id = order_text_read(o->req, e, "layout_id", where, TEXT_MAX);
+    line->lot_number = order_text_read(o->req, e, "lot_number", where, TEXT_MAX);
+    line->reason_code_id = order_text_read(o->req, e, "reason_code_id", where, TEXT_MAX);
+    line->comment = order_text_read(o->req, e, "comment", where, NOTE_MAX);
     s = read_quantities(l, e, line);
     if (s == WHARF_OK)
         s = settle_lot(l, line);

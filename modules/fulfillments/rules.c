@@ -5,7 +5,7 @@
 
 #include "fulfillments.gen.h"
 
-/* What check settles for written, of one write. */
+/* Facts that check settles for written, of one write. */
 struct work {
     struct order *order; /* NULL: nothing of it changes */
     enum order_status from, to;

@@ -92,9 +92,9 @@ static wharf_status find_article(const struct scan_request *r, const wharf_json 
     const char *where, bool back, struct scan *ret)
 {
     wharf_req *req = r->order.req;
-    wharf_str id = text_read(req, line, "article_id", where, TEXT_MAX),
-              item = text_read(req, line, "item_id", where, TEXT_MAX),
-              code = text_read(req, line, "code", where, CODE_MAX);
+    wharf_str id = order_text_read(req, line, "article_id", where, TEXT_MAX),
+              item = order_text_read(req, line, "item_id", where, TEXT_MAX),
+              code = order_text_read(req, line, "code", where, CODE_MAX);
     const char *key = id.n ? "article_id" : item.n ? "item_id" : "code";
     bool known = false;
 
@@ -132,7 +132,7 @@ static wharf_status read_quantity(
     wharf_status s = WHARF_OK;
 
     if (!json_is_null(sent))
-        s = quantity_read(req, sent, false, at(r, where, "quantity"), &said);
+        s = order_quantity_read(req, sent, false, at(r, where, "quantity"), &said);
     if (s != WHARF_OK)
         return s;
     if (code.n && !json_text(line, "article_id").n && !json_text(line, "item_id").n)
@@ -157,8 +157,8 @@ static wharf_status read_layout(
         " AND location_id = $3::text AND deleted_at IS NULL"
         " AND CASE WHEN $4::boolean THEN lower(code) = lower($1::text) ELSE id = $1::text END";
     wharf_req *req = r->order.req;
-    wharf_str id = text_read(req, line, "layout_id", where, TEXT_MAX),
-              code = text_read(req, line, "layout_code", where, TEXT_MAX);
+    wharf_str id = order_text_read(req, line, "layout_id", where, TEXT_MAX),
+              code = order_text_read(req, line, "layout_code", where, TEXT_MAX);
     const wharf_rows *rows;
     wharf_status s;
 
@@ -197,9 +197,9 @@ wharf_status scan_read(
         s = read_quantity(r, line, where, ret);
     if (s == WHARF_OK)
         s = read_layout(r, line, where, ret);
-    ret->lot_number = text_read(req, line, "lot_number", where, TEXT_MAX);
-    ret->asset_id = text_read(req, line, "asset_id", where, TEXT_MAX);
-    ret->serial_number = text_read(req, line, "serial_number", where, TEXT_MAX);
+    ret->lot_number = order_text_read(req, line, "lot_number", where, TEXT_MAX);
+    ret->asset_id = order_text_read(req, line, "asset_id", where, TEXT_MAX);
+    ret->serial_number = order_text_read(req, line, "serial_number", where, TEXT_MAX);
     ret->expired_too = json_truth(W->json->get(line, "allow_expired"));
     return s;
 }

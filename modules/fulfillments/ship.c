@@ -97,8 +97,8 @@ static wharf_status move_on(wharf_req *req, const wharf_rows *rows, size_t i)
     return s;
 }
 
-/* Has the fulfillment of a shipment moved on behind the request: its caller writes the shipment,
- * and does not reach the location of the fulfillment. */
+/* Lets a job move the fulfillment of a shipment on, behind the request: its caller writes the
+ * shipment, and does not reach the location of the fulfillment. */
 static wharf_status move_on_later(wharf_req *req, const wharf_val *shipments, wharf_str id)
 {
     wharf_out *out = W->json->builder(req);

@@ -1,4 +1,4 @@
--- What an article has reserved, picked, packed and shipped is the sum of its reservations; closed
+-- Each article has the sums of its reservations: reserved, picked, packed and shipped. Closed
 -- fulfillments have nothing reserved.
 -- rows: fulfillments.article
 SELECT a.organization_id, a.id, CASE

@@ -1,4 +1,4 @@
--- What an article has packed or shipped is in parcels of its fulfillment.
+-- All that an article has packed or shipped is in parcels of its fulfillment.
 -- rows: fulfillments.article
 SELECT a.organization_id, a.id, 'has ' || (a.packed + a.shipped) || ' packed, and its parcels have '
     || c.quantity

@@ -1,4 +1,4 @@
--- What levels have reserved is what open fulfillments are promised there.
+-- Each level has as much reserved as open fulfillments are promised there.
 -- rows: fulfillments.reservation
 -- Something was reserved or released past the fulfillments. Find the level's last movements; a
 -- level with too much is put right by an adjustment, a promise without stock by canceling it.

@@ -50,8 +50,9 @@ CREATE INDEX fulfillment_tags ON fulfillments.fulfillment USING gin (tags);
 CREATE INDEX fulfillment_metadata ON fulfillments.fulfillment USING gin (metadata jsonb_path_ops);
 CREATE INDEX fulfillment_search_text ON fulfillments.fulfillment USING gin (wharf.fold(search_text) public.gin_trgm_ops);
 
--- What is asked for. is_open: of a fulfillment that is neither completed nor canceled; waiting: what
--- is back-ordered. reserved, picked, packed and shipped are the sums of its reservations.
+-- Lines that are asked for. is_open: of a fulfillment that is neither completed nor canceled;
+-- waiting: how much is back-ordered. reserved, picked, packed and shipped are the sums of its
+-- reservations.
 CREATE TABLE fulfillments.article (
     organization_id text COLLATE "C" NOT NULL,
     id text COLLATE "C" NOT NULL,
@@ -95,7 +96,7 @@ CREATE INDEX article_item ON fulfillments.article (organization_id, item_id, ful
 CREATE INDEX article_sku ON fulfillments.article (organization_id, lower(sku), fulfillment_id);
 CREATE INDEX article_waiting ON fulfillments.article (organization_id, item_id, location_id) WHERE waiting > 0;
 
--- What is promised to an article, by level: quantity stands in the reserved bucket of the level of
+-- Promises to articles, by level: quantity stands in the reserved bucket of the level of
 -- its item, location, layout and lot. Rows with nothing but shipped are of completed fulfillments.
 CREATE TABLE fulfillments.reservation (
     organization_id text COLLATE "C" NOT NULL,
@@ -112,7 +113,7 @@ CREATE UNIQUE INDEX reservation_place ON fulfillments.reservation (organization_
 CREATE INDEX reservation_fulfillment ON fulfillments.reservation (organization_id, fulfillment_id);
 CREATE INDEX reservation_layout ON fulfillments.reservation (organization_id, layout_id);
 
--- What is in which parcel.
+-- Contents of parcels.
 CREATE TABLE fulfillments.content (
     organization_id text COLLATE "C" NOT NULL,
     fulfillment_id text COLLATE "C" NOT NULL,

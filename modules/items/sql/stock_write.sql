@@ -131,8 +131,8 @@ BEGIN
             coalesce(d.reason, CASE WHEN facts ->> 'reason' = 'adjustment' AND d.zero
                 THEN 'transfer' ELSE facts ->> 'reason' END),
             facts ->> 'source_type', coalesce(d.source, facts ->> 'source_id'),
-            facts ->> 'group', d.reason_code, d.note, d.unit, d.unit_quantity, facts ->> 'batch', d.position, moment, moment,
-            facts ->> 'actor'
+            facts ->> 'group', d.reason_code, d.note, d.unit, d.unit_quantity, facts ->> 'batch',
+            d.position, moment, moment, facts ->> 'actor'
         FROM d
         WHERE d.delta <> 0
         RETURNING id, reason

@@ -17,7 +17,7 @@ extern "C" {
 /* Service "fulfillments.shipping", version 1.0. */
 typedef struct wharf_fulfillments_shipping_api {
     wharf_head head;
-    /* What a new shipment takes from its fulfillment: an object of sender, recipient, parcels
+    /* Reads what a new shipment takes from its fulfillment: an object of sender, recipient, parcels
      * (each with the parcel_id of one that is in no shipment), location_id, order_number,
      * purchase_order, reference_number. parcel_ids: an array, or NULL for all that are left;
      * boxed: parcels are asked for, and it is a problem when there are none. NULL in *ret_facts:

@@ -1,4 +1,5 @@
-/* steps.c - what a new status asks and does (docs/spec/03-shipments-and-trackers.md section 6.3). */
+/* order_steps.c - what a new status asks and does (docs/spec/03-shipments-and-trackers.md section
+ * 6.3). */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"

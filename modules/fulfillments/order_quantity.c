@@ -1,4 +1,5 @@
-/* quantity.c - quantities and texts of requests (docs/spec/09-items-and-assembly.md section 2). */
+/* order_quantity.c - quantities and texts of requests (docs/spec/09-items-and-assembly.md section
+ * 2). */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -25,7 +26,7 @@ static const wharf_json *number_of(wharf_req *req, const wharf_json *v)
     return v;
 }
 
-wharf_status quantity_read(
+wharf_status order_quantity_read(
     wharf_req *req, const wharf_json *v, bool whole, const char *path, int64_t *ret)
 {
     int64_t q, more;
@@ -49,7 +50,7 @@ wharf_status quantity_read(
     return WHARF_OK;
 }
 
-wharf_str text_read(
+wharf_str order_text_read(
     wharf_req *req, const wharf_json *object, const char *key, const char *at, size_t most)
 {
     const wharf_json *v = W->json->get(object, key);
