@@ -37,6 +37,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "layout", &fulfillments_layout_hooks, 1); /* behind the stock itself */
     api->hook(d, "item", &fulfillments_item_hooks, 0);
     api->hook(d, "shipment", &fulfillments_shipment_hooks, 1);
+    api->job(d, "serve", serve_run, NULL, WHARF_S("{\"retries\": 100}"));
     api->job(d, "follow", follow_run, NULL, WHARF_S("{\"retries\": 5}"));
     api->provide(d, "fulfillments.shipping", 1, 0, &fulfillments_shipping);
     CHECKS(api, d);

@@ -112,6 +112,8 @@ wharf_status reserve_waiting(
     wharf_req *req, const wharf_str *items, size_t n, wharf_str location_id, wharf_str own);
 /* Serves who waits when levels have more: a wharf_stock_risen_fn. */
 wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t n);
+/* Serves who is left, as a job. */
+wharf_status serve_run(wharf_req *req, void *arg);
 
 /* ---- articles.c ---- */
 /* Reads `articles` of a request into the order, and holds the items of all its articles. old: the

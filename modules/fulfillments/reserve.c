@@ -122,46 +122,93 @@ static wharf_status promise(wharf_req *req, const wharf_rows *rows, wharf_str ow
     return s == WHARF_OK ? tell(req, rows, own) : s;
 }
 
-static wharf_status plan(wharf_req *req, const wharf_val *args, const wharf_rows **ret_rows)
+/* ---- asking ---- */
+
+/* Most promises of one request: a receipt that a thousand orders wait for is no longer than that.
+ * A job goes on with the others, in the same order. */
+enum { PROMISES_MOST = 500 };
+
+/* Has the rest served behind the request. */
+static wharf_status serve_later(
+    wharf_req *req, const wharf_str *items, size_t n, wharf_str location_id)
+{
+    wharf_out *out = W->json->builder(req);
+    const wharf_json *args;
+    wharf_status s;
+
+    W->json->open(out, NULL, '{');
+    W->json->put(out, "location", val_text(location_id));
+    W->json->open(out, "items", '[');
+    for (size_t i = 0; i < n; i++)
+        W->json->put(out, NULL, val_text(items[i]));
+    W->json->close(out);
+    W->json->close(out);
+    s = W->json->result(req, out, &args);
+    return s == WHARF_OK ? W->event->enqueue(req, "fulfillments.serve", location_id, args, 0) : s;
+}
+
+/* Makes the promises that args lead to; *ret_more: there may be others. */
+static wharf_status serve(wharf_req *req, const wharf_val *args, wharf_str own, bool *ret_more)
 {
     static const char sql[] =
         "SELECT fulfillment_id, article_id, item_id, location_id, layout_id, lot_id,"
         " (quantity * 10000)::bigint FROM fulfillments.reserve_plan($1::text[], $2::text,"
-        " $3::text[], $4::timestamptz)";
+        " $3::text[], $4::timestamptz, $5::integer)";
+    const wharf_rows *rows;
+    wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
-    return W->db->query(req, sql, args, 4, ret_rows);
+    *ret_more = s == WHARF_OK && W->db->count(rows) == PROMISES_MOST;
+    return s == WHARF_OK && W->db->count(rows) ? promise(req, rows, own) : s;
 }
 
 wharf_status reserve_waiting(
     wharf_req *req, const wharf_str *items, size_t n, wharf_str location_id, wharf_str own)
 {
-    const wharf_val args[4] = {
-        val_array(req, items, n), val_text(location_id), val_null(), val_time(W->req->now_us(req))};
-    const wharf_rows *rows;
-    wharf_status s = plan(req, args, &rows);
+    const wharf_val args[5] = {val_array(req, items, n), val_text(location_id), val_null(),
+        val_time(W->req->now_us(req)), val_int(PROMISES_MOST)};
+    bool more;
+    wharf_status s = serve(req, args, own, &more);
 
-    return s == WHARF_OK && W->db->count(rows) ? promise(req, rows, own) : s;
+    return s == WHARF_OK && more ? serve_later(req, items, n, location_id) : s;
+}
+
+/* Has the rest served at each of the locations where there is more. */
+static wharf_status serve_all_later(
+    wharf_req *req, const wharf_str *items, const wharf_str *locations, size_t n)
+{
+    wharf_status s = WHARF_OK;
+
+    for (size_t i = 0; i < n && s == WHARF_OK; i++) {
+        size_t k = 0;
+
+        while (k < i && !same(locations[k], locations[i]))
+            k++;
+        if (k == i)
+            s = serve_later(req, items, n, locations[i]);
+    }
+    return s;
 }
 
 wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t n)
 {
     static const char sql[] =
-        "SELECT EXISTS (SELECT 1 FROM unnest((SELECT $1::text[]), (SELECT $3::text[])) v(item, "
-        "location)"
+        "SELECT EXISTS (SELECT 1"
+        " FROM unnest((SELECT $1::text[]), (SELECT $3::text[])) v(item, location)"
         " JOIN fulfillments.article a ON a.organization_id = $2::text AND a.item_id = v.item"
         " AND a.location_id = v.location AND a.waiting > 0)";
-    wharf_str *texts = W->mem->alloc(req, 3 * n * sizeof(*texts)), *locations = texts + n,
-              *levels = texts + 2 * n;
+    wharf_str *items = W->mem->alloc(req, 3 * n * sizeof(*items)), *locations = items + n,
+              *levels = items + 2 * n;
     const wharf_rows *rows;
-    wharf_val args[4];
+    wharf_val args[5];
+    bool more;
     wharf_status s;
 
     for (size_t i = 0; i < n; i++) {
-        texts[i] = rises[i].item_id;
+        items[i] = rises[i].item_id;
         locations[i] = rises[i].location_id;
         levels[i] = rises[i].level_id;
     }
-    args[0] = val_array(req, texts, n);
+    args[0] = val_array(req, items, n);
     args[1] = val_text(W->req->organization(req));
     args[2] = val_array(req, locations, n);
     s = W->db->query(req, sql, args, 3, &rows);
@@ -170,6 +217,27 @@ wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t
     args[0] = args[1] = val_null();
     args[2] = val_array(req, levels, n);
     args[3] = val_time(W->req->now_us(req));
-    s = plan(req, args, &rows);
-    return s == WHARF_OK && W->db->count(rows) ? promise(req, rows, WHARF_S("")) : s;
+    args[4] = val_int(PROMISES_MOST);
+    s = serve(req, args, WHARF_S(""), &more);
+    return s == WHARF_OK && more ? serve_all_later(req, items, locations, n) : s;
+}
+
+wharf_status serve_run(wharf_req *req, void *arg)
+{
+    const wharf_json *args, *list = NULL;
+    wharf_str *items;
+    size_t n = 0;
+    wharf_status s = W->req->body(req, &args);
+
+    (void)arg;
+    if (s == WHARF_OK)
+        list = W->json->get(args, "items");
+    if (json_is_null(list))
+        return s;
+    items = W->mem->alloc(req, (W->json->count(list) + 1) * sizeof(*items));
+    for (const wharf_json *e = W->json->at(list, 0); e; e = W->json->next(e))
+        n += W->json->text(e, &items[n]);
+    s = fulfillments_stock->hold(req, items, n);
+    return s == WHARF_OK ? reserve_waiting(req, items, n, json_text(args, "location"), WHARF_S(""))
+                         : s;
 }

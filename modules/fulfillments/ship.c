@@ -109,7 +109,7 @@ static wharf_status move_on_later(wharf_req *req, const wharf_val *shipments, wh
     W->json->put(out, "shipments", *shipments);
     W->json->close(out);
     s = W->json->result(req, out, &args);
-    return s == WHARF_OK ? W->event->enqueue(req, "follow", id, args, 0) : s;
+    return s == WHARF_OK ? W->event->enqueue(req, "fulfillments.follow", id, args, 0) : s;
 }
 
 /* Moves the fulfillments of shipments on, as far as these are. */

@@ -2,7 +2,8 @@
 -- fulfillment, article, layout, lot (or null), and by how much quantity, picked, packed and shipped
 -- change. Rows with nothing left go. What would leave less picked than packed, or more promised
 -- than is asked for, violates a condition of the tables. A place that went with its layout since it
--- was read lets the request be tried again.
+-- was read lets the request be tried again. The articles are locked in the order in which
+-- fulfillments.reserve_plan locks those of one fulfillment.
 CREATE OR REPLACE FUNCTION fulfillments.book(changes jsonb) RETURNS void
     LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -10,6 +11,14 @@ DECLARE
     places integer;
     written integer;
 BEGIN
+    PERFORM 1
+    FROM fulfillments.article a
+    WHERE a.organization_id = org AND a.id IN (
+        SELECT x.article FROM jsonb_to_recordset(changes) x(article text)
+    )
+    ORDER BY a.item_id, a.location_id, a.fulfillment_id, a.position, a.id
+    FOR NO KEY UPDATE;
+
     INSERT INTO fulfillments.reservation (
         organization_id, article_id, fulfillment_id, layout_id, lot_id
     )

@@ -2,10 +2,9 @@
 -- level_ids of these levels. Back-ordered articles are served in the order of spec 03 section 6.4;
 -- of the stock the first to expire goes first, then in the order in which one walks. Articles are
 -- locked one after the other, in that order; stock is held by the caller (items.stock hold, or the
--- moves that brought it).
-DROP FUNCTION IF EXISTS fulfillments.reserve_plan(text[], text, text[], timestamptz);
-CREATE FUNCTION fulfillments.reserve_plan(
-    items_of text[], location text, level_ids text[], moment timestamptz
+-- moves that brought it). Ends after `most` rows: the caller asks again later.
+CREATE OR REPLACE FUNCTION fulfillments.reserve_plan(
+    items_of text[], location text, level_ids text[], moment timestamptz, most integer
 ) RETURNS TABLE (
     fulfillment_id text, article_id text, item_id text, location_id text, layout_id text,
     lot_id text, quantity numeric
@@ -20,6 +19,7 @@ DECLARE
     want numeric;
     take numeric;
     n integer;
+    given integer := 0;
     items text[];
     spots text[];
     layouts text[];
@@ -55,7 +55,7 @@ BEGIN
             AND a.location_id = ANY (spots)
         ORDER BY a.item_id, a.location_id, f.priority DESC, f.ship_by NULLS LAST, f.created_at,
             f.id, a.position, a.id
-        FOR UPDATE OF a
+        FOR NO KEY UPDATE OF a
     LOOP
         IF key <> d.item_id || ' ' || d.location_id THEN
             key := d.item_id || ' ' || d.location_id;
@@ -81,6 +81,10 @@ BEGIN
                 lot_id := lots[i];
                 quantity := take;
                 RETURN NEXT;
+                given := given + 1;
+                IF given = most THEN
+                    RETURN;
+                END IF;
             END IF;
             IF free[first] = 0 AND first = i THEN
                 first := first + 1;

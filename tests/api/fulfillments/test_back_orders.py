@@ -2,7 +2,7 @@
 import pytest
 
 from orders import ITEMS, ORDERS, amounts, broken, change, entry, get, levels, make_item, order, pack, pick, pick_list, place, post, stocked
-from wharf import make_location
+from wharf import make_location, until
 
 PAST, SOON, LATER = "2020-01-01T00:00:00.000Z", "2035-01-01T00:00:00.000Z", "2036-01-01T00:00:00.000Z"
 
@@ -156,3 +156,13 @@ def test_many_lines_are_few_statements(client, here):
     row = order(client, here, *[(i, 2) for i in items])
     assert amounts(row, "reserved") == [(2,)] * 50
     assert {tuple(stocked(client, i)) for i in items} == {(7, 2)}
+
+
+def test_what_many_wait_for_is_promised_in_pieces(client, org, server, here):
+    """A receipt promises 500 pieces of it by itself; a job goes on, in the same order."""
+    item = make_item(client)
+    late, early = order(client, here, *[(item, 1)] * 400), order(client, here, *[(item, 1)] * 450, priority=1)
+    add(client, item, here, 840)
+    assert reserved(client, early) == [1]
+    until(lambda: stocked(client, item) == (0, 840))
+    assert [len([a for a in get(client, r)["articles"] if a["reserved_qty"]]) for r in (early, late)] == [450, 390] and broken(server, org.id) == []
