@@ -21,7 +21,8 @@ BEGIN
             'special_handling_tags', a.special_handling_tags, 'is_asset', a.is_asset,
             'assets', (
                 SELECT coalesce(json_agg(json_build_object('id', p.asset_id, 'serial_number',
-                    p.serial_number) ORDER BY p.serial_number, p.asset_id), '[]')
+                    p.serial_number, 'manufacturer_number', NULL)
+                    ORDER BY p.serial_number, p.asset_id), '[]')
                 FROM fulfillments.piece p
                 WHERE p.organization_id = organization AND p.article_id = a.id
             ),

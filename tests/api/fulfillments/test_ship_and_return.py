@@ -2,7 +2,7 @@
 import pytest
 
 from orders import ITEMS, ORDERS, amounts, broken, change, entry, get, levels, make_item, movements, order, pack, pick, place, post, refused, stocked
-from wharf import make_location
+from wharf import make_location, until
 
 BOX = {"length": 10, "width": 5, "height": 4, "weight": 2}
 WHERE = "742 Evergreen Terrace, Springfield, OR 97477, US"
@@ -131,6 +131,19 @@ def test_shipments_without_parcels_of_it(client, here, item):
     other = packed(client, here, item, 1)
     party = {"name": "A", "email": "a@example.com", "address": WHERE}
     client.refused("POST", SHIPS, 400, "validation.failed", ["parcels.0.parcel_id"], body={"sender": party, "recipient": party, "parcels": [{**BOX, "parcel_id": other["parcels"][0]["id"]}]})
+
+
+def test_who_does_not_reach_the_order_moves_it_on_as_well(client, org, here, item):
+    """The status follows by a job then: what a caller may not see does not make his write fail."""
+    far = make_location(client)
+    row = packed(client, here, item, 2)
+    s = buy(client, ship(client, row, location_id=far["id"]))
+    key = org.client("all", locations=[far["id"]])
+    assert key.get(f"{ORDERS}/{row['id']}", expect=None).status in (403, 404)
+    move(key, s, "in_transit")
+    until(lambda: get(client, row)["status"] == "completed")
+    assert stocked(client, item) == (8, 0)
+    key.refused("POST", SHIPS, 403, "location_access", body={"fulfillment_id": order(client, here, (item, 1), recipient=BOB, parcels=[BOX])["id"]})
 
 
 # ---- returns ----
