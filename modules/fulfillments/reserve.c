@@ -128,7 +128,7 @@ static wharf_status promise(wharf_req *req, const wharf_rows *rows, wharf_str ow
  * A job goes on with the others, in the same order. */
 enum { PROMISES_MOST = 500 };
 
-/* Has the rest served behind the request. */
+/* Leaves the rest to a job behind the request. */
 static wharf_status serve_later(
     wharf_req *req, const wharf_str *items, size_t n, wharf_str location_id)
 {
@@ -172,7 +172,7 @@ wharf_status reserve_waiting(
     return s == WHARF_OK && more ? serve_later(req, items, n, location_id) : s;
 }
 
-/* Has the rest served at each of the locations where there is more. */
+/* Leaves the rest to jobs, one for each of the locations where there is more. */
 static wharf_status serve_all_later(
     wharf_req *req, const wharf_str *items, const wharf_str *locations, size_t n)
 {
