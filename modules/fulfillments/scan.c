@@ -113,12 +113,13 @@ static wharf_status find_article(const struct scan_request *r, const wharf_json 
 
 /* ---- how many ---- */
 
-/* Rounds half away from zero to ten-thousandths. */
+/* Rounds half away from zero to ten-thousandths; what is something stays something. */
 static int64_t times(int64_t quantity, int64_t factor)
 {
     __int128 product = (__int128)quantity * factor, half = FACTOR_ONE / 2;
+    int64_t rounded = (int64_t)((product + (product < 0 ? -half : half)) / FACTOR_ONE);
 
-    return (int64_t)((product + (product < 0 ? -half : half)) / FACTOR_ONE);
+    return rounded ? rounded : product < 0 ? -1 : product > 0;
 }
 
 static wharf_status read_quantity(
