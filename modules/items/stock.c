@@ -44,7 +44,10 @@ static void move(wharf_stock *stock, const wharf_stock_move *m)
         stock->room *= 2;
     }
     e = &stock->list[stock->n++];
-    *e = (struct stock_entry){.move = *m};
+    *e = (struct stock_entry){.move = {.source_id = WHARF_S("")}};
+    memcpy(&e->move, m, m->head.size < sizeof(*m) ? m->head.size : sizeof(*m));
+    if (!e->move.source_id.p)
+        e->move.source_id = WHARF_S("");
     e->text = W->mem->format(stock->req, "%s", m->path ? m->path : "");
 }
 
@@ -171,6 +174,8 @@ static void put_move(wharf_req *req, wharf_out *out, size_t i, const wharf_stock
     W->json->put(out, "level", val_text(W->req->new_id(req, "lvl")));
     if (m->reason)
         W->json->put(out, "reason", val_text(z(m->reason)));
+    if (m->source_id.n)
+        W->json->put(out, "source", val_text(m->source_id));
     if (m->reason_code_id.n)
         W->json->put(out, "reason_code", val_text(m->reason_code_id));
     if (m->note.n)
@@ -256,6 +261,39 @@ static wharf_status write_moves(wharf_stock *stock, const wharf_json **ret_answe
     return s == WHARF_OK && !*ret_answer ? W->err->fail(stock->req, ERR_INTERNAL, NULL, NULL) : s;
 }
 
+/* ---- who wants to know what there is more of ---- */
+
+enum { LISTENERS_MAX = 8 };
+static wharf_stock_risen_fn *listeners[LISTENERS_MAX]; /* filled while modules start, read after */
+static size_t n_listeners;
+
+static void on_risen(wharf_stock_risen_fn *fn)
+{
+    if (n_listeners < LISTENERS_MAX)
+        listeners[n_listeners++] = fn;
+}
+
+static wharf_status tell_risen(const wharf_stock *stock)
+{
+    wharf_stock_rise *rises;
+    size_t n = 0;
+    wharf_status s = WHARF_OK;
+
+    if (!n_listeners)
+        return s;
+    rises = W->mem->alloc(stock->req, (stock->n + 1) * sizeof(*rises));
+    for (size_t i = 0; i < stock->n; i++) {
+        const struct stock_entry *e = &stock->list[i];
+
+        if (e->move.bucket == WHARF_STOCK_AVAILABLE && e->moved.delta > 0)
+            rises[n++] = (wharf_stock_rise){
+                e->move.item_id, e->move.location_id, e->moved.level_id};
+    }
+    for (size_t i = 0; n && i < n_listeners && s == WHARF_OK; i++)
+        s = listeners[i](stock->req, rises, n);
+    return s;
+}
+
 static wharf_status apply(wharf_stock *stock)
 {
     const wharf_json *answer, *problems;
@@ -270,7 +308,18 @@ static wharf_status apply(wharf_stock *stock)
     if (!json_is_null(problems))
         return tell_problems(stock, problems);
     note_moved(stock, W->json->get(answer, "moves"));
-    return stock_tell(stock, answer);
+    s = stock_tell(stock, answer);
+    return s == WHARF_OK ? tell_risen(stock) : s;
+}
+
+static wharf_status hold(wharf_req *req, const wharf_str *item_ids, size_t n)
+{
+    static const char sql[] = "SELECT 1 FROM items.item WHERE organization_id = $2::text"
+                              " AND id = ANY ((SELECT $1::text[])::text[]) AND deleted_at IS NULL"
+                              " ORDER BY id FOR NO KEY UPDATE";
+    const wharf_rows *rows;
+
+    return n ? query_about(req, sql, val_array(req, item_ids, n).u.s, &rows) : WHARF_OK;
 }
 
 static wharf_str group_id(const wharf_stock *stock)
@@ -290,4 +339,4 @@ static void moved(const wharf_stock *stock, size_t i, wharf_stock_moved *ret)
 }
 
 const wharf_items_stock_api items_stock = {
-    WHARF_HEAD(wharf_items_stock_api), begin, move, apply, group_id, moved};
+    WHARF_HEAD(wharf_items_stock_api), begin, move, apply, group_id, moved, hold, on_risen};

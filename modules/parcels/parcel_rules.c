@@ -7,8 +7,8 @@ enum { SCALE = 4 };
 #define INCHES_PER_CM (1 / 2.54)
 #define POUNDS_PER_KG 2.2046226218
 
-/* the context of creates: the id of the shipment that the parcel comes with */
-static const char shipment_kind[] = "parcels.shipment";
+/* the context of writes by modules, a wharf_parcel_write */
+static const char beside_kind[] = "parcels.beside";
 
 /* the context of writes by the service parcels.goods: whose parcel it is */
 struct goods {
@@ -93,28 +93,94 @@ static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wh
     return WHARF_OK;
 }
 
+/* Refuses requests that change what is packed for a fulfillment behind its back. */
+static wharf_status check_packed(
+    wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+{
+    const wharf_json *contents = old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL;
+
+    if (!old_rec || !field_text(old_rec, PARCEL_FULFILLMENT_ID).n)
+        return WHARF_OK;
+    if (op == WHARF_DELETE ? contents && W->json->count(contents)
+                           : W->res->sent(new_rec, PARCEL_CONTENTS))
+        return W->err->fail(req, ERR_PARCEL_PACKED, op == WHARF_DELETE ? NULL : "contents", NULL);
+    return WHARF_OK;
+}
+
+/* Checks that a parcel that is there may enter a shipment. */
+static wharf_status check_entry(
+    wharf_req *req, const wharf_rec *old_rec, const wharf_parcel_write *w)
+{
+    if (!old_rec || !w->set_shipment || !w->shipment_id.n)
+        return WHARF_OK;
+    if (w->fulfillment_id.n &&
+        same(field_text(old_rec, PARCEL_FULFILLMENT_ID), w->fulfillment_id) &&
+        !field_text(old_rec, PARCEL_SHIPMENT_ID).n)
+        return WHARF_OK;
+    return W->err->fail(req, ERR_VALIDATION_FAILED, "parcel_id",
+        "The parcel is not of the fulfillment, or is in another shipment");
+}
+
+static void settle_beside(uint32_t op, const wharf_parcel_write *w, wharf_rec *rec)
+{
+    if (op == WHARF_CREATE) {
+        W->res->set(rec, PARCEL_FULFILLMENT_ID, val_text_or_null(w->fulfillment_id));
+        W->res->set(rec, PARCEL_MANIFEST_ID, val_text_or_null(w->manifest_id));
+    }
+    if (w->set_shipment)
+        W->res->set(rec, PARCEL_SHIPMENT_ID, val_text_or_null(w->shipment_id));
+    if (w->contents) {
+        W->res->set(rec, PARCEL_CONTENTS, val_json(w->contents));
+        W->res->set(rec, PARCEL_ITEM_IDS, val_json(w->item_ids));
+    }
+}
+
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
-    const wharf_str *shipment = new_rec ? W->res->context(new_rec, shipment_kind) : NULL;
+    const wharf_parcel_write *w = new_rec ? W->res->context(new_rec, beside_kind) : NULL;
     const struct goods *goods = new_rec ? W->res->context(new_rec, goods_kind) : NULL;
-    wharf_status s;
+    wharf_status s = WHARF_OK;
 
-    if (op == WHARF_DELETE)
-        return WHARF_OK;
+    if (w)
+        s = check_entry(req, old_rec, w);
+    else if (!goods)
+        s = check_packed(req, op, old_rec, new_rec);
+    if (op == WHARF_DELETE || s != WHARF_OK)
+        return s;
     if (goods)
         W->res->set(new_rec, goods->field, val_text(goods->id));
     s = parcels_layouts->settle(req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID,
         WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
-    if (s == WHARF_OK && op == WHARF_CREATE && !shipment &&
-        !field_text(new_rec, PARCEL_LOCATION_ID).n)
+    if (s == WHARF_OK && op == WHARF_CREATE && !w && !field_text(new_rec, PARCEL_LOCATION_ID).n)
         s = W->err->fail(
             req, ERR_VALIDATION_FAILED, "location_id", "location_id is required, or layout_id");
-    if (s == WHARF_OK && op == WHARF_CREATE && shipment)
-        W->res->set(new_rec, PARCEL_SHIPMENT_ID, val_text(*shipment));
     if (s == WHARF_OK)
         s = settle_status(req, old_rec, new_rec);
-    return s == WHARF_OK ? settle_contents(req, old_rec, new_rec) : s;
+    if (s == WHARF_OK)
+        s = settle_contents(req, old_rec, new_rec);
+    if (s == WHARF_OK && w)
+        settle_beside(op, w, new_rec);
+    return s;
 }
+
+static wharf_status write_beside(wharf_req *req, wharf_str id, const wharf_json *body,
+    const wharf_parcel_write *beside, const wharf_rec **ret_rec)
+{
+    wharf_parcel_write copy = {.head = WHARF_HEAD(wharf_parcel_write)};
+    const wharf_write w = {.head = WHARF_HEAD(wharf_write),
+        .resource = "parcel",
+        .op = id.n ? WHARF_UPDATE : WHARF_CREATE,
+        .id = id,
+        .body = body,
+        .kind = beside_kind,
+        .context = &copy,
+        .ret_rec = ret_rec};
+
+    memcpy(&copy, beside, beside->head.size < sizeof(copy) ? beside->head.size : sizeof(copy));
+    return W->res->write(req, &w);
+}
+
+const wharf_parcels_ops_api parcels_ops = {WHARF_HEAD(wharf_parcels_ops_api), write_beside};
 
 /* ---- shown ---- */
 
@@ -183,25 +249,46 @@ const wharf_parcels_goods_api parcels_goods = {WHARF_HEAD(wharf_parcels_goods_ap
 
 /* ---- the parcels of a shipment ---- */
 
-static wharf_status make_one(wharf_req *req, wharf_str shipment, const wharf_json *parcel, size_t i,
-    wharf_str location, wharf_str layout)
+/* Puts a parcel that is there, of the shipment's fulfillment, into the shipment. */
+static wharf_status enter_one(wharf_req *req, wharf_str id, const wharf_parcel_write *beside)
+{
+    const wharf_json *body;
+    wharf_status s = W->json->parse(req, WHARF_S("{}"), &body);
+
+    return s == WHARF_OK ? write_beside(req, id, body, beside, NULL) : s;
+}
+
+/* Texts of a shipment whose parcels are made. */
+struct boxes_of {
+    wharf_str shipment, location, layout, fulfillment;
+};
+
+static wharf_status make_one(
+    wharf_req *req, const struct boxes_of *of, const wharf_json *parcel, size_t i)
 {
     wharf_out *out = W->json->builder(req);
-    wharf_write w = {.head = WHARF_HEAD(wharf_write),
-        .resource = "parcel",
-        .op = WHARF_CREATE,
-        .kind = shipment_kind,
-        .context = &shipment};
+    const wharf_parcel_write beside = {.head = WHARF_HEAD(wharf_parcel_write),
+        .fulfillment_id = of->fulfillment,
+        .manifest_id = WHARF_S(""),
+        .shipment_id = of->shipment,
+        .set_shipment = true};
+    const wharf_json *body;
     wharf_status s;
 
+    W->err->base(req, W->mem->format(req, "parcels.%zu.", i).p);
+    if (json_text(parcel, "parcel_id").n) {
+        s = enter_one(req, json_text(parcel, "parcel_id"), &beside);
+        W->err->base(req, "");
+        return s;
+    }
     W->json->open(out, NULL, '{');
     if (!json_text(parcel, "name").n)
         W->json->put(out, "name", val_text(W->mem->format(req, "Parcel %zu", i + 1)));
     W->json->put(out, "status", val_text(WHARF_S("in_processing")));
-    if (location.n)
-        W->json->put(out, "location_id", val_text(location));
-    if (layout.n)
-        W->json->put(out, "layout_id", val_text(layout));
+    if (of->location.n)
+        W->json->put(out, "location_id", val_text(of->location));
+    if (of->layout.n)
+        W->json->put(out, "layout_id", val_text(of->layout));
     for (const wharf_json *m = W->json->at(parcel, 0); m; m = W->json->next(m)) {
         bool unnamed = same(W->json->key(m), WHARF_S("name")) && !json_text(parcel, "name").n;
 
@@ -209,10 +296,9 @@ static wharf_status make_one(wharf_req *req, wharf_str shipment, const wharf_jso
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
     W->json->close(out);
-    s = W->json->result(req, out, &w.body);
-    W->err->base(req, W->mem->format(req, "parcels.%zu.", i).p);
+    s = W->json->result(req, out, &body);
     if (s == WHARF_OK)
-        s = W->res->write(req, &w);
+        s = write_beside(req, WHARF_S(""), body, &beside, NULL);
     W->err->base(req, "");
     return s;
 }
@@ -227,14 +313,15 @@ static wharf_status make_all(wharf_req *req, const wharf_rec *const *recs, size_
 
     for (size_t k = 0; s == WHARF_OK && k < W->db->count(rows); k++) {
         const wharf_json *list = row_json(rows, k, 2);
+        const struct boxes_of of = {
+            row_text(rows, k, 1), row_text(rows, k, 3), row_text(rows, k, 4), row_text(rows, k, 5)};
         size_t i = 0;
 
         if (together)
             parcels_many->at(req, (size_t)row_int(rows, k, 0) - 1);
         for (const wharf_json *e = list ? W->json->at(list, 0) : NULL; e && s == WHARF_OK;
              e = W->json->next(e), i++)
-            s = make_one(
-                req, row_text(rows, k, 1), e, i, row_text(rows, k, 3), row_text(rows, k, 4));
+            s = make_one(req, &of, e, i);
     }
     return s;
 }

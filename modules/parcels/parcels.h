@@ -18,6 +18,7 @@ extern const wharf_parcels_goods_api parcels_goods;
 
 extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks,
     parcels_shipment_hooks;
+extern const wharf_parcels_ops_api parcels_ops;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
  * contents.2.item_id ... (contents.c). known: by the service parcels.goods, whose lines have ids

@@ -26,11 +26,11 @@ static const char *at(wharf_req *req, const char *party, const char *member)
 }
 
 /* Takes the address as the organization's others are kept; without the module locations as it was
- * sent. */
+ * sent. rec: NULL for a party of another module's row, whose address is remembered at once. */
 static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wharf_json *input,
     wharf_str line2, const char *name, const wharf_json **ret)
 {
-    struct taken *taken = taken_of(rec);
+    struct taken *taken = rec ? taken_of(rec) : NULL;
     wharf_out *out;
     wharf_str s;
     wharf_status status;
@@ -38,6 +38,10 @@ static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wha
     *ret = NULL;
     if (json_is_null(input))
         return WHARF_OK;
+    if (shipments_places && !rec) {
+        status = shipments_places->address(req, input, line2, at(req, name, "address"), &s);
+        return status == WHARF_OK ? W->json->parse(req, s, ret) : status;
+    }
     if (shipments_places) {
         status = shipments_places->address_in(
             req, input, line2, shipments_shared(rec)->country, at(req, name, "address"), &s);
@@ -104,10 +108,10 @@ static int by_id(const void *a, const void *b)
 static wharf_status contact_of(
     wharf_req *req, const wharf_rec *rec, wharf_str id, const wharf_json **ret)
 {
-    const struct shipments_shared *set = shipments_shared(rec);
+    const struct shipments_shared *set = rec ? shipments_shared(rec) : NULL;
     const struct party_contact key = {.id = id}, *found = NULL;
 
-    if (!set->looked)
+    if (!set || !set->looked)
         return shipments_contacts->who(req, id, ret);
     if (set->n_contacts)
         found = bsearch(&key, set->contacts, set->n_contacts, sizeof(key), by_id);
@@ -143,23 +147,39 @@ static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *n
     return s == WHARF_OK ? W->json->result(req, out, ret) : s;
 }
 
+/* Reads a party that was sent. rec: NULL for one of another module's row. */
+static wharf_status read_party(wharf_req *req, const wharf_rec *rec, const wharf_json *v,
+    const char *name, const wharf_json **ret_party, wharf_str *ret_contact)
+{
+    const wharf_json *party = NULL;
+
+    *ret_contact = WHARF_S("");
+    if (W->json->type(v) == WHARF_J_OBJECT) {
+        party = v;
+        read_contact_id(req, v, name, ret_contact);
+    } else if (!W->json->text(v, ret_contact)) {
+        return W->err->add(
+            req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
+    }
+    return party_of(req, rec, name, *ret_contact, party, ret_party);
+}
+
+wharf_status shipments_party(wharf_req *req, const wharf_json *input, const char *name,
+    const wharf_json **ret_party, wharf_str *ret_contact)
+{
+    return read_party(req, NULL, input, name, ret_party, ret_contact);
+}
+
 static wharf_status take_party(
     wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
 {
-    const wharf_json *v = W->res->member(rec, name), *party = NULL, *whole;
-    wharf_str id = WHARF_S("");
+    const wharf_json *v = W->res->member(rec, name), *whole;
+    wharf_str id;
     wharf_status s;
 
     if (json_is_null(v))
         return WHARF_OK;
-    if (W->json->type(v) == WHARF_J_OBJECT) {
-        party = v;
-        read_contact_id(req, v, name, &id);
-    } else if (!W->json->text(v, &id)) {
-        return W->err->add(
-            req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
-    }
-    s = party_of(req, rec, name, id, party, &whole);
+    s = read_party(req, rec, v, name, &whole, &id);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, field, val_json(whole));

@@ -19,11 +19,41 @@ static wharf_status detect_provider(wharf_req *req, wharf_rec *rec, wharf_str nu
     return s;
 }
 
+/* Takes from the fulfillment what the body does not say. */
+static wharf_status take_fulfillment(wharf_req *req, wharf_rec *rec)
+{
+    static const struct {
+        const char *name;
+        wharf_field field;
+    } taken[] = {{"sender", SHIPMENT_SENDER}, {"recipient", SHIPMENT_RECIPIENT},
+        {"parcels", SHIPMENT_PARCELS}, {"location_id", SHIPMENT_LOCATION_ID},
+        {"order_number", SHIPMENT_ORDER_NUMBER}, {"purchase_order", SHIPMENT_PURCHASE_ORDER},
+        {"reference_number", SHIPMENT_REFERENCE_NUMBER}};
+    const wharf_json *id = W->res->member(rec, "fulfillment_id"), *facts;
+    wharf_str text;
+    wharf_status s;
+
+    if (!shipments_orders || json_is_null(id) || !W->json->text(id, &text) || !text.n)
+        return WHARF_OK;
+    s = shipments_orders->facts(req, text, W->res->member(rec, "parcel_ids"),
+        json_is_null(W->res->member(rec, "parcels")), &facts);
+    for (size_t i = 0; s == WHARF_OK && facts && i < sizeof(taken) / sizeof(taken[0]); i++) {
+        const wharf_json *v = W->json->get(facts, taken[i].name);
+
+        if (!W->res->member(rec, taken[i].name) && !json_is_null(v))
+            W->res->set(rec, taken[i].field, val_json(v));
+    }
+    return s;
+}
+
 static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 {
     const wharf_json *number = W->res->member(new_rec, "tracking_number");
     wharf_str s;
-    wharf_status status = shipments_take_parties(req, new_rec);
+    wharf_status status = op == WHARF_CREATE ? take_fulfillment(req, new_rec) : WHARF_OK;
+
+    if (status == WHARF_OK)
+        status = shipments_take_parties(req, new_rec);
 
     if (status == WHARF_OK && number && W->json->text(number, &s) && s.n) {
         s = shipments_carriers->normalize(req, s);

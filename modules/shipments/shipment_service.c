@@ -97,4 +97,4 @@ static bool enter_tracker(wharf_rec *rec, wharf_str tracker_id)
 
 const wharf_shipments_ops_api shipments_ops = {WHARF_HEAD(wharf_shipments_ops_api),
     shipments_canonical, shipments_group, shipments_filters, shipments_take_update, update,
-    set_tracker, shipments_make, set_trackers, enter_tracker};
+    set_tracker, shipments_make, set_trackers, enter_tracker, shipments_party};

@@ -15,6 +15,7 @@ const wharf_config_api *shipments_config;
 const wharf_locations_directory_api *shipments_places;
 const wharf_contacts_match_api *shipments_contacts;
 const wharf_locations_layouts_api *shipments_layouts;
+const wharf_fulfillments_shipping_api *shipments_orders;
 wharf_plugin *shipments_self;
 
 static const wharf_route routes[] = {
@@ -36,7 +37,7 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &shipments_location_hooks, 0);
     api->hook(d, "layout", &shipments_layout_hooks, 0);
     api->job(d, "simulate", shipments_simulate, NULL, WHARF_S("{\"retries\": 5}"));
-    api->provide(d, "shipments.ops", 1, 2, &shipments_ops);
+    api->provide(d, "shipments.ops", 1, 3, &shipments_ops);
 }
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
@@ -55,6 +56,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     shipments_keys = W->service(self, "wharf.keys", 1, 0);
     shipments_config = W->service(self, "wharf.config", 1, 0);
     shipments_places = W->service(self, "locations.directory", 1, 2);
+    shipments_orders = W->service(self, "fulfillments.shipping", 1, 0);
     shipments_layouts = W->service(self, "locations.layouts", 1, 1);
     return WHARF_OK;
 }

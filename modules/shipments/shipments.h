@@ -7,6 +7,7 @@
 extern const wharf_host *W; /* these are set once, before anything of this module runs */
 #include "wharf/ext/carriers.h"
 #include "wharf/ext/contacts.h"
+#include "wharf/ext/fulfillments.h"
 #include "wharf/ext/locations.h"
 #include "wharf/ext/org.h"
 #include "wharf/ext/shipments.h"
@@ -27,6 +28,7 @@ extern const wharf_config_api *shipments_config;
 extern const wharf_locations_directory_api *shipments_places; /* or NULL */
 extern const wharf_contacts_match_api *shipments_contacts; /* or NULL */
 extern const wharf_locations_layouts_api *shipments_layouts; /* or NULL */
+extern const wharf_fulfillments_shipping_api *shipments_orders; /* or NULL */
 extern wharf_plugin *shipments_self;
 
 enum { HISTORY_SHOWN = 100, HISTORY_MOST = 1000, UPDATES_MOST = 100 };
@@ -84,6 +86,9 @@ wharf_status shipments_history_page(
 wharf_status shipments_contacts_merged(
     wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 wharf_status shipments_take_parties(wharf_req *req, wharf_rec *rec);
+/* Makes a party of another module's row. */
+wharf_status shipments_party(wharf_req *req, const wharf_json *input, const char *name,
+    const wharf_json **ret_party, wharf_str *ret_contact);
 /* Asks for all rows of a set what shipments_take_parties would ask for each. */
 wharf_status shipments_look_ahead(
     wharf_req *req, uint32_t op, const wharf_rec *const *recs, size_t n);

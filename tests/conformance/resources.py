@@ -45,6 +45,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
                   "external_id": lambda: f"{next(SERIAL)}"},
          "asset": {"item_id": lambda world: world.make("item", is_asset=True, base_uom="each", transactional_units=[])["id"], "location_id": None},
          "manifest": {"status": lambda: "accepted"}, "receipt": {"lines": lambda world: [{"item_id": world.make("item")["id"]}]},
+         "fulfillment": {"articles": lambda world: [{"item_id": world.make("item")["id"], "requested_qty": 1}], "external_id": lambda: f"F{next(SERIAL)}", "location_id": None, "assigned_user_id": lambda: None},
          "document": {"content": lambda: base64.b64encode(b"Document %d" % next(SERIAL)).decode()},
          "document_retention_rule": {"category": free_category},
          "sequence": {"sequence": lambda: f"A{next(SERIAL)}", "prefix": lambda: f"P{next(SERIAL)}-"},
@@ -70,6 +71,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
                          "reason_code", "stage", "confidence", "progress", "printer_state_reasons", "attempt", "device_job_id", "max_attempts"},
            "workflow": {"source", "files", "triggers", "scopes", "settings", "if_revision", "http_hosts"},
            "bom": {"output_qty", "min_build_qty", "is_default"},
+           "fulfillment": {"recipient", "sender", "recipient_contact_id", "sender_contact_id", "status"},
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
            "document": {"filename", "category", "mime_type", "size", "checksum_md5", "checksum_sha256"},
            "document_retention_rule": {"category"},
@@ -83,6 +85,7 @@ BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key
             "integration_secret": {"create", "delete"}, "bom": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 # What a row is changed to before it can be deleted; events of its own may tell of that.
 BEFORE_DELETE = {"manifest": {"status": "void"}}
+            "integration_secret": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.

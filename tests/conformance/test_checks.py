@@ -158,6 +158,14 @@ BREAKAGES = {
         ("UPDATE shipments.shipment SET children_count = 7 WHERE id = (SELECT min(id) FROM shipments.shipment WHERE deleted_at IS NULL AND NOT is_parent) RETURNING id", "counts 7 children, and has 0"),
         ("UPDATE shipments.shipment SET is_parent = false WHERE id = (SELECT min(id) FROM shipments.shipment WHERE is_parent) RETURNING id", "counts 1 children, and has 1"),
         ("UPDATE shipments.shipment SET parent_id = 'ship_gone' WHERE id = (SELECT max(id) FROM shipments.shipment WHERE deleted_at IS NULL AND parent_id IS NULL) RETURNING id", "its parent ship_gone is not there")],
+    "fulfillments.article_sums": [
+        (f"UPDATE fulfillments.article SET is_open = false WHERE id = {pick('id', 'fulfillments.article', 'reserved > 0')} RETURNING id", "is closed, and its fulfillment created"),
+        (f"UPDATE fulfillments.reservation SET picked = 1 WHERE article_id = {pick('id', 'fulfillments.article', 'reserved > 0', skip=1)} RETURNING article_id", "does not have the sums of its reservations")],
+    "fulfillments.packed_parcels": [
+        (f"INSERT INTO fulfillments.content SELECT organization_id, fulfillment_id, 'prcl_gone', id, NULL, 1 FROM fulfillments.article WHERE id = {pick('id', 'fulfillments.article', 'reserved > 0', skip=2)} RETURNING article_id",
+         "has 0.0000 packed, and its parcels have 1.0000")],
+    "fulfillments.reserved_stock": [
+        (f"UPDATE items.level SET reserved = reserved + 1 WHERE id = {pick('id', 'items.level', 'reserved > 0')} RETURNING id", r"has 4.0000 reserved of item_.*, and fulfillments are promised 3.0000")],
     "items.audit_stock": [
         (f"UPDATE items.audit_task SET counted = counted + 1 WHERE id = {pick('k.id', 'items.audit_task k JOIN items.audit a ON a.id = k.audit_id', 'a.status = $$approved$$')} RETURNING audit_id",
          r"says 1.0000 of item_\w+, and its ledger 0")],

@@ -29,6 +29,7 @@ SPECIAL = {"integration": lambda w, org, place, marker: {"direction": "outgoing"
            "batch": lambda w, org, place, marker: {"name": "Batch " + marker, "data": [{"name": "Of a batch", "locations": [w.places[place]]}]},
            "item": lambda w, org, place, marker: {"lot_tracking": "optional", "levels": [{"location_id": w.places[place], "available_qty": 2, "lot_number": "Lot"}]},
            "asset": lambda w, org, place, marker: {"item_id": w.thing(org)},
+           "fulfillment": lambda w, org, place, marker: {"articles": [{"item_id": w.part(org, place), "requested_qty": 3, "comment": marker}], "assigned_user_id": None},
            "document": lambda w, org, place, marker: {"places": None, "resources": [{"type": "location", "id": w.places[place]}]},
            "document_retention_rule": lambda w, org, place, marker: {"category": resources.CATEGORIES[sum(r.resource == "document_retention_rule" and r.org == org for r in w.rows)]},
            "bom": lambda w, org, place, marker: {"output_qty": None, "min_build_qty": None, "components": [{"item_id": w.part(org, place), "quantity": 1, "notes": marker}]},
@@ -43,7 +44,7 @@ PARAMS = {"session_id": "sess_0000000000000000000000", "printer_id": "prntr_0000
 PARAM_OF = {("/v1/public/documents/{document}", "document"): "document", ("/v1/workflows/runs/{run}", "run"): "workflow_run", ("/v1/locations/{location}/users/{user}", "user"): "user", ("/v1/addresses/{id}", "id"): "address", ("/v1/incoming/{integration}", "integration"): "integration"}
 # Rows that nobody makes by a request of their own: the world finds them by their lists.
 FOUND = {"event", "log", "request_log", "delivery", "outgoing_webhook", "workflow_run", "outgoing_integration", "incoming_webhook", "outbox_message",
-         "level", "lot", "stock_movement", "assembly_order", "audit_task", "document_link", "manifest_article"}
+         "level", "lot", "stock_movement", "assembly_order", "audit_task", "document_link", "manifest_article", "fulfillment_article"}
 # One row for each organization, which it has from the start.
 OWN = {"organization"}
 # Answers that do not end by themselves, and listeners of other kinds of clients.

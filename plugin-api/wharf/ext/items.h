@@ -16,6 +16,7 @@ extern "C" {
 #define ERR_ITEM_HAS_ASSETS "item.has_assets"
 #define ERR_ITEM_FRACTIONAL_QUANTITY "item.fractional_quantity"
 #define ERR_ITEM_INSUFFICIENT_STOCK "item.insufficient_stock"
+#define ERR_ITEM_LOT_REQUIRED "item.lot_required"
 #define ERR_ITEM_QUANTITY_PRECISION "item.quantity_precision"
 #define ERR_ITEM_UNIT_INACTIVE "item.unit_inactive"
 #define ERR_ITEM_UNIT_NOT_FOUND "item.unit_not_found"
@@ -67,6 +68,9 @@ typedef struct wharf_stock_move {
     wharf_str unit_id; /* in which unit it was said, or empty; */
     int64_t unit_quantity; /* and how many of them */
     const char *path; /* where problems are told: "levels.0.available_qty" */
+    /* 1.1: the row that it is done for, of the group's source_type, instead of the group's; or
+     * empty */
+    wharf_str source_id;
 } wharf_stock_move;
 
 /* The outcome of a move. The caller sets head. */
@@ -78,6 +82,17 @@ typedef struct wharf_stock_moved {
 
 /* Moves that take effect together, under one group id of the ledger. Lives in the request. */
 typedef struct wharf_stock wharf_stock;
+
+/* A level of which more is available than before. */
+typedef struct wharf_stock_rise {
+    wharf_str item_id, location_id, level_id;
+} wharf_stock_rise;
+
+/* Told in the transaction of the moves, after they are written and their events: the levels that
+ * have more to give. The items are held as apply() holds them, the levels are locked. What it
+ * fails with, apply() fails with. */
+typedef wharf_status wharf_stock_risen_fn(
+    wharf_req *req, const wharf_stock_rise *rises, size_t n);
 
 /* Service "items.stock", version 1.1: the only writer of levels and ledger. */
 typedef struct wharf_items_stock_api {
@@ -99,6 +114,12 @@ typedef struct wharf_items_stock_api {
     wharf_str (*group_id)(const wharf_stock *stock);
     /* After apply(): of the i-th move, counted from 0 in the order of move(). */
     void (*moved)(const wharf_stock *stock, size_t i, wharf_stock_moved *ret);
+    /* 1.1 */
+    /* Holds items alone: until the transaction ends nobody else changes stock of them, so what is
+     * read of their levels afterwards is what there is. Those that are not there are left out.
+     * Comes before locks of layouts and levels; one call for all items. */
+    wharf_status (*hold)(wharf_req *req, const wharf_str *item_ids, size_t n);
+    void (*on_risen)(wharf_stock_risen_fn *fn); /* start() */
 } wharf_items_stock_api;
 
 enum wharf_item_flag {

@@ -342,10 +342,11 @@ def test_every_resource_gives_what_its_list_gives(server):
             "parcel": ("/v1/parcels", {"name": "P", "location_id": place}), "container": ("/v1/containers", {"name": "C", "location_id": place}), "manifest": ("/v1/manifests", {"location_id": place}),
             "item": ("/v1/items", {"name": "Item", "levels": [{"location_id": place, "available_qty": 2.5}]}), "audit": ("/v1/audits", {"location_id": place}), "shipment": ("/v1/shipments", {"tracking_number": "EXPORT1"}), "tracker": ("/v1/trackers", {"tracking_number": "EXPORT2"}), "log": ("/v1/logs", None),
             "document": ("/v1/documents", {"name": "Paper", "visibility": "private", "content": "aGVsbG8="})}
-    missing = {"fulfillment", "shipping_label_inference"}
+    missing = {"shipping_label_inference"}
     here = {m.split("/")[-1] for m in MODULES.split(",")}
     item = client.post("/v1/items", {"name": "Thing", "is_asset": True}) if "assets" in here else None
     made["asset"] = ("/v1/assets", {"item_id": item.data["id"] if item else "", "location_id": place})
+    made["fulfillment"] = ("/v1/fulfillments", {"location_id": place, "articles": [{"item_id": item.data["id"] if item else "", "requested_qty": 1}]})
     for resource, (path, body) in made.items():
         if body:
             a = client.post(path, body)

@@ -124,7 +124,7 @@ def shipments(w):
     a, b = tracked(w)
     w.one.post("/v1/shipments/" + b["id"], {"parent_id": a["id"]}, expect=200)
     box = w.one.post("/v1/containers", {}, expect=201).data["id"]
-    w.sql("UPDATE shipments.shipment SET refund_status = 'requested', manifest_id = 'mfst_1', fulfillment_id = 'ful_1', container_id = %s WHERE id = %s", box, a["id"])
+    w.sql("UPDATE shipments.shipment SET refund_status = 'requested', manifest_id = 'mfst_1', fulfillment_id = 'ful_0000000000000000000001', container_id = %s WHERE id = %s", box, a["id"])
     if b["delivered_at"]:  # so that both have one
         w.sql("UPDATE shipments.shipment SET delivered_at = '2020-01-01T00:00:00Z' WHERE id = %s", a["id"])
     return "/v1/shipments", a, b, {}
@@ -182,7 +182,7 @@ FILTERS = {
     "containers": {**BY, **PLACE, "status=delayed": "b", "statuses=created": "a", "filter=exception": "b", "filter=completed": "", "search=alph": "a", "search=box-2": "b", "search=right": "b"},
     "shipments": {**BY, **PLACE, "status=in_transit": "a", "statuses=delivered": "b", "type=inbound": "a", "filter=completed": "b", "refund_status=requested": "a", "provider_id=ups": "b",
                   "tracking_number=track-a": "a", "tracker_id={b[tracker_id]}": "b", "container_id={a[container_id]}": "a", "sender_contact_id={a[sender_contact_id]}": "a",
-                  "recipient_contact_id={a[recipient_contact_id]}": "a", "parent_id={a[id]}": "b", "is_parent=true": "a", "fulfillment_id=ful_1": "a", "manifest_id=mfst_1": "a", "order_number=o1": "a",
+                  "recipient_contact_id={a[recipient_contact_id]}": "a", "parent_id={a[id]}": "b", "is_parent=true": "a", "fulfillment_id=ful_0000000000000000000001": "a", "manifest_id=mfst_1": "a", "order_number=o1": "a",
                   "purchase_order=p1": "a", "invoice_number=i1": "a", "rma_number=r1": "a", "reference_number=f1": "a", "tags=fragile": "a", "sender_address_id={a[sender][address][id]}": "a",
                   "recipient_address_id={a[recipient][address][id]}": "a", "estimated_delivery_at[lt]={b[estimated_delivery_at]}": "a", "pickup_at[gt]={a[pickup_at]}": "b",
                   "delivered_at[gt]={a[delivered_at]}": "b", "search=track-b": "b", "search=ann%40": "a", "search=zoe": "a", "search=o1": "a", "search=f1": "a", "search=fedex": "a"},

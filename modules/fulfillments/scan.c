@@ -1,0 +1,320 @@
+/* scan.c - picks and packs (docs/spec/03-shipments-and-trackers.md sections 6.6 and 6.7): one scan,
+ * or many lines that count together. Leaves what a line does to pick.c and pack.c. */
+#include "fulfillments.h"
+
+#include "fulfillments.gen.h"
+
+enum { CODE_MAX = 100, GTIN_LEAST = 8, GTIN_MOST = 14 };
+#define FACTOR_SCALE 10
+#define FACTOR_ONE   INT64_C(10000000000)
+
+static const char *at(const struct scan_request *r, const char *line, const char *member)
+{
+    return W->mem->format(r->order.req, "%s%s", line, member).p;
+}
+
+/* ---- which article ---- */
+
+/* Tells whether an article still asks for something of this scan. */
+static bool is_wanting(const struct scan_request *r, const struct article *a, bool back)
+{
+    if (back)
+        return (r->kind == SCAN_PICK ? a->picked : a->packed) > 0;
+    return (r->kind == SCAN_PICK ? a->picked : a->packed) < a->requested;
+}
+
+/* Chooses among articles of one item: the first that asks for something, else the first. */
+static bool choose(const struct scan_request *r, bool back, size_t *best, bool known, size_t i)
+{
+    if (!known || (!is_wanting(r, &r->order.articles[*best], back) &&
+                      is_wanting(r, &r->order.articles[i], back)))
+        *best = i;
+    return true;
+}
+
+static wharf_str lower(wharf_req *req, wharf_str s)
+{
+    char *p = W->mem->alloc(req, s.n + 1);
+
+    for (size_t i = 0; i < s.n; i++)
+        p[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    return (wharf_str){p, s.n};
+}
+
+/* Returns a number as a GTIN-14 says it; what is none as it is. */
+static wharf_str padded(wharf_req *req, wharf_str code)
+{
+    size_t first = 0;
+
+    if (code.n < GTIN_LEAST || code.n > GTIN_MOST || strspn(code.p, "0123456789") < code.n)
+        return code;
+    while (first < code.n && code.p[first] == '0')
+        first++;
+    return W->mem->format(
+        req, "%.*s%s", (int)(GTIN_MOST - (code.n - first)), "00000000000000", code.p + first);
+}
+
+static bool same_code(wharf_req *req, wharf_str a, wharf_str b)
+{
+    return same(lower(req, a), lower(req, b)) ||
+           same(padded(req, lower(req, a)), padded(req, lower(req, b)));
+}
+
+static bool has_code(wharf_req *req, const struct article *a, wharf_str code)
+{
+    for (const wharf_json *e = a->codes ? W->json->at(a->codes, 0) : NULL; e;
+         e = W->json->next(e)) {
+        wharf_str s;
+
+        if (W->json->text(e, &s) && same_code(req, s, code))
+            return true;
+    }
+    return false;
+}
+
+/* Returns how many base units the scanned barcode of a transactional unit means. */
+static int64_t factor_of(wharf_req *req, const struct article *a, wharf_str code)
+{
+    int64_t factor = FACTOR_ONE;
+
+    for (const wharf_json *u = a->units ? W->json->at(a->units, 0) : NULL; u;
+         u = W->json->next(u)) {
+        wharf_str barcode = json_text(u, "barcode");
+
+        if (barcode.n && json_truth(W->json->get(u, "active")) && same_code(req, barcode, code) &&
+            W->json->decimal(W->json->get(u, "conversion_factor"), FACTOR_SCALE, &factor))
+            return factor;
+    }
+    return FACTOR_ONE;
+}
+
+static wharf_status find_article(const struct scan_request *r, const wharf_json *line,
+    const char *where, bool back, struct scan *ret)
+{
+    wharf_req *req = r->order.req;
+    wharf_str id = order_text_read(req, line, "article_id", where, TEXT_MAX),
+              item = order_text_read(req, line, "item_id", where, TEXT_MAX),
+              code = order_text_read(req, line, "code", where, CODE_MAX);
+    const char *key = id.n ? "article_id" : item.n ? "item_id" : "code";
+    bool known = false;
+
+    if (!id.n && !item.n && !code.n)
+        return W->err->add(
+            req, ERR_VALIDATION_FAILED, at(r, where, "code"), "Send code, item_id or article_id");
+    for (size_t i = 0; i < r->order.n; i++) {
+        const struct article *a = &r->order.articles[i];
+
+        if (id.n ? same(a->id, id) : item.n ? same(a->item_id, item) : has_code(req, a, code))
+            known = choose(r, back, &ret->article, known, i);
+    }
+    return known ? WHARF_OK
+                 : W->err->add(req, ERR_FULFILLMENT_NOT_ORDERED, at(r, where, key), NULL);
+}
+
+/* ---- how many ---- */
+
+/* Rounds half away from zero to ten-thousandths; what is something stays something. */
+static int64_t times(int64_t quantity, int64_t factor)
+{
+    __int128 product = (__int128)quantity * factor, half = FACTOR_ONE / 2;
+    int64_t rounded = (int64_t)((product + (product < 0 ? -half : half)) / FACTOR_ONE);
+
+    return rounded ? rounded : product < 0 ? -1 : product > 0;
+}
+
+static wharf_status read_quantity(
+    const struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
+{
+    wharf_req *req = r->order.req;
+    const struct article *a = &r->order.articles[ret->article];
+    const wharf_json *sent = W->json->get(line, "quantity");
+    wharf_str code = json_text(line, "code");
+    int64_t said = WHARF_STOCK_ONE, factor = FACTOR_ONE;
+    wharf_status s = WHARF_OK;
+
+    if (!json_is_null(sent))
+        s = order_quantity_read(req, sent, false, at(r, where, "quantity"), &said);
+    if (s != WHARF_OK)
+        return s;
+    if (code.n && !json_text(line, "article_id").n && !json_text(line, "item_id").n)
+        factor = factor_of(req, a, code);
+    if ((__int128)said * factor / FACTOR_ONE > INT64_C(999999999999999) ||
+        (__int128)said * factor / FACTOR_ONE < -INT64_C(999999999999999) || !said)
+        return W->err->add(req, ERR_VALIDATION_FAILED, at(r, where, "quantity"),
+            "%squantity must be above 0, or below to put back", where);
+    ret->quantity = times(said, factor);
+    if (a->is_asset && ret->quantity % WHARF_STOCK_ONE)
+        return W->err->add(req, ERR_ITEM_FRACTIONAL_QUANTITY, at(r, where, "quantity"), NULL);
+    return WHARF_OK;
+}
+
+/* ---- where ---- */
+
+static wharf_status read_layout(
+    const struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
+{
+    static const char sql[] =
+        "SELECT id FROM locations.layout WHERE organization_id = $2::text"
+        " AND location_id = $3::text AND deleted_at IS NULL"
+        " AND CASE WHEN $4::boolean THEN lower(code) = lower($1::text) ELSE id = $1::text END";
+    wharf_req *req = r->order.req;
+    wharf_str id = order_text_read(req, line, "layout_id", where, TEXT_MAX),
+              code = order_text_read(req, line, "layout_code", where, TEXT_MAX);
+    const wharf_rows *rows;
+    wharf_status s;
+
+    ret->layout_id = WHARF_S("");
+    if (!id.n && !code.n)
+        return WHARF_OK;
+    s = W->db->query(req, sql,
+        (const wharf_val[]){val_text(id.n ? id : code), val_text(W->req->organization(req)),
+            val_text(r->order.location_id), val_bool(!id.n)},
+        4, &rows);
+    if (s != WHARF_OK)
+        return s;
+    if (!W->db->count(rows))
+        return W->err->add(req, ERR_VALIDATION_FAILED,
+            at(r, where, id.n ? "layout_id" : "layout_code"),
+            "There is no such layout in the location");
+    ret->layout_id = row_text(rows, 0, 0);
+    return WHARF_OK;
+}
+
+wharf_status scan_read(
+    struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
+{
+    wharf_req *req = r->order.req;
+    const wharf_json *sent;
+    int64_t n = 0;
+    wharf_status s;
+
+    *ret = (struct scan){.at = where};
+    if (W->json->type(line) != WHARF_J_OBJECT)
+        return W->err->add(req, ERR_VALIDATION_FAILED, at(r, where, ""), "A line is an object");
+    sent = W->json->get(line, "quantity");
+    s = find_article(
+        r, line, where, !json_is_null(sent) && W->json->decimal(sent, QTY_SCALE, &n) && n < 0, ret);
+    if (s == WHARF_OK)
+        s = read_quantity(r, line, where, ret);
+    if (s == WHARF_OK)
+        s = read_layout(r, line, where, ret);
+    ret->lot_number = order_text_read(req, line, "lot_number", where, TEXT_MAX);
+    ret->asset_id = order_text_read(req, line, "asset_id", where, TEXT_MAX);
+    ret->serial_number = order_text_read(req, line, "serial_number", where, TEXT_MAX);
+    ret->expired_too = json_truth(W->json->get(line, "allow_expired"));
+    return s;
+}
+
+/* ---- running ---- */
+
+static bool names_place(const wharf_json *line)
+{
+    return json_text(line, "layout_id").n || json_text(line, "layout_code").n ||
+           json_text(line, "lot_number").n;
+}
+
+bool scan_moves(const wharf_json *body)
+{
+    const wharf_json *lines = W->json->get(body, "lines");
+
+    if (json_is_null(lines))
+        return names_place(body);
+    for (const wharf_json *e = W->json->at(lines, 0); e; e = W->json->next(e)) {
+        if (W->json->type(e) == WHARF_J_OBJECT && names_place(e))
+            return true;
+    }
+    return false;
+}
+
+static void touch(struct scan_request *r, size_t article)
+{
+    for (size_t i = 0; i < r->n_touched; i++) {
+        if (r->touched[i] == article)
+            return;
+    }
+    if (r->n_touched < LINES_MAX)
+        r->touched[r->n_touched++] = article;
+}
+
+static wharf_status run_line(struct scan_request *r, const wharf_json *line, const char *where)
+{
+    struct scan scan;
+    wharf_status s = scan_read(r, line, where, &scan);
+
+    if (s != WHARF_OK)
+        return s;
+    touch(r, scan.article);
+    s = r->kind == SCAN_PICK ? pick_line(&r->order, &scan) : pack_line(r, &scan);
+    return s == WHARF_OK && (scan.asset_id.n || scan.serial_number.n) ? piece_take(&r->order, &scan)
+                                                                      : s;
+}
+
+static wharf_status run_lines(struct scan_request *r, const wharf_json *lines)
+{
+    wharf_req *req = r->order.req;
+    size_t i = 0;
+
+    for (const wharf_json *e = W->json->at(lines, 0); e; e = W->json->next(e), i++)
+        run_line(r, e, W->mem->format(req, "lines.%zu.", i).p);
+    return W->err->current(req);
+}
+
+static wharf_status check_status(const struct scan_request *r, enum order_status status)
+{
+    if (order_closed(status))
+        return W->err->fail(r->order.req, ERR_FULFILLMENT_CLOSED, NULL, NULL);
+    if (status > (r->kind == SCAN_PICK ? ORDER_PROCESSING : ORDER_PICKED))
+        return W->err->fail(r->order.req, ERR_FULFILLMENT_INVALID_TRANSITION, NULL,
+            r->kind == SCAN_PICK ? "The fulfillment is picked; set status processing first"
+                                 : "The fulfillment is packed; set status picked first");
+    return WHARF_OK;
+}
+
+wharf_status scan_run(struct scan_request *r, enum order_status status)
+{
+    const wharf_json *lines = W->json->get(r->body, "lines");
+    bool all = json_truth(W->json->get(r->body, "all"));
+    wharf_status s = check_status(r, status);
+
+    r->n_touched = 0; /* also when the request is tried again */
+    r->parcel_id = WHARF_S("");
+    if (s == WHARF_OK && r->kind == SCAN_PACK)
+        s = pack_parcel(r);
+    if (s != WHARF_OK)
+        return s;
+    if (all) {
+        for (size_t i = 0; i < r->order.n; i++)
+            touch(r, i);
+        return r->kind == SCAN_PICK ? pick_all(&r->order) : pack_all(r);
+    }
+    return json_is_null(lines) ? run_line(r, r->body, "") : run_lines(r, lines);
+}
+
+/* ---- routes ---- */
+
+static wharf_status post(wharf_req *req, enum scan_kind kind)
+{
+    struct scan_request *r = W->mem->alloc(req, sizeof(*r));
+    struct act act = {.kind = ACT_SCAN, .scan = r};
+    const wharf_rec *rec;
+    wharf_str id = WHARF_S("");
+    wharf_status s = W->req->body(req, &r->body);
+
+    r->kind = kind;
+    W->req->param(req, "id", &id);
+    if (s == WHARF_OK)
+        s = fulfillment_act(req, id, &act, &rec);
+    return s == WHARF_OK ? scan_answer(req, r, field_text(rec, FULFILLMENT_STATUS)) : s;
+}
+
+wharf_status picks_post(wharf_req *req, void *arg)
+{
+    (void)arg;
+    return post(req, SCAN_PICK);
+}
+
+wharf_status packs_post(wharf_req *req, void *arg)
+{
+    (void)arg;
+    return post(req, SCAN_PACK);
+}
