@@ -100,7 +100,7 @@ static void take_lines(struct sent *t, const wharf_json *sent, const char *path,
         return;
     }
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e), i++) {
-        if (!begin_one(t, &t->lines, e, W->mem->format(t->w->req, "%s.%zu.", path, i), "art", &id))
+        if (!begin_one(t, &t->lines, e, W->mem->format(t->w->req, "%s.%zu.", path, i), "mart", &id))
             return;
         W->json->put(t->lines.out, "parcel", val_text_or_null(parcel));
         members_read(

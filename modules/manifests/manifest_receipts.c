@@ -137,7 +137,7 @@ static wharf_status put_line(struct receiving *r, const wharf_json *e, size_t i,
         bad = W->json->get(e, "damaged_qty");
     W->json->open(out, NULL, '{');
     W->json->put(out, "n", val_int((int64_t)i));
-    W->json->put(out, "id", val_text(W->req->new_id(r->req, "art")));
+    W->json->put(out, "id", val_text(W->req->new_id(r->req, "mart")));
     if (json_is_null(q))
         W->json->put(out, "received", val_int(1));
     else if (manifest_quantity(r->req, q, path, &quantity) == WHARF_OK && !quantity)
