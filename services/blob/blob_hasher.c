@@ -2,7 +2,7 @@
  * and asks the disk to begin with it. See blob_store.h. Leaves to others: writing (blob_store.c).
  *
  * SHA-256 of a large file takes as long as to receive it, MD5 longer. Beside the event loop they
- * cost an upload nothing but their last bytes, and the flush at its end finds most bytes on disk. */
+ * cost an upload nothing but their last bytes, and the flush finds most bytes on disk. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>

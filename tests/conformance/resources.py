@@ -82,10 +82,9 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
 BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"},
-            "integration_secret": {"create", "delete"}, "bom": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
+            "integration_secret": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 # What a row is changed to before it can be deleted; events of its own may tell of that.
 BEFORE_DELETE = {"manifest": {"status": "void"}}
-            "integration_secret": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.
