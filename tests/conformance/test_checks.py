@@ -195,7 +195,7 @@ BREAKAGES = {
         (f"UPDATE items.level SET lot_id = 'lot_other' WHERE id = {pick('id', 'items.level')} RETURNING id", "is of the lot lot_other, which is none of its item")],
     "items.stock_transfers": [
         (f"UPDATE items.stock_movement SET reason = 'transfer' WHERE id = {pick('id', 'items.stock_movement')} RETURNING group_id", r"adds up to -?[\d.]+")],
-    "manifests.article_sums": [
+    "manifests.receipt_sums": [
         (f"UPDATE manifests.article SET received = received + 1, booked = booked + 1, expected = greatest(0, packed - booked - 1) WHERE id = {pick('id', 'manifests.article', 'NOT unexpected')} RETURNING id", r"has [\d.]+ booked, and its receipts say [\d.]+"),
         (f"UPDATE manifests.article SET expected = expected + 1 WHERE id = {pick('id', 'manifests.article', 'NOT unexpected', skip=1)} RETURNING id", r"expects [\d.]+")],
     "manifests.receipt_stock": [
