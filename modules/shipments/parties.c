@@ -173,7 +173,7 @@ wharf_status shipments_party(wharf_req *req, const wharf_json *input, const char
 static wharf_status take_party(
     wharf_req *req, wharf_rec *rec, const char *name, wharf_field field, wharf_field contact)
 {
-    const wharf_json *v = W->res->member(rec, name), *whole;
+    const wharf_json *v = W->res->member(rec, name), *whole = NULL;
     wharf_str id;
     wharf_status s;
 
