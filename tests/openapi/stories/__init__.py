@@ -74,7 +74,8 @@ class Post:
 def server():
     """Starts a server on which all stories can be told. A story that needs settings of the server has them in SETTINGS, name -> value."""
     post = Post()
-    settings = {"net.allow": "127.0.0.1", "net.allow_http": "true", "mail.url": f"smtp://127.0.0.1:{post.door.port}", "mail.tls": "none", "mail.from": "wharf@example.com"}
+    settings = {"net.allow": "127.0.0.1", "net.allow_http": "true", "mail.url": f"smtp://127.0.0.1:{post.door.port}", "mail.tls": "none", "mail.from": "wharf@example.com",
+                "base_url": "https://wharf.example"}
     for name in names():
         settings.update(getattr(story(name), "SETTINGS", {}))
     made = wharf.Server("--test-clock", *(word for key, value in settings.items() for word in ("--set", f"{key}={value}")))
