@@ -20,6 +20,7 @@ static const struct command commands[] = {
     {"dev", command_dev},
     {"serve", command_serve},
     {"check", command_check},
+    {"config", command_config},
     {"migrate", command_migrate},
     {"ps", command_ps},
     {"reload", command_reload},
@@ -55,6 +56,8 @@ static const char help[] =
     "data, a key\n"
     "  wharf serve -c FILE           the server\n"
     "  wharf check -c FILE           settings and plugins, without serving\n"
+    "  wharf config show [--json]    the settings in force, and where each was written; secrets "
+    "are not shown\n"
     "  wharf migrate [--plan] [--contract]\n"
     "                                bring the database up to date, or tell what would run\n"
     "  wharf ps                      the running server's workers and what they do\n"
@@ -120,7 +123,7 @@ static const char help[] =
     "WHARF_KEY;\n"
     "                                its certificate's authorities: WHARF_CA_FILE\n"
     "  wharf lua doc [NAME]          the functions there are\n"
-    "  wharf help settings           all settings\n"
+    "  wharf help settings [--json]  all settings: type and bounds, default, what for\n"
     "  wharf version\n"
     "\n"
     "Every command takes -c FILE (default /etc/wharf/wharf.lua when it is there), --set key=value, "
@@ -128,23 +131,9 @@ static const char help[] =
 
 int command_help(int argc, char **argv)
 {
-    struct buf out;
-
-    if (argc == 0 || strcmp(argv[0], "settings") != 0) {
-        fputs(help, stdout);
-        return EXIT_FINE;
-    }
-    buf_init(&out, 64 * 1024);
-    config_describe(&out);
-    fputs("key                            type       default                  meaning\n", stdout);
-    fwrite(out.p, 1, out.n, stdout);
-    fputs("\nIn the file: net = { allow = {\"10.0.0.5\"} }. In the environment: "
-          "WHARF_NET_ALLOW=10.0.0.5,10.0.0.6 "
-          "(lists by comma).\n"
-          "On the command line: --set net.allow=10.0.0.5. Later ones win: file, environment, "
-          "--set.\n",
-        stdout);
-    buf_done(&out);
+    if (argc > 0 && strcmp(argv[0], "settings") == 0)
+        return help_settings(argc - 1, argv + 1);
+    fputs(help, stdout);
     return EXIT_FINE;
 }
 

@@ -77,33 +77,23 @@ def program(build, *words):
     return subprocess.run([build / "tool" / "wharf", *words], capture_output=True, text=True, check=True, cwd="/").stdout
 
 
-def settings_of(name, schema):
-    for key, said in (schema.get("properties") or {}).items():
-        if said.get("properties"):
-            yield from settings_of(f"{name}.{key}", said)
-        else:
-            kind = " or ".join(said["type"]) if isinstance(said.get("type"), list) else said.get("type", "any")
-            words = said.get("enum") or said.get("items", {}).get("enum")
-            kind = ("list of " if kind == "array" else "") + " or ".join(f"`{word}`" for word in words) if words else kind
-            bounds = [f"{word} {said[rule]}" for rule, word in (("minimum", "at least"), ("maximum", "at most")) if rule in said]
-            module = name.split(".")[0]
-            words = [*name.split(".")[1:], key]
-            keys = [("word", ".".join(words[i:])) for i in range(len(words))]
-            yield [f"`{name}.{key}`", ", ".join([kind, *bounds]), sentence(said.get("description", "")),
-                   used_in(*keys, folder=f"modules/{module}/") or used_in(*keys, folder="services/")]
-
-
 def page_settings(build):
-    rows, settings = [], (ROOT / "kernel/config/settings.c").read_text(encoding="utf-8")
-    for line in program(build, "help", "settings").split("\n\n")[0].split("\n")[1:]:
-        m = re.match(r"(\S+)\s+(text|number|word|list|true/false)\s+(\S+)\s+(.*)", line)
-        rows.append([f"`{m.group(1)}`", m.group(2), f"`{m.group(3)}`" if m.group(3) != '""' else "", sentence(m.group(4)),
-                     used_in(("member", re.search(rf'"{re.escape(m.group(1))}",\s*(?:SET_\w+, AT\()?(\w+)', settings.split("static const struct setting table", 1)[-1]).group(1)))])
-    modules = [row for m in manifests() for row in settings_of(m["name"], m.get("config") or {})]
+    settings = (ROOT / "kernel/config/settings.c").read_text(encoding="utf-8").split("static const struct setting table", 1)[-1]
+    rows, modules, names = [], [], {m["name"] for m in manifests()}
+    for said in json.loads(program(build, "help", "settings", "--json")):
+        key, module = said["key"], said["key"].split(".")[0]
+        row = [f"`{key}`", cell(said["type"]), f"`{said['default']}`" if said.get("default") else "", sentence(said["meaning"])]
+        words = key.split(".")[1:]
+        if module in names:
+            keys = [("word", ".".join(words[i:])) for i in range(len(words))]
+            modules.append([*row, used_in(*keys, folder=f"modules/{module}/") or used_in(*keys, folder="services/")])
+        else:
+            rows.append([*row, used_in(("member", re.search(rf'"{re.escape(key)}",\s*(?:SET_\w+, AT\()?(\w+)', settings).group(1)))])
     return f"""# Settings
 
 In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_ALLOW=10.0.0.5,10.0.0.6` (lists by comma), on the command line
 `--set net.allow=10.0.0.5`. Later ones win: file, environment, `--set`. An unknown key stops the start. How they are used: [operation](../guide/operation.md).
+`wharf config show` tells those in force, and where each was written.
 
 ## The server
 
@@ -111,9 +101,9 @@ In the file `net = {{ allow = {{"10.0.0.5"}} }}`, in the environment `WHARF_NET_
 
 ## Modules
 
-A module's settings are a table of its name. What is said behind a semicolon is the default.
+A module's settings are a table of its name.
 
-{table(["Setting", "Type", "Meaning", "Used in"], modules)}
+{table(["Setting", "Type", "Default", "Meaning", "Used in"], modules)}
 
 `hook_settings` and `hook_secrets` are tables of your own for operators' hooks ([lua-hooks](lua-hooks.md)).
 """

@@ -350,6 +350,7 @@ static void read_all(
     size_t count;
     const struct setting *all = settings_all(&count);
 
+    r->c->from = ARENA_ARRAY(r->c->arena, const char *, count);
     for (size_t i = 0; i < count; i++)
         setting_from_text(r->c, &all[i], all[i].fallback, "default", &r->errs);
     r->lua = settings_file_run(r->c, file, &r->text, &r->errs);
@@ -511,19 +512,4 @@ void config_free(struct config *c)
 {
     if (c)
         arena_free(c->arena);
-}
-
-void config_describe(struct buf *out)
-{
-    static const char *const types[] = {"text", "number", "true/false", "list", "word", "word"};
-    size_t count;
-    const struct setting *all = settings_all(&count);
-
-    for (size_t i = 0; i < count; i++) {
-        buf_addf(out, "%-30s %-10s %-24s %s", all[i].key, types[all[i].type],
-            all[i].fallback[0] ? all[i].fallback : "\"\"", all[i].doc);
-        if (all[i].choices)
-            buf_addf(out, " (%s)", all[i].choices);
-        buf_addc(out, '\n');
-    }
 }

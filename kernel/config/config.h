@@ -121,6 +121,8 @@ struct config {
     const struct wharf_json *module_settings;
     wharf_str file_text; /* of the file; empty without one */
     int kept_fd; /* what the file held, instead of the file itself; -1: none (config_load_kept) */
+    /* where each setting of the server was written, in the order of their table */
+    const char **from;
     /* settings of modules that did not come from the file, the last one first */
     const struct config_origin *origins;
 };
@@ -164,7 +166,5 @@ const char *config_exposed(const struct config *c);
 /* Tells where a module's setting (or a part of it) was written: "wharf.lua:12",
  * "WHARF_STATIONS_OFFLINE_AFTER", "--set ...". The text is in a. */
 wharf_str config_where(const struct config *c, const char *key, struct arena *a);
-/* Writes one line per setting: key, type, default, meaning. For `wharf help settings`. */
-void config_describe(struct buf *out);
 
 #endif

@@ -17,7 +17,11 @@
 #define AT(member) offsetof(struct config, member)
 #define TEXT(key, member, fallback, doc)                                                           \
     {                                                                                              \
-        (key), SET_TEXT, AT(member), (fallback), 0, 0, NULL, (doc), NULL                           \
+        (key), SET_TEXT, AT(member), (fallback), 0, 0, NULL, (doc), NULL, false                    \
+    }
+#define SECRET(key, member, doc)                                                                   \
+    {                                                                                              \
+        (key), SET_TEXT, AT(member), "", 0, 0, NULL, (doc), NULL, true                             \
     }
 #define INT(key, member, fallback, min, max, doc)                                                  \
     {                                                                                              \
@@ -25,11 +29,11 @@
     }
 #define BOOL(key, member, fallback, doc)                                                           \
     {                                                                                              \
-        (key), SET_BOOL, AT(member), (fallback), 0, 0, NULL, (doc), NULL                           \
+        (key), SET_BOOL, AT(member), (fallback), 0, 0, NULL, (doc), NULL, false                    \
     }
 #define LIST(key, member, fallback, doc)                                                           \
     {                                                                                              \
-        (key), SET_LIST, AT(member), (fallback), 0, 0, NULL, (doc), NULL                           \
+        (key), SET_LIST, AT(member), (fallback), 0, 0, NULL, (doc), NULL, false                    \
     }
 #define CHOICE(key, member, fallback, choices, doc)                                                \
     {                                                                                              \
@@ -45,12 +49,13 @@ static const struct setting table[] = {
         "address of /metrics and the probes; empty for none"),
     TEXT("tls.certificate", tls_certificate, "",
         "PEM file of the API's certificate and its issuers; empty: plain HTTP"),
-    TEXT("tls.key", tls_key, "", "PEM file of its key; both are read at start and at each reload"),
+    TEXT("tls.key", tls_key, "",
+        "PEM file of the certificate's key; both are read at start and at each reload"),
     TEXT("user", user, WHARF_DEFAULT_USER,
         "user that workers and cells run as when the server is started as root; empty: root"),
     TEXT("data", data, "/var/lib/wharf", "folder of everything kept outside the database"),
     {"database.url", SET_TEXT, AT(database), "embedded", 0, 0, NULL,
-        "\"embedded\" or a PostgreSQL connection string", "database"},
+        "\"embedded\" or a PostgreSQL connection string", "database", false},
     TEXT("database.direct", database_direct, "",
         "past a pooler in front of database.url: where notices are listened for and migrations "
         "run; empty: database.url"),
@@ -112,9 +117,9 @@ static const struct setting table[] = {
     TEXT("mail.url", mail_url, "",
         "mail server: smtp://host:587 or smtps://host:465; empty for none"),
     TEXT("mail.user", mail_user, "", "login at the mail server; empty for none"),
-    TEXT("mail.password", mail_password, "", "its password"),
+    SECRET("mail.password", mail_password, "password of mail.user"),
     TEXT("mail.from", mail_from, "", "address that mails come from"),
-    TEXT("mail.from_name", mail_from_name, "Wharf", "name beside it"),
+    TEXT("mail.from_name", mail_from_name, "Wharf", "name beside that address"),
     INT("mail.max_per_minute", mail_per_minute, "60", 0, MAX_RATE,
         "mails that a machine sends per minute; 0: no limit"),
     CHOICE("mail.tls", mail_tls, "required", "required none",
@@ -127,7 +132,7 @@ static const struct setting table[] = {
     TEXT("blob.s3.bucket", blob_s3_bucket, "", "bucket, which must exist"),
     TEXT("blob.s3.region", blob_s3_region, "us-east-1", "region that requests are signed for"),
     TEXT("blob.s3.key", blob_s3_key, "", "access key"),
-    TEXT("blob.s3.secret", blob_s3_secret, "", "its secret"),
+    SECRET("blob.s3.secret", blob_s3_secret, "secret of blob.s3.key"),
     BOOL("blob.s3.direct", blob_s3_direct, "false",
         "links of documents lead to the S3-compatible server, past this one"),
     TEXT("blob.s3.client_endpoint", blob_s3_client_endpoint, "",
@@ -151,29 +156,33 @@ static const struct setting table[] = {
         "access log: - for standard error, a path, or empty for none"),
     TEXT("log.file", log_file, "-", "log: - for standard error, or a path"),
     {"log.level", SET_LEVEL, AT(log_level), "info", 0, 0, "error warn info debug",
-        "lowest level that is logged", NULL},
-    LIST("master_key", master_key, "",
-        "keys that seal secrets at rest, base64, the current one first"),
+        "lowest level that is logged", NULL, false},
+    {"master_key", SET_LIST, AT(master_key), "", 0, 0, NULL,
+        "keys that seal secrets at rest, base64, the current one first", NULL, true},
     TEXT("master_key_file", master_key_file, "",
         "file of them, one a line; empty: master.key in the data folder"),
-    TEXT("auth.pepper", auth_pepper, "",
+    SECRET("auth.pepper", auth_pepper,
         "secret mixed into stored key hashes; changing it ends all keys"),
     INT("rate_limit.key", rate_key.rate, "100", 0, MAX_RATE,
         "requests per second of a live key; 0 is off"),
-    INT("rate_limit.key_burst", rate_key.burst, "200", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.key_burst", rate_key.burst, "200", 1, MAX_RATE,
+        "requests that it may send at once"),
     INT("rate_limit.write", rate_write.rate, "50", 0, MAX_RATE,
         "writes per second of a live key; 0 is off"),
-    INT("rate_limit.write_burst", rate_write.burst, "100", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.write_burst", rate_write.burst, "100", 1, MAX_RATE,
+        "writes that it may send at once"),
     INT("rate_limit.test", rate_test.rate, "25", 0, MAX_RATE,
         "requests per second of a test key; 0 is off"),
-    INT("rate_limit.test_burst", rate_test.burst, "50", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.test_burst", rate_test.burst, "50", 1, MAX_RATE,
+        "requests that it may send at once"),
     INT("rate_limit.organization", rate_organization.rate, "500", 0, MAX_RATE,
         "requests per second of one organization"),
     INT("rate_limit.organization_burst", rate_organization.burst, "1000", 1, MAX_RATE,
-        "its bucket"),
+        "requests that it may send at once"),
     INT("rate_limit.ip", rate_ip.rate, "20", 0, MAX_RATE,
         "failed authentications per minute and address; 0 is off"),
-    INT("rate_limit.ip_burst", rate_ip.burst, "20", 1, MAX_RATE, "its bucket"),
+    INT("rate_limit.ip_burst", rate_ip.burst, "20", 1, MAX_RATE,
+        "failed authentications that it may have at once"),
     INT("rate_limit.concurrency", rate_concurrency, "64", 0, MAX_RATE,
         "requests in flight per key; 0 is off"),
     BOOL("rate_limit.endpoint", rate_endpoint, "true",
@@ -197,7 +206,8 @@ static const struct setting table[] = {
     TEXT("crash.dir", crash_dir, "", "folder of crash reports; empty: crash in the data folder"),
     INT("crash.limit", crash_limit, "3", 1, 1000,
         "crashes within crash.window that quarantine a plugin"),
-    INT("crash.window", crash_window_s, "60", 1, 86400, "seconds"),
+    INT("crash.window", crash_window_s, "60", 1, 86400,
+        "seconds in which crashes of a plugin are counted together"),
     CHOICE("crash.quarantine", quarantine, "third_party", "third_party all off",
         "which plugins may be quarantined"),
     TEXT("cell.dir", cell_dir, "",
@@ -374,12 +384,19 @@ static bool parse_bool(const char *text, bool *ret_value)
     return *ret_value || strcmp(text, "false") == 0 || strcmp(text, "0") == 0;
 }
 
+/* Keeps where the value was written. */
+static void came_from(struct config *c, const struct setting *s, const char *where)
+{
+    c->from[s - table] = arena_dupz(c->arena, where).p;
+}
+
 void setting_from_text(struct config *c, const struct setting *s, const char *text,
     const char *where, struct problems *errs)
 {
     char *end = NULL;
     long long number;
 
+    came_from(c, s, where);
     switch (s->type) {
     case SET_TEXT:
         store_text(c, s, text);
@@ -438,6 +455,7 @@ void setting_from_lua(struct config *c, const struct setting *s, lua_State *lua,
     int whole = 0, type = lua_type(lua, -1);
     lua_Integer number;
 
+    came_from(c, s, where);
     switch (s->type) {
     case SET_LIST:
         list_from_lua(c, s, lua, where, errs);
@@ -467,4 +485,37 @@ void setting_from_lua(struct config *c, const struct setting *s, lua_State *lua,
             setting_from_text(c, s, lua_tostring(lua, -1), where, errs);
         return;
     }
+}
+
+void setting_text(const struct config *c, const struct setting *s, struct buf *out)
+{
+    static const char *const levels[] = {"error", "warn", "info", "debug"};
+    const void *at = (const char *)c + s->offset;
+    const struct config_list *list;
+
+    switch (s->type) {
+    case SET_TEXT:
+    case SET_CHOICE:
+        buf_addz(out, *(const char *const *)at);
+        return;
+    case SET_INT:
+        buf_addf(out, "%lld", (long long)*(const int64_t *)at);
+        return;
+    case SET_BOOL:
+        buf_addz(out, *(const bool *)at ? "true" : "false");
+        return;
+    case SET_LEVEL:
+        buf_addz(out, levels[*(const uint32_t *)at - WHARF_LOG_ERROR]);
+        return;
+    case SET_LIST:
+        list = at;
+        for (size_t i = 0; i < list->count; i++)
+            buf_addf(out, "%s%s", i ? "," : "", list->items[i]);
+        return;
+    }
+}
+
+const char *setting_from(const struct config *c, const struct setting *s)
+{
+    return c->from[s - table];
 }

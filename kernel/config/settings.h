@@ -1,5 +1,5 @@
-/* settings.h - the one table of settings, and how a value of each type is stored. Private to
- * kernel/config. */
+/* settings.h - the one table of settings, and how a value of each type is stored. For
+ * kernel/config and the commands that show settings. */
 #ifndef WHARF_CONFIG_SETTINGS_H
 #define WHARF_CONFIG_SETTINGS_H
 
@@ -20,6 +20,7 @@ struct setting {
     const char *doc;
     /* a second spelling of the key, or NULL: "database" is short for database.url */
     const char *alias;
+    bool secret; /* nobody is shown its value */
 };
 
 /* Returns all settings, in the order of the documentation. */
@@ -44,6 +45,11 @@ void setting_from_text(struct config *c, const struct setting *s, const char *te
 /* Stores the value on top of the Lua stack (left there). */
 void setting_from_lua(struct config *c, const struct setting *s, lua_State *lua, const char *where,
     struct problems *errs);
+
+/* Writes the value as it would be written with --set. */
+void setting_text(const struct config *c, const struct setting *s, struct buf *out);
+/* Returns where the value was written: "default", "wharf.lua:3", "WHARF_LISTEN", "--set listen". */
+const char *setting_from(const struct config *c, const struct setting *s);
 
 /* ---- lua_file.c: the file as a Lua table ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "config/config.h"
+#include "config/settings.h"
 
 static char path[] = "/tmp/wharf-config-XXXXXX";
 
@@ -187,14 +187,32 @@ static void module_tables(void **state)
     refused(*state, "dock_doors = {}", "there is no setting \"dock_doors\"");
 }
 
-static void described(void **state)
+/* Sees what is shown of a setting: its value as --set would take it, and where it was written. */
+static void shown(void **state)
 {
-    struct buf out;
+    static const struct {
+        const char *key, *value, *from;
+    } rows[] = {{"listen", "*:1", "--set listen"}, {"workers", "3", NULL},
+        {"log.level", "debug", NULL}, {"net.allow", "10.0.0.5,10.0.0.6", NULL},
+        {"docs.enabled", "true", "default"}, {"migrate", "auto", "default"}};
+    struct config *c = load(*state,
+        "workers = 3\nlog = { level = 'debug' }\nnet = { allow = {'10.0.0.5', '10.0.0.6'} }",
+        (struct config_override[]){{"listen", "*:1"}}, 1, NULL);
 
-    buf_init(&out, 65536);
-    config_describe(&out);
-    assert_non_null(strstr(out.p, "rate_limit.organization_burst"));
-    buf_done(&out);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const struct setting *s = settings_find(rows[i].key);
+        struct buf out;
+
+        buf_init(&out, 65536);
+        setting_text(c, s, &out);
+        assert_string_equal(buf_str(&out).p, rows[i].value);
+        if (rows[i].from)
+            assert_string_equal(setting_from(c, s), rows[i].from);
+        else
+            assert_non_null(strstr(setting_from(c, s), ":"));
+        buf_done(&out);
+    }
+    config_free(c);
 }
 
 int main(void)
@@ -207,7 +225,7 @@ int main(void)
         UNIT(wrong_values),
         UNIT(lua_is_caged),
         UNIT(module_tables),
-        UNIT(described),
+        UNIT(shown),
     };
     int fd = mkstemp(path), failed;
 

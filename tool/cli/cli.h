@@ -62,10 +62,14 @@ int people_key_command(struct cli *c, const char *organization_id);
  * code. */
 int verify_area(struct cli *c, const char *area);
 
+/* Runs `wharf help settings` with the arguments behind it (settings_cmd.c). */
+int help_settings(int argc, char **argv);
+
 /* Runs a command with the arguments behind its name. Returns the exit code. */
 int command_dev(int argc, char **argv);
 int command_serve(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_config(int argc, char **argv);
 int command_migrate(int argc, char **argv);
 int command_ps(int argc, char **argv);
 int command_reload(int argc, char **argv);
