@@ -78,10 +78,17 @@ static const char **own_command(struct serve *s, const char *name, size_t *ret_n
 
 /* ---- the steps ---- */
 
+/* Opens the log, before everything that may fail: it may be in the data folder. */
 static bool start_log(struct serve *s)
 {
-    bool good = log_open(s->config->log_file, s->config->log_level, "supervisor");
+    wharf_str error = {"", 0};
+    bool good = datadir_make(s->config->data, s->c.a, &error);
 
+    if (!good) {
+        cli_fail("%s", error.p);
+        return false;
+    }
+    good = log_open(s->config->log_file, s->config->log_level, "supervisor");
     if (!good)
         cli_fail("the log %s can't be opened: %s", s->config->log_file, strerror(errno));
     return good;
@@ -101,8 +108,7 @@ static bool take_folder(struct serve *s)
 {
     wharf_str error = {"", 0};
 
-    if (datadir_make(s->config->data, s->c.a, &error) &&
-        datadir_make(s->config->crash_dir, s->c.a, &error)) {
+    if (datadir_make(s->config->crash_dir, s->c.a, &error)) {
         s->lock = datadir_lock(s->config->data, s->c.a, &error);
         if (s->lock >= 0)
             s->control_fd = datadir_control_listen(s->config->data, s->c.a, &error);
@@ -259,7 +265,7 @@ static int run(struct serve *s)
     struct supervisor_start start;
     int code;
 
-    if (!read_certificate(s) || !take_folder(s) || !start_log(s) || !find_user(s) ||
+    if (!start_log(s) || !read_certificate(s) || !take_folder(s) || !find_user(s) ||
         !open_sockets(s) || !open_database(s) || !give_places(s) || !set_up(s))
         return EXIT_FAILED;
     start = (struct supervisor_start){.config = s->config,

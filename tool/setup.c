@@ -16,6 +16,7 @@
 #include "resource/table_check.h"
 #include "db/master_key.h"
 #include "process/quarantine.h"
+#include "util/log.h"
 #include "util/str.h"
 
 enum { OUTPUT_MAX = 1024 * 1024 };
@@ -137,13 +138,14 @@ int command_setup(int argc, char **argv)
     config = cli_config(&c);
     if (!config)
         return EXIT_FAILED;
+    log_open(config->log_file, config->log_level, "migrate");
     conn = cli_connect(database[0]                  ? database
                        : config->database_direct[0] ? config->database_direct
                                                     : config->database,
         c.a);
     if (!conn)
         return EXIT_FAILED;
-    good = migrate(conn, config, check_only ? MIGRATE_CHECK : MIGRATE_APPLY, c.a);
+    good = migrate(conn, config, check_only ? MIGRATE_START : MIGRATE_APPLY, c.a);
     good = good && prepare_key(conn, config, c.a);
     if (good && strcmp(config->blob_driver, "dir") == 0) /* S3 is looked at later: nobody waits */
         look_at_objects(conn, config, true, c.a);

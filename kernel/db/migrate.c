@@ -26,12 +26,7 @@ static const char lock_sql[] = "SELECT pg_try_advisory_lock(hashtextextended('wh
 static const char unlock_sql[] = "SELECT pg_advisory_unlock(hashtextextended('wharf.migrate', 0))";
 static const char bootstrap_sql[] = QUERY_MIGRATION_TABLES;
 static const char exists_sql[] = "SELECT to_regclass('wharf.repeatable') IS NOT NULL";
-/* The last column: was it applied by a server of a newer version than $1? */
-static const char applied_sql[] = "SELECT plugin, number, '' AS name, sha256, false AS newer FROM "
-                                  "wharf.migration UNION ALL SELECT plugin, 0, name,"
-                                  " sha256, string_to_array(substring(server from "
-                                  "'^[0-9.]*[0-9]'), '.')::int[] > string_to_array($1, '.')::int[] "
-                                  "FROM wharf.repeatable";
+static const char applied_sql[] = QUERY_MIGRATIONS_APPLIED;
 static const char record_sql[] =
     "INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds)"
     " VALUES ($1, $2, $3, $4, $5, $6)";
@@ -160,6 +155,12 @@ static int recorded_row(const struct run *r, const struct plugin_migration *m)
     return -1;
 }
 
+/* Tells whether texts of repeatable files matter: a server that only looks takes any. */
+static bool changes(enum migrate_mode mode)
+{
+    return mode == MIGRATE_PLAN || mode == MIGRATE_APPLY;
+}
+
 /* Tells whether the file has nothing to do: it has run, and a repeatable one ran with this text
  * or by a newer server. */
 static bool migration_done(const struct run *r, const struct plugin_migration *m)
@@ -167,7 +168,7 @@ static bool migration_done(const struct run *r, const struct plugin_migration *m
     int row = recorded_row(r, m);
     char hex[HASH_HEX + 1];
 
-    if (row < 0 || m->number || r->mode == MIGRATE_CHECK)
+    if (row < 0 || m->number || !changes(r->mode))
         return row >= 0;
     hash_of(m->sql, hex);
     return PQgetvalue(r->applied, row, 4)[0] == 't' ||
@@ -229,6 +230,40 @@ static bool check_files(struct run *r, const struct plugin_migration *list, size
         *r->error = arena_dup_str(r->a, buf_str(&problems));
     buf_done(&problems);
     return good;
+}
+
+static bool is_known(
+    const struct plugin_migration *list, size_t count, const char *plugin, unsigned long number)
+{
+    bool whose = false;
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i].plugin, plugin) != 0)
+            continue;
+        whose = true;
+        if (list[i].number == number)
+            return true;
+    }
+    return !whose; /* tables of a module that is off are left alone */
+}
+
+/* Tells whether the database has no tables of a newer server, which this one would read and write
+ * in its own way. */
+static bool check_newer(struct run *r, const struct plugin_migration *list, size_t count)
+{
+    for (int i = 0; r->applied && i < PQntuples(r->applied); i++) {
+        const char *plugin = PQgetvalue(r->applied, i, 0);
+        unsigned long number = strtoul(PQgetvalue(r->applied, i, 1), NULL, 10);
+
+        if (!number || is_known(list, count, plugin, number))
+            continue;
+        *r->error = arena_printf(r->a,
+            "the database was migrated by a newer server (%s: %s %04lu_%s), whose tables this one "
+            "(" WHARF_VERSION ") does not know; start that version, or restore a backup of before",
+            PQgetvalue(r->applied, i, 5), plugin, number, PQgetvalue(r->applied, i, 2));
+        return false;
+    }
+    return true;
 }
 
 static bool record(struct run *r, const struct plugin_migration *m, int64_t started_us)
@@ -388,9 +423,10 @@ static bool pending(struct run *r, const struct plugin_migration *m, unsigned *w
     if (!held)
         ++*waiting;
     if (r->mode == MIGRATE_PLAN)
-        buf_addf(r->out, "%s %s (%s%s)\n", held ? "held back until --contract:" : "would apply",
-            label(r, m).p, migrate_phase_name(header.phase),
-            header.tx ? "" : ", without transaction");
+        buf_addf(r->out, "-- %s %s (%s%s)\n%.*s\n",
+            held ? "held back until --contract:" : "would apply", label(r, m).p,
+            migrate_phase_name(header.phase), header.tx ? "" : ", without transaction",
+            STR_ARG(m->sql));
     if (r->mode != MIGRATE_APPLY || held)
         return true;
     return apply(r, m, header.tx);
@@ -431,7 +467,8 @@ static bool run_list(struct run *r, const struct plugin_migration *list, size_t 
     unsigned waiting = 0;
     const char *first = NULL;
 
-    if (!read_applied(r) || !check_files(r, list, count))
+    if (!read_applied(r) || (r->mode != MIGRATE_CHECK && !check_newer(r, list, count)) ||
+        !check_files(r, list, count))
         return false;
     list = in_order(r, list, count);
     for (size_t i = 0; i < count; i++) {
@@ -444,7 +481,7 @@ static bool run_list(struct run *r, const struct plugin_migration *list, size_t 
         if (waiting > before && !first)
             first = label(r, &list[i]).p;
     }
-    if (r->mode != MIGRATE_CHECK || !waiting)
+    if (changes(r->mode) || !waiting)
         return true;
     *r->error = arena_printf(r->a,
         "%u migrations are not applied, the first is %s; run `wharf migrate`", waiting, first);

@@ -81,6 +81,11 @@ bool log_reopen(const char *file)
     return !sink.owned || log_file_renew(file, sink.fd);
 }
 
+bool log_is_file(void)
+{
+    return sink.owned;
+}
+
 void log_set_level(uint32_t level)
 {
     atomic_store(&sink.level, level);

@@ -19,6 +19,8 @@ bool log_open(const char *file, uint32_t level, const char *program);
 bool log_reopen(const char *file);
 /* Opens the file to append to it, in place of fd. For other logs. */
 bool log_file_renew(const char *file, int fd);
+/* Tells whether the log is a file of its own, which nobody sees who looks at standard error. */
+bool log_is_file(void);
 void log_set_level(uint32_t level);
 uint32_t log_level(void);
 /* Writes {"time","level","program","event","message"} in one write(2). plugin and request_id may

@@ -8,6 +8,7 @@
 
 #include "config/settings.h"
 #include "supervisor/datadir.h"
+#include "util/log.h"
 #include "util/str.h"
 
 static const char default_file[] = "/etc/wharf/wharf.lua";
@@ -21,6 +22,11 @@ int cli_fail(const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
+    if (log_is_file()) { /* a server that starts: who reads its log shall find why it did not */
+        va_start(ap, fmt);
+        log_vwrite(WHARF_LOG_ERROR, NULL, NULL, "server.start", fmt, ap);
+        va_end(ap);
+    }
     return EXIT_FAILED;
 }
 

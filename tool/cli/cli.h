@@ -39,7 +39,8 @@ void cli_set(struct cli *c, const char *key, const char *value);
 bool cli_is_set(const struct cli *c, const char *key); /* by --set, an option, or the environment */
 /* Returns the settings, or NULL after printing what is wrong with them. */
 struct config *cli_config(struct cli *c);
-/* Prints "wharf: <message>" on standard error. Returns EXIT_FAILED. */
+/* Prints "wharf: <message>" on standard error, and logs it when the log is a file. Returns
+ * EXIT_FAILED. */
 int cli_fail(const char *fmt, ...) WHARF_PRINTF(1, 2);
 
 /* A connection for a command: to the running embedded database, to one started for the command,

@@ -1,7 +1,11 @@
 """What stands beside the rows and is missing - the role of plugins' SQL, the master key, objects of files - is told when the server starts, by
 `wharf check`, by /readyz and by `wharf verify`."""
+import os
 import pathlib
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import tempfile
 
@@ -12,7 +16,7 @@ from document_files import make
 from s3 import Store
 from test_readiness import probe
 from test_workers import log_lines
-from wharf import PROGRAM, WAIT, Client, Server, until
+from wharf import PROGRAM, ROOT, WAIT, Client, Server, until
 
 MODULES = ("--modules", "org,locations,documents,events,webhooks")
 
@@ -147,3 +151,58 @@ def test_check_says_when_it_could_not_look(folder):
     """Settings are checked before there is a database."""
     done = subprocess.run([PROGRAM, "check", "--data", folder, "--set", "modules=org"], capture_output=True, text=True, timeout=WAIT)
     assert done.returncode == 0 and "the database can't be reached, and was not looked at" in done.stdout, done
+
+
+def not_started(folder, *more, said):
+    with pytest.raises(RuntimeError, match=said):
+        Server(*MODULES, *more, folder=folder)
+
+
+def test_the_log_says_why_a_server_did_not_start(folder):
+    """Whoever finds it down in the morning reads the log file: a port that is taken, a certificate that is over, a folder in use, a database that is away."""
+    log = ("--set", f"log.file={folder}/wharf.log")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        not_started(folder, *log, "--set", f"admin.listen=127.0.0.1:{taken.getsockname()[1]}", said="in use")
+    not_started(folder, *log, "--set", "tls.certificate=/nowhere.pem", "--set", "tls.key=/nowhere.key", said="nowhere")
+    not_started(folder, *log, "--set", "database.url=postgresql://127.0.0.1:1/none", said="the database can't be reached")
+    s = Server(*MODULES, *log, folder=folder)
+    try:
+        done = subprocess.run([PROGRAM, "dev", "--data", folder, *s.settings(), *log, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=WAIT)
+        assert done.returncode == 1, done
+    finally:
+        s.stop()
+    messages = [line["message"] for line in log_lines(folder, "server.start")]
+    for said in ("Address already in use", "/nowhere.pem", "the database can't be reached", "is in use by another wharf"):
+        assert any(said in m for m in messages), (said, messages)
+
+
+def test_a_database_of_a_newer_server(folder):
+    """Its tables mean what this server does not know: it is refused at the start, whoever migrates; a worker that comes back beside the newer server serves on."""
+    s = Server(*MODULES, folder=folder)
+    try:
+        s.sql("INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds) VALUES ('locations', 99, 'future', repeat('0', 64), '99.1.0', 0)")
+        s.sql("INSERT INTO wharf.migration (plugin, number, name, sha256, server, seconds) VALUES ('absent', 1, 'init', repeat('0', 64), '99.1.0', 0)")
+        said = "the database was migrated by a newer server (99.1.0: locations 0099_future), whose tables this one"
+        for words in (("migrate",), ("migrate", "--plan")):
+            done = subprocess.run([PROGRAM, *words, "--data", folder, *s.settings()], capture_output=True, text=True, timeout=WAIT)
+            assert done.returncode == 1 and said in done.stderr, done
+        pid = s.workers("web")[0]
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: pid not in s.workers("web") and s.workers("web"))
+        assert requests.get(s.base + "/readyz", timeout=WAIT).status_code == 200
+    finally:
+        s.end()
+    for mode in ("auto", "manual"):
+        not_started(folder, "--set", f"migrate={mode}", said=re.escape(said))
+
+
+def test_a_plan_shows_the_sql(folder):
+    s = Server(*MODULES, folder=folder)
+    try:
+        s.sql("DELETE FROM wharf.repeatable WHERE name = 'job_front'")
+        plan = subprocess.run([PROGRAM, "migrate", "--plan", "--data", folder, *s.settings()], capture_output=True, text=True, timeout=WAIT).stdout
+    finally:
+        s.stop()
+    assert plan == "-- would apply wharf sql/job_front.sql (expand)\n" + (ROOT / "kernel/db/sql/job_front.sql").read_text() + "\n"
