@@ -10,6 +10,7 @@
 #include "tool/admin.h"
 #include "tool/cli/cli.h"
 #include "tool/look.h"
+#include "tool/need.h"
 #include "db/cluster.h"
 #include "db/migrate.h"
 #include "http/tls.h"
@@ -123,7 +124,7 @@ static bool check_database(const struct config *config, const struct engine *e, 
 {
     PGconn *conn = running_database(config, a);
     wharf_str error = {"", 0};
-    bool rights, key, objects;
+    bool rights, key, mark, objects;
 
     if (!conn)
         return true;
@@ -132,9 +133,11 @@ static bool check_database(const struct config *config, const struct engine *e, 
     if (!key)
         cli_fail("%s", error.p);
     key = key && look_at_key(conn, config, a);
+    mark = look_at_mark(conn, config, BLOB_MARK_LOOK, a);
     objects = look_at_objects(conn, config, false, a);
+    need_connections(conn, config, e);
     PQfinish(conn);
-    return rights && key && objects;
+    return rights && key && mark && objects;
 }
 
 int command_check(int argc, char **argv)
@@ -145,6 +148,7 @@ int command_check(int argc, char **argv)
     wharf_str problems;
     struct registry *r;
     size_t hooks;
+    bool good;
     int tls_fd;
 
     if (!cli_parse(&c, argc, argv, NULL, 0))
@@ -160,7 +164,9 @@ int command_check(int argc, char **argv)
     if (!operator_check(registry_engine(r), config, &hooks, c.a, &problems))
         return cli_fail("%s", problems.p);
     printf("settings, %zu plugins and %zu hooks are fine\n", registry_plugin_count(r), hooks);
-    return check_database(config, registry_engine(r), c.a) ? EXIT_FINE : EXIT_FAILED;
+    good = need_ports(config, c.a);
+    good = need_base_url(config) && good;
+    return check_database(config, registry_engine(r), c.a) && good ? EXIT_FINE : EXIT_FAILED;
 }
 
 static void print_services(const char *title, const struct manifest_service *list, size_t n)

@@ -7,6 +7,7 @@
 #include "blob/blob_file.h"
 #include "db/transaction.h"
 #include "tool/cli/cli.h"
+#include "tool/look.h"
 #include "net/client.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -105,8 +106,8 @@ int command_files(int argc, char **argv)
         return EXIT_USAGE;
     word = c.n_words == 1 ? c.words[0] : "";
     if (strcmp(word, "collect") != 0 && strcmp(word, "verify") != 0 &&
-        strcmp(word, "rotate-key") != 0) {
-        cli_fail("wharf files collect|verify|rotate-key");
+        strcmp(word, "rotate-key") != 0 && strcmp(word, "adopt") != 0) {
+        cli_fail("wharf files collect|verify|rotate-key|adopt");
         return EXIT_USAGE;
     }
     if (strcmp(word, "verify") == 0)
@@ -114,7 +115,10 @@ int command_files(int argc, char **argv)
     config = cli_config(&c);
     if (!config || !cli_db_open(&db, config, c.a))
         return EXIT_FAILED;
-    code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn) : with_store(db.conn, config, c.a);
+    if (strcmp(word, "adopt") == 0)
+        code = look_at_mark(db.conn, config, BLOB_MARK_ADOPT, c.a) ? EXIT_FINE : EXIT_FAILED;
+    else
+        code = strcmp(word, "rotate-key") == 0 ? rotate(db.conn) : with_store(db.conn, config, c.a);
     cli_db_close(&db);
     return code;
 }

@@ -46,6 +46,23 @@ static void tell_lost(const struct config *config, const struct blob_sampled *s)
         s->lost, s->looked, s->first, s3 ? "blob.s3.bucket" : "blob.dir");
 }
 
+bool look_at_mark(
+    PGconn *conn, const struct config *config, enum blob_mark_how how, struct arena *a)
+{
+    wharf_str why = {"", 0};
+    struct blob_store *store = NULL;
+    bool good = strcmp(config->blob_driver, "dir") != 0;
+
+    if (!good) {
+        store = blob_open(config, NULL, a, &why);
+        good = store && blob_mark(conn, store, how, a, &why);
+    }
+    if (!good)
+        cli_fail("%s", why.p);
+    blob_close(store);
+    return good;
+}
+
 bool look_at_objects(PGconn *conn, const struct config *config, bool note, struct arena *a)
 {
     wharf_str why = {"", 0};

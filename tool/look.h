@@ -5,6 +5,7 @@
 
 #include <libpq-fe.h>
 
+#include "blob/blob_mark.h"
 #include "config/config.h"
 #include "resource/engine.h"
 
@@ -13,6 +14,9 @@
 bool look_at_rights(PGconn *conn, const struct engine *e);
 /* Looks whether this machine has the master key of the database; keys were loaded before. */
 bool look_at_key(PGconn *conn, const struct config *config, struct arena *a);
+/* Looks whether the folder of files is the one of the database (blob/blob_mark.h). */
+bool look_at_mark(
+    PGconn *conn, const struct config *config, enum blob_mark_how how, struct arena *a);
 /* Looks for some of the objects. note: those that are lost are marked, as the scrub does. A store
  * that does not answer is told, and nothing is wrong; one that can't be opened is wrong. */
 bool look_at_objects(PGconn *conn, const struct config *config, bool note, struct arena *a);

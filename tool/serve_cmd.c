@@ -5,7 +5,6 @@
  * supervisor_run(). `dev` is `serve` with settings for a first try, a demonstration organization
  * and a greeting. */
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "supervisor/listen.h"
 #include "process/spawn.h"
 #include "supervisor/supervise.h"
+#include "util/cores.h"
 #include "util/log.h"
 #include "util/str.h"
 
@@ -193,17 +193,6 @@ static bool set_up(struct serve *s)
                  "by `wharf check` too",
             WTERMSIG(status));
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* Counts the cores that this process may use: a container or taskset may give it fewer than the
- * machine has. */
-static size_t cores_allowed(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0
-               ? (size_t)CPU_COUNT(&set)
-               : 1;
 }
 
 /* Opens the sockets, before the database: a port in use is told at once, and who connects while

@@ -147,6 +147,7 @@ int command_setup(int argc, char **argv)
         return EXIT_FAILED;
     good = migrate(conn, config, check_only ? MIGRATE_START : MIGRATE_APPLY, c.a);
     good = good && prepare_key(conn, config, c.a);
+    good = good && look_at_mark(conn, config, BLOB_MARK_MAKE, c.a);
     if (good && strcmp(config->blob_driver, "dir") == 0) /* S3 is looked at later: nobody waits */
         look_at_objects(conn, config, true, c.a);
     if (good && dev && has_module(config, "org"))

@@ -126,6 +126,10 @@ bool db_in_transaction(const struct db_conn *c);
 unsigned db_epoch(const struct db_conn *c);
 /* Tells how many statements the connection was given so far, whatever became of them. */
 uint64_t db_ran(const struct db_conn *c);
+/* Tells whether the connection was up when it was last used or looked at. */
+bool db_up(const struct db_conn *c);
+/* Looks whether the other side has ended a connection that is idle. Asks nothing. */
+void db_look(struct db_conn *c);
 /* Tells whether the connection is up, or could be brought up within 250 ms. */
 bool db_ready(struct db_conn *c);
 /* Sets *e from a failed result. */

@@ -1,6 +1,7 @@
 /* conn_open.c - how a connection comes to be, and comes back (conn.h): lazily, with the settings
  * of its session. */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,9 +129,22 @@ static bool connect_now(struct db_conn *c)
     return ok;
 }
 
+bool db_up(const struct db_conn *c)
+{
+    return c->pg && PQstatus(c->pg) == CONNECTION_OK;
+}
+
+void db_look(struct db_conn *c)
+{
+    struct pollfd fd = {.fd = db_up(c) ? PQsocket(c->pg) : -1, .events = POLLIN};
+
+    if (poll(&fd, 1, 0) > 0 && !PQconsumeInput(c->pg))
+        log_debug("database.lost", "an idle connection was ended");
+}
+
 static bool connected(struct db_conn *c)
 {
-    if (c->pg && PQstatus(c->pg) == CONNECTION_OK)
+    if (db_up(c))
         return true;
     if (clock_monotonic_us() < c->retry_after_us)
         return false;

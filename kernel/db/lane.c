@@ -12,6 +12,7 @@
 
 enum lane_state { LANE_DOWN, LANE_CONNECTING, LANE_SETUP, LANE_IDLE };
 enum { GROUP_MAX = 256, CONNECT_WAIT_US = 5000000, SILENCE_US = 2000000, LOST_MAX = 3 };
+enum { RETRY_US = 50000, RETRY_DOUBLES = 4 };
 
 struct queue {
     struct lane_job *first, **last;
@@ -28,6 +29,7 @@ struct lane {
     int fd;
     uint32_t events;
     int64_t retry_at_us;
+    unsigned refused; /* tries to connect since it was up */
     struct queue waiting; /* not sent */
     struct queue flying; /* sent, in order; the group ends at a Sync */
     int64_t moved_us; /* when something was sent on an idle connection, or came back */
@@ -212,7 +214,10 @@ static void lost(struct lane *l, int64_t now_us)
     l->pg = NULL;
     statement_forget_all(&l->known);
     l->state = LANE_DOWN;
-    l->retry_at_us = now_us + 50000;
+    /* a database that has no connection left is not asked for one without end */
+    l->retry_at_us = now_us +
+                     (RETRY_US << (l->refused < RETRY_DOUBLES ? l->refused : RETRY_DOUBLES));
+    l->refused++;
     l->groups = 0;
     l->group_failed = false;
     put_back(&l->flying, &l->done);
@@ -329,6 +334,7 @@ static void go_on_setup(struct lane *l, int64_t now_us)
                 return;
             }
             l->state = LANE_IDLE;
+            l->refused = 0;
             return;
         }
         PQclear(r);

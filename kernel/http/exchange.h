@@ -35,6 +35,7 @@ enum {
     LOOP_BODY = 16 * 1024, /* what the event loop reads by itself */
     GZIP_FROM = 1024,
     KEPT_FROM = 256 * 1024,
+    LANES_MIN = 3, /* one for each kind of statement */
     LANES_MAX = 16,
     ETAG_MAX = 48,
     ARENAS_KEPT = 64,
@@ -237,6 +238,8 @@ void dispatch_auth(struct exchange *x);
 struct threads *threads_start(struct server *s, size_t n);
 /* Returns how many threads there are. Their last activities have the indexes 1 to this; the next
  * one is the body reader's. */
+/* Counts the threads that have a connection to the database. */
+size_t threads_connected(const struct threads *t);
 size_t threads_count(const struct threads *t);
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
 /* Runs the stage of an exchange on the calling thread, with what the thread has. */

@@ -61,6 +61,12 @@ struct health *health_new(const struct engine *e, const char *database)
 
 /* ---- looking; on the side thread ---- */
 
+/* Tells whether the worker has connections, though it could not get all. */
+static bool has_connections(const struct engine *e)
+{
+    return e->db_ways && atomic_load(e->db_ways) > 0;
+}
+
 /* Sets the state of a check. It is logged when trouble begins and when it ends. */
 static void set_check(struct health *h, enum check c, const char *text)
 {
@@ -70,7 +76,9 @@ static void set_check(struct health *h, enum check c, const char *text)
     was = h->wrong[c][0] != 0;
     snprintf(h->wrong[c], TEXT, "%s", text);
     pthread_mutex_unlock(&h->lock);
-    if (is && !was)
+    if (is && !was && c == CHECK_CONNECTIONS && has_connections(h->engine))
+        log_warn("database.connections", "%s; this worker serves with those it has", text);
+    else if (is && !was)
         log_error("ready.lost", "%s: %s", check_names[c], text);
     else if (was && !is)
         log_info("ready.back", "%s: ok", check_names[c]);
@@ -280,7 +288,8 @@ static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdi
     pthread_mutex_unlock(&h->lock);
     for (size_t i = 0; i < CHECKS; i++)
         if (wrong[i][0])
-            buf_addf(&v->against, "%s\n", wrong[i]);
+            buf_addf(i == CHECK_CONNECTIONS && has_connections(e) ? &v->poorer : &v->against,
+                "%s\n", wrong[i]);
     judge_workers(e, v);
     judge_logs(e->board, v);
     judge_contents(e, v);

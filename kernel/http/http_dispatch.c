@@ -64,6 +64,7 @@ void dispatch_auth(struct exchange *x)
 
 /* ---- lanes ---- */
 
+/* Returns the lane of that kind which has least to do, of those that are up if any is. */
 static struct lane *lane_for(struct server *s, enum lane_kind kind)
 {
     struct lane *best;
@@ -74,10 +75,22 @@ static struct lane *lane_for(struct server *s, enum lane_kind kind)
         return s->lanes[1];
     best = s->lanes[2];
     for (size_t i = 3; i < s->n_lanes; i++) {
-        if (lane_load(s->lanes[i]) < lane_load(best))
-            best = s->lanes[i];
+        struct lane *l = s->lanes[i];
+
+        if (lane_up(l) == lane_up(best) ? lane_load(l) < lane_load(best) : lane_up(l))
+            best = l;
     }
     return best;
+}
+
+/* Tells whether the lanes of a plan are up. When the database gives fewer connections than there
+ * are lanes, worker threads do what has none, if one of them has a connection. */
+static bool lanes_serve(const struct exchange *x)
+{
+    for (size_t i = 0; i < x->plan.n_statements; i++)
+        if (!lane_up(lane_for(x->server, x->plan.statements[i].lane)))
+            return false;
+    return true;
 }
 
 static bool is_long(const struct route *r)
@@ -214,8 +227,12 @@ bool dispatch(struct exchange *x)
     }
     switch (plan_build(req, &x->plan)) {
     case PLAN_READY:
-        to_lanes(x);
-        return false;
+        if (lanes_serve(x) || !threads_connected(x->server->threads)) {
+            to_lanes(x);
+            return false;
+        }
+        to_thread(x);
+        return x->state == X_ANSWER;
     case PLAN_THREADS:
         to_thread(x);
         return x->state == X_ANSWER;

@@ -175,7 +175,7 @@ static void lane_changed(void *arg, struct lane *lane)
 static void open_lanes(struct server *s)
 {
     const struct config *c = s->config;
-    size_t n = c->database_lanes < 3           ? 3
+    size_t n = c->database_lanes < LANES_MIN   ? LANES_MIN
                : c->database_lanes > LANES_MAX ? LANES_MAX
                                                : (size_t)c->database_lanes;
 
@@ -465,6 +465,8 @@ void server_run(struct server *s)
             next_second = s->turn_us + 1000000;
             atomic_store_explicit(&slot->beat_us, s->turn_us, memory_order_relaxed);
             atomic_store_explicit(&slot->rss_kb, resident_kb(), memory_order_relaxed);
+            atomic_store_explicit(
+                &slot->db_ways, (int64_t)threads_connected(s->threads), memory_order_relaxed);
             check_times(s);
         }
     }

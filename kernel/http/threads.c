@@ -4,6 +4,7 @@
  * A plugin that is not shipped with the server has at most half of the threads, all of them
  * together leave one: a plugin that hangs holds up those who use it, and nobody else. What is
  * over that waits in a list of its plugin (docs/guide/operation.md 'Workers that hang or grow'). */
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -17,9 +18,11 @@
 #include "process/crash.h"
 #include "util/log.h"
 #include "util/time.h"
+#include "util/waker.h"
 #include "wharf/errors.h"
 
 enum { QUEUE_PER_THREAD = 256, THREADS_MAX = 28 };
+enum { ASIDE_NS = 200000000 }; /* of a thread that has no connection, while others have */
 
 /* The share of one third-party plugin: its requests in the queue or on a thread, and those that
  * wait to get there. */
@@ -42,6 +45,7 @@ struct threads {
     size_t n;
     pthread_t ids[THREADS_MAX];
     struct thread_ctx ctx[THREADS_MAX];
+    _Atomic size_t connected; /* threads whose connection was up when they last used it */
 };
 
 /* ---- shares ---- */
@@ -130,13 +134,19 @@ static void leave_share(struct threads *t, unsigned share)
 
 /* ---- the queue ---- */
 
-static struct exchange *next_exchange(struct threads *t)
+/* Waits for a request, a second at most: *ret is NULL when none came. Returns false when the
+ * threads end. */
+static bool next_exchange(struct threads *t, struct exchange **ret)
 {
     struct exchange *x;
+    struct timespec until;
+    bool on, late = false;
 
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
     pthread_mutex_lock(&t->lock);
-    while (!t->first && !t->stop)
-        pthread_cond_wait(&t->more, &t->lock);
+    while (!t->first && !t->stop && !late)
+        late = pthread_cond_timedwait(&t->more, &t->lock, &until) == ETIMEDOUT;
     x = t->first;
     if (x) {
         t->first = x->next_done;
@@ -144,8 +154,10 @@ static struct exchange *next_exchange(struct threads *t)
             t->last = &t->first;
         t->waiting--;
     }
+    on = x || !t->stop;
     pthread_mutex_unlock(&t->lock);
-    return x;
+    *ret = x;
+    return on;
 }
 
 void threads_give_back(struct threads *t, struct exchange *x)
@@ -206,18 +218,63 @@ struct start {
     size_t i;
 };
 
+/* Notes whether this thread has a connection. */
+static void note_connection(struct threads *t, struct thread_ctx *ctx, bool *noted)
+{
+    bool up = db_up(ctx->db);
+
+    if (up != *noted)
+        atomic_fetch_add(&t->connected, up ? (size_t)1 : (size_t)-1);
+    *noted = up;
+}
+
+/* Gives a request to the threads that have a connection, when this one gets none: then they do all
+ * of them. Returns false when there is no such thread. */
+static bool left_to_others(
+    struct threads *t, struct thread_ctx *ctx, bool *noted, struct exchange *x)
+{
+    bool up = db_up(ctx->db) || (atomic_load(&t->connected) && db_ready(ctx->db));
+
+    note_connection(t, ctx, noted);
+    if (up || !atomic_load(&t->connected))
+        return false;
+    pthread_mutex_lock(&t->lock);
+    x->next_done = t->first;
+    t->first = x;
+    if (t->last == &t->first)
+        t->last = &x->next_done;
+    t->waiting++;
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&t->lock);
+    return true;
+}
+
 static void *thread_main(void *arg)
 {
     struct start *start = arg;
     struct threads *t = start->t;
     struct thread_ctx *ctx = &t->ctx[start->i];
+    size_t start_index = start->i;
+    bool noted = false;
     struct exchange *x;
 
     free(start);
     crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
-    while ((x = next_exchange(t))) {
+    while (next_exchange(t, &x)) {
+        if (!x) {
+            db_look(ctx->db);
+            if (start_index == 0) /* lanes shall not have the last connections */
+                db_ready(ctx->db);
+            note_connection(t, ctx, &noted);
+            continue;
+        }
+        if (left_to_others(t, ctx, &noted, x)) {
+            nanosleep(&(struct timespec){.tv_nsec = ASIDE_NS}, NULL);
+            continue;
+        }
         threads_run(ctx, x);
+        note_connection(t, ctx, &noted);
         threads_give_back(t, x);
     }
     thread_plugins_stop(t->server->engine, ctx);
@@ -242,7 +299,7 @@ struct threads *threads_start(struct server *s, size_t n)
     t->last = &t->first;
     t->max_waiting = QUEUE_PER_THREAD * t->n;
     pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->more, NULL);
+    cond_init_monotonic(&t->more);
     for (size_t i = 0; i < t->n; i++) {
         struct start *start = malloc(sizeof(*start));
 
@@ -256,6 +313,11 @@ struct threads *threads_start(struct server *s, size_t n)
             abort();
     }
     return t;
+}
+
+size_t threads_connected(const struct threads *t)
+{
+    return atomic_load(&t->connected);
 }
 
 size_t threads_count(const struct threads *t)

@@ -8,11 +8,14 @@
 #ifndef WHARF_JOB_JOB_H
 #define WHARF_JOB_JOB_H
 
+#include "config/config.h"
 #include "resource/request.h"
 
 struct wharf_decl;
 
 enum { JOB_RESIDENTS_MAX = 6 }; /* in a job worker, the kernel's processor of events among them */
+/* Returns how many jobs of workflows a job worker runs at a time: jobs.long_threads. */
+size_t job_long_threads(const struct config *c);
 
 /* How a job is run: the JSON text given with its declaration, read once at load.
  *   {"retries": 8, "backoff": {"first": "5s", "factor": 2, "max": "1h", "jitter": true},

@@ -154,7 +154,6 @@ bool queue_next(struct runner *r, int64_t *ret_wait_us);
 bool queue_metrics(struct runner *r);
 void queue_leave(struct runner *r); /* gives everything back: the end */
 void queue_arrays(struct runner *r);
-size_t job_long_threads(const struct config *c); /* of each job worker: jobs.long_threads */
 
 /* Numbers the owners of all kinds. All of job_share.c but the first two is called with the lock
  * held. */

@@ -53,6 +53,7 @@ struct board_worker {
     _Atomic int64_t memory; /* bytes of its own, written by the supervisor */
     /* requests being worked on; database connections in use */
     _Atomic int64_t in_flight, db_in_use;
+    _Atomic int64_t db_ways; /* worker threads that have a connection: these can do all */
     /* prints of folders of hooks (services/lua/operator/operator.h) */
     _Atomic uint64_t hooks_loaded, hooks_refused;
     struct activity activities[BOARD_THREADS];

@@ -212,6 +212,7 @@ struct engine {
     struct stream_hub *hub; /* of web workers, or NULL (http/stream.h) */
     struct notifier *notifier; /* this process's side thread; NULL outside a worker */
     wharf_str openapi; /* the served document */
+    const _Atomic int64_t *db_ways; /* worker threads of this process that have a connection */
     const atomic_bool *ready; /* this process can serve: its database answers */
     bool admin; /* of the admin listener: /metrics too */
     unsigned char cursor_key[32];

@@ -271,6 +271,7 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     s->term_fd = term_fd;
     s->access_fd = open_access_log(config);
     e->ready = notifier_ready(notifier);
+    e->db_ways = &slot->db_ways;
     e->notifier = notifier;
     limit_forget(&boot->board->limits, boot->slot);
     if (!networks_read(

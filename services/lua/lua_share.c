@@ -5,11 +5,10 @@
  * on, and those behind it wait. */
 #include "lua/lua_share.h"
 
-#include <sched.h>
-
 #include "config/config.h"
 #include "http/exchange.h"
 #include "process/board.h"
+#include "util/cores.h"
 #include "util/json.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -21,19 +20,9 @@ static int64_t setting(const struct config *c, const char *name, int64_t otherwi
     return json_int_or(json_get(c->module_settings, "workflows"), name, otherwise);
 }
 
-/* Counts the cores that this process may use. */
-static unsigned cores(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0
-               ? (unsigned)CPU_COUNT(&set)
-               : 1;
-}
-
 void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
 {
-    unsigned ready = cores() * 2 > CELLS_MIN ? cores() * 2 : CELLS_MIN;
+    unsigned ready = cores_allowed() * 2 > CELLS_MIN ? cores_allowed() * 2 : CELLS_MIN;
 
     *ret_max = (unsigned)setting(c, "cells_max", CELLS_MAX);
     *ret_min = (unsigned)setting(c, "cells", ready < *ret_max ? ready : *ret_max);
@@ -45,7 +34,7 @@ void share_cells(const struct config *c, unsigned *ret_min, unsigned *ret_max)
 static int64_t share_us(const struct wharf_req *req)
 {
     return req->engine->board
-               ? setting(req->engine->config, "cpu_share", CPU_SHARE_S) * cores() * 1000000
+               ? setting(req->engine->config, "cpu_share", CPU_SHARE_S) * cores_allowed() * 1000000
                : 0;
 }
 

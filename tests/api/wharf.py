@@ -158,6 +158,8 @@ class Server:
             args = [*args, *(a for kind, ms in PATIENT.items() if f"budgets.{kind}.time_ms" not in said for a in ("--set", f"workflows.budgets.{kind}.time_ms={ms}"))]
         if beside:
             args = [*args, "--set", f"database.url={beside.conninfo}"]
+            if not (folder or any(str(a).startswith(("blob.dir=", "blob.driver=")) for a in args)):
+                args += ["--set", f"blob.dir={beside.folder}/blobs"]  # all servers of a database see one folder of files
         self.keep = folder is not None
         self.args = [str(a) for a in args]
         self.broken = set()  # checks of `wharf verify` that a test made fail

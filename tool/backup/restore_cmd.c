@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "blob/blob_mark.h"
 #include "blob/blob_store.h"
 #include "db/restore.h"
 #include "net/client.h"
@@ -151,6 +152,22 @@ static bool told(bool good, wharf_str error)
     return good;
 }
 
+/* Gives the new folder the mark of the restored database, which is that of the folder that the
+ * backup was made of. */
+static bool mark_folder(struct restore_run *r)
+{
+    wharf_str why = {"", 0};
+    struct blob_store *store = NULL;
+    bool good = strcmp(r->config->blob_driver, "dir") != 0;
+
+    if (!good) {
+        store = blob_open(r->config, NULL, r->c->a, &why);
+        good = store && blob_mark(r->db.conn, store, BLOB_MARK_COPY, r->c->a, &why);
+    }
+    blob_close(store);
+    return told(good, why);
+}
+
 static bool take_bytes(void *arg, const void *bytes, size_t n)
 {
     buf_add(arg, bytes, n);
@@ -187,7 +204,7 @@ static bool restore_all(struct restore_run *r)
         !told(datadir_make(r->config->data, r->c->a, &error), error) || !put_objects(r) ||
         !dump_restore(
             &r->place, r->db.conn, r->seal, backup_manifest_file(&r->manifest, BACKUP_DUMP)) ||
-        !put_key(r))
+        !put_key(r) || !mark_folder(r))
         return false;
     fault_point("restore.key");
     return told(restore_end(r->db.conn, r->c->a, &error), error);

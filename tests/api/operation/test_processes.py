@@ -61,7 +61,7 @@ def test_no_secret_stands_in_the_arguments_of_any_process():
     second = None
     try:
         url = first.conninfo + " password=Database-Secret-35"
-        second = Server("--modules", MODULES, "--set", f"database.url={url}", *(a for k, v in SECRETS.items() for a in ("--set", f"{k}={v}")), "--set=mail.user=Joined-Secret-36", beside=None)
+        second = Server("--modules", MODULES, "--set", f"database.url={url}", "--set", f"blob.dir={first.folder}/blobs", *(a for k, v in SECRETS.items() for a in ("--set", f"{k}={v}")), "--set=mail.user=Joined-Secret-36", beside=None)
         values = [*SECRETS.values(), "Database-Secret-35", "Joined-Secret-36"]
         second.beside = first  # for its commands, which mix the same pepper into keys
         second.command = lambda *args: Server.command(second, *args, "--set", f"auth.pepper={SECRETS['auth.pepper']}")

@@ -1,5 +1,6 @@
 """What stands beside the rows and is missing - the role of plugins' SQL, the master key, objects of files - is told when the server starts, by
 `wharf check`, by /readyz and by `wharf verify`."""
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -37,7 +38,8 @@ def checked(server, *more):
 def test_a_database_without_the_role(folder):
     """As after a restore into a fresh PostgreSQL: refused with the SQL that mends it; with migrate = "auto" it is made."""
     s = Server(*MODULES, folder=folder)
-    assert checked(s) == (0, "settings, 5 plugins and 0 hooks are fine\n")
+    code, text = checked(s)
+    assert code == 0 and text.startswith("settings, 5 plugins and 0 hooks are fine\nconnections to the database: at most ") and text.count("\n") == 2, text
     s.sql("ALTER ROLE wharf_plugin RENAME TO gone")
     code, text = checked(s)
     assert code == 1 and "the role wharf_plugin is missing; as an administrator run: CREATE ROLE wharf_plugin NOLOGIN; GRANT wharf_plugin TO wharf;" in text, text
@@ -115,6 +117,9 @@ def test_objects_that_are_not_there(folder, kind):
         s3.objects.clear()
     else:
         (folder / "blobs").rename(folder / "away")
+        with pytest.raises(RuntimeError, match="is not the one of this database: it has no mark"):
+            Server(*more, folder=folder)
+        subprocess.run([PROGRAM, "files", "adopt", "--data", folder, *s.settings()], timeout=WAIT, check=True)
     s = Server(*more, folder=folder)
 
     def ahead(seconds):
@@ -133,12 +138,16 @@ def test_objects_that_are_not_there(folder, kind):
         if s3:
             s3.objects.update(objects)
         else:
-            shutil.rmtree(folder / "blobs" / "objects")
+            shutil.rmtree(folder / "blobs" / "objects")  # and its mark
             (folder / "away" / "objects").rename(folder / "blobs" / "objects")
             s.command("reload")  # the old folder is open
         ahead(1200)
         ahead(1800)
         until(lambda: probe(s)[1]["files"] == "ok")
+        if not s3:
+            code, text = checked(s)
+            assert code == 1 and "it has the mark of another one" in text and "`wharf files adopt` takes it" in text, text
+            s.command("files", "adopt")
         assert checked(s)[0] == 0
     finally:
         s.stop()
@@ -206,3 +215,50 @@ def test_a_plan_shows_the_sql(folder):
     finally:
         s.stop()
     assert plan == "-- would apply wharf sql/job_front.sql (expand)\n" + (ROOT / "kernel/db/sql/job_front.sql").read_text() + "\n"
+
+
+def test_a_folder_of_files_that_the_other_server_does_not_see(folder):
+    """Two servers of one database: the second one is refused with a folder of its own, before it serves what the first can't; with the same folder it serves."""
+    first = Server("--modules", "org,documents", "--set", f"blob.dir={folder}/shared", folder=folder)
+    try:
+        row = make(first.organization().client(), b"seen by both")
+        with pytest.raises(RuntimeError, match=f"the folder of files, {folder}/own .blob.dir., is not the one of this database: it has no mark. All servers of a database must see one folder"):
+            Server("--modules", "org,documents", "--set", f"blob.dir={folder}/own", beside=first)
+        second = Server("--modules", "org,documents", "--set", f"blob.dir={folder}/shared", beside=first)
+        try:
+            assert second.verify("--check", "files.objects")["files.objects"]["faults"] == 0 and row
+        finally:
+            second.stop()
+    finally:
+        first.stop()
+
+
+def test_check_compares_connections_with_what_the_database_gives(folder):
+    """It names at least as many as a busy server has, and says when the database gives fewer."""
+    more = ("--modules", "org,locations,contacts,events,webhooks,exports,batches,documents,workflows,logs", "--set", "workers=1")
+    s = Server(*more, folder=folder)
+    try:
+        client = s.organization().client()
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda i: client.request(*(("GET", "/v1/locations") if i % 2 else ("POST", "/v1/roles", {"name": f"r{i}", "permissions": {}}))), range(200)))
+        has = s.sql("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()")[0][0]
+        code, text = checked(s)
+        at_most = int(re.search("at most ([0-9]+) .1 web workers", text)[1])
+        assert code == 0 and "the database gives 397" in text and 10 < has <= at_most < 120, (has, text)
+        s.sql("ALTER DATABASE wharf CONNECTION LIMIT 20")
+        code, text = checked(s)
+        assert code == 0 and "the database gives 20\n" in text and "fewer connections than this server may want" in text, text
+    finally:
+        s.stop()
+
+
+@pytest.mark.parametrize("key, value, said", [
+    ("base_url", "wharf.example", "must begin with https:// or http:// and a host"), ("base_url", "https://", "must begin with"), ("base_url", "https://wharf.example", ""),
+    ("listen", None, "listen: .* can't be listened on: Address already in use"), ("admin.listen", None, "admin.listen: .* can't be listened on"), ("tls.certificate", "/none.pem", "tls.key")])
+def test_check_opens_ports_and_looks_at_the_address(folder, key, value, said):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        given = {"listen": "127.0.0.1:0", "admin.listen": "127.0.0.1:0", key: value or f"127.0.0.1:{taken.getsockname()[1]}"}
+        done = subprocess.run([PROGRAM, "check", "--data", folder, *(a for k, v in given.items() for a in ("--set", f"{k}={v}"))], capture_output=True, text=True, timeout=WAIT)
+    assert done.returncode == (1 if said else 0) and re.search(said, done.stderr), done
