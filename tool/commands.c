@@ -11,6 +11,7 @@
 #include "tool/cli/cli.h"
 #include "tool/look.h"
 #include "tool/need.h"
+#include "tool/tool_queries.gen.h"
 #include "db/cluster.h"
 #include "db/migrate.h"
 #include "http/tls.h"
@@ -275,14 +276,15 @@ int command_migrate(int argc, char **argv)
     return good ? EXIT_FINE : cli_fail("%s", error.p);
 }
 
-/* Prints what operators charge by: one line per organization and meter. */
-static int print_meters(struct cli *c)
+static const char meters_sql[] =
+    "SELECT 'events.retention_days', o.id, COALESCE(substring(o.settings #>> "
+    "'{events,expire_after}' FROM 'days_([0-9]+)'), '30') FROM wharf.organization o WHERE o.mode = "
+    "'live' AND o.deleted_at IS NULL ORDER BY o.id";
+
+/* Prints the rows of a statement as a table: columns as wide as their widest value, below the
+ * heads, if there are any. */
+static int print_rows(struct cli *c, const char *sql, const char *const *heads)
 {
-    static const char sql[] =
-        "SELECT 'events.retention_days', o.id, COALESCE(substring(o.settings "
-        "#>> '{events,expire_after}' FROM 'days_([0-9]+)'), '30') FROM "
-        "wharf.organization o WHERE o.mode = 'live' AND o.deleted_at IS NULL ORDER BY "
-        "o.id";
     struct config *config = cli_config(c);
     struct cli_db db;
     PGresult *r;
@@ -292,14 +294,26 @@ static int print_meters(struct cli *c)
         return EXIT_FAILED;
     r = PQexec(db.conn, sql);
     good = PQresultStatus(r) == PGRES_TUPLES_OK;
-    for (int i = 0; good && i < PQntuples(r); i++)
-        printf("%-24s %s %6s\n", PQgetvalue(r, i, 0), PQgetvalue(r, i, 1), PQgetvalue(r, i, 2));
+    for (int i = heads ? -1 : 0; good && i < PQntuples(r); i++) {
+        for (int k = 0; k < PQnfields(r); k++) {
+            int wide = heads ? (int)strlen(heads[k]) : 0;
+
+            for (int row = 0; row < PQntuples(r); row++)
+                wide = PQgetlength(r, row, k) > wide ? PQgetlength(r, row, k) : wide;
+            printf("%-*s%s", k + 1 < PQnfields(r) ? wide : 0,
+                i < 0 ? heads[k] : PQgetvalue(r, i, k), k + 1 < PQnfields(r) ? "  " : "\n");
+        }
+    }
     if (!good)
         cli_fail("%s", PQresultErrorMessage(r));
     PQclear(r);
     cli_db_close(&db);
     return good ? EXIT_FINE : EXIT_FAILED;
 }
+
+static const char organizations_sql[] = QUERY_ORGANIZATIONS;
+static const char *const organization_heads[] = {
+    "organization", "mode", "state", "since", "users", "keys", "name"};
 
 int command_org(int argc, char **argv)
 {
@@ -316,11 +330,14 @@ int command_org(int argc, char **argv)
     if (!cli_parse(&c, argc, argv, opts, 2))
         return EXIT_USAGE;
     if (c.n_words == 1 && strcmp(c.words[0], "meters") == 0)
-        return print_meters(&c);
+        return print_rows(&c, meters_sql, NULL);
+    if (c.n_words == 1 && strcmp(c.words[0], "list") == 0)
+        return print_rows(&c, organizations_sql, organization_heads);
     if (c.n_words != 2 || strcmp(c.words[0], "create") != 0 ||
         (org.owner_name && !org.owner_email)) {
         cli_fail(
-            "wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], or wharf org meters");
+            "wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], wharf org list, or "
+            "wharf org meters");
         return EXIT_USAGE;
     }
     org.name = c.words[1];

@@ -65,6 +65,7 @@ static const char help[] =
     "finish\n"
     "  wharf stop                    end the running server\n"
     "  wharf org create NAME [--owner-name NAME] [--owner-email EMAIL]\n"
+    "  wharf org list                every organization: mode, state, users, keys\n"
     "  wharf org meters              what is charged by: days that events are kept, of each "
     "organization\n"
     "  wharf key create --org ID --scopes all|a:read,b:write [--name TEXT] [--locations ID,ID] "

@@ -28,10 +28,10 @@ struct plugin_migration {
 enum migrate_mode { MIGRATE_PLAN, MIGRATE_APPLY, MIGRATE_START, MIGRATE_CHECK };
 
 /* Runs migrations. PLAN writes what would run, with its SQL, to `out`; APPLY runs it and writes a
- * line per file; START and CHECK only tell whether all are applied (a repeatable one: in any text, since a worker of the
- * version before may start beside a newer server). All but CHECK, which is a worker's, refuse a
- * database with numbered files of a newer server (docs/decisions 640). contract: runs files of phase=contract too.
- * Returns false and a message in *ret_error (in a). */
+ * line per file; START and CHECK only tell whether all are applied (a repeatable one: in any text,
+ * since a worker of the version before may start beside a newer server). All but CHECK, which is a
+ * worker's, refuse a database with numbered files of a newer server (docs/decisions 640). contract:
+ * runs files of phase=contract too. Returns false and a message in *ret_error (in a). */
 bool migrate_run(PGconn *conn, const struct plugin_migration *list, size_t count,
     enum migrate_mode mode, bool contract, struct buf *out, struct arena *a, wharf_str *ret_error);
 /* Returns the kernel's own files (plugin "wharf"), embedded by the build from

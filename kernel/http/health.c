@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "db/meter.h"
@@ -33,6 +34,8 @@ enum {
     ROLES_US = 10 * SECOND_US,
     DOWN_US = 10 * SECOND_US, /* a worker that is only started again is back before */
     LOST_US = 60 * SECOND_US, /* so long lost lines are told */
+    DAY_S = 86400,
+    CERTIFICATE_SOON_S = 14 * DAY_S,
     PROBE_BYTES = 4096,
     TEXT = RIGHTS_TEXT
 };
@@ -261,6 +264,21 @@ static void say_files(const struct engine *e, char text[TEXT])
             (long long)n);
 }
 
+/* Tells of a certificate that ends within two weeks: clients refuse it from then on. */
+static void judge_certificate(const struct board *b, struct verdict *v)
+{
+    int64_t until = atomic_load(&b->certificate_until_s), left = until - (int64_t)time(NULL);
+
+    if (!until || left > CERTIFICATE_SOON_S)
+        return;
+    if (left > 0)
+        buf_addf(&v->poorer,
+            "the certificate ends in %lld days; renew tls.certificate and reload\n",
+            (long long)(left / DAY_S));
+    else
+        buf_addz(&v->poorer, "the certificate has ended; renew tls.certificate and reload\n");
+}
+
 static void judge_contents(const struct engine *e, struct verdict *v)
 {
     char text[TEXT];
@@ -293,6 +311,7 @@ static void judge(const struct engine *e, char wrong[CHECKS][TEXT], struct verdi
     judge_workers(e, v);
     judge_logs(e->board, v);
     judge_contents(e, v);
+    judge_certificate(e->board, v);
 }
 
 /* Returns the age of the job that is due for longest, as the job worker saw it last, in

@@ -199,6 +199,8 @@ bool server_start(struct server *s, int listen_fd, const char **ret_why)
     buf_init(&s->access, 16 << 20);
     if (tls_receive(s->boot->tls_fd, &tls) && head_tap_check(tls.key != NULL, ret_why))
         s->daemon = start_daemon(s, listen_fd, &tls);
+    if (tls.certificate)
+        atomic_store(&s->boot->board->certificate_until_s, tls_until(&tls));
     tls_forget(&tls);
     if (s->epoll_fd < 0 || s->wake_fd < 0 || !s->daemon)
         return false;

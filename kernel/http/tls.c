@@ -171,6 +171,25 @@ bool tls_receive(int fd, struct tls_pair *ret)
     return true;
 }
 
+int64_t tls_until(const struct tls_pair *p)
+{
+    gnutls_datum_t pem = {(unsigned char *)p->certificate, (unsigned)strlen(p->certificate)};
+    gnutls_x509_crt_t *chain = NULL;
+    unsigned n = 0;
+    int64_t end = 0;
+
+    if (gnutls_x509_crt_list_import2(&chain, &n, &pem, GNUTLS_X509_FMT_PEM, 0) < 0)
+        return 0;
+    for (unsigned i = 0; i < n; i++) {
+        int64_t one = gnutls_x509_crt_get_expiration_time(chain[i]);
+
+        end = !end || one < end ? one : end;
+        gnutls_x509_crt_deinit(chain[i]);
+    }
+    gnutls_free(chain);
+    return end;
+}
+
 void tls_forget(struct tls_pair *p)
 {
     if (p->key)

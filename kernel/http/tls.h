@@ -24,6 +24,8 @@ bool tls_open(const struct config *c, int *ret_fd, struct arena *a, wharf_str *r
 /* Reads the pair behind a descriptor of tls_open(); fd -1: both are NULL. Returns false when it
  * can't be read. Closes nothing. */
 bool tls_receive(int fd, struct tls_pair *ret);
+/* Returns when the certificate ends, in seconds since 1970; 0: there is none. */
+int64_t tls_until(const struct tls_pair *p);
 /* Wipes the key. */
 void tls_forget(struct tls_pair *p);
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "job/job_inside.h"
+#include "kernel_queries.gen.h"
 #include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
@@ -531,6 +532,29 @@ bool queue_next(struct runner *r, int64_t *ret_wait_us)
     return true;
 }
 
+/* Counts what waits in the whole installation, and what the database has. */
+static void state_metrics(struct runner *r)
+{
+    struct board *b = r->engine->board;
+    PGresult *result = ask(r, QUERY_INSTALLATION_STATE, NULL, 0);
+
+    if (!result) /* what a plugin could not count keeps no job waiting */
+        return;
+    for (int row = 0; row < PQntuples(result); row++) {
+        int64_t n = number(result, row, 1), more = number(result, row, 2);
+
+        if (PQgetisnull(result, row, 0)) {
+            atomic_store(&b->database_connections, n);
+            atomic_store(&b->database_allowed, more);
+        } else if (!*PQgetvalue(result, row, 0)) {
+            atomic_store(&b->database_bytes, n);
+        } else {
+            board_backlog(b, PQgetvalue(result, row, 0), n, more);
+        }
+    }
+    PQclear(result);
+}
+
 bool queue_metrics(struct runner *r)
 {
     PGresult *result = ask(r,
@@ -563,5 +587,6 @@ bool queue_metrics(struct runner *r)
         atomic_store_explicit(&k->metrics->age_ms, age_ms > 0 ? age_ms : 0, memory_order_relaxed);
     }
     PQclear(result);
+    state_metrics(r);
     return true;
 }

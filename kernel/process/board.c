@@ -14,6 +14,7 @@
 #include "wharf_version.h"
 #include "wharf/errors.h"
 
+enum { METRICS_MAX = 16 * 1024 * 1024 };
 static const int bucket_ms[BOARD_BUCKETS - 1] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000};
 
 const char *const limit_reasons[LIMIT_REASONS] = {
@@ -141,6 +142,22 @@ struct board_job *board_job(struct board *b, const char *queue)
             return j;
     }
     return NULL;
+}
+
+void board_backlog(struct board *b, const char *name, int64_t waiting, int64_t age_ms)
+{
+    struct board_backlog *row = b->backlogs;
+
+    while (row < b->backlogs + BOARD_BACKLOGS && atomic_load(&row->used) == ROW_READY &&
+           strncmp(row->name, name, sizeof(row->name) - 1) != 0)
+        row++;
+    if (row == b->backlogs + BOARD_BACKLOGS)
+        return;
+    if (atomic_load(&row->used) != ROW_READY)
+        copy_text(row->name, sizeof(row->name), name);
+    atomic_store(&row->waiting, waiting);
+    atomic_store(&row->age_ms, age_ms > 0 ? age_ms : 0);
+    atomic_store(&row->used, ROW_READY);
 }
 
 struct board_hook *board_hook(struct board *b, const char *name)
@@ -323,7 +340,7 @@ static const char *kind_name(const _Atomic int *kind)
     return atomic_load(kind) == 1 ? "web" : "job";
 }
 
-static void process_metrics(const struct board *b, struct buf *out)
+static void worker_metrics(const struct board *b, struct buf *out)
 {
     head(out, "worker_up", "gauge", "1 for each worker that serves, 0 for each that should.");
     for (size_t i = 0; i < BOARD_SEATS; i++) {
@@ -375,7 +392,32 @@ static int64_t sum(const struct board *b, size_t offset)
     return n;
 }
 
-void board_metrics(const struct board *b, struct buf *out)
+static void state_metrics(const struct board *b, struct buf *out)
+{
+    head(out, "backlog", "gauge", "What waits, in the whole installation.");
+    for (size_t i = 0; i < BOARD_BACKLOGS && atomic_load(&b->backlogs[i].used) == ROW_READY; i++)
+        buf_addf(out, "backlog{of=\"%s\"} %lld\n", b->backlogs[i].name,
+            (long long)atomic_load(&b->backlogs[i].waiting));
+    head(out, "backlog_age_seconds", "gauge", "How long the oldest of it has waited.");
+    for (size_t i = 0; i < BOARD_BACKLOGS && atomic_load(&b->backlogs[i].used) == ROW_READY; i++)
+        buf_addf(out, "backlog_age_seconds{of=\"%s\"} %.3f\n", b->backlogs[i].name,
+            (double)atomic_load(&b->backlogs[i].age_ms) / 1000);
+    head(out, "database_bytes", "gauge", "Size of the database.");
+    buf_addf(out, "database_bytes %lld\n", (long long)atomic_load(&b->database_bytes));
+    head(
+        out, "database_connections", "gauge", "Connections of all clients to the database server.");
+    buf_addf(out, "database_connections %lld\n", (long long)atomic_load(&b->database_connections));
+    head(out, "database_connections_allowed", "gauge", "How many it gives.");
+    buf_addf(
+        out, "database_connections_allowed %lld\n", (long long)atomic_load(&b->database_allowed));
+    if (!atomic_load(&b->certificate_until_s))
+        return;
+    head(out, "certificate_end_seconds", "gauge", "When the certificate ends, since 1970.");
+    buf_addf(
+        out, "certificate_end_seconds %lld\n", (long long)atomic_load(&b->certificate_until_s));
+}
+
+static void all_metrics(const struct board *b, struct buf *out)
 {
     static const char *const failures[8] = {ERR_API_KEY_MISSING, ERR_API_KEY_INVALID,
         ERR_API_KEY_EXPIRED, ERR_API_KEY_REVOKED, ERR_PRINCIPAL_DISABLED, ERR_SCOPE_ACCESS,
@@ -414,12 +456,42 @@ void board_metrics(const struct board *b, struct buf *out)
     head(out, "db_query_duration_seconds", "histogram",
         "Time of a statement, as its sender saw it.");
     histogram(out, "db_query_duration_seconds", "", b->db_buckets, get(&b->db_sum_us));
-    head(out, "wharf_blob_damaged", "gauge",
+    head(out, "blob_damaged", "gauge",
         "Stored objects that are damaged or lost, in the whole installation.");
-    buf_addf(out, "wharf_blob_damaged %lld\n", (long long)atomic_load(&b->blob_damaged));
+    buf_addf(out, "blob_damaged %lld\n", (long long)atomic_load(&b->blob_damaged));
     job_metrics(b, out);
+    state_metrics(b, out);
     board_hook_metrics(b, out);
-    process_metrics(b, out);
+    worker_metrics(b, out);
+    board_process_metrics(b, out);
     head(out, "build_info", "gauge", "Version of the server.");
     buf_addf(out, "build_info{version=\"%s\"} 1\n", b->version);
+}
+
+/* Writes a line of the text with the prefix of this server before its name, but for those that have
+ * the same name everywhere. */
+static void add_line(struct buf *out, const char *line, size_t n)
+{
+    size_t before = n > 7 && line[0] == '#' ? 7 : 0; /* "# HELP ", "# TYPE " */
+    bool everywhere = n >= before + 8 && !memcmp(line + before, "process_", 8);
+
+    buf_add(out, line, before);
+    buf_addz(out, everywhere ? "" : "wharf_");
+    buf_add(out, line + before, n - before);
+}
+
+void board_metrics(const struct board *b, struct buf *out)
+{
+    struct buf lines;
+
+    buf_init(&lines, METRICS_MAX);
+    all_metrics(b, &lines);
+    for (size_t at = 0; at < lines.n;) {
+        const char *end = memchr(lines.p + at, '\n', lines.n - at);
+        size_t n = end ? (size_t)(end - (lines.p + at)) + 1 : lines.n - at;
+
+        add_line(out, lines.p + at, n);
+        at += n;
+    }
+    buf_done(&lines);
 }

@@ -26,8 +26,9 @@ enum {
     BOARD_REASON = 256,
     BOARD_THREADS = 48, /* per worker */
     BOARD_TEXT = 48,
-    BOARD_ROUTES = 512, /* rows of http_requests_total, one per route and method */
+    BOARD_ROUTES = 512, /* rows of wharf_http_requests_total, one per route and method */
     BOARD_JOBS = 128, /* kinds of jobs */
+    BOARD_BACKLOGS = 32,
     BOARD_HOOKS = 256, /* operators' hooks that are counted */
     BOARD_HOOK_BUCKETS = 28, /* of their times: up to 1 us, 2, 4 ... 2^27 */
     BOARD_SERIES = 512, /* of metrics that hooks and modules count themselves */
@@ -78,6 +79,13 @@ struct board_job {
     _Atomic uint64_t done, failed, parked;
 };
 
+/* what waits in the whole installation, as a plugin's function backlog() or the kernel counts it */
+struct board_backlog {
+    _Atomic int used;
+    char name[32]; /* "events", "webhooks", "workflows" */
+    _Atomic int64_t waiting, age_ms; /* how many; of the one that waits for longest */
+};
+
 struct board_hook { /* an operator's hook, by its name, whatever generation it is of */
     _Atomic int used;
     char name[80];
@@ -109,6 +117,7 @@ struct board {
     struct board_seat seats[BOARD_SEATS];
     struct board_route routes[BOARD_ROUTES];
     struct board_job jobs[BOARD_JOBS];
+    struct board_backlog backlogs[BOARD_BACKLOGS];
     struct board_hook hooks[BOARD_HOOKS];
     struct board_series series[BOARD_SERIES];
     _Atomic uint64_t hooks_active,
@@ -124,6 +133,9 @@ struct board {
     _Atomic uint64_t rate_limited[8]; /* by enum limit_reason */
     _Atomic uint64_t idempotent_replays;
     struct disk_counts disk; /* writes that disks did not take */
+    /* of the database, as the job worker sees it */
+    _Atomic int64_t database_bytes, database_connections, database_allowed;
+    _Atomic int64_t certificate_until_s; /* the end of the one that is served; 0: there is none */
     _Atomic int64_t blob_damaged; /* stored objects that are known to be damaged or lost */
     _Atomic uint64_t request_log_dropped; /* lines that were not written */
     _Atomic int64_t clock_offset; /* of the test clock, as util/clock.c packs it */
@@ -161,6 +173,8 @@ struct board_route *board_route(
     struct board *b, const char *method, const char *route, const char *module);
 /* Returns the row of a kind of job, in the same way. */
 struct board_job *board_job(struct board *b, const char *queue);
+/* Sets what waits under that name. Called by one process at a time. */
+void board_backlog(struct board *b, const char *name, int64_t waiting, int64_t age_ms);
 /* Returns the row of an operator's hook, in the same way. */
 struct board_hook *board_hook(struct board *b, const char *name);
 void board_hook_count(struct board_hook *h, bool good, int64_t us);

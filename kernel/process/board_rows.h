@@ -1,5 +1,4 @@
-/* board_rows.h - how rows of the board's tables are claimed and filled; private to board.c and
- * board_hooks.c. */
+/* board_rows.h - how rows of the board's tables are claimed and filled; private to board*.c. */
 #ifndef WHARF_PROCESS_BOARD_ROWS_H
 #define WHARF_PROCESS_BOARD_ROWS_H
 
@@ -21,6 +20,7 @@ static inline void board_wait_written(const _Atomic int *used)
 }
 
 struct board;
+void board_process_metrics(const struct board *b, struct buf *out);
 void board_hook_metrics(const struct board *b, struct buf *out);
 
 #endif

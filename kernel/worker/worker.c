@@ -271,7 +271,6 @@ static int serve(struct engine *e, const struct config *config, const struct wor
     s->term_fd = term_fd;
     s->access_fd = open_access_log(config);
     e->ready = notifier_ready(notifier);
-    e->db_ways = &slot->db_ways;
     e->notifier = notifier;
     limit_forget(&boot->board->limits, boot->slot);
     if (!networks_read(
@@ -331,6 +330,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return not_ready(boot, why);
     e = registry_engine(r);
     e->board = boot->board;
+    e->db_ways = &boot->board->workers[boot->slot].db_ways;
     db_meter_set(&(struct db_meter){
         &boot->board->workers[boot->slot].db_in_use, observe_statement, boot->board});
     disk_share(&boot->board->disk);

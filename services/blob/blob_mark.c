@@ -101,6 +101,19 @@ static bool differ(const struct blob_store *s, int error, struct arena *a, wharf
     return false;
 }
 
+/* Makes the mark of the folder where that is wanted. Returns as read_file() does. */
+static int file_of(
+    const struct blob_store *s, enum blob_mark_how how, const char *known, char ret[MARK_HEX + 1])
+{
+    int error = read_file(s, ret);
+    bool make = how >= BLOB_MARK_COPY || (how == BLOB_MARK_MAKE && !known[0]);
+
+    if (error != ENOENT || !make)
+        return error;
+    error = make_file(s, how == BLOB_MARK_COPY ? known : "");
+    return error ? error : read_file(s, ret);
+}
+
 bool blob_mark(PGconn *conn, const struct blob_store *s, enum blob_mark_how how, struct arena *a,
     wharf_str *ret_error)
 {
@@ -111,11 +124,7 @@ bool blob_mark(PGconn *conn, const struct blob_store *s, enum blob_mark_how how,
         return true;
     if (!read_row(conn, known, a, ret_error))
         return false;
-    error = read_file(s, here);
-    if (error == ENOENT && (how >= BLOB_MARK_COPY || (how == BLOB_MARK_MAKE && !known[0]))) {
-        error = make_file(s, how == BLOB_MARK_COPY ? known : "");
-        error = error ? error : read_file(s, here);
-    }
+    error = file_of(s, how, known, here);
     if (error && error != ENOENT) {
         *ret_error = arena_printf(a,
             "the mark of the folder of files, %s/objects/%s, can't be %s: "

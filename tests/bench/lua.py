@@ -149,7 +149,7 @@ def tenants_hooks(seconds):
             spent[on] = cpu[on] / len(v) * 1e6
             print(f"update of a contact, {'a before hook of a workflow' if on else 'none'}: {len(v)} writes, {quantiles([ms / 1000 for ms in v])}, {spent[on]:.0f} us of CPU, database included")
         print(f"added: {added(times, True, False)}; {spent[True] - spent[False]:.0f} us of CPU")
-        calls = {at: int(n) for at, n in re.findall(r'^workflows_hook_duration_seconds_bucket{result="passed",le="([^"]+)"} (\d+)$', requests.get(server.admin + "/metrics", timeout=10).text, re.M)}
+        calls = {at: int(n) for at, n in re.findall(r'^wharf_workflows_hook_duration_seconds_bucket{result="passed",le="([^"]+)"} (\d+)$', requests.get(server.admin + "/metrics", timeout=10).text, re.M)}
         print(f"of {calls['+Inf']} calls of the hook, as counted by the server, the first ones of each worker too, {100 * calls['0.001'] / calls['+Inf']:.2f} % took at most 1 ms")
     finally:
         server.end()

@@ -547,7 +547,7 @@ LISTED = [r for r in STEADY if r != "organization" and "list" in ops(r) and ("cr
 
 def statements(server):
     text = requests.get(server.admin + "/metrics", timeout=WAIT).text
-    return int(float(re.search(r"^db_query_duration_seconds_count (\S+)$", text, re.M)[1]))
+    return int(float(re.search(r"^wharf_db_query_duration_seconds_count (\S+)$", text, re.M)[1]))
 
 
 def cost(server, client, path):

@@ -86,19 +86,20 @@ static void metrics(void **state)
     atomic_fetch_add(&b->auth_failures[1], 3);
     buf_init(&out, 1 << 20);
     board_metrics(b, &out);
-    assert_non_null(strstr(out.p, "\nhttp_requests_total{route=\"/v1/items/"
+    assert_non_null(strstr(out.p, "\nwharf_http_requests_total{route=\"/v1/items/"
                                   ":item\",method=\"GET\",status=\"2xx\",module=\"items\"} 2\n"));
     assert_non_null(strstr(out.p, "status=\"4xx\",module=\"items\"} 1\n"));
-    assert_non_null(strstr(out.p, "http_request_duration_seconds_bucket{route=\"/v1/items/"
+    assert_non_null(strstr(out.p, "wharf_http_request_duration_seconds_bucket{route=\"/v1/items/"
                                   ":item\",method=\"GET\",le=\"0.001\"} 1\n"));
     assert_non_null(strstr(out.p, "method=\"GET\",le=\"0.002\"} 2\n"));
     assert_non_null(strstr(out.p, "method=\"GET\",le=\"5\"} 2\n"));
     assert_non_null(strstr(out.p, "method=\"GET\",le=\"+Inf\"} 3\n"));
     assert_non_null(strstr(out.p,
-        "http_request_duration_seconds_sum{route=\"/v1/items/:item\",method=\"GET\"} 99.002001\n"));
-    assert_non_null(strstr(out.p, "db_query_duration_seconds_count 1\n"));
-    assert_non_null(strstr(out.p, "auth_failures_total{code=\"api_key.invalid\"} 3\n"));
-    assert_non_null(strstr(out.p, "build_info{version=\""));
+        "wharf_http_request_duration_seconds_sum{route=\"/v1/items/:item\",method=\"GET\"} "
+        "99.002001\n"));
+    assert_non_null(strstr(out.p, "wharf_db_query_duration_seconds_count 1\n"));
+    assert_non_null(strstr(out.p, "wharf_auth_failures_total{code=\"api_key.invalid\"} 3\n"));
+    assert_non_null(strstr(out.p, "wharf_build_info{version=\""));
     buf_done(&out);
     close(fd);
 }

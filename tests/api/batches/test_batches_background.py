@@ -82,7 +82,7 @@ def test_chunks_do_not_wait_for_the_disk_and_what_is_told_does(fresh, server):
 def helped(server):
     """How often somebody came to help with a batch."""
     text = requests.get(server.admin + "/metrics", timeout=WAIT).text
-    found = re.search(r'^job_runs_total\{queue="batches.help",outcome="done"\} (\d+)', text, re.M)
+    found = re.search(r'^wharf_job_runs_total\{queue="batches.help",outcome="done"\} (\d+)', text, re.M)
     return int(found.group(1)) if found else 0
 
 
@@ -125,7 +125,7 @@ def test_clients_come_first():
     over = threading.Event()
 
     def rested():
-        found = re.search(r"^batches_rest_seconds_total (\S+)", requests.get(server.admin + "/metrics", timeout=WAIT).text, re.M)
+        found = re.search(r"^wharf_batches_rest_seconds_total (\S+)", requests.get(server.admin + "/metrics", timeout=WAIT).text, re.M)
         return float(found.group(1)) if found else 0
 
     def workers(data):

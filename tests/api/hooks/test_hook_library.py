@@ -232,11 +232,11 @@ def test_metrics_of_authors(hooks, client, server):
     told = run("wrong")
     assert all(w in t for w, t in zip(("a metric's name", "counted or observed", "numbers from 0", "not le", "150 letters"), told)), told
     text = requests.get(server.admin + "/metrics", timeout=WAIT).text
-    assert 'lua_parcels_seen_total{b="x",carrier="ups"} 4\n' in text and 'lua_parcels_seen_total{b="x",carrier="d\\"h\\\\l"} 2\n' in text
+    assert 'wharf_lua_parcels_seen_total{b="x",carrier="ups"} 4\n' in text and 'wharf_lua_parcels_seen_total{b="x",carrier="d\\"h\\\\l"} 2\n' in text
     assert 'lua_weight_kg_bucket{le="0.005"} 1\n' in text and 'lua_weight_kg_bucket{le="5"} 2\n' in text and 'lua_weight_kg_bucket{le="+Inf"} 3\n' in text
     assert "lua_weight_kg_sum 5003.004\n" in text and "lua_weight_kg_count 3\n" in text
-    calls = int(re.search(r'lua_hook_duration_seconds_count\{hook="10-run.lua#1"\} (\d+)', text)[1])
-    assert calls >= 7 and f'lua_hook_duration_seconds_bucket{{hook="10-run.lua#1",le="+Inf"}} {calls}\n' in text and 'lua_hook_errors_total{hook="10-run.lua#1"}' in text
+    calls = int(re.search(r'wharf_lua_hook_duration_seconds_count\{hook="10-run.lua#1"\} (\d+)', text)[1])
+    assert calls >= 7 and f'wharf_lua_hook_duration_seconds_bucket{{hook="10-run.lua#1",le="+Inf"}} {calls}\n' in text and 'wharf_lua_hook_errors_total{hook="10-run.lua#1"}' in text
     checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=WAIT)
     assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
 

@@ -102,7 +102,7 @@ def test_routes_are_in_the_document_and_the_logs(hooks, client, server):
     jsonschema.Draft202012Validator(get["responses"]["200"]["content"]["application/json"]["schema"], resolver=jsonschema.RefResolver("", document)).validate(body)
     until(lambda: '"/v1/x/docks/:dock"' in (server.folder / "access.log").read_text() if (server.folder / "access.log").exists() else True, "the route is not in the access log")
     text = server.http.get(server.admin + "/metrics").text
-    assert 'http_requests_total{route="/v1/x/docks/:dock",method="GET",status="2xx",module="lua-hooks"}' in text
+    assert 'wharf_http_requests_total{route="/v1/x/docks/:dock",method="GET",status="2xx",module="lua-hooks"}' in text
     told = hooks.system.get(HOOKS).data["hooks"]
     assert [(h["phase"], h["pattern"]) for h in told][:2] == [("route", "GET /v1/x/docks/:dock"), ("route", "POST /v1/x/docks")] and told[0]["calls"] >= 1
     hooks.load({})

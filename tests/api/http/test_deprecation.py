@@ -49,7 +49,7 @@ def test_it_is_counted(server, client):
         text = requests.get(server.admin + "/metrics", timeout=WAIT).text
         return next((int(x.rsplit(" ", 1)[1]) for x in text.splitlines() if x.startswith(line)), 0)
 
-    route, field = ('deprecated_requests_total{route="%s",method="%s"}' % x for x in (("/v1/relics/no/end", "GET"), ("/v1/relics", "POST")))
+    route, field = ('wharf_deprecated_requests_total{route="%s",method="%s"}' % x for x in (("/v1/relics/no/end", "GET"), ("/v1/relics", "POST")))
     before = count(route), count(field)
     client.get("/v1/relics/no/end", check=False)
     client.post("/v1/relics", {"name": "plain"}, expect=201)

@@ -195,7 +195,7 @@ def test_probes(client):
     assert "database" in json.dumps(verbose)
     assert client.http.get(client.server.base + "/livez").text.strip() == "ok"
     metrics = client.http.get(client.server.admin + "/metrics")
-    assert "http_requests_total" in metrics.text and client.http.get(client.server.base + "/metrics").status_code == 404
+    assert "wharf_http_requests_total" in metrics.text and client.http.get(client.server.base + "/metrics").status_code == 404
 
 
 def test_openapi_document(client):

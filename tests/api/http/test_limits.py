@@ -268,7 +268,7 @@ def test_in_flight():
         assert [r.status for r in results[4:]] == [200, 200]
         assert c.get("/v1/locations").status == 200
         metrics = requests.get(s.admin + "/metrics", timeout=WAIT).text
-        assert 'rate_limited_total{reason="concurrency"} 4' in metrics
+        assert 'wharf_rate_limited_total{reason="concurrency"} 4' in metrics
     finally:
         s.stop()
 

@@ -480,11 +480,11 @@ def test_metrics(server, org):
     ask(org, "count")
     def depth():
         text = requests.get(server.admin + "/metrics", timeout=WAIT).text
-        m = re.search(r'^job_queue_depth\{queue="jobbench.count"\} (\d+)$', text, re.M)
+        m = re.search(r'^wharf_job_queue_depth\{queue="jobbench.count"\} (\d+)$', text, re.M)
         return m and int(m.group(1)) >= 3 and text
     text = until(depth)
-    assert re.search(r'^job_age_seconds\{queue="jobbench.count"\} \d', text, re.M)
-    assert re.search(r'^job_runs_total\{queue="jobbench.count",outcome="done"\} [1-9]', text, re.M)
+    assert re.search(r'^wharf_job_age_seconds\{queue="jobbench.count"\} \d', text, re.M)
+    assert re.search(r'^wharf_job_runs_total\{queue="jobbench.count",outcome="done"\} [1-9]', text, re.M)
 
 
 def test_connections_of_a_worker_that_stands_still_are_ended(server):

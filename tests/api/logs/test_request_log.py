@@ -172,7 +172,7 @@ def test_strange_requests_are_kept(client, org):
 
 def dropped(server):
     text = server.http.get(server.admin + "/metrics", timeout=WAIT).text
-    return int(re.search(r"^request_log_dropped_total (\d+)$", text, re.M).group(1))
+    return int(re.search(r"^wharf_request_log_dropped_total (\d+)$", text, re.M).group(1))
 
 
 def test_a_blocked_table_stops_nobody(server, client, org):

@@ -86,4 +86,4 @@ def test_who_takes_all_memory_is_named(where):
         assert all(line.get("plugin") == "faulty" for line in crashed), crashed
         assert any("memory.limit" in line["message"] for line in crashed), "\n".join(map(str, crashed))
         until(lambda: ready(client))
-        assert value(metrics(server), "worker_crashes_total") >= 2
+        assert value(metrics(server), "wharf_worker_crashes_total") >= 2

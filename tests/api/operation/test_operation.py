@@ -64,8 +64,8 @@ def test_a_plugin_that_crashes_is_left_out():
         probe = requests.get(server.base + "/readyz?verbose", timeout=WAIT)
         assert probe.status_code == 200 and probe.json()["modules"]["faulty"] == "quarantined" and probe.json()["modules"]["leaner"] == "unavailable"
         metrics = requests.get(server.admin + "/metrics", timeout=WAIT).text
-        assert 'plugin_quarantined{plugin="faulty"} 1' in metrics
-        assert re.search(r'http_requests_total\{route="/v1/leaners",method="GET",status="5xx",module="leaner"\} [1-9]', metrics)
+        assert 'wharf_plugin_quarantined{plugin="faulty"} 1' in metrics
+        assert re.search(r'wharf_http_requests_total\{route="/v1/leaners",method="GET",status="5xx",module="leaner"\} [1-9]', metrics)
 
     def events():
         return server.sql("SELECT organization_id, resource_type, resource_id, data FROM wharf.event WHERE type = 'plugin.quarantined'")
@@ -101,8 +101,8 @@ def make_body(name):
     return {"name": name, "address": address()}
 
 
-NAMES = """http_requests_total http_request_duration_seconds http_in_flight auth_failures_total rate_limited_total idempotent_replays_total db_pool_in_use
-    db_query_duration_seconds job_queue_depth job_age_seconds build_info plugin_quarantined worker_up""".split()
+NAMES = """wharf_http_requests_total wharf_http_request_duration_seconds wharf_http_in_flight wharf_auth_failures_total wharf_rate_limited_total wharf_idempotent_replays_total wharf_db_pool_in_use
+    wharf_db_query_duration_seconds wharf_job_queue_depth wharf_job_age_seconds wharf_build_info wharf_plugin_quarantined wharf_worker_up""".split()
 
 
 def value(text, line):
@@ -125,25 +125,25 @@ def test_metrics():
         blocker.execute("LOCK TABLE locations.location")
         waits = threading.Thread(target=lambda: client.post("/v1/locations", make_body("Waits")))
         waits.start()
-        busy = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=WAIT).text) and value(t, "http_in_flight") >= 2 and value(t, "db_pool_in_use") >= 1 and t)
+        busy = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=WAIT).text) and value(t, "wharf_http_in_flight") >= 2 and value(t, "wharf_db_pool_in_use") >= 1 and t)
         server.db.rollback()
         server.db.autocommit = True
         waits.join()
         assert busy
-        posts = 'http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}'  # counted when the connection is done with it
-        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=WAIT).text) and value(t, "db_pool_in_use") == 0 and value(t, posts) == 3 and t)
+        posts = 'wharf_http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}'  # counted when the connection is done with it
+        text = until(lambda: (t := requests.get(server.admin + "/metrics", timeout=WAIT).text) and value(t, "wharf_db_pool_in_use") == 0 and value(t, posts) == 3 and t)
         checked = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, timeout=WAIT)
         assert checked.returncode == 0 and not checked.stdout + checked.stderr, checked.stdout + checked.stderr
         told = set(re.findall(r"^# TYPE (\S+)", text, re.M))
         assert told >= set(NAMES), set(NAMES) - told
-        assert value(text, 'http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}') == 3
-        assert value(text, 'http_request_duration_seconds_count{route="/v1/locations/:location",method="GET"}') == 1
-        assert value(text, 'auth_failures_total{code="api_key.missing"}') == 1
-        assert value(text, 'auth_failures_total{code="api_key.invalid"}') == 1
-        assert value(text, 'auth_failures_total{code="scope_access"}') == 1
-        assert value(text, "idempotent_replays_total") == 1
-        assert value(text, "http_in_flight") == 1  # the one that asks
-        assert value(text, "db_query_duration_seconds_count") > 5 and value(text, "db_query_duration_seconds_sum") > 0
+        assert value(text, 'wharf_http_requests_total{route="/v1/locations",method="POST",status="2xx",module="locations"}') == 3
+        assert value(text, 'wharf_http_request_duration_seconds_count{route="/v1/locations/:location",method="GET"}') == 1
+        assert value(text, 'wharf_auth_failures_total{code="api_key.missing"}') == 1
+        assert value(text, 'wharf_auth_failures_total{code="api_key.invalid"}') == 1
+        assert value(text, 'wharf_auth_failures_total{code="scope_access"}') == 1
+        assert value(text, "wharf_idempotent_replays_total") == 1
+        assert value(text, "wharf_http_in_flight") == 1  # the one that asks
+        assert value(text, "wharf_db_query_duration_seconds_count") > 5 and value(text, "wharf_db_query_duration_seconds_sum") > 0
         labels = set(re.findall(r'="([^"]*)"', text))
         ids = {made["id"], client.key, server.sql("SELECT organization_id FROM locations.location")[0][0]}
         assert not [x for x in labels if any(i in x for i in ids) or re.search(r"[a-z]+_[0-9A-Za-z]{22}", x)]

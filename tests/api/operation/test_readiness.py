@@ -105,7 +105,7 @@ def test_the_disk_of_files_is_full():
             back(server)
             fill(place)
             not_ready(server, "storage", "files can't be written: No space left on device")
-            assert value(metrics(server), 'disk_failures_total{place="storage"}') > 0
+            assert value(metrics(server), 'wharf_disk_failures_total{place="storage"}') > 0
             (place / "filler").unlink()
             back(server)
         finally:
@@ -120,14 +120,14 @@ def test_lines_that_a_full_disk_takes_away_are_counted():
             fill(place)
             for _ in range(3000):  # what is left of the last page is taken
                 client.http.get(server.base + "/v1/changes", timeout=WAIT)
-                if value(metrics(server), 'log_lines_lost_total{log="access_log"}') > 5:
+                if value(metrics(server), 'wharf_log_lines_lost_total{log="access_log"}') > 5:
                     break
-            assert value(metrics(server), 'log_lines_lost_total{log="access_log"}') > 5
+            assert value(metrics(server), 'wharf_log_lines_lost_total{log="access_log"}') > 5
             for _ in range(200):
                 server.command("reload")
-                if value(metrics(server), 'log_lines_lost_total{log="log"}') > 0:
+                if value(metrics(server), 'wharf_log_lines_lost_total{log="log"}') > 0:
                     break
-            lost = value(metrics(server), 'log_lines_lost_total{log="log"}')
+            lost = value(metrics(server), 'wharf_log_lines_lost_total{log="log"}')
             assert lost > 0
             assert "lines of the log are lost: No space left on device" in (server.folder / "out").read_text()
             status, told = probe(server)

@@ -149,7 +149,7 @@ def test_a_damaged_plugin_and_a_dead_worker():
         assert new_connections(server.base) == [200] * 30, "the other worker takes all connections"
         until(lambda: len(log_lines(server.folder, "worker.not_started")) >= 2)
         assert re.search(r"^web \d is down for \d+s \(\d+ starts failed\): .*faulty\.so", server.command("ps"), re.M)
-        assert re.findall(r'^worker_up\{kind="(\w+)",index="(\d)"\} ([01])$', metrics(server), re.M) in (
+        assert re.findall(r'^wharf_worker_up\{kind="(\w+)",index="(\d)"\} ([01])$', metrics(server), re.M) in (
             [("web", "0", "0"), ("web", "1", "1"), ("job", "0", "1")], [("web", "0", "1"), ("web", "1", "0"), ("job", "0", "1")])
         probe = requests.get(server.admin + "/readyz?verbose", timeout=WAIT).json()
         assert probe["ready"] and len(probe["degraded"]) == 1 and re.match(r"worker web \d is down for \d+ s, \d+ starts failed: .*faulty\.so", probe["degraded"][0]), probe
@@ -222,7 +222,7 @@ def test_a_plugin_that_hangs(where):
         path, body = ("/v1/faults/hang/now", {}) if where == "route" else ("/v1/locations", {"name": "Hang", "address": address()})
         answers = []
         asked = [ask_and_forget(server, client.key, path, body, answers) for _ in range(24)]
-        until(lambda: value(metrics(server), "http_in_flight") >= 20)
+        until(lambda: value(metrics(server), "wharf_http_in_flight") >= 20)
         while "quarantined: faulty" not in server.command("ps"):  # of rows that one waits for, one hangs at a time
             asked.append(ask_and_forget(server, client.key, path, body, answers))
             time.sleep(0.5)
@@ -230,7 +230,7 @@ def test_a_plugin_that_hangs(where):
             t.join(WAIT)
         assert {a.status_code for a in answers} <= {503, 504} and any(a.status_code == 504 and a.json()["code"] == "timeout" for a in answers)
         hung = log_lines(server.folder, "worker.hung")
-        assert hung[0]["plugin"] == "faulty" and "a new worker takes over" in hung[0]["message"] and value(metrics(server), "worker_hangs_total") >= 1
+        assert hung[0]["plugin"] == "faulty" and "a new worker takes over" in hung[0]["message"] and value(metrics(server), "wharf_worker_hangs_total") >= 1
         reports = until(lambda: list((server.folder / "crash").glob("*.txt")))
         text = until(lambda: next((t for r in reports if "plugin: faulty" in (t := r.read_text())), None))
         assert "faulty.so+0x" in text, "the report shows where it hung"
@@ -244,7 +244,7 @@ def test_strangers_leave_threads_to_others():
         client = server.organization().client()
         answers = []
         threads = [ask_and_forget(server, client.key, "/v1/faults/hang/now", {}, answers) for _ in range(40)]
-        until(lambda: value(metrics(server), "http_in_flight") >= 40)
+        until(lambda: value(metrics(server), "wharf_http_in_flight") >= 40)
         for i in range(30):  # on new connections, so that each worker gets some; roles run on threads
             a = requests.post(server.base + "/v1/roles", json={"name": f"Role {i}", "permissions": {}}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             assert a.status_code in (201, 400), a.text
@@ -261,7 +261,7 @@ def test_large_bodies_of_strangers_leave_threads_too():
         client = server.organization().client()
         answers = []
         threads = [ask_and_forget(server, client.key, "/v1/faults/hang/now", {}, answers) for _ in range(300)]
-        until(lambda: any(a.status_code == 503 for a in answers) and len(answers) + value(metrics(server), "http_in_flight") >= 300)
+        until(lambda: any(a.status_code == 503 for a in answers) and len(answers) + value(metrics(server), "wharf_http_in_flight") >= 300)
         for _ in range(30):
             a = requests.post(server.base + "/v1/faults/hang/now", json={"text": "x" * 20000}, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
             assert a.status_code == 503 and a.json()["code"] == "overloaded", a.text
@@ -291,11 +291,11 @@ def test_a_plugin_that_leaks_is_replaced_before_its_limit():
                     odd.append(r.text)
 
         def replaced():
-            return value(metrics(server), "worker_memory_restarts_total") >= 1
+            return value(metrics(server), "wharf_worker_memory_restarts_total") >= 1
 
         def held():
             """Mebibytes of the web workers, as the supervisor last looked; a leak is 100."""
-            return sum(int(n) for n in re.findall(r'^worker_memory_bytes\{kind="web",index="\d"\} (\d+)$', metrics(server), re.M)) >> 20 & ~31
+            return sum(int(n) for n in re.findall(r'^wharf_worker_memory_bytes\{kind="web",index="\d"\} (\d+)$', metrics(server), re.M)) >> 20 & ~31
 
         askers = [threading.Thread(target=ask) for _ in range(3)]
         for t in askers:
@@ -315,7 +315,7 @@ def test_a_plugin_that_leaks_is_replaced_before_its_limit():
         assert told and re.search(r"web \d \(pid \d+\) has \d+ MB, more than three quarters of the 900 MB", told[0]["message"])
         assert not odd and seen[0] > 20, "nobody lost a request"
         text = metrics(server)
-        assert value(text, "worker_memory_limit_bytes") == limit and 'worker_memory_bytes{kind="web",index="0"}' in text
+        assert value(text, "wharf_worker_memory_limit_bytes") == limit and 'wharf_worker_memory_bytes{kind="web",index="0"}' in text
         assert not log_lines(server.folder, "worker.crashed")
 
 

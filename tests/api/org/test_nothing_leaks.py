@@ -127,7 +127,7 @@ def test_server_log(run):
 def test_metrics(run):
     server, secrets = run
     text = server.http.get(server.admin + "/metrics", timeout=WAIT).text
-    assert "http_requests_total" in text and found(text, secrets) == []
+    assert "wharf_http_requests_total" in text and found(text, secrets) == []
 
 
 def test_hashes_only(run):

@@ -73,7 +73,7 @@ def test_thin(world, client):
 
 def test_attempts_are_counted(world, client):
     def told():
-        found = re.findall(r'^event_delivery_total\{result="(\w+)"\} (\d+)$', requests.get(world.server.admin + "/metrics", timeout=WAIT).text, re.M)
+        found = re.findall(r'^wharf_event_delivery_total\{result="(\w+)"\} (\d+)$', requests.get(world.server.admin + "/metrics", timeout=WAIT).text, re.M)
         return {result: int(n) for result, n in found}
     before = told()
     for answer in (ok, status(500), status(429)):
