@@ -1,5 +1,5 @@
 -- Tells of the whole installation what waits, and of the database its size and its connections.
-SELECT name, waiting, age_ms FROM wharf.backlogs()
+SELECT name, waiting, age_ms FROM wharf.count_backlogs()
 UNION ALL
 SELECT '', pg_database_size(current_database()), 0
 UNION ALL
