@@ -1,7 +1,8 @@
 -- Tells what waits in the whole installation and how long the oldest of it has: events that were
 -- not processed, jobs that are due, and what plugins tell by a function backlog() of their schema,
 -- which returns one row (waiting bigint, oldest timestamptz). For GET /metrics.
-CREATE OR REPLACE FUNCTION wharf.count_backlogs() RETURNS TABLE (name text, waiting bigint, age_ms bigint)
+CREATE OR REPLACE FUNCTION wharf.count_backlogs()
+    RETURNS TABLE (name text, waiting bigint, age_ms bigint)
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
 DECLARE
     plugin text;
