@@ -12,7 +12,7 @@ const wharf_locations_layouts_api *manifests_layouts;
 const wharf_org_directory_api *manifests_org;
 const wharf_keys_api *manifests_keys;
 const wharf_contacts_match_api *manifests_contacts;
-const wharf_parcels_goods_api *manifests_parcels;
+const wharf_parcels_ops_api *manifests_parcels;
 
 static const wharf_route routes[] = {{ROUTE_STOW, .handler = manifest_stow_post}};
 
@@ -46,7 +46,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     manifests_keys = W->service(self, "wharf.keys", 1, 0);
     manifests_org = W->service(self, "org.directory", 1, 1);
     manifests_contacts = W->service(self, "contacts.match", 1, 0);
-    manifests_parcels = W->service(self, "parcels.goods", 1, 0);
+    manifests_parcels = W->service(self, "parcels.ops", 1, 0);
     return WHARF_OK;
 }
 

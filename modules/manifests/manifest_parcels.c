@@ -51,6 +51,12 @@ static wharf_status body_of(
 wharf_status parcel_write(
     wharf_req *req, wharf_str manifest, wharf_str location, wharf_str parcel, bool made)
 {
+    const wharf_parcel_write w = {.head = WHARF_HEAD(wharf_parcel_write),
+        .fulfillment_id = WHARF_S(""),
+        .manifest_id = manifest,
+        .new_id = made ? WHARF_S("") : parcel,
+        .shipment_id = WHARF_S(""),
+        .known_lines = true};
     const wharf_json *body;
     wharf_status s;
 
@@ -60,8 +66,7 @@ wharf_status parcel_write(
     if (s != WHARF_OK)
         return s;
     *writing(req) = true;
-    s = manifests_parcels->write(
-        req, made ? WHARF_UPDATE : WHARF_CREATE, "manifest", manifest, parcel, body);
+    s = manifests_parcels->write(req, made ? parcel : WHARF_S(""), body, &w, NULL);
     *writing(req) = false;
     if (s == WHARF_NOT_FOUND && made) { /* somebody deleted its row, empty as it was */
         W->err->clear(req);

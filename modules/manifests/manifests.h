@@ -22,7 +22,7 @@ extern const wharf_locations_layouts_api *manifests_layouts;
 extern const wharf_org_directory_api *manifests_org;
 extern const wharf_keys_api *manifests_keys;
 extern const wharf_contacts_match_api *manifests_contacts; /* or NULL */
-extern const wharf_parcels_goods_api *manifests_parcels; /* or NULL */
+extern const wharf_parcels_ops_api *manifests_parcels; /* or NULL */
 
 enum { QUANTITY_SCALE = 4, LINES_MAX = 2000, CONTAINERS_MAX = 200 };
 

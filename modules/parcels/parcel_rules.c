@@ -10,13 +10,6 @@ enum { SCALE = 4 };
 /* the context of writes by modules, a wharf_parcel_write */
 static const char beside_kind[] = "parcels.beside";
 
-/* the context of writes by the service parcels.goods: whose parcel it is */
-struct goods {
-    wharf_field field; /* PARCEL_MANIFEST_ID or PARCEL_FULFILLMENT_ID */
-    wharf_str id;
-};
-static const char goods_kind[] = "parcels.goods";
-
 /* ---- normalize: other units ---- */
 
 static double factor_of(wharf_str unit)
@@ -80,12 +73,13 @@ static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, whar
 static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->input(rec, PARCEL_CONTENTS), *contents, *items;
+    const wharf_parcel_write *w = W->res->context(rec, beside_kind);
     wharf_status s;
 
     if (!W->res->sent(rec, PARCEL_CONTENTS) || !sent)
         return WHARF_OK;
     s = parcels_contents(req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent,
-        W->res->context(rec, goods_kind) != NULL, &contents, &items);
+        w && w->known_lines, &contents, &items);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, PARCEL_CONTENTS, val_json(contents));
@@ -138,17 +132,10 @@ static void settle_beside(uint32_t op, const wharf_parcel_write *w, wharf_rec *r
 static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec, wharf_rec *new_rec)
 {
     const wharf_parcel_write *w = new_rec ? W->res->context(new_rec, beside_kind) : NULL;
-    const struct goods *goods = new_rec ? W->res->context(new_rec, goods_kind) : NULL;
-    wharf_status s = WHARF_OK;
+    wharf_status s = w ? check_entry(req, old_rec, w) : check_packed(req, op, old_rec, new_rec);
 
-    if (w)
-        s = check_entry(req, old_rec, w);
-    else if (!goods)
-        s = check_packed(req, op, old_rec, new_rec);
     if (op == WHARF_DELETE || s != WHARF_OK)
         return s;
-    if (goods)
-        W->res->set(new_rec, goods->field, val_text(goods->id));
     s = parcels_layouts->settle(req, op, old_rec, new_rec, PARCEL_LOCATION_ID, PARCEL_LAYOUT_ID,
         WHARF_PLACE_ADOPT | WHARF_PLACE_ACTIVE);
     if (s == WHARF_OK && op == WHARF_CREATE && !w && !field_text(new_rec, PARCEL_LOCATION_ID).n)
@@ -167,16 +154,16 @@ static wharf_status write_beside(wharf_req *req, wharf_str id, const wharf_json 
     const wharf_parcel_write *beside, const wharf_rec **ret_rec)
 {
     wharf_parcel_write copy = {.head = WHARF_HEAD(wharf_parcel_write)};
-    const wharf_write w = {.head = WHARF_HEAD(wharf_write),
+    wharf_write w = {.head = WHARF_HEAD(wharf_write),
         .resource = "parcel",
         .op = id.n ? WHARF_UPDATE : WHARF_CREATE,
-        .id = id,
         .body = body,
         .kind = beside_kind,
         .context = &copy,
         .ret_rec = ret_rec};
 
     memcpy(&copy, beside, beside->head.size < sizeof(copy) ? beside->head.size : sizeof(copy));
+    w.id = id.n ? id : copy.new_id;
     return W->res->write(req, &w);
 }
 
@@ -225,27 +212,6 @@ const wharf_hooks parcels_location_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .check = location_check, .ops = WHARF_DELETE};
 const wharf_hooks parcels_layout_hooks = {
     .head = WHARF_HEAD(wharf_hooks), .written = layout_written, .ops = WHARF_DELETE};
-
-/* ---- parcels of goods ---- */
-
-static wharf_status goods_write(wharf_req *req, uint32_t op, const char *of, wharf_str of_id,
-    wharf_str id, const wharf_json *body)
-{
-    struct goods *goods = W->mem->alloc(req, sizeof(*goods));
-    wharf_write w = {.head = WHARF_HEAD(wharf_write),
-        .resource = "parcel",
-        .op = op,
-        .id = id,
-        .body = body,
-        .kind = goods_kind,
-        .context = goods};
-
-    *goods = (struct goods){
-        is(z(of), "manifest") ? PARCEL_MANIFEST_ID : PARCEL_FULFILLMENT_ID, of_id};
-    return W->res->write(req, &w);
-}
-
-const wharf_parcels_goods_api parcels_goods = {WHARF_HEAD(wharf_parcels_goods_api), goods_write};
 
 /* ---- the parcels of a shipment ---- */
 

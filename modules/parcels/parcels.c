@@ -19,7 +19,6 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     api->hook(d, "location", &parcels_location_hooks, 0);
     api->hook(d, "layout", &parcels_layout_hooks, 0);
     api->hook(d, "shipment", &parcels_shipment_hooks, 0);
-    api->provide(d, "parcels.goods", 1, 0, &parcels_goods);
     api->provide(d, "parcels.ops", 1, 0, &parcels_ops);
 }
 

@@ -14,15 +14,13 @@ extern const wharf_locations_directory_api *parcels_places;
 extern const wharf_locations_layouts_api *parcels_layouts;
 extern const wharf_many_api *parcels_many;
 extern bool parcels_items; /* the module items is there */
-extern const wharf_parcels_goods_api parcels_goods;
 
 extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_hooks,
     parcels_shipment_hooks;
 extern const wharf_parcels_ops_api parcels_ops;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
- * contents.2.item_id ... (contents.c). known: by the service parcels.goods, whose lines have ids
- * and items that are looked at already. */
+ * contents.2.item_id ... (contents.c). known: by the service parcels.ops, with known_lines. */
 wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
     bool known, const wharf_json **ret_contents, const wharf_json **ret_item_ids);
 

@@ -11,29 +11,22 @@
 extern "C" {
 #endif
 
-/* Service "parcels.goods", version 1.0: parcels of goods that come or go, whose contents another
- * module knows. */
-typedef struct wharf_parcels_goods_api {
-    wharf_head head;
-    /* Writes the parcel of a row of that resource ("manifest" or "fulfillment"), as a request
-     * would; op: WHARF_CREATE or WHARF_UPDATE. id: of the parcel, on create as req->new_id() made
-     * it for "prcl". Lines of `contents` have ids, new ones too, and name items that the caller
-     * has looked at. */
-    wharf_status (*write)(wharf_req *req, uint32_t op, const char *of, wharf_str of_id,
-        wharf_str id, const wharf_json *body);
-} wharf_parcels_goods_api;
-
 /* Facts that a write by another module carries beside the body. The caller sets head. */
 typedef struct wharf_parcel_write {
     wharf_head head;
     /* creates: what it belongs to; or empty */
     wharf_str fulfillment_id, manifest_id;
+    /* creates: its id, as req->new_id() made it for "prcl"; empty: a new one */
+    wharf_str new_id;
     /* with set_shipment; empty: in none. A parcel that is there enters a shipment only when it
      * is of fulfillment_id, and in no other one: else validation.failed at parcel_id */
     wharf_str shipment_id;
     bool set_shipment;
     /* the whole list, as answers show it, and the ids of its items, an array; or NULL both */
     const wharf_json *contents, *item_ids;
+    /* lines of `contents` in the body have ids, new ones too, and name items that the caller has
+     * looked at */
+    bool known_lines;
 } wharf_parcel_write;
 
 /* Service "parcels.ops", version 1.0. */
