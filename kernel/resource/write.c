@@ -28,6 +28,13 @@ wharf_str absent_text(const struct field *f)
     return (wharf_str){NULL, 0};
 }
 
+/* Tells whether SQL computes the field, as a rule from other rows: these are not locked by the
+ * write, and what others commit meanwhile changes it. */
+static bool shows_other_rows(const struct field *f)
+{
+    return f->computed != NULL;
+}
+
 /* Holds the rules to what they said of the row (setting rules.verify): reads it again, and fails
  * the write when a field is another. */
 static wharf_status verify_kept(struct wharf_req *req, struct write *w)
@@ -40,7 +47,7 @@ static wharf_status verify_kept(struct wharf_req *req, struct write *w)
                           *told = record_cell(w->new_rec, &d->fields[i]);
 
         if (!now || !told || w->res->cell_of[i] >= (int16_t)w->res->n_selected ||
-            cell_same(now, told))
+            shows_other_rows(&d->fields[i]) || cell_same(now, told))
             continue;
         log_write(WHARF_LOG_ERROR, w->res->plugin->name, req->request_id, "plugin.row_changed",
             "a written hook on %s called row_kept() and changed %s of the row", d->name,
