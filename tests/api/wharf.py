@@ -165,7 +165,8 @@ class Server:
         self.broken = set()  # checks of `wharf verify` that a test made fail
         self.folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="wharf-api-", dir=os.environ.get("WHARF_TEST_PLACE")))
         own_key = any(a.startswith("master_key") for a in args)
-        if "WHARF_TEST_PLACE" in os.environ and not (folder or beside or env or own_key):
+        own_files = any(str(a).startswith(("blob.dir=", "blob.driver=")) for a in args)  # a database that was made before knows the mark of its own folder
+        if "WHARF_TEST_PLACE" in os.environ and not (folder or beside or env or own_key or own_files):
             prepare(self.folder, args)
         os.chmod(self.folder, 0o711)
         if everything.ON:

@@ -68,7 +68,7 @@ def base():
 @pytest.fixture(scope="module")
 def server(base):
     pooler = Pooler(base)
-    s = Server("--set", f"database.direct={base.conninfo}", "--set", "database.prepared=false",
+    s = Server("--set", f"database.direct={base.conninfo}", "--set", "database.prepared=false", "--set", f"blob.dir={base.folder}/blobs",
                "--modules", f"org,locations,logs,stations,{BUILD}/tests/plugins/jobbench.so,{BUILD}/tests/plugins/bench.so", beside=pooler)
     yield s
     s.stop()

@@ -90,7 +90,7 @@ def test_how_long_writes_are_held(server, mine):
     """GET /metrics counts each call by how it ended."""
     def told():
         text = requests.get(server.admin + "/metrics", timeout=WAIT).text
-        found = {(of, result): float(n) for of, result, n in re.findall(r'^workflows_hook_duration_seconds_(count|sum){result="(\w+)"} (\S+)$', text, re.M)}
+        found = {(of, result): float(n) for of, result, n in re.findall(r'^wharf_workflows_hook_duration_seconds_(count|sum){result="(\w+)"} (\S+)$', text, re.M)}
         return [found.get((of, result), 0) for of in ("count", "sum") for result in ("passed", "rejected", "failed")]
     hook(mine, "if change.input.name == 'No' then wharf.reject('no', 'No') end if change.input.name == 'Bad' then error('bad') end if change.input.name == 'Odd' then change.input = 5 end "
          "if change.input.name == 'Slow' then for i = 1, 100000 do end end")
