@@ -139,10 +139,12 @@ static wharf_str value_text(struct listing *l, const struct wharf_json *v)
     struct buf out;
     wharf_str text;
 
-    if (json_is(v, JSON_STRING))
+    if (!v)
+        return (wharf_str){"", 0};
+    if (v->type == JSON_STRING)
         return v->text;
-    if (!json_is(v, JSON_ARRAY))
-        return v ? jw_text(l->a, v) : (wharf_str){"", 0};
+    if (v->type != JSON_ARRAY)
+        return jw_text(l->a, v);
     buf_init(&out, OUTPUT_MAX);
     for (const struct wharf_json *one = v->child; one; one = one->next)
         buf_addf(&out, "%s%.*s", one == v->child ? "" : ",", STR_ARG(value_text(l, one)));

@@ -167,7 +167,7 @@ static void put_quantity(
 {
     const char *name = m->name;
     const wharf_json *v = W->json->get(e, name);
-    int64_t quantity;
+    int64_t quantity = 0;
 
     if (!v && m->former) {
         name = m->former;
