@@ -176,10 +176,9 @@ def server():
     s.stop()
 
 
-@pytest.fixture(scope="module")
-def caller(server):
-    """A caller whose organization has the rows of the examples that need no other row in their path."""
-    c = Caller(server, "Caller")
+def begun(server, name):
+    """Makes a caller whose organization has the rows of the examples that need no other row in their path."""
+    c = Caller(server, name)
     assert LEFT_OUT <= c.document.operations.keys()
     for name in [n for n in c.document.operations if n.startswith("create_")]:
         if c.body_of_example(name) and not c.parameters(name, "path"):
@@ -187,7 +186,13 @@ def caller(server):
     return c
 
 
-def test_many_requests(caller):
+@pytest.fixture(scope="module")
+def caller(server):
+    return begun(server, "Caller")
+
+
+def test_many_requests(server):
+    caller = begun(server, "Many")  # whose settings and keys may be changed by any of them
     names = sorted(n for n in caller.document.operations if n not in LEFT_OUT and not caller.streams(n))
     values, sent = Values(caller.document), collections.Counter()
 
