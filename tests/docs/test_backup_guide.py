@@ -40,8 +40,8 @@ class Machine:
 
     def here(self, text):
         """The text with the folders and machines of the test."""
-        for name in ("/var/lib/postgresql", "/var/backups", "/etc/wharf", "/usr/local/sbin", "/root/", "/var/lib/wharf", "/tmp/wharf"):
-            text = re.sub(rf"(?<![\w/.-]){re.escape(name)}", f"{self.folder}{name}", text)
+        names = ("/var/lib/postgresql", "/var/backups", "/etc/wharf", "/usr/local/sbin", "/root/", "/var/lib/wharf", "/tmp/wharf")
+        text = re.sub(rf"(?<![\w/.-])({'|'.join(map(re.escape, names))})", lambda m: f"{self.folder}{m.group()}", text)  # at once: the folder may be in /tmp
         for name in ("db.example", "new.example"):
             text = text.replace(name, str(self.folder / name))
         return text
