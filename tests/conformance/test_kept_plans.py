@@ -7,7 +7,7 @@ import time
 import pytest
 from resources import BEFORE_DELETE, BY_ROUTE, DEFINITIONS, World, ops, properties, types, value, x
 
-from wharf import MODULES, WAIT, Server
+from wharf import MODULES, WAIT, Problem, Server
 
 # A session plans a statement five times for its values and once for all, and anew when a table changed. The web worker and the job worker have
 # two or three sessions each, so of 36 calls that are planned each time one session sees 12 at least.
@@ -54,12 +54,22 @@ class Planned:
         """Statements that are planned each time: in two rounds, since jobs beside may hand a statement other numbers of rows in one of them."""
         return self.round(ask) and self.round(ask)
 
+    def patient(self, ask, i):
+        """Asks again when the request met a session that had just been ended: it is told to try again."""
+        end = time.monotonic() + WAIT
+        while True:
+            try:
+                return ask(i)
+            except Problem as e:
+                if "database.unavailable" not in str(e) or time.monotonic() > end:
+                    raise
+
     def round(self, ask):
         """Statements that one session planned more often than it takes to learn."""
         before = self.log.stat().st_size
         self.new_sessions()
         for i in range(ASKED):
-            ask(i)
+            self.patient(ask, i)
         self.settled()
         with self.log.open("rb") as f:
             f.seek(before)
