@@ -162,6 +162,34 @@ static void begin_document(
         scratch, (wharf_str){openapi_examples[0].text, openapi_examples[0].size}, &error);
 }
 
+/* Tells whether the schema, or one in it, stands for a schema of the components. */
+static bool names_component(const struct wharf_json *schema)
+{
+    if (json_get(schema, "$ref"))
+        return true;
+    for (const struct wharf_json *m = schema->child; m; m = m->next) {
+        if (names_component(m))
+            return true;
+    }
+    return false;
+}
+
+/* Gives routes whose body names schemas of components, which their handlers judge, the names that
+ * these schemas know. schemas: components.schemas of the document. */
+static void give_body_names(const struct openapi *o, wharf_str schemas)
+{
+    struct json_error error;
+    const struct wharf_json *parsed = json_parse(o->a, schemas, &error);
+
+    for (size_t i = 0; i < o->e->n_routes; i++) {
+        struct route *r = &o->e->routes[i];
+        const struct wharf_json *body = json_get(r->definition, "body");
+
+        if (body && names_component(body))
+            r->body_names = names_collect(o->e->arena, parsed, body);
+    }
+}
+
 wharf_str openapi_build(const struct engine *e)
 {
     struct arena *scratch = arena_new(0);
@@ -177,45 +205,10 @@ wharf_str openapi_build(const struct engine *e)
     openapi_components(&o);
     jw_close(&o.w, '}');
     s = arena_dup_str(e->arena, buf_str(&b));
+    give_body_names(&o, (wharf_str){s.p + o.schemas_from, o.schemas_to - o.schemas_from});
     buf_done(&b);
     arena_free(scratch);
     return s;
-}
-
-/* Tells whether the schema, or one in it, stands for a schema of the components. */
-static bool names_component(const struct wharf_json *schema)
-{
-    if (json_get(schema, "$ref"))
-        return true;
-    for (const struct wharf_json *m = schema->child; m; m = m->next) {
-        if (names_component(m))
-            return true;
-    }
-    return false;
-}
-
-void openapi_collect_names(const struct engine *e)
-{
-    struct arena *scratch = arena_new(0);
-    const struct wharf_json *schemas;
-    struct json_error error;
-    struct openapi o;
-    struct buf b;
-
-    begin_document(&o, e, &b, scratch);
-    jw_open(&o.w, NULL, '{');
-    openapi_schemas(&o);
-    jw_close(&o.w, '}');
-    schemas = json_parse(scratch, buf_str(&b), &error);
-    for (size_t i = 0; i < e->n_routes; i++) {
-        struct route *r = &e->routes[i];
-        const struct wharf_json *body = json_get(r->definition, "body");
-
-        if (body && names_component(body))
-            r->body_names = names_collect(e->arena, schemas, body);
-    }
-    buf_done(&b);
-    arena_free(scratch);
 }
 
 wharf_str openapi_with(const struct engine *more, wharf_str document)

@@ -201,13 +201,6 @@ void openapi_webhooks(struct openapi *o)
     jw_close(w, '}');
 }
 
-void openapi_schemas(struct openapi *o)
-{
-    copy_members(o, json_get(o->fixed, "schemas"));
-    enumerations(o);
-    schema_components(&o->s);
-}
-
 void openapi_components(struct openapi *o)
 {
     const struct wharf_json *refusals = json_get(o->fixed, "refusals");
@@ -223,8 +216,12 @@ void openapi_components(struct openapi *o)
         shared_refusal(o, s);
     jw_close(w, '}');
     jw_open(w, "schemas", '{');
-    openapi_schemas(o);
+    o->schemas_from = w->out->n - 1;
+    copy_members(o, json_get(o->fixed, "schemas"));
+    enumerations(o);
+    schema_components(&o->s);
     data_schemas(o);
     jw_close(w, '}');
+    o->schemas_to = w->out->n;
     jw_close(w, '}');
 }

@@ -11,6 +11,7 @@ struct openapi {
     struct jw w;
     struct schema_writer s; /* writes through w */
     const struct wharf_json *fixed; /* openapi.json: what is the same on each server */
+    size_t schemas_from, schemas_to; /* where components.schemas stands in the text, an object */
     const struct wharf_json **examples; /* of each plugin; of the kernel at n_plugins; or NULL */
 };
 
@@ -35,8 +36,6 @@ void openapi_responses(struct openapi *o, const struct route *r);
 void openapi_tags(struct openapi *o);
 /* Writes webhooks: one for each type of event. */
 void openapi_webhooks(struct openapi *o);
-/* Writes the schemas that operations share, as members. */
-void openapi_schemas(struct openapi *o);
 void openapi_components(struct openapi *o);
 
 #endif

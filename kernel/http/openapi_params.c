@@ -274,8 +274,7 @@ static void header_parameters(struct openapi *o, const struct route *r)
         shared(w, "IdempotencyKey");
     if (r->kind == ROUTE_UPDATE || r->kind == ROUTE_DELETE)
         shared(w, "IfMatch");
-    if (r->kind == ROUTE_CREATE || r->kind == ROUTE_UPDATE || json_get(r->definition, "body"))
-        shared(w, "Prefer");
+    shared(w, "Prefer");
 }
 
 /* Returns the resource whose id a parameter of the path is, or NULL: the route's own, the one that

@@ -6,6 +6,7 @@
 #include "resource/write.h"
 #include "schema/names.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 /* Tells whether the read may run no rule and ask no second question. What fields= and include_*
  * leave or add is known when the plan is made (plan_build). */
@@ -120,6 +121,24 @@ static void run_write(struct wharf_req *req, uint32_t op)
         answer_row(req, w.new_rec, &view, 200, "updated");
 }
 
+/* Refuses parameters that the route's document does not name, with "Prefer: handling=strict".
+ * Routes whose answer is their own (links of files, protocols) read what they like. */
+static bool route_query_ok(struct wharf_req *req)
+{
+    const struct wharf_json *known = json_get(req->route->definition, "query");
+
+    if (!req->head.strict || req->route->any_answer)
+        return true;
+    for (size_t i = 0; i < req->head.n_pairs; i++) {
+        wharf_str name = query_base(req->head.pairs[i].key);
+
+        if (!json_get_n(known, name))
+            req_problem(req, ERR_PARAM_INVALID, name, "unknown",
+                arena_printf(req->arena, "%.*s is not a parameter of this route", STR_ARG(name)));
+    }
+    return !req->problems.n;
+}
+
 static bool route_body_ok(struct wharf_req *req)
 {
     const struct schema *s = req->route->body_schema;
@@ -161,7 +180,7 @@ static void run_handler(struct wharf_req *req)
     int most = tx && !req->tx.depth ? RACE_TRIES : 1;
     struct req_scope scope;
 
-    if (!route_body_ok(req) || !req_memory_ok(req) || !guard_rows(req))
+    if (!route_query_ok(req) || !route_body_ok(req) || !req_memory_ok(req) || !guard_rows(req))
         return;
     scope = req_scope_begin(req);
     for (int tries = 0; tries < most; tries++) {

@@ -352,10 +352,8 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
         return not_ready(boot, why);
     if (!read_cursor_key(e, boot->database) || !check_master_key(e, boot->database))
         return no_database(boot);
-    if (boot->kind != WORKER_JOB) { /* whose listener has no API */
+    if (boot->kind != WORKER_JOB) /* whose listener has no API */
         e->openapi = openapi_build(e);
-        openapi_collect_names(e);
-    }
     count_routes(e, boot->board);
     e->health = health_new(e, boot->database);
     housekeeping_begin(e, boot->kind == WORKER_JOB, &owner);

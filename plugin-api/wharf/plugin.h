@@ -303,7 +303,8 @@ typedef struct wharf_res_api {
         const char *const *names, size_t n);
     /* Written hooks only: says that what this rule asked the database left the row of this write,
      * and all that is shown of it, as they were. Without this the row is read again behind a rule
-     * that asked anything. With the setting rules.verify a rule that is wrong fails the write. */
+     * that asked anything. With the setting rules.verify a rule that is wrong fails the write,
+     * but not for fields that SQL computes: others may change their rows meanwhile. */
     void (*row_kept)(const wharf_rec *new_rec);
     /* Search hooks: says that more rows match than are told by hit(): those whose search columns
      * contain one of these words (with all_words all of them), as the columns keep them. They

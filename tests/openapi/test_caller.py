@@ -298,6 +298,21 @@ def test_unknown_names(caller):
     assert len(reached) > 80, reached
 
 
+def test_unknown_parameters(caller):
+    """Prefer: handling=strict refuses a parameter that the document does not name, in each operation."""
+    names = [n for n, (_, _, o) in caller.document.operations.items() if n not in LEFT_OUT and ("header", "prefer") in caller.document.parameters(n)
+             and not caller.without_key(n) and not o.get("x-scope", "").startswith("system:")]
+    assert len(names) > 250
+    wrong = []
+    for name in names:
+        type = caller.document.body_type(name)
+        answer = caller.send(name, caller.path(name, id=None) + "?nonsense=1", body=caller.body_of_example(name), data=b"x" if type not in (None, "application/json") else None,
+                             headers={"Prefer": "handling=strict"} | ({"Content-Type": type} if type else {}))
+        if (answer.code, answer.errors) != ("param.invalid", ["nonsense"]):
+            wrong.append((name, answer))
+    assert not wrong, "\n".join(map(str, wrong))
+
+
 def test_old_versions(caller):
     """If-Match with a version that the row never had."""
     reached, wrong = set(), []
