@@ -5,7 +5,8 @@ WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM anot
 WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
 what a first start makes is kept there for the next server with the same modules (`prepare`); WHARF_TEST_EVERYTHING=1: with every setting that
 adds work to requests switched on (everything.py); WHARF_SEEN a file that gets the codes of all answers, with their operations (tools/codes.py):
-then a code that the description does not tell of an operation is no fault.
+then a code that the description does not tell of an operation is no fault; WHARF_REACHED a file that gets the statuses of all answers, with
+their operations (tools/reached.py).
 """
 import contextlib
 import ctypes
@@ -529,8 +530,17 @@ class Client:
             raise Problem(f"{method} {path}: {answer!r}, not {expect}\n{json.dumps(body)[:2000]}")
         return answer
 
+    def note_reached(self, method, template, status):
+        """Writes down what an operation of the description was answered with, when that is wanted."""
+        operation = template and self.server.openapi["paths"][template].get(method.lower())
+        if operation and "WHARF_REACHED" in os.environ:
+            with open(os.environ["WHARF_REACHED"], "a") as reached:
+                reached.write(f"{operation['operationId']} {status}\n")
+
     def checked(self, method, path, r, sent):
         check_headers(r, "SVC-API-KEY" in sent)
+        template = self.server.template(path.split("?")[0].rstrip("/"))
+        self.note_reached(method, template, r.status_code)
         if method in ("HEAD", "OPTIONS") or r.status_code in (204, 304):
             assert not r.content
             return Answer(r, None)
@@ -539,7 +549,6 @@ class Client:
         assert r.headers["Content-Type"] == "application/json; charset=utf-8"
         assert r.headers["SVC-Datetime-Format"] in FORMATS.values()
         body = check_envelope(r, path)
-        template = self.server.template(path.split("?")[0].rstrip("/"))
         validator = template and self.server.openapi["paths"][template].get(method.lower()) and \
             self.server.validator(method, template, r.status_code)
         if template and method.lower() in self.server.openapi["paths"][template] and \

@@ -1,0 +1,35 @@
+#!/usr/bin/python3
+"""Tells which statuses the description promises that no test was answered with.
+
+  WHARF_REACHED=FILE ./test --all            writes into FILE: each line an operation and a status that it answered with
+  tools/reached.py FILE openapi.json          a line for each status: how many operations promise it, and those of which no answer had it
+
+openapi.json is the description that a server of the same build gives: GET /v1/openapi.json. A status of all operations is tests/openapi/test_caller.py's;
+one of a single operation is its module's tests'.
+"""
+import collections
+import json
+import pathlib
+import sys
+
+
+def promised(document):
+    """By status: the names of the operations that promise it. `default` and classes (4XX) promise nothing."""
+    found = collections.defaultdict(set)
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for status in operation["responses"]:
+                if status.isdigit():
+                    found[status].add(operation["operationId"])
+    return found
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    reached = {tuple(line.split()) for line in pathlib.Path(sys.argv[1]).read_text().splitlines()}
+    for status, names in sorted(promised(json.loads(pathlib.Path(sys.argv[2]).read_text())).items()):
+        print(status, len(names), *sorted(n for n in names if (n, status) not in reached))
+
+
+main()
