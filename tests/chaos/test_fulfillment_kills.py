@@ -5,10 +5,8 @@ The short form runs in ./test; the long one by hand: pytest tests/chaos --long -
 """
 import concurrent.futures
 import itertools
-import os
 import pathlib
 import random
-import signal
 import sys
 import threading
 import time
@@ -18,8 +16,9 @@ import requests
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "api"), str(ROOT / "api/items"), str(ROOT / "api/fulfillments")]
+from kills import KILLS, is_ready  # noqa: E402
 from orders import ORDERS, broken, stocked  # noqa: E402
-from test_chaos import HANG, postmaster, workers  # noqa: E402
+from test_chaos import HANG  # noqa: E402
 from test_fulfillment_model import OPEN, Crowd  # noqa: E402
 from wharf import Server, until  # noqa: E402
 
@@ -67,27 +66,7 @@ def server():
     s.stop()
 
 
-def kill_worker(server):
-    found = workers(server, "web")
-    if found:
-        os.kill(random.choice(found), signal.SIGKILL)
-
-
-def kill_database(server):
-    try:
-        os.kill(postmaster(server), signal.SIGKILL)
-    except (OSError, ValueError):
-        pass  # it is being started
-
-
-def is_ready(server):
-    try:
-        return requests.get(server.base + "/readyz", timeout=HANG).status_code == 200
-    except requests.RequestException:
-        return False
-
-
-@pytest.mark.parametrize("kill, times", [(kill_worker, 6), (kill_database, 3)])
+@pytest.mark.parametrize("kill, times", KILLS)
 def test_units_are_promised_once(server, request, kill, times):
     org = server.organization("Orders")
     crowd = Stubborn(org, server, times)

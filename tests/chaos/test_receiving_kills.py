@@ -5,10 +5,8 @@ with its Idempotency-Key.
 The short form runs in ./test; the long one by hand: pytest tests/chaos --long -s.
 """
 import pathlib
-import random
 import sys
 import threading
-import time
 
 import pytest
 
@@ -16,8 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "api"), str(ROOT / "api/items"), str(ROOT / "api/manifests")]
 from dock import REFUSALS, Dock  # noqa: E402
 from goods_in import broken  # noqa: E402
+from kills import KILLS, Clerk, kill_beside  # noqa: E402
 from stock import broken_invariants  # noqa: E402
-from test_build_kills import HANG, Clerk, kill_database, kill_worker, until_ready  # noqa: E402
 from wharf import Server  # noqa: E402
 
 CLIENTS = 16
@@ -26,15 +24,9 @@ CLIENTS = 16
 class Scanner(Clerk):
     refusals = REFUSALS
 
-    def run(self):
-        r, n = random.Random(self.number), 0
-        while not self.stop.is_set() and not self.odd:
-            n += 1
-            path, body = self.house.request(r)
-            answer = self.send(path, body, f"scanner-{self.number}-{n}")
-            if answer is not None and answer.status_code < 300:
-                self.house.taken(answer.json()["data"])
-                self.taken.append(path)
+    def take(self, request, data):
+        self.house.taken(data)
+        self.taken.append(request)
 
 
 @pytest.fixture(scope="module")
@@ -44,23 +36,12 @@ def server():
     s.stop()
 
 
-@pytest.mark.parametrize("kill, times", [(kill_worker, 6), (kill_database, 3)])
+@pytest.mark.parametrize("kill, times", KILLS)
 def test_goods_are_received_once_or_not_at_all(server, request, kill, times):
     org = server.organization("Dock")
     client = org.client()
     dock, stop = Dock(client, 7), threading.Event()
     scanners = [Scanner(server, dock, org.client(), i, stop) for i in range(CLIENTS)]
-    for s in scanners:
-        s.start()
-    for _ in range(10 * times if request.config.getoption("--long") else times):
-        time.sleep(random.uniform(0.3, 0.8))
-        kill(server)
-    time.sleep(2)
-    stop.set()
-    for s in scanners:
-        s.join(HANG + 10)
-    assert [s.odd for s in scanners if s.odd] == []
-    until_ready(server)
-    server._db = None  # the connection of the test was cut as well
+    kill_beside(server, kill, 10 * times if request.config.getoption("--long") else times, scanners, stop)
     assert dock.differences(client) == [] and broken(server, org.id) == [] and broken_invariants(server, org.id) == []
     assert sum(len(s.taken) for s in scanners) > CLIENTS and dock.receipts
