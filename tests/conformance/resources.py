@@ -83,7 +83,7 @@ BY_MODULE = {"event_subscriber"}
 # Operations that are routes of their own, and rows that every organization has.
 BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key": {"delete"}, "shipment": {"create"}, "tracker": {"create"}, "contact": {"create"}, "sequence": {"create"},
             "integration_secret": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
-# What a row is changed to before it can be deleted; events of its own may tell of that.
+# Rows of these resources can be deleted only after this change. The change may have events of its own, beside updated.
 BEFORE_DELETE = {"manifest": {"status": "void"}}
 ALWAYS_THERE = {"role": 4, "uom": 35}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
