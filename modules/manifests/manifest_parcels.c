@@ -3,6 +3,7 @@
 #include "manifests.h"
 
 #include "manifests.gen.h"
+#include "wharf/errors.h"
 
 static const char writing_kind; /* a flag of the request: this module writes a parcel */
 
@@ -11,14 +12,16 @@ static bool *writing(wharf_req *req)
     return W->mem->slot(req, &writing_kind, sizeof(bool));
 }
 
-static wharf_status body_of(
-    wharf_req *req, wharf_str location, wharf_str parcel, bool made, const wharf_json **ret)
+/* Reads a parcel: the body of its write, and in w what is in it. */
+static wharf_status body_of(wharf_req *req, wharf_str location, wharf_str parcel, bool made,
+    wharf_parcel_write *w, const wharf_json **ret)
 {
     static const char sql[] =
         "SELECT coalesce(p.tracking_number, p.container_number, 'Parcel ' || p.position),"
         " p.tracking_number, p.container_number, p.layout_id, p.unpacked, p.defective,"
-        " manifests.parcel_contents($2::text, p.id), p.received"
-        " FROM manifests.parcel p WHERE p.organization_id = $2::text AND p.id = $1::text";
+        " c.lines, jsonb_path_query_array(c.lines, '$[*].item_id'), p.received"
+        " FROM manifests.parcel p, manifests.parcel_contents($2::text, p.id) c(lines) WHERE "
+        "p.organization_id = $2::text AND p.id = $1::text";
     const wharf_rows *rows;
     wharf_out *out = W->json->builder(req);
     wharf_status s = query_about(req, sql, parcel, &rows);
@@ -38,31 +41,34 @@ static wharf_status body_of(
     }
     W->json->put(out, "status",
         val_text(unpacked               ? WHARF_S("unpacked")
-                 : row_bool(rows, 0, 7) ? WHARF_S("in_storage")
+                 : row_bool(rows, 0, 8) ? WHARF_S("in_storage")
                                         : WHARF_S("inbound_transit")));
-    W->json->put(out, "received", val_bool(row_bool(rows, 0, 7)));
+    W->json->put(out, "received", val_bool(row_bool(rows, 0, 8)));
     W->json->put(out, "unpacked", val_bool(unpacked));
     W->json->put(out, "defective", val_bool(row_bool(rows, 0, 5)));
-    W->json->put(out, "contents", val_json(row_json(rows, 0, 6)));
     W->json->close(out);
+    w->contents = row_json(rows, 0, 6);
+    w->item_ids = row_json(rows, 0, 7);
     return W->json->result(req, out, ret);
 }
 
 wharf_status parcel_write(
     wharf_req *req, wharf_str manifest, wharf_str location, wharf_str parcel, bool made)
 {
-    const wharf_parcel_write w = {.head = WHARF_HEAD(wharf_parcel_write),
+    wharf_parcel_write w = {.head = WHARF_HEAD(wharf_parcel_write),
         .fulfillment_id = WHARF_S(""),
         .manifest_id = manifest,
         .new_id = made ? WHARF_S("") : parcel,
-        .shipment_id = WHARF_S(""),
-        .known_lines = true};
+        .shipment_id = WHARF_S("")};
     const wharf_json *body;
     wharf_status s;
 
     if (!manifests_parcels)
         return WHARF_OK;
-    s = body_of(req, location, parcel, made, &body);
+    s = body_of(req, location, parcel, made, &w, &body);
+    if (s == WHARF_OK && W->json->count(w.contents) > CONTAINER_LINES_MAX)
+        s = W->err->fail(
+            req, ERR_VALIDATION_FAILED, "parcel_id", "A parcel has at most 500 articles");
     if (s != WHARF_OK)
         return s;
     *writing(req) = true;

@@ -16,7 +16,6 @@ struct lines {
     wharf_req *req;
     wharf_out *out, *items;
     size_t n;
-    bool known; /* lines have ids, and items that were looked at */
 };
 
 static wharf_status bad(wharf_req *req, size_t i, const char *member, const char *message)
@@ -57,18 +56,15 @@ static wharf_status find_by(wharf_req *req, const char *key, wharf_str value, wh
     return s;
 }
 
-static wharf_status find_item(const struct lines *l, const wharf_json *sent,
-    const wharf_json *stored, size_t i, wharf_str *ret_id)
+static wharf_status find_item(
+    wharf_req *req, const wharf_json *sent, const wharf_json *stored, size_t i, wharf_str *ret_id)
 {
-    wharf_req *req = l->req;
     static const char *const keys[] = {"item_id", "sku", "gtin"};
     wharf_str known = stored ? json_text(stored, "item_id") : WHARF_S("");
     const wharf_rec *item;
     wharf_status s = WHARF_OK;
 
-    *ret_id = l->known && sent && !known.n ? json_text(sent, "item_id") : known;
-    if (l->known)
-        return WHARF_OK;
+    *ret_id = known;
     for (size_t k = 0; k < 3; k++) {
         wharf_str v = sent ? json_text(sent, keys[k]) : WHARF_S("");
 
@@ -130,7 +126,7 @@ static wharf_status put_line(
     struct lines *l, wharf_str id, const wharf_json *sent, const wharf_json *stored, size_t i)
 {
     wharf_str item;
-    wharf_status s = find_item(l, sent, stored, i, &item);
+    wharf_status s = find_item(l->req, sent, stored, i, &item);
 
     if (s != WHARF_OK)
         return s;
@@ -165,9 +161,7 @@ static wharf_status add_new(struct lines *l, const wharf_json *stored, const wha
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e), i++) {
         wharf_str id = json_text(e, "id");
 
-        if (l->known && !by_id(stored, id, &at))
-            put_line(l, id, e, NULL, i);
-        else if (!id.n)
+        if (!id.n)
             put_line(l, W->req->new_id(l->req, "art"), e, NULL, i);
         else if (!by_id(stored, id, &at))
             bad(l->req, i, "id", "names no line of this parcel");
@@ -176,10 +170,9 @@ static wharf_status add_new(struct lines *l, const wharf_json *stored, const wha
 }
 
 wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
-    bool known, const wharf_json **ret_contents, const wharf_json **ret_item_ids)
+    const wharf_json **ret_contents, const wharf_json **ret_item_ids)
 {
-    struct lines l = {
-        .req = req, .out = W->json->builder(req), .items = W->json->builder(req), .known = known};
+    struct lines l = {.req = req, .out = W->json->builder(req), .items = W->json->builder(req)};
     wharf_status s;
 
     W->json->open(l.out, NULL, '[');

@@ -73,13 +73,12 @@ static wharf_status settle_status(wharf_req *req, const wharf_rec *old_rec, whar
 static wharf_status settle_contents(wharf_req *req, const wharf_rec *old_rec, wharf_rec *rec)
 {
     const wharf_json *sent = W->res->input(rec, PARCEL_CONTENTS), *contents, *items;
-    const wharf_parcel_write *w = W->res->context(rec, beside_kind);
     wharf_status s;
 
     if (!W->res->sent(rec, PARCEL_CONTENTS) || !sent)
         return WHARF_OK;
-    s = parcels_contents(req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent,
-        w && w->known_lines, &contents, &items);
+    s = parcels_contents(
+        req, old_rec ? field_json(old_rec, PARCEL_CONTENTS) : NULL, sent, &contents, &items);
     if (s != WHARF_OK)
         return s;
     W->res->set(rec, PARCEL_CONTENTS, val_json(contents));

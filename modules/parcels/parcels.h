@@ -20,8 +20,8 @@ extern const wharf_hooks parcels_hooks, parcels_location_hooks, parcels_layout_h
 extern const wharf_parcels_ops_api parcels_ops;
 
 /* Makes the whole list after a request: stored lines with what was sent merged in; problems at
- * contents.2.item_id ... (contents.c). known: by the service parcels.ops, with known_lines. */
+ * contents.2.item_id ... (contents.c). */
 wharf_status parcels_contents(wharf_req *req, const wharf_json *stored, const wharf_json *sent,
-    bool known, const wharf_json **ret_contents, const wharf_json **ret_item_ids);
+    const wharf_json **ret_contents, const wharf_json **ret_item_ids);
 
 #endif

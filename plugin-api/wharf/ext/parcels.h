@@ -24,9 +24,6 @@ typedef struct wharf_parcel_write {
     bool set_shipment;
     /* the whole list, as answers show it, and the ids of its items, an array; or NULL both */
     const wharf_json *contents, *item_ids;
-    /* lines of `contents` in the body have ids, new ones too, and name items that the caller has
-     * looked at */
-    bool known_lines;
 } wharf_parcel_write;
 
 /* Service "parcels.ops", version 1.0. */
