@@ -261,7 +261,7 @@ static wharf_status write_moves(wharf_stock *stock, const wharf_json **ret_answe
     return s == WHARF_OK && !*ret_answer ? W->err->fail(stock->req, ERR_INTERNAL, NULL, NULL) : s;
 }
 
-/* ---- who wants to know what there is more of ---- */
+/* ---- listeners: levels that have more available ---- */
 
 enum { LISTENERS_MAX = 8 };
 static wharf_stock_risen_fn *listeners[LISTENERS_MAX]; /* filled while modules start, read after */
@@ -338,5 +338,5 @@ static void moved(const wharf_stock *stock, size_t i, wharf_stock_moved *ret)
     *ret = m;
 }
 
-const wharf_items_stock_api items_stock = {
-    WHARF_HEAD(wharf_items_stock_api), begin, move, apply, group_id, moved, hold, on_risen};
+const wharf_items_stock_api items_stock = {WHARF_HEAD(wharf_items_stock_api), begin, move, apply,
+    group_id, moved, hold, on_risen, quantity_take};

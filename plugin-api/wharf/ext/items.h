@@ -88,9 +88,9 @@ typedef struct wharf_stock_rise {
     wharf_str item_id, location_id, level_id;
 } wharf_stock_rise;
 
-/* Told in the transaction of the moves, after they are written and their events: the levels that
- * have more to give. The items are held as apply() holds them, the levels are locked. What it
- * fails with, apply() fails with. */
+/* Hears which levels have more available than before: in the transaction of the moves, after they
+ * and their events are written. The items are held as apply() holds them, the levels are locked.
+ * When it fails, apply() fails with the same problem. */
 typedef wharf_status wharf_stock_risen_fn(
     wharf_req *req, const wharf_stock_rise *rises, size_t n);
 
@@ -120,6 +120,10 @@ typedef struct wharf_items_stock_api {
      * Comes before locks of layouts and levels; one call for all items. */
     wharf_status (*hold)(wharf_req *req, const wharf_str *item_ids, size_t n);
     void (*on_risen)(wharf_stock_risen_fn *fn); /* start() */
+    /* Reads a quantity that a client sent: a number, or a decimal text. Problems, at path:
+     * validation.failed, item.quantity_precision. */
+    wharf_status (*quantity)(
+        wharf_req *req, const wharf_json *v, const char *path, int64_t *ret_quantity);
 } wharf_items_stock_api;
 
 enum wharf_item_flag {
