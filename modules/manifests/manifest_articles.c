@@ -1,8 +1,6 @@
 /* manifest_articles.c - `articles` and `containers` of a manifest's request: their members are
  * read here, sql/articles_set.sql finds the items and writes the lines
  * (docs/spec/03-shipments-and-trackers.md section 7.1). */
-#include <stdlib.h>
-
 #include "manifests.h"
 
 #include "manifests.gen.h"
@@ -127,16 +125,7 @@ static void take_containers(struct sent *t, const wharf_json *sent)
     }
 }
 
-/* ---- problems ---- */
-
-static const struct {
-    const char *problem, *code, *message;
-} problem_words[] = {{"unknown", ERR_VALIDATION_FAILED, "There is nothing of this id here"},
-    {"item", ERR_MANIFEST_CODE_UNKNOWN, NULL}, {"ambiguous", ERR_MANIFEST_CODE_AMBIGUOUS, NULL},
-    {"unit", ERR_ITEM_UNIT_NOT_FOUND, NULL}, {"unit_inactive", ERR_ITEM_UNIT_INACTIVE, NULL},
-    {"layout", ERR_VALIDATION_FAILED, "There is no such layout in the location"},
-    {"defective", ERR_VALIDATION_FAILED, "More can't be defective than was received"},
-    {"booked", ERR_MANIFEST_RECEIVED_BOOKED, NULL}};
+/* ---- writing ---- */
 
 static wharf_status tell(const struct sent *t, const wharf_json *problems)
 {
@@ -144,20 +133,14 @@ static wharf_status tell(const struct sent *t, const wharf_json *problems)
 
     for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p)) {
         const struct sent_list *list = is(json_text(p, "of"), "line") ? &t->lines : &t->parcels;
-        int64_t n = strtoll(json_text(p, "n").p, NULL, 10);
-        wharf_str word = json_text(p, "problem");
+        int64_t n = 0;
 
-        for (size_t i = 0; i < sizeof(problem_words) / sizeof(problem_words[0]); i++) {
-            if (is(word, problem_words[i].problem) && n >= 0 && (size_t)n < list->n)
-                W->err->add(req, problem_words[i].code,
-                    W->mem->format(req, "%s%s", list->paths[n].p, json_text(p, "member").p).p,
-                    problem_words[i].message ? "%s" : NULL, problem_words[i].message);
-        }
+        W->json->integer(W->json->get(p, "n"), &n);
+        manifest_tell(req, json_text(p, "problem"),
+            W->mem->format(req, "%s%s", list->paths[n].p, json_text(p, "member").p).p);
     }
     return W->err->current(req);
 }
-
-/* ---- writing ---- */
 
 static wharf_status write_sent(struct sent *t)
 {
@@ -210,10 +193,12 @@ wharf_status manifest_articles_take(struct manifest_write *w)
 wharf_status manifest_count(struct manifest_write *w)
 {
     static const char sql[] =
-        "SELECT count(*), count(*) FILTER (WHERE packed > received), (SELECT count(*) FROM "
-        "manifests.parcel WHERE organization_id = $2::text AND manifest_id = $1::text)"
-        " FROM manifests.article"
-        " WHERE organization_id = $2::text AND manifest_id = $1::text AND deleted_at IS NULL";
+        "SELECT coalesce(sum(n), 0), coalesce(sum(open), 0), (SELECT count(*) FROM "
+        "manifests.parcel WHERE organization_id = $2::text AND manifest_id = $1::text),"
+        " coalesce(max(n) FILTER (WHERE parcel_id IS NOT NULL), 0)"
+        " FROM (SELECT parcel_id, count(*) AS n, count(*) FILTER (WHERE packed > received) AS open"
+        " FROM manifests.article WHERE organization_id = $2::text AND manifest_id = $1::text"
+        " AND deleted_at IS NULL GROUP BY parcel_id) a";
     const wharf_rows *rows;
     wharf_status s = query_about(w->req, sql, w->id, &rows);
 
@@ -222,6 +207,9 @@ wharf_status manifest_count(struct manifest_write *w)
     if (row_int(rows, 0, 0) > LINES_MAX || row_int(rows, 0, 2) > CONTAINERS_MAX)
         return W->err->fail(w->req, ERR_VALIDATION_FAILED, "articles",
             "A manifest has at most 2,000 articles and 200 containers");
+    if (row_int(rows, 0, 3) > CONTAINER_LINES_MAX)
+        return W->err->fail(
+            w->req, ERR_VALIDATION_FAILED, "containers", "A container has at most 500 articles");
     W->res->set(w->rec, MANIFEST_ARTICLE_COUNT, val_int(row_int(rows, 0, 0)));
     W->res->set(w->rec, MANIFEST_OPEN_COUNT, val_int(row_int(rows, 0, 1)));
     return WHARF_OK;

@@ -51,7 +51,7 @@ wharf_status assets_make(const struct booking *b, const wharf_json *part, wharf_
     W->json->decimal(W->json->get(part, "defective"), 0, &bad);
     if (all > ASSETS_MAX)
         return W->err->fail(b->req, ERR_VALIDATION_FAILED, path,
-            "A receipt makes at most 500 assets; send several");
+            "A line makes at most 500 assets; send several lines");
     W->json->open(out, NULL, '[');
     for (int64_t i = 0; i < all && s == WHARF_OK; i++) {
         wharf_str serial = WHARF_S(""), id = WHARF_S("");

@@ -19,8 +19,7 @@ static const char *part_path(const struct booking *b, const wharf_json *part, co
     int64_t n = 0;
 
     W->json->integer(W->json->get(part, "n"), &n);
-    return b->lines ? W->mem->format(b->req, "lines.%lld.%s", (long long)n, member).p
-                    : W->mem->format(b->req, "%s", member).p;
+    return b->lines ? W->mem->format(b->req, "lines.%lld.%s", (long long)n, member).p : member;
 }
 
 /* ---- moves ---- */
@@ -129,7 +128,7 @@ wharf_status booking_expect(wharf_req *req, wharf_str manifest, wharf_str locati
 
 /* ---- lots ---- */
 
-/* Says of lots when they expire, of which nobody said it before. */
+/* Sets expires_at of the lots of parts that have none yet. */
 static wharf_status date_lots(const struct booking *b)
 {
     static const char sql[] =

@@ -23,15 +23,8 @@ wharf_status manifest_put_tolerance(wharf_req *req, wharf_out *out)
 
 static wharf_status tell(wharf_req *req, const wharf_json *problems)
 {
-    for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p)) {
-        wharf_str word = json_text(p, "problem");
-
-        W->err->add(req,
-            is(word, "under")  ? ERR_MANIFEST_UNDER_RECEIPT
-            : is(word, "over") ? ERR_MANIFEST_OVER_RECEIPT
-                               : ERR_MANIFEST_LOT_EXPIRY,
-            json_text(p, "article").p, NULL);
-    }
+    for (const wharf_json *p = W->json->at(problems, 0); p; p = W->json->next(p))
+        manifest_tell(req, json_text(p, "problem"), json_text(p, "article").p);
     return W->err->current(req);
 }
 

@@ -1,15 +1,9 @@
 /* manifest_members.c - members of articles, containers and lines of receipts, as they are sent
  * (docs/spec/03-shipments-and-trackers.md sections 7.1 and 7.3). Leaves what they mean to SQL. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "manifests.h"
 
 #include "wharf/errors.h"
 #include "wharf/moment.h"
-
-enum { SIGNIFICANT = 15, NUMBER_TEXT = 40 };
-#define QUANTITY_MAX INT64_C(999999999999999) /* 99,999,999,999.9999 */
 
 static wharf_status bad(wharf_req *req, const char *path, const char *message)
 {
@@ -18,50 +12,14 @@ static wharf_status bad(wharf_req *req, const char *path, const char *message)
 
 /* ---- quantities ---- */
 
-/* Reads a number again of its 15 significant digits: what binary numbers of clients have behind
- * these is nothing that was meant. */
-static bool shortened(wharf_req *req, const wharf_json *v, int64_t *ret)
-{
-    wharf_out *out = W->json->writer(req);
-    const wharf_json *again;
-    char text[NUMBER_TEXT];
-
-    W->json->put(out, NULL, val_json(v));
-    snprintf(text, sizeof(text), "%.*g", SIGNIFICANT, strtod(W->json->result_text(out).p, NULL));
-    return W->json->parse(req, z(text), &again) == WHARF_OK &&
-           W->json->decimal(again, QUANTITY_SCALE, ret);
-}
-
-/* Makes a number of a text that is one; NULL: it is none. */
-static const wharf_json *number_of(wharf_req *req, wharf_str text)
-{
-    const wharf_json *v;
-
-    if (!text.n || text.n >= NUMBER_TEXT || strspn(text.p, "0123456789.") != text.n ||
-        text.p[0] == '.' || text.p[text.n - 1] == '.')
-        return NULL;
-    if (W->json->parse(req, text, &v) != WHARF_OK) {
-        W->err->clear(req);
-        return NULL;
-    }
-    return v;
-}
-
 wharf_status manifest_quantity(
-    wharf_req *req, const wharf_json *v, const char *path, int64_t *ret_quantity)
+    wharf_req *req, const wharf_json *v, const char *path, bool some, int64_t *ret_quantity)
 {
-    wharf_str text;
+    wharf_status s = manifests_stock->quantity(req, v, path, ret_quantity);
 
-    if (W->err->current(req) == WHARF_OK && W->json->type(v) == WHARF_J_STRING &&
-        W->json->text(v, &text))
-        v = number_of(req, text);
-    if (!v || W->json->type(v) != WHARF_J_NUMBER)
-        return bad(req, path, "must be a number, or a text that is one");
-    if (!W->json->decimal(v, QUANTITY_SCALE, ret_quantity) && !shortened(req, v, ret_quantity))
-        return W->err->add(req, ERR_ITEM_QUANTITY_PRECISION, path, NULL);
-    if (*ret_quantity < 0 || *ret_quantity > QUANTITY_MAX)
-        return bad(req, path, "must be from 0 to 99999999999.9999");
-    return WHARF_OK;
+    if (s == WHARF_OK && *ret_quantity < (some ? 1 : 0))
+        return bad(req, path, some ? "must be above 0" : "must be 0 or more");
+    return s;
 }
 
 /* ---- the others ---- */
@@ -157,7 +115,7 @@ static void put_member(wharf_req *req, const wharf_json *v, const char *path,
         put_whole(req, v, path, m, out);
         break;
     case MEMBER_QUANTITY:
-    case MEMBER_LINES:
+    case MEMBER_SOME:
         break;
     }
 }
@@ -167,14 +125,19 @@ static void put_quantity(
 {
     const char *name = m->name;
     const wharf_json *v = W->json->get(e, name);
-    int64_t quantity = 0;
+    bool some = m->kind == MEMBER_SOME;
+    int64_t quantity = WHARF_STOCK_ONE;
+    wharf_status s = WHARF_OK;
 
     if (!v && m->former) {
         name = m->former;
         v = W->json->get(e, name);
     }
-    if (!json_is_null(v) &&
-        manifest_quantity(req, v, W->mem->format(req, "%s%s", at.p, name).p, &quantity) == WHARF_OK)
+    if (json_is_null(v) && !some)
+        return;
+    if (!json_is_null(v))
+        s = manifest_quantity(req, v, W->mem->format(req, "%s%s", at.p, name).p, some, &quantity);
+    if (s == WHARF_OK)
         W->json->put(out, m->as, val_decimal(quantity, QUANTITY_SCALE));
 }
 
@@ -182,7 +145,7 @@ void members_read(wharf_req *req, const wharf_json *e, wharf_str at,
     const struct line_member *members, size_t n, wharf_out *out)
 {
     for (size_t i = 0; i < n; i++) {
-        if (members[i].kind == MEMBER_QUANTITY)
+        if (members[i].kind == MEMBER_QUANTITY || members[i].kind == MEMBER_SOME)
             put_quantity(req, e, at, &members[i], out);
     }
     W->json->open(out, "j", '{');

@@ -15,35 +15,6 @@ struct put_away {
     int64_t quantity, base;
 };
 
-static wharf_status read_quantity(struct put_away *p)
-{
-    const wharf_json *v = W->json->get(p->body, "quantity");
-    wharf_status s = WHARF_OK;
-
-    p->quantity = WHARF_STOCK_ONE;
-    if (!json_is_null(v))
-        s = manifest_quantity(p->req, v, "quantity", &p->quantity);
-    return s == WHARF_OK && !p->quantity
-               ? W->err->fail(p->req, ERR_VALIDATION_FAILED, "quantity", "quantity must be above 0")
-               : s;
-}
-
-static wharf_status tell(wharf_req *req, wharf_str problem, wharf_str member)
-{
-    if (is(problem, "ambiguous"))
-        return W->err->fail(req, ERR_MANIFEST_CODE_AMBIGUOUS, member.p, NULL);
-    if (is(problem, "mismatch"))
-        return W->err->fail(req, ERR_MANIFEST_CODE_MISMATCH, member.p, NULL);
-    if (is(problem, "unit"))
-        return W->err->fail(req, ERR_ITEM_UNIT_NOT_FOUND, member.p, NULL);
-    if (is(problem, "unit_inactive"))
-        return W->err->fail(req, ERR_ITEM_UNIT_INACTIVE, member.p, NULL);
-    if (is(problem, "article"))
-        return W->err->fail(
-            req, ERR_VALIDATION_FAILED, member.p, "The manifest has no such article");
-    return W->err->fail(req, ERR_MANIFEST_CODE_UNKNOWN, member.p, NULL);
-}
-
 /* Finds the item, its unit, and the quantity in base units. */
 static wharf_status find(struct put_away *p)
 {
@@ -69,9 +40,9 @@ static wharf_status find(struct put_away *p)
     if (s != WHARF_OK)
         return s;
     if (row_text(rows, 0, 1).n)
-        return tell(p->req, row_text(rows, 0, 1), row_text(rows, 0, 2));
+        return manifest_tell(p->req, row_text(rows, 0, 1), row_text(rows, 0, 2).p);
     if (row_text(rows, 0, 4).n)
-        return tell(p->req, row_text(rows, 0, 4), WHARF_S("item_transactional_unit_id"));
+        return manifest_tell(p->req, row_text(rows, 0, 4), "item_transactional_unit_id");
     p->item = row_text(rows, 0, 0);
     p->unit = row_text(rows, 0, 3);
     W->json->decimal(row_json(rows, 0, 5), QUANTITY_SCALE, &p->base);
@@ -128,7 +99,8 @@ static void answer(const struct put_away *p, const wharf_stock *stock)
 
 wharf_status manifest_stow_post(wharf_req *req, void *arg)
 {
-    struct put_away p = {.req = req, .manifest = WHARF_S("")};
+    struct put_away p = {.req = req, .manifest = WHARF_S(""), .quantity = WHARF_STOCK_ONE};
+    const wharf_json *quantity;
     const wharf_rec *rec;
     wharf_stock *stock;
     enum manifest_status status;
@@ -149,7 +121,9 @@ wharf_status manifest_stow_post(wharf_req *req, void *arg)
     p.to = json_text(p.body, "layout_id");
     p.lot = json_text(p.body, "lot_number");
     p.note = json_text(p.body, "comment");
-    s = read_quantity(&p);
+    quantity = W->json->get(p.body, "quantity");
+    if (!json_is_null(quantity))
+        s = manifest_quantity(req, quantity, "quantity", true, &p.quantity);
     if (s == WHARF_OK)
         s = find(&p);
     if (s == WHARF_OK)

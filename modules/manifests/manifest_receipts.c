@@ -1,8 +1,6 @@
 /* manifest_receipts.c - receipts: one scan or many lines, a whole parcel, the reversal of another
  * receipt (docs/spec/03-shipments-and-trackers.md sections 7.3 to 7.6). sql/receive.sql finds what
  * they are about; manifest_book.c books it. */
-#include <stdlib.h>
-
 #include "manifests.h"
 
 #include "manifests.gen.h"
@@ -16,7 +14,7 @@ static const struct line_member line_members[] = {{"article_id", MEMBER_TEXT, 64
     {"serial_numbers", MEMBER_TEXTS, 500, NULL, NULL}, {"layout_id", MEMBER_TEXT, 64, NULL, NULL},
     {"parcel_id", MEMBER_TEXT, 64, NULL, NULL}, {"reason_code_id", MEMBER_REASON, 64, NULL, NULL},
     {"comment", MEMBER_TEXT, 500, NULL, NULL},
-    {"received_qty", MEMBER_QUANTITY, 0, "verified_qty", "received"},
+    {"received_qty", MEMBER_SOME, 0, "verified_qty", "received"},
     {"defective_qty", MEMBER_QUANTITY, 0, "damaged_qty", "defective"}};
 
 /* the context of the receipt of a completion: its booking */
@@ -29,42 +27,11 @@ struct receiving {
     const wharf_rec *manifest;
     wharf_str manifest_id, location, parcel;
     enum manifest_status status;
+    bool correction; /* it may be booked on a completed manifest */
     bool lines; /* it has `lines` */
     const char *type;
-    wharf_str touched_parcel; /* the whole parcel that it takes, or empty */
     struct booking booking;
 };
-
-/* ---- problems ---- */
-
-static const struct {
-    const char *problem, *code, *message;
-} problem_words[] = {{"parcel", ERR_VALIDATION_FAILED, "The manifest has no such parcel"},
-    {"article", ERR_VALIDATION_FAILED, "The manifest has no such article"},
-    {"nothing", ERR_VALIDATION_FAILED,
-        "Say what came: article_id, item_id, sku, gtin or code, or a parcel_id"},
-    {"mismatch", ERR_MANIFEST_CODE_MISMATCH, NULL}, {"item", ERR_MANIFEST_CODE_UNKNOWN, NULL},
-    {"ambiguous", ERR_MANIFEST_CODE_AMBIGUOUS, NULL}, {"unit", ERR_ITEM_UNIT_NOT_FOUND, NULL},
-    {"unit_inactive", ERR_ITEM_UNIT_INACTIVE, NULL},
-    {"defective", ERR_VALIDATION_FAILED, "More can't be defective than was received"},
-    {"fractional", ERR_ITEM_FRACTIONAL_QUANTITY, NULL},
-    {"serials", ERR_VALIDATION_FAILED, "There are more serial numbers than units"},
-    {"no_asset", ERR_VALIDATION_FAILED, "Only items with is_asset have serial numbers"},
-    {"over", ERR_MANIFEST_OVER_RECEIPT, NULL}, {"lot_expiry", ERR_MANIFEST_LOT_EXPIRY, NULL},
-    {"expired", ERR_LOT_EXPIRED, NULL}, {"closed", ERR_MANIFEST_CLOSED, NULL},
-    {"received", ERR_MANIFEST_PARCEL_RECEIVED, NULL},
-    {"receipt", ERR_VALIDATION_FAILED, "The manifest has no such receipt"},
-    {"reversed", ERR_MANIFEST_REVERSED, NULL}};
-
-static wharf_status tell(wharf_req *req, wharf_str word, const char *path)
-{
-    for (size_t i = 0; i < sizeof(problem_words) / sizeof(problem_words[0]); i++) {
-        if (is(word, problem_words[i].problem))
-            return W->err->add(req, problem_words[i].code, path,
-                problem_words[i].message ? "%s" : NULL, problem_words[i].message);
-    }
-    return W->err->fail(req, ERR_INTERNAL, NULL, NULL);
-}
 
 static wharf_status tell_all(const struct receiving *r, const wharf_json *problems)
 {
@@ -73,7 +40,7 @@ static wharf_status tell_all(const struct receiving *r, const wharf_json *proble
         int64_t n = 0;
 
         W->json->integer(W->json->get(p, "n"), &n);
-        tell(r->req, json_text(p, "problem"),
+        manifest_tell(r->req, json_text(p, "problem"),
             r->lines ? W->mem->format(r->req, "lines.%lld.%s", (long long)n, member.p).p
                      : member.p);
     }
@@ -81,6 +48,12 @@ static wharf_status tell_all(const struct receiving *r, const wharf_json *proble
 }
 
 /* ---- what was sent ---- */
+
+/* Tells whether the manifest is closed, and only what is in stored parcels can be received. */
+static bool is_late(const struct receiving *r)
+{
+    return !manifest_is_open(r->status) && !r->correction;
+}
 
 /* Tells whether the request says that a parcel is unpacked, or is not. */
 static bool says_unpacked(const struct receiving *r, bool *ret_unpacked)
@@ -93,7 +66,7 @@ static bool says_unpacked(const struct receiving *r, bool *ret_unpacked)
     return true;
 }
 
-/* Makes the object of a line of the members of a scan. */
+/* Builds a line of the members of a scan; NULL: none was sent. */
 static const wharf_json *scan_of(struct receiving *r)
 {
     static const struct {
@@ -127,23 +100,10 @@ static wharf_status put_line(struct receiving *r, const wharf_json *e, size_t i,
 {
     const size_t n = sizeof(line_members) / sizeof(line_members[0]);
     wharf_str at = r->lines ? W->mem->format(r->req, "lines.%zu.", i) : WHARF_S("");
-    const char *path = W->mem->format(r->req, "%sreceived_qty", at.p).p;
-    const wharf_json *q = W->json->get(e, "received_qty"), *bad = W->json->get(e, "defective_qty");
-    int64_t quantity = 0;
 
-    if (!q)
-        q = W->json->get(e, "verified_qty");
-    if (!bad)
-        bad = W->json->get(e, "damaged_qty");
     W->json->open(out, NULL, '{');
     W->json->put(out, "n", val_int((int64_t)i));
     W->json->put(out, "id", val_text(W->req->new_id(r->req, "mart")));
-    if (json_is_null(q))
-        W->json->put(out, "received", val_int(1));
-    else if (manifest_quantity(r->req, q, path, &quantity) == WHARF_OK && !quantity)
-        W->err->add(r->req, ERR_VALIDATION_FAILED, path, "%s must be above 0", path);
-    if (json_is_null(bad))
-        W->json->put(out, "defective", val_int(0));
     members_read(r->req, e, at, line_members, n, out);
     W->json->close(out);
     return W->err->current(r->req);
@@ -229,7 +189,6 @@ static wharf_str rest_as_lines(struct receiving *r, const wharf_json *rest)
         W->json->put(out, "n", val_int(i));
         W->json->put(out, "id", val_text(WHARF_S("")));
         W->json->put(out, "received", val_json(W->json->get(e, "quantity")));
-        W->json->put(out, "defective", val_int(0));
         W->json->open(out, "j", '{');
         W->json->put(out, "article_id", val_json(W->json->get(e, "article_id")));
         W->json->close(out);
@@ -247,17 +206,17 @@ static wharf_status receive_parcel(struct receiving *r, wharf_str parcel, wharf_
     static const char sql[] =
         "SELECT manifests.parcel_come($1::text, $2::text, $3::boolean, $4::boolean, $5::boolean)";
     const wharf_json *answer, *rest;
-    bool closed = !manifest_is_open(r->status) && !field_int(r->rec, RECEIPT_CORRECTION), unpacked;
+    bool unpacked;
     wharf_status s = ask(r, sql,
         (const wharf_val[]){val_text(r->manifest_id), val_text(parcel),
             says_unpacked(r, &unpacked) ? val_bool(unpacked) : val_null(), val_bool(lines.n > 0),
-            val_bool(closed)},
+            val_bool(is_late(r))},
         5, &answer);
 
     if (s != WHARF_OK)
         return s;
     if (json_text(answer, "problem").n)
-        return tell(r->req, json_text(answer, "problem"),
+        return manifest_tell(r->req, json_text(answer, "problem"),
             is(json_text(answer, "problem"), "closed") ? NULL : "parcel_id");
     r->type = "parcel";
     r->parcel = parcel;
@@ -322,7 +281,7 @@ static wharf_status reverse(struct receiving *r, wharf_str receipt)
     if (s != WHARF_OK)
         return s;
     if (json_text(answer, "problem").n)
-        return tell(r->req, json_text(answer, "problem"), "reverses_receipt_id");
+        return manifest_tell(r->req, json_text(answer, "problem"), "reverses_receipt_id");
     r->type = "reversal";
     r->booking.reversed = true;
     r->booking.parts = W->json->get(answer, "parts");
@@ -336,14 +295,12 @@ static wharf_status reverse(struct receiving *r, wharf_str receipt)
 
 static wharf_status judge_status(const struct receiving *r)
 {
-    bool correction = field_int(r->rec, RECEIPT_CORRECTION) != 0;
-
     if (r->status == MANIFEST_IS_CREATED)
         return W->err->fail(r->req, ERR_MANIFEST_NOT_ACCEPTED, NULL, NULL);
-    if (correction && !field_text(r->rec, RECEIPT_REASON_CODE_ID).n)
+    if (r->correction && !field_text(r->rec, RECEIPT_REASON_CODE_ID).n)
         return W->err->fail(r->req, ERR_MANIFEST_REASON_REQUIRED, "reason_code_id", NULL);
     if (r->status == MANIFEST_IS_COMPLETED &&
-        (correction || r->parcel.n || field_text(r->rec, RECEIPT_REVERSES_RECEIPT_ID).n))
+        (r->correction || r->parcel.n || field_text(r->rec, RECEIPT_REVERSES_RECEIPT_ID).n))
         return WHARF_OK;
     return manifest_is_open(r->status) ? WHARF_OK
                                        : W->err->fail(r->req, ERR_MANIFEST_CLOSED, NULL, NULL);
@@ -352,8 +309,7 @@ static wharf_status judge_status(const struct receiving *r)
 static wharf_status receive(struct receiving *r)
 {
     wharf_str reverses = field_text(r->rec, RECEIPT_REVERSES_RECEIPT_ID), lines;
-    bool closed = r->status == MANIFEST_IS_COMPLETED && !field_int(r->rec, RECEIPT_CORRECTION),
-         unpacked = true, said = says_unpacked(r, &unpacked);
+    bool unpacked = true, said = says_unpacked(r, &unpacked);
     wharf_status s;
 
     if (reverses.n)
@@ -361,14 +317,14 @@ static wharf_status receive(struct receiving *r)
     s = read_lines(r, &lines);
     if (s != WHARF_OK)
         return s;
-    if (r->parcel.n && (!lines.n || said || closed)) {
+    if (r->parcel.n && (!lines.n || said || is_late(r))) {
         if (lines.n && said && !unpacked)
             return W->err->fail(r->req, ERR_VALIDATION_FAILED, "unpacked",
                 "What comes out of a parcel comes out of one that is unpacked");
         return receive_parcel(r, r->parcel, lines);
     }
     if (!lines.n)
-        return tell(r->req, WHARF_S("nothing"), "code");
+        return manifest_tell(r->req, WHARF_S("nothing"), "code");
     return receive_lines(r, lines);
 }
 
@@ -393,6 +349,7 @@ static wharf_status receipt_check(
         .id = W->res->id(new_rec),
         .manifest_id = field_text(new_rec, RECEIPT_MANIFEST_ID),
         .parcel = field_text(new_rec, RECEIPT_PARCEL_ID),
+        .correction = field_int(new_rec, RECEIPT_CORRECTION) != 0,
         .type = "scan"};
     wharf_status s;
 
@@ -429,7 +386,7 @@ static wharf_status receipt_check(
 
 /* ---- shown ---- */
 
-/* Fills next: what to do after this receipt. */
+/* Fills next, the next step after a receipt. */
 static wharf_status receipt_compute(
     wharf_req *req, const wharf_rec *const *recs, size_t n, wharf_field f, wharf_out *const *outs)
 {

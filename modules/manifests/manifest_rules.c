@@ -88,13 +88,9 @@ static void settle_arrival(struct manifest_write *w)
         W->res->set(w->rec, MANIFEST_ARRIVED_AT, val_time(W->req->now_us(w->req)));
 }
 
-static wharf_status take_step(
-    struct manifest_write *w, enum manifest_status from, enum manifest_status to)
+/* Does what comes with a new status. */
+static wharf_status take_step(struct manifest_write *w, enum manifest_status to)
 {
-    wharf_status s = manifest_step(w->req, from, to);
-
-    if (s != WHARF_OK || from == to)
-        return s;
     if (to == MANIFEST_IS_PROCESSING || to == MANIFEST_IS_COMPLETED)
         settle_arrival(w);
     if (to == MANIFEST_IS_COMPLETED)
@@ -167,8 +163,8 @@ static wharf_status update_check(struct manifest_write *w)
         s = settle_reason(w);
     if (s == WHARF_OK)
         s = manifest_articles_take(w);
-    if (s == WHARF_OK)
-        s = take_step(w, from, to);
+    if (s == WHARF_OK && from != to)
+        s = take_step(w, to);
     return s == WHARF_OK && (edited || from != to) ? manifest_count(w) : s;
 }
 
@@ -191,14 +187,13 @@ static wharf_status check(wharf_req *req, uint32_t op, const wharf_rec *old_rec,
         .old_rec = old_rec,
         .rec = new_rec,
         .id = W->res->id(rec),
-        .location = field_text(rec, MANIFEST_LOCATION_ID),
-        .by_receipt = W->res->context(rec, receipt_kind) != NULL};
+        .location = field_text(rec, MANIFEST_LOCATION_ID)};
     enum manifest_status status;
 
     if (op == WHARF_CREATE)
         return create_check(&w);
     if (op == WHARF_UPDATE)
-        return w.by_receipt ? receipt_check(&w) : update_check(&w);
+        return W->res->context(rec, receipt_kind) ? receipt_check(&w) : update_check(&w);
     status = manifest_status_of(old_rec);
     if (status == MANIFEST_IS_CREATED)
         return booking_expect(req, w.id, w.location, false, "expected", NULL);

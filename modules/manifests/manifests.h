@@ -24,7 +24,7 @@ extern const wharf_keys_api *manifests_keys;
 extern const wharf_contacts_match_api *manifests_contacts; /* or NULL */
 extern const wharf_parcels_ops_api *manifests_parcels; /* or NULL */
 
-enum { QUANTITY_SCALE = 4, LINES_MAX = 2000, CONTAINERS_MAX = 200 };
+enum { QUANTITY_SCALE = 4, LINES_MAX = 2000, CONTAINERS_MAX = 200, CONTAINER_LINES_MAX = 500 };
 
 /* ---- manifest_status.c ---- */
 enum manifest_status {
@@ -48,7 +48,6 @@ struct manifest_write { /* a write of a manifest, its row locked */
     const wharf_rec *old_rec; /* NULL on create */
     wharf_rec *rec; /* NULL on delete */
     wharf_str id, location;
-    bool by_receipt; /* a receipt was booked: nothing else changes */
 };
 
 /* ---- manifest_rules.c ---- */
@@ -57,7 +56,7 @@ extern const wharf_hooks manifest_hooks;
 wharf_status manifest_touch(wharf_req *req, wharf_str id);
 /* Checks that a reason code may be linked; empty is good. */
 wharf_status manifest_reason_check(wharf_req *req, wharf_str id, const char *path);
-/* Puts now, actor. */
+/* Begins the object of facts with now and actor; the caller closes it. */
 void manifest_put_facts(wharf_req *req, wharf_out *out);
 
 /* ---- manifest_parties.c: sender and recipient ---- */
@@ -76,7 +75,7 @@ enum member_kind {
     MEMBER_WHOLE, /* a whole number */
     MEMBER_REASON, /* id of a reason code */
     MEMBER_QUANTITY,
-    MEMBER_LINES /* read by somebody else */
+    MEMBER_SOME /* a quantity above 0; 1 when it is not sent */
 };
 struct line_member {
     const char *name;
@@ -89,14 +88,18 @@ struct line_member {
  * others into the object "j". Problems are told at at + name. */
 void members_read(wharf_req *req, const wharf_json *e, wharf_str at,
     const struct line_member *members, size_t n, wharf_out *out);
-/* Reads a quantity of 0 or more. */
+/* Reads a quantity: 0 or more, with some above 0. */
 wharf_status manifest_quantity(
-    wharf_req *req, const wharf_json *v, const char *path, int64_t *ret_quantity);
+    wharf_req *req, const wharf_json *v, const char *path, bool some, int64_t *ret_quantity);
+
+/* ---- manifest_problems.c ---- */
+/* Tells a problem that a function of sql/ found, by its word. */
+wharf_status manifest_tell(wharf_req *req, wharf_str word, const char *path);
 
 /* ---- manifest_articles.c ---- */
 /* Writes the lines and parcels that a request sends. */
 wharf_status manifest_articles_take(struct manifest_write *w);
-/* Counts them into the row. */
+/* Counts the articles, and those of which something is to come, into the row. */
 wharf_status manifest_count(struct manifest_write *w);
 
 /* ---- manifest_book.c: what is booked ---- */
@@ -111,8 +114,8 @@ struct booking {
     const wharf_json *lines_shown, *item_ids; /* these are set: what the receipt shows */
     wharf_str group; /* empty: nothing changed */
 };
-/* Books parts and what they change of the expected stock, makes their assets, tells lots when they
- * expire. */
+/* Books parts and what they change of the expected stock, makes their assets, and sets when their
+ * lots expire. */
 wharf_status booking_make(struct booking *b);
 struct article_paths { /* where problems of articles are told: "articles.2." */
     const wharf_str *ids, *paths;

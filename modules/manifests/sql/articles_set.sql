@@ -39,7 +39,7 @@ BEGIN
         x.problem) ORDER BY x.of, x.n)
     INTO problems
     FROM (
-        SELECT 'line' AS of, v ->> 'n' AS n, p.member, p.problem
+        SELECT 'line' AS of, (v ->> 'n')::integer AS n, p.member, p.problem
         FROM jsonb_array_elements(about) v
         LEFT JOIN manifests.article a ON a.organization_id = org AND a.id = v ->> 'id'
         LEFT JOIN locations.layout y
@@ -64,7 +64,7 @@ BEGIN
         ) p(member, problem)
         WHERE p.problem IS NOT NULL
         UNION ALL
-        SELECT 'parcel', v ->> 'n', p.member, p.problem
+        SELECT 'parcel', (v ->> 'n')::integer, p.member, p.problem
         FROM jsonb_array_elements(parcels) v
         LEFT JOIN manifests.parcel k ON k.organization_id = org AND k.id = v ->> 'id'
             AND k.manifest_id = manifest

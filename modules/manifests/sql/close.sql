@@ -1,16 +1,16 @@
 -- Ends the counting of a manifest that is completed: what its lines say and no receipt has booked
 -- is counted as booked. facts: now, over and under (most percent of difference, or null), reason
 -- (the manifest has one), receipts (there are some).
--- Returns {problems: [{article, problem}]}, or {parts, store, lost}: what is to be booked, the
--- parcels that are stored unopened, those that did not come.
+-- Returns {problems: [{article, problem}]}, or {parts, store}: what is to be booked, and the parcels
+-- that are stored unopened.
 CREATE OR REPLACE FUNCTION manifests.close(manifest text, facts jsonb) RETURNS jsonb
     LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 DECLARE
     org CONSTANT text := current_setting('wharf.organization', true);
     moment CONSTANT timestamptz := facts ->> 'now';
     came CONSTANT boolean := facts ->> 'receipts';
+    announced CONSTANT boolean := manifests.announced(org, manifest);
     stored jsonb := '[]';
-    lost jsonb;
     problems jsonb;
     parts jsonb;
 BEGIN
@@ -45,7 +45,7 @@ BEGIN
                 WHEN a.received > a.booked
                     AND a.received > a.packed * (1 + (facts ->> 'over')::numeric / 100)
                     AND a.reason_code_id IS NULL AND NOT (facts ->> 'reason')::boolean
-                    AND NOT a.unexpected THEN 'over'
+                    AND announced THEN 'over'
                 WHEN a.received > a.booked AND l.expires_at <> a.expires_at THEN 'lot_expiry'
             END AS problem
         FROM manifests.article a

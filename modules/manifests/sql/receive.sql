@@ -1,7 +1,7 @@
 -- Counts what came for the lines of a manifest, whose row the caller has locked (spec 03 section
 -- 7.3). facts: now, actor, over (most percent above packed, or null), reason (there is one for
 -- all), layout and parcel (of all lines that name none), allow_expired. lines, of objects: n, id
--- (of a new article, when one is needed), received, defective (numbers), j (as it was sent).
+-- (of a new article, when one is needed), received, defective (or none), j (as it was sent).
 -- Returns {problems: [{n, member, problem}]}, or {parcel: id} when the one line is no item but the
 -- code of a parcel, or {parts, parcels}: what is to be booked, and the parcels that are open now,
 -- with made: the module parcels has its row. A line becomes several parts when several articles
@@ -17,12 +17,7 @@ DECLARE
     problems jsonb := '[]';
     parcels jsonb;
 BEGIN
-    facts := facts || jsonb_build_object('announced', EXISTS (
-        SELECT 1
-        FROM manifests.article a
-        WHERE a.organization_id = org AND a.manifest_id = manifest AND a.deleted_at IS NULL
-            AND NOT a.unexpected
-    ));
+    facts := facts || jsonb_build_object('announced', manifests.announced(org, manifest));
     FOR v IN SELECT e FROM jsonb_array_elements(lines) e LOOP
         about := manifests.receive_find(org, manifest, facts, v);
         IF about -> 'parcel_code' IS NOT NULL AND jsonb_array_length(lines) = 1 THEN

@@ -40,7 +40,7 @@ BEGIN
         RETURN jsonb_build_object('member', 'item_transactional_unit_id', 'problem', u.problem);
     END IF;
     q := manifests.in_base((line ->> 'received')::numeric, u.factor);
-    d := manifests.in_base((line ->> 'defective')::numeric, u.factor);
+    d := coalesce(manifests.in_base((line ->> 'defective')::numeric, u.factor), 0);
     IF d > q THEN
         RETURN '{"member": "defective_qty", "problem": "defective"}';
     ELSIF it.is_asset AND (q <> trunc(q) OR d <> trunc(d)) THEN
