@@ -3,7 +3,7 @@ import pathlib
 
 from wharf import make_location
 
-CHECKS = pathlib.Path(__file__).parents[3] / "modules/items/checks"
+MODULES = pathlib.Path(__file__).parents[3] / "modules"
 ITEMS = "/v1/items"
 BUCKETS = ("available", "reserved", "damaged", "manifested")
 
@@ -48,6 +48,6 @@ def place(client, *names):
     return (location, *(layout(client, location, name) for name in names))
 
 
-def broken_invariants(server, organization):
-    """What the checks of `wharf verify` find in an organization's stock, by their own statements."""
-    return [row for check in sorted(CHECKS.glob("*.sql")) for row in server.sql(check.read_text()) if row[0] == organization]
+def broken_invariants(server, organization, module="items"):
+    """What a module's checks of `wharf verify` find in an organization, by their own statements."""
+    return [row for check in sorted((MODULES / module / "checks").glob("*.sql")) for row in server.sql(check.read_text()) if row[0] == organization]

@@ -5,8 +5,8 @@ import threading
 from collections import defaultdict
 from fractions import Fraction
 
-from goods_in import MANIFESTS, shown, stock_of
-from stock import ITEMS, levels, make_item, movements
+from goods_in import MANIFESTS, shown
+from stock import levels, make_item
 from wharf import make_location
 
 REFUSALS = {"item.insufficient_stock", "manifest.closed", "manifest.reversed", "manifest.received", "manifest.received_booked", "manifest.not_accepted", "manifest.parcel_received", "manifest.assets_used", "validation.failed", "item.lot_required",

@@ -1,10 +1,7 @@
 """What tests of manifests share: manifests, receipts, and what stock says of them."""
-import pathlib
-
-from stock import BUCKETS, levels, make_item, movements
+from stock import BUCKETS, broken_invariants, levels, movements
 
 MANIFESTS = "/v1/manifests"
-CHECKS = pathlib.Path(__file__).parents[3] / "modules/manifests/checks"
 
 
 def manifest(client, location, *articles, expect=201, status="accepted", **more):
@@ -52,8 +49,4 @@ def conserved(client, *items):
 
 
 def broken(server, organization):
-    return [row for check in sorted(CHECKS.glob("*.sql")) for row in server.sql(check.read_text()) if row[0] == organization]
-
-
-def items(client, n=2, **more):
-    return [make_item(client, f"Thing {i}", sku=f"TH-{i}", **more) for i in range(n)]
+    return broken_invariants(server, organization, "manifests")

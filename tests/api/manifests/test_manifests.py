@@ -5,7 +5,7 @@ import pytest
 
 from goods_in import MANIFESTS, broken, change_manifest, conserved, manifest, receive, receipts, refused_manifest, shown, stock_of
 from linked import linked
-from stock import change, layout, levels, make_item, movements, place
+from stock import change, make_item, movements, place
 from wharf import make_location
 
 STATUSES = ("created", "accepted", "processing", "completed", "void")
@@ -385,8 +385,9 @@ def test_an_inactive_location(client):
     client.refused("POST", MANIFESTS, 400, "location.inactive", ["location_id"], body={"location_id": here["id"]})
 
 
-def test_contacts_that_are_merged(client, location):
+def test_manifests_follow_contacts_that_are_merged(client, location):
     a, b = (client.post("/v1/contacts", {"name": f"Merge {i}", "email": f"merge{i}@acme.example"}, expect=201).data for i in range(2))
-    m = manifest(client, location, sender=a["id"])
-    client.post("/v1/contacts/merge", {"source_ids": [a["id"]], "target_id": b["id"]})
-    assert shown(client, m)["sender"]["contact_id"] in (a["id"], b["id"])
+    m = manifest(client, location, sender=a["id"], recipient=a["id"])
+    client.post(f"/v1/contacts/{b['id']}/merge", {"from": [a["id"]]}, expect=200)
+    assert [shown(client, m)[side]["contact_id"] for side in ("sender", "recipient")] == [b["id"], b["id"]]
+    assert [x["id"] for x in client.get(f"{MANIFESTS}?sender={b['id']}").data] == [m["id"]] and not client.get(f"{MANIFESTS}?recipient={a['id']}").data
