@@ -6,6 +6,7 @@
 #include "manifests.gen.h"
 #include "wharf/errors.h"
 #include "wharf/ext/shipments.h"
+#include "wharf/party.h"
 
 /* Parties of a write whose contacts are not there: told in check, with what refers to rows. */
 struct unknown {
@@ -18,30 +19,6 @@ static struct unknown *unknown_of(const wharf_rec *rec)
     static const char kind[] = "manifests.unknown_contacts";
 
     return W->res->scratch(rec, kind, sizeof(struct unknown));
-}
-
-static wharf_status bad(wharf_req *req, const char *party, const char *member, const char *message)
-{
-    const char *at = W->mem->format(req, "%s.%s", party, member).p;
-
-    return W->err->add(req, ERR_VALIDATION_FAILED, at, "%s %s", at, message);
-}
-
-static void put_said(wharf_req *req, wharf_out *out, const wharf_json *party,
-    const wharf_json *contact, const char *name, const char *key)
-{
-    const wharf_json *v = party ? W->json->get(party, key) : NULL;
-    wharf_str s = WHARF_S("");
-
-    if (!v && contact)
-        v = W->json->get(contact, key);
-    if (!json_is_null(v) && !W->json->text(v, &s))
-        bad(req, name, key, "must be a string");
-    if (is(z(key), "email") && s.n && !manifests_org->email(s))
-        bad(req, name, key, "must be an address such as ann@example.com");
-    if (is(z(key), "phone") && s.n && !manifests_org->phone(req, s, &s))
-        bad(req, name, key, "must have 7 to 15 digits");
-    W->json->put(out, key, val_text_or_null(s));
 }
 
 static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json *party,
@@ -66,7 +43,6 @@ static wharf_status put_address(wharf_req *req, wharf_out *out, const wharf_json
 static wharf_status make_party(wharf_req *req, const wharf_rec *rec, const char *name, wharf_str id,
     const wharf_json *party, const wharf_json **ret)
 {
-    static const char *const keys[] = {"name", "email", "phone", "business"};
     const wharf_json *contact = NULL;
     wharf_out *out = W->json->builder(req);
     wharf_status s = WHARF_OK;
@@ -79,8 +55,7 @@ static wharf_status make_party(wharf_req *req, const wharf_rec *rec, const char 
         unknown_of(rec)->names[unknown_of(rec)->n++ % 2] = name;
     W->json->open(out, NULL, '{');
     W->json->put(out, "contact_id", val_text_or_null(id));
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        put_said(req, out, party, contact, name, keys[i]);
+    wharf_party_put(req, manifests_org, out, party, contact, name);
     s = put_address(req, out, party, contact, name);
     W->json->close(out);
     return s == WHARF_OK ? W->json->result(req, out, ret) : s;
@@ -88,23 +63,15 @@ static wharf_status make_party(wharf_req *req, const wharf_rec *rec, const char 
 
 static wharf_status take_party(wharf_req *req, wharf_rec *rec, const char *name, wharf_field field)
 {
-    const wharf_json *v = W->res->member(rec, name), *party = NULL, *whole;
-    wharf_str id = WHARF_S("");
+    const wharf_json *v = W->res->member(rec, name), *party, *whole;
+    wharf_str id;
     wharf_status s;
 
     if (json_is_null(v))
         return WHARF_OK;
-    if (W->json->type(v) == WHARF_J_OBJECT) {
-        const wharf_json *named = W->json->get(v, "contact_id");
-
-        party = v;
-        if (!json_is_null(named) && !W->json->text(named, &id))
-            return bad(req, name, "contact_id", "must be a contact's id");
-    } else if (!W->json->text(v, &id)) {
-        return W->err->add(
-            req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
-    }
-    s = make_party(req, rec, name, id, party, &whole);
+    s = wharf_party_read(req, v, name, &party, &id);
+    if (s == WHARF_OK)
+        s = make_party(req, rec, name, id, party, &whole);
     if (s == WHARF_OK)
         W->res->set(rec, field, val_json(whole));
     return s;

@@ -6,6 +6,7 @@
 
 #include "shipments.h"
 #include "shipments.gen.h"
+#include "wharf/party.h"
 
 /* The addresses that a write took, as JSON: they are remembered when its row is written. */
 struct taken {
@@ -63,41 +64,6 @@ static wharf_status take_address(wharf_req *req, const wharf_rec *rec, const wha
     return W->json->result(req, out, ret);
 }
 
-/* Returns what the party itself says; else what its contact says. */
-static const wharf_json *said(const wharf_json *party, const wharf_json *contact, const char *key)
-{
-    const wharf_json *v = party ? W->json->get(party, key) : NULL;
-
-    return v || !contact ? v : W->json->get(contact, key);
-}
-
-static void put_member(
-    wharf_req *req, wharf_out *out, const wharf_json *v, const char *name, const char *key)
-{
-    wharf_str s = WHARF_S("");
-
-    if (!json_is_null(v) && !W->json->text(v, &s))
-        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, key), "%s must be a string",
-            at(req, name, key));
-    if (is(z(key), "email") && s.n && !shipments_org->email(s))
-        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, key),
-            "%s must be an address such as ann@example.com", at(req, name, key));
-    if (is(z(key), "phone") && s.n && !shipments_org->phone(req, s, &s))
-        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, key), "%s must have 7 to 15 digits",
-            at(req, name, key));
-    W->json->put(out, key, val_text_or_null(s));
-}
-
-static void read_contact_id(
-    wharf_req *req, const wharf_json *party, const char *name, wharf_str *ret)
-{
-    const wharf_json *v = W->json->get(party, "contact_id");
-
-    if (!json_is_null(v) && !W->json->text(v, ret))
-        W->err->add(req, ERR_VALIDATION_FAILED, at(req, name, "contact_id"),
-            "%s must be a contact's id", at(req, name, "contact_id"));
-}
-
 static int by_id(const void *a, const void *b)
 {
     const struct party_contact *x = a, *y = b;
@@ -124,7 +90,6 @@ static wharf_status contact_of(
 static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *name, wharf_str id,
     const wharf_json *party, const wharf_json **ret)
 {
-    static const char *const keys[] = {"name", "email", "phone", "business"};
     const wharf_json *contact = NULL, *address = NULL,
                      *sent = party ? W->json->get(party, "address") : NULL;
     wharf_out *out = W->json->builder(req);
@@ -136,8 +101,7 @@ static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *n
         return s;
     W->json->open(out, NULL, '{');
     W->json->put(out, "contact_id", val_text_or_null(id));
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        put_member(req, out, said(party, contact, keys[i]), name, keys[i]);
+    wharf_party_put(req, shipments_org, out, party, contact, name);
     if (sent)
         s = take_address(req, rec, sent, json_text(party, "address_line2"), name, &address);
     else if (contact && !json_is_null(W->json->get(contact, "address")))
@@ -151,16 +115,11 @@ static wharf_status party_of(wharf_req *req, const wharf_rec *rec, const char *n
 static wharf_status read_party(wharf_req *req, const wharf_rec *rec, const wharf_json *v,
     const char *name, const wharf_json **ret_party, wharf_str *ret_contact)
 {
-    const wharf_json *party = NULL;
+    const wharf_json *party;
+    wharf_status s = wharf_party_read(req, v, name, &party, ret_contact);
 
-    *ret_contact = WHARF_S("");
-    if (W->json->type(v) == WHARF_J_OBJECT) {
-        party = v;
-        read_contact_id(req, v, name, ret_contact);
-    } else if (!W->json->text(v, ret_contact)) {
-        return W->err->add(
-            req, ERR_VALIDATION_FAILED, name, "%s must be a contact's id or an object", name);
-    }
+    if (s != WHARF_OK)
+        return s;
     return party_of(req, rec, name, *ret_contact, party, ret_party);
 }
 

@@ -20,15 +20,6 @@ static inline bool wharf_moment_digits(const char **p, size_t n, int64_t *ret)
     return true;
 }
 
-/* Computes the days since 1970 of a day. Returns false when there is no such day. */
-static inline bool wharf_moment_day_number(int64_t y, int64_t m, int64_t d, int64_t *ret)
-{
-    if (y < 1 || !wharf_date_good(y, m, d))
-        return false;
-    *ret = wharf_days_of(y, (int)m, d);
-    return true;
-}
-
 /* Reads Z or an offset from UTC, in seconds. */
 static inline bool wharf_moment_zone(const char *p, int64_t *ret_seconds)
 {
@@ -47,14 +38,16 @@ static inline bool wharf_moment_zone(const char *p, int64_t *ret_seconds)
     return true;
 }
 
-/* Reads a day, as days since 1970. */
+/* Reads a day, as days since 1970. Returns false when there is no such day. */
 static inline bool wharf_moment_day(const char **p, int64_t *ret_day)
 {
     int64_t y, m, d;
 
-    return wharf_moment_digits(p, 4, &y) && *(*p)++ == '-' && wharf_moment_digits(p, 2, &m) &&
-           *(*p)++ == '-' && wharf_moment_digits(p, 2, &d) &&
-           wharf_moment_day_number(y, m, d, ret_day);
+    if (!wharf_moment_digits(p, 4, &y) || *(*p)++ != '-' || !wharf_moment_digits(p, 2, &m) ||
+        *(*p)++ != '-' || !wharf_moment_digits(p, 2, &d) || y < 1 || !wharf_date_good(y, m, d))
+        return false;
+    *ret_day = wharf_days_of(y, (int)m, d);
+    return true;
 }
 
 /* Reads a time as milliseconds of the day. */
