@@ -192,13 +192,7 @@ wharf_status manifest_articles_take(struct manifest_write *w)
 
 wharf_status manifest_count(struct manifest_write *w)
 {
-    static const char sql[] =
-        "SELECT coalesce(sum(n), 0), coalesce(sum(open), 0), (SELECT count(*) FROM "
-        "manifests.parcel WHERE organization_id = $2::text AND manifest_id = $1::text),"
-        " coalesce(max(n) FILTER (WHERE parcel_id IS NOT NULL), 0)"
-        " FROM (SELECT parcel_id, count(*) AS n, count(*) FILTER (WHERE packed > received) AS open"
-        " FROM manifests.article WHERE organization_id = $2::text AND manifest_id = $1::text"
-        " AND deleted_at IS NULL GROUP BY parcel_id) a";
+    static const char sql[] = QUERY_MANIFEST_COUNTS;
     const wharf_rows *rows;
     wharf_status s = query_about(w->req, sql, w->id, &rows);
 

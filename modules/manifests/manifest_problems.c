@@ -1,5 +1,5 @@
-/* manifest_problems.c - problems that the functions of sql/ find: their words, and which errors they
- * are. */
+/* manifest_problems.c - problems that the functions of sql/ find: their words, and the error of
+ * each. */
 #include "manifests.h"
 
 #include "manifests.gen.h"

@@ -88,7 +88,7 @@ static void settle_arrival(struct manifest_write *w)
         W->res->set(w->rec, MANIFEST_ARRIVED_AT, val_time(W->req->now_us(w->req)));
 }
 
-/* Does what comes with a new status. */
+/* Settles what comes with a new status. */
 static wharf_status take_step(struct manifest_write *w, enum manifest_status to)
 {
     if (to == MANIFEST_IS_PROCESSING || to == MANIFEST_IS_COMPLETED)

@@ -1,5 +1,5 @@
--- Tells whether somebody announced any of the goods of a manifest: on one without announced articles
--- nothing is over (spec 03 section 7.4).
+-- Tells whether somebody announced any of the goods of a manifest: when nobody did, nothing is over
+-- (spec 03 section 7.4).
 CREATE OR REPLACE FUNCTION manifests.announced(org text, manifest text) RETURNS boolean
     LANGUAGE plpgsql STABLE SET search_path = pg_catalog AS $$
 BEGIN

@@ -1,8 +1,8 @@
 -- Ends the counting of a manifest that is completed: what its lines say and no receipt has booked
 -- is counted as booked. facts: now, over and under (most percent of difference, or null), reason
 -- (the manifest has one), receipts (there are some).
--- Returns {problems: [{article, problem}]}, or {parts, store}: what is to be booked, and the parcels
--- that are stored unopened.
+-- Returns {problems: [{article, problem}]}, or {parts, store}: what is to be booked, and the
+-- parcels that are stored unopened.
 CREATE OR REPLACE FUNCTION manifests.close(manifest text, facts jsonb) RETURNS jsonb
     LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 DECLARE
