@@ -227,8 +227,9 @@ BREAKAGES = {
          " ORDER BY id DESC LIMIT 1 RETURNING webhook_id", "the head of its queue for other, .*, is no open delivery")],
     "workflows.workflow_lines": [
         ("UPDATE workflows.run SET order_key = 'k', status = 'queued', due_at = 'infinity', line = 0 WHERE id = (SELECT min(id) FROM workflows.run) RETURNING id", "is the first with the key k, and is never due"),
-        ("UPDATE workflows.run SET order_key = 'k', status = 'waiting', due_at = now(), line = 1, workflow_id = (SELECT workflow_id FROM workflows.run WHERE order_key = 'k' AND line = 0)"
-         ", organization_id = (SELECT organization_id FROM workflows.run WHERE order_key = 'k' AND line = 0) WHERE id = (SELECT max(id) FROM workflows.run) RETURNING id", "is waiting behind another with the key k")],
+        ("WITH first AS (UPDATE workflows.run SET order_key = 'k', status = 'queued', due_at = 'infinity', line = 0 WHERE id = (SELECT min(id) FROM workflows.run) RETURNING organization_id, workflow_id)"
+         " UPDATE workflows.run r SET order_key = 'k', status = 'waiting', due_at = now(), line = 1, workflow_id = f.workflow_id, organization_id = f.organization_id FROM first f"
+         " WHERE r.id = (SELECT max(id) FROM workflows.run) RETURNING r.id", "is waiting behind another with the key k")],
     "workflows.workflow_schedules": [
         ("INSERT INTO workflows.schedule (organization_id, workflow_id, place, next_at) SELECT organization_id, workflow_id, 9, 'infinity' FROM workflows.schedule LIMIT 1 RETURNING workflow_id",
          "is started by its trigger 9, which is no schedule, or the workflow is not enabled"),
