@@ -186,15 +186,6 @@ static void channel_add(struct channel *c, wharf_str value, wharf_str path)
     }
 }
 
-static wharf_str lower(wharf_req *req, wharf_str s)
-{
-    char *p = W->mem->alloc(req, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + ('a' - 'A') : s.p[i]);
-    return (wharf_str){p, s.n};
-}
-
 static wharf_status unique(wharf_req *req, const struct channel *c, const char *code)
 {
     for (size_t i = 1; i < c->n; i++) {
@@ -228,7 +219,7 @@ static wharf_status check_emails(wharf_req *req, wharf_rec *rec, struct channel 
         if (!contacts_org->email(c->values[i]))
             W->err->add(req, ERR_VALIDATION_FAILED, c->paths[i].p,
                 "%s must be an address such as dock@example.com", c->paths[i].p);
-        c->values[i] = lower(req, c->values[i]);
+        c->values[i] = text_lower(req, c->values[i]);
     }
     return W->err->current(req) == WHARF_OK ? unique(req, c, ERR_CONTACT_DUPLICATE_EMAIL)
                                             : W->err->current(req);

@@ -182,15 +182,6 @@ static wharf_status read_columns(struct reading *r, wharf_import *in)
 
 /* ---- groups by id or name ---- */
 
-static wharf_str lowered(wharf_req *req, wharf_str s)
-{
-    char *p = W->mem->alloc(req, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + ('a' - 'A') : s.p[i]);
-    return (wharf_str){p, s.n};
-}
-
 static int compare(wharf_str a, wharf_str b)
 {
     int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
@@ -226,7 +217,7 @@ static wharf_status read_groups(struct reading *r)
         W->db->value(rows, i, 0, WHARF_V_TEXT, &v);
         r->by_id[i].id = v.u.s;
         W->db->value(rows, i, 1, WHARF_V_TEXT, &v);
-        r->by_id[i].name = lowered(r->req, v.u.s);
+        r->by_id[i].name = text_lower(r->req, v.u.s);
     }
     memcpy(r->by_name, r->by_id, r->n_groups * sizeof(*r->by_name));
     qsort(r->by_id, r->n_groups, sizeof(*r->by_id), by_id);
@@ -237,8 +228,8 @@ static wharf_status read_groups(struct reading *r)
 /* Finds a group by its id, or by a name that no other has. */
 static const struct group_name *find_group(const struct reading *r, wharf_str text)
 {
-    const struct group_name key = {text, lowered(r->req, text)}, *last = r->by_name + r->n_groups,
-                            *g;
+    const struct group_name key = {text, text_lower(r->req, text)},
+                            *last = r->by_name + r->n_groups, *g;
 
     g = r->n_groups ? bsearch(&key, r->by_id, r->n_groups, sizeof(key), by_id) : NULL;
     if (g || !r->n_groups)
@@ -471,7 +462,7 @@ static void repeated(struct reading *r, wharf_import *in, bool bad[COLUMNS_MAX])
                     phone = contacts_files->text(in, WHARF_S("phone"), &phone_at);
 
     if (email.n)
-        bad[email_at] = met_before(r, &r->emails, lowered(r->req, email_bare(email)));
+        bad[email_at] = met_before(r, &r->emails, text_lower(r->req, email_bare(email)));
     if (phone.n && contacts_org->phone_in(r->req, r->country, phone, &form))
         bad[phone_at] = met_before(r, &r->phones, form);
 }

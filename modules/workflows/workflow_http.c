@@ -212,23 +212,13 @@ static bool secret_header(wharf_str name)
     return among(names, name);
 }
 
-static wharf_str lower(wharf_req *req, wharf_str s)
-{
-    char *out = W->mem->alloc(req, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
-    out[s.n] = 0;
-    return (wharf_str){out, s.n};
-}
-
 typedef bool pair_fn(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value);
 
 static bool header_pair(wharf_req *req, size_t i, wharf_str *ret_name, wharf_str *ret_value)
 {
     if (!flow_http->header_at(req, i, ret_name, ret_value))
         return false;
-    *ret_name = lower(req, *ret_name);
+    *ret_name = text_lower(req, *ret_name);
     return true;
 }
 
@@ -283,7 +273,7 @@ static void put_params(wharf_req *req, wharf_out *out, const struct ask *a)
 static void read_body(wharf_req *req, struct ask *a)
 {
     wharf_str body = flow_http->body(req),
-              type = lower(req, flow_http->header(req, "content-type"));
+              type = text_lower(req, flow_http->header(req, "content-type"));
     size_t n = strcspn(type.p, "; \t");
     bool json = n >= 5 &&
                 (!strncmp(type.p + n - 5, "+json", 5) || !strncmp(type.p + n - 5, "/json", 5));
@@ -371,7 +361,7 @@ static bool plain_value(wharf_str s)
 /* Judges a header. Returns NULL when it may be sent, else what is wrong. */
 static const char *header_problem(wharf_req *req, const wharf_json *h)
 {
-    wharf_str name = lower(req, W->json->key(h)), value;
+    wharf_str name = text_lower(req, W->json->key(h)), value;
 
     if (!name.n || name.n > 100 || strspn(name.p, LETTERS "!#$%&'*+-.^_`|~") != name.n)
         return "is no name of a header";
@@ -444,7 +434,7 @@ static void send_answer(wharf_req *req, const wharf_json *v)
     for (const wharf_json *h = headers ? W->json->at(headers, 0) : NULL; h; h = W->json->next(h)) {
         if (!W->json->text(h, &value))
             continue;
-        if (is(lower(req, W->json->key(h)), "content-type"))
+        if (is(text_lower(req, W->json->key(h)), "content-type"))
             type = value;
         else
             flow_http->answer_header(req, W->json->key(h), value);

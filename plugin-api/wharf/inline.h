@@ -182,6 +182,17 @@ WHARF_INLINE bool json_truth(const wharf_json *v)
 
     return v && W->json->truth(v, &t) && t;
 }
+/* Copies a text with its letters A to Z small. */
+WHARF_INLINE wharf_str text_lower(wharf_req *req, wharf_str s)
+{
+    char *p = (char *)W->mem->alloc(req, s.n + 1);
+    wharf_str ret = {p, s.n};
+
+    for (size_t i = 0; i < s.n; i++)
+        p[i] = (char)(s.p[i] >= 'A' && s.p[i] <= 'Z' ? s.p[i] + ('a' - 'A') : s.p[i]);
+    p[s.n] = 0;
+    return ret;
+}
 /* A boolean query parameter, absent: false. */
 WHARF_INLINE bool param_truth(wharf_req *req, const char *name)
 {
