@@ -23,9 +23,12 @@ extern const wharf_shipments_ops_api *fulfillments_shipments;
 extern const wharf_crypto_api *fulfillments_crypto;
 extern const wharf_reasons_lookup_api *fulfillments_reasons; /* NULL: the module is not there */
 
-extern const wharf_hooks fulfillments_hooks, fulfillments_location_hooks,
-    fulfillments_layout_hooks, fulfillments_item_hooks, fulfillments_shipment_hooks;
+extern const wharf_hooks fulfillments_hooks, fulfillments_location_hooks, fulfillments_layout_hooks,
+    fulfillments_item_hooks, fulfillments_shipment_hooks;
 extern const wharf_fulfillments_shipping_api fulfillments_shipping;
+
+/* 99,999,999,999.9999 */
+#define QUANTITY_MAX INT64_C(999999999999999)
 
 enum { LINES_MAX = 500, PARCELS_MAX = 100, QTY_SCALE = 4, TEXT_MAX = 191, COMMENT_MAX = 2000 };
 
@@ -39,13 +42,14 @@ enum order_status {
     ORDER_CANCELED,
     ORDER_STATUSES
 };
+extern const char *const order_status_words[ORDER_STATUSES];
 enum order_status order_status_of(wharf_str word);
 static inline bool order_closed(enum order_status s)
 {
     return s == ORDER_COMPLETED || s == ORDER_CANCELED;
 }
 
-/* ---- order.c: a fulfillment in memory, changed by rules and then written with a few
+/* ---- fulfillment_order.c: a fulfillment in memory, changed by rules and then written with a few
  * statements ---- */
 
 /* Quantities are whole ten-thousandths of base units, as in wharf/ext/items.h. */
@@ -92,6 +96,12 @@ wharf_status order_load(
     wharf_req *req, wharf_str id, wharf_str location_id, bool hold, struct order *ret);
 wharf_status order_load_contents(struct order *o);
 struct article *order_add_article(struct order *o);
+/* Returns the place of the article with this id; their number when there is none. */
+size_t order_article(const struct order *o, wharf_str id);
+/* Finds layouts of the order's location. ids, codes: arrays of texts. Columns: id, and for those
+ * that were found by it the code as it was sent. */
+wharf_status order_find_layouts(
+    const struct order *o, wharf_val ids, wharf_val codes, const wharf_rows **ret_rows);
 /* Returns the place of an article at a level; a new one when there is none. */
 struct place *order_place(struct order *o, size_t article, wharf_str layout_id, wharf_str lot_id);
 struct content *order_content(
@@ -105,7 +115,7 @@ int64_t order_release(struct order *o, size_t article, int64_t quantity);
  * available afterwards is promised to whoever waits for it. */
 wharf_status order_write(struct order *o);
 
-/* ---- reserve.c ---- */
+/* ---- fulfillment_reserve.c ---- */
 /* Promises what is available of items at a location to the articles that wait for it. own: a
  * fulfillment that is being written, which is not told of. */
 wharf_status reserve_waiting(
@@ -115,21 +125,23 @@ wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t
 /* Serves who is left, as a job. */
 wharf_status serve_run(wharf_req *req, void *arg);
 
-/* ---- articles.c ---- */
+/* ---- fulfillment_articles.c ---- */
 /* Reads `articles` of a request into the order, and holds the items of all its articles. old: the
  * fulfillment is there, and is read first; else o has its ids only. */
 wharf_status articles_take(struct order *o, const wharf_json *sent, bool old);
 
-/* ---- quantity.c ---- */
+/* ---- fulfillment_quantity.c ---- */
 /* Reads a quantity, a number or a decimal text; what is wrong is told at path. */
 wharf_status order_quantity_read(
     wharf_req *req, const wharf_json *v, bool whole, const char *path, int64_t *ret);
 wharf_val quantity_val(int64_t quantity);
+/* Returns the path of a member. at: "" or "lines.2.", in front of it. */
+const char *order_path(wharf_req *req, const char *at, const char *member);
 /* Reads a text of up to most bytes; absent or null: empty. */
 wharf_str order_text_read(
     wharf_req *req, const wharf_json *object, const char *key, const char *at, size_t most);
 
-/* ---- scan.c: picks and packs ---- */
+/* ---- fulfillment_scan.c: picks and packs ---- */
 enum scan_kind { SCAN_PICK, SCAN_PACK };
 
 /* One line of a request. */
@@ -149,14 +161,17 @@ struct scan_request {
     size_t touched[LINES_MAX]; /* articles */
     size_t n_touched;
     wharf_str parcel_id; /* packs */
+    const wharf_rows *layouts; /* those that lines name; NULL: none is named */
 };
-wharf_status scan_read(struct scan_request *r, const wharf_json *line, const char *at,
-    struct scan *ret);
+wharf_status scan_read(
+    struct scan_request *r, const wharf_json *line, const char *at, struct scan *ret);
 wharf_status scan_run(struct scan_request *r, enum order_status status);
+/* Tells whether a place is the scan's article's, and where the scan says. */
+bool scan_fits(const struct scan *s, const struct place *p);
 /* Tells whether the request names places, so that it may change what is promised where. */
 bool scan_moves(const wharf_json *body);
 
-/* ---- pick.c, pack.c ---- */
+/* ---- fulfillment_pick.c, fulfillment_pack.c ---- */
 wharf_status pick_line(struct order *o, const struct scan *s);
 wharf_status pick_all(struct order *o);
 wharf_status pack_line(struct scan_request *r, const struct scan *s);
@@ -170,17 +185,17 @@ wharf_status pack_parcel(struct scan_request *r);
 /* Writes the contents of the parcels that changed. */
 wharf_status pack_write(struct order *o);
 
-/* ---- pieces.c: assets ---- */
+/* ---- fulfillment_pieces.c: assets ---- */
 wharf_status piece_take(struct order *o, const struct scan *s);
 wharf_status pieces_close(wharf_req *req, wharf_str fulfillment_id, bool canceled);
 
-/* ---- steps.c ---- */
+/* ---- fulfillment_steps.c ---- */
 /* Settles what a new status asks and does; the status may change on its way. */
 wharf_status step_check(
     struct order *o, enum order_status from, enum order_status *to, bool may_lack);
 wharf_status step_written(struct order *o, enum order_status to);
 
-/* ---- next.c ---- */
+/* ---- fulfillment_next.c ---- */
 wharf_status scan_answer(wharf_req *req, const struct scan_request *r, wharf_str status);
 wharf_status pick_list_get(wharf_req *req, void *arg);
 
@@ -193,7 +208,7 @@ wharf_status cancel_delete(wharf_req *req, void *arg);
 /* Moves fulfillments on behind their shipments, as a job. */
 wharf_status follow_run(wharf_req *req, void *arg);
 
-/* ---- rules.c: what its own writes carry ---- */
+/* ---- fulfillment_rules.c: what its own writes carry ---- */
 enum act_kind { ACT_SCAN, ACT_RETURN, ACT_FOLLOW };
 struct act {
     enum act_kind kind;
@@ -204,7 +219,7 @@ struct act {
 wharf_status fulfillment_act(
     wharf_req *req, wharf_str id, struct act *act, const wharf_rec **ret_rec);
 
-/* ---- returns.c ---- */
+/* ---- fulfillment_returns.c ---- */
 struct lines;
 struct returns {
     const wharf_json *body, *lines; /* lines: as they were booked, for the event */
@@ -214,7 +229,7 @@ struct returns {
 wharf_status returns_run(struct returns *r, enum order_status status);
 wharf_status returns_write(struct returns *r);
 
-/* ---- beside.c: places, contacts, items ---- */
+/* ---- fulfillment_beside.c: places, contacts, items ---- */
 wharf_status fulfillments_contacts_merged(
     wharf_req *req, const wharf_str *from, size_t n, wharf_str to);
 

@@ -1,5 +1,6 @@
-/* scan.c - picks and packs (docs/spec/03-shipments-and-trackers.md sections 6.6 and 6.7): one scan,
- * or many lines that count together. Leaves what a line does to pick.c and pack.c. */
+/* fulfillment_scan.c - picks and packs (docs/spec/03-shipments-and-trackers.md sections 6.6 and
+ * 6.7): one scan, or many lines that count together. Leaves what a line does to
+ * fulfillment_pick.c and fulfillment_pack.c. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -7,11 +8,6 @@
 enum { CODE_MAX = 100, GTIN_LEAST = 8, GTIN_MOST = 14 };
 #define FACTOR_SCALE 10
 #define FACTOR_ONE   INT64_C(10000000000)
-
-static const char *at(const struct scan_request *r, const char *line, const char *member)
-{
-    return W->mem->format(r->order.req, "%s%s", line, member).p;
-}
 
 /* ---- which article ---- */
 
@@ -23,27 +19,11 @@ static bool is_wanting(const struct scan_request *r, const struct article *a, bo
     return (r->kind == SCAN_PICK ? a->picked : a->packed) < a->requested;
 }
 
-/* Chooses among articles of one item: the first that asks for something, else the first. */
-static bool choose(const struct scan_request *r, bool back, size_t *best, bool known, size_t i)
+/* Returns a code as items.codes_of has it: in lower case, and what may be a GTIN with as many zeros
+ * in front as a GTIN-14 has. */
+static wharf_str scanned_code(wharf_req *req, wharf_str said)
 {
-    if (!known || (!is_wanting(r, &r->order.articles[*best], back) &&
-                      is_wanting(r, &r->order.articles[i], back)))
-        *best = i;
-    return true;
-}
-
-static wharf_str lower(wharf_req *req, wharf_str s)
-{
-    char *p = W->mem->alloc(req, s.n + 1);
-
-    for (size_t i = 0; i < s.n; i++)
-        p[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
-    return (wharf_str){p, s.n};
-}
-
-/* Returns a number as a GTIN-14 says it; what is none as it is. */
-static wharf_str padded(wharf_req *req, wharf_str code)
-{
+    wharf_str code = text_lower(req, said);
     size_t first = 0;
 
     if (code.n < GTIN_LEAST || code.n > GTIN_MOST || strspn(code.p, "0123456789") < code.n)
@@ -54,19 +34,13 @@ static wharf_str padded(wharf_req *req, wharf_str code)
         req, "%.*s%s", (int)(GTIN_MOST - (code.n - first)), "00000000000000", code.p + first);
 }
 
-static bool same_code(wharf_req *req, wharf_str a, wharf_str b)
-{
-    return same(lower(req, a), lower(req, b)) ||
-           same(padded(req, lower(req, a)), padded(req, lower(req, b)));
-}
-
-static bool has_code(wharf_req *req, const struct article *a, wharf_str code)
+static bool has_code(const struct article *a, wharf_str code)
 {
     for (const wharf_json *e = a->codes ? W->json->at(a->codes, 0) : NULL; e;
          e = W->json->next(e)) {
         wharf_str s;
 
-        if (W->json->text(e, &s) && same_code(req, s, code))
+        if (W->json->text(e, &s) && same(s, code))
             return true;
     }
     return false;
@@ -81,13 +55,16 @@ static int64_t factor_of(wharf_req *req, const struct article *a, wharf_str code
          u = W->json->next(u)) {
         wharf_str barcode = json_text(u, "barcode");
 
-        if (barcode.n && json_truth(W->json->get(u, "active")) && same_code(req, barcode, code) &&
+        if (barcode.n && json_truth(W->json->get(u, "active")) &&
+            same(scanned_code(req, barcode), code) &&
             W->json->decimal(W->json->get(u, "conversion_factor"), FACTOR_SCALE, &factor))
             return factor;
     }
     return FACTOR_ONE;
 }
 
+/* Finds the article that a line names; of several the first that still asks for something, else
+ * the first. back: the line puts back. */
 static wharf_status find_article(const struct scan_request *r, const wharf_json *line,
     const char *where, bool back, struct scan *ret)
 {
@@ -99,22 +76,28 @@ static wharf_status find_article(const struct scan_request *r, const wharf_json 
     bool known = false;
 
     if (!id.n && !item.n && !code.n)
-        return W->err->add(
-            req, ERR_VALIDATION_FAILED, at(r, where, "code"), "Send code, item_id or article_id");
+        return W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, where, "code"),
+            "Send code, item_id or article_id");
+    code = scanned_code(req, code);
     for (size_t i = 0; i < r->order.n; i++) {
         const struct article *a = &r->order.articles[i];
 
-        if (id.n ? same(a->id, id) : item.n ? same(a->item_id, item) : has_code(req, a, code))
-            known = choose(r, back, &ret->article, known, i);
+        if (!(id.n ? same(a->id, id) : item.n ? same(a->item_id, item) : has_code(a, code)))
+            continue;
+        if (!known || is_wanting(r, a, back))
+            ret->article = i;
+        known = true;
+        if (is_wanting(r, a, back))
+            break;
     }
     return known ? WHARF_OK
-                 : W->err->add(req, ERR_FULFILLMENT_NOT_ORDERED, at(r, where, key), NULL);
+                 : W->err->add(req, ERR_FULFILLMENT_NOT_ORDERED, order_path(req, where, key), NULL);
 }
 
 /* ---- how many ---- */
 
 /* Rounds half away from zero to ten-thousandths; what is something stays something. */
-static int64_t times(int64_t quantity, int64_t factor)
+static int64_t times_factor(int64_t quantity, int64_t factor)
 {
     __int128 product = (__int128)quantity * factor, half = FACTOR_ONE / 2;
     int64_t rounded = (int64_t)((product + (product < 0 ? -half : half)) / FACTOR_ONE);
@@ -122,62 +105,86 @@ static int64_t times(int64_t quantity, int64_t factor)
     return rounded ? rounded : product < 0 ? -1 : product > 0;
 }
 
-static wharf_status read_quantity(
-    const struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
+/* Settles how many base units said of a line are. */
+static wharf_status settle_quantity(const struct scan_request *r, const wharf_json *line,
+    const char *where, int64_t said, struct scan *ret)
 {
     wharf_req *req = r->order.req;
     const struct article *a = &r->order.articles[ret->article];
-    const wharf_json *sent = W->json->get(line, "quantity");
     wharf_str code = json_text(line, "code");
-    int64_t said = WHARF_STOCK_ONE, factor = FACTOR_ONE;
-    wharf_status s = WHARF_OK;
+    int64_t factor = FACTOR_ONE;
 
-    if (!json_is_null(sent))
-        s = order_quantity_read(req, sent, false, at(r, where, "quantity"), &said);
-    if (s != WHARF_OK)
-        return s;
     if (code.n && !json_text(line, "article_id").n && !json_text(line, "item_id").n)
-        factor = factor_of(req, a, code);
-    if ((__int128)said * factor / FACTOR_ONE > INT64_C(999999999999999) ||
-        (__int128)said * factor / FACTOR_ONE < -INT64_C(999999999999999) || !said)
-        return W->err->add(req, ERR_VALIDATION_FAILED, at(r, where, "quantity"),
-            "%squantity must be above 0, or below to put back", where);
-    ret->quantity = times(said, factor);
+        factor = factor_of(req, a, scanned_code(req, code));
+    if (!said)
+        return W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, where, "quantity"),
+            "%squantity must be above 0, or below 0 to put back", where);
+    if ((__int128)said * factor / FACTOR_ONE > QUANTITY_MAX ||
+        (__int128)said * factor / FACTOR_ONE < -QUANTITY_MAX)
+        return W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, where, "quantity"),
+            "%squantity must be at most 99999999999.9999 in base units", where);
+    ret->quantity = times_factor(said, factor);
     if (a->is_asset && ret->quantity % WHARF_STOCK_ONE)
-        return W->err->add(req, ERR_ITEM_FRACTIONAL_QUANTITY, at(r, where, "quantity"), NULL);
+        return W->err->add(
+            req, ERR_ITEM_FRACTIONAL_QUANTITY, order_path(req, where, "quantity"), NULL);
     return WHARF_OK;
 }
 
 /* ---- where ---- */
 
+/* Returns a text of a line; empty when the line is no object. */
+static wharf_str line_text(const wharf_json *line, const char *key)
+{
+    return W->json->type(line) == WHARF_J_OBJECT ? json_text(line, key) : WHARF_S("");
+}
+
+static bool names_place(const wharf_json *line)
+{
+    return line_text(line, "layout_id").n || line_text(line, "layout_code").n ||
+           line_text(line, "lot_number").n;
+}
+
+/* Finds the layouts that the request names, with one statement. lines: NULL for a single scan. */
+static wharf_status find_layouts(struct scan_request *r, const wharf_json *lines)
+{
+    wharf_req *req = r->order.req;
+    size_t n = lines ? W->json->count(lines) : 1, n_ids = 0, n_codes = 0;
+    wharf_str *ids = W->mem->alloc(req, 2 * (n + 1) * sizeof(*ids)), *codes = ids + n + 1;
+    const wharf_json *e = lines ? W->json->at(lines, 0) : r->body;
+
+    for (size_t i = 0; i < n; i++, e = i < n ? W->json->next(e) : NULL) {
+        wharf_str id = line_text(e, "layout_id"), code = line_text(e, "layout_code");
+
+        if (id.n)
+            ids[n_ids++] = id;
+        else if (code.n)
+            codes[n_codes++] = code;
+    }
+    r->layouts = NULL;
+    return n_ids || n_codes ? order_find_layouts(&r->order, val_array(req, ids, n_ids),
+                                  val_array(req, codes, n_codes), &r->layouts)
+                            : WHARF_OK;
+}
+
 static wharf_status read_layout(
     const struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
 {
-    static const char sql[] =
-        "SELECT id FROM locations.layout WHERE organization_id = $2::text"
-        " AND location_id = $3::text AND deleted_at IS NULL"
-        " AND CASE WHEN $4::boolean THEN lower(code) = lower($1::text) ELSE id = $1::text END";
     wharf_req *req = r->order.req;
     wharf_str id = order_text_read(req, line, "layout_id", where, TEXT_MAX),
               code = order_text_read(req, line, "layout_code", where, TEXT_MAX);
-    const wharf_rows *rows;
-    wharf_status s;
 
     ret->layout_id = WHARF_S("");
     if (!id.n && !code.n)
         return WHARF_OK;
-    s = W->db->query(req, sql,
-        (const wharf_val[]){val_text(id.n ? id : code), val_text(W->req->organization(req)),
-            val_text(r->order.location_id), val_bool(!id.n)},
-        4, &rows);
-    if (s != WHARF_OK)
-        return s;
-    if (!W->db->count(rows))
-        return W->err->add(req, ERR_VALIDATION_FAILED,
-            at(r, where, id.n ? "layout_id" : "layout_code"),
-            "There is no such layout in the location");
-    ret->layout_id = row_text(rows, 0, 0);
-    return WHARF_OK;
+    for (size_t i = 0; r->layouts && i < W->db->count(r->layouts); i++) {
+        if (same(row_text(r->layouts, i, id.n ? 0 : 1), id.n ? id : code)) {
+            ret->layout_id = row_text(r->layouts, i, 0);
+            return WHARF_OK;
+        }
+    }
+    return W->err->add(req, ERR_VALIDATION_FAILED,
+        order_path(req, where, id.n ? "layout_id" : "layout_code"),
+        "There is no such layout in the location");
 }
 
 wharf_status scan_read(
@@ -185,17 +192,20 @@ wharf_status scan_read(
 {
     wharf_req *req = r->order.req;
     const wharf_json *sent;
-    int64_t n = 0;
-    wharf_status s;
+    int64_t said = WHARF_STOCK_ONE;
+    wharf_status s = WHARF_OK;
 
     *ret = (struct scan){.at = where};
     if (W->json->type(line) != WHARF_J_OBJECT)
-        return W->err->add(req, ERR_VALIDATION_FAILED, at(r, where, ""), "A line is an object");
+        return W->err->add(
+            req, ERR_VALIDATION_FAILED, order_path(req, where, ""), "A line is an object");
     sent = W->json->get(line, "quantity");
-    s = find_article(
-        r, line, where, !json_is_null(sent) && W->json->decimal(sent, QTY_SCALE, &n) && n < 0, ret);
+    if (!json_is_null(sent))
+        s = order_quantity_read(req, sent, false, order_path(req, where, "quantity"), &said);
     if (s == WHARF_OK)
-        s = read_quantity(r, line, where, ret);
+        s = find_article(r, line, where, said < 0, ret);
+    if (s == WHARF_OK)
+        s = settle_quantity(r, line, where, said, ret);
     if (s == WHARF_OK)
         s = read_layout(r, line, where, ret);
     ret->lot_number = order_text_read(req, line, "lot_number", where, TEXT_MAX);
@@ -207,10 +217,10 @@ wharf_status scan_read(
 
 /* ---- running ---- */
 
-static bool names_place(const wharf_json *line)
+bool scan_fits(const struct scan *s, const struct place *p)
 {
-    return json_text(line, "layout_id").n || json_text(line, "layout_code").n ||
-           json_text(line, "lot_number").n;
+    return p->article == s->article && (!s->layout_id.n || same(p->layout_id, s->layout_id)) &&
+           (!s->lot_number.n || same(p->lot_number, s->lot_number));
 }
 
 bool scan_moves(const wharf_json *body)
@@ -220,13 +230,13 @@ bool scan_moves(const wharf_json *body)
     if (json_is_null(lines))
         return names_place(body);
     for (const wharf_json *e = W->json->at(lines, 0); e; e = W->json->next(e)) {
-        if (W->json->type(e) == WHARF_J_OBJECT && names_place(e))
+        if (names_place(e))
             return true;
     }
     return false;
 }
 
-static void touch(struct scan_request *r, size_t article)
+static void touch_article(struct scan_request *r, size_t article)
 {
     for (size_t i = 0; i < r->n_touched; i++) {
         if (r->touched[i] == article)
@@ -243,7 +253,7 @@ static wharf_status run_line(struct scan_request *r, const wharf_json *line, con
 
     if (s != WHARF_OK)
         return s;
-    touch(r, scan.article);
+    touch_article(r, scan.article);
     s = r->kind == SCAN_PICK ? pick_line(&r->order, &scan) : pack_line(r, &scan);
     return s == WHARF_OK && (scan.asset_id.n || scan.serial_number.n) ? piece_take(&r->order, &scan)
                                                                       : s;
@@ -284,15 +294,20 @@ wharf_status scan_run(struct scan_request *r, enum order_status status)
         return s;
     if (all) {
         for (size_t i = 0; i < r->order.n; i++)
-            touch(r, i);
+            touch_article(r, i);
         return r->kind == SCAN_PICK ? pick_all(&r->order) : pack_all(r);
     }
-    return json_is_null(lines) ? run_line(r, r->body, "") : run_lines(r, lines);
+    if (json_is_null(lines))
+        lines = NULL;
+    s = find_layouts(r, lines);
+    if (s != WHARF_OK)
+        return s;
+    return lines ? run_lines(r, lines) : run_line(r, r->body, "");
 }
 
 /* ---- routes ---- */
 
-static wharf_status post(wharf_req *req, enum scan_kind kind)
+static wharf_status post_scan(wharf_req *req, enum scan_kind kind)
 {
     struct scan_request *r = W->mem->alloc(req, sizeof(*r));
     struct act act = {.kind = ACT_SCAN, .scan = r};
@@ -310,11 +325,11 @@ static wharf_status post(wharf_req *req, enum scan_kind kind)
 wharf_status picks_post(wharf_req *req, void *arg)
 {
     (void)arg;
-    return post(req, SCAN_PICK);
+    return post_scan(req, SCAN_PICK);
 }
 
 wharf_status packs_post(wharf_req *req, void *arg)
 {
     (void)arg;
-    return post(req, SCAN_PACK);
+    return post_scan(req, SCAN_PACK);
 }

@@ -1,5 +1,6 @@
-/* ship.c - shipments of a fulfillment (docs/spec/03-shipments-and-trackers.md sections 6.3 and
- * 6.8): what they take from it, parcels that are free again, and the status that follows them. */
+/* fulfillment_ship.c - shipments of a fulfillment (docs/spec/03-shipments-and-trackers.md
+ * sections 6.3 and 6.8): what they take from it, parcels that are free again, and the status
+ * that follows them. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -24,8 +25,8 @@ static wharf_status check_chosen(
     return WHARF_OK;
 }
 
-static wharf_status facts(wharf_req *req, wharf_str id, const wharf_json *parcel_ids, bool boxed,
-    const wharf_json **ret_facts)
+static wharf_status shipping_facts(wharf_req *req, wharf_str id, const wharf_json *parcel_ids,
+    bool boxed, const wharf_json **ret_facts)
 {
     static const char sql[] = QUERY_SHIP_FACTS;
     const wharf_json *parcels;
@@ -57,7 +58,7 @@ static wharf_status facts(wharf_req *req, wharf_str id, const wharf_json *parcel
 }
 
 const wharf_fulfillments_shipping_api fulfillments_shipping = {
-    WHARF_HEAD(wharf_fulfillments_shipping_api), facts};
+    WHARF_HEAD(wharf_fulfillments_shipping_api), shipping_facts};
 
 /* ---- what follows from shipments ---- */
 
@@ -113,7 +114,7 @@ static wharf_status move_on_later(wharf_req *req, const wharf_val *shipments, wh
 }
 
 /* Moves the fulfillments of shipments on, as far as these are. */
-static wharf_status follow(wharf_req *req, wharf_val shipments, bool later)
+static wharf_status follow_shipments(wharf_req *req, wharf_val shipments, bool later)
 {
     static const char sql[] = QUERY_SHIP_FOLLOW;
     const wharf_rows *rows;
@@ -140,18 +141,18 @@ wharf_status follow_run(wharf_req *req, void *arg)
 
     (void)arg;
     shipments = s == WHARF_OK ? json_text(args, "shipments") : WHARF_S("");
-    return s == WHARF_OK && shipments.n ? follow(req, val_text(shipments), false) : s;
+    return s == WHARF_OK && shipments.n ? follow_shipments(req, val_text(shipments), false) : s;
 }
 
 /* Tells whether a written shipment may move its fulfillment on. */
-static bool concerns(uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
+static bool moves_fulfillment(uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
     static const char *const fields[] = {"status", "fulfillment_id"};
 
     return op != WHARF_UPDATE || W->res->changed_any(old_rec, new_rec, fields, 2);
 }
 
-static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
+static wharf_status settle_shipments(wharf_req *req, uint32_t op, const wharf_rec *const *old_recs,
     const wharf_rec *const *new_recs, size_t n)
 {
     static const char sql[] =
@@ -165,7 +166,7 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *const *
     for (size_t i = 0; i < n; i++) {
         const wharf_rec *was = old_recs ? old_recs[i] : NULL, *now = new_recs ? new_recs[i] : NULL;
 
-        if (concerns(op, was, now))
+        if (moves_fulfillment(op, was, now))
             ids[n_ids++] = W->res->id(now ? now : was);
     }
     if (n_ids)
@@ -180,14 +181,14 @@ static wharf_status settle(wharf_req *req, uint32_t op, const wharf_rec *const *
     }
     if (n_over)
         s = free_parcels(req, val_array(req, over, n_over));
-    return s == WHARF_OK ? follow(req, val_array(req, ids, n_ids), true) : s;
+    return s == WHARF_OK ? follow_shipments(req, val_array(req, ids, n_ids), true) : s;
 }
 
 static wharf_status written(
     wharf_req *req, uint32_t op, const wharf_rec *old_rec, const wharf_rec *new_rec)
 {
-    return settle(req, op, old_rec ? &old_rec : NULL, new_rec ? &new_rec : NULL, 1);
+    return settle_shipments(req, op, old_rec ? &old_rec : NULL, new_rec ? &new_rec : NULL, 1);
 }
 
 const wharf_hooks fulfillments_shipment_hooks = {
-    .head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = settle};
+    .head = WHARF_HEAD(wharf_hooks), .written = written, .written_many = settle_shipments};

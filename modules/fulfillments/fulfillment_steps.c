@@ -1,5 +1,5 @@
-/* order_steps.c - what a new status asks and does (docs/spec/03-shipments-and-trackers.md section
- * 6.3). */
+/* fulfillment_steps.c - what a new status asks and does (docs/spec/03-shipments-and-trackers.md
+ * section 6.3). */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"

@@ -1,6 +1,7 @@
-/* rules.c - the rules of fulfillments (docs/spec/03-shipments-and-trackers.md section 6): who is
- * named, what may change when, and in which order it is written. Leaves articles to articles.c,
- * statuses to steps.c, scans to scan.c, returns to returns.c. */
+/* fulfillment_rules.c - the rules of fulfillments (docs/spec/03-shipments-and-trackers.md
+ * section 6): who is named, what may change when, and in which order it is written. Leaves
+ * articles to fulfillment_articles.c, statuses to fulfillment_steps.c, scans to
+ * fulfillment_scan.c, returns to fulfillment_returns.c. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -70,7 +71,7 @@ static wharf_status normalize(wharf_req *req, uint32_t op, wharf_rec *new_rec)
 
 /* ---- check: values that follow from others ---- */
 
-static wharf_str join(wharf_req *req, wharf_str all, wharf_str more)
+static wharf_str join_words(wharf_req *req, wharf_str all, wharf_str more)
 {
     if (!more.n)
         return all;
@@ -85,9 +86,9 @@ static void settle_search(wharf_req *req, wharf_rec *rec)
     wharf_str all = WHARF_S("");
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        all = join(req, all, field_text(rec, numbers[i]));
-    all = join(req, all, json_text(recipient, "name"));
-    all = join(req, all, json_text(recipient, "email"));
+        all = join_words(req, all, field_text(rec, numbers[i]));
+    all = join_words(req, all, json_text(recipient, "name"));
+    all = join_words(req, all, json_text(recipient, "email"));
     W->res->set(rec, FULFILLMENT_SEARCH_TEXT, val_text_or_null(all));
 }
 
@@ -253,11 +254,9 @@ static wharf_status run_request(wharf_req *req, struct work *work, wharf_rec *re
 
 static void settle_status(wharf_req *req, const struct work *work, wharf_rec *rec)
 {
-    static const char *const words[] = {
-        "created", "processing", "picked", "packed", "shipping", "completed", "canceled"};
     wharf_val now = val_time(W->req->now_us(req));
 
-    W->res->set(rec, FULFILLMENT_STATUS, val_text(z(words[work->to])));
+    W->res->set(rec, FULFILLMENT_STATUS, val_text(z(order_status_words[work->to])));
     if (work->to == work->from)
         return;
     if (work->to == ORDER_COMPLETED)

@@ -1,4 +1,4 @@
-/* beside.c - locations, layouts and items that go, contacts that are merged
+/* fulfillment_beside.c - locations, layouts and items that go, contacts that are merged
  * (docs/spec/03-shipments-and-trackers.md section 6.9). */
 #include "fulfillments.h"
 

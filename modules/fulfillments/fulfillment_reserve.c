@@ -1,5 +1,5 @@
-/* reserve.c - who gets what is available (docs/spec/03-shipments-and-trackers.md section 6.4):
- * back-ordered articles are served in one order, whoever brought the stock. */
+/* fulfillment_reserve.c - who gets what is available (docs/spec/03-shipments-and-trackers.md
+ * section 6.4): back-ordered articles are served in one order, whoever brought the stock. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -30,7 +30,7 @@ static void add_moves(const wharf_rows *rows, size_t i, wharf_stock *stock)
     fulfillments_stock->move(stock, &m);
 }
 
-static wharf_status book(wharf_req *req, const wharf_rows *rows)
+static wharf_status book_promises(wharf_req *req, const wharf_rows *rows)
 {
     static const char sql[] = "SELECT fulfillments.book($1::jsonb)";
     wharf_out *out = W->json->writer(req);
@@ -81,7 +81,7 @@ static const wharf_json *told_of(wharf_req *req, const wharf_rows *rows, wharf_s
 }
 
 /* Tells the fulfillments that got something, those of the plan's order first. */
-static wharf_status tell(wharf_req *req, const wharf_rows *rows, wharf_str own)
+static wharf_status tell_reserved(wharf_req *req, const wharf_rows *rows, wharf_str own)
 {
     size_t room = W->db->count(rows) + 1, n = 0, k;
     const char **types = W->mem->alloc(req, room * sizeof(*types));
@@ -104,7 +104,7 @@ static wharf_status tell(wharf_req *req, const wharf_rows *rows, wharf_str own)
 
 /* ---- promising ---- */
 
-static wharf_status promise(wharf_req *req, const wharf_rows *rows, wharf_str own)
+static wharf_status make_promises(wharf_req *req, const wharf_rows *rows, wharf_str own)
 {
     const wharf_stock_cause cause = {.head = WHARF_HEAD(wharf_stock_cause),
         .reason = "reservation",
@@ -116,10 +116,10 @@ static wharf_status promise(wharf_req *req, const wharf_rows *rows, wharf_str ow
     for (size_t i = 0; s == WHARF_OK && i < W->db->count(rows); i++)
         add_moves(rows, i, stock);
     if (s == WHARF_OK)
-        s = book(req, rows);
+        s = book_promises(req, rows);
     if (s == WHARF_OK)
         s = fulfillments_stock->apply(stock);
-    return s == WHARF_OK ? tell(req, rows, own) : s;
+    return s == WHARF_OK ? tell_reserved(req, rows, own) : s;
 }
 
 /* ---- asking ---- */
@@ -148,7 +148,7 @@ static wharf_status serve_later(
 }
 
 /* Makes the promises that args lead to; *ret_more: there may be others. */
-static wharf_status serve(wharf_req *req, const wharf_val *args, wharf_str own, bool *ret_more)
+static wharf_status serve_plan(wharf_req *req, const wharf_val *args, wharf_str own, bool *ret_more)
 {
     static const char sql[] =
         "SELECT fulfillment_id, article_id, item_id, location_id, layout_id, lot_id,"
@@ -158,7 +158,7 @@ static wharf_status serve(wharf_req *req, const wharf_val *args, wharf_str own, 
     wharf_status s = W->db->query(req, sql, args, 5, &rows);
 
     *ret_more = s == WHARF_OK && W->db->count(rows) == PROMISES_MOST;
-    return s == WHARF_OK && W->db->count(rows) ? promise(req, rows, own) : s;
+    return s == WHARF_OK && W->db->count(rows) ? make_promises(req, rows, own) : s;
 }
 
 wharf_status reserve_waiting(
@@ -167,7 +167,7 @@ wharf_status reserve_waiting(
     const wharf_val args[5] = {val_array(req, items, n), val_text(location_id), val_null(),
         val_time(W->req->now_us(req)), val_int(PROMISES_MOST)};
     bool more;
-    wharf_status s = serve(req, args, own, &more);
+    wharf_status s = serve_plan(req, args, own, &more);
 
     return s == WHARF_OK && more ? serve_later(req, items, n, location_id) : s;
 }
@@ -218,7 +218,7 @@ wharf_status reserve_risen(wharf_req *req, const wharf_stock_rise *rises, size_t
     args[2] = val_array(req, levels, n);
     args[3] = val_time(W->req->now_us(req));
     args[4] = val_int(PROMISES_MOST);
-    s = serve(req, args, WHARF_S(""), &more);
+    s = serve_plan(req, args, WHARF_S(""), &more);
     return s == WHARF_OK && more ? serve_all_later(req, items, locations, n) : s;
 }
 

@@ -1,5 +1,6 @@
-/* returns.c - what comes back of a completed fulfillment (docs/spec/03-shipments-and-trackers.md
- * section 6.8): a receipt of stock that is linked to it. */
+/* fulfillment_returns.c - what comes back of a completed fulfillment
+ * (docs/spec/03-shipments-and-trackers.md section 6.8): a receipt of stock that is linked to
+ * it. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -20,14 +21,9 @@ struct lines {
     size_t n;
 };
 
-static const char *at(wharf_req *req, const char *line, const char *member)
-{
-    return W->mem->format(req, "%s%s", line, member).p;
-}
-
 /* ---- reading ---- */
 
-static const wharf_json *either(const wharf_json *line, const char *key, const char *former)
+static const wharf_json *line_member(const wharf_json *line, const char *key, const char *former)
 {
     const wharf_json *v = W->json->get(line, key);
 
@@ -38,27 +34,27 @@ static wharf_status read_quantities(struct lines *l, const wharf_json *e, struct
 {
     wharf_req *req = l->r->order.req;
     struct article *a = &l->r->order.articles[ret->article];
-    const wharf_json *received = either(e, "received_qty", "verified_qty"),
-                     *defective = either(e, "defective_qty", "damaged_qty");
+    const wharf_json *received = line_member(e, "received_qty", "verified_qty"),
+                     *defective = line_member(e, "defective_qty", "damaged_qty");
     wharf_status s = order_quantity_read(
-        req, received, a->is_asset, at(req, ret->at, "received_qty"), &ret->received);
+        req, received, a->is_asset, order_path(req, ret->at, "received_qty"), &ret->received);
 
     if (s == WHARF_OK && !json_is_null(defective))
-        s = order_quantity_read(
-            req, defective, a->is_asset, at(req, ret->at, "defective_qty"), &ret->defective);
+        s = order_quantity_read(req, defective, a->is_asset,
+            order_path(req, ret->at, "defective_qty"), &ret->defective);
     if (s != WHARF_OK)
         return s;
     if (ret->received <= 0)
-        return W->err->add(req, ERR_VALIDATION_FAILED, at(req, ret->at, "received_qty"),
+        return W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, ret->at, "received_qty"),
             "%sreceived_qty must be above 0", ret->at);
     if (ret->defective < 0 || ret->defective > ret->received)
-        return W->err->add(req, ERR_VALIDATION_FAILED, at(req, ret->at, "defective_qty"),
+        return W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, ret->at, "defective_qty"),
             "%sdefective_qty must be 0 to received_qty", ret->at);
     a->received += ret->received;
     a->defective += ret->defective;
     return a->received <= a->shipped ? WHARF_OK
                                      : W->err->add(req, ERR_FULFILLMENT_OVER_RETURNED,
-                                           at(req, ret->at, "received_qty"), NULL);
+                                           order_path(req, ret->at, "received_qty"), NULL);
 }
 
 /* Finds the lot of a line that names none: the one that was shipped. */
@@ -74,7 +70,7 @@ static wharf_status settle_lot(struct lines *l, struct line *line)
             continue;
         if (!known && line->lot_number.n && !same(line->lot_number, p->lot_number))
             return W->err->add(
-                o->req, ERR_ITEM_LOT_REQUIRED, at(o->req, line->at, "lot_number"), NULL);
+                o->req, ERR_ITEM_LOT_REQUIRED, order_path(o->req, line->at, "lot_number"), NULL);
         if (!known)
             line->lot_number = p->lot_number;
     }
@@ -84,7 +80,7 @@ static wharf_status settle_lot(struct lines *l, struct line *line)
 static wharf_status check_reason(wharf_req *req, const struct line *line)
 {
     wharf_str code;
-    const char *path = at(req, line->at, "reason_code_id");
+    const char *path = order_path(req, line->at, "reason_code_id");
 
     if (!line->reason_code_id.n)
         return WHARF_OK;
@@ -98,18 +94,17 @@ static wharf_status read_line(struct lines *l, const wharf_json *e, const char *
     struct order *o = &l->r->order;
     wharf_str id;
     struct line *line = &l->list[l->n];
-    size_t k = 0;
+    size_t k;
     wharf_status s;
 
     *line = (struct line){.at = where};
     if (W->json->type(e) != WHARF_J_OBJECT)
         return W->err->add(
-            o->req, ERR_VALIDATION_FAILED, at(o->req, where, ""), "A line is an object");
+            o->req, ERR_VALIDATION_FAILED, order_path(o->req, where, ""), "A line is an object");
     id = order_text_read(o->req, e, "article_id", where, TEXT_MAX);
-    while (k < o->n && !same(o->articles[k].id, id))
-        k++;
+    k = order_article(o, id);
     if (k == o->n)
-        return W->err->add(o->req, ERR_VALIDATION_FAILED, at(o->req, where, "article_id"),
+        return W->err->add(o->req, ERR_VALIDATION_FAILED, order_path(o->req, where, "article_id"),
             "%sarticle_id names no article of this fulfillment", where);
     line->article = k;
     line->layout_id = order_text_read(o->req, e, "layout_id", where, TEXT_MAX);
@@ -143,7 +138,7 @@ static void add_move(const struct lines *l, const struct line *line, wharf_stock
         .reason_code_id = line->reason_code_id,
         .note = line->comment,
         .unit_id = WHARF_S(""),
-        .path = at(o->req, line->at, "received_qty"),
+        .path = order_path(o->req, line->at, "received_qty"),
         .source_id = WHARF_S("")};
 
     if (qty)

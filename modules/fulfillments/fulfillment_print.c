@@ -1,8 +1,5 @@
-/* print.c - carrier label and packing slip as print jobs, in one call
+/* fulfillment_print.c - carrier label and packing slip as print jobs, in one call
  * (docs/spec/03-shipments-and-trackers.md section 6.8). */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
@@ -53,7 +50,7 @@ static void add_party(struct page *p, const char *name, const wharf_json *party)
         add_fact(p, "", json_text(address, "formatted_address"));
 }
 
-static wharf_str number(wharf_req *req, int64_t quantity)
+static wharf_str quantity_text(wharf_req *req, int64_t quantity)
 {
     wharf_out *out = W->json->writer(req);
     wharf_str s;
@@ -65,7 +62,7 @@ static wharf_str number(wharf_req *req, int64_t quantity)
 
 static void add_article(struct page *p, const struct article *a, int64_t quantity)
 {
-    add_text(p, W->mem->format(p->req, "%12s  %-20.*s  %.*s", number(p->req, quantity).p,
+    add_text(p, W->mem->format(p->req, "%12s  %-20.*s  %.*s", quantity_text(p->req, quantity).p,
                     (int)(a->sku.n < 20 ? a->sku.n : 20), a->sku.n ? a->sku.p : "",
                     (int)(a->name.n < LINE_MAX ? a->name.n : LINE_MAX), a->name.p));
 }
@@ -92,7 +89,7 @@ static void add_articles(struct page *p, const struct order *o, const wharf_rows
         if (W->db->count(parcels) && packed < a->requested) {
             add_text(p, WHARF_S(""));
             add_text(p, W->mem->format(p->req, "Follows later: %s of %s",
-                            number(p->req, a->requested - packed).p, a->name.p));
+                            quantity_text(p->req, a->requested - packed).p, a->name.p));
         }
     }
 }
@@ -168,7 +165,8 @@ struct document {
 };
 
 /* Returns what the request says for this document, else for both. */
-static const wharf_json *said(const struct printing *p, const struct document *d, const char *key)
+static const wharf_json *option_of(
+    const struct printing *p, const struct document *d, const char *key)
 {
     const wharf_json *own = W->json->get(p->body, d->key), *v = NULL;
 
@@ -181,7 +179,7 @@ static const wharf_json *said(const struct printing *p, const struct document *d
 
 static void put_configuration(const struct printing *p, const struct document *d, wharf_out *out)
 {
-    const wharf_json *v = said(p, d, "configuration");
+    const wharf_json *v = option_of(p, d, "configuration");
 
     if (!v && !d->paper)
         return;
@@ -206,10 +204,10 @@ static wharf_status add_job(struct printing *p, const struct document *d)
     W->json->put(out, "name", val_text(W->mem->format(p->req, "%s %s", d->name, d->id.p)));
     W->json->put(out, "data", val_text(d->data));
     for (size_t i = 0; i < 3; i++) {
-        if (said(p, d, taken[i]))
-            W->json->put(out, taken[i], val_json(said(p, d, taken[i])));
+        if (option_of(p, d, taken[i]))
+            W->json->put(out, taken[i], val_json(option_of(p, d, taken[i])));
     }
-    if (!said(p, d, taken[0]))
+    if (!option_of(p, d, taken[0]))
         W->json->put(out, "location_id", val_text(field_text(p->rec, FULFILLMENT_LOCATION_ID)));
     put_configuration(p, d, out);
     W->json->open(out, "resource", '{');
@@ -224,7 +222,7 @@ static wharf_status add_job(struct printing *p, const struct document *d)
     return s;
 }
 
-static bool wants(const struct printing *p, const char *document)
+static bool wants_document(const struct printing *p, const char *document)
 {
     const wharf_json *list = W->json->get(p->body, "documents");
     wharf_str s;
@@ -274,13 +272,13 @@ static wharf_status print_all(struct printing *p)
     struct document label = {.key = "label", .name = "Label", .type = "shipment"};
     wharf_status s = WHARF_OK;
 
-    if (wants(p, "label")) {
+    if (wants_document(p, "label")) {
         s = find_label(
             p->req, W->res->id(p->rec), json_text(p->body, "shipment_id"), &label.id, &label.data);
         if (s == WHARF_OK)
             s = add_job(p, &label);
     }
-    return s == WHARF_OK && wants(p, "packing_slip") ? print_slip(p) : s;
+    return s == WHARF_OK && wants_document(p, "packing_slip") ? print_slip(p) : s;
 }
 
 wharf_status print_post(wharf_req *req, void *arg)

@@ -1,12 +1,13 @@
-/* pieces.c - which assets were picked (docs/spec/03-shipments-and-trackers.md section 6.6). Whether
- * the module assets is there is asked of the server: its rows are read by SQL. */
+/* fulfillment_pieces.c - which assets were picked (docs/spec/03-shipments-and-trackers.md
+ * section 6.6). Whether the module assets is there is asked of the server: its rows are read
+ * by SQL. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
 
-static const char *path_of(const struct order *o, const struct scan *s)
+static const char *piece_path(const struct order *o, const struct scan *s)
 {
-    return W->mem->format(o->req, "%s%s", s->at, s->asset_id.n ? "asset_id" : "serial_number").p;
+    return order_path(o->req, s->at, s->asset_id.n ? "asset_id" : "serial_number");
 }
 
 static wharf_status find_asset(
@@ -29,14 +30,14 @@ static wharf_status find_asset(
     if (status != WHARF_OK)
         return status;
     if (!rows || !W->db->count(rows))
-        return W->err->add(o->req, ERR_VALIDATION_FAILED, path_of(o, s),
+        return W->err->add(o->req, ERR_VALIDATION_FAILED, piece_path(o, s),
             "There is no such asset of the item at the location");
     *ret_id = row_text(rows, 0, 0);
     *ret_serial = row_text(rows, 0, 1);
     return WHARF_OK;
 }
 
-static wharf_status put_back(const struct order *o, const struct scan *s, wharf_str asset)
+static wharf_status piece_put_back(const struct order *o, const struct scan *s, wharf_str asset)
 {
     static const char sql[] = "DELETE FROM fulfillments.piece WHERE organization_id = $2::text"
                               " AND asset_id = $1::text AND article_id = $3::text AND is_open";
@@ -46,7 +47,7 @@ static wharf_status put_back(const struct order *o, const struct scan *s, wharf_
             val_text(o->articles[s->article].id)},
         3, &n);
 
-    return status == WHARF_OK && !n ? W->err->add(o->req, ERR_VALIDATION_FAILED, path_of(o, s),
+    return status == WHARF_OK && !n ? W->err->add(o->req, ERR_VALIDATION_FAILED, piece_path(o, s),
                                           "The asset is not among those that were picked")
                                     : status;
 }
@@ -63,19 +64,19 @@ wharf_status piece_take(struct order *o, const struct scan *s)
     wharf_status status;
 
     if (!a->is_asset || (s->quantity != WHARF_STOCK_ONE && s->quantity != -WHARF_STOCK_ONE))
-        return W->err->add(o->req, ERR_VALIDATION_FAILED, path_of(o, s),
+        return W->err->add(o->req, ERR_VALIDATION_FAILED, piece_path(o, s),
             "A serial number is of one piece of an item with is_asset");
     status = find_asset(o, s, &asset, &serial);
     if (status != WHARF_OK)
         return status;
     if (s->quantity < 0)
-        return put_back(o, s, asset);
+        return piece_put_back(o, s, asset);
     status = W->db->exec(o->req, sql,
         (const wharf_val[]){val_text(asset), val_text(W->req->organization(o->req)),
             val_text(a->id), val_text(o->id), val_text(serial)},
         5, &n);
     return status == WHARF_OK && !n
-               ? W->err->add(o->req, ERR_FULFILLMENT_ASSET_TAKEN, path_of(o, s), NULL)
+               ? W->err->add(o->req, ERR_FULFILLMENT_ASSET_TAKEN, piece_path(o, s), NULL)
                : status;
 }
 

@@ -1,19 +1,8 @@
-/* pick.c - picks (docs/spec/03-shipments-and-trackers.md section 6.6): what is promised becomes
- * picked; what was taken from another place is promised there. */
+/* fulfillment_pick.c - picks (docs/spec/03-shipments-and-trackers.md section 6.6): what is
+ * promised becomes picked; what was taken from another place is promised there. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
-
-static const char *at(const struct order *o, const struct scan *s, const char *member)
-{
-    return W->mem->format(o->req, "%s%s", s->at, member).p;
-}
-
-static bool fits(const struct place *p, const struct scan *s)
-{
-    return p->article == s->article && (!s->layout_id.n || same(p->layout_id, s->layout_id)) &&
-           (!s->lot_number.n || same(p->lot_number, s->lot_number));
-}
 
 static bool names_place(const struct scan *s)
 {
@@ -28,7 +17,7 @@ static int64_t take_promised(struct order *o, const struct scan *s, int64_t rest
         struct place *p = &o->places[i];
         int64_t take = p->is.quantity - p->is.picked;
 
-        if (!fits(p, s) || take <= 0)
+        if (!scan_fits(s, p) || take <= 0)
             continue;
         if (p->expired && !s->expired_too) {
             *expired = true;
@@ -71,7 +60,7 @@ static wharf_status take_free(struct order *o, const struct scan *s, int64_t *re
         p->lot_number = row_text(rows, i, 4);
         if (W->db->value(rows, i, 5, WHARF_V_TIME_US, &v))
             p->expires_at = v;
-        p->path = at(o, s, "quantity");
+        p->path = order_path(o->req, s->at, "quantity");
         p->is.quantity += take;
         p->is.picked += take;
         *rest -= take;
@@ -79,16 +68,16 @@ static wharf_status take_free(struct order *o, const struct scan *s, int64_t *re
     return status;
 }
 
-static wharf_status refuse(struct order *o, const struct scan *s, bool expired)
+static wharf_status refuse_pick(struct order *o, const struct scan *s, bool expired)
 {
     if (expired)
-        return W->err->add(o->req, ERR_LOT_EXPIRED, at(o, s, "lot_number"), NULL);
-    return W->err->add(o->req, ERR_ITEM_INSUFFICIENT_STOCK, at(o, s, "quantity"),
+        return W->err->add(o->req, ERR_LOT_EXPIRED, order_path(o->req, s->at, "lot_number"), NULL);
+    return W->err->add(o->req, ERR_ITEM_INSUFFICIENT_STOCK, order_path(o->req, s->at, "quantity"),
         names_place(s) ? "There is not so much at this place; send a smaller quantity"
                        : "Not so much is reserved; send a smaller quantity, or where it was taken");
 }
 
-static wharf_status put_back(struct order *o, const struct scan *s)
+static wharf_status pick_put_back(struct order *o, const struct scan *s)
 {
     int64_t rest = -s->quantity;
 
@@ -96,14 +85,15 @@ static wharf_status put_back(struct order *o, const struct scan *s)
         struct place *p = &o->places[i];
         int64_t take = p->is.picked - p->is.packed;
 
-        if (!fits(p, s) || take <= 0)
+        if (!scan_fits(s, p) || take <= 0)
             continue;
         take = take < rest ? take : rest;
         p->is.picked -= take;
         rest -= take;
     }
     order_count(o, s->article);
-    return rest ? W->err->add(o->req, ERR_FULFILLMENT_OVER_PICKED, at(o, s, "quantity"),
+    return rest ? W->err->add(o->req, ERR_FULFILLMENT_OVER_PICKED,
+                      order_path(o->req, s->at, "quantity"),
                       "Less is picked and not packed; send a smaller quantity")
                 : WHARF_OK;
 }
@@ -116,9 +106,10 @@ wharf_status pick_line(struct order *o, const struct scan *s)
     wharf_status status = WHARF_OK;
 
     if (s->quantity < 0)
-        return put_back(o, s);
+        return pick_put_back(o, s);
     if (a->picked + s->quantity > a->requested)
-        return W->err->add(o->req, ERR_FULFILLMENT_OVER_PICKED, at(o, s, "quantity"), NULL);
+        return W->err->add(
+            o->req, ERR_FULFILLMENT_OVER_PICKED, order_path(o->req, s->at, "quantity"), NULL);
     rest = take_promised(o, s, rest, &expired);
     if (rest && names_place(s))
         status = take_free(o, s, &rest, &expired);
@@ -126,7 +117,7 @@ wharf_status pick_line(struct order *o, const struct scan *s)
         return status;
     order_count(o, s->article);
     if (rest)
-        return refuse(o, s, expired);
+        return refuse_pick(o, s, expired);
     if (a->reserved > a->requested)
         order_release(o, s->article, a->reserved - a->requested);
     return WHARF_OK;

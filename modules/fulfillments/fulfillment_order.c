@@ -1,21 +1,22 @@
-/* order.c - a fulfillment in memory: read with two statements, changed by the rules, written with
- * a few (docs/spec/03-shipments-and-trackers.md section 6). Leaves who gets what to reserve.c. */
+/* fulfillment_order.c - a fulfillment in memory: read with two statements, changed by the rules,
+ * written with a few (docs/spec/03-shipments-and-trackers.md section 6). Leaves who gets what
+ * to fulfillment_reserve.c. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
 
-static const char *const status_words[] = {
+const char *const order_status_words[ORDER_STATUSES] = {
     "created", "processing", "picked", "packed", "shipping", "completed", "canceled"};
 
 enum order_status order_status_of(wharf_str word)
 {
-    return (enum order_status)word_place(word, status_words, ORDER_STATUSES);
+    return (enum order_status)word_place(word, order_status_words, ORDER_STATUSES);
 }
 
 /* ---- growing ---- */
 
 /* Returns a list with room for one more. */
-static void *roomy(wharf_req *req, void *list, size_t n, size_t *room, size_t bytes)
+static void *with_room(wharf_req *req, void *list, size_t n, size_t *room, size_t bytes)
 {
     void *more;
 
@@ -30,21 +31,22 @@ static void *roomy(wharf_req *req, void *list, size_t n, size_t *room, size_t by
 
 struct article *order_add_article(struct order *o)
 {
-    o->articles = roomy(o->req, o->articles, o->n, &o->article_room, sizeof(*o->articles));
+    o->articles = with_room(o->req, o->articles, o->n, &o->article_room, sizeof(*o->articles));
     o->articles[o->n] = (struct article){0};
     return &o->articles[o->n++];
 }
 
 static struct place *add_place(struct order *o)
 {
-    o->places = roomy(o->req, o->places, o->n_places, &o->place_room, sizeof(*o->places));
+    o->places = with_room(o->req, o->places, o->n_places, &o->place_room, sizeof(*o->places));
     o->places[o->n_places] = (struct place){.expires_at = val_null()};
     return &o->places[o->n_places++];
 }
 
 static struct content *add_content(struct order *o)
 {
-    o->contents = roomy(o->req, o->contents, o->n_contents, &o->content_room, sizeof(*o->contents));
+    o->contents = with_room(
+        o->req, o->contents, o->n_contents, &o->content_room, sizeof(*o->contents));
     o->contents[o->n_contents] = (struct content){0};
     return &o->contents[o->n_contents++];
 }
@@ -115,7 +117,7 @@ static void read_article(const wharf_rows *rows, size_t i, struct article *a)
     a->units = row_json(rows, i, 24);
 }
 
-static size_t article_of(const struct order *o, wharf_str id)
+size_t order_article(const struct order *o, wharf_str id)
 {
     size_t i = 0;
 
@@ -136,7 +138,7 @@ static wharf_status read_places(struct order *o)
         struct place *p = add_place(o);
         wharf_val v;
 
-        p->article = article_of(o, row_text(rows, i, 0));
+        p->article = order_article(o, row_text(rows, i, 0));
         p->layout_id = row_text(rows, i, 1);
         p->layout_name = row_text(rows, i, 2);
         p->layout_code = row_text(rows, i, 3);
@@ -149,6 +151,16 @@ static wharf_status read_places(struct order *o)
             row_int(rows, i, 8), row_int(rows, i, 9), row_int(rows, i, 10), row_int(rows, i, 11)};
     }
     return s;
+}
+
+wharf_status order_find_layouts(
+    const struct order *o, wharf_val ids, wharf_val codes, const wharf_rows **ret_rows)
+{
+    static const char sql[] = QUERY_LAYOUTS_FIND;
+    const wharf_val args[4] = {
+        ids, val_text(W->req->organization(o->req)), val_text(o->location_id), codes};
+
+    return W->db->query(o->req, sql, args, 4, ret_rows);
 }
 
 static wharf_status hold_items(wharf_req *req, wharf_str id)
@@ -195,7 +207,7 @@ wharf_status order_load_contents(struct order *o)
         struct content *c = add_content(o);
 
         c->parcel_id = row_text(rows, i, 0);
-        c->article = article_of(o, row_text(rows, i, 1));
+        c->article = order_article(o, row_text(rows, i, 1));
         c->lot_id = row_text(rows, i, 2);
         c->lot_number = row_text(rows, i, 3);
         c->quantity = c->was = row_int(rows, i, 4);
@@ -241,7 +253,7 @@ int64_t order_release(struct order *o, size_t article, int64_t quantity)
 
 /* ---- writing ---- */
 
-static bool differs(const struct place *p)
+static bool place_differs(const struct place *p)
 {
     return p->is.quantity != p->was.quantity || p->is.picked != p->was.picked ||
            p->is.packed != p->was.packed || p->is.shipped != p->was.shipped;
@@ -259,7 +271,7 @@ static wharf_status write_places(const struct order *o)
     for (size_t i = 0; i < o->n_places; i++) {
         const struct place *p = &o->places[i];
 
-        if (!differs(p))
+        if (!place_differs(p))
             continue;
         n++;
         W->json->open(out, NULL, '{');

@@ -1,10 +1,9 @@
-/* order_quantity.c - quantities and texts of requests (docs/spec/09-items-and-assembly.md section
- * 2). */
+/* fulfillment_quantity.c - quantities and texts of requests (docs/spec/09-items-and-assembly.md
+ * section 2). */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
 
-#define QUANTITY_MAX INT64_C(999999999999999)
 enum { DIGITS_SEEN = 6 };
 
 wharf_val quantity_val(int64_t quantity)
@@ -50,6 +49,11 @@ wharf_status order_quantity_read(
     return WHARF_OK;
 }
 
+const char *order_path(wharf_req *req, const char *at, const char *member)
+{
+    return W->mem->format(req, "%s%s", at, member).p;
+}
+
 wharf_str order_text_read(
     wharf_req *req, const wharf_json *object, const char *key, const char *at, size_t most)
 {
@@ -58,7 +62,7 @@ wharf_str order_text_read(
 
     if (json_is_null(v) || (W->json->text(v, &s) && s.n <= most))
         return s;
-    W->err->add(req, ERR_VALIDATION_FAILED, W->mem->format(req, "%s%s", at, key).p,
+    W->err->add(req, ERR_VALIDATION_FAILED, order_path(req, at, key),
         "%s%s must be text of up to %zu bytes", at, key, most);
     return WHARF_S("");
 }

@@ -1,19 +1,20 @@
-/* articles.c - the articles of a request (docs/spec/03-shipments-and-trackers.md section 6.2):
- * lines with an id are changed or taken out, others are new. */
+/* fulfillment_articles.c - the articles of a request (docs/spec/03-shipments-and-trackers.md
+ * section 6.2): lines with an id are changed or taken out, others are new. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
 
 enum { LIST_MAX = 20, WORD_MAX = 50, NAME_MAX = 255, CODE_MAX = 20, ID_MAX = 64, LOT_MAX = 100 };
 
-static const char *at(wharf_req *req, size_t i, const char *member)
+static const char *article_path(wharf_req *req, size_t i, const char *member)
 {
     return W->mem->format(req, "articles.%zu%s%s", i, *member ? "." : "", member).p;
 }
 
-static wharf_status bad(wharf_req *req, size_t i, const char *member, const char *message)
+static wharf_status refuse_article(
+    wharf_req *req, size_t i, const char *member, const char *message)
 {
-    const char *path = at(req, i, member);
+    const char *path = article_path(req, i, member);
 
     return W->err->add(req, ERR_VALIDATION_FAILED, path, "%s %s", path, message);
 }
@@ -43,12 +44,12 @@ static void take_words(
     if (json_is_null(v))
         return;
     if (W->json->type(v) != WHARF_J_ARRAY || W->json->count(v) > LIST_MAX) {
-        bad(req, i, key, "must be an array of up to 20 words");
+        refuse_article(req, i, key, "must be an array of up to 20 words");
         return;
     }
     for (const wharf_json *e = W->json->at(v, 0); e; e = W->json->next(e)) {
         if (!W->json->text(e, &s) || !s.n || s.n > WORD_MAX) {
-            bad(req, i, key, "must have words of up to 50 bytes");
+            refuse_article(req, i, key, "must have words of up to 50 bytes");
             return;
         }
     }
@@ -63,7 +64,7 @@ static void take_value(wharf_req *req, const wharf_json *line, size_t i, const w
     if (!v)
         return;
     if (!json_is_null(v) && (!W->json->integer(v, &n) || n < 0 || n > INT64_C(1000000000000)))
-        bad(req, i, "value", "must be a whole number from 0, in cents");
+        refuse_article(req, i, "value", "must be a whole number from 0, in cents");
     *ret = json_is_null(v) ? NULL : v;
 }
 
@@ -81,10 +82,10 @@ static void take_line(struct order *o, const wharf_json *line, size_t i, struct 
 
     if (quantity || a->made) {
         wharf_status s = order_quantity_read(
-            req, quantity, a->is_asset, at(req, i, "requested_qty"), &a->requested);
+            req, quantity, a->is_asset, article_path(req, i, "requested_qty"), &a->requested);
 
         if (s == WHARF_OK && a->requested <= 0)
-            bad(req, i, "requested_qty", "must be above 0");
+            refuse_article(req, i, "requested_qty", "must be above 0");
     }
     if (name.n)
         a->name = name;
@@ -94,7 +95,7 @@ static void take_line(struct order *o, const wharf_json *line, size_t i, struct 
     take_text(req, line, i, "harmonized_code", CODE_MAX, &a->harmonized_code);
     take_text(req, line, i, "origin_country", ID_MAX, &a->origin_country);
     if (!is_country(a->origin_country))
-        bad(req, i, "origin_country", "must be two capital letters");
+        refuse_article(req, i, "origin_country", "must be two capital letters");
     take_words(req, line, i, "attributes", &a->attributes);
     take_words(req, line, i, "special_handling_tags", &a->tags);
     take_value(req, line, i, &a->value);
@@ -117,7 +118,7 @@ static void put_wanted(wharf_req *req, wharf_out *out, const wharf_json *sent)
     W->json->open(out, NULL, '[');
     for (const wharf_json *e = W->json->at(sent, 0); e; e = W->json->next(e), i++) {
         if (W->json->type(e) != WHARF_J_OBJECT) {
-            bad(req, i, "", "must be an object");
+            refuse_article(req, i, "", "must be an object");
             continue;
         }
         if (json_text(e, "id").n)
@@ -177,12 +178,12 @@ static void add_line(struct order *o, const wharf_json *line, size_t i, const st
     size_t k;
 
     if (!found->row[i]) {
-        bad(o->req, i, "item_id", "names no item; send item_id, sku or gtin of one");
+        refuse_article(o->req, i, "item_id", "names no item; send item_id, sku or gtin of one");
         return;
     }
     k = found->row[i] - 1;
     if (row_bool(rows, k, 6)) {
-        W->err->add(o->req, ERR_ITEM_ARCHIVED, at(o->req, i, "item_id"),
+        W->err->add(o->req, ERR_ITEM_ARCHIVED, article_path(o->req, i, "item_id"),
             "The item is archived; activate it before it is ordered");
         return;
     }
@@ -221,7 +222,7 @@ static void change_line(struct order *o, const wharf_json *line, size_t i, size_
 
     if (json_truth(W->json->get(line, "_delete"))) {
         if (a->picked)
-            W->err->add(o->req, ERR_FULFILLMENT_PICKED, at(o->req, i, ""), NULL);
+            W->err->add(o->req, ERR_FULFILLMENT_PICKED, article_path(o->req, i, ""), NULL);
         a->removed = true;
         order_release(o, k, a->reserved);
         return;
@@ -229,7 +230,7 @@ static void change_line(struct order *o, const wharf_json *line, size_t i, size_
     a->changed = true;
     take_line(o, line, i, a);
     if (a->requested < a->picked) {
-        W->err->add(o->req, ERR_FULFILLMENT_PICKED, at(o->req, i, "requested_qty"), NULL);
+        W->err->add(o->req, ERR_FULFILLMENT_PICKED, article_path(o->req, i, "requested_qty"), NULL);
         return;
     }
     excess = wish_changed(a, &was) ? a->reserved - a->picked : a->reserved - a->requested;
@@ -241,15 +242,12 @@ static void change_line(struct order *o, const wharf_json *line, size_t i, size_
 
 static void take_known(struct order *o, const wharf_json *line, size_t i, bool *seen)
 {
-    wharf_str id = json_text(line, "id");
-    size_t k = 0;
+    size_t k = order_article(o, json_text(line, "id"));
 
-    while (k < o->n && !(same(o->articles[k].id, id) && !o->articles[k].made))
-        k++;
     if (k == o->n)
-        bad(o->req, i, "id", "names no article of this fulfillment");
+        refuse_article(o->req, i, "id", "names no article of this fulfillment");
     else if (seen[k])
-        bad(o->req, i, "id", "stands in the list twice");
+        refuse_article(o->req, i, "id", "stands in the list twice");
     else
         change_line(o, line, i, k);
     if (k < o->n)
@@ -258,10 +256,6 @@ static void take_known(struct order *o, const wharf_json *line, size_t i, bool *
 
 static wharf_status check_layouts(struct order *o)
 {
-    static const char sql[] =
-        "SELECT y.id FROM locations.layout y WHERE y.organization_id = $2::text"
-        " AND y.id = ANY ((SELECT $1::text[])::text[]) AND y.location_id = $3::text"
-        " AND y.deleted_at IS NULL";
     wharf_str *ids = W->mem->alloc(o->req, (o->n + 1) * sizeof(*ids));
     const wharf_rows *rows;
     size_t n = 0, k;
@@ -273,10 +267,7 @@ static wharf_status check_layouts(struct order *o)
     }
     if (!n)
         return WHARF_OK;
-    s = W->db->query(o->req, sql,
-        (const wharf_val[]){val_array(o->req, ids, n), val_text(W->req->organization(o->req)),
-            val_text(o->location_id)},
-        3, &rows);
+    s = order_find_layouts(o, val_array(o->req, ids, n), val_array(o->req, NULL, 0), &rows);
     for (size_t i = 0; s == WHARF_OK && i < n; i++) {
         for (k = 0; k < W->db->count(rows) && !same(row_text(rows, k, 0), ids[i]); k++)
             continue;
@@ -316,7 +307,7 @@ wharf_status articles_take(struct order *o, const wharf_json *sent, bool old)
         else if (old)
             take_known(o, e, i, seen);
         else
-            bad(o->req, i, "id", "names no article of this fulfillment");
+            refuse_article(o->req, i, "id", "names no article of this fulfillment");
     }
     s = W->err->current(o->req);
     if (s == WHARF_OK)

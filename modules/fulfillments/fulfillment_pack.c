@@ -1,13 +1,8 @@
-/* pack.c - packs (docs/spec/03-shipments-and-trackers.md section 6.7): what is picked comes into
- * parcels, which are rows of the module parcels. */
+/* fulfillment_pack.c - packs (docs/spec/03-shipments-and-trackers.md section 6.7): what is
+ * picked comes into parcels, which are rows of the module parcels. */
 #include "fulfillments.h"
 
 #include "fulfillments.gen.h"
-
-static const char *at(const struct scan *s, wharf_req *req, const char *member)
-{
-    return W->mem->format(req, "%s%s", s->at, member).p;
-}
 
 /* ---- the parcel ---- */
 
@@ -85,12 +80,6 @@ wharf_status pack_parcel(struct scan_request *r)
 
 /* ---- packing ---- */
 
-static bool fits(const struct place *p, const struct scan *s)
-{
-    return p->article == s->article && (!s->layout_id.n || same(p->layout_id, s->layout_id)) &&
-           (!s->lot_number.n || same(p->lot_number, s->lot_number));
-}
-
 /* Packs what is picked at a place. */
 static void pack_place(struct scan_request *r, size_t place, int64_t quantity)
 {
@@ -102,7 +91,7 @@ static void pack_place(struct scan_request *r, size_t place, int64_t quantity)
     c->lot_number = p->lot_number;
 }
 
-static wharf_status take_out(struct scan_request *r, const struct scan *s)
+static wharf_status take_out_of_parcel(struct scan_request *r, const struct scan *s)
 {
     struct order *o = &r->order;
     int64_t rest = -s->quantity;
@@ -127,7 +116,8 @@ static wharf_status take_out(struct scan_request *r, const struct scan *s)
         }
     }
     order_count(o, s->article);
-    return rest ? W->err->add(o->req, ERR_FULFILLMENT_OVER_PICKED, at(s, o->req, "quantity"),
+    return rest ? W->err->add(o->req, ERR_FULFILLMENT_OVER_PICKED,
+                      order_path(o->req, s->at, "quantity"),
                       "The parcel has less of it; send a smaller quantity")
                 : WHARF_OK;
 }
@@ -137,7 +127,7 @@ static int64_t picked_loose(const struct order *o, const struct scan *s)
     int64_t sum = 0;
 
     for (size_t i = 0; i < o->n_places; i++) {
-        if (fits(&o->places[i], s))
+        if (scan_fits(s, &o->places[i]))
             sum += o->places[i].is.picked - o->places[i].is.packed;
     }
     return sum;
@@ -151,17 +141,18 @@ wharf_status pack_line(struct scan_request *r, const struct scan *s)
     wharf_status status = WHARF_OK;
 
     if (s->quantity < 0)
-        return take_out(r, s);
+        return take_out_of_parcel(r, s);
     loose = picked_loose(o, s);
     if (o->articles[s->article].packed + rest > o->articles[s->article].requested)
-        return W->err->add(o->req, ERR_FULFILLMENT_OVER_PICKED, at(s, o->req, "quantity"), NULL);
+        return W->err->add(
+            o->req, ERR_FULFILLMENT_OVER_PICKED, order_path(o->req, s->at, "quantity"), NULL);
     pick.quantity = rest - loose;
     if (pick.quantity > 0)
         status = pick_line(o, &pick);
     for (size_t i = 0; status == WHARF_OK && i < o->n_places && rest > 0; i++) {
         int64_t take = o->places[i].is.picked - o->places[i].is.packed;
 
-        if (!fits(&o->places[i], s) || take <= 0)
+        if (!scan_fits(s, &o->places[i]) || take <= 0)
             continue;
         take = take < rest ? take : rest;
         pack_place(r, i, take);

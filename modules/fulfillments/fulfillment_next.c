@@ -1,4 +1,4 @@
-/* next.c - the pick list, and what a scanner is told to do next
+/* fulfillment_next.c - the pick list, and what a scanner is told to do next
  * (docs/spec/03-shipments-and-trackers.md sections 6.5 and 6.6). */
 #include "fulfillments.h"
 
