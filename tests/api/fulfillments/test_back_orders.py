@@ -1,7 +1,10 @@
 """Reservation and back-orders of fulfillments: spec 03 section 6.4."""
+import collections
+
 import pytest
 
 from orders import ITEMS, ORDERS, amounts, broken, change, entry, get, levels, make_item, order, pack, pick, pick_list, place, post, stocked
+from test_batches_sets import asked
 from wharf import make_location, until
 
 PAST, SOON, LATER = "2020-01-01T00:00:00.000Z", "2035-01-01T00:00:00.000Z", "2036-01-01T00:00:00.000Z"
@@ -71,10 +74,9 @@ def test_a_part_is_taken(client, here):
 def test_who_comes_later_does_not_overtake(client, here):
     """A new order stands in the same row: it gets nothing that one before it could have."""
     item = make_item(client, levels=[entry(here, available_qty=2)])
-    wish = place(client, "Elsewhere")[1]
     waits = order(client, here, (item, 4))
     low = order(client, here, (item, 1))
-    assert reserved(client, waits, low) == [2, 0] and wish
+    assert reserved(client, waits, low) == [2, 0]
     high = order(client, here, (item, 1), priority=9)
     add(client, item, here, 1)
     assert reserved(client, high, waits, low) == [1, 2, 0]
@@ -150,12 +152,19 @@ def test_wishes_for_places_and_lots(client, org, server):
     assert by_lot(client, order(client, here, {"item_id": milk["id"], "requested_qty": 3, "lot_number": "B"})) == [("B", 2)]
 
 
-def test_many_lines_are_few_statements(client, here):
-    """An order of fifty lines is as many statements as one of two."""
-    items = [make_item(client, levels=[entry(here, available_qty=9)]) for _ in range(50)]
-    row = order(client, here, *[(i, 2) for i in items])
-    assert amounts(row, "reserved") == [(2,)] * 50
-    assert {tuple(stocked(client, i)) for i in items} == {(7, 2)}
+@pytest.mark.usual_settings  # hooks of the operator on each row are statements too
+def test_no_statement_for_each_line(client, server, here):
+    """Whatever the number of lines, each statement is asked a few times: an order, its picks at named places, its packs, its end."""
+    shelf = client.post(f"/v1/locations/{here['id']}/layouts", {"name": "Shelf", "code": "S-1"}, expect=201).data["id"]
+    items, made = [make_item(client, levels=[entry(here, layout_id=shelf, available_qty=9)]) for _ in range(50)], []
+    for act in (lambda: made.append(order(client, here, *[(i, 2) for i in items])),
+                lambda: pick(client, made[0], lines=[{"item_id": i["id"], "quantity": 2, "layout_code": "s-1"} for i in items]),
+                lambda: pack(client, made[0], lines=[{"item_id": i["id"], "quantity": 2, "layout_id": shelf} for i in items]),
+                lambda: post(client, made[0], status="packed"), lambda: post(client, made[0], status="completed")):
+        said = collections.Counter(asked(server, act)).most_common(1)[0]
+        assert said[1] < len(items) / 2, said
+    assert amounts(made[0], "reserved") == [(2,)] * 50 and amounts(get(client, made[0]), "shipped") == [(2,)] * 50
+    assert {tuple(stocked(client, i)) for i in items} == {(7, 0)}
 
 
 def test_what_many_wait_for_is_promised_in_pieces(client, org, server, here):

@@ -251,20 +251,25 @@ class Crowd:
         for _ in range(steps):
             r.choice(moves)(r)
 
+    def check(self, server):
+        """No unit is promised twice, none is lost, and nobody waits for what is there."""
+        rows = [self.client.get(f"{ORDERS}/{o['id']}").data for o in self.orders]
+        assert rows
+        for item in self.items:
+            mine = [(row, a) for row in rows for a in row["articles"] if a["item_id"] == item]
+            available, reserved = stocked(self.client, {"id": item})
+            assert reserved == sum(a["reserved_qty"] for _, a in mine)  # promised once, each to somebody
+            assert available + reserved == self.added[item] - sum(a["shipped_qty"] - a["received_qty"] for _, a in mine)  # none is lost
+            assert available == 0 or not any(a["backordered_qty"] for _, a in mine), mine  # nobody waits for what is there
+            assert all(a["packed_qty"] <= a["picked_qty"] <= a["reserved_qty"] <= a["requested_qty"] for row, a in mine if row["status"] in OPEN)
+        assert broken(server, self.fresh.id) == []
+
 
 def test_many_at_once_promise_no_unit_twice(fresh, server, steps):
     crowd = Crowd(fresh, 3)
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: crowd.run(n, steps // 4), range(8)))
-    rows = [crowd.client.get(f"{ORDERS}/{o['id']}").data for o in crowd.orders]
-    for item in crowd.items:
-        mine = [(row, a) for row in rows for a in row["articles"] if a["item_id"] == item]
-        available, reserved = stocked(crowd.client, {"id": item})
-        assert reserved == sum(a["reserved_qty"] for _, a in mine)  # promised once, each to somebody
-        assert available + reserved == crowd.added[item] - sum(a["shipped_qty"] - a["received_qty"] for _, a in mine)  # none is lost
-        assert available == 0 or not any(a["backordered_qty"] for _, a in mine), mine  # nobody waits for what is there
-        assert all(a["packed_qty"] <= a["picked_qty"] <= a["reserved_qty"] <= a["requested_qty"] for row, a in mine if row["status"] in OPEN)
-    assert broken(server, fresh.id) == [] and crowd.orders
+    crowd.check(server)
 
 
 def test_two_clients_and_one_scarce_item(fresh, server):

@@ -4,7 +4,7 @@ import itertools
 import pytest
 
 from orders import ITEMS, ORDERS, amounts, broken, change, entry, get, make_item, movements, order, pack, pick, place, post, refused, stocked
-from wharf import make_contact, make_location, until
+from wharf import MODULES, make_contact, make_location, until
 
 STATUSES = ["created", "processing", "picked", "packed", "shipping", "completed", "canceled"]
 # spec 03 section 6.3
@@ -132,7 +132,10 @@ def test_documents_are_asked_for(client, home, pen):
     """Spec 03 section 6.1 [S]: include_documents on retrieve."""
     row = order(client, home, (pen, 1))
     a = client.get(f"{ORDERS}/{row['id']}?include_documents=true", expect=None)
-    assert a.data["_documents"] == [] if a.status == 200 else (a.code, a.errors) == ("param.invalid", ["include_documents"])
+    if "documents" in MODULES.split(","):
+        assert a.data["_documents"] == []
+    else:
+        assert (a.code, a.errors) == ("param.invalid", ["include_documents"])
     assert get(client, row)["_documents"] is None and "_documents" not in client.get(f"{ORDERS}?id={row['id']}").data[0]
 
 
@@ -289,6 +292,5 @@ def test_layouts_that_go_take_promises_along(client, org, server):
 def test_merged_contacts(client, home, pen):
     ann, anna = make_contact(client, "Ann"), make_contact(client, "Anna")
     row = order(client, home, (pen, 1), recipient=ann)
-    a = client.post(f"/v1/contacts/{anna}/merge", {"contact_ids": [ann]}, expect=None)
-    if a.status == 200:
-        assert get(client, row)["recipient_contact_id"] == anna
+    client.post(f"/v1/contacts/{anna}/merge", {"from": [ann]}, expect=200)
+    assert get(client, row)["recipient_contact_id"] == anna

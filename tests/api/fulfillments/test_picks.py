@@ -156,6 +156,16 @@ def test_two_lines_of_one_item(client, here):
     assert amounts(get(client, row), "picked") == [(2,), (3,)]
 
 
+def test_a_text_puts_back_as_a_number_does(client, here):
+    """A quantity below 0 finds the line that has picks, written as a number or as a text."""
+    item = make_item(client, sku="M", levels=[entry(here, available_qty=9)])
+    row = order(client, here, (item, 2), (item, 3))
+    pick(client, row, article_id=row["articles"][1]["id"], quantity=3)
+    for back, left in ((-1, 2), ("-1", 1)):
+        pick(client, row, code="M", quantity=back)
+        assert amounts(get(client, row), "picked") == [(0,), (left,)]
+
+
 @pytest.mark.parametrize("path", ["picks", "packs"])
 def test_a_scan_that_is_sent_again_counts_once(client, here, path):
     item = make_item(client, sku="M", levels=[entry(here, available_qty=9)])
