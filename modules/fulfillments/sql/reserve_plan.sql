@@ -2,7 +2,8 @@
 -- level_ids of these levels. Back-ordered articles are served in the order of spec 03 section 6.4;
 -- of the stock the first to expire goes first, then in the order in which one walks. Articles are
 -- locked one after the other, in that order; stock is held by the caller (items.stock hold, or the
--- moves that brought it). Ends after `most` rows: the caller asks again later.
+-- moves that brought it). Ends after `most` rows, and the caller asks again
+-- later; and when nothing is left, so that it locks none of those that get nothing.
 CREATE OR REPLACE FUNCTION fulfillments.reserve_plan(
     items_of text[], location text, level_ids text[], moment timestamptz, most integer
 ) RETURNS TABLE (
@@ -26,10 +27,12 @@ DECLARE
     lots text[];
     numbers text[];
     free numeric[];
+    remaining numeric;
 BEGIN
     SELECT array_agg(v.item_id), array_agg(v.location_id), array_agg(v.layout_id),
-        array_agg(v.lot_id), array_agg(v.lot_number), array_agg(v.available)
-    INTO items, spots, layouts, lots, numbers, free
+        array_agg(v.lot_id), array_agg(v.lot_number), array_agg(v.available),
+        sum(v.available)
+    INTO items, spots, layouts, lots, numbers, free, remaining
     FROM (
         SELECT k.*
         FROM items.level k
@@ -73,6 +76,7 @@ BEGIN
                 take := least(want, free[i]);
                 want := want - take;
                 free[i] := free[i] - take;
+                remaining := remaining - take;
                 fulfillment_id := d.fulfillment_id;
                 article_id := d.id;
                 item_id := d.item_id;
@@ -82,7 +86,7 @@ BEGIN
                 quantity := take;
                 RETURN NEXT;
                 given := given + 1;
-                IF given = most THEN
+                IF given = most OR remaining = 0 THEN
                     RETURN;
                 END IF;
             END IF;
