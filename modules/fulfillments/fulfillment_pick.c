@@ -123,12 +123,12 @@ wharf_status pick_line(struct order *o, const struct scan *s)
     return WHARF_OK;
 }
 
-wharf_status pick_all(struct order *o)
+wharf_status pick_all(struct order *o, bool expired_too)
 {
     for (size_t i = 0; i < o->n_places; i++) {
         struct place *p = &o->places[i];
 
-        if (!p->expired)
+        if (!p->expired || expired_too)
             p->is.picked = p->is.quantity;
     }
     for (size_t i = 0; i < o->n; i++)

@@ -187,8 +187,8 @@ static wharf_status read_layout(
         "There is no such layout in the location");
 }
 
-wharf_status scan_read(
-    struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
+static wharf_status read_scan(
+    const struct scan_request *r, const wharf_json *line, const char *where, struct scan *ret)
 {
     wharf_req *req = r->order.req;
     const wharf_json *sent;
@@ -249,7 +249,7 @@ static void touch_article(struct scan_request *r, size_t article)
 static wharf_status run_line(struct scan_request *r, const wharf_json *line, const char *where)
 {
     struct scan scan;
-    wharf_status s = scan_read(r, line, where, &scan);
+    wharf_status s = read_scan(r, line, where, &scan);
 
     if (s != WHARF_OK)
         return s;
@@ -295,7 +295,9 @@ wharf_status scan_run(struct scan_request *r, enum order_status status)
     if (all) {
         for (size_t i = 0; i < r->order.n; i++)
             touch_article(r, i);
-        return r->kind == SCAN_PICK ? pick_all(&r->order) : pack_all(r);
+        return r->kind == SCAN_PICK
+                   ? pick_all(&r->order, json_truth(W->json->get(r->body, "allow_expired")))
+                   : pack_all(r);
     }
     if (json_is_null(lines))
         lines = NULL;

@@ -30,7 +30,7 @@ extern const wharf_fulfillments_shipping_api fulfillments_shipping;
 /* 99,999,999,999.9999 */
 #define QUANTITY_MAX INT64_C(999999999999999)
 
-enum { LINES_MAX = 500, PARCELS_MAX = 100, QTY_SCALE = 4, TEXT_MAX = 191, COMMENT_MAX = 2000 };
+enum { LINES_MAX = 500, QTY_SCALE = 4, TEXT_MAX = 191, COMMENT_MAX = 2000 };
 
 enum order_status {
     ORDER_CREATED,
@@ -163,8 +163,6 @@ struct scan_request {
     wharf_str parcel_id; /* packs */
     const wharf_rows *layouts; /* those that lines name; NULL: none is named */
 };
-wharf_status scan_read(
-    struct scan_request *r, const wharf_json *line, const char *at, struct scan *ret);
 wharf_status scan_run(struct scan_request *r, enum order_status status);
 /* Tells whether a place is the scan's article's, and where the scan says. */
 bool scan_fits(const struct scan *s, const struct place *p);
@@ -173,7 +171,8 @@ bool scan_moves(const wharf_json *body);
 
 /* ---- fulfillment_pick.c, fulfillment_pack.c ---- */
 wharf_status pick_line(struct order *o, const struct scan *s);
-wharf_status pick_all(struct order *o);
+/* Picks all that is promised; of expired lots only with expired_too. */
+wharf_status pick_all(struct order *o, bool expired_too);
 wharf_status pack_line(struct scan_request *r, const struct scan *s);
 wharf_status pack_all(struct scan_request *r);
 /* Makes a parcel of a fulfillment, its number-th from 0. sent: NULL, or what a request says of it;

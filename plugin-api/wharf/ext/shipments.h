@@ -112,10 +112,10 @@ typedef struct wharf_shipments_ops_api {
      * the written hook, as its first leg. False, and nothing is changed: it gets none, because it
      * has no number, or rates alone, or is in one. */
     bool (*enter_tracker)(wharf_rec *rec, wharf_str tracker_id);
-    /* 1.3: a sender or recipient of another module's row, as section 3 takes them: a contact's
-     * id, or who and where. Problems are told below name ("recipient.email"). *ret_contact: empty
-     * when it names none; whether there is such a contact is the caller's to check, as a
-     * reference. */
+    /* 1.3: reads a sender or recipient of another module's row, as section 3 takes them: a
+     * contact's id, or who and where. Problems are told below name ("recipient.email").
+     * *ret_contact: empty when it names none; whether there is such a contact is the caller's to
+     * check, as a reference. */
     wharf_status (*party)(wharf_req *req, const wharf_json *input, const char *name,
         const wharf_json **ret_party, wharf_str *ret_contact);
 } wharf_shipments_ops_api;

@@ -137,6 +137,20 @@ def test_lots(client, org, server, here):
     assert amounts(get(client, row), "picked", "reserved") == [(5, 5)]
 
 
+def test_all_without_what_has_expired(client, org, server, here):
+    """A lot that expires while it is promised is left by `all`, unless `allow_expired`."""
+    item = make_item(client, sku="Milk3", lot_tracking="required")
+    lots(client, item, here, A=(2, "2035-01-01T00:00:00.000Z"), B=(5, "2036-01-01T00:00:00.000Z"))
+    row = order(client, here, (item, 4))
+    lot = next(v["id"] for v in client.get(f"{ITEMS}/{item['id']}/lots").data if v["lot_number"] == "A")
+    client.post(f"{ITEMS}/{item['id']}/lots/{lot}", {"expires_at": "2020-01-01T00:00:00.000Z"}, expect=200)
+    assert [(r["lot_number"], r["quantity"]) for r in pick_list(client, row)] == [("A", 2), ("B", 2)]
+    left = pick(client, row, all=True)
+    assert amounts(get(client, row), "picked") == [(2,)] and (left["next"]["action"], left["next"]["lot_number"]) == ("pick", "A")
+    assert pick(client, row, all=True, allow_expired=True)["next"]["action"] == "set_picked"
+    assert amounts(get(client, row), "picked") == [(4,)] and broken(server, org.id) == []
+
+
 def test_many_lines_all_or_none(client, here):
     pen, pad = (make_item(client, levels=[entry(here, available_qty=4)]) for _ in range(2))
     row = order(client, here, (pen, 2), (pad, 2))
