@@ -25,20 +25,13 @@ static bool has_module(const struct engine *e, const char *name)
     return false;
 }
 
-static size_t lanes_of(const struct config *c)
-{
-    return c->database_lanes < LANES_MIN   ? LANES_MIN
-           : c->database_lanes > LANES_MAX ? LANES_MAX
-                                           : (size_t)c->database_lanes;
-}
-
 static size_t need_of_web(const struct config *c, const struct engine *e)
 {
     unsigned least = 0, most = 0;
 
     if (has_module(e, "workflows"))
         share_cells(c, &least, &most);
-    return lanes_of(c) + (size_t)c->database_pool + most + WEB_BESIDE;
+    return lanes_wanted(c) + (size_t)c->database_pool + most + WEB_BESIDE;
 }
 
 static size_t need_of_job(const struct config *c, const struct engine *e)
@@ -48,7 +41,7 @@ static size_t need_of_job(const struct config *c, const struct engine *e)
            threads = (size_t)c->jobs_threads + job_long_threads(c) + JOB_RESIDENTS_MAX;
 
     /* a walk over many rows has one of its own, so has what a resident writes beside */
-    return lanes_of(c) + 1 + threads * each + (size_t)c->jobs_threads + JOB_RESIDENTS_MAX +
+    return lanes_wanted(c) + 1 + threads * each + (size_t)c->jobs_threads + JOB_RESIDENTS_MAX +
            JOB_BESIDE;
 }
 

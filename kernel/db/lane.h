@@ -51,7 +51,7 @@ struct lane_job { /* owned by the caller, alive until done() was called */
 };
 
 /* Makes a lane. It calls changed() when the descriptor or the wanted events differ from before (fd
- * -1: nothing to watch). */
+ * -1: nothing to watch; a lane that is up at this moment has just lost its connection). */
 struct lane *lane_new(enum lane_kind kind, const char *conninfo, bool prepared,
     int64_t statement_timeout_ms, void (*changed)(void *arg, struct lane *lane), void *arg);
 void lane_free(struct lane *l);

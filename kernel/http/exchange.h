@@ -234,13 +234,19 @@ void dispatch_read(struct exchange *x); /* whose body was read: on to the worker
 void dispatch_again(struct exchange *x); /* whose handler has run, and was parked */
 void dispatch_auth(struct exchange *x);
 
+/* Returns how many lanes a worker opens: database.lanes, within LANES_MIN and LANES_MAX. */
+size_t lanes_wanted(const struct config *c);
+
 /* Starts n worker threads (threads.c). */
 struct threads *threads_start(struct server *s, size_t n);
 /* Returns how many threads there are. Their last activities have the indexes 1 to this; the next
  * one is the body reader's. */
+size_t threads_count(const struct threads *t);
 /* Counts the threads that have a connection to the database. */
 size_t threads_connected(const struct threads *t);
-size_t threads_count(const struct threads *t);
+/* Makes the threads look at their connections: one of the database has ended, perhaps all of them.
+ * None counts as connected before it has looked. */
+void threads_doubt(struct threads *t);
 bool threads_push(struct threads *t, struct exchange *x); /* false: the queue is full */
 /* Runs the stage of an exchange on the calling thread, with what the thread has. */
 void threads_run(struct thread_ctx *ctx, struct exchange *x);

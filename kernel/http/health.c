@@ -43,12 +43,15 @@ enum {
 enum check { CHECK_CONNECTIONS, CHECK_ROLES, CHECK_STORAGE, CHECK_DATA, CHECKS };
 static const char *const check_names[CHECKS] = {"connections", "roles", "storage", "data"};
 
+enum trouble { TROUBLE_NONE, TROUBLE_SERVES, TROUBLE_LOST }; /* serves: with less than it wants */
+
 struct health {
     const struct engine *engine;
     char *database;
     int64_t next_us, next_roles_us; /* the side thread's */
     pthread_mutex_t lock;
     char wrong[CHECKS][TEXT]; /* guarded by the lock; empty: nothing is */
+    enum trouble told[CHECKS]; /* what the log says; the side thread's */
 };
 
 struct health *health_new(const struct engine *e, const char *database)
@@ -70,21 +73,26 @@ static bool has_connections(const struct engine *e)
     return e->db_ways && atomic_load(e->db_ways) > 0;
 }
 
-/* Sets the state of a check. It is logged when trouble begins and when it ends. */
+/* Sets the state of a check. It is logged when trouble begins, when it gets worse or less, and when
+ * it ends. */
 static void set_check(struct health *h, enum check c, const char *text)
 {
-    bool was, is = text[0] != 0;
+    enum trouble is = !text[0]                                               ? TROUBLE_NONE
+                      : c == CHECK_CONNECTIONS && has_connections(h->engine) ? TROUBLE_SERVES
+                                                                             : TROUBLE_LOST;
 
     pthread_mutex_lock(&h->lock);
-    was = h->wrong[c][0] != 0;
     snprintf(h->wrong[c], TEXT, "%s", text);
     pthread_mutex_unlock(&h->lock);
-    if (is && !was && c == CHECK_CONNECTIONS && has_connections(h->engine))
-        log_warn("database.connections", "%s; this worker serves with those it has", text);
-    else if (is && !was)
-        log_error("ready.lost", "%s: %s", check_names[c], text);
-    else if (was && !is)
+    if (is == h->told[c])
+        return;
+    h->told[c] = is;
+    if (is == TROUBLE_NONE)
         log_info("ready.back", "%s: ok", check_names[c]);
+    else if (is == TROUBLE_SERVES)
+        log_warn("database.connections", "%s; this worker serves with those it has", text);
+    else
+        log_error("ready.lost", "%s: %s", check_names[c], text);
 }
 
 /* Writes what PostgreSQL says behind "FATAL:", without the address that libpq puts before it. */

@@ -163,6 +163,8 @@ static void lane_changed(void *arg, struct lane *lane)
 {
     struct server *s = arg;
 
+    if (lane_fd(lane) < 0 && lane_up(lane)) /* lost, and not only not made */
+        threads_doubt(s->threads);
     for (size_t i = 0; i < s->n_lanes; i++) {
         if (s->lanes[i] != lane)
             continue;
@@ -172,12 +174,17 @@ static void lane_changed(void *arg, struct lane *lane)
     }
 }
 
+size_t lanes_wanted(const struct config *c)
+{
+    return c->database_lanes < LANES_MIN   ? LANES_MIN
+           : c->database_lanes > LANES_MAX ? LANES_MAX
+                                           : (size_t)c->database_lanes;
+}
+
 static void open_lanes(struct server *s)
 {
     const struct config *c = s->config;
-    size_t n = c->database_lanes < LANES_MIN   ? LANES_MIN
-               : c->database_lanes > LANES_MAX ? LANES_MAX
-                                               : (size_t)c->database_lanes;
+    size_t n = lanes_wanted(c);
 
     for (size_t i = 0; i < n; i++) {
         enum lane_kind kind = i == 0 ? LANE_READ : i == 1 ? LANE_WRITE : LANE_SLOW;

@@ -45,7 +45,8 @@ struct threads {
     size_t n;
     pthread_t ids[THREADS_MAX];
     struct thread_ctx ctx[THREADS_MAX];
-    _Atomic size_t connected; /* threads whose connection was up when they last used it */
+    _Atomic size_t connected; /* threads whose connection was up when they last looked at it */
+    _Atomic unsigned doubts; /* how often they were told to look */
 };
 
 /* ---- shares ---- */
@@ -134,9 +135,15 @@ static void leave_share(struct threads *t, unsigned share)
 
 /* ---- the queue ---- */
 
-/* Waits for a request, a second at most: *ret is NULL when none came. Returns false when the
- * threads end. */
-static bool next_exchange(struct threads *t, struct exchange **ret)
+/* What a thread has said of its connection, after how many doubts. */
+struct noted {
+    bool up;
+    unsigned doubts;
+};
+
+/* Waits for a request, a second at most, or for a doubt: *ret is NULL when none came. Returns false
+ * when the threads end. */
+static bool next_exchange(struct threads *t, const struct noted *noted, struct exchange **ret)
 {
     struct exchange *x;
     struct timespec until;
@@ -145,7 +152,7 @@ static bool next_exchange(struct threads *t, struct exchange **ret)
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec++;
     pthread_mutex_lock(&t->lock);
-    while (!t->first && !t->stop && !late)
+    while (!t->first && !t->stop && !late && atomic_load(&t->doubts) == noted->doubts)
         late = pthread_cond_timedwait(&t->more, &t->lock, &until) == ETIMEDOUT;
     x = t->first;
     if (x) {
@@ -218,20 +225,38 @@ struct start {
     size_t i;
 };
 
-/* Notes whether this thread has a connection. */
-static void note_connection(struct threads *t, struct thread_ctx *ctx, bool *noted)
+/* Notes whether this thread has a connection, which it looks at when there is a new doubt. */
+static void note_connection(struct threads *t, struct thread_ctx *ctx, struct noted *noted)
 {
-    bool up = db_up(ctx->db);
+    unsigned doubts = atomic_load(&t->doubts);
+    bool up;
 
-    if (up != *noted)
-        atomic_fetch_add(&t->connected, up ? (size_t)1 : (size_t)-1);
-    *noted = up;
+    if (doubts != noted->doubts)
+        db_look(ctx->db);
+    up = db_up(ctx->db);
+    if (up == noted->up && doubts == noted->doubts)
+        return;
+    pthread_mutex_lock(&t->lock);
+    if (noted->up && noted->doubts == atomic_load(&t->doubts)) /* else it is not counted */
+        atomic_fetch_sub(&t->connected, 1);
+    *noted = (struct noted){up && doubts == atomic_load(&t->doubts), doubts};
+    atomic_fetch_add(&t->connected, noted->up);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void threads_doubt(struct threads *t)
+{
+    pthread_mutex_lock(&t->lock);
+    atomic_fetch_add(&t->doubts, 1);
+    atomic_store(&t->connected, 0);
+    pthread_cond_broadcast(&t->more);
+    pthread_mutex_unlock(&t->lock);
 }
 
 /* Gives a request to the threads that have a connection, when this one gets none: then they do all
  * of them. Returns false when there is no such thread. */
 static bool left_to_others(
-    struct threads *t, struct thread_ctx *ctx, bool *noted, struct exchange *x)
+    struct threads *t, struct thread_ctx *ctx, struct noted *noted, struct exchange *x)
 {
     bool up = db_up(ctx->db) || (atomic_load(&t->connected) && db_ready(ctx->db));
 
@@ -255,13 +280,13 @@ static void *thread_main(void *arg)
     struct threads *t = start->t;
     struct thread_ctx *ctx = &t->ctx[start->i];
     size_t start_index = start->i;
-    bool noted = false;
+    struct noted noted = {false, 0};
     struct exchange *x;
 
     free(start);
     crash_thread(ctx->activity);
     thread_plugins_start(t->server->engine, ctx);
-    while (next_exchange(t, &x)) {
+    while (next_exchange(t, &noted, &x)) {
         if (!x) {
             db_look(ctx->db);
             if (start_index == 0) /* lanes shall not have the last connections */

@@ -19,6 +19,7 @@ struct seen {
     long fds; /* -1: not to be told */
 };
 
+/* Returns when the system was started, in seconds since 1970. */
 static long long boot_time(void)
 {
     char line[256];
@@ -49,8 +50,9 @@ static long count_fds(int pid)
     return n;
 }
 
-/* Asks the system about a process. Returns false when it is gone. */
-static bool look(struct seen *s)
+/* Asks the system about a process. boot_s: when the system was started. Returns false when it is
+ * gone. */
+static bool look(struct seen *s, long long boot_s)
 {
     char path[64], text[STAT_TEXT];
     unsigned long long user = 0, system = 0, start = 0, size = 0;
@@ -73,7 +75,7 @@ static bool look(struct seen *s)
                      &user, &system, &start, &size, &pages) != 5)
         return false;
     s->cpu_s = (double)(user + system) / tick;
-    s->start_s = (double)boot_time() + (double)start / tick;
+    s->start_s = (double)boot_s + (double)start / tick;
     s->virtual_bytes = (long long)size;
     s->resident_bytes = pages * sysconf(_SC_PAGESIZE);
     s->fds = count_fds(s->pid);
@@ -82,10 +84,11 @@ static bool look(struct seen *s)
 
 static size_t look_at_all(const struct board *b, struct seen *all)
 {
+    long long boot_s = boot_time();
     size_t n = 0;
 
     all[n] = (struct seen){.kind = "supervisor", .pid = (int)getppid()};
-    n += look(&all[n]);
+    n += look(&all[n], boot_s);
     for (size_t i = 0; i < BOARD_WORKERS; i++) {
         const struct board_worker *w = &b->workers[i];
 
@@ -94,7 +97,7 @@ static size_t look_at_all(const struct board *b, struct seen *all)
         all[n] = (struct seen){.kind = atomic_load(&w->kind) == 1 ? "web" : "job",
             .index = atomic_load(&w->index),
             .pid = atomic_load(&w->pid)};
-        n += look(&all[n]);
+        n += look(&all[n], boot_s);
     }
     return n;
 }

@@ -29,11 +29,11 @@ READ_ELSEWHERE = ("tests/api/", "tests/lua/", "tests/clients/story.py", "tests/o
 
 # Ready at once, with nothing in the file that says where it listens.
 USELESS = """#!/bin/bash
+echo "pid $$"
 while [ $# -gt 0 ]; do
     [ "$1" = --ready ] && echo {} > "$2"
     shift
 done
-echo "pid $$"
 exec sleep 600
 """
 

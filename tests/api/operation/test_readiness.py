@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 import psycopg2
 import pytest
@@ -177,6 +178,58 @@ def test_a_reload_fails_when_hooks_are_broken(strict):
         until(lambda: set(server.workers("web")).isdisjoint(before))
 
 
+def end_all_sessions(server):
+    """Ends all sessions of the database but this one, and waits until they are gone."""
+    others = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    ended = {pid for pid, _ in server.sql(f"SELECT pid, pg_terminate_backend(pid) {others}")}
+    until(lambda: not ended & {pid for pid, in server.sql(f"SELECT pid {others}")})
+    return len(ended)
+
+
+def test_requests_come_when_all_sessions_have_just_ended():
+    """A request that meets a connection that has ended waits for the next one: the database is there."""
+    server = Server("--modules", "org,locations,contacts", "--set", "workers=1")
+    try:
+        client = server.organization().client()
+        place = client.post("/v1/locations", {"name": "Here", "address": address()}, expect=201).data
+
+        def one(i):
+            calls = (("POST", "/v1/locations", {"name": "x", "address": address()}), ("GET", "/v1/locations", None), ("POST", "/v1/roles", {"name": f"r{i}", "permissions": {}}),
+                     ("GET", f"/v1/locations/{place['id']}", None), ("POST", f"/v1/locations/{place['id']}", {"name": f"n{i}"}))
+            method, path, body = calls[i % 5]
+            r = client.http.request(method, server.base + path, json=body, headers={"SVC-API-KEY": client.key}, timeout=WAIT)
+            return f"{method} {path}: {r.status_code} {r.text[:200]}" if r.status_code >= 300 else ""
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for turn in range(10):
+                assert end_all_sessions(server) > 4  # lanes and threads
+                wrong = list(pool.map(one, range(turn * 10, turn * 10 + 10)))
+                assert not any(wrong), wrong
+    finally:
+        server.stop()
+
+
+def test_reads_wait_for_a_database_that_is_away_for_a_moment():
+    """Worker threads, which give up sooner, do nothing in the place of a lane when they have no connection either."""
+    server = Server("--modules", "org,locations,contacts", "--set", "workers=1")
+    beside = psycopg2.connect(server.conninfo.replace("dbname=wharf", "dbname=postgres"))
+    beside.autocommit = True
+    try:
+        client = server.organization().client()
+        where = "/v1/locations/" + client.post("/v1/locations", {"name": "Here", "address": address()}, expect=201).data["id"]
+        with beside.cursor() as c, concurrent.futures.ThreadPoolExecutor(4) as pool:
+            c.execute("ALTER DATABASE wharf ALLOW_CONNECTIONS false")
+            for of in "<>", "=":  # lanes, which have no name, see last what has become of the others
+                c.execute(f"SELECT pg_terminate_backend(pid, 20000) FROM pg_stat_activity WHERE datname = 'wharf' AND backend_type = 'client backend' AND application_name {of} ''")
+                assert all(ended for ended, in c.fetchall())
+            asked = [pool.submit(client.get, where) for _ in range(4)]
+            time.sleep(0.7)  # longer than a thread tries to connect, shorter than a read may wait
+            c.execute("ALTER DATABASE wharf ALLOW_CONNECTIONS true")
+            assert [r.result().status for r in asked] == [200] * 4
+    finally:
+        beside.close()
+        server.stop()
+
+
 def test_fewer_connections_than_wanted():
     """A server that can't get all of its connections serves with those it has: requests go to lanes and threads that have one. It says so."""
     server = Server("--modules", "org,locations,contacts", "--set", "workers=1", "--set", "log.level=warn")
@@ -200,16 +253,16 @@ def test_fewer_connections_than_wanted():
             method, path, body = calls[i % 5]
             return client.http.request(method, server.base + path, json=body, headers={"SVC-API-KEY": client.key}, timeout=WAIT).status_code
 
-        def all_are_served():
-            with concurrent.futures.ThreadPoolExecutor(8) as pool:
-                return max(pool.map(one, range(60))) < 500  # a role of that name is there the second time
-        while not all_are_served():  # far fewer than it would take
+        def all_are_served(n):
+            with concurrent.futures.ThreadPoolExecutor(10) as pool:
+                return max(pool.map(one, range(n))) < 500  # a role of that name is there the second time
+        while not all_are_served(10):  # far fewer than it would take
             assert len(taken) > 300
             for _ in range(4):
                 taken.pop().close()
-        assert all_are_served()
+        assert all_are_served(60)
         until(lambda: (told := probe(server)) and told[0] == 200 and any("takes no new connection" in t for t in told[1]["degraded"]))
-        assert log_lines(server.folder, "database.connections")
+        until(lambda: log_lines(server.folder, "database.connections"))
         for c in taken:
             c.close()
         until(lambda: probe(server)[1]["connections"] == "ok")
