@@ -304,12 +304,12 @@ const wharf_req_api host_req = {WHARF_HEAD(wharf_req_api), r_organization, r_act
 
 static uint32_t j_type(const wharf_json *v)
 {
-    return v->type;
+    return v ? v->type : JSON_NULL;
 }
 
 static size_t j_count(const wharf_json *v)
 {
-    return v->count;
+    return v ? v->count : 0;
 }
 
 static bool j_text(const wharf_json *v, wharf_str *ret_s)
@@ -330,12 +330,12 @@ static bool j_truth(const wharf_json *v, bool *ret_truth)
 
 static wharf_str j_key(const wharf_json *v)
 {
-    return v->key.p ? v->key : str_z("");
+    return v && v->key.p ? v->key : str_z("");
 }
 
 static const wharf_json *j_next(const wharf_json *element)
 {
-    return element->next;
+    return element ? element->next : NULL;
 }
 
 static wharf_status j_parse(wharf_req *req, wharf_str text, const wharf_json **ret_v)

@@ -173,6 +173,7 @@ typedef struct wharf_req_api {
 enum wharf_json_type {
     WHARF_J_NULL = 1, WHARF_J_BOOL, WHARF_J_NUMBER, WHARF_J_STRING, WHARF_J_ARRAY, WHARF_J_OBJECT
 };
+/* Reading takes NULL, a member that is absent, and says of it what it says of null. */
 typedef struct wharf_json_api {
     wharf_head head;
     uint32_t (*type)(const wharf_json *v);                                          /* WHARF_J_* */

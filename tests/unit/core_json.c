@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "host/host.h"
+
 static void refuses(struct arena *a, wharf_str text, const char *message)
 {
     struct json_error error = {0};
@@ -376,13 +378,34 @@ static void index_of_members(void **state)
     buf_done(&text);
 }
 
+/* What plugins read of a member that is absent: as null, and no worker dies of it. */
+static void plugins_read_absent_members(void **state)
+{
+    const wharf_json_api *j = &host_json;
+    int64_t i;
+    wharf_str s;
+    bool truth;
+
+    (void)state;
+    assert_int_equal(j->type(NULL), WHARF_J_NULL);
+    assert_int_equal(j->count(NULL), 0);
+    assert_null(j->get(NULL, "a"));
+    assert_null(j->at(NULL, 0));
+    assert_null(j->next(NULL));
+    assert_int_equal(j->key(NULL).n, 0);
+    assert_false(j->text(NULL, &s));
+    assert_false(j->integer(NULL, &i));
+    assert_false(j->decimal(NULL, 4, &i));
+    assert_false(j->truth(NULL, &truth));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(accepts_all_types), UNIT(decodes_strings),
         UNIT(refuses_bad_strings), UNIT(refuses_bad_structure), UNIT(numbers), UNIT(depth),
         UNIT(duplicate_keys), UNIT(out_of_budget), UNIT(whole_numbers), UNIT(decimals),
         UNIT(canonical), UNIT(compares_numbers), UNIT(equality), UNIT(equality_of_big_objects),
-        UNIT(member_helpers), UNIT(index_of_members)};
+        UNIT(member_helpers), UNIT(index_of_members), UNIT(plugins_read_absent_members)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

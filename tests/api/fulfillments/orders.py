@@ -1,10 +1,7 @@
 """What tests of fulfillments share: orders, and what must hold of stock by arithmetic."""
-import pathlib
-
 from stock import ITEMS, broken_invariants, change, entry, levels, make_item, movements, place
 
 ORDERS = "/v1/fulfillments"
-CHECKS = pathlib.Path(__file__).parents[3] / "modules/fulfillments/checks"
 
 
 def order(client, location, *articles, expect=201, **more):
@@ -50,5 +47,4 @@ def stocked(client, item):
 
 def broken(server, organization):
     """What the checks of `wharf verify` find in an organization's stock and fulfillments, by their own statements."""
-    rows = [row for check in sorted(CHECKS.glob("*.sql")) for row in server.sql(check.read_text()) if row[0] == organization]
-    return rows + broken_invariants(server, organization)
+    return broken_invariants(server, organization, "fulfillments") + broken_invariants(server, organization)
