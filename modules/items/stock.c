@@ -263,14 +263,17 @@ static wharf_status write_moves(wharf_stock *stock, const wharf_json **ret_answe
 
 /* ---- listeners: levels that have more available ---- */
 
-enum { LISTENERS_MAX = 8 };
-static wharf_stock_risen_fn *listeners[LISTENERS_MAX]; /* filled while modules start, read after */
+static wharf_stock_risen_fn **listeners; /* filled while modules start, read after */
 static size_t n_listeners;
 
 static void on_risen(wharf_stock_risen_fn *fn)
 {
-    if (n_listeners < LISTENERS_MAX)
-        listeners[n_listeners++] = fn;
+    wharf_stock_risen_fn **more = realloc(listeners, (n_listeners + 1) * sizeof(*more));
+
+    if (!more)
+        abort();
+    listeners = more;
+    listeners[n_listeners++] = fn;
 }
 
 static wharf_status tell_risen(const wharf_stock *stock)
