@@ -135,7 +135,7 @@ static void leave_share(struct threads *t, unsigned share)
 
 /* ---- the queue ---- */
 
-/* What a thread has said of its connection, after how many doubts. */
+/* A thread's last word on its connection, and how many doubts there were before it. */
 struct noted {
     bool up;
     unsigned doubts;

@@ -378,7 +378,7 @@ static void index_of_members(void **state)
     buf_done(&text);
 }
 
-/* What plugins read of a member that is absent: as null, and no worker dies of it. */
+/* Reads a member that is absent as plugins do: it is null, and no worker dies of it. */
 static void plugins_read_absent_members(void **state)
 {
     const wharf_json_api *j = &host_json;
