@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Pages of docs that follow from the tree: settings, commands, checks, error codes, modules, source files.
+"""Pages of docs that follow from the tree: settings, commands, checks, error codes, modules, source files, which file builds which section of the specs.
 
   reference.py BUILD            tells which page is not what the tree says
   reference.py BUILD --write    writes them
@@ -208,10 +208,83 @@ def page_source(_build):
     return "# Every source file\n\nWhat each file is for, as its own first comment says; of a header beside a `.c` of its name only where it holds numbers. To find where a rule is decided: [where](../internals/where.md).\n\n" + "\n\n".join(parts) + "\n"
 
 
+SECTION = r"\d+(?:\.\d+)?"
+
+
+def spec_sections():
+    """{page: [(number, title)]} of the sections of docs/spec."""
+    return {p: [(n, re.sub(r"\s*\[[^\]]*\]|`", "", title).strip(" —+")) for n, title in re.findall(rf"^#{{2,4}} ({SECTION})\.? (.*)$", p.read_text(encoding="utf-8"), re.M)]
+            for p in sorted((ROOT / "docs/spec").glob("*.md"))}
+
+
+def sections_named(text, spec):
+    """The sections of a spec that a text names: "spec 03 sections 3.1 and 5 to 7" -> {3.1, 5, 6, 7}. Of several specs each is followed by its own."""
+    found = set()
+    for m in re.finditer(rf"(?:docs/spec/|[Ss]pec ){spec}[\w-]*(?:\.md)?,? (?:sections?|§§?) ?({SECTION}(?:(?:,| and| to|,? §| –)* ?{SECTION})*)", text):
+        parts = re.findall(rf"{SECTION}|to|–", m.group(1))
+        for i, part in enumerate(parts):
+            if part not in ("to", "–"):
+                found.add(part)
+            elif "." not in parts[i - 1] + parts[i + 1]:
+                found |= {str(n) for n in range(int(parts[i - 1]), int(parts[i + 1]))}
+            else:
+                whole, (first, last) = parts[i - 1].split(".")[0], (p.split(".")[-1] for p in (parts[i - 1], parts[i + 1]))
+                found |= {f"{whole}.{n}" for n in range(int(first), int(last))}
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def files_that_name_specs():
+    """(path, what it says of specs) of each source file, by its first comment or that of its header, and of each test, by its docstrings."""
+    named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "cells", "tool", "station", "plugin-api", "tests"], capture_output=True, text=True, check=True)
+    flat = lambda said: re.sub(r"\s*\n(?: \*|--)? ?", " ", said)  # noqa: E731
+    found = []
+    for f in named.stdout.splitlines():
+        path = ROOT / f
+        if not path.is_file() or path.suffix not in (".c", ".h", ".sql", ".py"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".py":
+            said = " ".join(re.findall(r'"""(.*?)"""', text, re.S)) if f.startswith("tests/") else ""
+        elif path.suffix == ".sql":
+            said = re.match(r"(--[^\n]*\n)*", text).group()
+        else:
+            said = text.split("*/")[0]
+            sent = re.search(r"[Ss]ee (\w+\.h)\b", said)
+            said += " ".join(h.read_text(encoding="utf-8").split("*/")[0] for h in {path.with_suffix(".h"), path.parent / (sent.group(1) if sent else "none")} if h.is_file())
+        found.append((f, flat(said)))
+    return found
+
+
+def file_links(files):
+    """Files, folder by folder, each folder named once."""
+    folders = {}
+    for f in files:
+        folders.setdefault(f.rsplit("/", 1)[0], []).append(f.rsplit("/", 1)[1])
+    return "<br>".join(f"`{folder}/` " + ", ".join(f"`{name}`" for name in names) for folder, names in folders.items())
+
+
+def page_rules(_build):
+    parts = []
+    for page, sections in spec_sections().items():
+        spec, rows = page.name[:2], []
+        of = [(f, sections_named(said, spec)) for f, said in files_that_name_specs() if f"{spec}" in said]
+        for number, title in sections:
+            files = sorted(f for f, named in of if number in named)
+            code, tests = ([f for f in files if f.startswith("tests/") == test] for test in (False, True))
+            if files:
+                rows.append([number, cell(title), file_links(code), file_links(tests)])
+        if rows:
+            parts.append(f"## [{page.name[:-3]}](../spec/{page.name})\n\n{table(['Section', 'What', 'Built in', 'Tested in'], rows)}")
+    return ("# Which file builds which rule\n\nFor each section of the specs: the source files whose first comment names it, and the tests whose comments do. A file that is about a whole "
+            "section stands at the section, not at its parts. A single thing that you want to know or to change: [where](../internals/where.md); what each file is for: "
+            "[source](source.md).\n\n" + "\n\n".join(parts) + "\n")
+
+
 def pages(build):
     """path -> text of each page."""
     made = {"settings": page_settings, "commands": page_commands, "checks": page_checks, "errors": page_errors, "modules": page_modules,
-            "source": page_source}
+            "source": page_source, "rules": page_rules}
     return {ROOT / f"docs/reference/{name}.md": write(build).rstrip() + f"\n\n{MADE}\n" for name, write in made.items()}
 
 

@@ -1,5 +1,5 @@
 /* station_watch.c - what time does to print jobs and stations: expiry, leases, silence, offline,
- * rerouting, erasing of bytes (spec 04 sections 8 and 9.4).
+ * rerouting, erasing of bytes (spec 04 sections 7, 8 and 9.4).
  *
  * A resident: each job worker looks every second; who does what is settled by row locks. Each
  * finding is one transaction, as the system of its organization. */
