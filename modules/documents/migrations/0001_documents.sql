@@ -65,6 +65,8 @@ CREATE INDEX document_checksum
     WHERE deleted_at IS NULL AND checksum_sha256 IS NOT NULL;
 CREATE INDEX document_created_by
     ON documents.document (organization_id, created_by, created_at, id) WHERE deleted_at IS NULL;
+CREATE INDEX document_updated_by
+    ON documents.document (organization_id, updated_by, created_at, id) WHERE deleted_at IS NULL;
 CREATE INDEX document_upload
     ON documents.document (organization_id, upload_id)
     WHERE deleted_at IS NULL AND upload_id IS NOT NULL;
