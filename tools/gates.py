@@ -123,6 +123,14 @@ def gate_first_comment():
             if not text(f).startswith(f"/* {os.path.basename(f)} - " if f.startswith(ours) else "/*")]
 
 
+def gate_sections():
+    """Every C file of a module names in its first comment, or in that of its header, the section of the specs that it builds: docs/reference/rules.md leads to it by that."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import reference  # noqa: E402
+    said = dict(reference.files_that_name_specs())
+    return [f"{f}: its first comment names no section of docs/spec" for f in tracked("modules/*/*.c") if not re.search(r"(?:docs/spec/|[Ss]pec )\d\d", said[f])]
+
+
 SERVER = ("kernel", "services", "tool")  # whose code a module may not use
 
 

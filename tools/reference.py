@@ -196,6 +196,8 @@ def page_source(_build):
             header = path.with_suffix(".h")
             if path.suffix == ".h" and path.with_suffix(".c").is_file() and not re.search(r"^\s*[A-Z][A-Z0-9_]+ = [^\n]*\d", path.read_text(encoding="utf-8"), re.M):
                 continue  # a header that has numbers is a place of its own to look into
+            sent = re.match(r"/\* \S+ - see (\w+\.h)\b", path.read_text(encoding="utf-8"))
+            header = path.with_name(sent.group(1)) if sent else header
             said = head_of(path) or (head_of(header) if header.is_file() else "")
             yield [f"`{path.name}`", sentence(first_sentence(said))]
         for path in sorted([*(ROOT / folder).glob("sql/*.sql"), *(ROOT / folder).glob("queries/*.sql")]):
@@ -235,10 +237,11 @@ def sections_named(text, spec):
 
 @functools.lru_cache(maxsize=None)
 def files_that_name_specs():
-    """(path, what it says of specs) of each source file, by its first comment or that of its header, and of each test, by its docstrings."""
+    """(path, what it says of specs) of each source file, by its first comment or that of its header; of a statement also by the files that run it; of each test by its
+    docstrings."""
     named = subprocess.run(["git", "-C", ROOT, "ls-files", "kernel", "services", "modules", "cells", "tool", "station", "plugin-api", "tests"], capture_output=True, text=True, check=True)
-    flat = lambda said: re.sub(r"\s*\n(?: \*|--)? ?", " ", said)  # noqa: E731
-    found = []
+    flat = lambda said: re.sub(r"(?<=docs/spec/) ", "", re.sub(r"\s*\n(?: \*|--)? ?", " ", said))  # noqa: E731
+    found, unnamed = {}, []
     for f in named.stdout.splitlines():
         path = ROOT / f
         if not path.is_file() or path.suffix not in (".c", ".h", ".sql", ".py"):
@@ -248,12 +251,24 @@ def files_that_name_specs():
             said = " ".join(re.findall(r'"""(.*?)"""', text, re.S)) if f.startswith("tests/") else ""
         elif path.suffix == ".sql":
             said = re.match(r"(--[^\n]*\n)*", text).group()
+            unnamed += [] if re.search(r"spec/?\s*\d\d", said) or not re.search(r"/(?:sql|queries)/", f) else [f]
         else:
             said = text.split("*/")[0]
             sent = re.search(r"[Ss]ee (\w+\.h)\b", said)
             said += " ".join(h.read_text(encoding="utf-8").split("*/")[0] for h in {path.with_suffix(".h"), path.parent / (sent.group(1) if sent else "none")} if h.is_file())
-        found.append((f, flat(said)))
-    return found
+        found[f] = flat(said)
+    while True:  # a statement belongs to who runs it, also to a statement that runs it
+        left = []
+        for f in unnamed:
+            stem = pathlib.Path(f).stem
+            runs = re.compile(rf"\bQUERY_{stem.upper()}\b" if "/queries/" in f else rf"\b\w+\.{stem}\b")
+            users = [user for user, said in sources().items() if user in found and user not in unnamed and user.split("/")[:2] == f.split("/")[:2] and runs.search(said)]
+            found[f] += " ".join(found[user] for user in users)
+            left += [] if users else [f]
+        if left == unnamed:
+            break
+        unnamed = left
+    return list(found.items())
 
 
 def file_links(files):
@@ -276,7 +291,7 @@ def page_rules(_build):
                 rows.append([number, cell(title), file_links(code), file_links(tests)])
         if rows:
             parts.append(f"## [{page.name[:-3]}](../spec/{page.name})\n\n{table(['Section', 'What', 'Built in', 'Tested in'], rows)}")
-    return ("# Which file builds which rule\n\nFor each section of the specs: the source files whose first comment names it, and the tests whose comments do. A file that is about a whole "
+    return ("# Which file builds which rule\n\nFor each section of the specs: the source files whose first comment names it, with the statements that they run, and the tests whose comments do. A file that is about a whole "
             "section stands at the section, not at its parts. A single thing that you want to know or to change: [where](../internals/where.md); what each file is for: "
             "[source](source.md).\n\n" + "\n\n".join(parts) + "\n")
 

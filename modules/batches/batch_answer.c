@@ -1,5 +1,5 @@
-/* batch_answer.c - what requests see of a batch: its row with results and errors, and its items
- * one by one. */
+/* batch_answer.c - what requests see of a batch: its row with results and errors, and its
+ * items one by one (spec 10 sections 1 and 10). */
 #include "batches.h"
 #include "batches.gen.h"
 #include "wharf/errors.h"

@@ -1,5 +1,5 @@
 /* batch_definition.c - what the definition of a resource says of its batches
- * (docs/reference/definitions.md 'Batches'). */
+ * (docs/reference/definitions.md 'Batches') (spec 10 section 3). */
 #include "batches.h"
 #include "wharf/errors.h"
 

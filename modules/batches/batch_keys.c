@@ -1,5 +1,5 @@
 /* batch_keys.c - keys of items that must differ inside a batch: a hash table that outlives the
- * scopes of the request's memory. */
+ * scopes of the request's memory (spec 10 section 6). */
 #include <stdlib.h>
 
 #include "batches.h"

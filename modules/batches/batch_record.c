@@ -1,4 +1,5 @@
-/* batch_record.c - the row of a batch: reading it, what it shows of its items, its end. */
+/* batch_record.c - the row of a batch: reading it, what it shows of its items, its end (spec
+ * 10 section 10). */
 #include <stdio.h>
 
 #include "batches.h"

@@ -1,4 +1,5 @@
-/* batch_words.c - the words of the enums of a batch, as rows, requests and answers have them. */
+/* batch_words.c - the words of the enums of a batch, as rows, requests and answers have them
+ * (spec 10 section 4). */
 #include "batches.h"
 
 static const char *const STATUS_WORDS[] = {[BATCH_REQUESTED] = "requested",

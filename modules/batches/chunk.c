@@ -1,4 +1,5 @@
-/* chunk.c - items in the database, some hundred to a row; and what was wrong with single ones. */
+/* chunk.c - items in the database, some hundred to a row; and what was wrong with single ones
+ * (spec 10 section 4). */
 #include "batches.h"
 #include "batches.gen.h"
 

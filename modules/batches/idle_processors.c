@@ -1,5 +1,5 @@
-/* idle_processors.c - how much of the processors is idle, so that helpers of a batch take nothing
- * from others (walk.c).
+/* idle_processors.c - how much of the processors is idle, so that helpers of a batch take
+ * nothing from others (walk.c) (spec 10 section 4).
  *
  * While clients ask, one processor is left to them, and who works on a batch rests between its
  * chunks: what they wait for is mostly a processor, and what is asked in a rest finds one. Those

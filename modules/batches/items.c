@@ -1,4 +1,5 @@
-/* items.c - what validating and processing do with the items of a chunk. */
+/* items.c - what validating and processing do with the items of a chunk (spec 10 sections 4
+ * and 5). */
 #include "batches.h"
 
 /* Items of a chunk that are still pending, shaped. */

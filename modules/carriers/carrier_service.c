@@ -1,5 +1,5 @@
-/* carrier_service.c - the service carriers.detect, the organization's own providers, and random
- * internal numbers. */
+/* carrier_service.c - the service carriers.detect, the organization's own providers, and
+ * random internal numbers (spec 03 section 9). */
 #include <sys/random.h>
 
 #include "carriers.h"

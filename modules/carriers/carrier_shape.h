@@ -1,9 +1,9 @@
 /* carrier_shape.h - POSIX extended regular expressions over short texts of ASCII, compiled once
  * and matched in linear time.
  *
- * For the shapes of tracking numbers, which come from data files and from settings of
- * organizations. Taken: characters, [sets] with ranges, ( ), |, * + ? {n} {n,} {n,m}. A pattern
- * always means the whole text. Leaves check digits to carrier_checks.c. */
+ * For the shapes of tracking numbers (spec 03 section 9.3), which come from data files and from
+ * settings of organizations. Taken: characters, [sets] with ranges, ( ), |, * + ? {n} {n,} {n,m}. A
+ * pattern always means the whole text. Leaves check digits to carrier_checks.c. */
 #ifndef SHAPE_H
 #define SHAPE_H
 

@@ -1,5 +1,5 @@
 /* carrier_table.c - reads carriers as data: schemas/carriers.json, an operator's file,
- * settings.providers.custom of an organization.
+ * settings.providers.custom of an organization (spec 03 section 9.3).
  *
  * Every wrong member is told with its place; nothing of a table with a problem is used. */
 #include "carriers.h"

@@ -1,6 +1,6 @@
-/* addresses.c - addresses that contacts are sent: read when they come in, remembered when their
- * contacts are written, those of many in one statement. Leaves to others: what an address is
- * (locations.directory). */
+/* addresses.c - addresses that contacts are sent: read when they come in, remembered when
+ * their contacts are written, those of many in one statement (spec 02 section 4). Leaves to
+ * others: what an address is (locations.directory). */
 #include "contacts.gen.h"
 #include "contacts.h"
 

@@ -1,5 +1,6 @@
-/* contact_written.c - what follows from a written contact, for one and for many: its groups know
- * it, its addresses are remembered, the words of its names are in the index. */
+/* contact_written.c - what follows from a written contact, for one and for many: its groups
+ * know it, its addresses are remembered, the words of its names are in the index (spec 02
+ * section 4). */
 #include "contacts.gen.h"
 #include "index.h"
 

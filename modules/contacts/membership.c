@@ -1,6 +1,6 @@
-/* membership.c - who is in which group, told on both sides (migrations/0001_contacts.sql): lists
- * of ids, and the statements that keep the other side equal. Leaves to others: what is allowed
- * (contact_rules.c, group_rules.c). */
+/* membership.c - who is in which group, told on both sides (migrations/0001_contacts.sql):
+ * lists of ids, and the statements that keep the other side equal (spec 02 section 6). Leaves
+ * to others: what is allowed (contact_rules.c, group_rules.c). */
 #include "contacts.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* export_run.c - the job: the list is read once, from one snapshot, into the JSON file; the CSV
- * is made of that, when all columns are known.
+/* export_run.c - the job: the list is read once, from one snapshot, into the JSON file; the
+ * CSV is made of that, when all columns are known (spec 01 section 15).
  *
  * Its transactions are short and its own; the walk has another connection. Until the last one
  * nothing but progress can be seen. A run that a crash ended begins anew; after three the export

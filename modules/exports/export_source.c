@@ -1,5 +1,5 @@
-/* export_source.c - exports whose rows a module reckons (plugin-api/wharf/ext/exports.h): which
- * resources have some. Leaves reading them to export_run.c. */
+/* export_source.c - exports whose rows a module reckons (plugin-api/wharf/ext/exports.h):
+ * which resources have some (spec 01 section 15). Leaves reading them to export_run.c. */
 #include "exports.h"
 
 enum { SOURCES_MOST = 16 };

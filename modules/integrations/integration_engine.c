@@ -1,5 +1,5 @@
-/* integration_engine.c - makes the requests of outgoing integrations: a resident job that claims
- * what is due, sends it, and notes what became of it.
+/* integration_engine.c - makes the requests of outgoing integrations: a resident job that
+ * claims what is due, sends it, and notes what became of it (spec 07 section 12).
  *
  * One per job worker; integrations.claim settles who does what. Requests are sent at least once,
  * with the event's id as webhook-id; after a crash they are due again when their lease is over.

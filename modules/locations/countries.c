@@ -1,5 +1,5 @@
 /* countries.c - ISO 3166-1 countries, and the states of the two countries whose addresses
- * abbreviate them. */
+ * abbreviate them (spec 02 section 1). */
 #include "location_address.h"
 
 /* Sorted by code. The names are those that stand on envelopes. */

@@ -1,5 +1,5 @@
 /* layout_tree.c - looking layouts up: by names, the whole tree, the default one; and their
- * checksums. */
+ * checksums (spec 02 section 3). */
 #include <stdlib.h>
 
 #include "layouts.h"

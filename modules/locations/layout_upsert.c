@@ -1,5 +1,5 @@
 /* layout_upsert.c - POST /v1/locations/:location/layouts: one layout, an array, or {"layouts":
- * [...]}; all or nothing.
+ * [...]}; all or nothing (spec 02 section 3).
  *
  * Items may come in any order: one whose parent stands in the array too waits until that was
  * written. Each goes through the same pipeline as a single write; what the rules say about it is

@@ -1,4 +1,4 @@
-/* location_directory.c - the service locations.directory. */
+/* location_directory.c - the service locations.directory (spec 02 section 2). */
 #include "location_address.h"
 #include "locations.gen.h"
 

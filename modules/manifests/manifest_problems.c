@@ -1,5 +1,5 @@
-/* manifest_problems.c - problems that the functions of sql/ find: their words, and the error of
- * each. */
+/* manifest_problems.c - problems that the functions of sql/ find: their words, and the error
+ * of each (spec 03 section 7). */
 #include "manifests.h"
 
 #include "manifests.gen.h"

@@ -1,5 +1,6 @@
-/* org_directory.c - the service org.directory, and array literals for SQL. Users and devices are
- * those of the live organization, for requests of test keys too (docs/decisions 10). */
+/* org_directory.c - the service org.directory, and array literals for SQL (spec 01 section
+ * 12). Users and devices are those of the live organization, for requests of test keys too
+ * (docs/decisions 10). */
 #include "org.h"
 #include "org.gen.h"
 

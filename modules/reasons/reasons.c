@@ -1,5 +1,5 @@
-/* reasons.c - the module reasons: a resource without rules, and the service by which others link
- * to it. */
+/* reasons.c - the module reasons: a resource without rules, and the service by which others
+ * link to it (spec 03 section 7.9). */
 #include "wharf/ext/reasons.h"
 
 #define W reasons_host

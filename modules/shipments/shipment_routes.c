@@ -1,5 +1,5 @@
 /* shipment_routes.c - what is not a plain write of shipments: creation that may find the row
- * there, buying, refunds, histories. */
+ * there, buying, refunds, histories (spec 03 section 3). */
 #include "shipments.h"
 #include "shipments.gen.h"
 

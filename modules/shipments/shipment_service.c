@@ -1,5 +1,5 @@
 /* shipment_service.c - the service shipments.ops: writes of other modules go through the same
- * pipeline, with what they say beside the body. */
+ * pipeline, with what they say beside the body (spec 03 section 3). */
 #include "shipments.h"
 #include "shipments.gen.h"
 

@@ -1,7 +1,7 @@
 /* shipment_set.c - shipments that are written together: rules and items of batches, with one
- * statement for what a single write asks or writes by itself. The rules are those of
- * shipment_rules.c, row by row; what they would write of histories is kept and written at the end.
- */
+ * statement for what a single write asks or writes by itself (spec 03 section 3). The rules
+ * are those of shipment_rules.c, row by row; what they would write of histories is kept and
+ * written at the end. */
 #include <stdlib.h>
 
 #include "shipments.h"

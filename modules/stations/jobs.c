@@ -1,5 +1,5 @@
-/* jobs.c - the resource print_job: its hooks, and writes by the server itself. The rules are in
- * print_job_create.c and states.c. */
+/* jobs.c - the resource print_job: its hooks, and writes by the server itself (spec 04 section
+ * 6). The rules are in print_job_create.c and states.c. */
 #include "printing.h"
 #include "stations.gen.h"
 

@@ -1,5 +1,5 @@
 /* push_token.c - the access token of Firebase Cloud Messaging: a text signed with the service
- * account's key is changed for it (RFC 7523).
+ * account's key is changed for it (RFC 7523) (spec 04 section 9.2).
  *
  * The file is read at each exchange, so a new key needs no restart; it is kept nowhere. */
 #include <stdio.h>

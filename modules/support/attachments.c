@@ -1,5 +1,5 @@
 /* attachments.c - attachments of support requests: announced, brought by signed link, shown,
- * sent out as tokenized links. */
+ * sent out as tokenized links (spec 01 section 16). */
 #include <string.h>
 
 #include "support.h"

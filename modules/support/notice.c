@@ -1,5 +1,5 @@
-/* notice.c - the one mail that tells the operator's desk of a support request, with links to its
- * attachments.
+/* notice.c - the one mail that tells the operator's desk of a support request, with links to
+ * its attachments (spec 01 section 16).
  *
  * Asked for when the request is made, and each time a file has come; sent once: as soon as all
  * files are there, or when the time to bring

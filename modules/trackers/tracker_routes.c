@@ -1,5 +1,5 @@
 /* tracker_routes.c - POST /v1/trackers, which may find the tracker there, and GET
- * /v1/trackers/:tracker_id/logs. */
+ * /v1/trackers/:tracker_id/logs (spec 03 sections 5.2 and 5.4). */
 #include "trackers.h"
 #include "trackers.gen.h"
 

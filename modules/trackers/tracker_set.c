@@ -1,6 +1,6 @@
 /* tracker_set.c - trackers that are written together: items of batches, the shipments inside
- * them, and the rules of both, with one statement for what a single write asks by itself. What
- * can't go in a set is left, item by item, to trackers_batch_item. */
+ * them, and the rules of both, with one statement for what a single write asks by itself (spec
+ * 03 section 5). What can't go in a set is left, item by item, to trackers_batch_item. */
 #include <stdlib.h>
 
 #include "trackers.h"

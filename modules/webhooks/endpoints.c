@@ -1,5 +1,5 @@
 /* endpoints.c - the webhooks of an engine as they last were, so that what a request needs is
- * read and opened once for each version.
+ * read and opened once for each version (spec 07 section 5).
  *
  * One that has changed is kept for the requests that run, and freed with the last of them. */
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* send.c - the engine's requests: from what was claimed to what is to be told of it. See
- * webhook_engine.h.
+/* send.c - the engine's requests: from what was claimed to what is to be told of it (spec 07
+ * section 7). See webhook_engine.h.
  *
  * Leaves to others: what a request carries (attempt.c), what its end means (outcome.c), the
  * database (turn.c). */

@@ -1,5 +1,5 @@
-/* turn.c - the engine and the database: turns, in which what is over is settled and what is due
- * is claimed. See webhook_engine.h.
+/* turn.c - the engine and the database: turns, in which what is over is settled and what is
+ * due is claimed (spec 07 section 7). See webhook_engine.h.
  *
  * One turn runs at a time, beside the engine (wharf.events side_statement): while the database
  * works at it, requests are sent and their ends collected, which the next turn tells. So turns grow

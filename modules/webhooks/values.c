@@ -1,4 +1,4 @@
-/* values.c - reading records, rows and URLs. See webhooks.h. */
+/* values.c - reading records, rows and URLs (spec 07 section 5). See webhooks.h. */
 #include "webhooks.h"
 #include "webhooks.gen.h"
 

@@ -1,5 +1,5 @@
 /* webhook_retention.c - deliveries and attempts end with their event; so do they on disk, in
- * small batches. */
+ * small batches (spec 07 section 7). */
 #include "webhooks.h"
 
 enum { BATCH = 1000 };

@@ -1,5 +1,5 @@
-/* webhook_test.c - the test event: sent by POST /v1/webhooks/:webhook/test, on create when asked
- * for, and before a disabled webhook comes back. */
+/* webhook_test.c - the test event: sent by POST /v1/webhooks/:webhook/test, on create when
+ * asked for, and before a disabled webhook comes back (spec 07 section 5). */
 #include "webhooks.h"
 #include "webhooks.gen.h"
 

@@ -1,5 +1,5 @@
-/* again.c - what can be done with a run that is there: cancel it, do it again (section 1); and
- * the end of old ones (section 7). */
+/* again.c - what can be done with a run that is there: cancel it, do it again (spec 08 section
+ * 1); and the end of old ones (spec 08 section 7). */
 #include <string.h>
 
 #include "workflows.gen.h"

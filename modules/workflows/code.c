@@ -1,5 +1,5 @@
 /* code.c - the code of drafts and versions: reading it, trying it, and telling where it is
- * wrong. */
+ * wrong (spec 08 section 4). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* kv.c - the key-value store of a workflow: the ops kv.* (section 5). Each is one statement,
- * committed at once. */
+/* kv.c - the key-value store of a workflow: the ops kv.* (spec 08 section 5). Each is one
+ * statement, committed at once. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* outside.c - what a run does outside of the API (section 5): wharf.http, wharf.lock,
+/* outside.c - what a run does outside of the API (spec 08 section 5): wharf.http, wharf.lock,
  * wharf.sleep. */
 #include <string.h>
 #include <time.h>

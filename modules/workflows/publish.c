@@ -1,5 +1,5 @@
-/* publish.c - from a draft to a version: check, publish, roll back, look at versions (section
- * 4). */
+/* publish.c - from a draft to a version: check, publish, roll back, look at versions (spec 08
+ * section 4). */
 #include <stdlib.h>
 #include <string.h>
 

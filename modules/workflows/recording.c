@@ -1,6 +1,6 @@
-/* recording.c - record.io: what a run asked for and got, kept so that `wharf lua replay` can do
- * it again without asking (section 8; the reader is tool/lua/replay.c). Secrets are taken out of
- * everything; bodies of HTTP, which travel in base64, are kept as texts for that. */
+/* recording.c - record.io: what a run asked for and got, kept so that `wharf lua replay` can
+ * do it again without asking (spec 08 section 8; the reader is tool/lua/replay.c). Secrets are
+ * taken out of everything; bodies of HTTP, which travel in base64, are kept as texts for that. */
 #include <string.h>
 #include <strings.h>
 

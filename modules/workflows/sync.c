@@ -1,5 +1,5 @@
-/* sync.c - GET /v1/workflows/sync: everything that a device needs of workflows, or what changed
- * since it asked last (section 2). */
+/* sync.c - GET /v1/workflows/sync: everything that a device needs of workflows, or what
+ * changed since it asked last (spec 08 section 2). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* tests.c - the tests that come with a workflow, before it is published (section 4, step 5). */
+/* tests.c - the tests that come with a workflow, before it is published (spec 08 section 4,
+ * step 5). */
 #include <string.h>
 
 #include "workflows.h"

@@ -1,5 +1,5 @@
-/* workflow_asked.c - what a run asks for, and what it is told: the API with its rights, its log,
- * events and mail; kv.c has the store. */
+/* workflow_asked.c - what a run asks for, and what it is told: the API with its rights, its
+ * log, events and mail; kv.c has the store (spec 08 section 5). */
 #include <string.h>
 
 #include "workflows.h"

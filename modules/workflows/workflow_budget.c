@@ -1,5 +1,5 @@
-/* workflow_budget.c - what runs may use: the operator's ceilings, and less where a workflow asks
- * for less (section 6). */
+/* workflow_budget.c - what runs may use: the operator's ceilings, and less where a workflow
+ * asks for less (spec 08 section 6). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

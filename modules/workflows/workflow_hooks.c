@@ -1,5 +1,5 @@
-/* workflow_hooks.c - triggers of type hook (section 3): before a change is written, in its
- * transaction, and after it, as queued runs. */
+/* workflow_hooks.c - triggers of type hook (spec 08 section 3): before a change is written, in
+ * its transaction, and after it, as queued runs. */
 #include <string.h>
 #include <time.h>
 

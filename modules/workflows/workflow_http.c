@@ -1,5 +1,5 @@
-/* workflow_http.c - triggers of type http (section 3): a URL per workflow, who may ask it, and
- * what it answers. How a run goes: workflow_run.c. */
+/* workflow_http.c - triggers of type http (spec 08 section 3): a URL per workflow, who may ask
+ * it, and what it answers. How a run goes: workflow_run.c. */
 #include <string.h>
 #include <strings.h>
 

@@ -1,5 +1,5 @@
-/* workflow_lines.c - what runs say by wharf.log, as comments in the change log (section 7):
- * found by the id of the run and by that of its workflow. */
+/* workflow_lines.c - what runs say by wharf.log, as comments in the change log (spec 08
+ * section 7): found by the id of the run and by that of its workflow. */
 #include "workflows.h"
 
 /* Returns the text of a line: "warn: flow/main.lua:3: message {"fields": 1}". */

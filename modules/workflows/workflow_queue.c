@@ -1,11 +1,11 @@
-/* workflow_queue.c - runs that wait, and the job that does them (sections 3 and 7; statements:
- * sql/).
+/* workflow_queue.c - runs that wait, and the job that does them (spec 08 sections 3 and 7;
+ * statements: sql/).
  *
- * The job claims runs of one workflow of its organization, does them one after the other, and
- * settles them together: a short run costs a share of two statements. Nobody waits for a slow
- * one: what was claimed behind it is given back. After a slice of time the job asks for another
- * one and ends, so that organizations take turns. Leaves to others: how many run at a time for
- * an organization (the job's policy), what a run is (workflow_run.c). */
+ * * The job claims runs of one workflow of its organization, does them one after the other,
+ * and settles them together: a short run costs a share of two statements. Nobody waits for a
+ * slow one: what was claimed behind it is given back. After a slice of time the job asks for
+ * another one and ends, so that organizations take turns. Leaves to others: how many run at a
+ * time for an organization (the job's policy), what a run is (workflow_run.c). */
 #include <string.h>
 
 #include "workflows.h"

@@ -1,4 +1,4 @@
-/* workflow_record.c - what is kept of a run, and what failures lead to (section 7). */
+/* workflow_record.c - what is kept of a run, and what failures lead to (spec 08 section 7). */
 #include <string.h>
 
 #include "workflows.h"

@@ -1,5 +1,5 @@
-/* workflow_rules.c - what may stand in a workflow: files, triggers, scopes, settings (section 1
- * and 3); the draft's counter. */
+/* workflow_rules.c - what may stand in a workflow: files, triggers, scopes, settings (spec 08
+ * section 1 and 3); the draft's counter. */
 #include <string.h>
 
 #include "workflows.h"

@@ -1,5 +1,5 @@
 /* workflow_run.c - a run of code; the manual trigger: a run while its caller waits, and its
- * record (sections 3 and 7). */
+ * record (spec 08 sections 3 and 7). */
 #include <string.h>
 
 #include "workflows.h"

@@ -1,5 +1,5 @@
-/* workflow_schedule.c - triggers of type schedule (section 3): when one is due, the job that
- * starts its runs, and what becomes of a time that was missed (fire()). */
+/* workflow_schedule.c - triggers of type schedule (spec 08 section 3): when one is due, the
+ * job that starts its runs, and what becomes of a time that was missed (fire()). */
 #include <string.h>
 
 #include "workflows.h"

@@ -1,5 +1,5 @@
-/* workflow_secrets.c - secrets of a workflow: set and removed by authors, read by its runs, and
- * taken out of all that is kept of these (sections 1, 5 and 6). */
+/* workflow_secrets.c - secrets of a workflow: set and removed by authors, read by its runs,
+ * and taken out of all that is kept of these (spec 08 sections 1, 5 and 6). */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

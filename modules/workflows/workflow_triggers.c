@@ -1,5 +1,5 @@
 /* workflow_triggers.c - what may stand in a trigger, and what starts runs of events: a step of
- * the event processor (section 3). */
+ * the event processor (spec 08 section 3). */
 #include <string.h>
 
 #include "workflows.h"

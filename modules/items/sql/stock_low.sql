@@ -1,4 +1,5 @@
--- Settles which items are low at the locations of some moves: items and locations are parallel.
+-- Settles which items are low at the locations of some moves (spec 09 section 7.1): items and
+-- locations are parallel.
 -- Returns those that became low, [{item, location, available, quantity}], or null. The thresholds
 -- are locked before the stock is summed, so that of two changes at one place the second one sees
 -- what the first one left, and a crossing is told once.

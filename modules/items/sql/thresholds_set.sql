@@ -1,7 +1,8 @@
--- Writes the thresholds of an item: list, [{n, location, quantity, level}], is the whole list of
--- those at the locations reached (null: all). Returns those that make the item low which was not
--- low there before, with a level of the place (the one with the given id is made when there is
--- none), and with `unknown` the numbers n of locations that are not there; then nothing is written.
+-- Writes the thresholds of an item (spec 09 section 7.1): list, [{n, location, quantity, level}],
+-- is the whole list of those at the locations reached (null: all). Returns those that make the
+-- item low which was not low there before, with a level of the place (the one with the given id is
+-- made when there is none), and with `unknown` the numbers n of locations that are not there; then
+-- nothing is written.
 CREATE OR REPLACE FUNCTION items.thresholds_set(
     item text, list jsonb, reached jsonb, moment timestamptz, actor text
 ) RETURNS TABLE (level_id text, available numeric, quantity numeric, unknown integer)

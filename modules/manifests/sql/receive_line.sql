@@ -1,8 +1,8 @@
--- Counts one line of a receipt for its articles: those of the item, in the parcel and of the lot
--- when these are named, the first of which something is to come first. What none takes counts for
--- the last one; an item without article gets a new one. about: what receive_find says. Returns
--- {parts}, or {member, problem}. The defective units are the last ones of the line, and so are
--- those with serial numbers.
+-- Counts one line of a receipt for its articles (spec 03 sections 7.3 and 7.4): those of the item,
+-- in the parcel and of the lot when these are named, the first of which something is to come
+-- first. What none takes counts for the last one; an item without article gets a new one. about:
+-- what receive_find says. Returns {parts}, or {member, problem}. The defective units are the last
+-- ones of the line, and so are those with serial numbers.
 CREATE OR REPLACE FUNCTION manifests.receive_line(
     org text, manifest text, facts jsonb, line jsonb, about jsonb
 ) RETURNS jsonb
