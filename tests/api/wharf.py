@@ -5,8 +5,8 @@ WHARF_BUILD or BUILD names the build folder (default: build); WHARF_PROGRAM anot
 WHARF_TEST_MODULES the modules of the server that most tests share; WHARF_TEST_PLACE where the servers' folders are (default: as tempfile), and
 what a first start makes is kept there for the next server with the same modules (`prepare`); WHARF_TEST_EVERYTHING=1: with every setting that
 adds work to requests switched on (everything.py); WHARF_SEEN a file that gets the codes of all answers, with their operations (tools/codes.py):
-then a code that the description does not tell of an operation is no fault; WHARF_REACHED a file that gets the statuses of all answers, with
-their operations (tools/reached.py).
+then a code that the description does not tell of an operation is no fault; WHARF_REACHED a file that gets the method, path and
+status of all answers (tools/reached.py).
 """
 import contextlib
 import ctypes
@@ -58,6 +58,21 @@ FORMATS = {
 # Each write is held to what its rules say of it (rules.verify).
 UNLIMITED = ["--set", "rules.verify=true"] + [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
+
+def note_answers(file):
+    """Every answer to requests is noted from now on, also those of clients that are not Client."""
+    send = requests.Session.send
+
+    def noted(self, request, **more):
+        r = send(self, request, **more)
+        with open(file, "a") as reached:
+            reached.write(f"{request.method} {urllib.parse.urlsplit(request.url).path} {r.status_code}\n")
+        return r
+    requests.Session.send = noted
+
+
+if "WHARF_REACHED" in os.environ:
+    note_answers(os.environ["WHARF_REACHED"])
 
 # How long a workflow's run may take that somebody waits for. A busy machine starts a cell late.
 PATIENT = {"before": 5000, "sync": 25000, "public": 25000}
@@ -530,17 +545,9 @@ class Client:
             raise Problem(f"{method} {path}: {answer!r}, not {expect}\n{json.dumps(body)[:2000]}")
         return answer
 
-    def note_reached(self, method, template, status):
-        """Writes down what an operation of the description was answered with, when that is wanted."""
-        operation = template and self.server.openapi["paths"][template].get(method.lower())
-        if operation and "WHARF_REACHED" in os.environ:
-            with open(os.environ["WHARF_REACHED"], "a") as reached:
-                reached.write(f"{operation['operationId']} {status}\n")
-
     def checked(self, method, path, r, sent):
         check_headers(r, "SVC-API-KEY" in sent)
         template = self.server.template(path.split("?")[0].rstrip("/"))
-        self.note_reached(method, template, r.status_code)
         if method in ("HEAD", "OPTIONS") or r.status_code in (204, 304):
             assert not r.content
             return Answer(r, None)
