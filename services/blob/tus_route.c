@@ -232,26 +232,35 @@ static wharf_status tus_finish(struct wharf_req *req, struct file_row *row, stru
     return WHARF_OK;
 }
 
+/* Lets go of what is here of the file, before the answer: who reads that asks for it at once. */
+static void tus_release(struct wharf_req *req)
+{
+    blob_put_abort(req->reply.put);
+    req->reply.put = NULL;
+}
+
 wharf_status tus_piece(struct wharf_req *req, struct file_row *row)
 {
     struct blob_put *p = req->reply.put;
     wharf_str offset = host_http.header(req, "Upload-Offset");
     uint64_t size = blob_resumed(p);
     int64_t from = 0;
+    bool good;
 
-    if (row->stored)
-        return req_fail(req, ERR_FILE_ALREADY_UPLOADED, NULL, NULL);
     tus_number(offset.p, &from);
-    if (!tus_piece_good(req, p, host_http.header(req, "Upload-Checksum"), (uint64_t)from) ||
-        !tus_keep_length(req, row, host_http.header(req, "Upload-Length")) ||
-        file_problem(req, blob_resume_sync(p)) != WHARF_OK)
-        return WHARF_CONFLICT;
-    if (row->want_size > 0 && size >= (uint64_t)row->want_size) {
+    if (row->stored)
+        req_fail(req, ERR_FILE_ALREADY_UPLOADED, NULL, NULL);
+    good = !row->stored &&
+           tus_piece_good(req, p, host_http.header(req, "Upload-Checksum"), (uint64_t)from) &&
+           tus_keep_length(req, row, host_http.header(req, "Upload-Length")) &&
+           file_problem(req, blob_resume_sync(p)) == WHARF_OK;
+    if (good && row->want_size > 0 && size >= (uint64_t)row->want_size) {
         req->reply.put = NULL;
         return tus_finish(req, row, p);
     }
-    req->reply.put = NULL;
-    blob_put_abort(p);
+    tus_release(req);
+    if (!good)
+        return WHARF_CONFLICT;
     tus_answer(req, row, size, 204);
     return WHARF_OK;
 }

@@ -535,6 +535,10 @@ def test_unique_rules(world, resource):
         of = {n: first[n] for n, p in properties(resource).items() if p.get("x-wharf", {}).get("ref") and n in first}  # a value may be unique for what the row is of
         a = world.all.post(path, {**world.body(resource), **of, name: taken.upper()})
         assert a.code == rule["error"] and a.errors == rule["report"] and a.status in (400, 409)
+        if "update" in ops(resource) and properties(resource)[name].get("x-wharf", {}).get("write", "both") == "both":
+            other = world.make(resource, path, **of)
+            a = world.all.post(f"{path}/{other['id']}", {name: taken.upper()})
+            assert a.code == rule["error"] and a.errors == rule["report"] and a.status in (400, 409)
         world.all.delete(f"{path}/{first['id']}")
         world.make(resource, path, **of, **{name: taken})
 
