@@ -3,6 +3,7 @@
 #include "event/lines.h"
 #include "event/seal.h"
 #include "host/host.h"
+#include "plugin/module_settings.h"
 #include "util/str.h"
 #include "wharf/errors.h"
 #include "wharf/service/config.h"
@@ -31,24 +32,9 @@ static wharf_status l_verify(wharf_req *req, const char *resource, wharf_logs_re
 const wharf_logs_api host_logs = {
     WHARF_HEAD(wharf_logs_api), l_verify, log_add, log_recent, log_page, log_add_many};
 
-/* Returns the value of "push.fcm.endpoint" in the module's table, or NULL. */
 static const struct wharf_json *setting(const wharf_plugin *self, const char *name)
 {
-    const struct wharf_json *v = json_get(
-        self->engine->config->module_settings, self->plugin->name);
-    char part[64];
-
-    for (size_t n; v; name += n + 1) {
-        n = strcspn(name, ".");
-        if (n >= sizeof(part))
-            return NULL;
-        memcpy(part, name, n);
-        part[n] = 0;
-        v = json_get(v, part);
-        if (!name[n])
-            return v;
-    }
-    return NULL;
+    return module_setting(self->engine->config, self->plugin->manifest, name);
 }
 
 static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
@@ -62,6 +48,13 @@ static bool c_text(wharf_plugin *self, const char *name, wharf_str *ret_text)
     else
         return false;
     return true;
+}
+
+static int64_t c_integer(wharf_plugin *self, const char *name)
+{
+    int64_t i;
+
+    return json_int(setting(self, name), &i) ? i : 0;
 }
 
 /* Finds what stands between two commas of a text. */
@@ -99,4 +92,5 @@ static wharf_str c_url(wharf_req *req, wharf_str path)
     return arena_printf(req->arena, "%.*s%.*s", (int)s.n, s.p, (int)path.n, path.p);
 }
 
-const wharf_config_api host_config = {WHARF_HEAD(wharf_config_api), c_text, c_url, c_item};
+const wharf_config_api host_config = {
+    WHARF_HEAD(wharf_config_api), c_text, c_url, c_item, c_integer};

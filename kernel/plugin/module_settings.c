@@ -186,3 +186,26 @@ void module_settings_check(
                 config_where(config, arena_printf(a, "%s.%.*s", m->name, STR_ARG(one->key)).p, a)),
             m->name, STR_ARG(one->key), m->name);
 }
+
+/* Returns the member of an object at a path of names with dots between them, or NULL. Of a schema
+ * the members of its properties are meant. */
+static const struct wharf_json *member_at(
+    const struct wharf_json *v, const char *path, bool is_schema)
+{
+    for (size_t n; v; path += n + 1) {
+        n = strcspn(path, ".");
+        v = json_get_n(is_schema ? json_get(v, "properties") : v, (wharf_str){path, n});
+        if (!path[n])
+            break;
+    }
+    return v;
+}
+
+const struct wharf_json *module_setting(
+    const struct config *config, const struct manifest *m, const char *name)
+{
+    const struct wharf_json *written = member_at(
+        json_get(config->module_settings, m->name), name, false);
+
+    return written ? written : json_get(member_at(m->config, name, true), "default");
+}

@@ -11,4 +11,9 @@
 void module_settings_check(
     const struct config *config, const struct manifest *m, struct arena *a, struct buf *problems);
 
+/* Returns the setting of a module with that name ("push.fcm.endpoint") as the operator wrote it,
+ * else the default of the module's manifest; NULL: there is neither. */
+const struct wharf_json *module_setting(
+    const struct config *config, const struct manifest *m, const char *name);
+
 #endif

@@ -69,7 +69,7 @@ static const struct offered_service services[] = {
     {{"wharf.event", 1, 0}, &host_event},
     {{"wharf.keys", 1, 0}, &host_keys},
     {{"wharf.logs", 1, 3}, &host_logs},
-    {{"wharf.config", 1, 1}, &host_config},
+    {{"wharf.config", 1, 2}, &host_config},
     {{"wharf.text", 1, 2}, &host_text},
     {{"wharf.token", 1, 2}, &host_token},
     {{"wharf.crypto", 1, 3}, &host_crypto},

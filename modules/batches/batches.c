@@ -60,7 +60,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     batches_text = W->service(self, "wharf.text", 1, 2);
     batches_org = W->service(self, "org.directory", 1, 3);
     batches_metrics = W->service(self, "wharf.metrics", 1, 1);
-    batches_config = W->service(self, "wharf.config", 1, 1);
+    batches_config = W->service(self, "wharf.config", 1, 2);
     if (batches_config)
         batches_limits_read(self);
     return batches_kernel && batches_many && batches_events && batches_keys && batches_files &&

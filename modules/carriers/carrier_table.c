@@ -5,7 +5,7 @@
 #include "carriers.h"
 
 struct table carriers_table;
-wharf_str carriers_prefix = WHARF_S("WHRF");
+wharf_str carriers_prefix;
 
 struct reading {
     struct memory *m;

@@ -94,7 +94,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     wharf_str file, prefix;
 
     carriers_org = W->service(self, "org.directory", 1, 1);
-    carriers_config = W->service(self, "wharf.config", 1, 0);
+    carriers_config = W->service(self, "wharf.config", 1, 2);
     if (W->json->parse(req, (wharf_str)EMBEDDED, &json) != WHARF_OK ||
         !table_read(&m, json, NULL, &carriers_table, &path, &problem))
         return tell(self, req, "schemas/carriers.json", path, problem);

@@ -26,8 +26,7 @@ enum {
     PORT_MAX = 5,
     AGAIN_MS = 20, /* between two tries while the queue of a socket is full */
     SPARE_US = 1000000, /* before the request's deadline, for its answer */
-    RETRY_AFTER_S = 5,
-    TIMEOUT_S = 30
+    RETRY_AFTER_S = 5
 };
 #define LIMIT_SAID "INSTREAM size limit exceeded."
 
@@ -119,13 +118,11 @@ static bool begins(wharf_str s, const char *with, wharf_str *ret_rest)
 
 wharf_status clamd_start(wharf_plugin *self, wharf_req *req)
 {
-    wharf_str text, rest;
+    wharf_str rest;
     bool good;
 
     clamd.self = self;
-    clamd.timeout_us = TIMEOUT_S * SECOND_US;
-    if (documents_config->text(self, "clamd_timeout_s", &text))
-        clamd.timeout_us = strtoll(text.p, NULL, 10) * SECOND_US;
+    clamd.timeout_us = documents_config->integer(self, "clamd_timeout_s") * SECOND_US;
     if (!documents_config->text(self, "clamd", &clamd.said) || !clamd.said.n)
         return WHARF_OK;
     if (begins(clamd.said, "unix:", &rest))

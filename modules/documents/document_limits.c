@@ -1,8 +1,6 @@
 /* document_limits.c - what the operator's settings say of documents: categories, how many are
  * created in a minute, how many bytes an organization has
  * (docs/spec/05-documents-and-templates.md sections 1, 3.5 and 6). */
-#include <stdlib.h>
-
 #include "documents.h"
 #include "documents.gen.h"
 
@@ -15,14 +13,6 @@ static wharf_plugin *documents_self;
 void limits_start(wharf_plugin *self)
 {
     documents_self = self;
-}
-
-static int64_t setting(const char *name, int64_t fallback)
-{
-    wharf_str text;
-
-    return documents_config->text(documents_self, name, &text) ? strtoll(text.p, NULL, 10)
-                                                               : fallback;
 }
 
 /* ---- categories ---- */
@@ -62,15 +52,14 @@ wharf_status check_creates(wharf_req *req)
     static const struct {
         const char *setting;
         uint32_t whom;
-        int64_t fallback;
-    } limits[] = {{"create_limits.ip", WHARF_LIMIT_ADDRESS, 300},
-        {"create_limits.user", WHARF_LIMIT_USER, 300},
-        {"create_limits.organization", WHARF_LIMIT_ORGANIZATION, 1500}};
+    } limits[] = {{"create_limits.ip", WHARF_LIMIT_ADDRESS},
+        {"create_limits.user", WHARF_LIMIT_USER},
+        {"create_limits.organization", WHARF_LIMIT_ORGANIZATION}};
     wharf_status s = WHARF_OK;
 
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && s == WHARF_OK; i++)
         s = documents_http->limit_endpoint(req, limits[i].whom, WHARF_S(CREATES),
-            (uint32_t)setting(limits[i].setting, limits[i].fallback));
+            (uint32_t)documents_config->integer(documents_self, limits[i].setting));
     return s;
 }
 
@@ -80,7 +69,7 @@ wharf_status check_quota(wharf_req *req, int64_t more)
 {
     static const char sql[] = "SELECT coalesce(sum(size), 0)::bigint FROM documents.version WHERE "
                               "organization_id = $1::text";
-    int64_t quota = setting("quota_bytes", 0);
+    int64_t quota = documents_config->integer(documents_self, "quota_bytes");
     const wharf_val arg = val_text(W->req->organization(req));
     const wharf_rows *rows;
     wharf_status s;

@@ -49,7 +49,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     documents_blob = W->service(self, "wharf.blob", 1, 3);
     documents_many = W->service(self, "wharf.many", 1, 0);
-    documents_config = W->service(self, "wharf.config", 1, 1);
+    documents_config = W->service(self, "wharf.config", 1, 2);
     documents_events = W->service(self, "wharf.events", 1, 0);
     documents_http = W->service(self, "wharf.http", 1, 2);
     documents_logs = W->service(self, "wharf.logs", 1, 1);

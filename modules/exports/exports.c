@@ -10,7 +10,7 @@ const wharf_batch_api *exports_kernel;
 const wharf_blob_api *exports_blob;
 const wharf_keys_api *exports_keys;
 const wharf_text_api *exports_text;
-int64_t exports_rows_most = 1000000;
+int64_t exports_rows_most;
 
 static const wharf_route routes[] = {
     {ROUTE_DELETE, .handler = exports_delete},
@@ -36,12 +36,11 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
 
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
-    const wharf_config_api *config = W->service(self, "wharf.config", 1, 0);
-    wharf_str rows;
+    const wharf_config_api *config = W->service(self, "wharf.config", 1, 2);
 
     (void)req;
-    if (config && config->text(self, "rows", &rows))
-        exports_rows_most = strtoll(rows.p, NULL, 10);
+    if (config)
+        exports_rows_most = config->integer(self, "rows");
     exports_self = self;
     exports_walk = W->service(self, "wharf.walk", 1, 0);
     exports_kernel = W->service(self, "wharf.batch", 1, 0);

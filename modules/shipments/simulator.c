@@ -6,8 +6,6 @@
 #include "shipments.h"
 #include "shipments.gen.h"
 
-enum { STEP_SECONDS = 60 };
-
 static const char *const way[] = {"package_accepted", "in_transit", "out_for_delivery"};
 static const struct {
     const char *code;
@@ -33,13 +31,7 @@ static const char *step_status(wharf_str code, size_t step)
 
 static int64_t step_us(void)
 {
-    wharf_str text;
-    int64_t seconds = STEP_SECONDS;
-
-    if (shipments_config->text(shipments_self, "simulator_step_seconds", &text) &&
-        strtoll(text.p, NULL, 10) > 0)
-        seconds = strtoll(text.p, NULL, 10);
-    return seconds * 1000000;
+    return shipments_config->integer(shipments_self, "simulator_step_seconds") * 1000000;
 }
 
 static wharf_status enqueue(wharf_req *req, wharf_str id, int64_t step)

@@ -41,7 +41,7 @@ static wharf_status settle_document(wharf_req *req, const wharf_rec *old_rec, wh
             W->json->put(out, W->json->key(m).p, val_json(m));
     }
     W->json->put(out, "available_until",
-        val_time(ended + print_setting("retention_hours", 72) * 3600 * SECOND_US));
+        val_time(ended + print_setting("retention_hours") * 3600 * SECOND_US));
     W->json->close(out);
     s = W->json->result(req, out, &v);
     if (s == WHARF_OK)

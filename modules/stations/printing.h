@@ -42,7 +42,7 @@ extern const wharf_str *print_sizes; /* the table of paper sizes as JSON */
 
 /* Returns a setting of the configuration's table stations in seconds or hours; plugin.json says
  * what it may be. */
-int64_t print_setting(const char *name, int64_t fallback);
+int64_t print_setting(const char *name);
 
 /* ---- paper_sizes.c: the table of section 4 ---- */
 

@@ -14,9 +14,6 @@ enum {
     FCM_TTL_MAX_S = 2419200
 };
 
-#define FCM_ENDPOINT   "https://fcm.googleapis.com"
-#define PUSHY_ENDPOINT "https://api.pushy.me"
-
 /* ---- what is sent ---- */
 
 /* Writes the payload of section 9.1. FCM takes texts only. */
@@ -117,14 +114,13 @@ wharf_status push_send(
 
     if (is_driver(p, "fcm")) {
         body = fcm_body(req, p);
-        r.url = W->mem->format(req, "%s/v1/projects/%s/messages:send",
-            push_setting("fcm.endpoint", FCM_ENDPOINT).p, t->project);
+        r.url = W->mem->format(
+            req, "%s/v1/projects/%s/messages:send", push_setting("fcm.endpoint", "").p, t->project);
         lines[r.n_headers++] = W->mem->format(req, "authorization: Bearer %s", t->bearer).p;
         p->token_until_us = t->until_us;
     } else if (is_driver(p, "pushy")) {
         body = pushy_body(req, p);
-        r.url = W->mem->format(req, "%s/push?api_key=%s",
-            push_setting("pushy.endpoint", PUSHY_ENDPOINT).p,
+        r.url = W->mem->format(req, "%s/push?api_key=%s", push_setting("pushy.endpoint", "").p,
             in_query(req, push_setting("pushy.api_key", "")).p);
     } else {
         body = webhook_body(req, p);

@@ -459,7 +459,7 @@ static wharf_status answer_session(wharf_req *req, const struct station_row *st,
     W->json->open(out, NULL, '{');
     W->json->put(out, "session_id", val_text(id));
     W->json->put(out, "heartbeat_interval", val_int(HEARTBEAT_S));
-    W->json->put(out, "offline_after", val_int(print_setting("offline_after", 90)));
+    W->json->put(out, "offline_after", val_int(print_setting("offline_after")));
     W->json->put(out, "lease_seconds", val_int(LEASE_S));
     W->json->put(out, "seq", val_int(seq));
     W->res->encode(req, out, "station", rec);

@@ -52,7 +52,7 @@ static wharf_status end_silence(wharf_req *req, wharf_str id)
                               "$4::bigint) FOR UPDATE SKIP LOCKED";
     wharf_val now = val_time(W->req->now_us(req));
     wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)), now,
-        val_int(print_setting("processing_timeout", 600))};
+        val_int(print_setting("processing_timeout"))};
     const struct job_set sets[] = {{PRINT_JOB_STATUS, job_status_value(JOB_TIMED_OUT)},
         {PRINT_JOB_STAGE, val_null()},
         {PRINT_JOB_REASON,
@@ -75,7 +75,7 @@ static wharf_status set_offline(wharf_req *req, wharf_str id)
                               "$3::timestamptz - make_interval(secs => $4::bigint) "
                               "FOR UPDATE SKIP LOCKED";
     wharf_val args[4] = {val_text(id), val_text(W->req->organization(req)),
-        val_time(W->req->now_us(req)), val_int(print_setting("offline_after", 90))};
+        val_time(W->req->now_us(req)), val_int(print_setting("offline_after"))};
     const wharf_rows *rows;
     wharf_status s = W->db->query(req, sql, args, 4, &rows);
 
@@ -212,9 +212,8 @@ static size_t look(wharf_req *req, bool grace)
         "make_interval(secs => $2::bigint), make_interval(secs => "
         "$3::bigint), make_interval(hours => $4::bigint::integer), $5::bigint::integer)";
     wharf_val args[5] = {val_time(W->req->now_us(req)),
-        val_int(print_setting("processing_timeout", 600)),
-        val_int(print_setting("offline_after", 90)), val_int(print_setting("retention_hours", 72)),
-        val_int(BATCH)};
+        val_int(print_setting("processing_timeout")), val_int(print_setting("offline_after")),
+        val_int(print_setting("retention_hours")), val_int(BATCH)};
     const wharf_rows *rows;
     struct finding *list;
     size_t n, settled = 0;
@@ -247,8 +246,8 @@ static void look_for_stranded(wharf_req *req)
     static const char sql[] =
         "SELECT organization_id, id FROM stations.stranded($1::timestamptz, make_interval(secs "
         "=> $2::bigint), $3::bigint::integer)";
-    wharf_val args[3] = {val_time(W->req->now_us(req)),
-        val_int(print_setting("reroute_after", 120)), val_int(BATCH)};
+    wharf_val args[3] = {
+        val_time(W->req->now_us(req)), val_int(print_setting("reroute_after")), val_int(BATCH)};
     const wharf_rows *rows;
 
     if (print_events->act_for(req, WHARF_S("")) != WHARF_OK ||
@@ -296,13 +295,13 @@ wharf_status print_watch(wharf_req *req, void *arg)
             next_forget = now + FORGET_EVERY_S * SECOND_US;
             forget(req);
         }
-        if (print_setting("reroute_after", 120) > 0 && due(now, next_reroute, REROUTE_EVERY_S)) {
+        if (print_setting("reroute_after") > 0 && due(now, next_reroute, REROUTE_EVERY_S)) {
             next_reroute = now + REROUTE_EVERY_S * SECOND_US;
             look_for_stranded(req);
         }
         /* each event of anybody ends the wait: what is due here comes with time alone */
         if (due(now, next_look, LOOK_EVERY_S)) {
-            bool grace = now - begun < print_setting("offline_after", 90) * SECOND_US;
+            bool grace = now - begun < print_setting("offline_after") * SECOND_US;
 
             next_look = look(req, grace) < BATCH ? now + LOOK_EVERY_S * SECOND_US : now;
         }

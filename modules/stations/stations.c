@@ -20,11 +20,9 @@ static wharf_str sizes_text = EMBEDDED;
 const wharf_str *print_sizes = &sizes_text;
 wharf_plugin *print_self;
 
-int64_t print_setting(const char *name, int64_t fallback)
+int64_t print_setting(const char *name)
 {
-    wharf_str text;
-
-    return print_config->text(print_self, name, &text) ? strtoll(text.p, NULL, 10) : fallback;
+    return print_config->integer(print_self, name);
 }
 
 static const wharf_route routes[] = {
@@ -67,7 +65,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     print_render = stations_host->service(self, "wharf.render", 1, 0);
     print_events = stations_host->service(self, "wharf.events", 1, 0);
     print_channel = stations_host->service(self, "wharf.channel", 1, 0);
-    print_config = stations_host->service(self, "wharf.config", 1, 1);
+    print_config = stations_host->service(self, "wharf.config", 1, 2);
     print_crypto = stations_host->service(self, "wharf.crypto", 1, 2);
     if (!stations_locations || !print_blob || !print_fetch || !print_render || !print_events ||
         !print_channel || !print_config || !print_crypto)

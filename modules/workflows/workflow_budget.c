@@ -10,37 +10,11 @@
 const struct budget check_budget = {
     .instructions = 100000, .memory = 4 << 20, .wall_us = 2000000, .result_max = 1 << 20};
 
-/* Until budgets_start(), and where the operator says nothing. */
-struct budget before_budget = {.in_write = true,
-    .instructions = 500000,
-    .memory = 8 << 20,
-    .wall_us = 100000,
-    .result_max = 64 << 10,
-    .api_calls = 10};
-struct budget sync_budget = {.instructions = 20000000,
-    .memory = 32 << 20,
-    .wall_us = 10000000,
-    .result_max = 1 << 20,
-    .api_calls = 50,
-    .http_calls = 10,
-    .mails = 5,
-    .emits = 20};
-struct budget public_budget = {.instructions = 5000000,
-    .memory = 16 << 20,
-    .wall_us = 5000000,
-    .result_max = 1 << 20,
-    .api_calls = 20,
-    .http_calls = 5,
-    .emits = 5};
-struct budget queued_budget = {.instructions = 100000000,
-    .memory = 64 << 20,
-    .wall_us = 60000000,
-    .result_max = 64 << 10,
-    .api_calls = 500,
-    .http_calls = 50,
-    .mails = 10,
-    .emits = 100,
-    .sleep_ms = 10000};
+/* budgets_start() adds what the settings say. */
+struct budget before_budget = {.in_write = true, .result_max = 64 << 10};
+struct budget sync_budget = {.result_max = 1 << 20};
+struct budget public_budget = {.result_max = 1 << 20};
+struct budget queued_budget = {.result_max = 64 << 10, .sleep_ms = 10000};
 
 static struct budget *const all[] = {&before_budget, &sync_budget, &public_budget, &queued_budget};
 static const char *const classes[] = {"before", "sync", "public", "queued"};
@@ -76,11 +50,9 @@ void budgets_start(void)
     for (size_t c = 0; c < CLASSES; c++) {
         for (size_t m = 0; m < MEMBERS; m++) {
             char name[64];
-            wharf_str text;
 
             snprintf(name, sizeof(name), "budgets.%s.%s", classes[c], members[m]);
-            if (flow_config->text(flow_self, name, &text))
-                *all[c] = with(*all[c], m, strtoll(text.p, NULL, 10));
+            *all[c] = with(*all[c], m, flow_config->integer(flow_self, name));
         }
     }
 }

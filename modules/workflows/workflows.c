@@ -86,14 +86,6 @@ static void declare(wharf_plugin *self, wharf_decl *d, const wharf_decl_api *api
     ROUTES(api, d, routes);
 }
 
-/* Returns a number of the configuration's table, which its schema has looked at. */
-static int64_t setting(const char *name, int64_t otherwise)
-{
-    wharf_str text;
-
-    return flow_config->text(flow_self, name, &text) ? strtoll(text.p, NULL, 10) : otherwise;
-}
-
 static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     flow_self = self;
@@ -107,12 +99,12 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
     flow_tokens = W->service(self, "wharf.token", 1, 2);
     flow_text = W->service(self, "wharf.text", 1, 1);
     flow_logs = W->service(self, "wharf.logs", 1, 3);
-    flow_config = W->service(self, "wharf.config", 1, 1);
+    flow_config = W->service(self, "wharf.config", 1, 2);
     flow_schemas = W->service(self, "wharf.schema", 1, 0);
     flow_metrics = W->service(self, "wharf.metrics", 1, 0);
     if (!flow_logs || !flow_config || !flow_schemas || !flow_metrics)
         return WHARF_UNAVAILABLE;
-    flow_public_rate = (uint32_t)setting("public_per_minute", 60);
+    flow_public_rate = (uint32_t)flow_config->integer(self, "public_per_minute");
     budgets_start();
     return flow_lua && flow_keys && flow_events && flow_crypto && flow_cron && flow_http &&
                    flow_tokens && flow_text

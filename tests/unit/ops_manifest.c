@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "plugin/manifest.h"
+#include "plugin/module_settings.h"
 
 enum { IMAGE = 4096 };
 
@@ -241,6 +242,30 @@ static void files(void **state)
     rmdir(dir);
 }
 
+/* Reads a setting as it was written, else the default of the manifest, also inside of tables. */
+static void settings_have_defaults(void **state)
+{
+    const struct wharf_json *schema = unit_json(*state,
+        "{\"type\":\"object\",\"properties\":{\"rows\":{\"type\":\"integer\",\"default\":7},"
+        "\"bare\":{},"
+        "\"push\":{\"properties\":{\"fcm\":{\"properties\":{\"endpoint\":{\"default\":\"there\"}}}}"
+        "}}}");
+    struct config c = {0};
+    struct manifest m = {.name = "station", .config = schema};
+
+    assert_string_equal(module_setting(&c, &m, "rows")->text.p, "7");
+    assert_string_equal(module_setting(&c, &m, "push.fcm.endpoint")->text.p, "there");
+    c.module_settings = unit_json(*state,
+        "{\"station\":{\"rows\":8,\"push\":{\"fcm\":{\"project\":\"p\"}}},\"other\":{\"bare\":1}}");
+    assert_string_equal(module_setting(&c, &m, "rows")->text.p, "8");
+    assert_string_equal(module_setting(&c, &m, "push.fcm.endpoint")->text.p, "there");
+    assert_string_equal(module_setting(&c, &m, "push.fcm.project")->text.p, "p");
+    assert_null(module_setting(&c, &m, "bare"));
+    assert_null(module_setting(&c, &m, "nothing.here"));
+    m.config = NULL;
+    assert_null(module_setting(&c, &m, "push.fcm.endpoint"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +275,7 @@ int main(void)
         UNIT(full_manifest),
         UNIT(refused_manifests),
         UNIT(files),
+        UNIT(settings_have_defaults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
