@@ -543,6 +543,17 @@ def test_unique_rules(world, resource):
         world.make(resource, path, **of, **{name: taken})
 
 
+# ---- what another version is answered with ----
+
+@pytest.mark.parametrize("resource", [r for r in DEFINITIONS if {"update", "delete"} & ops(r) and "create" in ops(r) | BY_ROUTE.get(r, set()) and r not in ("organization", "event_subscriber")])
+def test_old_versions(world, described, resource):
+    """Spec 01 section 8: If-Match with a version that the row has not, on its update and its delete."""
+    world.make(resource)
+    for op, method, body in (("update", "POST", {}), ("delete", "DELETE", None)):
+        if op in described[resource] and "412" in described[resource][op][1]["responses"]:
+            world.all.refused(method, world.where, 412, "precondition.failed", body=body, headers={"If-Match": '"v999999-0000000000000000000000"'})
+
+
 # ---- what a page costs ----
 
 # An organization sees only itself.

@@ -152,6 +152,7 @@ def test_quote_and_purchase(rated):
     assert bought["status"] == "created" and bought["amount"] == 900 and bought["currency"] == "usd" and bought["provider"]["id"] == "private"
     assert bought["tracking_number"].startswith("WHRF-") and bought["purchased_rate"] == row["rates"][0] and bought["tracking_url"] is None
     refuse(client, row, 409, "shipment.purchased", [], {"rate_id": row["rates"][1]["id"]})
+    client.refused("POST", f"{SHIPMENTS}/{row['id']}/purchase", 409, "shipment.purchased", [], body={"rate_id": row["rates"][1]["id"]})
     client.refused("DELETE", f"{SHIPMENTS}/{row['id']}", 409, "shipment.purchased")
     at_once = client.post(SHIPMENTS, quote_body(options={"purchase": "recommended"}), expect=201).data
     assert at_once["status"] == "created" and at_once["purchased_rate"]["service_level_id"] == "bike"
@@ -233,6 +234,7 @@ def test_transitions(client, org):
     done = update(client, row, status="delivered").data
     assert done["delivered_at"] and done["filters"] == ["completed"]
     refuse(client, row, 409, "shipment.completed", ["tracking_update.status"], {"tracking_update": {"status": "in_transit"}})
+    client.refused("POST", f"{SHIPMENTS}/{row['id']}/tracking-updates", 409, "shipment.completed", body={"status": "in_transit"})
     back = update(client, row, status="in_transit", extra={"force_update": True}).data
     assert back["status"] == "in_transit" and back["delivered_at"] is None
     assert kinds(org, row).count("shipment.delivered") == 1

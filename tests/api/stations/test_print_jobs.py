@@ -505,6 +505,8 @@ def test_reports_of_others(org):
     s.no(job, 409, "print_job.session_mismatch", ["session_id"], status="completed", attempt=2)
     assert s.get(job)["status"] == "processing"
     s.client.refused("POST", s.path + "/claim", 409, "print_station.session_superseded", body={"session_id": old})
+    s.client.refused("POST", s.path + "/heartbeat", 409, "print_station.session_superseded", body={"session_id": old})
+    s.client.refused("POST", s.path + "/release", 409, "print_station.session_superseded", body={"session_id": old})
     s.client.refused("POST", s.path + "/sessions", 409, "print_station.session_active", body={"takeover": False})
 
 

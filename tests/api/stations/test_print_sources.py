@@ -112,6 +112,7 @@ def test_ten_thousand_jobs_wait_at_most(world):
     note_job(world.server, "prnt_job_000000000000%")
     last = s.make()
     s.refuse(409, "print_station.queue_full", [])
+    s.client.refused("POST", f"{s.path}/printers/{s.station['printers'][0]['id']}/test-page", 409, "print_station.queue_full")
     s.update(last, status="canceled")
     s.make()
     s.refuse(409, "print_station.queue_full", [])

@@ -1,4 +1,7 @@
 """Workflows: drafts, checking, publishing, versions (spec 08 sections 1, 3 and 4). Runs: test_workflow_runs.py."""
+import concurrent.futures
+import time
+
 import pytest
 
 from test_workflow_runs import asked
@@ -116,6 +119,23 @@ def test_nothing_is_published_that_does_not_work(client):
     path = f"{FLOWS}/{row['id']}"
     r = client.refused("POST", path + "/publish", 400, "workflow.trigger_invalid", body={})
     assert "broken/main.lua" in r.errors[0]
+
+
+
+def test_a_draft_that_changes_while_it_is_published(fresh):
+    """What was tried is what is published: a draft that is written while its tests run is not."""
+    client = fresh.client()
+    row = flow(client, files={"main_test": "test.case('slow', function() for i = 1, 3e7 do end end)"})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        codes = []
+        while "workflow.draft_conflict" not in codes:
+            publish = pool.submit(fresh.client().post, f"{FLOWS}/{row['id']}/publish", {})
+            while not publish.done():
+                client.post(f"{FLOWS}/{row['id']}", {"description": str(len(codes))}, expect=200)
+                client.post(f"{FLOWS}/{row['id']}", {"source": HELLO + f"-- {time.monotonic()}"}, expect=200)
+            codes.append(publish.result().code)
+            assert codes[-1] in (None, "workflow.draft_conflict") and len(codes) < 50
+    assert client.get(f"{FLOWS}/{row['id']}").data["status"] in ("draft", "published")
 
 
 def test_tests_pass_before_it_is_published(client, request):
