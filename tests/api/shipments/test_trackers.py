@@ -137,7 +137,6 @@ def test_updates_go_to_the_current_leg(client, org):
     assert same["updated_at"] == get(client, row)["updated_at"]
 
 
-
 def test_each_field_that_an_update_takes(client, location):
     row = track(client, type="outbound")
     layout = client.post(f"/v1/locations/{location['id']}/layouts", {"name": "Tracked"}, expect=201).data["id"]
