@@ -255,7 +255,8 @@ def files_that_name_specs():
         else:
             said = text.split("*/")[0]
             sent = re.search(r"[Ss]ee (\w+\.h)\b", said)
-            said += " ".join(h.read_text(encoding="utf-8").split("*/")[0] for h in {path.with_suffix(".h"), path.parent / (sent.group(1) if sent else "none")} if h.is_file())
+            said += " ".join(h.read_text(encoding="utf-8").split("*/")[0] for h in {path.with_suffix(".h"), path.parent / (sent.group(1) if sent else "none"),
+                                                                                       *(ROOT / named for named in re.findall(r"\b(?:kernel|services|modules)/[\w/]+\.h\b", said))} if h.is_file())
         found[f] = flat(said)
     while True:  # a statement belongs to who runs it, also to a statement that runs it
         left = []

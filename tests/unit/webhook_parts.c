@@ -1,5 +1,5 @@
 /* webhook_parts.c - the pure parts of the module webhooks: what answers say, retry schedules,
- * filters; and signatures. */
+ * filters; and signatures (spec 07 sections 5 to 7). */
 #include "webhook_match.h"
 #include "host/host.h"
 #include "reply.h"

@@ -1,4 +1,4 @@
-"""Batches that run in the background (spec 10 sections 4 and 12): queued, canceled, tried again, by filters, by upload."""
+"""Batches that run in the background (spec 10 sections 4, 12 and 13): queued, canceled, tried again, by filters, by upload."""
 import base64
 import os
 import re
