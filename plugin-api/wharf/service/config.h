@@ -17,8 +17,9 @@ typedef struct wharf_config_api {
     wharf_head head;
     /* A member of the table as text, a number as it is written, a boolean as "true" or "false".
      * What the operator did not write is the default that `config` of plugin.json gives, so a
-     * default stands nowhere else; false: there is none either, or it is something else. Since 1.1 a name with dots is that of a
-     * member of a member ("push.driver"), and a number or boolean is taken. */
+     * default stands nowhere else; false: there is none either, or it is something else. Since 1.1
+     * a name with dots is that of a member of a member ("push.driver"), and a number or boolean is
+     * taken. */
     bool (*text)(wharf_plugin *self, const char *name, wharf_str *ret_text);
     /* A link for clients: setting base_url and the path ("/v1/..."); only the path when it is
      * not set. Lives as long as req. [worker] */
