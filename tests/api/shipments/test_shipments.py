@@ -234,7 +234,7 @@ def test_transitions(client, org):
     done = update(client, row, status="delivered").data
     assert done["delivered_at"] and done["filters"] == ["completed"]
     refuse(client, row, 409, "shipment.completed", ["tracking_update.status"], {"tracking_update": {"status": "in_transit"}})
-    client.refused("POST", f"{SHIPMENTS}/{row['id']}/tracking-updates", 409, "shipment.completed", body={"status": "in_transit"})
+    client.refused("POST", f"{SHIPMENTS}/{row['id']}/tracking-updates", 409, "shipment.completed", body=[{"status": "in_transit"}])
     back = update(client, row, status="in_transit", extra={"force_update": True}).data
     assert back["status"] == "in_transit" and back["delivered_at"] is None
     assert kinds(org, row).count("shipment.delivered") == 1

@@ -506,7 +506,7 @@ def test_reports_of_others(org):
     assert s.get(job)["status"] == "processing"
     s.client.refused("POST", s.path + "/claim", 409, "print_station.session_superseded", body={"session_id": old})
     s.client.refused("POST", s.path + "/heartbeat", 409, "print_station.session_superseded", body={"session_id": old})
-    s.client.refused("POST", s.path + "/release", 409, "print_station.session_superseded", body={"session_id": old})
+    s.client.refused("POST", s.path + "/release", 409, "print_station.session_superseded", body={"session_id": old, "jobs": [{"id": job["id"], "attempt": 2}]})
     s.client.refused("POST", s.path + "/sessions", 409, "print_station.session_active", body={"takeover": False})
 
 
