@@ -28,7 +28,7 @@ def promised(document):
 def answered(document, lines):
     """(operation, status) of lines of method, path and status. A path with less braces is meant before one with more: /documents/categories before /documents/{id}."""
     known = sorted(document["paths"], key=lambda t: t.count("{"))
-    paths = [(re.compile("/".join("[^/]+" if "{" in part else re.escape(part) for part in t.split("/"))), document["paths"][t]) for t in known]
+    paths = [(re.compile("/".join(".+" if part == "{path}" else "[^/]+" if "{" in part else re.escape(part) for part in t.split("/"))), document["paths"][t]) for t in known]
     found, seen = set(), {}
     for line in set(lines):
         method, path, status = line.split()

@@ -136,8 +136,6 @@ static bool is_of_kind(const struct route *r, wharf_str kind)
         return writes(r);
     if (str_eqz(kind, "@idempotency"))
         return openapi_takes_idempotency_key(r);
-    if (str_eqz(kind, "@tenant_code"))
-        return r->tenant_code;
     if (str_eqz(kind, "@limited"))
         return r->per_minute || r->per_second;
     if (str_eqz(kind, "@change"))

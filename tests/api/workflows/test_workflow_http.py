@@ -153,6 +153,31 @@ def test_a_plain_table_is_data(client):
         assert ask(client, id, "x", check=True, body=data).data == data
 
 
+STICK = "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')"  # takes time and no instructions
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_every_method_ends_alike(org, client, nobody, method):
+    """What the description promises of each of the five operations that call a workflow."""
+    source = f"local w = request.params.what if w == 'stick' then {STICK} elseif w == 'no' then wharf.reject('no', 'not today') end return {{status = 200, body = w}}"
+    id = flow(client, source, {"path": "x/:what", "methods": [method]}, {"path": "late", "methods": [method], "mode": "async"},
+              {"path": "other", "methods": ["POST" if method != "POST" else "PUT"]}, budget={"time_ms": 500})
+    path = f"{FLOWS}/{id}/http/"
+    assert ask(client, id, "x/good", method).text == "good"
+    ask(client, id, "late", method, expect=202, check=True)
+    nobody.refused(method, path + "x/good", 401, "api_key.missing")
+    org.client("locations:read").refused(method, path + "x/good", 403, "scope_access")
+    assert client.refused(method, path + "other", 405, "workflow.method").headers["Allow"] != method
+    client.refused(method, path + "nothing/is/here", 404, "workflow.no_such_path")
+    client.refused(method, path + "x/no", 400, "workflow.rejected", ["custom.no"])
+    client.refused(method, path + "x/stick", 504, "workflow.budget_time")
+    if method in ("POST", "PUT", "PATCH"):
+        client.request(method, path + "x/good", data=b"x" * (1 << 20) + b"x", expect=413)
+        client.request(method, path + "x/good", data=b"x", headers={"Content-Encoding": "br"}, expect=415)
+    client.post(f"{FLOWS}/{id}", {"enabled": False}, expect=200)
+    client.refused(method, path + "x/good", 409, "workflow.disabled")
+
+
 def test_keys(org, client, nobody, server):
     id = flow(client, "return request.key.id", {"path": "x"}, {"path": "y", "auth": "none"}, allowed_locations=[make_location(client, "K here")["id"]])
     path = f"{FLOWS}/{id}/http/x"

@@ -114,6 +114,14 @@ def test_discarding_a_draft(client):
     assert back["source"] == HELLO and back["triggers"] == MANUAL and back["settings"] == {} and back["has_draft"] is False and back["version"] == 1
 
 
+def test_code_that_does_not_end_when_it_is_read(fresh):
+    """Code is run once to see what it returns; that may take two seconds."""
+    client = fresh.client()
+    source = "local _ = ('a'):rep(40000):find(('.-'):rep(8) .. 'b')\nreturn {}"
+    for path, body in (("check", {"source": source, "triggers": MANUAL}), (flow(client, source=source)["id"] + "/publish", {})):
+        client.refused("POST", f"{FLOWS}/{path}", 400, "workflow.load_error", ["the run took more time than it may"], body=body)
+
+
 def test_nothing_is_published_that_does_not_work(client):
     row = flow(client, name="Broken", source="return {}")
     path = f"{FLOWS}/{row['id']}"
