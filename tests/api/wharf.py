@@ -59,20 +59,25 @@ FORMATS = {
 UNLIMITED = ["--set", "rules.verify=true"] + [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
 
-def note_answers(file):
+def note_answer(method, path, status):
+    """Writes down an answer, for tools/reached.py, when that is wanted."""
+    if "WHARF_REACHED" in os.environ:
+        with open(os.environ["WHARF_REACHED"], "a") as reached:
+            reached.write(f"{method} {urllib.parse.urlsplit(path).path} {status}\n")
+
+
+def note_answers():
     """Every answer to requests is noted from now on, also those of clients that are not Client."""
     send = requests.Session.send
 
     def noted(self, request, **more):
         r = send(self, request, **more)
-        with open(file, "a") as reached:
-            reached.write(f"{request.method} {urllib.parse.urlsplit(request.url).path} {r.status_code}\n")
+        note_answer(request.method, request.url, r.status_code)
         return r
     requests.Session.send = noted
 
 
-if "WHARF_REACHED" in os.environ:
-    note_answers(os.environ["WHARF_REACHED"])
+note_answers()
 
 # How long a workflow's run may take that somebody waits for. A busy machine starts a cell late.
 PATIENT = {"before": 5000, "sync": 25000, "public": 25000}
@@ -580,6 +585,9 @@ class Client:
                 r.begin()
             except (http.client.BadStatusLine, ConnectionError):
                 return None
+            line = text.split(b"\r\n", 1)[0].split(b" ")
+            if len(line) == 3 and b" " not in line[1] and line[1].startswith(b"/v1/"):
+                note_answer(line[0].decode("latin-1"), line[1].decode("latin-1"), r.status)
             return r.status, dict(r.getheaders()), r.read()
 
     def raw_upload(self, head, pieces, timeout=WAIT):
