@@ -246,6 +246,25 @@ def test_no_scope(caller):
         assert (answer.status, answer.code) == (403, "scope_access"), (name, answer)
 
 
+def test_other_addresses(caller):
+    """A key that may be used from elsewhere only."""
+    bound = caller.client.post("/v1/api-keys", {"name": "elsewhere", "ip_allowlist": ["203.0.113.7"], "scopes": {}}, expect=201)
+    for name in [n for n in promised(caller, "403", streams=True) if caller.document.operations[n][2].get("security") is None]:
+        answer = caller.send(name, caller.path(name), key=bound.data["api_key"])
+        assert (answer.status, answer.code) == (403, "ip_access"), (name, answer)
+
+
+def test_malformed_heads(caller):
+    """Two hosts in one request, and a body that is packed as nobody unpacks it."""
+    for name in promised(caller, "400", streams=True):
+        head = f"{caller.document.operations[name][0]} {caller.path(name)} HTTP/1.1\r\nHost: x\r\nHost: y\r\nContent-Length: 0\r\n\r\n"
+        assert caller.client.raw(head.encode())[0] == 400, name
+    for name in [n for n in promised(caller, "415") if not caller.without_key(n)]:
+        head = (f"{caller.document.operations[name][0]} {caller.path(name)} HTTP/1.1\r\nHost: x\r\nSVC-API-KEY: {caller.client.key}\r\nContent-Type: {caller.document.body_type(name) or 'application/json'}"
+                "\r\nContent-Encoding: br\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+        assert caller.client.raw(head.encode())[0] in (415, 403), name
+
+
 def test_no_row(caller):
     """An id that is nobody's, in the path."""
     names = [n for n in promised(caller, "404", streams=True) if caller.parameters(n, "path") and n not in LEFT_OUT and not caller.without_key(n)]

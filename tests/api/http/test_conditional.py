@@ -111,6 +111,13 @@ def test_order_of_checks(client, fresh, place):
     assert client.post(f"{STATIONS}/{s['id']}", {"name": "O-2"}, headers={"If-Match": "*"}, expect=400).code == "station.exists"
 
 
+def test_an_organization_has_versions_as_well(fresh):
+    """By its own path, and by its id."""
+    admin, wrong = fresh.client(), {"If-Match": '"v999-x"'}
+    for path in ("/v1/org", f"/v1/organizations/{fresh.id}"):
+        admin.refused("POST", path, 412, "precondition.failed", body={}, headers=wrong)
+
+
 def test_routes_of_plugins_too(client, fresh, place):
     """A path that a plugin handles by itself: the row that it names last, once it is locked."""
     admin = fresh.client()

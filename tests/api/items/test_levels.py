@@ -169,6 +169,7 @@ def test_lots(client, location):
     change(client, item, entry(location, available_qty=1, lot_number="L1"))
     path = f"{ITEMS}/{item['id']}/lots"
     lots = {v["lot_number"]: v for v in client.get(path).data}
+    client.refused("POST", f"{path}/{next(iter(lots.values()))['id']}", 412, "precondition.failed", body={}, headers={"If-Match": '"v999-x"'})
     assert set(lots) == {"L1", "l1"}
     assert {v["lot_number"]: v["available_qty"] for v in levels(client, item)} == {"L1": 6, "l1": 2}
     assert [v["available_qty"] for v in levels(client, item, "&lot_number=L1")] == [6]
