@@ -40,6 +40,17 @@ static void add_failure(
     flow_lua->place(req, error);
 }
 
+/* Adds where runs of a failed case went wrong: the case tells only what it missed. */
+static void add_runs(wharf_req *req, const struct code *c, const wharf_json *runs)
+{
+    for (const wharf_json *r = runs ? W->json->at(runs, 0) : NULL; r; r = W->json->next(r)) {
+        const wharf_json *error = W->json->get(r, "error");
+
+        if (is(json_text(r, "status"), "failed") && !json_is_null(error))
+            add_failure(req, c, error, json_text(r, "handler"));
+    }
+}
+
 static size_t tell_file(wharf_req *req, const struct code *c, const wharf_json *file)
 {
     const wharf_json *cases = W->json->get(file, "cases"), *error = W->json->get(file, "error");
@@ -52,6 +63,7 @@ static size_t tell_file(wharf_req *req, const struct code *c, const wharf_json *
     for (const wharf_json *e = cases ? W->json->at(cases, 0) : NULL; e; e = W->json->next(e)) {
         if (is(json_text(e, "status"), "failed")) {
             add_failure(req, c, W->json->get(e, "error"), json_text(e, "name"));
+            add_runs(req, c, W->json->get(e, "runs"));
             n++;
         }
     }

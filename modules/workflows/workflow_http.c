@@ -43,6 +43,10 @@ static wharf_str path_of(const wharf_json *t)
 
 wharf_status http_check(wharf_req *req, const wharf_json *t, const char *path)
 {
+    wharf_status s = input_schema_check(req, t, path);
+
+    if (s != WHARF_OK)
+        return s;
     if (is(json_text(t, "auth"), "signature") ? secret_key_good(json_text(t, "secret_key"))
                                               : !W->json->get(t, "secret_key"))
         return WHARF_OK;
@@ -67,6 +71,7 @@ wharf_status http_name(wharf_req *req, wharf_str workflow_id, bool there)
 struct ask {
     struct run run;
     const wharf_json *trigger, *body; /* body: as JSON, or NULL */
+    bool broken; /* it was said to be JSON, and is none */
     wharf_str method, path, auth;
     bool enabled, text_body; /* of the workflow; the body is a text */
 };
@@ -270,19 +275,32 @@ static void put_params(wharf_req *req, wharf_out *out, const struct ask *a)
     W->json->close(out);
 }
 
-static void read_body(wharf_req *req, struct ask *a)
+/* Reads the body, as JSON when it is said to be that, or when the trigger's input_schema wants it:
+ * then it has to fit. */
+static wharf_status read_body(wharf_req *req, struct ask *a)
 {
+    const wharf_json *schema = W->json->get(a->trigger, "input_schema");
     wharf_str body = flow_http->body(req),
               type = text_lower(req, flow_http->header(req, "content-type"));
     size_t n = strcspn(type.p, "; \t");
     bool json = n >= 5 &&
                 (!strncmp(type.p + n - 5, "+json", 5) || !strncmp(type.p + n - 5, "/json", 5));
 
+    bool wanted = !json_is_null(schema) && (body.n || is(a->method, "POST") ||
+                                               is(a->method, "PUT") || is(a->method, "PATCH"));
+
     a->text_body = flow_text->is_text(body);
-    if (a->text_body && body.n && json && W->json->parse(req, body, &a->body) != WHARF_OK) {
+    if (a->text_body && body.n && (json || wanted) &&
+        W->json->parse(req, body, &a->body) != WHARF_OK) {
+        if (wanted)
+            return W->err->current(req);
         W->err->clear(req);
         a->body = NULL;
+        a->broken = true;
     }
+    if (wanted && !a->body)
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "body", "The body must be JSON");
+    return wanted ? flow_schemas->validate(req, schema, a->body, "body") : WHARF_OK;
 }
 
 static wharf_str request_text(wharf_req *req, const struct ask *a)
@@ -303,6 +321,9 @@ static wharf_str request_text(wharf_req *req, const struct ask *a)
         W->json->put(out, "body_base64", val_text(flow_crypto->base64(req, body)));
     if (a->body)
         W->json->put(out, "json", val_json(a->body));
+    if (a->broken)
+        W->json->put(out, "json_error",
+            val_text(WHARF_S("the body is no JSON; wharf.json.decode(request.body) tells where")));
     W->json->put(out, "remote_addr", val_text(flow_http->address(req)));
     if (is(a->auth, "key")) {
         W->json->open(out, "key", '{');
@@ -482,7 +503,9 @@ static wharf_status prepare(wharf_req *req, struct ask *a)
         s = W->err->fail(req, ERR_WORKFLOW_DISABLED, NULL, NULL);
     if (s != WHARF_OK)
         return s;
-    read_body(req, a);
+    s = read_body(req, a);
+    if (s != WHARF_OK)
+        return s;
     r->location_id = json_text(a->body, "location_id");
     W->req->param(req, "location_id", &r->location_id);
     s = run_check_location(req, r, is(a->auth, "key"));

@@ -252,6 +252,17 @@ static bool stop(wharf_req *req, void *arg)
     return a->canceled || lost;
 }
 
+/* Tells whether code asked for a secret that is not there: it is not there the next time. The code
+ * of a mistake stands at the end of its message (services/lua/sandbox/lib_host.c). */
+static bool lacks_secret(const wharf_lua_outcome *o)
+{
+    static const char end[] = "(secret.missing)";
+    size_t n = sizeof(end) - 1;
+
+    return o->end == WHARF_LUA_RAISED && o->message.n >= n &&
+           !memcmp(o->message.p + o->message.n - n, end, n);
+}
+
 /* Returns the wait before the next attempt; -1: there is none. */
 static int64_t retry_wait(const struct run *r, int64_t retries)
 {
@@ -275,12 +286,14 @@ static int64_t retry_wait(const struct run *r, int64_t retries)
         one = W->json->at(waits, (size_t)retries < n ? (size_t)retries : n - 1);
         W->json->integer(one, &wait);
     }
-    if (!again || retries >= most)
+    if (!again || retries >= most || lacks_secret(o))
         return -1;
     return o->end == WHARF_LUA_FAILED && o->after_ms >= 0 ? o->after_ms : wait * 1000;
 }
 
-static void put_attempt(wharf_req *req, wharf_out *out, const struct run *r, int64_t now)
+/* Puts the attempt; logs: what it said, when another one follows. */
+static void put_attempt(
+    wharf_req *req, wharf_out *out, const struct run *r, int64_t now, const wharf_json *logs)
 {
     W->json->open(out, "a", '{');
     W->json->put(out, "started_at", val_time(r->started_us));
@@ -293,6 +306,8 @@ static void put_attempt(wharf_req *req, wharf_out *out, const struct run *r, int
         W->json->put(out, "message", val_text(r->outcome.message));
         W->json->close(out);
     }
+    if (logs)
+        W->json->put(out, "logs", val_json(logs));
     W->json->close(out);
 }
 
@@ -315,6 +330,9 @@ static void put_end(wharf_req *req, struct work *w, const struct run *r, const c
                                  : val_null();
     int64_t now = r->started_us + o->duration_us;
     wharf_out *out = w->ends;
+    const wharf_json *logs = r->asked.logs
+                                 ? parsed(req, val_text(W->json->result_text(r->asked.logs)))
+                                 : NULL;
 
     W->json->put(out, "s", val_text(z(status)));
     W->json->put(out, "at", val_time(r->started_us));
@@ -323,14 +341,13 @@ static void put_end(wharf_req *req, struct work *w, const struct run *r, const c
     W->json->put(out, "u", val_json(parsed(req, run_usage(req, r))));
     W->json->put(out, "o", val_json(parsed(req, output)));
     W->json->put(out, "ot", val_bool(cut));
-    if (r->asked.logs)
-        W->json->put(
-            out, "l", val_json(parsed(req, val_text(W->json->result_text(r->asked.logs)))));
+    if (logs)
+        W->json->put(out, "l", val_json(logs));
     W->json->put(out, "e", wait_ms < 0 ? val_json(parsed(req, run_error(req, r))) : val_null());
     if (wait_ms >= 0)
         W->json->put(out, "z", val_int(wait_ms));
     W->json->put(out, "again", val_bool(again));
-    put_attempt(req, out, r, now);
+    put_attempt(req, out, r, now, again ? logs : NULL);
 }
 
 static void note_wait(struct work *w, int64_t wait_ms)
@@ -356,6 +373,8 @@ static void judge(wharf_req *req, struct work *w, struct run *r, int64_t retries
     if (r->outcome.end == WHARF_LUA_NO_CELL ||
         (r->outcome.end == WHARF_LUA_STOPPED && !r->asked.canceled))
         wait = 0; /* no failure of its own */
+    if (again || wait < 0)
+        run_count(req, json_text(row_json(w->rows, w->at, 5), "type"), again ? "retried" : status);
     if (wait >= 0) {
         status = "waiting";
         note_wait(w, wait);

@@ -12,6 +12,12 @@ const char *run_status(const wharf_lua_outcome *o)
                                           : "failed";
 }
 
+void run_count(wharf_req *req, wharf_str type, const char *result)
+{
+    flow_metrics->count(req, WHARF_S("workflows_runs"),
+        W->mem->format(req, "trigger=\"%.*s\",result=\"%s\"", (int)type.n, type.p, result), 1);
+}
+
 const char *run_code(const wharf_lua_outcome *o)
 {
     static const char *const known[] = {ERR_WORKFLOW_BUDGET_INSTRUCTIONS,

@@ -70,10 +70,38 @@ static wharf_status find_code(wharf_req *req, const wharf_json *body, struct run
         return W->err->fail(req, ERR_WORKFLOW_NOT_PUBLISHED, NULL, NULL);
     if (!draft && !field_int(rec, WORKFLOW_ENABLED))
         return W->err->fail(req, ERR_WORKFLOW_DISABLED, NULL, NULL);
-    if (!trigger_has(r->code.triggers, "manual"))
+    if (!trigger_has(r->code.triggers, r->by_hand->type))
         return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, NULL,
-            "The workflow has no manual trigger that is enabled");
+            "The workflow has no %s trigger that is enabled", r->by_hand->type);
     return WHARF_OK;
+}
+
+/* Finds what is run by hand. Whoever runs more than the manual trigger may write workflows; a past
+ * event is for drafts, which have no more rights than who runs them: a published handler trusts
+ * that what it gets did happen. */
+static wharf_status choose(wharf_req *req, const wharf_json *body, struct run *r)
+{
+    static const struct by_hand all[] = {{"manual", "on_run", "{\"type\":\"manual\"}"},
+        {"schedule", "on_schedule", "{\"type\":\"schedule\",\"by_hand\":true}"},
+        {"event", "on_event", "{\"type\":\"event\",\"by_hand\":true}"}};
+    wharf_str type = json_text(body, "trigger");
+
+    r->by_hand = &all[0];
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (is(type, all[i].type))
+            r->by_hand = &all[i];
+    }
+    r->handler = r->by_hand->handler;
+    r->trigger = z(r->by_hand->trigger);
+    if (r->by_hand == &all[0])
+        return WHARF_OK;
+    if (r->by_hand == &all[2] && !is(json_text(body, "version"), "draft"))
+        return W->err->fail(req, ERR_VALIDATION_FAILED, "trigger",
+            "Events of before are for drafts: send version draft, and the event as input");
+    if (r->by_hand == &all[1] && W->json->get(body, "input"))
+        return W->err->fail(
+            req, ERR_VALIDATION_FAILED, "input", "The tick of a schedule is made by the server");
+    return W->req->need_scope(req, "workflow:write");
 }
 
 static wharf_status prepare(wharf_req *req, const wharf_json *body, struct run *r)
@@ -245,6 +273,10 @@ static wharf_status read_input(
     wharf_out *out = W->json->writer(req);
 
     *ret = W->json->get(body, "input");
+    if (!strcmp(r->by_hand->type, "schedule")) {
+        r->input = tick_by_hand(req, r->code.triggers);
+        return W->json->parse(req, r->input, ret);
+    }
     if (!*ret) {
         r->input = WHARF_S("{}");
         return W->json->parse(req, r->input, ret);
@@ -328,7 +360,7 @@ static wharf_status add_lines(wharf_req *req, const struct run *r)
 wharf_status run_record(wharf_req *req, struct run *r, const char *type, const wharf_json *input)
 {
     const wharf_json *rule = r->code.options ? W->json->get(r->code.options, "record") : NULL;
-    bool kept = r->outcome.end != WHARF_LUA_OK || !strcmp(type, "manual") ||
+    bool kept = r->outcome.end != WHARF_LUA_OK || r->by_hand ||
                 !is(json_text(rule, "runs"), "errors");
     wharf_status s = W->db->begin(req);
 
@@ -338,8 +370,10 @@ wharf_status run_record(wharf_req *req, struct run *r, const char *type, const w
         s = insert(req, r, type, input);
     if (s == WHARF_OK)
         s = add_lines(req, r);
-    if (s == WHARF_OK && r->code.version) /* drafts are tried */
+    if (s == WHARF_OK && r->code.version) { /* drafts are tried */
         s = tally(req, r, kept);
+        run_count(req, z(type), run_status(&r->outcome));
+    }
     if (s == WHARF_OK)
         return W->db->commit(req);
     W->db->rollback(req);
@@ -471,18 +505,21 @@ wharf_status run_begin(wharf_req *req, struct run *r)
 
 wharf_status run_route(wharf_req *req, void *arg)
 {
-    struct run r = {
-        .handler = "on_run", .budget = &sync_budget, .trigger = WHARF_S("{\"type\":\"manual\"}")};
+    struct run r = {.budget = &sync_budget};
     const wharf_json *body, *wait, *input;
     wharf_str id;
     wharf_status s = W->req->body(req, &body);
 
     if (s == WHARF_OK)
+        s = choose(req, body, &r);
+    if (s == WHARF_OK)
         s = prepare(req, body, &r);
     if (s == WHARF_OK)
         s = read_input(req, body, &r, &input);
-    if (s == WHARF_OK)
+    if (s == WHARF_OK && is(z(r.by_hand->type), "manual"))
         s = trigger_check_input(req, r.code.triggers, r.input);
+    if (s == WHARF_OK && is(z(r.by_hand->type), "event"))
+        r.event_id = json_text(input, "id");
     if (s != WHARF_OK)
         return s;
     r.actor = W->req->actor(req);
@@ -491,12 +528,12 @@ wharf_status run_route(wharf_req *req, void *arg)
         if (!r.code.version)
             return W->err->fail(
                 req, ERR_VALIDATION_FAILED, "wait", "A draft is run while its caller waits");
-        s = run_queue(req, &r, "manual", run_reach(req), &id);
+        s = run_queue(req, &r, r.by_hand->type, run_reach(req), &id);
         return s == WHARF_OK ? show(req, id, 202, "Workflow run is queued") : s;
     }
     s = run_begin(req, &r);
     if (s == WHARF_OK)
-        s = run_record(req, &r, "manual", input);
+        s = run_record(req, &r, r.by_hand->type, input);
     if (s != WHARF_OK)
         return s;
     return r.outcome.end == WHARF_LUA_OK ? show(req, r.id, 200, "Workflow run")

@@ -99,6 +99,16 @@ static wharf_str tick_of(wharf_req *req, const struct due *d)
     return W->json->result_text(out);
 }
 
+wharf_str tick_by_hand(wharf_req *req, const wharf_json *triggers)
+{
+    struct due d = {.at_us = W->req->now_us(req)};
+
+    for (const wharf_json *t = triggers ? W->json->at(triggers, 0) : NULL; t && !d.trigger;
+         t = W->json->next(t))
+        d.trigger = is(json_text(t, "type"), "schedule") && trigger_enabled(t) ? t : NULL;
+    return tick_of(req, &d);
+}
+
 /* Tells whether a run of this trigger is not over yet. */
 static wharf_status overlaps(wharf_req *req, const struct due *d, bool *ret)
 {

@@ -191,12 +191,12 @@ wharf_str secret_of(const struct secret *list, wharf_str key)
 uint32_t secret_answer(
     wharf_req *req, const struct asked *a, const wharf_json *args, wharf_str *ret_text)
 {
-    wharf_str value = secret_of(a->secrets, json_text(args, "key"));
+    wharf_str key = json_text(args, "key"), value = secret_of(a->secrets, key);
     wharf_out *out;
 
     if (!value.n)
-        return refuse_op(
-            req, WHARF_LUA_MISTAKE, "secret.missing", "the workflow has no such secret", ret_text);
+        return refuse_op(req, WHARF_LUA_MISTAKE, "secret.missing",
+            W->mem->format(req, "the workflow has no secret %.64s", key.p).p, ret_text);
     out = W->json->writer(req);
     W->json->open(out, NULL, '{');
     W->json->put(out, "value", val_text(value));

@@ -61,7 +61,7 @@ static wharf_status check_event(wharf_req *req, const wharf_json *t, const char 
     return s;
 }
 
-static wharf_status check_manual(wharf_req *req, const wharf_json *t, const char *path)
+wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char *path)
 {
     const wharf_json *schema = W->json->get(t, "input_schema");
 
@@ -107,7 +107,7 @@ wharf_status trigger_check(
     if (!is(type, "manual"))
         return W->err->fail(req, ERR_WORKFLOW_TRIGGER_INVALID, path,
             "The type of a trigger is event, http, schedule, hook or manual");
-    return check_manual(req, t, path);
+    return input_schema_check(req, t, path);
 }
 
 /* ---- who may be told of events ---- */

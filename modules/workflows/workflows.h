@@ -179,8 +179,14 @@ wharf_str secrets_hide_room(wharf_req *req, const struct secret *list, wharf_str
 const wharf_json *secrets_hide_json(wharf_req *req, const struct secret *list, const wharf_json *v);
 
 /* workflow_run.c: one run of code */
+/* A trigger that a person may start, and how that is told. */
+struct by_hand {
+    const char *type, *handler, *trigger;
+};
+
 struct run {
     struct code code;
+    const struct by_hand *by_hand; /* or NULL: nobody did */
     struct asked asked;
     const struct budget *budget; /* of its class */
     struct budget own; /* what it may use */
@@ -222,6 +228,8 @@ wharf_handler run_route, run_show_route;
 
 /* Returns the status of a run as it is kept (workflow_record.c). */
 const char *run_status(const wharf_lua_outcome *o);
+/* Counts a run for the metrics, by its trigger and how it ended. */
+void run_count(wharf_req *req, wharf_str type, const char *result);
 const char *run_code(const wharf_lua_outcome *o); /* of the problem: the answer's */
 /* Ends a run for which nobody's rights are left. */
 void run_unpublished(struct run *r);
@@ -290,6 +298,8 @@ wharf_handler run_cancel_route, run_again_route, runs_expire;
 wharf_status schedule_set(wharf_req *req, wharf_str workflow_id, const wharf_json *triggers);
 wharf_status schedule_clear(wharf_req *req, wharf_str workflow_id);
 wharf_status schedule_begin(wharf_req *req, wharf_str workflow_id);
+/* Makes the tick of a run that a person starts, for the first schedule of these triggers. */
+wharf_str tick_by_hand(wharf_req *req, const wharf_json *triggers);
 wharf_handler schedule_due;
 
 /* Checks a trigger of type http (workflow_http.c). */
@@ -317,6 +327,8 @@ bool trigger_enabled(const wharf_json *t);
 bool trigger_has(const wharf_json *triggers, const char *type); /* an enabled one */
 /* Tells what the enabled manual trigger's schema, if it has one, refuses of the input: paths begin
  * with "input". */
+/* Checks the input_schema of a trigger, if it has one. path: the trigger's, for problems. */
+wharf_status input_schema_check(wharf_req *req, const wharf_json *t, const char *path);
 wharf_status trigger_check_input(wharf_req *req, const wharf_json *triggers, wharf_str input);
 /* Tells whether the workflow takes what is at this location. A workflow for some locations takes
  * nothing that has none. */

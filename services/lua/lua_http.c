@@ -178,6 +178,48 @@ static const char *code_of(enum net_outcome o)
     return "http.failed";
 }
 
+/* Says why there is no answer, so that an author knows what to do. */
+static const char *sentence_of(enum net_outcome o)
+{
+    switch (o) {
+    case NET_BAD_URL:
+        return "this is no URL that can be asked: it needs a scheme and a host, and no user";
+    case NET_BAD_PROTOCOL:
+        return "only https is asked, and http where the operator allows it (net.allow_http)";
+    case NET_BAD_HOST:
+        return "a host of this name is never asked";
+    case NET_BLOCKED:
+        return "the address of the host is not public; the operator's setting net.allow names "
+               "those that may be asked all the same";
+    case NET_NO_NAME:
+        return "there is no host of this name";
+    case NET_NO_ADDRESS:
+        return "no name server told an address of the host";
+    case NET_NO_CONNECTION:
+        return "the host takes no connection at this port";
+    case NET_NO_TRUST:
+        return "the certificate of the host is not trusted, or TLS failed; the operator's setting "
+               "net.ca_file names other authorities";
+    case NET_TIMEOUT:
+        return "there was no whole answer in time (timeout_ms, 5000 when it is not said)";
+    case NET_TOO_LARGE:
+        return "the answer is larger than max_bytes (1 MiB when it is not said)";
+    case NET_ENCODED:
+        return "the answer has an encoding that was not asked for";
+    case NET_BAD_HEADER:
+        return "a header can't be sent";
+    case NET_BROKEN:
+        return "the answer is no HTTP, or was cut off";
+    case NET_CANCELLED:
+        return "the run ended before the answer came";
+    case NET_DONE:
+    case NET_REDIRECTS:
+    case NET_SINK:
+        break;
+    }
+    return "there is no answer";
+}
+
 /* Writes headers with names in lower case; of a name that comes twice the values are joined, as
  * RFC 9110 allows. */
 static void write_headers(struct arena *a, struct jw *w, wharf_str head)
@@ -244,7 +286,7 @@ static void write_error(struct jw *w, const char *key, const char *code, const s
 {
     jw_open(w, key, '{');
     jw_z(w, "code", code);
-    jw_z(w, "message", x->transfer ? net_outcome_name(net_outcome(x->transfer)) : x->why);
+    jw_z(w, "message", x->transfer ? sentence_of(net_outcome(x->transfer)) : x->why);
     jw_close(w, '}');
 }
 

@@ -37,13 +37,13 @@ static bool wrong(struct trigger_fault *f, wharf_str value, const char *message)
 
 static const struct {
     const char *type, *more; /* what a message says of them */
-    const char *members[6];
+    const char *members[8];
 } kinds[] = {{"manual", " and input_schema (a JSON Schema)", {"input_schema"}},
     {"event", ", events, filter and self (true or false)", {"events", "filter", "self"}},
     {"schedule", ", cron, timezone, overlap and catch_up",
         {"cron", "timezone", "overlap", "catch_up"}},
-    {"http", ", path, methods, auth, mode and secret_key",
-        {"path", "methods", "auth", "mode", "secret_key"}},
+    {"http", ", path, methods, auth, mode, secret_key and input_schema (a JSON Schema of the body)",
+        {"path", "methods", "auth", "mode", "secret_key", "input_schema"}},
     {"hook", ", resource, action and phase", {"resource", "action", "phase"}}};
 
 /* Tells whether it is a member that all have. */

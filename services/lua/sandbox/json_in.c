@@ -184,7 +184,11 @@ static bool number(struct reader *r)
         return wrong(r, "a number has too many digits");
     lua_pushlstring(r->lua, from, (size_t)(r->p - from));
     if (whole && lua_stringtonumber(r->lua, lua_tostring(r->lua, -1))) {
-        lua_remove(r->lua, -2);
+        /* beyond 64 bits Lua makes a float of it: the text keeps all digits */
+        if (lua_isinteger(r->lua, -1))
+            lua_remove(r->lua, -2);
+        else
+            lua_pop(r->lua, 1);
         return true;
     }
     d = strtod(lua_tostring(r->lua, -1), &end);

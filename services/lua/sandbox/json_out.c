@@ -8,6 +8,14 @@
 #include "lua/sandbox/sandbox_inside.h"
 #include "util/str.h"
 
+/* One step down from the value that is written: a member or an element. Names are on Lua's stack
+ * meanwhile. */
+struct step {
+    const struct step *above;
+    const char *name; /* NULL: an element */
+    lua_Integer i;
+};
+
 struct writer {
     lua_State *lua;
     int slot; /* where the block stands on the stack */
@@ -15,7 +23,10 @@ struct writer {
     size_t n, cap;
     const struct json_style *style;
     int depth;
+    const struct step *at; /* NULL: at the value itself */
 };
+
+enum { PLACE_MAX = 200, NAME_MOST = 60 };
 
 static char *room(struct writer *w, size_t n)
 {
@@ -46,14 +57,50 @@ static void new_line(struct writer *w)
         add(w, "  ", 2);
 }
 
+struct place {
+    char text[PLACE_MAX];
+    size_t n;
+};
+
+/* Adds where the step leads to, as Lua names it (lines[2].total). Names are whole or left out:
+ * of a part of one nobody could tell whether a secret begins there. */
+static void add_place(struct place *to, const struct step *s)
+{
+    char one[NAME_MOST + 8];
+    size_t n;
+
+    if (s->above)
+        add_place(to, s->above);
+    if (s->name)
+        snprintf(one, sizeof(one), "%s%s", to->n ? "." : "",
+            strlen(s->name) > NAME_MOST ? "…" : s->name);
+    else
+        snprintf(one, sizeof(one), "[%lld]", (long long)s->i);
+    n = strlen(one);
+    if (to->n + n < sizeof(to->text)) {
+        memcpy(to->text + to->n, one, n);
+        to->n += n;
+    }
+}
+
+/* Raises what is wrong with the value, and where it stands. */
+_Noreturn static void refuse(const struct writer *w, const char *what)
+{
+    struct place place = {.n = 0};
+
+    if (!w->at)
+        sandbox_raise(w->lua, "%s", what);
+    add_place(&place, w->at);
+    sandbox_raise(w->lua, "%s (at %.*s)", what, (int)place.n, place.text);
+}
+
 static void quote(struct writer *w, const char *p, size_t n)
 {
     static const char hex[] = "0123456789abcdef";
     char *to;
 
     if (!utf8_valid(p, n))
-        sandbox_raise(
-            w->lua, "a string that is not UTF-8 can't be written as JSON; use wharf.base64.encode");
+        refuse(w, "a string that is not UTF-8 can't be written as JSON; use wharf.base64.encode");
     to = room(w, n * 6 + 2);
     *to++ = '"';
     for (size_t i = 0; i < n; i++) {
@@ -94,7 +141,7 @@ static void number(struct writer *w, int at)
     }
     d = lua_tonumber(w->lua, at);
     if (!isfinite(d))
-        sandbox_raise(w->lua, "NaN and infinite numbers can't be written as JSON");
+        refuse(w, "NaN and infinite numbers can't be written as JSON");
     /* "-0" would be read as an integer */
     n = d == 0 && signbit(d) ? snprintf(text, sizeof(text), "-0.0") : 0;
     for (int precision = 15; precision <= 17 && !n; precision++) {
@@ -110,17 +157,21 @@ static void value(struct writer *w, int at);
 static void array(struct writer *w, int at)
 {
     lua_Integer n = (lua_Integer)lua_rawlen(w->lua, at);
+    struct step step = {.above = w->at};
 
     add(w, "[", 1);
     w->depth++;
+    w->at = &step;
     for (lua_Integer i = 1; i <= n; i++) {
         if (i > 1)
             add(w, ",", 1);
         new_line(w);
         lua_rawgeti(w->lua, at, i);
+        step.i = i;
         value(w, lua_gettop(w->lua));
         lua_pop(w->lua, 1);
     }
+    w->at = step.above;
     w->depth--;
     if (n)
         new_line(w);
@@ -129,25 +180,30 @@ static void array(struct writer *w, int at)
 
 static void member(struct writer *w, int key, int at, bool first)
 {
+    struct step step = {.above = w->at};
     size_t n;
-    const char *p;
 
     if (!first)
         add(w, ",", 1);
     new_line(w);
-    p = lua_tolstring(w->lua, key, &n);
-    quote(w, p, n);
+    step.name = lua_tolstring(w->lua, key, &n);
+    quote(w, step.name, n);
     add(w, ": ", w->style->pretty ? 2 : 1);
+    w->at = &step;
     value(w, at);
+    w->at = step.above;
 }
 
 static void need_text_key(struct writer *w, int at)
 {
-    if (lua_type(w->lua, at) != LUA_TSTRING)
-        sandbox_raise(w->lua,
-            "a table with a key of type %s can't be written as JSON; keys are strings, or 1, 2, 3 "
-            "…",
-            luaL_typename(w->lua, at));
+    char text[120];
+
+    if (lua_type(w->lua, at) == LUA_TSTRING)
+        return;
+    snprintf(text, sizeof(text),
+        "a table with a key of type %s can't be written as JSON; keys are strings, or 1, 2, 3 …",
+        luaL_typename(w->lua, at));
+    refuse(w, text);
 }
 
 /* Pushes the keys of the table, in order, as a table. */
@@ -229,12 +285,12 @@ bool json_is_array(lua_State *lua, int at)
 
 static void value(struct writer *w, int at)
 {
+    char text[60];
     size_t n;
     const char *p;
 
     if (w->depth > JSON_DEPTH)
-        sandbox_raise(
-            w->lua, "nested deeper than 64 levels, or in a circle: it can't be written as JSON");
+        refuse(w, "nested deeper than 64 levels, or in a circle: it can't be written as JSON");
     luaL_checkstack(w->lua, 8, "JSON");
     switch (lua_type(w->lua, at)) {
     case LUA_TNIL:
@@ -267,7 +323,8 @@ static void value(struct writer *w, int at)
         }
         break;
     }
-    sandbox_raise(w->lua, "a %s can't be written as JSON", luaL_typename(w->lua, at));
+    snprintf(text, sizeof(text), "a %s can't be written as JSON", luaL_typename(w->lua, at));
+    refuse(w, text);
 }
 
 void json_text(lua_State *lua, int at, const struct json_style *style)

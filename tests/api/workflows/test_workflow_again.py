@@ -1,14 +1,16 @@
 """Runs that are tried again, done again by hand, and what is kept of them (spec 08 sections 1, 5, 7 and 10), where no other file has it."""
 import datetime
+import re
 import threading
 
 import pytest
+import requests
 
 from receivers import until
 from test_workflow_events import FLOWS, flow, over, runs
 from test_workflow_runs import asked
 from test_workflow_share import manual
-from wharf import Server, make_location
+from wharf import WAIT, Server, make_location
 
 STICK = "return ('a'):rep(40000):find(('.-'):rep(8) .. 'b')"
 
@@ -244,3 +246,38 @@ def test_without_the_key_of_the_installation():
         assert asked(client, id, {"input": {"ask": True}}).data["output"] == {"value": "value"}
     finally:
         s.stop()
+
+
+def test_a_missing_secret_is_named_and_not_asked_for_again(mine):
+    """It would be missing the next time as well: no outage."""
+    id = flow(mine, "return wharf.secret('ERP_TOKEN')")
+    make_location(mine)
+    run, = over(mine, id)
+    assert (run["status"], run["attempt"]) == ("failed", 1) and run["error"]["message"] == "the workflow has no secret ERP_TOKEN (secret.missing)"
+
+
+def test_each_attempt_tells_what_it_said_and_when_the_next_one_is(server, mine):
+    id = flow(mine, "print('attempt', ctx.run.attempt) if ctx.run.attempt < 3 then error('not yet') end return 1")
+    make_location(mine)
+    for n in (1, 2):
+        run, = until(lambda: [r for r in runs(mine, id) if r["status"] == "waiting" and r["attempt"] == n])  # noqa: B023
+        assert abs(datetime.datetime.fromisoformat(run["next_attempt_at"]) - datetime.datetime.now(datetime.timezone.utc)) < datetime.timedelta(seconds=70)
+        waits(server, mine, id, n)
+    run, = over(mine, id)
+    assert run["status"] == "succeeded" and run["next_attempt_at"] is None and [line["message"] for line in run["logs"]] == ["attempt\t3"]
+    assert [[line["message"] for line in a.get("logs", [])] for a in run["attempts"]] == [["attempt\t1"], ["attempt\t2"], []]
+
+
+def test_runs_are_counted_by_trigger_and_result(server, mine):
+    def counted():
+        text = requests.get(server.admin + "/metrics", timeout=WAIT).text
+        return {m[:2]: int(m[2]) for m in re.findall(r'^wharf_workflows_runs_total\{trigger="(\w+)",result="(\w+)"\} (\d+)$', text, re.M)}
+    before = counted()
+    id = flow(mine, "if ctx.run.attempt == 1 then error('no') end wharf.reject('x')", retry={"max": 1, "waits": [0]})
+    by_hand = manual(mine, "if input.bad then error('bad') end", "By hand")
+    make_location(mine)
+    over(mine, id)
+    asked(mine, by_hand, {})
+    asked(mine, by_hand, {"input": {"bad": True}}, 400)
+    wanted = {("event", "retried"): 1, ("event", "rejected"): 1, ("manual", "succeeded"): 1, ("manual", "failed"): 1}
+    until(lambda: {k: n - before.get(k, 0) for k, n in counted().items() if n != before.get(k, 0)} == wanted)

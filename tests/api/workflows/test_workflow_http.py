@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+import requests
 
 from test_workflow_events import over
 from wharf import WAIT, Client, make_location
@@ -299,3 +300,25 @@ def test_in_test_mode(fresh, nobody):
     id = flow(client, "local d, e = wharf.api.get('/v1/locations') return e or #d", {"path": "x", "auth": "none"}, scopes=["locations:read"])
     r = ask(nobody, id, "x")
     assert r.json()["data"] == 0 and r.headers["SVC-Mode"] == "test"
+
+
+def test_a_body_has_to_fit(org):
+    """With an input_schema no code sees a body that does not fit, and no run is made of it."""
+    c = org.client()
+    schema = {"type": "object", "required": ["order"], "properties": {"order": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer", "minimum": 1}}}}}
+    source = "return {on_http = function(r) return {status = 200, body = {id = r.json and r.json.order and r.json.order.id, broken = r.json_error}} end}"
+    body = {"name": "Fits", "source": source, "triggers": [{"type": "http", "path": "o", "methods": ["POST", "GET"], "auth": "none", "input_schema": schema}, {"type": "http", "path": "any", "auth": "none"}]}
+    c.refused("POST", "/v1/workflows", 400, "workflow.trigger_invalid", None, body={**body, "triggers": [{"type": "http", "path": "o", "input_schema": {"type": "text"}}]})
+    id = c.post("/v1/workflows", body, expect=201).data["id"]
+    c.post(f"/v1/workflows/{id}/publish", {}, expect=200)
+
+    def ask(text, path="o", method="POST", kind="application/json"):
+        return requests.request(method, f"{org.server.base}/v1/workflows/{id}/http/{path}", data=text, headers={"Content-Type": kind}, timeout=WAIT)
+    assert ask('{"order": {"id": 7}}').json() == ask('{"order": {"id": 7}}', kind="text/plain").json() == {"id": 7}
+    for text, code, errors in (('{"order": {"id": 0}}', "validation.failed", ["body.order.id"]), ('{"order": {}}', "validation.failed", ["body.order.id"]), ("{", "body.malformed", []),
+                               ("", "validation.failed", ["body"]), (b"\xff", "validation.failed", ["body"]), ("[]", "validation.failed", ["body"])):
+        a = ask(text)
+        assert (a.status_code, a.json()["code"], a.json()["errors"]) == (400, code, errors), (text, a.text)
+    assert ask(None, method="GET").status_code == 200
+    assert ask("{", path="any").json() == {"broken": "the body is no JSON; wharf.json.decode(request.body) tells where"} and ask("{", path="any", kind="text/plain").json() == {}
+    assert len(c.get(f"/v1/workflows/{id}/runs").data) == 5

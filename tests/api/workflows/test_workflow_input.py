@@ -2,6 +2,7 @@
 import pytest
 
 from test_workflow_runs import asked
+from wharf import until
 
 FLOWS = "/v1/workflows"
 SCHEMA = {"type": "object", "required": ["parcel"], "additionalProperties": False, "properties": {
@@ -135,3 +136,27 @@ def test_violations_say_where_in_the_code(fresh):
     assert (two["file"], two["line"], two["message"]) == ("main_test.lua", 4, "no")
     # the usual form says the same in its errors
     assert client.refused("POST", FLOWS + "/check", 400, "workflow.compile_error", body={"source": long}).errors == ["check/main.lua:4: unexpected symbol near '='"]
+
+
+def test_schedules_and_events_of_before_are_run_by_hand(org):
+    """A schedule as if it were due now; a draft with an event that was: for who may write workflows."""
+    c, reader = org.client(), org.client("workflow:read")
+    source = """return {on_schedule = function(tick, ctx) return {tick.scheduled_at == tick.actual_at, tick.local_time, ctx.run.trigger.by_hand} end,
+on_event = function(ev, ctx) if ev.data.name == 'X' then wharf.api.get('/v1/locations') end return {ev.data.name, ctx.event_id} end}"""
+    body = {"name": "By hand", "source": source, "triggers": [{"type": "schedule", "cron": "@yearly", "timezone": "Asia/Tokyo"}, {"type": "event", "events": ["location.updated"]}], "record": {"runs": "errors"}}
+    id = c.post("/v1/workflows", body, expect=201).data["id"]
+    run = f"/v1/workflows/{id}/run"
+    event = {"id": "evt_0000000000000000000000", "type": "location.updated", "data": {"name": "Dock"}}
+    out = c.post(run, {"version": "draft", "trigger": "event", "input": event}, expect=200).data
+    assert out["output"] == {"value": ["Dock", event["id"]]} and out["trigger"]["type"] == "event" and out["version"] is None
+    c.post(f"/v1/workflows/{id}/publish", {}, expect=200)
+    made = c.post(run, {"trigger": "schedule"}, expect=200).data
+    same, local, by_hand = made["output"]["value"]
+    assert same and by_hand and local[11:13] != made["started_at"][11:13] and made["status"] == "succeeded" and made["trigger"]["type"] == "schedule"
+    later = c.post(run, {"trigger": "schedule", "wait": False}, expect=202).data["id"]
+    until(lambda: c.request("GET", f"/v1/workflows/runs/{later}", check=False).status == 404)  # it succeeded: record.runs is errors
+    c.refused("POST", run, 400, "validation.failed", ["trigger"], body={"trigger": "event", "input": event})
+    c.refused("POST", run, 400, "validation.failed", ["input"], body={"trigger": "schedule", "input": {}})
+    c.refused("POST", run, 400, "validation.failed", ["trigger"], body={"trigger": "moon"})
+    c.refused("POST", run, 400, "workflow.trigger_invalid", [], body={})
+    reader.refused("POST", run, 403, "scope_access", None, body={"trigger": "schedule"})

@@ -117,6 +117,9 @@ def test_answers_that_are_none(world):
 return {ask(input.sealed .. "/echo"), ask("http://no-such-host.invalid/"), ask(input.url .. "/elsewhere"), ask("ftp://example.com/"), ask("http://[::1]/")}""",
                        {"sealed": f"https://127.0.0.1:{world.sealed.port}"})
     assert told == ["http.tls", "http.dns", [302, "/echo"], "http.blocked", "http.blocked"]
+    told = world.value("""local function ask(url) local res, e = wharf.http.get(url) return e.message end
+return {ask(input.sealed .. "/echo"), ask("http://no-such-host.invalid/"), ask("ftp://example.com/"), ask(input.url .. "/more")}""", {"sealed": f"https://127.0.0.1:{world.sealed.port}"})
+    assert ["net.ca_file" in told[0], told[1], "https" in told[2], "max_bytes" in told[3]] == [True, "there is no host of this name", True, True], told  # sentences, and what to do
     assert world.sealed.seen == []
 
 
@@ -243,3 +246,10 @@ def test_no_request_takes_longer_than_thirty_seconds(world):
     """The run has sixty: one that asked for all of them goes on behind its request."""
     run = until(lambda: (lambda r: r if r["status"] in END else None)(world.patient.get(f"{FLOWS}/runs/{world.waiting}").data))
     assert run["status"] == "succeeded" and run["output"]["value"] == ["http.timeout", True], run
+
+
+def test_large_whole_numbers_keep_their_digits(world):
+    """A number of Lua has 64 bits, a float 53: beyond that it is a text."""
+    told = world.value("""local v = wharf.json.decode('[18446744073709551616, 9223372036854775807, -9223372036854775809, -9223372036854775808, 1e3]')
+return {v[1], v[2], v[3], math.type(v[4]), v[5], input.id}""", {"id": 123456789012345678901234567890})
+    assert told == ["18446744073709551616", 9223372036854775807, "-9223372036854775809", "integer", 1000, "123456789012345678901234567890"]

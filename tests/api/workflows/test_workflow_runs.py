@@ -71,7 +71,11 @@ def test_how_runs_end(client, org, run):
             ("wharf.reject('no_stock', 'nothing left', 'quantity')", 400, "workflow.rejected", "quantity"),
             ("wharf.fail('later')", 400, "workflow.failed", "main.lua:2: later"),
             ("return ('x'):rep(1100000)", 400, "workflow.failed", "the result is larger than 1048576 bytes"),
-            ("return print", 400, "workflow.failed", "a function can't be written as JSON")):
+            ("return print", 400, "workflow.failed", "a function can't be written as JSON"),
+            ("return {lines = {1, {total = print}}}", 400, "workflow.failed", "a function can't be written as JSON (at lines[2].total)"),
+            ("return {a = {{b = 0/0}}}", 400, "workflow.failed", "NaN and infinite numbers can't be written as JSON (at a[1].b)"),
+            ("return {[('x'):rep(70)] = {[{}] = 1}}", 400, "workflow.failed", "keys are strings, or 1, 2, 3 … (at …)"),
+            ("return {deep = {'\\xff'}}", 400, "workflow.failed", "use wharf.base64.encode (at deep[1])")):
         r = run(body, expect=status)
         assert r.code == code and any(error in e for e in r.errors), (body, r.code, r.errors)
         kept = client.get(f"{FLOWS}/{r.message.split()[-1].rstrip(')')}/runs").data[0]

@@ -169,6 +169,10 @@ test.case("asks", function() wharf.api.get("/v1/locations") end)"""
     assert client.post(path + "/publish", {"run_tests": False}, expect=200).data["version"] == 1
     client.post(path, {"files": {"lib": "return {}", "main_test": good}}, expect=200)
     assert client.post(path + "/publish", {}, expect=200).data["version"] == 2
+    inside = """test.case('m', function() test.file('main', 'return {on_run = function() error("inside") end}') test.eq(test.run('on_run', {}).status, 'succeeded') end)"""
+    client.post(path, {"files": {"m_test": inside}}, expect=200)
+    errors = client.refused("POST", path + "/publish", 400, "workflow.tests_failed", body={}).errors
+    assert errors == ['tested/m_test.lua:1: m: got "failed", expected "succeeded"', "tested/main.lua:1: on_run: inside"]
     client.post(path, {"files": {"m_test": "test.case('m', function() local t = {} while true do t[#t + 1] = ('x'):rep(1e5) .. #t end end)"}}, expect=200)
     assert "more memory" in client.refused("POST", path + "/publish", 400, "workflow.tests_failed", body={}).errors[0]
     if request.config.getoption("--long"):  # ten seconds
