@@ -1,5 +1,7 @@
 """`wharf lua check`: what compilers do not tell, and what publishing and servers would refuse (spec 08 section 8)."""
 import json
+import re
+import subprocess
 
 import pytest
 
@@ -51,8 +53,10 @@ def test_a_good_folder(tmp_path):
     ("local M = {}\nfunction M.f()\n  count = 1\n  return count\nend\nreturn M", "main.lua:3:3: the global 'count' is set; make it local"),
     ("function f() end\nreturn {f}", "main.lua:1:10: the global 'f' is set; make it local"),
     ("print(io.open)\nreturn {}", "main.lua:1:7: the global 'io' is not known\nmain.lua:1:1: attempt to index a nil value (global 'io')"),
-    ("return {wharf.kv.gett}", "main.lua:1:18: there is no wharf.kv.gett"),
-    ("return {wharf.kw}", "main.lua:1:15: there is no wharf.kw"),
+    ("return {wharf.kv.gett}", "main.lua:1:18: there is no wharf.kv.gett; did you mean wharf.kv.get?"),
+    ("return {wharf.kw}", "main.lua:1:15: there is no wharf.kw; did you mean wharf.kv?"),
+    ("return {f = function(request) return requst, tostrign(1) end}", "main.lua:1:38: the global 'requst' is not known; did you mean 'request'?\nmain.lua:1:46: the global 'tostrign' is not known; did you mean 'tostring'?"),
+    ("return {wharf.txt.slug, string.formt}", "main.lua:1:15: there is no wharf.txt; did you mean wharf.text?\nmain.lua:1:32: there is no string.formt; did you mean string.format?\nmain.lua:1:1: attempt to index a nil value (field 'txt')"),
     ("return {string.dump, table.get}", "main.lua:1:16: there is no string.dump\nmain.lua:1:28: there is no table.get"),
     ("local string = {}\nreturn {string.dump}", None),
     ("return {f = function() wharf.hook.before() end}", "main.lua:1:35: wharf.hook.before is for operators' hooks only"),
@@ -60,8 +64,12 @@ def test_a_good_folder(tmp_path):
     ("return {f = function() test.eq(1, 1) end}", "main.lua:1:29: test.eq is for test files only"),
     ("return {f = function() return ('x'):rep(2), wharf.null, wharf['json'] end}", None),
     ("local s = 'a\\'b\\\n c' .. \"\\z\n  d\" .. [==[\n]]x]==]\nreturn {s, nope}", "main.lua:5:12: the global 'nope' is not known"),
-    ("local ü = 1", "main.lua:1:1: <name> expected near '<\\195>'"),
-    ("return {", "main.lua:1:1: unexpected symbol near <eof>"),
+    ("local ü = 1", "main.lua:1:7: <name> expected near '<\\195>'"),
+    ("local M = {}\nlocal x = 5 +* 2 * 3\nreturn M", "main.lua:2:14: unexpected symbol near '*'"),
+    ("return {\n  a = 1 b = 2}", "main.lua:2:9: '}' expected (to close '{' at line 1) near 'b'"),
+    ("local s = 'abc\nreturn {}", "main.lua:1:11: unfinished string near ''abc'"),
+    ("local f = function()\n  if x then\n", "main.lua:3:1: 'end' expected (to close 'if' at line 2) near <eof>"),
+    ("return {", "main.lua:1:9: unexpected symbol near <eof>"),
     ("return 1", "main.lua:1:1: main.lua returns no table of handlers; end it with 'return M'"),
     ("local x = 1\nlocal y = x.a.b\nreturn {y}", "main.lua:2:1: attempt to index a number value (local 'x')"),
     ("while true do end", "main.lua:1:1: the run took more instructions than it may; do less, or in several runs"),
@@ -118,7 +126,7 @@ def test_schedules_and_paths_are_those_that_servers_take(tmp_path):
     assert told(http("a", methods=["GET", "HEAD"])) == "workflow.json:3:38: " + methods
     assert told(http("a", methods="GET")) == "workflow.json:3:30: " + methods and told(http("a", methods=[])) == "workflow.json:1:1: " + methods
     assert told(http("a", auth="basic")).endswith(": auth is key (an API key with workflow:read), none or signature\n") and told(http("a", mode="later")).endswith(": mode is sync or async\n")
-    assert told(http("a", mod="sync")) == ("workflow.json:3:19: Such a trigger has type, name (at most 191 bytes), enabled (true or false), path, methods, auth, mode and secret_key, nothing else: look at mod\n")
+    assert told(http("a", mod="sync")) == ("workflow.json:3:19: Such a trigger has type, name (at most 191 bytes), enabled (true or false), path, methods, auth, mode, secret_key and input_schema (a JSON Schema of the body), nothing else: look at mod\n")
     assert told(cron("@daily", enabled="yes")).endswith(", cron, timezone, overlap and catch_up, nothing else: look at enabled\n")
     assert told(http("a", secret_key="K", auth="signature", name="n", enabled=False)) == "" != told(http("a", name="n" * 192))
     assert told(http("a/:x"), http("b"), http("/a/:y")) == "workflow.json:5:14: Another trigger has this path; one trigger may take several methods\n"
@@ -147,8 +155,32 @@ def test_triggers_name_what_there_is(tmp_path):
     assert 'there is no phase "during"' in told(hook("location", "update", "during"))[1]
     for half in ('{"type": "hook", "action": "create", "phase": "before"}', '{"type": "hook", "resource": "location", "phase": "before"}', '{"type": "hook", "resource": "location", "action": "create"}'):
         assert told(half)[1] == "workflow.json:1:1: a trigger of type hook has resource, action and phase\n"
+    def filtered(*conditions):
+        return told('{"type": "event", "events": ["location.*"], "filter": %s}' % json.dumps(conditions))[1].replace("workflow.json:", "")
+    assert filtered({"path": "data.name", "op": "eq", "value": "x"}, {"path": "data.code", "op": "exists"}, {"path": "data.code", "op": "changed"}) == ""
+    assert filtered({"path": "data.name", "op": "equals", "value": "x"}).startswith("3:88: filter.0: op is one of eq, !eq, in, ")
+    assert "filter.1: path is a dotted path" in filtered({"path": "a", "op": "exists"}, {"path": ".a", "op": "exists"}) and "nothing else" in filtered({"path": "a", "op": "exists", "values": 1})
+    assert "filter is an array of {path, op, value}" in told('{"type": "event", "events": ["*"], "filter": {"path": "a"}}')[1]
     code, text = told(event("a.b"), hook("x", "create"))
     assert code == 1 and text.count("\n") == 2
+
+
+def test_members_are_those_that_servers_take(tmp_path):
+    """A misspelt name was thrown away by the next push; values are judged by the definition that the server has."""
+    def told(**members):
+        code, text = check(tmp_path, GOOD, **{"workflow.json": json.dumps({"name": "x", **members}, indent=1)})
+        assert (code == 0) == (not text)
+        return text.replace("workflow.json:", "")
+    assert told(description=None, enabled=False, allowed_locations=None, scopes=["locations:read", "workflow:write"], http_hosts=["a.example"], settings={"any": 1}, priority=-5, on_error="ignore",
+                retry={"max": 5, "waits": [0]}, concurrency={"max": 50, "key": "resource"}, record={"runs": "errors", "io": True}, budget={"api_calls": 0, "time_ms": None}, id="wkf_x", draft_revision=4) == ""
+    assert told(trigers=[]) == '3:2: there is no field "trigers"; did you mean "triggers"?\n'
+    assert told(colour="red") == "3:2: colour: colour is not a field of this resource\n"
+    assert told(retry={"max": 6}).startswith("4:3: retry.max: retry.max ") and told(retry={"maxx": 1}).startswith("4:3: retry.maxx: ")
+    assert told(budget={"cpu": 1}).startswith("4:3: budget.cpu: ") and told(priority="high").startswith("3:2: priority: ")
+    assert told(on_error="retry").startswith("3:2: on_error: ") and told(record={"runs": "some"}).startswith("4:3: record.runs: ")
+    assert told(scopes=["locatoins:read"]) == '4:3: there is no scope "locatoins:read"; did you mean "locations:read"?\n'
+    assert told(scopes=["locations"]) == "4:3: a scope is AREA:read or AREA:write\n"
+    assert told(has_draft=True).startswith("3:2: has_draft: ")
 
 
 def test_schemas_of_input(tmp_path):
@@ -190,3 +222,18 @@ def test_doc():
 
     assert lua("doc", "wharf.hook.before").stdout.startswith("wharf.hook.before(resource, action, fn, opts?) -> nothing [operators' hooks]\n")
     assert lua("doc", "nope").returncode == 1
+
+
+def test_annotations_of_all_functions():
+    """What an editor reads: good Lua, each function of `wharf lua doc` with its parameters, and the arguments of handlers."""
+    text = lua("doc", "--annotations").stdout
+    assert subprocess.run(["lua5.4", "-e", "assert(load(io.read('a')))()"], input=text, capture_output=True, text=True, check=False).stderr == ""
+    mine = [line.split(" -> ")[0] for line in lua("doc").stdout.splitlines() if line.startswith(("wharf.", "test."))]
+    for call in mine:
+        name = call.split("(")[0]
+        assert re.search(rf"^(function {re.escape(name)}\(|{re.escape(name)} = nil$)", text, re.M), name
+    assert text.startswith("---@meta\n") and len(mine) > 100
+    assert "---@return any\n---@return wharf.error?\n---@return any\n---@param path any\n---@param query? any\nfunction wharf.api.get(path, query) end\n" in text
+    assert "---@return string\n---@param s any\nfunction wharf.text.slug(s) end\n" in text
+    for name in ("ctx", "event", "change", "request", "tick", "workflow"):
+        assert f"---@class wharf.{name}\n" in text

@@ -23,7 +23,7 @@ return M
 
 @pytest.fixture(scope="module")
 def org():
-    s = Server("--modules", "org,locations,batches,events,workflows")
+    s = Server("--modules", "org,locations,batches,events,webhooks,workflows")
     yield s.organization()
     s.stop()
 
@@ -179,6 +179,140 @@ def test_all_of_a_draft_is_in_its_folder(flow, org, tmp_path):
     assert r.returncode == 0, r.stderr
     after = org.client().get(f"/v1/workflows/{id}").data
     assert {k: after[k] for k in manifest} == {**{k: told[k] for k in manifest}, "budget": {**after["budget"], "api_calls": 3}} and sum(v is not None for v in after["budget"].values()) == 1
+
+
+def test_what_the_server_does_not_know_is_refused(flow, org):
+    """It was thrown away, and the next push took it out of the folder as well."""
+    manifest = {"name": "Typo", "triggers": [{"type": "manual"}], "trigers": [{"type": "event", "events": ["*"]}], "retry": {"maxx": 1}}
+    write(flow, {"workflow.json": json.dumps(manifest)})
+    r = lua("push", flow, env=at(org))
+    assert r.returncode == 1 and "validation.failed, 400" in r.stderr and "  trigers\n" in r.stderr and "retry.maxx" in r.stderr
+    assert json.loads((flow / "workflow.json").read_text()) == manifest and not org.client().get("/v1/workflows?status=all&name=Typo").data
+
+
+def test_what_is_as_it_was_makes_no_draft(flow, org, tmp_path):
+    env, client = at(org), org.client()
+    write(flow, {"workflow.json": '{"name": "Same", "triggers": [{"type": "manual"}], "retry": {"max": 1}}'})
+    assert lua("push", flow, env=env).stdout.endswith("\n") and lua("publish", flow, env=env).returncode == 0
+    id = json.loads((flow / "workflow.json").read_text())["id"]
+    for _ in range(2):
+        assert lua("push", flow, env=env).stdout == f"{flow}: draft 1 of {id}, as it was\n"
+    assert lua("pull", id, tmp_path / "p", env=env).returncode == 0 and lua("push", tmp_path / "p", env=env).stdout.endswith(", as it was\n")
+    row = client.get(f"/v1/workflows/{id}").data
+    assert (row["draft_revision"], row["has_draft"]) == (1, False)
+
+
+def test_a_folder_for_two_organizations(flow, org, tmp_path):
+    """Ids of one organization are nothing to another; what differs stands in a file of its own."""
+    other = org.server.organization()
+    there = make_location(other.client(), name="There")["id"]
+    here = make_location(org.client(), name="Here")["id"]
+    write(flow, {"workflow.json": json.dumps({"name": "Both", "triggers": [{"type": "manual"}], "allowed_locations": [here], "settings": {"erp": "test"}}),
+                 "workflow.production.json": json.dumps({"allowed_locations": [there], "settings": {"erp": "real"}})})
+    for args, o in (((), org), (("--target", "production"), other)):
+        for _ in range(2):
+            r = lua("push", flow, *args, env=at(o))
+            assert r.returncode == 0, r.stderr
+        r = lua("publish", flow, *args, env=at(o))
+        assert r.returncode == 0, r.stderr
+    first, second = (json.loads((flow / name).read_text()) for name in ("workflow.json", "workflow.production.json"))
+    assert second == {"id": second["id"], "draft_revision": 1, "allowed_locations": [there], "settings": {"erp": "real"}} and first["id"] != second["id"]
+    for o, file, place, erp in ((org, first, here, "test"), (other, second, there, "real")):
+        row = o.client().get(f"/v1/workflows/{file['id']}").data
+        assert (row["name"], row["allowed_locations"], row["settings"], row["has_draft"]) == ("Both", [place], {"erp": erp}, False)
+    write(flow, {"main.lua": MAIN + "-- newer\n"})
+    assert lua("push", flow, "--target", "production", env=at(other)).stdout == f"{flow}: draft 2 of {second['id']}\n"
+    assert lua("runs", flow, "--target", "production", env=at(other)).returncode == 0
+    assert "not_found, 404" in lua("runs", flow, env=at(other)).stderr  # its own id is nothing here
+    for name, args in (("../x", ()), ("", ())):
+        assert "--target is a word" in lua("push", flow, "--target", name, env=at(other)).stderr
+    assert lua("pull", second["id"], tmp_path / "x", "--target", "production", env=at(other)).returncode == 3
+    write(flow, {"workflow.new.json": "["})
+    assert "workflow.new.json: is no JSON object" in lua("push", flow, "--target", "new", env=at(other)).stderr
+
+
+def test_runs_and_what_they_said(flow, org):
+    env, client = at(org), org.client()
+    write(flow, {"main.lua": """return {
+on_run = function(input)
+  print("got", input.n)
+  if input.n > 1 then wharf.fail("too many", {code = "x"}) end
+  return wharf.secret("TOKEN") == "s3cret value"
+end}
+""", "workflow.json": '{"name": "Runs", "triggers": [{"type": "manual"}]}'})
+    for args in (("push",), ("publish",)):
+        assert lua(*args, flow, env=env).returncode == 0
+    id = json.loads((flow / "workflow.json").read_text())["id"]
+    assert lua("runs", flow, env=env).stdout == "" and lua("secret", "TOKEN", flow, env=env, input="s3cret value\n").returncode == 0
+    for n, status in ((1, 200), (2, 400), (3, 400)):
+        client.post(f"/v1/workflows/{id}/run", {"input": {"n": n}}, expect=status)
+    lines = lua("runs", id, env=env).stdout.splitlines()
+    assert [line.split()[1:3] for line in lines] == [["failed", "manual"], ["failed", "manual"], ["succeeded", "manual"]] and all("attempt 1" in line for line in lines)
+    good, bad = lines[2].split()[0], lines[0].split()[0]
+    assert client.get(f"/v1/workflows/runs/{good}").data["output"] == {"value": True}
+    assert len(lua("runs", flow, "--status", "failed", "--limit", "1", env=env).stdout.splitlines()) == 1
+    said = lua("logs", bad, env=env).stdout.splitlines()
+    assert said[0].startswith(bad) and said[1].endswith("info  main.lua:3: got\t3") and said[2] == "main.lua:4: too many (workflow.failed)"
+    r = lua("retry", bad, env=env)
+    assert r.returncode == 0 and r.stdout.startswith(f"{bad}: again as wkf_run_")
+    r = lua("retry", flow, "--failed", env=env)
+    assert r.returncode == 0 and r.stdout.splitlines()[-1].endswith("failed runs are queued again") and r.stdout.count("again as wkf_run_") >= 2
+    assert "workflow.run_not_failed, 409" in lua("retry", good, env=env).stderr
+    assert lua("secret", "TOKEN", flow, "--delete", env=env).returncode == 0 and client.get(f"/v1/workflows/{id}/secrets").data == []
+    assert lua("disable", flow, env=env).stdout == f"{id}: disabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is False
+    assert lua("enable", id, env=env).stdout == f"{id}: enabled\n" and client.get(f"/v1/workflows/{id}").data["enabled"] is True
+    for args, told in ((("secret", "TOKEN", flow), "standard input"), (("secret", "token", flow), "wharf lua secret KEY"), (("logs", id), "wharf lua logs RUN"), (("runs", flow, "--limit", "0"), "1 to 100"),
+                       (("retry", flow), "--failed"), (("runs", flow, flow), "one workflow is named"), (("roll-back", "x"), "VERSION")):
+        r = lua(*args, env=env, input="")
+        assert r.returncode == 3 and told in r.stderr, (args, r.stderr)
+
+
+def test_versions_and_differences(flow, org, tmp_path):
+    env, client = at(org), org.client()
+    write(flow, {"workflow.json": '{"name": "Versions", "triggers": [{"type": "manual"}]}', "main.lua": "return {on_run = function() return 1 end}\n"})
+    assert lua("push", flow, env=env).returncode == lua("publish", flow, "--note", "the first", env=env).returncode == 0
+    assert lua("diff", flow, env=env).stdout == "" and lua("diff", flow, env=env).returncode == 0
+    write(flow, {"main.lua": "return {on_run = function() return 2 end}\n", "lib/new.lua": "return 'new'\n"})
+    (flow / "lib/names.lua").unlink()
+    r = lua("diff", flow, env=env)
+    assert r.returncode == 1 and "--- server/main.lua\n+++ folder/main.lua\n" in r.stdout and "-return {on_run = function() return 1 end}\n+return {on_run = function() return 2 end}\n" in r.stdout
+    assert "+++ folder/lib/new.lua" in r.stdout and "+return 'new'" in r.stdout and "--- server/lib/names.lua" in r.stdout and "lib/names_test.lua" not in r.stdout
+    assert lua("push", flow, env=env).returncode == lua("publish", flow, "--note", "the second", env=env).returncode == 0
+    id = json.loads((flow / "workflow.json").read_text())["id"]
+    lines = lua("versions", flow, env=env).stdout.splitlines()
+    assert [(line.split()[0], line.split("  ")[-1]) for line in lines] == [("2", "the second"), ("1", "the first")]
+    assert lua("diff", flow, env=env).returncode == 0 and "return 1 end" in lua("diff", flow, "--version", "1", env=env).stdout
+    old = tmp_path / "old"
+    r = lua("pull", id, old, "--version", "1", env=env)
+    assert r.returncode == 0 and r.stdout == f"{old}: version 1 of {id}; push makes it the draft\n" and "return 1 end" in (old / "main.lua").read_text() and (old / "lib/names.lua").exists()
+    assert lua("push", old, env=env).returncode == 0 and client.get(f"/v1/workflows/{id}").data["draft_revision"] == 3
+    assert lua("roll-back", "1", flow, "--note", "back", env=env).stdout == f"{id}: version 3 is published, the code of version 1\n"
+    assert client.post(f"/v1/workflows/{id}/run", {}, expect=200).data["output"] == {"value": 1}
+    assert "not_found, 404" in lua("roll-back", "9", flow, env=env).stderr
+
+
+@pytest.mark.parametrize("template", ["event", "http", "schedule", "manual", "before", "after"])
+def test_a_new_folder(template, org, tmp_path):
+    """It is checked, tested, pushed and published as it is."""
+    folder = tmp_path / "Front desk"
+    r = lua("init", folder, "--template", template)
+    assert r.returncode == 0 and r.stdout.splitlines() == [str(folder / n) for n in ("workflow.json", "main.lua", "main_test.lua", ".wharf/wharf.lua", ".luarc.json")], r.stderr
+    assert json.loads((folder / "workflow.json").read_text())["name"] == "Front desk" and json.loads((folder / ".luarc.json").read_text())["workspace.library"] == [".wharf"]
+    for args in (("check", folder), ("test", folder)):
+        r = lua(*args)
+        assert r.returncode == 0, r.stdout + r.stderr
+    write(folder, {"workflow.json": (folder / "workflow.json").read_text().replace("Front desk", f"Front desk {template}")})
+    for args in (("push", folder), ("publish", folder)):
+        r = lua(*args, env=at(org))
+        assert r.returncode == 0, r.stderr
+    r = lua("init", folder, "--template", template)
+    assert r.returncode == 1 and "is there already" in r.stderr
+
+
+def test_templates_that_are_not_there(tmp_path):
+    for args, told in ((("init",), "wharf lua init DIR"), (("init", tmp_path / "x", "--template", "moon"), "there is no template moon: event, http, schedule, manual, before, after")):
+        r = lua(*args)
+        assert r.returncode == 3 and told in r.stderr and not (tmp_path / "x").exists()
 
 
 def test_what_is_refused(flow, org, tmp_path):

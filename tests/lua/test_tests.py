@@ -543,3 +543,74 @@ def test_hooks_of_a_folder(tmp_path):
                      "all_test.lua": "test.case('in order', function() test.eq(test.run('before', test.change{resource = 'location', input = {n = ''}}).input.n, 'ba') end)\n"
                                      "test.case('frozen', function() test.match(test.run('after', test.change{resource = 'location'}).error.message, 'globals are frozen') end)"})
     assert {n: c.get("error", {}).get("message") for n, c in cases(tmp_path).items()} == {"alone": None, "in order": None, "frozen": None}
+
+
+def test_the_folder_says_what_runs_may(tmp_path):
+    """Scopes, hosts and settings of workflow.json hold as they do on the server; a folder without it is asked nothing."""
+    main = """local M = {}
+function M.on_run(input, ctx)
+  local data, err, meta = wharf.api[input.verb or "get"](input.path, input.body)
+  return {data = data, code = err and err.code, status = err and err.status, message = err and err.message, settings = ctx.settings}
+end
+function M.on_event(ev) local res, err = wharf.http.get(ev.url) return res and res.status or err.code end
+return M
+"""
+    tests = """
+local function ask(verb, path, body) test.api("*", "*", {data = {}}) return test.run("on_run", {verb = verb, path = path, body = body}).output end
+test.case("reads and writes", function()
+  test.same(ask("get", "/v1/locations"), {data = {}, settings = {a = 1}})
+  test.eq(ask("get", "/v1/locations/loc_1?x=y").code, nil) test.eq(ask("post", "/v1/locations/loc_1", {name = "N"}).code, nil)
+  test.eq(ask("get", "/v1/shipments").code, nil)
+end)
+test.case("what was not asked for", function()
+  local out = ask("post", "/v1/shipments/shp_1", {})
+  test.eq(out.code, "scope_access") test.eq(out.status, 403) test.match(out.message, "no scope shipments:write")
+  test.eq(ask("get", "/v1/users").code, "scope_access") test.eq(ask("get", "/v1/parcels").code, "scope_access")
+end)
+test.case("what no module has", function() test.eq(ask("get", "/v1/x/docks").code, nil) end)
+test.case("hosts", function()
+  test.http("GET", "*", {status = 204})
+  for url, told in pairs{["https://erp.example.com/a"] = 204, ["https://ERP.example.com:8443/"] = 204, ["https://a.b.example.org/"] = 204, ["https://example.org/"] = "http.host_not_allowed",
+    ["https://erp.example.com.evil/"] = "http.host_not_allowed", ["https://other.example.com/"] = "http.host_not_allowed"} do test.eq(test.run("on_event", {url = url}).output, told) end
+end)
+test.case("settings of a case", function() test.settings{b = 2} test.same(ask("get", "/v1/locations").settings, {b = 2}) end)
+"""
+    flow = {"name": "F", "scopes": ["locations:write", "shipments:read"], "http_hosts": ["erp.example.com", "*.example.org"], "settings": {"a": 1}}
+    write(tmp_path, {"f/main.lua": main, "f/main_test.lua": tests, "f/workflow.json": json.dumps(flow)})
+    told = cases(tmp_path / "f")
+    assert len(told) == 5 and {n: c["error"]["message"] for n, c in told.items() if c["status"] != "passed"} == {}
+    write(tmp_path, {"in.json": '{"path": "/v1/users"}', "stubs.lua": "test.api('GET', '*', {data = {}})"})
+    args = ("run", tmp_path / "f", "--trigger", "manual", "--input", tmp_path / "in.json", "--stubs", tmp_path / "stubs.lua")
+    out = json.loads(lua(*args).stdout)["output"]
+    assert out["code"] == "scope_access" and out["settings"] == {"a": 1}
+    (tmp_path / "f/workflow.json").unlink()
+    told = cases(tmp_path / "f")
+    assert {n for n, c in told.items() if c["status"] == "failed"} == {"reads and writes", "what was not asked for", "hosts"}
+    assert json.loads(lua(*args).stdout)["output"].get("code") is None
+
+
+def test_a_failed_case_tells_what_its_runs_did(tmp_path):
+    write(tmp_path, {"main.lua": """return {
+on_run = function(input)
+  print("got", type(input.n))
+  wharf.log.warn("before it breaks", {n = input.n})
+  return input.n.x.y
+end}
+""", "main_test.lua": "test.case('breaks', function() test.eq(test.run('on_run', {n = {}}).output, 1) end)\ntest.case('good', function() test.run('on_run', {n = {x = {y = 1}}}) end)\n"})
+    r = lua("test", ".", cwd=tmp_path)
+    assert r.returncode == 1 and r.stdout.endswith("""
+  at: main_test.lua:1
+  runs: |
+    on_run failed: main.lua:5: attempt to index a nil value (field 'x')
+      info main.lua:3: got\ttable
+      warn main.lua:4: before it breaks {"n":{}}
+  ...
+ok 2 - ./main_test.lua: good
+"""), r.stdout
+    out = xml.fromstring(lua("test", ".", "--format", "junit", cwd=tmp_path).stdout).find(".//system-out").text
+    assert "on_run failed: main.lua:5" in out and "before it breaks" in out
+    told = cases(tmp_path)
+    assert [(x["handler"], x["status"], x["error"]["line"], [line["message"][:3] for line in x["logs"]]) for x in told["breaks"]["runs"]] == [("on_run", "failed", 5, ["got", "bef"])]
+    assert "runs" not in told["good"]
+    write(tmp_path, {"main_test.lua": "test.case('many', function() for i = 1, 9 do test.run('on_run', {n = {x = {y = i}}}) end test.eq(1, 2) end)\n"})
+    assert len(cases(tmp_path)["many"]["runs"]) == 5

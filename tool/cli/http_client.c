@@ -16,10 +16,15 @@ static size_t take(char *p, size_t size, size_t n, void *arg)
     return to->failed ? 0 : size * n;
 }
 
-static struct curl_slist *headers_of(struct arena *a, const char *key)
+/* Our own listener; a server anywhere; one that is to refuse what it does not know. */
+enum trust { HERE, FAR, FAR_STRICT };
+
+static struct curl_slist *headers_of(struct arena *a, const char *key, enum trust trust)
 {
     struct curl_slist *list = curl_slist_append(NULL, arena_printf(a, "SVC-API-KEY: %s", key).p);
 
+    if (trust == FAR_STRICT)
+        list = curl_slist_append(list, "Prefer: handling=strict");
     return curl_slist_append(list, "Content-Type: application/json");
 }
 
@@ -41,10 +46,10 @@ static void set_trust(CURL *curl, bool far)
 }
 
 static struct http_reply ask(struct arena *a, const char *base_url, const char *key,
-    const char *method, const char *path, wharf_str body, bool far)
+    const char *method, const char *path, wharf_str body, enum trust trust)
 {
     struct http_reply reply = {.failure = "out of memory", .body = {"", 0}};
-    struct curl_slist *headers = headers_of(a, key);
+    struct curl_slist *headers = headers_of(a, key, trust);
     CURL *curl = curl_easy_init();
     struct buf answer;
     long status = 0;
@@ -55,7 +60,7 @@ static struct http_reply ask(struct arena *a, const char *base_url, const char *
         curl_easy_setopt(curl, CURLOPT_URL, arena_printf(a, "%s%s", base_url, path).p);
         curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
         curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
-        set_trust(curl, far);
+        set_trust(curl, trust != HERE);
         curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
         curl_easy_setopt(curl, CURLOPT_WRITEDATA, &answer);
         if (body.n) {
@@ -79,11 +84,17 @@ static struct http_reply ask(struct arena *a, const char *base_url, const char *
 struct http_reply http_call(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body)
 {
-    return ask(a, base_url, key, method, path, body, false);
+    return ask(a, base_url, key, method, path, body, HERE);
 }
 
 struct http_reply http_call_far(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body)
 {
-    return ask(a, base_url, key, method, path, body, true);
+    return ask(a, base_url, key, method, path, body, FAR);
+}
+
+struct http_reply http_call_strict(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body)
+{
+    return ask(a, base_url, key, method, path, body, FAR_STRICT);
 }

@@ -20,5 +20,9 @@ struct http_reply http_call(struct arena *a, const char *base_url, const char *k
  * proxies are used, and it waits for at most 60 s. */
 struct http_reply http_call_far(struct arena *a, const char *base_url, const char *key,
     const char *method, const char *path, wharf_str body);
+/* Makes the same request to a server that is to refuse what it does not know instead of ignoring
+ * it. */
+struct http_reply http_call_strict(struct arena *a, const char *base_url, const char *key,
+    const char *method, const char *path, wharf_str body);
 
 #endif

@@ -22,7 +22,8 @@ struct lua_folder {
     bool hooks;
     struct lua_file *files; /* in byte order of their paths */
     size_t n;
-    const struct wharf_json *workflow; /* workflow.json, or NULL */
+    const struct wharf_json *workflow; /* workflow.json, or NULL; with what a target says */
+    const struct wharf_json *target; /* workflow.TARGET.json, when there is a target; or NULL */
 };
 
 struct lua_folders {
@@ -36,6 +37,11 @@ bool folders_read(
     struct arena *a, const char *path, struct lua_folders *ret, const char **ret_file);
 /* Returns the files of a folder: f->n of them, in its order. */
 struct sandbox_file *folder_files(struct arena *a, const struct lua_folder *f);
+/* Returns what is sent of a folder: the members of its workflow.json, and the code; with the
+ * revision that it was pulled with. Members that the server shows as they are stay out: what is
+ * shown has defaults that are not stored. shown may be NULL. */
+wharf_str folder_body(struct arena *a, const struct lua_folder *f, bool with_revision,
+    const struct wharf_json *shown);
 /* Returns the path of an error's file ("lib.address.lua"), or the text itself. */
 const char *folder_path(struct arena *a, const struct lua_folder *f, const char *file);
 
@@ -84,7 +90,7 @@ const struct lua_entry *reference_entries(struct arena *a, size_t *ret_n);
 /* ---- the commands: words behind `wharf lua` are in c->words[1] … ---- */
 
 int lua_check_command(struct cli *c);
-int lua_doc_command(struct cli *c);
+int lua_doc_command(struct cli *c, bool annotations);
 
 struct lua_test_options {
     const char *filter, *seed, *format, *coverage, *jobs, *timeout;
@@ -116,18 +122,58 @@ bool tracked_write(struct arena *a, const char *dir, const char *id, struct lua_
 
 struct lua_server {
     const char *url, *key; /* --server or WHARF_SERVER; WHARF_KEY */
+    /* --target: workflow.TARGET.json of the folder says what is other there; or NULL */
+    const char *target;
 };
 /* Finds the server and the key of the API. Returns false after a message. */
 bool server_find(struct lua_server *s);
-/* Returns the answer's data, an object; NULL after telling what the server said. */
+/* Asks with "Prefer: handling=strict", so that nothing that is sent is ignored. Returns the data
+ * of the answer, an object or an array; NULL after telling what the server said. */
 const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s, const char *method,
     const char *path, wharf_str body);
-int lua_pull_command(struct cli *c, struct lua_server *s, bool force);
+/* Finds the workflow that the words from the one of this number on name: by its id, or by its
+ * folder ("." when nothing is said); and the server. Returns NULL after a message. */
+const char *flow_named(struct cli *c, struct lua_server *s, size_t word);
+/* Reads the folder of a workflow, as it is for the server's target. Returns false after a
+ * message. */
+bool flow_folder(
+    struct cli *c, const char *dir, const struct lua_server *s, struct lua_folder *ret);
+/* Takes the code of a draft or version, by the paths of its files. Returns false after a
+ * message. */
+bool flow_texts(struct arena *a, const struct wharf_json *row, struct lua_texts *ret);
+void flow_texts_of_folder(struct arena *a, const struct lua_folder *f, struct lua_texts *ret);
+
+struct lua_flow_options {
+    const char *status, *limit; /* of runs */
+    const char *version; /* diff, pull: of this one instead of the draft */
+    bool failed; /* retry: all failed ones */
+    bool erase; /* secret: remove it */
+};
+int lua_pull_command(
+    struct cli *c, struct lua_server *s, bool force, const struct lua_flow_options *o);
 int lua_push_command(struct cli *c, struct lua_server *s, bool force);
 int lua_publish_command(struct cli *c, struct lua_server *s, const char *note);
 
+/* ---- flow_cmd.c: what else is done with a workflow on a server ---- */
+
+int lua_runs_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o);
+int lua_logs_command(struct cli *c, struct lua_server *s);
+int lua_retry_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o);
+int lua_versions_command(struct cli *c, struct lua_server *s);
+int lua_roll_back_command(struct cli *c, struct lua_server *s, const char *note);
+int lua_secret_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o);
+int lua_enable_command(struct cli *c, struct lua_server *s, bool enabled);
+int lua_diff_command(struct cli *c, struct lua_server *s, const struct lua_flow_options *o);
+
+/* ---- init_cmd.c: a new folder ---- */
+
+int lua_init_command(struct cli *c, const char *template_name);
+/* Returns what an editor reads of the functions there are (LuaLS). */
+wharf_str lua_annotations(struct arena *a);
+
 struct lua_run_options {
     const char *trigger, *input, *stubs;
+    const char *event; /* id of an event of before, which is the input; or NULL */
     bool live;
 };
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s);
@@ -146,5 +192,9 @@ wharf_str json_pretty(struct arena *a, const struct wharf_json *v);
 /* The samples of tests, of the modules of the settings; NULL after a message. */
 struct engine;
 const struct engine *lua_engine(struct cli *c);
+/* Returns what the folder's workflow.json lets runs do, as testing.h wants it; NULL: there is
+ * none. (author_flow.c) */
+const struct wharf_json *folder_told(
+    struct arena *a, const struct lua_folder *f, const struct engine *e);
 
 #endif

@@ -64,11 +64,16 @@ static bool wanted(const struct lua_entry *e, const char *name)
     return false;
 }
 
-int lua_doc_command(struct cli *c)
+int lua_doc_command(struct cli *c, bool annotations)
 {
     size_t n, found = 0;
     const struct lua_entry *list = reference_entries(c->a, &n);
     const char *name = c->n_words > 1 ? c->words[1] : NULL;
+
+    if (annotations) {
+        fputs(lua_annotations(c->a).p, stdout);
+        return LUA_FINE;
+    }
 
     for (size_t i = 0; i < n; i++) {
         const struct lua_entry *e = &list[i];

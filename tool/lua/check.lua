@@ -1,6 +1,6 @@
 -- `wharf lua check`: what the compiler does not say of a text that it takes: globals that nobody knows, locals that nobody reads, and functions of
 -- wharf and of Lua's libraries that are not there. check(text, known, kind) -> array of {line, column, message}; known: name -> who (the letters
--- of reference.txt), kind: 'w' a workflow, 'h' a hook file; test: a test file.
+-- of reference.txt), kind: 'w' a workflow, 'h' a hook file; test: a test file. column(text, line) -> where in the line the compiler stopped.
 
 local KEYWORDS = {}
 for word in ([[and break do else elseif end false for function goto if in local nil not or repeat return then true until while]]):gmatch("%a+") do
@@ -80,9 +80,55 @@ local function tokens(s)
   return list
 end
 
+-- ---- names that are near ----
+
+-- How many letters must be put in, taken out or changed to make one word of the other; two that changed places count as one.
+local function distance(a, b)
+  local before, row = nil, {}
+  for j = 0, #b do row[j] = j end
+  for i = 1, #a do
+    local next_row = { [0] = i }
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j)
+      next_row[j] = math.min(row[j] + 1, next_row[j - 1] + 1, row[j - 1] + (same and 0 or 1))
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        next_row[j] = math.min(next_row[j], before[j - 2] + 1)
+      end
+    end
+    before, row = row, next_row
+  end
+  return row[#b]
+end
+
+-- Of some words the nearest that is near enough; nil: none.
+local function nearest(word, words)
+  local best, least = nil, #word > 1 and math.max(2, #word // 3 + 1) or 0
+  table.sort(words)
+  for _, w in ipairs(words) do
+    local d = distance(word, w)
+    if d < least then best, least = w, d end
+  end
+  return best
+end
+
+-- ---- where the compiler stopped ----
+
+-- The column of the token that it could not take: what stands before it is only not complete, and with it there is another message.
+local function column(text, line)
+  local begins = 1
+  for _ = 2, line do begins = (text:find("\n", begins, true) or #text) + 1 end
+  for _, token in ipairs(tokens(text)) do
+    if token.at >= begins then
+      local _, message = load(text:sub(1, token.at + #token.text - 1), "=x", "t")
+      if token.text == "" or message and not message:find("near <eof>$") then return math.max(1, token.at - begins + 1) end
+    end
+  end
+  return 1
+end
+
 -- ---- the text, walked once: who declares, who reads ----
 
-return function(text, known, kind, test)
+local function check(text, known, kind, test)
   local list, at, findings, scope, set = tokens(text), 1, {}, nil, {}
   local expression, block, expressions
 
@@ -127,13 +173,35 @@ return function(text, known, kind, test)
 
   local function serves(who) return who == "a" or who == kind or (who == "t" and test) or (who == "h" and test and kind == "h") end
 
+  -- What may stand behind the path ("" for globals), by its last word.
+  local function names_in(path)
+    local list, begin = {}, path == "" and "" or path .. "."
+    for name, who in pairs(known) do
+      local word = name:sub(1, #begin) == begin and name:sub(#begin + 1)
+      if word and word ~= "" and not word:find(".", 1, true) and (who == "table" or serves(who)) then list[#list + 1] = word end
+    end
+    return list
+  end
+
   local function tell_unknown(token, path)
     local who = known[path]
     if who and not serves(who) then
       report(token, path .. (who == "t" and " is for test files only" or who == "h" and " is for operators' hooks only" or " is for workflows only"))
       return
     end
-    report(token, "there is no " .. path)
+    local above = path:match("^(.*)%.") or ""
+    local near = nearest(token.text, names_in(above))
+    report(token, "there is no " .. path .. (near and "; did you mean " .. above .. "." .. near .. "?" or ""))
+  end
+
+  local function tell_unknown_global(token)
+    local words, s = names_in(""), scope
+    while s do
+      for name in pairs(s.names) do words[#words + 1] = name end
+      s = s.outer
+    end
+    local near = nearest(token.text, words)
+    report(token, "the global '" .. token.text .. "' is not known" .. (near and "; did you mean '" .. near .. "'?" or ""))
   end
 
   -- Behind a global: .a.b as far as the library goes.
@@ -156,7 +224,7 @@ return function(text, known, kind, test)
     elseif known[token.text] == "table" then
       follow(token.text)
     elseif not (known[token.text] and serves(known[token.text])) and not set[token.text] then
-      report(token, "the global '" .. token.text .. "' is not known")
+      tell_unknown_global(token)
     end
   end
 
@@ -417,3 +485,5 @@ return function(text, known, kind, test)
   end
   return out
 end
+
+return check, column

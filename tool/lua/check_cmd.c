@@ -12,18 +12,20 @@
 #include "lua/operator/operator.h"
 #include "lua/testing/testing.h"
 #include "lua/lua_triggers.h"
+#include "resource/body.h"
 #include "schema/tenant.h"
 #include "util/file.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
+#include "wharf/ext/webhooks.h"
 
 enum { LOAD_INSTRUCTIONS = 100000, LOAD_MEMORY = 4 << 20, WORKFLOW_BYTES = 1 << 20 };
 
 struct checking {
     struct cli *c;
     const struct lua_folder *folder;
-    lua_State *lua; /* the function of check.lua at 1, what is known at 2 */
+    lua_State *lua; /* the functions of check.lua at 1 and 2, what is known at 3 */
     size_t findings;
     const struct engine *engine; /* or NULL: not needed so far */
     bool engineless; /* it was needed, and could not be had */
@@ -64,45 +66,62 @@ static void push_known(struct cli *c, lua_State *lua)
     }
 }
 
+/* Finds the column at which the compiler stopped. */
+static long column_of(struct checking *k, const struct lua_file *f, long line)
+{
+    lua_State *lua = k->lua;
+    int top = lua_gettop(lua);
+    long column = 1;
+
+    lua_pushvalue(lua, 2);
+    lua_pushlstring(lua, f->text.p, f->text.n);
+    lua_pushinteger(lua, line);
+    if (lua_pcall(lua, 2, 1, 0) == LUA_OK)
+        column = (long)lua_tointeger(lua, -1);
+    lua_settop(lua, top);
+    return column;
+}
+
 /* Tells what the compiler says: "x:12: message". */
 static void compiler_says(struct checking *k, const struct lua_file *f, const char *said)
 {
     char *end;
     long line = said[0] == 'x' && said[1] == ':' ? strtol(said + 2, &end, 10) : 0;
 
-    finding(k, f->path, line ? line : 1, 1, line ? end + 2 : said);
+    finding(k, f->path, line ? line : 1, line ? column_of(k, f, line) : 1, line ? end + 2 : said);
     k->broken = true;
 }
 
 static void read_text(struct checking *k, const struct lua_file *f)
 {
+    enum { KNOWN = 3, LIST, ONE, LINE, COLUMN, MESSAGE };
     lua_State *lua = k->lua;
 
     if (luaL_loadbufferx(lua, f->text.p, f->text.n, "=x", "t") != LUA_OK) {
         compiler_says(k, f, lua_tostring(lua, -1));
-        lua_settop(lua, 2);
+        lua_settop(lua, KNOWN);
         return;
     }
-    lua_settop(lua, 2);
+    lua_settop(lua, KNOWN);
     lua_pushvalue(lua, 1);
     lua_pushlstring(lua, f->text.p, f->text.n);
-    lua_pushvalue(lua, 2);
+    lua_pushvalue(lua, KNOWN);
     lua_pushstring(lua, k->folder->hooks ? "h" : "w");
     lua_pushboolean(lua, testing_is_test(f->name));
     if (lua_pcall(lua, 4, 1, 0) != LUA_OK) {
         finding(k, f->path, 1, 1, lua_tostring(lua, -1));
-        lua_settop(lua, 2);
+        lua_settop(lua, KNOWN);
         return;
     }
-    for (lua_Integer i = 1; lua_rawgeti(lua, 3, i) == LUA_TTABLE; i++) {
-        lua_rawgeti(lua, 4, 1);
-        lua_rawgeti(lua, 4, 2);
-        lua_rawgeti(lua, 4, 3);
-        finding(k, f->path, (long)lua_tointeger(lua, 5), (long)lua_tointeger(lua, 6),
-            lua_tostring(lua, 7));
-        lua_settop(lua, 3);
+    for (lua_Integer i = 1; lua_rawgeti(lua, LIST, i) == LUA_TTABLE; i++) {
+        lua_rawgeti(lua, ONE, 1);
+        lua_rawgeti(lua, ONE, 2);
+        lua_rawgeti(lua, ONE, 3);
+        finding(k, f->path, (long)lua_tointeger(lua, LINE), (long)lua_tointeger(lua, COLUMN),
+            lua_tostring(lua, MESSAGE));
+        lua_settop(lua, LIST);
     }
-    lua_settop(lua, 2);
+    lua_settop(lua, KNOWN);
 }
 
 /* ---- what loading says ---- */
@@ -198,6 +217,35 @@ static const struct engine *engine_of(struct checking *k)
     return k->engine;
 }
 
+/* Looks at the conditions as the module webhooks does, which has the rules of them; without it they
+ * can't be looked at. */
+static void check_filter(struct checking *k, const struct wharf_json *filter)
+{
+    const struct engine *engine = engine_of(k);
+    const wharf_webhooks_rules_api *rules = NULL;
+    struct wharf_req req = {.arena = arena_new(0), .engine = engine};
+
+    for (size_t i = 0; engine && i < engine->n_services; i++) {
+        if (!strcmp(engine->services[i].name, "webhooks.rules"))
+            rules = engine->services[i].table;
+    }
+    if (rules && !json_is(filter, JSON_ARRAY))
+        wrong_value(k, str_z("filter"), "filter is an array of {path, op, value}");
+    else if (rules)
+        rules->filter(&req, filter, "filter");
+    for (size_t i = 0; i < req.problems.n; i++) {
+        const struct problem *p = &req.problems.list[i];
+        const char *number = p->path.p ? strrchr(p->path.p, '.') : NULL;
+        const struct wharf_json *one = number ? json_at(filter, strtoul(number + 1, NULL, 10))
+                                              : NULL;
+
+        wrong_value(k, json_text_or(one, "op", "filter"),
+            arena_printf(k->c->a, "%s: %.*s", p->path.p ? p->path.p : "filter", STR_ARG(p->text))
+                .p);
+    }
+    arena_free(req.arena);
+}
+
 static void check_events(struct checking *k, const struct wharf_json *t)
 {
     const struct wharf_json *list = json_get(t, "events");
@@ -210,6 +258,8 @@ static void check_events(struct checking *k, const struct wharf_json *t)
         if (json_is(e, JSON_STRING) && !event_pattern_known(engine, e->text))
             wrong_name(k, "event type", e->text, named_near_event(k->c->a, engine, e->text.p));
     }
+    if (json_get(t, "filter") && json_get(t, "filter")->type != JSON_NULL)
+        check_filter(k, json_get(t, "filter"));
 }
 
 static void check_hook(struct checking *k, const struct wharf_json *t)
@@ -248,7 +298,8 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
         const struct wharf_json *schema = json_get(t, "input_schema");
         struct trigger_fault fault;
 
-        if (str_eqz(type, "manual") && schema && schema->type != JSON_NULL)
+        if ((str_eqz(type, "manual") || str_eqz(type, "http")) && schema &&
+            schema->type != JSON_NULL)
             tenant_schema(k->c->a, schema, wrong_schema, k);
         if (!trigger_good(k->c->a, list, t, &fault))
             wrong_value(k, fault.value, fault.message);
@@ -265,6 +316,80 @@ static void check_triggers(struct checking *k, struct sandbox *sb)
                     "a trigger needs the function %s in the table that main.lua returns", handler)
                     .p);
     }
+}
+
+/* ---- the other members of workflow.json ---- */
+
+static const char *near_field(const struct definition *d, const char *wrong)
+{
+    struct str_near near = str_near(wrong);
+
+    for (size_t i = 0; i < d->n_fields; i++) {
+        if (d->fields[i].write)
+            str_near_try(&near, d->fields[i].name);
+    }
+    return near.best;
+}
+
+/* Tells a problem of a member, at the first place where its name stands. */
+static void wrong_member(void *arg, wharf_str path, const char *rule, wharf_str message)
+{
+    struct checking *k = arg;
+    const struct definition *d = engine_resource(k->engine, "workflow")->def;
+    const char *dot = path.p ? strrchr(path.p, '.') : NULL, *last = dot ? dot + 1 : path.p, *near;
+
+    if (!path.p || !strcmp(rule, "required")) /* the name of a new one: push asks for it */
+        return;
+    near = !strcmp(rule, "unknown") && !dot ? near_field(d, path.p) : NULL;
+    if (near)
+        wrong_name(k, "field", path, near);
+    else
+        wrong_value(k, str_z(*last >= '0' && *last <= '9' ? "" : last),
+            arena_printf(k->c->a, "%s: %.*s", path.p, STR_ARG(message)).p);
+}
+
+static void check_scopes(struct checking *k)
+{
+    const struct wharf_json *list = json_get(k->folder->workflow, "scopes");
+    const struct areas *areas = &k->engine->areas;
+
+    for (const struct wharf_json *e = json_is(list, JSON_ARRAY) ? list->child : NULL; e;
+         e = e->next) {
+        const char *colon = json_is(e, JSON_STRING) ? strchr(e->text.p, ':') : NULL;
+        wharf_str area = {colon ? e->text.p : "", colon ? (size_t)(colon - e->text.p) : 0};
+        struct str_near near = str_near(arena_dup_str(k->c->a, area).p);
+
+        if (!json_is(e, JSON_STRING))
+            continue;
+        if (!colon || (strcmp(colon, ":read") != 0 && strcmp(colon, ":write") != 0)) {
+            wrong_value(k, e->text, "a scope is AREA:read or AREA:write");
+            continue;
+        }
+        for (size_t i = 0; i < areas->count; i++)
+            str_near_try(&near, areas->names[i]);
+        if (area_find(areas, area) < 0)
+            wrong_name(k, "scope", e->text,
+                near.best ? arena_printf(k->c->a, "%s%s", near.best, colon).p : NULL);
+    }
+}
+
+/* Looks at the members as the server does that gets them: what it does not know, and values that
+ * it would refuse. Modules that are not enabled can't be asked. */
+static void check_members(struct checking *k)
+{
+    const struct engine *engine = k->folder->workflow ? engine_of(k) : NULL;
+    const struct resource *res = engine ? engine_resource(engine, "workflow") : NULL;
+    struct json_error bad;
+    struct value *values;
+
+    if (!res)
+        return;
+    values = ARENA_ARRAY(k->c->a, struct value, res->def->n_fields);
+    memset(values, 0, res->def->n_fields * sizeof(*values));
+    body_check(k->c->a, res->def, OP_CREATE,
+        json_parse(k->c->a, folder_body(k->c->a, k->folder, false, NULL), &bad), BODY_STRICT,
+        values, wrong_member, k);
+    check_scopes(k);
 }
 
 /* Loads the main file as publishing does it, with nothing outside. */
@@ -318,10 +443,12 @@ static void check_folder(struct checking *k, const char *only)
     }
     if (only || k->broken)
         return;
-    if (k->folder->hooks)
+    if (k->folder->hooks) {
         load_hooks(k);
-    else
-        load_main(k);
+        return;
+    }
+    load_main(k);
+    check_members(k);
 }
 
 int lua_check_command(struct cli *c)
@@ -334,7 +461,7 @@ int lua_check_command(struct cli *c)
         return lua_usage("wharf lua check PATH…: folders or files to look at");
     luaL_openlibs(k.lua);
     if (luaL_loadbufferx(k.lua, source, strlen(source), "=check.lua", "t") != LUA_OK ||
-        lua_pcall(k.lua, 0, 1, 0) != LUA_OK)
+        lua_pcall(k.lua, 0, 2, 0) != LUA_OK)
         return cli_fail("%s", lua_tostring(k.lua, -1));
     push_known(c, k.lua);
     for (size_t i = 1; i < c->n_words; i++) {

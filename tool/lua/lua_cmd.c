@@ -15,41 +15,89 @@ const struct engine *lua_engine(struct cli *c)
     return r ? registry_engine(r) : NULL;
 }
 
+struct all_options {
+    const char *note, *template_name;
+    bool force, annotations;
+    struct lua_test_options test;
+    struct lua_run_options run;
+    struct lua_replay_options replay;
+    struct lua_flow_options flow;
+    struct lua_server server;
+};
+
+/* Runs what needs no server. Returns -1 when the name is none of these. */
+static int run_here(struct cli *c, const char *name, struct all_options *o)
+{
+    if (!strcmp(name, "init"))
+        return lua_init_command(c, o->template_name);
+    if (!strcmp(name, "test"))
+        return lua_test_command(c, &o->test);
+    if (!strcmp(name, "check"))
+        return lua_check_command(c);
+    if (!strcmp(name, "doc"))
+        return lua_doc_command(c, o->annotations);
+    if (!strcmp(name, "run"))
+        return lua_run_command(c, &o->run, &o->server);
+    if (!strcmp(name, "replay"))
+        return lua_replay_command(c, &o->replay, &o->server);
+    return -1;
+}
+
+static int run_there(struct cli *c, const char *name, struct all_options *o)
+{
+    if (!strcmp(name, "pull"))
+        return lua_pull_command(c, &o->server, o->force, &o->flow);
+    if (!strcmp(name, "push"))
+        return lua_push_command(c, &o->server, o->force);
+    if (!strcmp(name, "publish"))
+        return lua_publish_command(c, &o->server, o->note);
+    if (!strcmp(name, "runs"))
+        return lua_runs_command(c, &o->server, &o->flow);
+    if (!strcmp(name, "logs"))
+        return lua_logs_command(c, &o->server);
+    if (!strcmp(name, "retry"))
+        return lua_retry_command(c, &o->server, &o->flow);
+    if (!strcmp(name, "versions"))
+        return lua_versions_command(c, &o->server);
+    if (!strcmp(name, "roll-back"))
+        return lua_roll_back_command(c, &o->server, o->note);
+    if (!strcmp(name, "secret"))
+        return lua_secret_command(c, &o->server, &o->flow);
+    if (!strcmp(name, "enable") || !strcmp(name, "disable"))
+        return lua_enable_command(c, &o->server, name[0] == 'e');
+    if (!strcmp(name, "diff"))
+        return lua_diff_command(c, &o->server, &o->flow);
+    return -1;
+}
+
 int command_lua(int argc, char **argv)
 {
-    const char *name, *note = NULL;
-    bool force = false;
-    struct lua_test_options t = {.update = false};
-    struct lua_run_options r = {.live = false};
-    struct lua_replay_options p = {.dir = NULL};
-    struct lua_server server = {.url = NULL};
-    const struct cli_option opts[] = {{"--filter", &t.filter, NULL}, {"--seed", &t.seed, NULL},
-        {"--format", &t.format, NULL}, {"--coverage", &t.coverage, NULL}, {"--jobs", &t.jobs, NULL},
-        {"--timeout", &t.timeout, NULL}, {"--update", NULL, &t.update},
-        {"--trigger", &r.trigger, NULL}, {"--input", &r.input, NULL}, {"--stubs", &r.stubs, NULL},
-        {"--live", NULL, &r.live}, {"--server", &server.url, NULL}, {"--note", &note, NULL},
-        {"--force", NULL, &force}, {"--dir", &p.dir, NULL}, {"--secrets", &p.secrets, NULL}};
+    struct all_options o = {.note = NULL};
+    const struct cli_option opts[] = {{"--filter", &o.test.filter, NULL},
+        {"--seed", &o.test.seed, NULL}, {"--format", &o.test.format, NULL},
+        {"--coverage", &o.test.coverage, NULL}, {"--jobs", &o.test.jobs, NULL},
+        {"--timeout", &o.test.timeout, NULL}, {"--update", NULL, &o.test.update},
+        {"--trigger", &o.run.trigger, NULL}, {"--input", &o.run.input, NULL},
+        {"--stubs", &o.run.stubs, NULL}, {"--event", &o.run.event, NULL},
+        {"--live", NULL, &o.run.live}, {"--server", &o.server.url, NULL},
+        {"--target", &o.server.target, NULL}, {"--note", &o.note, NULL},
+        {"--force", NULL, &o.force}, {"--dir", &o.replay.dir, NULL},
+        {"--secrets", &o.replay.secrets, NULL}, {"--status", &o.flow.status, NULL},
+        {"--limit", &o.flow.limit, NULL}, {"--version", &o.flow.version, NULL},
+        {"--failed", NULL, &o.flow.failed}, {"--delete", NULL, &o.flow.erase},
+        {"--template", &o.template_name, NULL}, {"--annotations", NULL, &o.annotations}};
+    const char *name;
     struct cli c;
+    int code;
 
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return LUA_USAGE;
     name = c.n_words ? c.words[0] : "";
-    if (!strcmp(name, "test"))
-        return lua_test_command(&c, &t);
-    if (!strcmp(name, "check"))
-        return lua_check_command(&c);
-    if (!strcmp(name, "doc"))
-        return lua_doc_command(&c);
-    if (!strcmp(name, "run"))
-        return lua_run_command(&c, &r, &server);
-    if (!strcmp(name, "replay"))
-        return lua_replay_command(&c, &p, &server);
-    if (!strcmp(name, "pull"))
-        return lua_pull_command(&c, &server, force);
-    if (!strcmp(name, "push"))
-        return lua_push_command(&c, &server, force);
-    if (!strcmp(name, "publish"))
-        return lua_publish_command(&c, &server, note);
-    return lua_usage(
-        "wharf lua check|test|run|replay|pull|push|publish|doc …; `wharf help` tells more");
+    code = run_here(&c, name, &o);
+    if (code < 0)
+        code = run_there(&c, name, &o);
+    return code >= 0 ? code
+                     : lua_usage("wharf lua init|check|test|run|replay|pull|push|publish|diff|runs|"
+                                 "logs|retry|versions|roll-back|secret|enable|disable|doc …; "
+                                 "`wharf help` tells more");
 }

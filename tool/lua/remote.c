@@ -80,13 +80,14 @@ wharf_str json_pretty(struct arena *a, const struct wharf_json *v)
 const struct wharf_json *server_ask(struct arena *a, const struct lua_server *s, const char *method,
     const char *path, wharf_str body)
 {
-    struct http_reply r = http_call_far(a, s->url, s->key, method, path, body);
+    struct http_reply r = http_call_strict(a, s->url, s->key, method, path, body);
     struct json_error bad;
     const struct wharf_json *answer = json_parse(a, r.body, &bad),
-                            *errors = json_get(answer, "errors");
+                            *errors = json_get(answer, "errors"), *data = json_get(answer, "data");
 
-    if (r.status >= 200 && r.status < 300 && json_is(json_get(answer, "data"), JSON_OBJECT))
-        return json_get(answer, "data");
+    if (r.status >= 200 && r.status < 300 &&
+        (json_is(data, JSON_OBJECT) || json_is(data, JSON_ARRAY)))
+        return data;
     if (!r.status)
         cli_fail("%s does not answer: %s", s->url, r.failure);
     else
@@ -152,7 +153,8 @@ static bool good_module(const struct wharf_json *file)
     return false;
 }
 
-static wharf_str manifest_text(struct arena *a, const struct wharf_json *draft)
+static wharf_str manifest_text(
+    struct arena *a, const struct wharf_json *draft, const struct wharf_json *version)
 {
     struct json_error bad;
     struct buf out;
@@ -163,8 +165,11 @@ static wharf_str manifest_text(struct arena *a, const struct wharf_json *draft)
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
     for (size_t i = 0; i < KEPT; i++) {
-        if (json_get(draft, kept[i]))
-            jw_value(&w, kept[i], json_get(draft, kept[i]));
+        const struct wharf_json *other = i < NOT_SENT ? NULL : json_get(version, kept[i]),
+                                *v = other ? other : json_get(draft, kept[i]);
+
+        if (v)
+            jw_value(&w, kept[i], v);
     }
     jw_close(&w, '}');
     text = json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad));
@@ -172,25 +177,45 @@ static wharf_str manifest_text(struct arena *a, const struct wharf_json *draft)
     return arena_printf(a, "%s\n", text.p);
 }
 
-/* Reads all files of a draft. Returns false after a message. */
-static bool texts_of(struct arena *a, const struct wharf_json *draft, struct lua_texts *ret)
+bool flow_texts(struct arena *a, const struct wharf_json *row, struct lua_texts *ret)
 {
-    const struct wharf_json *files = json_get(draft, "files");
+    const struct wharf_json *files = json_get(row, "files"), *source = json_get(row, "source");
     size_t n = 2;
 
+    if (!json_is(source, JSON_STRING)) {
+        cli_fail("the key may not read the source: it needs workflow:write");
+        return false;
+    }
     for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f;
          f = f->next)
         n++;
     ret->items = ARENA_ARRAY(a, struct lua_text, n);
-    ret->items[0] = (struct lua_text){"main.lua", json_get(draft, "source")->text};
-    ret->items[1] = (struct lua_text){"workflow.json", manifest_text(a, draft)};
-    ret->n = 2;
+    ret->items[0] = (struct lua_text){"main.lua", source->text};
+    ret->n = 1;
     for (const struct wharf_json *f = json_is(files, JSON_OBJECT) ? files->child : NULL; f;
          f = f->next) {
         if (!good_module(f))
             return false;
         ret->items[ret->n++] = (struct lua_text){file_of(a, f->key.p), f->text};
     }
+    return true;
+}
+
+void flow_texts_of_folder(struct arena *a, const struct lua_folder *f, struct lua_texts *ret)
+{
+    *ret = (struct lua_texts){ARENA_ARRAY(a, struct lua_text, f->n + 1), 0};
+    for (size_t i = 0; i < f->n; i++)
+        ret->items[ret->n++] = (struct lua_text){file_of(a, f->files[i].name), f->files[i].text};
+}
+
+/* Reads all files of a draft, with its workflow.json; or of a version, whose members take the
+ * place of the draft's. Returns false after a message. */
+static bool texts_of(struct arena *a, const struct wharf_json *draft,
+    const struct wharf_json *version, struct lua_texts *ret)
+{
+    if (!flow_texts(a, version ? version : draft, ret))
+        return false;
+    ret->items[ret->n++] = (struct lua_text){"workflow.json", manifest_text(a, draft, version)};
     return true;
 }
 
@@ -214,16 +239,88 @@ static struct named named_by(const struct cli *c)
     return n;
 }
 
-static bool read_folder(struct cli *c, const char *dir, struct lua_folder *ret)
+/* ---- a target: the same workflow on another server, or of another organization ---- */
+
+static bool good_target(const char *name)
+{
+    return *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(name);
+}
+
+static const char *target_path(struct arena *a, const char *dir, const char *target)
+{
+    return arena_printf(a, "%s/workflow.%s.json", dir, target).p;
+}
+
+/* Puts what the target says in the place of what workflow.json says; ids and revisions are the
+ * target's own. Returns false after a message. */
+static bool take_target(struct arena *a, const char *target, struct lua_folder *f)
+{
+    wharf_str text = file_read(target_path(a, f->dir, target), TEXT_MAX, a);
+    struct json_error bad;
+    struct buf out;
+    struct jw w;
+
+    f->target = json_parse(a, text.p ? text : str_z("{}"), &bad);
+    if (!json_is(f->target, JSON_OBJECT)) {
+        cli_fail("%s: is no JSON object", target_path(a, f->dir, target));
+        return false;
+    }
+    buf_init(&out, TEXT_MAX);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    for (const struct wharf_json *m = f->workflow ? f->workflow->child : NULL; m; m = m->next) {
+        if (!str_eqz(m->key, "id") && !str_eqz(m->key, "draft_revision") &&
+            !json_get(f->target, m->key.p))
+            jw_value(&w, m->key.p, m);
+    }
+    for (const struct wharf_json *m = f->target->child; m; m = m->next)
+        jw_value(&w, m->key.p, m);
+    jw_close(&w, '}');
+    f->workflow = json_parse(a, arena_dup_str(a, buf_str(&out)), &bad);
+    buf_done(&out);
+    return true;
+}
+
+/* Notes in workflow.TARGET.json which draft it is there. Returns false after a message. */
+static bool put_target(
+    struct arena *a, const char *target, const struct wharf_json *draft, const struct lua_folder *f)
+{
+    struct json_error bad;
+    struct buf out;
+    struct jw w;
+    bool good;
+
+    buf_init(&out, TEXT_MAX);
+    jw_init(&w, &out);
+    jw_open(&w, NULL, '{');
+    for (size_t i = 0; i < NOT_SENT; i++)
+        jw_value(&w, kept[i], json_get(draft, kept[i]));
+    for (const struct wharf_json *m = f->target->child; m; m = m->next) {
+        if (!str_eqz(m->key, kept[0]) && !str_eqz(m->key, kept[1]))
+            jw_value(&w, m->key.p, m);
+    }
+    jw_close(&w, '}');
+    good = put_file(a, target_path(a, f->dir, target),
+        arena_printf(
+            a, "%s\n", json_pretty(a, json_parse(a, arena_dup_str(a, buf_str(&out)), &bad)).p));
+    buf_done(&out);
+    return good;
+}
+
+bool flow_folder(struct cli *c, const char *dir, const struct lua_server *s, struct lua_folder *ret)
 {
     struct lua_folders found;
     const char *only;
 
+    if (s->target && !good_target(s->target)) {
+        cli_fail("--target is a word of a-z, 0-9, _ and -");
+        return false;
+    }
     if (!folders_read(c->a, dir, &found, &only))
         return false;
     *ret = found.items[0];
     if (found.n == 1 && !ret->hooks && !only)
-        return true;
+        return !s->target || take_target(c->a, s->target, ret);
     cli_fail("%s: is no folder of a workflow: it needs a main.lua", dir);
     return false;
 }
@@ -238,6 +335,30 @@ static const char *id_of(const struct named *n, const struct lua_folder *f)
 static const char *path_of(struct arena *a, const char *id, const char *tail)
 {
     return arena_printf(a, "/v1/workflows/%s%s", id, tail).p;
+}
+
+const char *flow_named(struct cli *c, struct lua_server *s, size_t word)
+{
+    const char *said = c->n_words > word ? c->words[word] : ".";
+    struct lua_folder f;
+    const char *id;
+
+    if (c->n_words > word + 1) {
+        cli_fail("%s: one workflow is named, by its id or its folder", c->words[word + 1]);
+        return NULL;
+    }
+    if (!server_find(s))
+        return NULL;
+    if (!strncmp(said, "wkf_", 4))
+        return said;
+    if (!flow_folder(c, said, s, &f))
+        return NULL;
+    id = json_text_or(f.workflow, "id", "").p;
+    if (*id)
+        return id;
+    cli_fail("%s/workflow%s%s.json has no id yet: wharf lua push makes the workflow", f.dir,
+        s->target ? "." : "", s->target ? s->target : "");
+    return NULL;
 }
 
 /* ---- the commands ---- */
@@ -262,11 +383,11 @@ static void tell_others(struct cli *c, const char *dir, const struct lua_texts *
 }
 
 /* Writes the draft; nothing is written while something would be lost. */
-static bool put_draft(
-    struct cli *c, const struct named *n, const struct wharf_json *draft, bool force)
+static bool put_draft(struct cli *c, const struct named *n, const struct wharf_json *draft,
+    const struct wharf_json *version, bool force)
 {
     struct lua_texts list;
-    bool good = texts_of(c->a, draft, &list);
+    bool good = texts_of(c->a, draft, version, &list);
 
     if (good && !force && tracked_conflicts(c->a, n->dir, n->id, &list)) {
         cli_fail("nothing was pulled: push these first, move them away, or pull with --force to "
@@ -283,31 +404,36 @@ static bool put_draft(
     return good;
 }
 
-int lua_pull_command(struct cli *c, struct lua_server *s, bool force)
+int lua_pull_command(
+    struct cli *c, struct lua_server *s, bool force, const struct lua_flow_options *o)
 {
     struct named n = named_by(c);
-    const struct wharf_json *draft;
+    const struct wharf_json *draft, *version = NULL;
 
-    if (!n.id || c->n_words > 3)
-        return lua_usage("wharf lua pull ID [DIR] [--force]: the id begins with wkf_");
+    if (!n.id || c->n_words > 3 || s->target)
+        return lua_usage("wharf lua pull ID [DIR] [--version N] [--force]: the id begins with "
+                         "wkf_; a target has no folder of its own");
     if (!server_find(s))
         return LUA_USAGE;
     draft = server_ask(c->a, s, "GET", path_of(c->a, n.id, ""), str_z(""));
-    if (!draft)
+    if (draft && o->version)
+        version = server_ask(c->a, s, "GET",
+            path_of(c->a, n.id, arena_printf(c->a, "/versions/%s", o->version).p), str_z(""));
+    if (!draft || (o->version && !version))
         return LUA_FAILED;
-    if (!json_is(json_get(draft, "source"), JSON_STRING)) {
-        cli_fail("the key may not read the source: it needs workflow:write");
-        return LUA_FAILED;
-    }
     n.dir = n.dir ? n.dir : n.id;
-    if (!put_draft(c, &n, draft, force))
+    if (!put_draft(c, &n, draft, version, force))
         return LUA_FAILED;
-    printf(
-        "%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0), n.id);
+    if (version)
+        printf("%s: version %s of %s; push makes it the draft\n", n.dir, o->version, n.id);
+    else
+        printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0),
+            n.id);
     return LUA_FINE;
 }
 
-static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_revision)
+wharf_str folder_body(
+    struct arena *a, const struct lua_folder *f, bool with_revision, const struct wharf_json *shown)
 {
     const struct wharf_json *revision = json_get(f->workflow, "draft_revision");
     struct buf out;
@@ -318,7 +444,8 @@ static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_
     jw_init(&w, &out);
     jw_open(&w, NULL, '{');
     for (const struct wharf_json *m = f->workflow ? f->workflow->child : NULL; m; m = m->next) {
-        bool own = false; /* what is not known here is the server's to refuse */
+        const struct wharf_json *as = json_get(shown, m->key.p);
+        bool own = as && json_equal(m, as); /* what is not known here is the server's to refuse */
 
         for (size_t i = 0; i < NOT_SENT; i++)
             own = own || str_eqz(m->key, kept[i]);
@@ -344,15 +471,15 @@ static wharf_str body_of(struct arena *a, const struct lua_folder *f, bool with_
 }
 
 /* Writes the draft's workflow.json; the code is what was sent, and is known from now on. */
-static bool put_pushed(
-    struct cli *c, const char *dir, const struct wharf_json *draft, const struct lua_folder *f)
+static bool put_pushed(struct cli *c, const struct lua_server *s, const char *dir,
+    const struct wharf_json *draft, const struct lua_folder *f)
 {
-    struct lua_texts list = {ARENA_ARRAY(c->a, struct lua_text, f->n + 1), 0};
+    struct lua_texts list;
 
-    for (size_t i = 0; i < f->n; i++) {
-        list.items[list.n++] = (struct lua_text){file_of(c->a, f->files[i].name), f->files[i].text};
-    }
-    list.items[list.n++] = (struct lua_text){"workflow.json", manifest_text(c->a, draft)};
+    if (s->target)
+        return put_target(c->a, s->target, draft, f);
+    flow_texts_of_folder(c->a, f, &list);
+    list.items[list.n++] = (struct lua_text){"workflow.json", manifest_text(c->a, draft, NULL)};
     return put_file(
                c->a, arena_printf(c->a, "%s/workflow.json", dir).p, list.items[list.n - 1].text) &&
            tracked_write(c->a, dir, json_text_or(draft, "id", "").p, &list);
@@ -362,25 +489,32 @@ int lua_push_command(struct cli *c, struct lua_server *s, bool force)
 {
     struct named n = named_by(c);
     struct lua_folder f;
-    const struct wharf_json *draft;
+    const struct wharf_json *draft, *shown = NULL;
     const char *id;
+    long long before, after;
 
     if (c->n_words > 3)
-        return lua_usage("wharf lua push [ID] [DIR]");
+        return lua_usage("wharf lua push [ID] [DIR] [--target NAME]");
     n.dir = n.dir ? n.dir : ".";
-    if (!server_find(s) || !read_folder(c, n.dir, &f))
+    if (!server_find(s) || !flow_folder(c, n.dir, s, &f))
         return LUA_USAGE;
     id = id_of(&n, &f);
     if (!id && !json_get(f.workflow, "name"))
         return lua_usage(
             "%s/workflow.json: a new workflow needs a name: {\"name\": \"…\", \"triggers\": […]}",
             n.dir);
-    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows",
-        body_of(c->a, &f, id && !force));
-    if (!draft || !put_pushed(c, n.dir, draft, &f))
+    if (id)
+        shown = server_ask(c->a, s, "GET", path_of(c->a, id, ""), str_z(""));
+    if (id && !shown)
         return LUA_FAILED;
-    printf("%s: draft %lld of %s\n", n.dir, (long long)json_int_or(draft, "draft_revision", 0),
-        json_text_or(draft, "id", "").p);
+    draft = server_ask(c->a, s, "POST", id ? path_of(c->a, id, "") : "/v1/workflows",
+        folder_body(c->a, &f, id && !force, shown));
+    if (!draft || !put_pushed(c, s, n.dir, draft, &f))
+        return LUA_FAILED;
+    before = (long long)json_int_or(f.workflow, "draft_revision", -1);
+    after = (long long)json_int_or(draft, "draft_revision", 0);
+    printf("%s: draft %lld of %s%s\n", n.dir, after, json_text_or(draft, "id", "").p,
+        id && before == after ? ", as it was" : "");
     return LUA_FINE;
 }
 
@@ -394,7 +528,7 @@ int lua_publish_command(struct cli *c, struct lua_server *s, const char *note)
 
     if (c->n_words > 3)
         return lua_usage("wharf lua publish [ID] [DIR] [--note TEXT]");
-    if (!server_find(s) || (!n.id && !read_folder(c, n.dir ? n.dir : ".", &f)))
+    if (!server_find(s) || (!n.id && !flow_folder(c, n.dir ? n.dir : ".", s, &f)))
         return LUA_USAGE;
     n.id = n.id ? n.id : id_of(&n, &f);
     if (!n.id)

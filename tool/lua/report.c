@@ -5,6 +5,8 @@
 #include "tool/lua/author.h"
 #include "util/str.h"
 
+enum { RUNS_MAX = 1 << 20 };
+
 static const struct wharf_json *first_case(const struct lua_report *r)
 {
     const struct wharf_json *cases = json_get(r->result, "cases");
@@ -78,8 +80,42 @@ static void add_block(struct buf *out, const char *name, wharf_str text)
     buf_addc(out, '\n');
 }
 
-static void tap_error(struct buf *out, const struct wharf_json *e)
+/* Writes what the runs of a failed case did, a line for each error and for each line that they
+ * said. */
+static void add_runs(struct buf *out, const struct wharf_json *runs)
 {
+    for (const struct wharf_json *r = json_is(runs, JSON_ARRAY) ? runs->child : NULL; r;
+         r = r->next) {
+        const struct wharf_json *e = json_get(r, "error"), *lines = json_get(r, "logs");
+        wharf_str file = json_text_or(e, "file", "");
+
+        buf_addf(out, "%s %s", json_text_or(r, "handler", "").p, json_text_or(r, "status", "").p);
+        if (e && file.n)
+            buf_addf(out, ": %s:%lld", file.p, (long long)json_int_or(e, "line", 0));
+        if (e)
+            buf_addf(out, ": %s", json_text_or(e, "message", "").p);
+        buf_addc(out, '\n');
+        for (const struct wharf_json *l = json_is(lines, JSON_ARRAY) ? lines->child : NULL; l;
+             l = l->next) {
+            struct jw w;
+
+            buf_addf(out, "  %s %s:%lld: %s", json_text_or(l, "level", "").p,
+                json_text_or(l, "file", "").p, (long long)json_int_or(l, "line", 0),
+                json_text_or(l, "message", "").p);
+            if (json_is(json_get(l, "fields"), JSON_OBJECT)) {
+                buf_addc(out, ' ');
+                jw_init(&w, out);
+                jw_value(&w, NULL, json_get(l, "fields"));
+            }
+            buf_addc(out, '\n');
+        }
+    }
+}
+
+static void tap_error(struct buf *out, const struct wharf_json *e, const struct wharf_json *runs)
+{
+    struct buf text;
+
     wharf_str file = json_text_or(e, "file", ""), code = json_text_or(e, "code", "");
 
     buf_addz(out, "  ---\n");
@@ -88,6 +124,11 @@ static void tap_error(struct buf *out, const struct wharf_json *e)
         buf_addf(out, "  code: %s\n", code.p);
     if (file.n)
         buf_addf(out, "  at: %s:%lld\n", file.p, (long long)json_int_or(e, "line", 0));
+    buf_init(&text, RUNS_MAX);
+    add_runs(&text, runs);
+    if (text.n)
+        add_block(out, "runs", (wharf_str){text.p, text.n - 1});
+    buf_done(&text);
     buf_addz(out, "  ...\n");
 }
 
@@ -114,7 +155,7 @@ static void tap(const struct lua_report *list, size_t n, struct arena *a, struct
             add_tap(out, json_text_or(c, "name", ""));
             buf_addz(out, status_is(c, "skipped") ? " # SKIP\n" : "\n");
             if (status_is(c, "failed"))
-                tap_error(out, json_get(c, "error"));
+                tap_error(out, json_get(c, "error"), json_get(c, "runs"));
         }
     }
 }
@@ -166,6 +207,16 @@ static void junit_case(struct buf *out, const struct lua_report *r, const struct
             buf_addf(out, "%s:%lld: ", file.p, (long long)json_int_or(e, "line", 0));
         add_xml(out, json_text_or(e, "message", ""));
         buf_addz(out, "</failure>");
+    }
+    if (e && json_get(c, "runs")) {
+        struct buf text;
+
+        buf_init(&text, RUNS_MAX);
+        add_runs(&text, json_get(c, "runs"));
+        buf_addz(out, "<system-out>");
+        add_xml(out, buf_str(&text));
+        buf_addz(out, "</system-out>");
+        buf_done(&text);
     }
     buf_addz(out, "</testcase>\n");
 }

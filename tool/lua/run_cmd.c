@@ -117,6 +117,29 @@ static bool input_fits(
     return false;
 }
 
+/* Reads what the handler gets: from a file, or an event of before from the server. Returns NULL
+ * after a message; *ret_text is what was read. */
+static const struct wharf_json *read_input(struct cli *c, const struct lua_run_options *o,
+    const struct lua_server *s, bool by_hand, wharf_str *ret_text)
+{
+    const struct wharf_json *given;
+    struct json_error bad;
+
+    *ret_text = by_hand ? str_z("{}") : str_z("null"); /* as the server has it */
+    if (o->event) {
+        given = server_ask(
+            c->a, s, "GET", arena_printf(c->a, "/v1/events/%s", o->event).p, str_z(""));
+        *ret_text = given ? json_pretty(c->a, given) : *ret_text;
+        return given;
+    }
+    if (o->input)
+        *ret_text = file_read(o->input, INPUT_MAX, c->a);
+    given = ret_text->p ? json_parse(c->a, *ret_text, &bad) : NULL;
+    if (!given)
+        cli_fail("%s: there is no such file, or it is no JSON", o->input);
+    return given;
+}
+
 int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_server *s)
 {
     const char *handler = handler_of(o->trigger), *only;
@@ -125,7 +148,7 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     struct lua_folders folders;
     struct sandbox_file *files;
     struct json_error bad;
-    wharf_str input = WHARF_S("null");
+    wharf_str input;
     bool by_hand = handler && !strcmp(handler, "on_run");
     const struct wharf_json *given;
     const struct engine *engine;
@@ -135,17 +158,15 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
     if (c->n_words != 2 || !handler)
         return lua_usage(
             "wharf lua run DIR --trigger event|http|schedule|manual|before|after [--input FILE]");
-    if (o->live && !server_find(s))
+    if (o->event && (o->input || strcmp(handler, "on_event") != 0))
+        return lua_usage("--event is the input of --trigger event");
+    if ((o->live || o->event) && !server_find(s))
         return LUA_USAGE;
     if (!folders_read(c->a, c->words[1], &folders, &only))
         return LUA_USAGE;
-    if (by_hand)
-        input = WHARF_S("{}"); /* as the server has it */
-    if (o->input)
-        input = file_read(o->input, INPUT_MAX, c->a);
-    given = input.p ? json_parse(c->a, input, &bad) : NULL;
+    given = read_input(c, o, s, by_hand, &input);
     if (!given)
-        return lua_usage("%s: there is no such file, or it is no JSON", o->input);
+        return LUA_USAGE;
     if (by_hand && !input_fits(c->a, folders.items[0].workflow, given))
         return LUA_BROKEN;
     files = folder_files(c->a, &folders.items[0]);
@@ -157,6 +178,7 @@ int lua_run_command(struct cli *c, const struct lua_run_options *o, struct lua_s
         return LUA_BROKEN;
     t.files = files;
     t.hooks = folders.items[0].hooks;
+    t.workflow = folder_told(c->a, &folders.items[0], engine);
     t.samples = json_parse(c->a, lua_samples(c->a, engine), &bad);
     buf_init(&out, RESULT_MAX);
     testing_once(&t, handler, input, &out);

@@ -36,6 +36,7 @@ struct session {
     struct arena *a;
     struct testing t; /* what all have in common */
     uint64_t seconds; /* that a file may take */
+    const struct engine *engine;
     bool cover;
     struct job *jobs;
     size_t n;
@@ -76,6 +77,7 @@ _Noreturn static void child(const struct session *s, const struct job *job, int 
     t.files = folder_files(s->a, job->folder);
     t.n_files = job->folder->n;
     t.hooks = job->folder->hooks;
+    t.workflow = folder_told(s->a, job->folder, s->engine);
     t.test = job->file->name;
     t.zone = zone;
     t.line = cover ? cover_line : NULL;
@@ -316,7 +318,6 @@ int lua_test_command(struct cli *c, const struct lua_test_options *o)
         .seconds = FILE_S};
     struct lua_folders folders = {.items = ARENA_ARRAY(c->a, struct lua_folder, 500 * WORDS_MAX)};
     lua_report_fn *format = report_format(o->format ? o->format : "tap");
-    const struct engine *engine;
     struct json_error bad;
     int code;
 
@@ -334,10 +335,10 @@ int lua_test_command(struct cli *c, const struct lua_test_options *o)
         cli_fail("there are no test files here; their names end with _test.lua");
         return LUA_BROKEN;
     }
-    engine = lua_engine(c);
-    if (!engine)
+    s.engine = lua_engine(c);
+    if (!s.engine)
         return LUA_BROKEN;
-    s.t.samples = json_parse(c->a, lua_samples(c->a, engine), &bad);
+    s.t.samples = json_parse(c->a, lua_samples(c->a, s.engine), &bad);
     if (!sandbox_prepare() || !run_all(&s, jobs)) {
         cli_fail("no process can be started: %s", strerror(errno));
         return LUA_BROKEN;

@@ -351,6 +351,21 @@ static int is_update(lua_State *lua)
     return 1;
 }
 
+/* Implements workflow() -> what is said of the workflow, or nil. */
+static int workflow(lua_State *lua)
+{
+    struct world *w = sandbox_user(lua);
+    struct jw j;
+
+    if (!w->t->workflow)
+        return 0;
+    buf_clear(&w->answer);
+    jw_init(&j, &w->answer);
+    jw_value(&j, NULL, w->t->workflow);
+    sandbox_push_json(lua, buf_str(&w->answer));
+    return 1;
+}
+
 static int snapshots(lua_State *lua)
 {
     const char *test = ((struct world *)sandbox_user(lua))->t->test;
@@ -390,7 +405,8 @@ static bool world_begin(struct world *w)
         lua_CFunction fn;
     } functions[] = {{"testing.run", run}, {"testing.serve", set_serve},
         {"testing.clock", set_clock}, {"testing.sample", sample}, {"testing.hooks", is_hooks},
-        {"testing.update", is_update}, {"testing.snapshots", snapshots}, {"testing.live", live}};
+        {"testing.update", is_update}, {"testing.snapshots", snapshots}, {"testing.live", live},
+        {"testing.workflow", workflow}};
     struct sandbox_config config = {.memory = CASE_MEMORY,
         .limits = {.instructions = CASE_INSTRUCTIONS},
         .seed = w->t->seed,
@@ -434,6 +450,18 @@ static void write_error(const struct world *w, const struct sandbox_error *e, st
     buf_done(&text);
 }
 
+/* Writes what the runs of a case that failed did: their errors and what they said. */
+static void write_runs(struct world *w, struct jw *j)
+{
+    struct sandbox_error e;
+    struct buf runs;
+
+    buf_init(&runs, TEXT_MAX);
+    if (ask_runner(w, "runs", WHARF_S("null"), &runs, &e) && runs.n > 2)
+        jw_raw(j, "runs", buf_str(&runs));
+    buf_done(&runs);
+}
+
 /* Runs one case. The text of the snapshots that it took is added to `shots`. */
 static bool one_case(
     struct world *w, size_t i, const struct wharf_json *c, struct jw *j, struct buf *shots)
@@ -455,8 +483,10 @@ static bool one_case(
         }
         snprintf(number, sizeof(number), "%zu", i + 1);
         passed = ask_runner(w, "run", str_z(number), &result, &e);
-        if (!passed)
+        if (!passed) {
             write_error(w, &e, j);
+            write_runs(w, j);
+        }
         world_end(w);
     }
     jw_z(j, "status", skip ? "skipped" : passed ? "passed" : "failed");

@@ -24,6 +24,10 @@ struct testing {
     /* {"events": {type: {"resource_type", "data"}}, "resources": {name: row}}; NULL: there are
      * none */
     const struct wharf_json *samples;
+    /* what is said of the workflow: {"settings", "scopes", "http_hosts"}, and {"routes":
+     * ["GET /v1/locations/:location locations:read", …]} by which scopes are known; NULL: nothing
+     * is, and nothing is refused for it */
+    const struct wharf_json *workflow;
     uint64_t seed;
     bool (*zone)(void *arg, const char *name, wharf_str *ret_bytes); /* as of sandbox_host */
     void (*line)(void *arg, const char *file, int line); /* as of sandbox_config; or NULL */
@@ -42,9 +46,10 @@ bool testing_is_test(const char *name);
  * like; NULL: none). input: JSON. Appends {"result"} as test.run gives it, or {"error"}. */
 bool testing_once(const struct testing *t, const char *handler, wharf_str input, struct buf *out);
 
-/* Appends one object: {"file", "cases": [{"name", "line", "status", "error"?}], "error"?,
- * "snapshots"?}; status is passed, failed or skipped; the outer error says why the file could
- * not be loaded. Errors are as sandbox_error_json tells them. False: not enough memory. */
+/* Appends one object: {"file", "cases": [{"name", "line", "status", "error"?, "runs"?}], "error"?,
+ * "snapshots"?}; status is passed, failed or skipped; runs of a failed case: {"handler", "status",
+ * "error"?, "logs"} of each; the outer error says why the file could not be loaded. Errors are as
+ * sandbox_error_json tells them. False: not enough memory. */
 bool testing_run(const struct testing *t, struct buf *out);
 
 #endif

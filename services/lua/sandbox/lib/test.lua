@@ -2,7 +2,8 @@
 -- (services/lua/testing/testing.c) makes a state for each case, and one for each test.run; what that one asks its host for is served here.
 local host, wharf = ...
 local engine = wharf.testing
-local M, cases, before, shots = {}, {}, {}, {}
+local M, cases, before, shots, done = {}, {}, {}, {}, {} -- done: runs of the case
+local KEPT_RUNS, KEPT_LINES = 5, 50
 
 -- What a run of each kind may use: section 6. Calls of the API inside of before hooks only read.
 local MIB = 1024 * 1024
@@ -28,6 +29,9 @@ local HOOKS = {
 
 -- What cases set, and what runs leave.
 local world = { api = {}, http = {}, db = {}, faults = {}, secrets = {}, kv = {}, settings = {}, files = {}, config = {}, locks = {}, ids = 0 }
+local flow = engine.workflow() -- what is said of the workflow; nil: nothing
+local scopes -- path and method -> scope, as they were looked up
+if flow and type(flow.settings) == "table" then world.settings = flow.settings end
 local record -- of the run that is going on; nil: the case itself asks
 
 -- ---- cases ----
@@ -236,6 +240,59 @@ local function live(call)
     pagination = body.pagination, errors = body.errors }
 end
 
+-- ---- what the workflow's scopes and hosts say ----
+
+local function segments(path)
+  local out = {}
+  for s in path:gmatch("[^/]+") do out[#out + 1] = s end
+  return out
+end
+
+-- Which of the path's segments are literal in the pattern, as a text that is greater the earlier they are; nil: it is another path.
+local function fit(pattern, path)
+  local literal = ""
+  for i, s in ipairs(pattern) do
+    if s:sub(1, 1) == "*" then return literal end
+    if path[i] == nil or s:sub(1, 1) ~= ":" and s ~= path[i] then return nil end
+    literal = literal .. (s == path[i] and "1" or "0")
+  end
+  return #pattern == #path and literal or nil
+end
+
+-- The scope that the API asks for; nil: it is not known.
+local function scope_of(method, path)
+  local key, parts, best, found = method .. " " .. path, segments(path:match("^[^?]*")), "", nil
+  scopes = scopes or {}
+  if scopes[key] ~= nil then return scopes[key] or nil end
+  for _, route in ipairs(flow.routes or {}) do
+    local verb, pattern, scope = route:match("^(%S+) (%S+) (%S+)$")
+    local literal = verb == method and fit(segments(pattern), parts)
+    if literal and literal >= best then best, found = literal, scope end
+  end
+  scopes[key] = found or false
+  return found
+end
+
+-- nil, or the scope that the workflow has not.
+local function lacking(method, path)
+  local scope = flow and record and scope_of(method, path)
+  if not scope then return nil end
+  for _, s in ipairs(flow.scopes or {}) do
+    if s == scope or s == scope:gsub(":read$", ":write") then return nil end
+  end
+  return scope
+end
+
+local function host_allowed(url)
+  if not flow or type(flow.http_hosts) ~= "table" then return true end
+  local host = (url:match("^%a[%w+.-]*://([^/?#]*)") or ""):gsub(":%d*$", ""):lower()
+  for _, pattern in ipairs(flow.http_hosts) do
+    local p = pattern:lower()
+    if p == host or p:sub(1, 2) == "*." and #host > #p - 1 and host:sub(-(#p - 1)) == p:sub(2) then return true end
+  end
+  return false
+end
+
 local function api(op, args)
   local method = op:sub(5):upper()
   if over("api", "api") or (record and record.class.reads and method ~= "GET") then return budget("calls") end
@@ -245,9 +302,11 @@ local function api(op, args)
     record.writes = record.writes + 1
     call.idempotency_key = call.idempotency_key or record.key .. ":" .. record.writes
   end
-  local fault, reply = fault_of("api"), nil
+  local fault, reply, lacks = fault_of("api"), nil, lacking(method, args.path)
   if fault == "memory" then return budget("memory") end
-  if fault then
+  if lacks then
+    reply = { status = 403, code = "scope_access", message = "the workflow has no scope " .. lacks .. " (scopes in workflow.json)" }
+  elseif fault then
     reply = { status = FAULTS[fault][1], code = FAULTS[fault][2] }
   else
     local stubbed = find(world.api, method, args.path)
@@ -276,6 +335,9 @@ local function exchange(r)
   local call = note("http", { method = r.method, url = r.url, headers = r.headers, body = body, timeout_ms = r.timeout_ms })
   local fault, reply = fault_of("http"), nil
   if fault == "memory" then return nil, nil, budget("memory") end
+  if not host_allowed(r.url) then
+    return nil, { code = "http.host_not_allowed", message = "the host is not among http_hosts (in workflow.json): " .. r.url }
+  end
   if HTTP_FAULTS[fault] then return nil, { code = HTTP_FAULTS[fault], message = fault } end
   if fault then
     reply = { status = math.tointeger(tonumber(fault)) }
@@ -544,6 +606,8 @@ function M.run(handler, input, opts)
   record = { class = class, used = {}, calls = {}, writes = 0, slept = 0, key = next_id("wkf_run") }
   for _, list in ipairs { "logs", "emitted", "api", "http", "mails", "metrics" } do record[list] = wharf.json.array {} end
   local r = record
+  if #done == KEPT_RUNS then table.remove(done, 1) end
+  done[#done + 1] = { handler = handler, run = r }
   local good, o = pcall(engine.run, { handler = handler, input = input == nil and wharf.null or input, context = context_of(handler, input, opts),
     files = world.files, instructions = class.instructions, memory = class.memory, result = class.result })
   record = nil
@@ -564,6 +628,16 @@ M.runner = {
     for _, fn in ipairs(before) do fn() end
     cases[i].fn()
     return table.concat(shots)
+  end,
+  -- The last runs of the case: their errors, and what they said.
+  runs = function()
+    local out = wharf.json.array {}
+    for i, d in ipairs(done) do
+      local r, lines = d.run, wharf.json.array {}
+      for n = math.max(1, #r.logs - KEPT_LINES + 1), #r.logs do lines[#lines + 1] = r.logs[n] end
+      out[i] = { handler = d.handler, status = r.status or "failed", error = r.error or r.rejected, logs = lines }
+    end
+    return out
   end,
   once = function(o) return M.run(o.handler, o.input ~= wharf.null and o.input or nil) end,
 }
