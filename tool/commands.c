@@ -313,7 +313,7 @@ static int print_rows(struct cli *c, const char *sql, const char *const *heads)
 
 static const char organizations_sql[] = QUERY_ORGANIZATIONS;
 static const char *const organization_heads[] = {
-    "organization", "mode", "state", "since", "users", "keys", "name"};
+    "organization", "mode", "state", "since", "users", "keys", "limits", "name"};
 
 int command_org(int argc, char **argv)
 {
@@ -327,6 +327,8 @@ int command_org(int argc, char **argv)
     wharf_str error = {"", 0};
     bool good;
 
+    if (argc > 0 && strcmp(argv[0], "limit") == 0)
+        return limit_command(argc, argv, true);
     if (!cli_parse(&c, argc, argv, opts, 2))
         return EXIT_USAGE;
     if (c.n_words == 1 && strcmp(c.words[0], "meters") == 0)
@@ -335,9 +337,8 @@ int command_org(int argc, char **argv)
         return print_rows(&c, organizations_sql, organization_heads);
     if (c.n_words != 2 || strcmp(c.words[0], "create") != 0 ||
         (org.owner_name && !org.owner_email)) {
-        cli_fail(
-            "wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], wharf org list, or "
-            "wharf org meters");
+        cli_fail("wharf org create NAME [--owner-email EMAIL [--owner-name NAME]], wharf org list, "
+                 "wharf org limit ORG …, or wharf org meters");
         return EXIT_USAGE;
     }
     org.name = c.words[1];
@@ -368,6 +369,8 @@ int command_key(int argc, char **argv)
     int done;
     bool good;
 
+    if (argc > 0 && strcmp(argv[0], "limit") == 0)
+        return limit_command(argc, argv, false);
     if (!cli_parse(&c, argc, argv, opts, sizeof(opts) / sizeof(opts[0])))
         return EXIT_USAGE;
     done = people_key_command(&c, key.organization_id);
@@ -376,8 +379,8 @@ int command_key(int argc, char **argv)
     if (c.n_words != 1 || strcmp(c.words[0], "create") != 0 || !key.organization_id ||
         (!key.scopes && !key.system)) {
         cli_fail("wharf key create --org ID --scopes all|area:read,area:write [--name TEXT] "
-                 "[--locations ID,ID] [--user ID] [--test] [--system], wharf key list --org ID, or "
-                 "wharf key revoke KEY");
+                 "[--locations ID,ID] [--user ID] [--test] [--system], wharf key list --org ID, "
+                 "wharf key limit KEY …, or wharf key revoke KEY");
         return EXIT_USAGE;
     }
     if (!key.scopes)

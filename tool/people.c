@@ -22,13 +22,10 @@ static const char users_sql[] = "SELECT id, status, role, email, name FROM wharf
 static const char owners_lock_sql[] = "SELECT pg_advisory_xact_lock(hashtextextended('org.owners:' "
                                       "|| organization_id, 0)) FROM wharf.user WHERE id = $1";
 static const char disable_sql[] = QUERY_USER_DISABLE;
-static const char keys_sql[] =
-    "SELECT id, mode, CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= "
-    "wharf.now() THEN 'expired'"
-    " ELSE 'active' END, last4, COALESCE(to_char(last_used_at AT TIME ZONE 'UTC', "
-    "'YYYY-MM-DD\"T\"HH24:MI\"Z\"'), "
-    "'never'), COALESCE(name, '') FROM wharf.api_key WHERE organization_id = $1 ORDER BY id";
+static const char keys_sql[] = QUERY_KEYS;
 static const char revoke_sql[] = QUERY_KEY_REVOKE;
+static const char limit_organization_sql[] = QUERY_LIMIT_ORGANIZATION,
+                  limit_key_sql[] = QUERY_LIMIT_KEY;
 
 static const char *new_id(struct arena *a, const char *prefix)
 {
@@ -162,4 +159,26 @@ bool people_key_revoke(PGconn *conn, const char *key_id, struct arena *a, wharf_
     if (n == 0)
         *ret_error = arena_printf(a, "%s is no key, or was revoked already", key_id);
     return n == 1 && tell_servers(conn, a, ret_error);
+}
+
+bool people_limit(
+    PGconn *conn, const struct people_limit *limit, struct arena *a, wharf_str *ret_error)
+{
+    const char *args[] = {
+        limit->id, new_id(a, "log"), limit->limits, limit->anew ? "true" : "false"};
+    int n = -1;
+
+    if (!stepped(tx_begin(conn, NULL), a, ret_error))
+        return false;
+    n = change(
+        conn, limit->organization ? limit_organization_sql : limit_key_sql, args, 4, a, ret_error);
+    if (n == 0)
+        *ret_error = arena_printf(a,
+            limit->organization ? "there is no organization %s" : "there is no key %s in use",
+            limit->id);
+    if (n != 1) {
+        tx_rollback(conn);
+        return false;
+    }
+    return tell_servers(conn, a, ret_error) && stepped(tx_commit(conn), a, ret_error);
 }

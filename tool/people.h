@@ -1,4 +1,4 @@
-/* people.h - users and keys from the machine: listing, disabling, revoking
+/* people.h - users and keys from the machine: listing, disabling, revoking, limits
  * (docs/spec/01-platform.md sections 5 and 6).
  *
  * Writes the tables of module org by itself, in one transaction per call, with a change-log row
@@ -26,10 +26,21 @@ bool people_user_list(PGconn *conn, const char *organization_id, struct buf *out
     wharf_str *ret_error);
 /* Ends all that the user's keys may; the organization's last active owner stays. */
 bool people_user_disable(PGconn *conn, const char *user_id, struct arena *a, wharf_str *ret_error);
-/* Writes one line for each key: id, mode, status, last four characters, when used last, name.
+/* Writes one line for each key: id, mode, status, last four characters, when used last, limits of
+ * its own, name.
  * Never the text. */
 bool people_key_list(PGconn *conn, const char *organization_id, struct buf *out, struct arena *a,
     wharf_str *ret_error);
 bool people_key_revoke(PGconn *conn, const char *key_id, struct arena *a, wharf_str *ret_error);
+
+struct people_limit {
+    bool organization; /* else a key */
+    const char *id;
+    const char *limits; /* JSON: {"rate": 10, …}, as the column `limits` has it */
+    bool anew; /* what it had before goes */
+};
+/* Gives an organization or a key limits of its own; others of its limits stay. */
+bool people_limit(
+    PGconn *conn, const struct people_limit *limit, struct arena *a, wharf_str *ret_error);
 
 #endif

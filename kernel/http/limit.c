@@ -1,7 +1,8 @@
 /* limit.c - rate limits of a request, and the headers that tell of them
  * (docs/spec/01-platform.md section 9). See process/limits.h.
  *
- * All buckets of a request are charged; the emptiest answers. Leaves to others: how buckets work
+ * All buckets of a request are charged; the emptiest answers. What an operator gave one key or
+ * organization stands in the place of the settings. Leaves to others: how buckets work
  * (process/limits.c). */
 #include <sodium.h>
 #include <stdio.h>
@@ -29,9 +30,13 @@ uint64_t limit_owner(const struct board *b, char kind, wharf_str id)
     return owner_of(b, kind, id.p, id.n);
 }
 
-static struct limit_rate per_second(const struct config_rate *r)
+/* Returns the rate of a bucket: its own, with twice as much in it when nothing is said of that. */
+static struct limit_rate per_second(const struct config_rate *r, const struct own_rate *own)
 {
-    return (struct limit_rate){r->rate, r->burst, SECOND_US};
+    int64_t rate = own->rate >= 0 ? own->rate : r->rate;
+    int64_t burst = own->burst > 0 ? own->burst : own->rate >= 0 ? 2 * own->rate : r->burst;
+
+    return (struct limit_rate){rate, burst, SECOND_US};
 }
 
 static bool is_write(const struct req_head *head)
@@ -99,24 +104,27 @@ bool limit_request(struct exchange *x)
     const struct wharf_req *req = &x->req;
     const struct principal *who = req->access.who;
     const struct charge *least;
+    int64_t most;
 
     if (!who || x->n_charges || x->flight)
         return true;
-    add(x, LIMIT_BY_KEY, per_second(who->test_mode ? &c->rate_test : &c->rate_key), 'k',
+    add(x, LIMIT_BY_KEY,
+        per_second(who->test_mode ? &c->rate_test : &c->rate_key, &who->limits.key), 'k',
         who->key_id);
     if (is_write(&req->head) && !who->test_mode)
-        add(x, LIMIT_BY_WRITE, per_second(&c->rate_write), 'w', who->key_id);
-    add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization), 'o', who->organization);
+        add(x, LIMIT_BY_WRITE, per_second(&c->rate_write, &who->limits.write), 'w', who->key_id);
+    add(x, LIMIT_BY_ORGANIZATION, per_second(&c->rate_organization, &who->limits.organization), 'o',
+        who->organization);
     if (c->rate_endpoint)
         add_of_route(x);
     least = emptiest(x);
     if (least && least->left < 0)
         return refuse(x, least->reason, least->wait_us);
-    if (!c->rate_concurrency)
+    most = who->limits.concurrency >= 0 ? who->limits.concurrency : c->rate_concurrency;
+    if (!most)
         return true;
     x->flight = owner_of(req->engine->board, 'f', who->key_id.p, who->key_id.n);
-    if (limit_enter(
-            &req->engine->board->limits, x->flight, x->server->boot->slot, c->rate_concurrency))
+    if (limit_enter(&req->engine->board->limits, x->flight, x->server->boot->slot, most))
         return true;
     x->flight = 0;
     return refuse(x, LIMIT_BY_CONCURRENCY, SECOND_US);

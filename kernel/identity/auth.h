@@ -33,6 +33,15 @@ struct areas {
 int area_number(struct areas *a, const char *name);
 int area_find(const struct areas *a, wharf_str name);
 
+/* Limits of requests that a key or an organization has of its own; -1: that of the settings. */
+struct own_rate {
+    int64_t rate, burst;
+};
+struct own_limits {
+    struct own_rate key, write, organization;
+    int64_t concurrency;
+};
+
 struct principal { /* immutable once made; counted */
     _Atomic unsigned refs;
     struct arena *arena;
@@ -47,6 +56,7 @@ struct principal { /* immutable once made; counted */
     const struct network *networks; /* the key works from these only; none: from anywhere */
     size_t n_networks;
     int64_t expires_at_us; /* kernel clock; INT64_MAX: never */
+    struct own_limits limits;
     int event_days; /* settings.events.expire_after of the organization */
     /* "location:create 815 shipment:update 815": writes with hooks of the organization
      * (services/lua/lua_tenant.h), each with the transaction that wrote it; p NULL: not known */

@@ -52,6 +52,8 @@ enum {
     C_HOOKS,
     C_SETTINGS,
     C_PROFILE,
+    C_KEY_LIMITS,
+    C_ORGANIZATION_LIMITS,
 };
 
 void principal_ref(struct principal *p)
@@ -203,6 +205,19 @@ static void read_networks(struct principal *p, const PGresult *r)
     p->networks = networks;
 }
 
+/* Reads the limits that operators gave the key and its organization. */
+static struct own_limits read_limits(struct principal *p, const PGresult *r)
+{
+    const struct wharf_json *key = json(p, r, C_KEY_LIMITS),
+                            *organization = json(p, r, C_ORGANIZATION_LIMITS);
+
+    return (struct own_limits){.key = {json_int_or(key, "rate", -1), json_int_or(key, "burst", -1)},
+        .write = {json_int_or(key, "write", -1), json_int_or(key, "write_burst", -1)},
+        .organization = {json_int_or(organization, "rate", -1),
+            json_int_or(organization, "burst", -1)},
+        .concurrency = json_int_or(key, "concurrency", -1)};
+}
+
 static uint8_t datetime_format(const char *name)
 {
     /* enum datetime_format */
@@ -224,6 +239,7 @@ struct principal *principal_new(struct arena *a)
     p->access.organization = p->access.live_organization = str_z("");
     p->access.user_id = p->access.device_id = p->access.key_id = str_z("");
     p->expires_at_us = INT64_MAX;
+    p->limits = (struct own_limits){{-1, -1}, {-1, -1}, {-1, -1}, -1};
     return p;
 }
 
@@ -254,6 +270,7 @@ struct principal *auth_principal(const struct areas *areas, const PGresult *r, i
         time_parse_pg(text(p, r, C_EXPIRES), &p->expires_at_us);
     read_person(p, r);
     read_networks(p, r);
+    p->limits = read_limits(p, r);
     grant_scopes(p, areas, r);
     principal_settle(areas, p, a);
     if (yes(r, C_REVOKED))

@@ -59,6 +59,10 @@ void cli_db_close(struct cli_db *db);
  * something else. */
 int people_key_command(struct cli *c, const char *organization_id);
 
+/* Runs `wharf org limit` or `wharf key limit` with the arguments behind the first word
+ * (limit_cmd.c). Returns the exit code. */
+int limit_command(int argc, char **argv, bool organization);
+
 /* Runs the checks of an area, as `wharf verify --module AREA` (verify_cmd.c). Returns the exit
  * code. */
 int verify_area(struct cli *c, const char *area);

@@ -8,5 +8,10 @@ SELECT o.id, o.mode,
        (SELECT count(*) FROM wharf.api_key k
         WHERE k.organization_id = o.id AND k.deleted_at IS NULL AND k.revoked_at IS NULL
             AND (k.expires_at IS NULL OR k.expires_at > wharf.now())),
+       COALESCE(
+           (SELECT string_agg(l.key || '=' || l.value, ',' ORDER BY l.key)
+            FROM jsonb_each_text(o.limits) AS l),
+           '-'
+       ),
        o.name
 FROM wharf.organization o ORDER BY o.created_at, o.id

@@ -40,4 +40,5 @@ SELECT COALESCE(t.id, o.id), k.id, k.name, k.last4, k.mode, k.scopes, k.allow_al
         FROM wharf.hook h
         WHERE h.organization_id = COALESCE(t.id, o.id)
     ),
-    COALESCE(t.settings, o.settings), COALESCE(t.profile, o.profile)
+    COALESCE(t.settings, o.settings), COALESCE(t.profile, o.profile), k.limits,
+    COALESCE(NULLIF(t.limits, '{}'), o.limits)

@@ -204,7 +204,7 @@ def test_charged_is_not_written(org):
     org.c.post("/v1/org", {"settings": {"events": {"expire_after": "days_90", "charged": False}}}, expect=200)
     assert org.c.get("/v1/org").data["settings"]["events"] == {"expire_after": "days_90", "charged": True}
     assert re.search(rf"{org.id} +90$", org.server.command("org", "meters"), re.M)
-    assert re.search(rf"^organization +mode +state +since +users +keys +name\n(.*\n)*{org.id} +live +active +20..-..-.. +[0-9]+ +[1-9][0-9]* +\S", org.server.command("org", "list"))
+    assert re.search(rf"^organization +mode +state +since +users +keys +limits +name\n(.*\n)*{org.id} +live +active +20..-..-.. +[0-9]+ +[1-9][0-9]* +- +\S", org.server.command("org", "list"))
 
 
 def test_expired_events_are_gone_at_once(server, org):

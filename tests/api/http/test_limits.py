@@ -5,7 +5,7 @@ import time
 
 import pytest
 import requests
-from wharf import WAIT, Client, Server, make_location
+from wharf import WAIT, Client, Server, make_location, until
 
 
 def limited(**rates):
@@ -282,3 +282,53 @@ def test_key_allow_list(server):
         time.sleep(1)
         a = c.request("GET", "/v1/locations", check=False)
         assert (a.status, a.code) == ((200, None) if good else (403, "ip_access")), text
+
+
+def test_limits_of_one_organization_or_key(server):
+    """An operator gives them from the shell; running servers hear of it, and the lists show them."""
+    org, other = server.organization(), server.organization()
+    c, unlimited = org.client(), org.client()
+    key = c.get("/v1/auth").data["key"]["id"]
+
+    def told_soon(client, method, *wanted):
+        return until(lambda: told(client.request(method, "/v1/locations", body={} if method == "POST" else None, check=False))[:2] == wanted)
+    server.command("key", "limit", key, "--rate", "400", "--write", "300", "--write-burst", "900")
+    server.command("org", "limit", org.id, "--rate", "250", "--burst", "250")
+    assert told_soon(c, "GET", "organization", 250)
+    until(lambda: told(c.get("/v1/locations"))[2] > 200)  # what was taken is counted by time, and comes back soon
+    server.command("org", "limit", org.id, "--burst", "5000")  # the rate stays
+    assert told_soon(c, "GET", "key", 400)
+    until(lambda: told(c.get("/v1/locations"))[2] > 780)  # twice the rate
+    server.command("org", "limit", org.id, "--rate", "0")
+    assert told_soon(c, "POST", "key", 400)
+    server.command("key", "limit", key, "--rate", "0")
+    assert told_soon(c, "POST", "write", 300)
+    assert told(unlimited.get("/v1/locations"))[:2] == told(other.client().get("/v1/locations"))[:2] == ("key", 1)
+    line = next(x for x in server.command("key", "list", "--org", org.id).splitlines() if x.startswith(key))
+    assert "  rate=0,write=300,write_burst=900  " in line
+    assert re.search(rf"^{org.id} .* burst=5000,rate=0  ", server.command("org", "list"), re.M)
+    assert [x[0] for x in org.changes(key)].count("updated") == 2
+    server.command("org", "limit", org.id, "--reset")
+    server.command("key", "limit", key, "--reset", "--concurrency", "7")
+    assert told_soon(c, "GET", "key", 1)
+    assert "  concurrency=7  " in server.command("key", "list", "--org", org.id) and re.search(rf"^{org.id} .* -  ", server.command("org", "list"), re.M)
+
+
+def test_a_test_organization_has_the_limits_of_its_live_one(server):
+    org = server.organization()
+    c = org.client(test=True)
+    server.command("key", "limit", c.get("/v1/auth").data["key"]["id"], "--rate", "1000")
+    server.command("org", "limit", org.id, "--rate", "1", "--burst", "1")
+    assert until(lambda: told(c.request("GET", "/v1/locations", check=False))[0] == "organization")
+    twin = server.sql("SELECT test_organization_id FROM wharf.organization WHERE id = %s", org.id)[0][0]
+    server.command("org", "limit", twin, "--rate", "0")
+    assert until(lambda: told(c.request("GET", "/v1/locations", check=False))[0] == "key")
+
+
+@pytest.mark.parametrize("args, said", [
+    (("org", "limit", "org_x", "--rate", "5"), "there is no organization org_x"), (("key", "limit", "key_x", "--rate", "5"), "there is no key key_x in use"),
+    (("org", "limit", "ORG", "--rate", "1.5"), "--rate is a whole number from 0 to 1000000"), (("org", "limit", "ORG", "--burst", "0"), "--burst is a whole number from 1"),
+    (("org", "limit", "ORG", "--write", "5"), "no option --write"), (("org", "limit", "ORG"), "wharf org limit ORG"), (("key", "limit", "--rate", "5"), "wharf key limit KEY")])
+def test_limits_that_can_not_be(server, args, said):
+    with pytest.raises(RuntimeError, match=re.escape(said)):
+        server.command(*[server.organization().id if a == "ORG" else a for a in args])

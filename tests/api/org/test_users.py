@@ -277,7 +277,7 @@ def test_wharf_key(fresh, admin):
     server = fresh.server
     row = make(admin, name="N", mode="test")
     line = next(x for x in server.command("key", "list", "--org", fresh.id).splitlines() if row["id"] in x)
-    assert line == f"{row['id']}  test  active  {row['last4']}  never  N"
+    assert line == f"{row['id']}  test  active  {row['last4']}  never  -  N"
     c = with_key(admin, row["api_key"])
     c.get("/v1/auth")
     server.command("key", "revoke", row["id"])

@@ -1,0 +1,23 @@
+-- Gives an API key limits of its own. $1 key, $2 id of the log line,
+-- $3 those that are set, $4 whether what it had of before goes.
+WITH r AS (
+    UPDATE wharf.api_key
+    SET limits = CASE WHEN $4::boolean THEN '{}'::jsonb ELSE limits END || $3::jsonb,
+        updated_at = wharf.now(), version = version + 1
+    WHERE id = $1 AND deleted_at IS NULL AND revoked_at IS NULL
+    RETURNING organization_id, id, limits
+), l AS (
+    INSERT INTO wharf.change_log (
+        organization_id, id, created_at, resource, resource_id, action, changes, actor_type,
+        actor_name
+    )
+    SELECT organization_id, $2, wharf.now(), 'api_key', id, 'updated',
+        jsonb_build_array(jsonb_build_object('field', 'limits', 'new', limits)), 'system',
+        'command line'
+    FROM r
+    RETURNING organization_id, created_at, id
+)
+INSERT INTO wharf.outbox (organization_id, created_at, log_id)
+SELECT *
+FROM l
+RETURNING 1
