@@ -17,6 +17,7 @@
 
 enum {
     CLOCK_EVERY_US = 60000000,
+    JUMP_US = 5000000, /* less is what clocks are set by all the time */
     WAKE_EVERY_US = 10000,
     NAMES_TEXT = 1024 * 1024,
     NOTICE_TEXT = 7500 /* PostgreSQL takes payloads of less than 8,000 bytes */
@@ -54,6 +55,15 @@ enum { CHANNELS = sizeof(channels) / sizeof(channels[0]) };
 static const char *const others[] = {"wharf_auth", "wharf_channel"};
 enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
+/* Tells the operator: what is due, and what has expired, is told by this clock. */
+static void tell_jump(int64_t us)
+{
+    log_write(WHARF_LOG_WARN, NULL, NULL, "clock.jumped",
+        "the clock of the database was set %s by %lld s: what was due meanwhile runs now, and what "
+        "was to expire has; times of rows follow the new clock",
+        us > 0 ? "forward" : "back", (long long)((us > 0 ? us : -us) / 1000000));
+}
+
 static bool sample_clock(struct notifier *p)
 {
     PGresult *r = PQexec(p->pg,
@@ -62,9 +72,14 @@ static bool sample_clock(struct notifier *p)
         "(SELECT value FROM wharf.setting WHERE key = 'clock.changes')");
     bool ok = PQresultStatus(r) == PGRES_TUPLES_OK && PQntuples(r) == 1;
 
-    if (ok)
-        clock_sync(strtoll(PQgetvalue(r, 0, 0), NULL, 10), strtoll(PQgetvalue(r, 0, 1), NULL, 10),
-            strtoll(PQgetvalue(r, 0, 2), NULL, 10));
+    if (ok) {
+        int64_t moved = clock_sync(strtoll(PQgetvalue(r, 0, 0), NULL, 10),
+            strtoll(PQgetvalue(r, 0, 1), NULL, 10), strtoll(PQgetvalue(r, 0, 2), NULL, 10));
+
+        /* once for each server: all workers see it */
+        if (p->job_worker && (moved > JUMP_US || moved < -JUMP_US))
+            tell_jump(moved);
+    }
     PQclear(r);
     return ok;
 }

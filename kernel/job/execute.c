@@ -273,9 +273,9 @@ static void execute(struct executor *x, struct leased *j)
     } else if (j->cancel_first) {
         j->outcome = OUT_CANCELED;
     } else if (prepare(x, &run, &req)) {
-        activity_enter(
-            x->ctx.activity, run.job.plugin, run.job.doing, req.request_id, req.deadline_us);
+        thread_begins(&req, run.job.plugin, run.job.doing);
         run_handler(&req, j);
+        thread_ends(&req);
         activity_leave(x->ctx.activity);
     } else {
         snprintf(j->error, sizeof(j->error), "its arguments are no JSON");

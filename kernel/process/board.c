@@ -160,6 +160,24 @@ void board_backlog(struct board *b, const char *name, int64_t waiting, int64_t a
     atomic_store(&row->used, ROW_READY);
 }
 
+struct board_plugin *board_plugin(struct board *b, const char *name)
+{
+    for (size_t i = 0; i < BOARD_PLUGINS; i++) {
+        struct board_plugin *p = &b->plugins[i];
+        int state = ROW_FREE;
+
+        if (atomic_compare_exchange_strong(&p->used, &state, ROW_BEING_WRITTEN)) {
+            copy_text(p->name, sizeof(p->name), name);
+            atomic_store(&p->used, ROW_READY);
+            return p;
+        }
+        board_wait_written(&p->used);
+        if (atomic_load(&p->used) == ROW_READY && strncmp(p->name, name, sizeof(p->name) - 1) == 0)
+            return p;
+    }
+    return NULL;
+}
+
 struct board_hook *board_hook(struct board *b, const char *name)
 {
     for (size_t i = 0; i < BOARD_HOOKS; i++) {
@@ -335,6 +353,20 @@ static void job_metrics(const struct board *b, struct buf *out)
     }
 }
 
+static void plugin_metrics(const struct board *b, struct buf *out)
+{
+    head(out, "plugin_seconds_total", "counter",
+        "Time that threads were in a plugin's code, with what it waited for; wharf: the server's.");
+    for (size_t i = 0; i < BOARD_PLUGINS && atomic_load(&b->plugins[i].used) == ROW_READY; i++)
+        buf_addf(out, "plugin_seconds_total{plugin=\"%s\"} %.6f\n", b->plugins[i].name,
+            (double)get(&b->plugins[i].us) / 1e6);
+    head(out, "plugin_memory_bytes_total", "counter",
+        "Memory that requests of a plugin's routes and its jobs were the first to touch.");
+    for (size_t i = 0; i < BOARD_PLUGINS && atomic_load(&b->plugins[i].used) == ROW_READY; i++)
+        buf_addf(out, "plugin_memory_bytes_total{plugin=\"%s\"} %llu\n", b->plugins[i].name,
+            (unsigned long long)get(&b->plugins[i].bytes));
+}
+
 static const char *kind_name(const _Atomic int *kind)
 {
     return atomic_load(kind) == 1 ? "web" : "job";
@@ -410,6 +442,9 @@ static void state_metrics(const struct board *b, struct buf *out)
     head(out, "database_connections_allowed", "gauge", "How many it gives.");
     buf_addf(
         out, "database_connections_allowed %lld\n", (long long)atomic_load(&b->database_allowed));
+    head(out, "clock_difference_seconds", "gauge",
+        "How much the machine's clock is ahead of the database's.");
+    buf_addf(out, "clock_difference_seconds %.3f\n", (double)clock_ahead_us() / 1e6);
     if (!atomic_load(&b->certificate_until_s))
         return;
     head(out, "certificate_end_seconds", "gauge", "When the certificate ends, since 1970.");
@@ -462,6 +497,7 @@ static void all_metrics(const struct board *b, struct buf *out)
     job_metrics(b, out);
     state_metrics(b, out);
     board_hook_metrics(b, out);
+    plugin_metrics(b, out);
     worker_metrics(b, out);
     board_process_metrics(b, out);
     head(out, "build_info", "gauge", "Version of the server.");

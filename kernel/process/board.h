@@ -7,7 +7,7 @@
  * processes agree. The supervisor writes pid, kind, index, generation, started_us and state of a
  * slot; the worker writes beat_us (each second), requests, rss_kb and its activities. All functions
  * are [any] thread and never block,
- * except board_route and board_job, which are for the start of a worker. */
+ * except board_route, board_job and board_plugin, which are for the start of a worker. */
 #ifndef WHARF_PROCESS_BOARD_H
 #define WHARF_PROCESS_BOARD_H
 
@@ -29,6 +29,7 @@ enum {
     BOARD_ROUTES = 512, /* rows of wharf_http_requests_total, one per route and method */
     BOARD_JOBS = 128, /* kinds of jobs */
     BOARD_BACKLOGS = 32,
+    BOARD_PLUGINS = 64,
     BOARD_HOOKS = 256, /* operators' hooks that are counted */
     BOARD_HOOK_BUCKETS = 28, /* of their times: up to 1 us, 2, 4 ... 2^27 */
     BOARD_SERIES = 512, /* of metrics that hooks and modules count themselves */
@@ -86,6 +87,14 @@ struct board_backlog {
     _Atomic int64_t waiting, age_ms; /* how many; of the one that waits for longest */
 };
 
+/* what a plugin used: the time that threads were in its code, and the memory that requests of its
+ * routes and its jobs touched first */
+struct board_plugin {
+    _Atomic int used;
+    char name[32]; /* "wharf": the server itself */
+    _Atomic uint64_t us, bytes;
+};
+
 struct board_hook { /* an operator's hook, by its name, whatever generation it is of */
     _Atomic int used;
     char name[80];
@@ -118,6 +127,7 @@ struct board {
     struct board_route routes[BOARD_ROUTES];
     struct board_job jobs[BOARD_JOBS];
     struct board_backlog backlogs[BOARD_BACKLOGS];
+    struct board_plugin plugins[BOARD_PLUGINS];
     struct board_hook hooks[BOARD_HOOKS];
     struct board_series series[BOARD_SERIES];
     _Atomic uint64_t hooks_active,
@@ -175,6 +185,8 @@ struct board_route *board_route(
 struct board_job *board_job(struct board *b, const char *queue);
 /* Sets what waits under that name. Called by one process at a time. */
 void board_backlog(struct board *b, const char *name, int64_t waiting, int64_t age_ms);
+/* Returns the row of a plugin, in the same way. */
+struct board_plugin *board_plugin(struct board *b, const char *name);
 /* Returns the row of an operator's hook, in the same way. */
 struct board_hook *board_hook(struct board *b, const char *name);
 void board_hook_count(struct board_hook *h, bool good, int64_t us);

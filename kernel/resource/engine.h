@@ -186,6 +186,8 @@ struct engine {
     struct buf *loading; /* problems of plugins, while they are loaded; else NULL */
     const struct plugin *plugins;
     size_t n_plugins;
+    /* where is counted what they use, by their index; the last one: the server. NULL: nowhere */
+    struct board_plugin **counted;
     const struct absent *absent; /* modules that are left out */
     size_t n_absent;
     struct resource *resources;

@@ -7,48 +7,12 @@
 #include <stdlib.h>
 
 #include "plugin/manifest.h"
-#include "process/board.h"
 #include "util/log.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "wharf/errors.h"
 
 /* ---- calling plugin code ---- */
-
-void thread_begins(struct wharf_req *req, const char *plugin, const char *what)
-{
-    struct thread_ctx *t = req->thread;
-
-    if (!t || !t->activity)
-        return;
-    if (t->depth < DOING_MAX)
-        t->doing[t->depth] = (struct doing){plugin, what, clock_monotonic_us()};
-    t->depth++;
-    activity_enter(t->activity, plugin, what, req->request_id, req->deadline_us);
-}
-
-/* Ends what the thread did of its own: what was going on before goes on, and may crash or hang
- * from here on as well. */
-void thread_ends(struct wharf_req *req)
-{
-    struct thread_ctx *t = req->thread;
-    const struct doing *outer;
-
-    if (!t || !t->activity)
-        return;
-    t->depth--;
-    if (t->depth) {
-        outer = &t->doing[t->depth < DOING_MAX ? t->depth - 1 : DOING_MAX - 1];
-        activity_enter(t->activity, outer->plugin, outer->what, req->request_id, req->deadline_us);
-        atomic_store(&t->activity->since_us, outer->since_us);
-    } else if (req->job) {
-        activity_enter(
-            t->activity, req->job->plugin, req->job->doing, req->request_id, req->deadline_us);
-        atomic_store(&t->activity->since_us, req->job->since_us);
-    } else {
-        activity_leave(t->activity);
-    }
-}
 
 const struct plugin *plugin_enter(struct wharf_req *req, const struct plugin *p, const char *what)
 {

@@ -51,8 +51,11 @@ struct thread_ctx { /* of a worker thread */
     struct doing {
         const char *plugin, *what;
         int64_t since_us;
+        struct board_plugin *counted; /* or NULL */
     } doing[DOING_MAX];
     unsigned depth;
+    int64_t counted_us; /* until then the time of what it does is counted */
+    int64_t pages; /* that it had touched first when the outermost of it began */
 };
 
 struct file_wish { /* headers about parts and versions of files, as sent; p NULL: absent */

@@ -51,15 +51,21 @@ int64_t clock_now_us(void)
     return ahead + clock_monotonic_us() + clock_offset_s() * 1000000;
 }
 
-void clock_sync(int64_t database_us, int64_t offset_s, int64_t change)
+int64_t clock_sync(int64_t database_us, int64_t offset_s, int64_t change)
 {
     int64_t now = database_us - clock_monotonic_us();
     int64_t before = atomic_load_explicit(&ahead_us, memory_order_relaxed);
 
     clock_set_offset(offset_s, change);
     if (before && now - before < JITTER_US && before - now < JITTER_US)
-        return;
+        return 0;
     atomic_store_explicit(&ahead_us, now, memory_order_relaxed);
+    return before ? now - before : 0;
+}
+
+int64_t clock_ahead_us(void)
+{
+    return read_clock(CLOCK_REALTIME) - (clock_now_us() - clock_offset_s() * 1000000);
 }
 
 int64_t clock_offset_s(void)

@@ -38,8 +38,12 @@ bool time_parse_pg(wharf_str s, int64_t *ret_us);
 int64_t clock_monotonic_us(void); /* [any] */
 int64_t clock_now_us(void); /* [any] kernel clock */
 /* Sets the kernel clock: database_us was the database's clock now; the others as of
- * clock_set_offset. [any] */
-void clock_sync(int64_t database_us, int64_t offset_s, int64_t change);
+ * clock_set_offset. Returns by how much the database's clock went another way than time passed,
+ * since the last call. [any] */
+int64_t clock_sync(int64_t database_us, int64_t offset_s, int64_t change);
+/* Returns by how much the machine's own clock is ahead of the database's, without the test
+ * offset. [any] */
+int64_t clock_ahead_us(void);
 /* Returns the test offset in seconds; the processes of a machine share it once they share its
  * place (before threads start). [any] */
 int64_t clock_offset_s(void);

@@ -160,6 +160,14 @@ static const char *module_of(const struct route *r)
     return r->absent ? r->absent->manifest->name : r->plugin ? r->plugin->name : "wharf";
 }
 
+/* Gives each plugin the place where is counted what it uses. */
+static void count_plugins(struct engine *e, struct board *b)
+{
+    e->counted = ARENA_ARRAY(e->arena, struct board_plugin *, e->n_plugins + 1);
+    for (size_t i = 0; i <= e->n_plugins; i++)
+        e->counted[i] = board_plugin(b, i < e->n_plugins ? e->plugins[i].name : "wharf");
+}
+
 static void count_routes(struct engine *e, struct board *b)
 {
     for (size_t i = 0; i < e->n_routes; i++) {
@@ -355,6 +363,7 @@ int worker_main(const struct config *config, const struct worker_boot *boot)
     if (boot->kind != WORKER_JOB) /* whose listener has no API */
         e->openapi = openapi_build(e);
     count_routes(e, boot->board);
+    count_plugins(e, boot->board);
     e->health = health_new(e, boot->database);
     housekeeping_begin(e, boot->kind == WORKER_JOB, &owner);
     notifier = notifier_start(config->database_direct[0] ? config->database_direct : boot->database,

@@ -63,9 +63,10 @@ def test_rules_fire(tmp_path):
         "WharfAway": 'up{job="wharf",instance="a"}', "WharfWorkerDown": 'wharf_worker_up{kind="web",index="0"}', "WharfPluginQuarantined": 'wharf_plugin_quarantined{plugin="x"}',
         "WharfBacklog": 'wharf_backlog_age_seconds{of="events"}', "WharfFilesDamaged": "wharf_blob_damaged", "WharfDiskFailures": 'wharf_disk_failures_total{place="data"}',
         "WharfWorkersCrash": "wharf_worker_crashes_total", "WharfLogLinesLost": 'wharf_log_lines_lost_total{log="log"}', "WharfHangs": "wharf_worker_hangs_total",
-        "WharfMemory": "wharf_worker_memory_restarts_total", "WharfJobsParked": 'wharf_job_runs_total{queue="q",outcome="parked"}', "WharfCertificateEnds": "wharf_certificate_end_seconds"}
-    bad = {"WharfAway": "0x30", "WharfWorkerDown": "0x30", "WharfPluginQuarantined": "1x30", "WharfBacklog": "400x30", "WharfFilesDamaged": "2x30", "WharfCertificateEnds": "86400x30"}
-    good = {"WharfAway": "1x30", "WharfWorkerDown": "1x30", "WharfPluginQuarantined": "0x30", "WharfBacklog": "3x30", "WharfFilesDamaged": "0x30", "WharfCertificateEnds": "9999999x30"}
+        "WharfMemory": "wharf_worker_memory_restarts_total", "WharfJobsParked": 'wharf_job_runs_total{queue="q",outcome="parked"}', "WharfCertificateEnds": "wharf_certificate_end_seconds",
+        "WharfClock": "wharf_clock_difference_seconds"}
+    bad = {"WharfAway": "0x30", "WharfWorkerDown": "0x30", "WharfPluginQuarantined": "1x30", "WharfBacklog": "400x30", "WharfFilesDamaged": "2x30", "WharfCertificateEnds": "86400x30", "WharfClock": "-7200x30"}
+    good = {"WharfAway": "1x30", "WharfWorkerDown": "1x30", "WharfPluginQuarantined": "0x30", "WharfBacklog": "3x30", "WharfFilesDamaged": "0x30", "WharfCertificateEnds": "9999999x30", "WharfClock": "0.2x30"}
     for state, values in (("bad", bad), ("good", good)):
         for alert, series in cases.items():
             played = values.get(alert, "0+5x30" if state == "bad" else "7x30")

@@ -350,3 +350,18 @@ def test_a_worker_gives_back_what_large_requests_took():
         assert resident(pid, "VmHWM") > at_rest + (30 << 20), "the requests were not large"
         until(lambda: resident(pid) < at_rest + (30 << 20))
         assert server.workers("web") == [pid]
+
+
+def test_what_each_plugin_uses_is_counted():
+    """Time and memory, by plugin: who takes both is seen before anything is replaced for it."""
+    with running("--modules", MODULES, workers=1) as (server, _):
+        client = server.organization().client()
+
+        def used(what, plugin):
+            return value(metrics(server), f'wharf_plugin_{what}_total{{plugin="{plugin}"}}')
+        before = {(what, plugin): used(what, plugin) for what in ("seconds", "memory_bytes") for plugin in ("faulty", "locations", "wharf")}
+        for _ in range(2):
+            assert requests.post(server.base + "/v1/faults/leak/now", json={}, headers={"SVC-API-KEY": client.key}, timeout=WAIT).status_code == 200
+        assert 200 << 20 <= used("memory_bytes", "faulty") - before["memory_bytes", "faulty"] < 230 << 20
+        assert used("seconds", "faulty") > before["seconds", "faulty"] and used("seconds", "wharf") > before["seconds", "wharf"]
+        assert used("memory_bytes", "locations") - before["memory_bytes", "locations"] < 50 << 20
