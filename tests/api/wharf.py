@@ -34,6 +34,7 @@ import psycopg2
 import requests
 
 import everything
+from noted import note_answer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("WHARF_BUILD") or os.environ.get("BUILD") or ROOT / "build").resolve()
@@ -58,26 +59,6 @@ FORMATS = {
 # Each write is held to what its rules say of it (rules.verify).
 UNLIMITED = ["--set", "rules.verify=true"] + [a for name in ("key", "write", "test", "organization", "concurrency") for a in ("--set", f"rate_limit.{name}=0")] + ["--set", "rate_limit.endpoint=false", "--set", "mail.max_per_minute=0"]
 
-
-def note_answer(method, path, status):
-    """Writes down an answer, for tools/reached.py, when that is wanted."""
-    if "WHARF_REACHED" in os.environ:
-        with open(os.environ["WHARF_REACHED"], "a") as reached:
-            reached.write(f"{method} {urllib.parse.urlsplit(path).path} {status}\n")
-
-
-def note_answers():
-    """Every answer to requests is noted from now on, also those of clients that are not Client."""
-    send = requests.Session.send
-
-    def noted(self, request, **more):
-        r = send(self, request, **more)
-        note_answer(request.method, request.url, r.status_code)
-        return r
-    requests.Session.send = noted
-
-
-note_answers()
 
 # How long a workflow's run may take that somebody waits for. A busy machine starts a cell late.
 PATIENT = {"before": 5000, "sync": 25000, "public": 25000}
