@@ -3,11 +3,13 @@
 BUILD_PACKAGES="build-essential meson ninja-build pkg-config python3 libmicrohttpd-dev libgnutls28-dev libpq-dev liblua5.4-dev libsodium-dev
     libssl-dev libseccomp-dev libutf8proc-dev libexpat1-dev zlib1g-dev libxxhash-dev postgresql postgresql-contrib libcurl4-openssl-dev libc-ares-dev
     libqpdf-dev libpng-dev libwebp-dev libtiff-dev libgif-dev libcups2-dev libcjson-dev poppler-utils cmark-gfm fonts-dejavu-core
-    libpoppler-glib-dev libcairo2-dev libfontconfig-dev libfreetype-dev fonts-liberation2"
+    libpoppler-glib-dev libcairo2-dev libfontconfig-dev libfreetype-dev fonts-liberation2
+    libpango1.0-dev librsvg2-dev libzint-dev libjpeg-dev fonts-inter fonts-jetbrains-mono"
 TEST_PACKAGES="clang clang-format clang-tidy libclang-rt-14-dev pmccabe libcmocka-dev binutils abigail-tools json-schema-test-suite
     python3-pytest python3-pytest-xdist python3-requests python3-jsonschema python3-psycopg2 python3-pycparser python3-openpyxl
     python3-xlsxwriter lua5.4 curl git openssl prometheus wrk pgbouncer python3-aiosmtpd python3-botocore
-    python3-pil cups-ipp-utils cups-daemon cups-client avahi-daemon dbus-daemon qpdf zstd clamav-daemon python3-hypothesis mypy jq"
+    python3-pil cups-ipp-utils cups-daemon cups-client avahi-daemon dbus-daemon qpdf zstd clamav-daemon python3-hypothesis mypy jq
+    zbar-tools zxing-cpp-tools"
 
 # Everything this tree needs is from Debian: its programs come before others of the same name.
 PATH=/usr/bin:/bin:/usr/sbin:/sbin:$PATH

@@ -208,12 +208,15 @@ int cell_main(int argc, char **argv, const struct cell_program *program)
         fprintf(stderr, "%s is started by wharf, not by people\n", argv[0]);
         return EXIT_NOT_PREPARED;
     }
+    if (program->has_threads && !cell_drop_capabilities())
+        return EXIT_NOT_PREPARED;
     if (program->prepare && !program->prepare())
         return EXIT_NOT_PREPARED;
     walls = (struct cell_wall_plan){.parent = (int)strtol(argv[1], NULL, 10),
         .memory_mib = (unsigned)strtoul(argv[2], NULL, 10),
         .cpu_s = (unsigned)strtoul(argv[3], NULL, 10),
-        .refuse_files = program->looks_for_files};
+        .refuse_files = program->looks_for_files,
+        .threads = program->has_threads};
     if (!cell_walls(&walls)) {
         fprintf(stderr, "%s: the sandbox can't be set up: %s\n", argv[0], strerror(errno));
         return EXIT_NOT_PREPARED;

@@ -35,6 +35,8 @@ struct cell_program {
     /* Its libraries look for files on their own: they hear that there is none (EACCES), where
      * other kinds end. */
     bool looks_for_files;
+    /* Its libraries have threads that they started in prepare(): the walls are around them too. */
+    bool has_threads;
 };
 
 int cell_main(int argc, char **argv, const struct cell_program *program);
@@ -64,9 +66,12 @@ struct cell_wall_plan {
     int parent;
     unsigned memory_mib, cpu_s;
     bool refuse_files; /* with EACCES, instead of the end */
+    bool threads; /* there are others than this one */
 };
 /* Limits, no privileges, no descriptors but 0 to 2, then the filter of system calls. False with
  * errno: the process must end. */
 bool cell_walls(const struct cell_wall_plan *plan);
+/* Drops all capabilities of this thread, and of those that it starts. */
+bool cell_drop_capabilities(void);
 
 #endif

@@ -62,6 +62,9 @@ static const int of_files[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(stat),
     SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat),
     SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat)};
 
+/* A thread that waits for work may first give way to others. */
+static const int of_threads[] = {SCMP_SYS(sched_yield)};
+
 /* System calls that the sanitizer's run-time library needs; such builds are for tests. */
 static const int of_sanitizer[] = {SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(sched_yield),
     SCMP_SYS(sigaltstack), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask)};
@@ -94,7 +97,7 @@ static int allow_memory(scmp_filter_ctx filter)
     return e;
 }
 
-static int set_filter(bool refuse_files)
+static int set_filter(bool refuse_files, bool threads)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
     int e = filter ? 0 : -ENOMEM;
@@ -110,6 +113,10 @@ static int set_filter(bool refuse_files)
         e = allow_memory(filter);
     if (!e && refuse_files)
         e = rule(filter, SCMP_ACT_ERRNO(EACCES), of_files, sizeof(of_files) / sizeof(of_files[0]));
+    if (!e && threads)
+        e = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    if (!e && threads && !CELL_ASAN)
+        e = allow(filter, of_threads, sizeof(of_threads) / sizeof(of_threads[0]));
     if (!e && CELL_ASAN)
         e = allow(filter, of_sanitizer, sizeof(of_sanitizer) / sizeof(of_sanitizer[0]));
     if (!e)
@@ -138,13 +145,13 @@ static int set_limits(const struct cell_wall_plan *plan)
                                           : 0;
 }
 
-/* Drops all capabilities: where the server is root, the cell is root without any power. */
-static int drop_capabilities(void)
+/* Where the server is root, the cell is root without any power. */
+bool cell_drop_capabilities(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {0};
 
-    return (int)syscall(SYS_capset, &head, none);
+    return syscall(SYS_capset, &head, none) == 0;
 }
 
 bool cell_walls(const struct cell_wall_plan *plan)
@@ -152,7 +159,7 @@ bool cell_walls(const struct cell_wall_plan *plan)
     int e;
 
     if (syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, 0U) != 0 || set_limits(plan) != 0 ||
-        drop_capabilities() != 0)
+        !cell_drop_capabilities())
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
         return false;
@@ -163,7 +170,7 @@ bool cell_walls(const struct cell_wall_plan *plan)
         errno = ESRCH;
         return false;
     }
-    e = set_filter(plan->refuse_files);
+    e = set_filter(plan->refuse_files, plan->threads);
     errno = -e;
     return e == 0;
 }

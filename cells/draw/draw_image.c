@@ -1,0 +1,483 @@
+/* draw_image.c - images and SVG: where they come from, how they stand in their box; see draw.h.
+ * Leaves to others: decoding (draw_pixels.c).
+ *
+ * A source is decoded once for all elements that have it. A JPEG stands in a PDF as it is. SVG
+ * stays a drawing, reads nothing from outside (librsvg loads nothing without a base URL), and has
+ * no entities of its own. */
+#include <cairo-pdf.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "child.h"
+#include "draw.h"
+#include "draw_picture.h"
+#include "util/str.h"
+
+enum { SVG_SIDE_MAX = 100000 };
+
+bool picture_fail(struct picture *p, const char *code, const char *fmt, ...)
+{
+    va_list ap;
+
+    p->code = code;
+    va_start(ap, fmt);
+    vsnprintf(p->wrong, sizeof(p->wrong), fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+bool picture_surface(struct picture *p)
+{
+    if (p->width < 1 || p->height < 1 || p->width > 32000 || p->height > 32000 ||
+        p->width * p->height > IMAGE_PIXELS_MAX)
+        return picture_fail(p, "image.too_large",
+            "the image is %g by %g pixels; it may have 40 million in all", p->width, p->height);
+    p->surface = cairo_image_surface_create(
+        p->jpeg ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, (int)p->width, (int)p->height);
+    if (cairo_surface_status(p->surface))
+        cell_out_of_memory();
+    return true;
+}
+
+/* ---- kinds of files ---- */
+
+static bool starts(const struct picture *p, size_t at, const char *with, size_t n)
+{
+    return p->bytes.n >= at + n && memcmp(p->bytes.p + at, with, n) == 0;
+}
+
+static bool is_svg(const struct picture *p)
+{
+    size_t n = p->bytes.n < 4096 ? p->bytes.n : 4096;
+
+    return n && memmem(p->bytes.p, n, "<svg", 4) != NULL;
+}
+
+static bool svg_size(struct picture *p)
+{
+    gboolean has_width, has_height, has_box;
+    RsvgLength width, height;
+    RsvgRectangle box;
+
+    if (rsvg_handle_get_intrinsic_size_in_pixels(p->svg, &p->width, &p->height) && p->width > 0 &&
+        p->height > 0 && p->width < SVG_SIDE_MAX && p->height < SVG_SIDE_MAX)
+        return true;
+    rsvg_handle_get_intrinsic_dimensions(
+        p->svg, &has_width, &width, &has_height, &height, &has_box, &box);
+    p->width = has_box && box.width > 0 ? box.width : 100;
+    p->height = has_box && box.height > 0 ? box.height : 100;
+    return true;
+}
+
+static bool svg_read(struct picture *p)
+{
+    GError *error = NULL;
+
+    if (memmem(p->bytes.p, p->bytes.n, "<!ENTITY", 8))
+        return picture_fail(p, "svg.invalid", "the SVG has entities of its own");
+    p->svg = rsvg_handle_new_from_data(p->bytes.p, p->bytes.n, &error);
+    if (!p->svg) {
+        picture_fail(p, "svg.invalid", "the SVG can't be read: %.60s", error->message);
+        g_clear_error(&error);
+        return false;
+    }
+    rsvg_handle_set_dpi(p->svg, 96);
+    return svg_size(p);
+}
+
+static bool read_file(struct picture *p)
+{
+    if (p->bytes.n > IMAGE_BYTES_MAX)
+        return picture_fail(p, "image.too_large", "the image has more than 10 MB");
+    if (starts(p, 0, "\x89PNG\r\n\x1a\n", 8))
+        return png_read(p);
+    if (starts(p, 0, "\xff\xd8\xff", 3)) {
+        bool good = jpeg_head_read(p) && picture_surface(p);
+
+        return good && (p->jpeg || jpeg_pixels_read(p));
+    }
+    if (starts(p, 0, "GIF8", 4))
+        return gif_read(p);
+    if (starts(p, 0, "RIFF", 4) && starts(p, 8, "WEBP", 4))
+        return webp_read(p);
+    if (is_svg(p))
+        return svg_read(p);
+    return picture_fail(p, "image.format", "the bytes are no PNG, JPEG, GIF, WebP or SVG");
+}
+
+/* ---- sources ---- */
+
+static int value_of(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c == '-' ? '+' : c == '_' ? '/' : c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Decodes base64, with or without blanks and filling. Returns false when it is none. */
+static bool from_base64(struct arena *a, wharf_str s, struct draw_bytes *ret)
+{
+    unsigned char *to = arena_alloc_apart(a, s.n / 4 * 3 + 4);
+    uint32_t bits = 0;
+    unsigned have = 0;
+    size_t n = 0, i = 0;
+
+    for (; i < s.n && s.p[i] != '='; i++) {
+        int v = value_of(s.p[i]);
+
+        if (isspace((unsigned char)s.p[i]))
+            continue;
+        if (v < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)v;
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            to[n++] = (unsigned char)(bits >> have);
+        }
+    }
+    for (; i < s.n; i++) {
+        if (s.p[i] != '=' && !isspace((unsigned char)s.p[i]))
+            return false;
+    }
+    *ret = (struct draw_bytes){to, n};
+    return have < 6 && n > 0;
+}
+
+static void from_percent(struct arena *a, wharf_str s, struct draw_bytes *ret)
+{
+    unsigned char *to = arena_alloc_apart(a, s.n + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s.n; i++) {
+        char digits[3] = {0};
+
+        to[n++] = (unsigned char)s.p[i];
+        if (s.p[i] != '%' || i + 2 >= s.n || !isxdigit((unsigned char)s.p[i + 1]) ||
+            !isxdigit((unsigned char)s.p[i + 2]))
+            continue;
+        memcpy(digits, s.p + i + 1, 2);
+        to[n - 1] = (unsigned char)strtoul(digits, NULL, 16);
+        i += 2;
+    }
+    *ret = (struct draw_bytes){to, n};
+}
+
+/* Decodes a data URI, base64, or an SVG as it stands. */
+static bool from_text(struct drawing *d, struct picture *p)
+{
+    wharf_str s = p->text;
+    const char *comma;
+
+    if (s.n && s.p[0] == '<') {
+        p->bytes = (struct draw_bytes){(const unsigned char *)s.p, s.n};
+        return true;
+    }
+    if (str_starts(s, "data:")) {
+        comma = memchr(s.p, ',', s.n);
+        if (!comma)
+            return picture_fail(p, "image.decode", "the data URI has no comma");
+        s = (wharf_str){comma + 1, s.n - (size_t)(comma + 1 - s.p)};
+        if (!memmem(p->text.p, (size_t)(comma - p->text.p), ";base64", 7)) {
+            from_percent(d->arena, s, &p->bytes);
+            return true;
+        }
+    }
+    if (s.n / 4 * 3 > IMAGE_BYTES_MAX + 4)
+        return picture_fail(p, "image.too_large", "the image has more than 10 MB");
+    return from_base64(d->arena, s, &p->bytes) ||
+           picture_fail(p, "image.decode", "it is neither a https URL nor base64");
+}
+
+/* Finds an element's entry in what the server says of images: by its own path, without the
+ * record's number, without the numbers of copies. */
+static const struct wharf_json *entry_of(
+    struct drawing *d, const struct wharf_json *map, const struct element *e)
+{
+    const struct wharf_json *found = json_get_n(map, e->path);
+    const char *colon = memchr(e->path.p, ':', e->path.n);
+    wharf_str plain = e->path;
+    char *to;
+    size_t n = 0;
+
+    if (!found && colon) {
+        plain.n -= (size_t)(colon + 1 - plain.p);
+        plain.p = colon + 1;
+        found = json_get_n(map, plain);
+    }
+    if (found || !memchr(plain.p, '#', plain.n))
+        return found;
+    to = arena_alloc(d->arena, plain.n + 1);
+    for (size_t i = 0; i < plain.n; i++) {
+        if (plain.p[i] == '#')
+            i += strspn(plain.p + i + 1, "0123456789");
+        else
+            to[n++] = plain.p[i];
+    }
+    return json_get_n(map, (wharf_str){to, n});
+}
+
+static bool same_source(const struct picture *a, const struct picture *b)
+{
+    if (a->text.p || b->text.p)
+        return a->text.p && b->text.p && str_eq(a->text, b->text);
+    return a->bytes.p == b->bytes.p && a->bytes.n == b->bytes.n;
+}
+
+/* Returns the picture of a source, decoded now or before. */
+static struct picture *picture_of(struct drawing *d, const struct picture *source)
+{
+    struct picture *p;
+
+    for (p = d->pictures; p; p = p->next) {
+        if (same_source(p, source))
+            return p;
+    }
+    p = ARENA_NEW(d->arena, struct picture);
+    *p = *source;
+    p->next = d->pictures;
+    d->pictures = p;
+    if (d->n_pictures++ >= IMAGES_MAX)
+        picture_fail(p, "image.too_large", "there are more than %d different images", IMAGES_MAX);
+    else if (!p->text.p || from_text(d, p))
+        read_file(p);
+    return p;
+}
+
+static bool find_picture(struct drawing *d, struct element *e, struct picture **ret)
+{
+    const struct wharf_json *error = entry_of(d, d->image_errors, e),
+                            *place = entry_of(d, d->images, e);
+    struct picture source = {.surface = NULL};
+    int64_t blob = -1;
+
+    if (error)
+        return report_error(d, e, json_text_or(error, "code", "file.not_available").p, "%s",
+            json_text_or(error, "message", "the image could not be had").p);
+    if (json_int(place, &blob) && blob >= 0 && (size_t)blob < d->n_blobs) {
+        source.bytes = d->blobs[blob];
+    } else {
+        source.text = el_text(e, "value", "").n ? el_text(e, "value", "") : el_text(e, "src", "");
+        if (!source.text.n)
+            return report_error(d, e, "image.decode", "there is no image");
+        if (str_starts(source.text, "https://") || str_starts(source.text, "http://"))
+            return report_error(d, e, "file.not_available", "the image could not be had");
+    }
+    *ret = picture_of(d, &source);
+    return !(*ret)->code || report_error(d, e, (*ret)->code, "%s", (*ret)->wrong);
+}
+
+void image_forget(struct drawing *d)
+{
+    for (struct picture *p = d->pictures; p; p = p->next) {
+        if (p->surface)
+            cairo_surface_destroy(p->surface);
+        if (p->made)
+            cairo_surface_destroy(p->made);
+        if (p->svg)
+            g_object_unref(p->svg);
+    }
+    d->pictures = NULL;
+}
+
+/* ---- the box ---- */
+
+/* Completes the box from the picture's own size. */
+static bool set_box(struct drawing *d, struct element *e, const struct picture *p)
+{
+    double per_inch = p->svg ? 96 : fmax(el_number(e, "dpi", d->dpi), 1);
+    double width = fmax(el_number(e, "width", 0), 0), height = fmax(el_number(e, "height", 0), 0);
+
+    if (width <= 0 && height <= 0) {
+        width = p->width * 72 / per_inch;
+        height = p->height * 72 / per_inch;
+    } else if (width <= 0) {
+        width = height * p->width / p->height;
+    } else if (height <= 0) {
+        height = width * p->height / p->width;
+    }
+    if (width > IMAGE_BOX_MAX || height > IMAGE_BOX_MAX)
+        return report_error(d, e, "image.box_too_large", "image box %g x %g pt exceeds %d x %d pt",
+            width, height, IMAGE_BOX_MAX, IMAGE_BOX_MAX);
+    e->width = width;
+    e->height = height;
+    return true;
+}
+
+/* The sides that are said are judged before the image is looked at. */
+static bool said_box_fits(struct drawing *d, struct element *e)
+{
+    double width = el_number(e, "width", 0), height = el_number(e, "height", 0);
+
+    return (width <= IMAGE_BOX_MAX && height <= IMAGE_BOX_MAX) ||
+           report_error(d, e, "image.box_too_large", "image box %g x %g pt exceeds %d x %d pt",
+               width, height, IMAGE_BOX_MAX, IMAGE_BOX_MAX);
+}
+
+bool image_measure(struct drawing *d, struct element *e)
+{
+    struct picture *p = NULL;
+
+    if (!said_box_fits(d, e) || !find_picture(d, e, &p) || !set_box(d, e, p))
+        return false;
+    e->made = p;
+    return true;
+}
+
+bool svg_measure(struct drawing *d, struct element *e)
+{
+    struct picture source = {.text = el_text(e, "value", "")}, *p;
+
+    if (!said_box_fits(d, e))
+        return false;
+    source.bytes = (struct draw_bytes){(const unsigned char *)source.text.p, source.text.n};
+    if (!is_svg(&source))
+        return report_error(d, e, "svg.invalid", "value is no SVG");
+    if (source.text.p[0] != '<') /* blanks before it */
+        source.text = WHARF_S("");
+    source.text.p = source.text.n ? source.text.p : NULL;
+    p = picture_of(d, &source);
+    if (p->code)
+        return report_error(d, e, p->code, "%s", p->wrong);
+    e->made = p;
+    return set_box(d, e, p);
+}
+
+/* ---- drawing ---- */
+
+struct fitted {
+    double x, y, width, height; /* of the picture, on the page */
+};
+
+/* Finds where the picture stands in its box. -1 in fit: a wrong word, which was told. */
+static bool fit_picture(
+    struct drawing *d, struct element *e, const struct picture *p, struct fitted *ret)
+{
+    static const char *const fits[] = {"contain", "cover", "fill", "none", "scale-down", NULL};
+    static const char *const aligns[] = {"left", "center", "right", NULL};
+    static const char *const valigns[] = {"top", "middle", "bottom", "center", NULL};
+    int fit = el_word(d, e, "fit", fits, 0), align = el_word(d, e, "align", aligns, 1);
+    int valign = el_word(d, e, "valign", valigns, 1);
+    double own = 72 / (p->svg ? 96 : fmax(el_number(e, "dpi", d->dpi), 1)), scale = own;
+    double sx = e->width / p->width, sy = e->height / p->height;
+
+    if (fit < 0 || align < 0 || valign < 0)
+        return false;
+    if (fit == 0)
+        scale = fmin(sx, sy);
+    else if (fit == 1)
+        scale = fmax(sx, sy);
+    else if (fit == 4)
+        scale = fmin(own, fmin(sx, sy));
+    ret->width = fit == 2 ? e->width : p->width * scale;
+    ret->height = fit == 2 ? e->height : p->height * scale;
+    ret->x = e->box_x + (e->width - ret->width) * align / 2;
+    ret->y = e->box_y + (e->height - ret->height) * (valign == 3 ? 1 : valign) / 2;
+    return true;
+}
+
+static cairo_status_t draw_svg(struct drawing *d, const struct picture *p, const struct fitted *f)
+{
+    RsvgRectangle box = {f->x, f->y, f->width, f->height};
+    GError *error = NULL;
+    gboolean drawn = rsvg_handle_render_document(p->svg, d->cairo, &box, &error);
+
+    g_clear_error(&error);
+    return drawn ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_INVALID_CONTENT;
+}
+
+static void free_bytes(void *p)
+{
+    (void)p; /* they are the arena's, or of the call */
+}
+
+/* Makes the pixels of a JPEG, unless its file may stand in the PDF. */
+static bool ready_jpeg(struct drawing *d, struct element *e, struct picture *p, bool changed)
+{
+    if (!p->jpeg)
+        return true;
+    if (d->vector && !changed) {
+        cairo_surface_set_mime_data(p->surface, CAIRO_MIME_TYPE_JPEG, p->bytes.p,
+            (unsigned long)p->bytes.n, free_bytes, NULL);
+        return true;
+    }
+    p->jpeg = false;
+    return jpeg_pixels_read(p) || report_error(d, e, p->code, "%s", p->wrong);
+}
+
+/* Returns the pixels that are drawn: grey where that is asked for, and no more than the page's
+ * density shows. The last copy is kept: a picture is in the PDF once. */
+static cairo_surface_t *pixels_for(
+    struct drawing *d, struct element *e, struct picture *p, const struct fitted *f)
+{
+    double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
+    double most_x = ceil(f->width * dpi / 72), most_y = ceil(f->height * dpi / 72);
+    bool grey = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
+    int w = (int)(p->width > most_x ? fmax(most_x, 1) : p->width);
+    int h = (int)(p->height > most_y ? fmax(most_y, 1) : p->height);
+    unsigned threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255);
+
+    if (p->jpeg || (!grey && w == (int)p->width && h == (int)p->height))
+        return p->surface;
+    if (p->made && p->made_width == w && p->made_height == h && p->made_grey == grey &&
+        p->made_threshold == threshold)
+        return p->made;
+    if (p->made)
+        cairo_surface_destroy(p->made);
+    p->made = pixels_shrunk(p->surface, w, h);
+    p->made_width = w;
+    p->made_height = h;
+    p->made_grey = grey;
+    p->made_threshold = threshold;
+    if (grey)
+        pixels_grey(p->made, threshold);
+    return p->made;
+}
+
+static void paint_surface(struct drawing *d, cairo_surface_t *surface, const struct fitted *f)
+{
+    cairo_matrix_t m;
+    cairo_pattern_t *pattern = cairo_pattern_create_for_surface(surface);
+    double w = cairo_image_surface_get_width(surface), h = cairo_image_surface_get_height(surface);
+
+    cairo_matrix_init_scale(&m, w / f->width, h / f->height);
+    cairo_matrix_translate(&m, -f->x, -f->y);
+    cairo_pattern_set_matrix(pattern, &m);
+    cairo_pattern_set_filter(pattern, CAIRO_FILTER_GOOD);
+    /* a PDF would get a larger copy */
+    cairo_pattern_set_extend(pattern, d->vector ? CAIRO_EXTEND_NONE : CAIRO_EXTEND_PAD);
+    cairo_set_source(d->cairo, pattern);
+    cairo_rectangle(d->cairo, f->x, f->y, f->width, f->height);
+    cairo_fill(d->cairo);
+    cairo_pattern_destroy(pattern);
+}
+
+bool image_draw(struct drawing *d, struct element *e)
+{
+    struct picture *p = e->made;
+    bool changed = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
+    struct fitted f;
+
+    if (!fit_picture(d, e, p, &f) || f.width <= 0 || f.height <= 0)
+        return !e->failed && report_error(d, e, "image.decode", "the image has no size");
+    if (p->svg && changed)
+        report_warning(d, e, "", "image.grayscale", "an SVG keeps its colors");
+    if (!p->svg && !ready_jpeg(d, e, p, changed))
+        return false;
+    cairo_save(d->cairo);
+    cairo_rectangle(d->cairo, e->box_x, e->box_y, e->width, e->height);
+    cairo_clip(d->cairo);
+    if (p->svg) {
+        if (draw_svg(d, p, &f))
+            report_error(d, e, "svg.invalid", "the SVG can't be drawn");
+    } else {
+        paint_surface(d, pixels_for(d, e, p, &f), &f);
+    }
+    cairo_restore(d->cairo);
+    return !e->failed;
+}

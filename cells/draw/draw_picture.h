@@ -1,0 +1,42 @@
+/* draw_picture.h - images decoded (draw_pixels.c) and drawn (draw_image.c). */
+#ifndef WHARF_CELL_DRAW_PICTURE_H
+#define WHARF_CELL_DRAW_PICTURE_H
+
+#include <librsvg/rsvg.h>
+
+#include "draw.h"
+
+/* Pixels, as cairo has them (ARGB32, premultiplied), or a drawing. */
+struct picture {
+    struct picture *next;
+    struct draw_bytes bytes; /* of the file */
+    wharf_str text; /* that it was decoded from; p NULL: it was a blob */
+    cairo_surface_t *surface;
+    cairo_surface_t *made; /* the copy that was drawn last */
+    int made_width, made_height;
+    bool made_grey;
+    unsigned made_threshold;
+    RsvgHandle *svg;
+    double width, height; /* pixels */
+    bool jpeg; /* its file may stand in a PDF as it is; the surface has no pixels yet */
+    const char *code; /* of an error, or NULL */
+    char wrong[120]; /* then: why */
+};
+
+/* Notes why it can't be drawn. Returns false. */
+bool picture_fail(struct picture *p, const char *code, const char *fmt, ...) WHARF_PRINTF(3, 4);
+/* Makes a surface of p->width by p->height, whose pixels are transparent. */
+bool picture_surface(struct picture *p);
+
+/* ---- draw_pixels.c: each reads p->bytes ---- */
+bool png_read(struct picture *p);
+bool jpeg_head_read(struct picture *p);
+bool jpeg_pixels_read(struct picture *p);
+bool gif_read(struct picture *p);
+bool webp_read(struct picture *p);
+/* Makes a smaller picture, each pixel the mean of those that it stands for. */
+cairo_surface_t *pixels_shrunk(cairo_surface_t *from, int width, int height);
+/* Makes it grey; threshold 1 to 255: black where it is darker, white elsewhere; 0: none. */
+void pixels_grey(cairo_surface_t *surface, unsigned threshold);
+
+#endif

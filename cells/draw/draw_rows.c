@@ -1,0 +1,262 @@
+/* draw_rows.c - rows of a table: the head, groups, what the data say, totals; see draw_table.h. */
+#include <math.h>
+#include <string.h>
+
+#include "draw.h"
+#include "draw_table.h"
+#include "util/str.h"
+
+struct making {
+    struct drawing *d;
+    struct element *e;
+    struct table *t;
+    unsigned room;
+};
+
+static struct table_row *add_row(struct making *m, enum row_kind kind, unsigned cells)
+{
+    struct table_row *row;
+
+    if (m->t->n_rows == m->room) {
+        struct table_row *more = ARENA_ARRAY(m->d->arena, struct table_row, m->room * 2 + 64);
+
+        if (m->t->n_rows)
+            memcpy(more, m->t->rows, m->t->n_rows * sizeof(*more));
+        m->t->rows = more;
+        m->room = m->room * 2 + 64;
+    }
+    row = &m->t->rows[m->t->n_rows++];
+    row->kind = kind;
+    row->cells = ARENA_ARRAY(m->d->arena, struct table_cell, cells);
+    for (unsigned i = 0; i < cells; i++)
+        row->cells[i].text = str_z("");
+    return row;
+}
+
+/* Puts the variables into one text. Returns "" when the expression is wrong, which was told. */
+static wharf_str cell_text(
+    struct making *m, const struct draw_vars *vars, const struct wharf_json *v)
+{
+    if (!v)
+        return str_z("");
+    v = expand_value(m->d, m->e, vars, v, NULL);
+    return value_as_text(m->d->arena, v);
+}
+
+/* ---- the rows of the data ---- */
+
+static const struct wharf_json *find_rows(struct making *m)
+{
+    const struct wharf_json *rows = json_get(m->e->written, "rows");
+    struct draw_eval eval = expand_eval(m->d, m->e->vars);
+
+    if (json_is(rows, JSON_STRING)) {
+        rows = expr_value(&eval, rows->text);
+        if (!rows) {
+            report_error(m->d, m->e, "expression.invalid", "rows: %s", eval.wrong);
+            return NULL;
+        }
+        if (rows->type == JSON_NULL)
+            report_warning(m->d, m->e, "rows", "variable.missing", "there is no list for rows");
+    }
+    if (rows && rows->type != JSON_NULL && rows->type != JSON_ARRAY) {
+        report_error(m->d, m->e, "expression.invalid", "rows is no list");
+        return NULL;
+    }
+    if (json_is(rows, JSON_ARRAY) && rows->count > TABLE_ROWS_MAX) {
+        report_complex(m->d, "a table has more than 10,000 rows");
+        return NULL;
+    }
+    return json_is(rows, JSON_ARRAY) ? rows : &value_null;
+}
+
+static struct draw_vars *row_variable(
+    struct making *m, const struct draw_vars *up, const char *name, const struct wharf_json *value)
+{
+    struct draw_vars *v = ARENA_NEW(m->d->arena, struct draw_vars);
+
+    *v = (struct draw_vars){up, str_z(name), value};
+    return v;
+}
+
+/* Makes the element that a column draws in each row. */
+static struct element *cell_element(struct making *m, unsigned column, unsigned number,
+    const struct draw_vars *vars, const struct wharf_json *json)
+{
+    struct wharf_json *list = ARENA_NEW(m->d->arena, struct wharf_json);
+    struct wharf_json *copy = ARENA_NEW(m->d->arena, struct wharf_json);
+    struct element *made;
+
+    *copy = *json;
+    copy->next = NULL;
+    *list = (struct wharf_json){.type = JSON_ARRAY, .count = 1, .child = copy};
+    made = expand_list(m->d, list, m->e->path, vars);
+    if (made) {
+        made->path = arena_printf(
+            m->d->arena, "%.*s.columns.%u.element#%u", STR_ARG(m->e->path), column, number);
+        made->index = m->e->index;
+    }
+    return made;
+}
+
+static void add_body(struct making *m, const struct draw_vars *vars, unsigned number)
+{
+    struct table_row *row = add_row(m, ROW_BODY, m->t->n_columns);
+    struct table_cell *cells = row->cells;
+
+    row->number = number;
+    for (unsigned i = 0; i < m->t->n_columns && !m->e->failed; i++) {
+        const struct wharf_json *json = m->t->columns[i].json, *element = json_get(json, "element");
+
+        if (json_is(element, JSON_OBJECT))
+            cells[i].e = cell_element(m, i, number, vars, element);
+        else
+            cells[i].text = cell_text(m, vars, json_get(json, "value"));
+    }
+}
+
+/* Adds a line above the first row of a group. last: the value of the row before, or NULL. */
+static const struct wharf_json *add_group(
+    struct making *m, const struct draw_vars *vars, const struct wharf_json *last)
+{
+    wharf_str by = json_text_or(m->e->written, "group_by", "");
+    const struct wharf_json *head = json_get(m->e->written, "group_header"), *value;
+    struct draw_eval eval = expand_eval(m->d, vars);
+    struct table_row *row;
+
+    if (!by.n)
+        return NULL;
+    value = expr_value(&eval, by);
+    if (!value) {
+        report_error(m->d, m->e, "expression.invalid", "group_by: %s", eval.wrong);
+        return NULL;
+    }
+    if (value->type == JSON_NULL && eval.lost.n)
+        value = value_at(vars->value, by) ? value_at(vars->value, by) : value; /* of the row */
+    if (last && value_equal(last, value))
+        return value;
+    row = add_row(m, ROW_GROUP, 1);
+    row->cells[0].text = json_is(head, JSON_STRING)
+                             ? cell_text(m, row_variable(m, vars, "group", value), head)
+                             : value_as_text(m->d->arena, value);
+    return value;
+}
+
+static void add_bodies(struct making *m, const struct wharf_json *rows)
+{
+    const struct wharf_json *group = NULL;
+    unsigned i = 0;
+
+    for (const struct wharf_json *r = rows->child; r && !m->e->failed && report_goes_on(m->d);
+         r = r->next, i++) {
+        const struct draw_vars *vars = row_variable(
+            m, m->e->vars, "i", value_number(m->d->arena, i));
+
+        vars = row_variable(m, vars, "row", r);
+        group = add_group(m, vars, group);
+        add_body(m, vars, i);
+    }
+}
+
+static void add_feet(struct making *m)
+{
+    const struct wharf_json *feet = json_get(m->e->written, "footer_rows");
+
+    for (const struct wharf_json *f = json_is(feet, JSON_ARRAY) ? feet->child : NULL; f;
+         f = f->next) {
+        struct table_row *row = add_row(m, ROW_FOOT, m->t->n_columns);
+        unsigned i = 0;
+
+        for (const struct wharf_json *c = f->child; c && i < m->t->n_columns; c = c->next, i++)
+            row->cells[i].text = cell_text(m, m->e->vars, c);
+    }
+}
+
+static void add_head(struct making *m)
+{
+    struct table_row *row;
+    bool said = false;
+
+    for (unsigned i = 0; i < m->t->n_columns; i++)
+        said = said || json_text_or(m->t->columns[i].json, "header", "").n;
+    m->t->has_head = said;
+    if (!said)
+        return;
+    row = add_row(m, ROW_HEAD, m->t->n_columns);
+    for (unsigned i = 0; i < m->t->n_columns; i++)
+        row->cells[i].text = cell_text(m, m->e->vars, json_get(m->t->columns[i].json, "header"));
+}
+
+bool rows_make(struct drawing *d, struct element *e, struct table *t)
+{
+    struct making m = {d, e, t, 0};
+    const struct wharf_json *rows = find_rows(&m);
+
+    if (!rows)
+        return false;
+    add_head(&m);
+    if (rows->child)
+        add_bodies(&m, rows);
+    else if (el_text(e, "empty", "").n)
+        add_row(&m, ROW_EMPTY, 1)->cells[0].text = el_text(e, "empty", "");
+    add_feet(&m);
+    return !e->failed && !d->complex;
+}
+
+/* ---- heights ---- */
+
+void cell_lay_out(struct table *t, const struct table_row *row, unsigned column, double width)
+{
+    static const PangoAlignment aligns[] = {
+        PANGO_ALIGN_LEFT, PANGO_ALIGN_CENTER, PANGO_ALIGN_RIGHT, PANGO_ALIGN_LEFT};
+    const struct table_column *c = &t->columns[column];
+    bool whole = row->kind == ROW_GROUP || row->kind == ROW_EMPTY;
+
+    pango_layout_set_font_description(
+        c->layout, row->kind == ROW_BODY || row->kind == ROW_EMPTY ? c->font : c->bold);
+    pango_layout_set_width(c->layout, (int)(fmax(width, 1) * PANGO_SCALE));
+    pango_layout_set_alignment(c->layout, whole ? PANGO_ALIGN_LEFT : aligns[c->align]);
+    pango_layout_set_justify(c->layout, !whole && c->align == 3);
+    pango_layout_set_text(c->layout, row->cells[column].text.p, (int)row->cells[column].text.n);
+}
+
+static double cell_height(struct drawing *d, struct table *t, struct table_row *row, unsigned i)
+{
+    struct table_cell *cell = &row->cells[i];
+    bool whole = row->kind == ROW_GROUP || row->kind == ROW_EMPTY;
+    double width = (whole ? t->width : t->columns[i].width) - 2 * t->padding;
+    int w, h;
+
+    if (cell->e) {
+        /* a barcode or an image that says no width gets that of the column */
+        cell->e->flow_width = cell->e->kind->measure == text_measure ? width : 0;
+        if (!element_measure(d, cell->e))
+            return 0;
+        if (cell->e->width > width + 0.01)
+            report_warning(d, t->e, "", "table.cell_overflow",
+                "an element is %g pt wide, its column has %g pt inside", cell->e->width, width);
+        return cell->e->y + cell->e->height;
+    }
+    if (!cell->text.n)
+        return 0;
+    cell_lay_out(t, row, i, width);
+    pango_layout_get_size(t->columns[i].layout, &w, &h);
+    if (w > width * PANGO_SCALE + 10)
+        report_warning(d, t->e, "", "table.cell_overflow", "a word is wider than its column");
+    return h / (double)PANGO_SCALE;
+}
+
+void rows_measure(struct drawing *d, struct table *t)
+{
+    t->tops = ARENA_ARRAY(d->arena, double, t->n_rows + 1);
+    for (unsigned r = 0; r < t->n_rows && report_goes_on(d); r++) {
+        struct table_row *row = &t->rows[r];
+        bool whole = row->kind == ROW_GROUP || row->kind == ROW_EMPTY;
+        double height = t->size * 1.2;
+
+        for (unsigned i = 0; i < (whole ? 1 : t->n_columns); i++)
+            height = fmax(height, cell_height(d, t, row, i));
+        row->height = fmax(height + 2 * t->padding, t->least);
+        t->tops[r + 1] = t->tops[r] + row->height;
+    }
+}

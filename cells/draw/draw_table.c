@@ -1,0 +1,384 @@
+/* draw_table.c - tables: widths of columns, rows over pages, lines
+ * (docs/spec/05-documents-and-templates.md section 9.5); see draw.h. Leaves to others: what is in
+ * the rows (draw_rows.c).
+ *
+ * A row is never cut, unless it is higher than a page. A head does not stand alone at the end of a
+ * page, nor does the line of a group, and totals have a row above them. */
+#include <math.h>
+#include <pango/pangocairo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draw.h"
+#include "draw_table.h"
+#include "util/str.h"
+
+#define NEAR 0.01
+enum { AUTO_ROWS = 200 }; /* rows that an `auto` column looks at */
+
+/* ---- columns ---- */
+
+static bool column_style(
+    struct drawing *d, struct element *e, struct table *t, struct table_column *c)
+{
+    static const char *const aligns[] = {"left", "center", "right", "justify", NULL};
+    static const char *const valigns[] = {"top", "middle", "bottom", "center", NULL};
+    static const char *const weights[] = {"regular", "light", "medium", "semibold", "bold", NULL};
+    static const PangoWeight values[] = {PANGO_WEIGHT_NORMAL, PANGO_WEIGHT_LIGHT,
+        PANGO_WEIGHT_MEDIUM, PANGO_WEIGHT_SEMIBOLD, PANGO_WEIGHT_BOLD};
+    struct element own = *e;
+    const char *family = fonts_family(d, el_text(e, "font_family", "inter"));
+    int align, valign, weight;
+
+    own.json = c->json;
+    align = el_word(d, &own, "align", aligns, 0);
+    valign = el_word(d, &own, "valign", valigns, 0);
+    weight = el_word(d, &own, "weight", weights, 0);
+    if (align < 0 || valign < 0 || weight < 0)
+        return false;
+    if (!family || !color_read(el_text(&own, "color", el_text(e, "color", "#000000").p), &c->color))
+        return report_error(
+            d, e, "expression.invalid", "a column has a font or color that is none");
+    c->align = (unsigned)align;
+    c->valign = valign == 3 ? 1 : (unsigned)valign;
+    c->font = pango_font_description_new();
+    pango_font_description_set_family(c->font, family);
+    pango_font_description_set_weight(c->font, values[weight]);
+    pango_font_description_set_absolute_size(c->font, t->size * PANGO_SCALE);
+    c->bold = pango_font_description_copy(c->font);
+    pango_font_description_set_weight(c->bold, PANGO_WEIGHT_SEMIBOLD);
+    c->layout = pango_layout_new(d->pango);
+    pango_layout_set_wrap(c->layout, PANGO_WRAP_WORD_CHAR);
+    return true;
+}
+
+/* Finds how wide the longest text of a column is, in its first rows. */
+static double natural_width(struct table *t, unsigned column)
+{
+    double width = t->size;
+
+    for (unsigned r = 0; r < t->n_rows && r < AUTO_ROWS; r++) {
+        const struct table_row *row = &t->rows[r];
+        int w, h;
+
+        if (row->kind == ROW_GROUP || row->kind == ROW_EMPTY)
+            continue;
+        cell_lay_out(t, row, column, 1);
+        pango_layout_set_width(t->columns[column].layout, -1);
+        pango_layout_get_size(t->columns[column].layout, &w, &h);
+        width = fmax(width, w / (double)PANGO_SCALE);
+    }
+    return width + 2 * t->padding + 0.5;
+}
+
+/* Gives each column its width: those that say it, then by content, then what is left. */
+static void set_widths(struct table *t)
+{
+    double left = t->width, shares[TABLE_COLUMNS_MAX] = {0}, all = 0, automatic = 0, x = 0;
+
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        const struct element c = {.json = t->columns[i].json};
+        wharf_str said = el_text(&c, "width", "1fr");
+
+        t->columns[i].width = 0;
+        if (str_ends(said, "fr"))
+            shares[i] = fmax(strtod(said.p, NULL), 0.001);
+        else if (str_eqz(said, "auto"))
+            automatic += t->columns[i].width = natural_width(t, i);
+        else
+            left -= t->columns[i].width = fmax(el_number(&c, "width", 0), 1);
+        all += shares[i];
+    }
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        const struct element c = {.json = t->columns[i].json};
+
+        /* columns by content shrink together where there is no room */
+        if (str_eqz(el_text(&c, "width", ""), "auto") && automatic > left)
+            t->columns[i].width *= fmax(left, 1) / automatic;
+    }
+    left = fmax(left - fmin(automatic, fmax(left, 0)), 0);
+    for (unsigned i = 0; i < t->n_columns; i++) {
+        if (shares[i] > 0)
+            t->columns[i].width = fmax(left * shares[i] / all, 1);
+        t->columns[i].x = x;
+        x += t->columns[i].width;
+    }
+    t->width = x;
+}
+
+static bool read_columns(struct drawing *d, struct element *e, struct table *t)
+{
+    const struct wharf_json *columns = json_get(e->written, "columns");
+
+    if (!json_is(columns, JSON_ARRAY) || !columns->count || columns->count > TABLE_COLUMNS_MAX)
+        return report_error(d, e, "expression.invalid", "columns has 1 to %d", TABLE_COLUMNS_MAX);
+    for (const struct wharf_json *c = columns->child; c; c = c->next) {
+        struct table_column *column = &t->columns[t->n_columns++];
+
+        column->json = c;
+        if (!column_style(d, e, t, column))
+            return false;
+    }
+    return true;
+}
+
+static struct table *table_of(struct element *e)
+{
+    return e->made;
+}
+
+bool table_make(struct drawing *d, struct element *e)
+{
+    struct table *t = ARENA_NEW(d->arena, struct table);
+
+    if (!el_truth(e, "keep_rows", true))
+        return report_problem(
+            d, e->path, "a table with keep_rows false is not drawn by this version");
+    e->made = t;
+    t->e = e;
+    t->size = fmin(fmax(el_number(e, "font_size", 10), 1), 500);
+    t->padding = fmax(el_number(e, "padding", 3), 0);
+    t->least = fmax(el_number(e, "row_height", 0), 0);
+    t->width = el_number(
+        e, "width", e->flow_width > 0 ? e->flow_width : d->page_width - d->right - e->x);
+    t->repeats_head = el_truth(e, "header_repeat", true);
+    if (t->width < 1)
+        return report_error(d, e, "element.outside_page", "the table has no width");
+    if (read_columns(d, e, t) && rows_make(d, e, t))
+        return true;
+    table_done(e);
+    return false;
+}
+
+bool table_measure(struct drawing *d, struct element *e)
+{
+    struct table *t;
+
+    if (!table_make(d, e))
+        return false;
+    t = table_of(e);
+    set_widths(t);
+    rows_measure(d, t);
+    e->width = t->width;
+    e->height = t->tops[t->n_rows];
+    return !d->complex;
+}
+
+void table_done(struct element *e)
+{
+    struct table *t = table_of(e);
+
+    for (unsigned i = 0; t && i < t->n_columns; i++) {
+        pango_font_description_free(t->columns[i].font);
+        pango_font_description_free(t->columns[i].bold);
+        if (t->columns[i].layout)
+            g_object_unref(t->columns[i].layout);
+    }
+    for (unsigned r = 0; t && r < t->n_rows; r++) {
+        for (unsigned i = 0; t->rows[r].kind == ROW_BODY && i < t->n_columns; i++) {
+            struct element *inner = t->rows[r].cells[i].e;
+
+            if (inner && inner->measured && inner->kind->done)
+                inner->kind->done(inner);
+        }
+    }
+    e->made = NULL;
+    e->measured = false;
+}
+
+/* ---- pages ---- */
+
+/* Returns the height of the rows that must stand together from a row on. */
+static double together(const struct table *t, unsigned row)
+{
+    double height = t->rows[row].height;
+
+    while (
+        row + 1 < t->n_rows && (t->rows[row].kind == ROW_GROUP || t->rows[row].kind == ROW_HEAD ||
+                                   t->rows[row + 1].kind == ROW_FOOT))
+        height += t->rows[++row].height;
+    return height;
+}
+
+static double head_height(const struct table *t)
+{
+    return t->has_head ? t->rows[0].height : 0;
+}
+
+static void add_part(struct drawing *d, struct layout *l, struct element *e, const struct cursor *c,
+    double x, unsigned from, unsigned to)
+{
+    struct piece *piece = layout_add(d, l, e, c->page);
+
+    piece->dx = x - e->x;
+    piece->dy = c->y - e->y;
+    piece->from = from;
+    piece->to = to;
+}
+
+void table_place(struct drawing *d, struct layout *l, struct element *e, struct cursor *c, double x,
+    double width)
+{
+    struct table *t;
+    unsigned from = 0, row = 0;
+
+    e->flow_width = width;
+    if (!element_measure(d, e))
+        return;
+    t = table_of(e);
+    while (row < t->n_rows && report_goes_on(d)) {
+        double head = from && t->has_head && t->repeats_head ? head_height(t) : 0;
+        double used = head + t->tops[row] - t->tops[from], block = together(t, row);
+        double page = d->page_height - d->top - d->bottom - head;
+
+        if (block > page + NEAR)
+            block = t->rows[row].height; /* they can't stand together anywhere */
+        if (used + block > flow_room(d, c) + NEAR && (row > from || !flow_at_top(d, c))) {
+            if (row > from)
+                add_part(d, l, e, c, x, from, row);
+            flow_next_page(d, c);
+            from = row;
+            continue;
+        }
+        if (block > page + NEAR)
+            report_warning(d, e, "", "table.cell_overflow",
+                "a row is %g pt high, a page has %g pt: its end is cut off", block, page);
+        row++;
+    }
+    if (row > from) {
+        add_part(d, l, e, c, x, from, row);
+        c->y += (from && t->has_head && t->repeats_head ? head_height(t) : 0) + t->tops[row] -
+                t->tops[from];
+        c->y = fmin(c->y, d->page_height - d->bottom);
+    }
+}
+
+/* ---- drawing ---- */
+
+struct border {
+    bool all, rows, outer;
+};
+
+static void draw_text(struct drawing *d, struct table *t, const struct table_row *row, unsigned i,
+    double y, double width)
+{
+    const struct table_column *c = &t->columns[i];
+    double room = row->height - 2 * t->padding;
+    int w, h;
+
+    if (!row->cells[i].text.n)
+        return;
+    cell_lay_out(t, row, i, width - 2 * t->padding);
+    pango_layout_get_size(c->layout, &w, &h);
+    cairo_save(d->cairo);
+    if (h > (room + 1) * PANGO_SCALE || w > (width - 2 * t->padding) * PANGO_SCALE + 10) {
+        cairo_rectangle(d->cairo, t->e->x + c->x, y, width, row->height);
+        cairo_clip(d->cairo);
+    }
+    cairo_set_source_rgba(d->cairo, c->color.r, c->color.g, c->color.b, c->color.a);
+    cairo_move_to(d->cairo, t->e->x + c->x + t->padding,
+        y + t->padding + (room - h / (double)PANGO_SCALE) * c->valign / 2);
+    pango_cairo_show_layout(d->cairo, c->layout);
+    cairo_restore(d->cairo);
+    cairo_new_path(d->cairo);
+    if (pango_layout_get_unknown_glyphs_count(c->layout))
+        report_warning(
+            d, t->e, "", "text.font_missing_glyph", "some of its letters are in none of the fonts");
+}
+
+static void draw_cell(
+    struct drawing *d, struct table *t, const struct table_row *row, unsigned i, double y)
+{
+    const struct table_column *c = &t->columns[i];
+    struct element *e = row->cells[i].e;
+    double inner = c->width - 2 * t->padding, x = t->e->x + c->x + t->padding;
+
+    if (!e) {
+        draw_text(d, t, row, i, y, c->width);
+        return;
+    }
+    if (!element_measure(d, e))
+        return;
+    x += fmax(inner - e->width, 0) * (c->align == 3 ? 0 : c->align) / 2 - (e->box_x - e->x);
+    cairo_save(d->cairo);
+    cairo_translate(d->cairo, x,
+        y + t->padding + fmax(row->height - 2 * t->padding - e->y - e->height, 0) * c->valign / 2);
+    element_draw(d, e, NULL);
+    cairo_restore(d->cairo);
+}
+
+/* Fills every other row. */
+static bool draw_stripe(struct drawing *d, struct table *t, const struct table_row *row, double y)
+{
+    const struct wharf_json *zebra = json_get(t->e->json, "zebra");
+    struct color c = {0.95, 0.95, 0.95, 1};
+
+    if (row->kind != ROW_BODY || row->number % 2 == 0 || !value_truth(zebra) ||
+        (json_is(zebra, JSON_STRING) && str_eqz(zebra->text, "false")))
+        return true;
+    if (json_is(zebra, JSON_STRING) && !str_eqz(zebra->text, "true") &&
+        !color_read(zebra->text, &c))
+        return report_error(d, t->e, "expression.invalid", "zebra is no color");
+    cairo_set_source_rgba(d->cairo, c.r, c.g, c.b, c.a);
+    cairo_rectangle(d->cairo, t->e->x, y, t->width, row->height);
+    cairo_fill(d->cairo);
+    return true;
+}
+
+static bool draw_row(
+    struct drawing *d, struct table *t, const struct table_row *row, double y, struct border b)
+{
+    bool whole = row->kind == ROW_GROUP || row->kind == ROW_EMPTY;
+
+    if (!draw_stripe(d, t, row, y))
+        return false;
+    if (whole)
+        draw_text(d, t, row, 0, y, t->width);
+    for (unsigned i = 0; !whole && i < t->n_columns; i++)
+        draw_cell(d, t, row, i, y);
+    if (b.all || b.rows) {
+        cairo_move_to(d->cairo, t->e->x, y + row->height);
+        cairo_line_to(d->cairo, t->e->x + t->width, y + row->height);
+    }
+    for (unsigned i = 1; b.all && !whole && i < t->n_columns; i++) {
+        cairo_move_to(d->cairo, t->e->x + t->columns[i].x, y);
+        cairo_line_to(d->cairo, t->e->x + t->columns[i].x, y + row->height);
+    }
+    if (b.all || b.rows) {
+        cairo_set_source_rgb(d->cairo, 0.6, 0.6, 0.6);
+        cairo_set_line_width(d->cairo, row->kind == ROW_HEAD ? 1 : 0.5);
+        cairo_stroke(d->cairo);
+    }
+    return true;
+}
+
+bool table_draw(struct drawing *d, struct element *e)
+{
+    static const char *const borders[] = {"rows", "all", "outer", "none", NULL};
+    struct table *t = table_of(e);
+    int said = el_word(d, e, "border", borders, 0);
+    struct border b = {said == 1, said == 0, said == 1 || said == 2};
+    unsigned from = e->piece && e->piece->to ? e->piece->from : 0;
+    unsigned to = e->piece && e->piece->to ? e->piece->to : t->n_rows;
+    double y = e->y;
+
+    if (said < 0)
+        return false;
+    if (from && t->has_head && t->repeats_head) {
+        if (!draw_row(d, t, &t->rows[0], y, b))
+            return false;
+        y += t->rows[0].height;
+    }
+    for (unsigned r = from; r < to && report_goes_on(d); r++) {
+        if (!draw_row(d, t, &t->rows[r], y, b))
+            return false;
+        y += t->rows[r].height;
+    }
+    if (b.outer) {
+        cairo_rectangle(d->cairo, e->x, e->y, t->width, y - e->y);
+        cairo_set_source_rgb(d->cairo, 0.6, 0.6, 0.6);
+        cairo_set_line_width(d->cairo, 0.75);
+        cairo_stroke(d->cairo);
+    }
+    return true;
+}

@@ -1,0 +1,54 @@
+/* draw_table.h - inside of tables: rows and cells (draw_rows.c), widths, pages and lines
+ * (draw_table.c). */
+#ifndef WHARF_CELL_DRAW_TABLE_H
+#define WHARF_CELL_DRAW_TABLE_H
+
+#include "draw.h"
+#include "draw_flow.h"
+
+enum { TABLE_COLUMNS_MAX = 50, TABLE_ROWS_MAX = 10000 };
+
+enum row_kind { ROW_HEAD, ROW_GROUP, ROW_BODY, ROW_FOOT, ROW_EMPTY };
+
+struct table_cell {
+    wharf_str text;
+    struct element *e; /* instead of the text */
+};
+
+struct table_row {
+    enum row_kind kind;
+    unsigned number; /* of body rows, for stripes */
+    double height;
+    struct table_cell *cells; /* of ROW_GROUP and ROW_EMPTY: one, as wide as the table */
+};
+
+struct table_column {
+    const struct wharf_json *json;
+    PangoLayout *layout; /* lays out a cell; its width is that of the column's inside */
+    double x, width;
+    unsigned align, valign; /* 0, 1, 2; align 3: justified */
+    struct color color;
+    PangoFontDescription *font, *bold;
+};
+
+struct table {
+    struct element *e;
+    struct table_column columns[TABLE_COLUMNS_MAX];
+    unsigned n_columns;
+    struct table_row *rows; /* the first is the head when there is one */
+    unsigned n_rows;
+    bool has_head, repeats_head;
+    double width, padding, least, size;
+    double *tops; /* of rows; n_rows + 1 */
+};
+
+/* Makes a table of an element, without sizes. False: an error was told. */
+bool table_make(struct drawing *d, struct element *e);
+/* Makes the rows, with the variables in place. False: an error was told. */
+bool rows_make(struct drawing *d, struct element *e, struct table *t);
+/* Computes the height of each row, now that the columns have widths. */
+void rows_measure(struct drawing *d, struct table *t);
+/* Lays out the text of a cell in the column's layout. */
+void cell_lay_out(struct table *t, const struct table_row *row, unsigned column, double width);
+
+#endif

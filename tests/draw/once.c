@@ -1,0 +1,152 @@
+/* once.c - has a definition drawn by a real `draw` cell, as the server does:
+ *
+ *   draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]
+ *
+ * FORMAT is 1 to 4 (services/render/draw_wire.h). The drawing goes to OUT, the report to standard
+ * output, and before it a line that says how the run ended. --times N before all: as often, by
+ * one process of one owner. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cell/cell.h"
+#include "render/draw_wire.h"
+#include "util/str.h"
+#include "util/time.h"
+#include "util/zone.h"
+
+enum { SECOND = 1000000, BLOBS = 64 };
+
+static const char *const statuses[] = {
+    "ok", "failed", "crashed", "deadline", "memory", "protocol", "canceled", "unavailable"};
+static const struct cell_kind kind = {.name = "draw",
+    .min = 1,
+    .max = 1,
+    .calls = 1,
+    .owned_calls = 100,
+    .memory_mib = 512,
+    .cpu_s = 120,
+    .frame_max = 4 * DRAW_REPORT_MAX,
+    .log_fd = STDERR_FILENO};
+
+static char *read_file(const char *path, size_t *ret_n)
+{
+    FILE *f = fopen(path, "rb");
+    struct stat s;
+    char *p;
+
+    if (!f || fstat(fileno(f), &s) != 0) {
+        fprintf(stderr, "%s can't be read\n", path);
+        exit(2);
+    }
+    p = malloc((size_t)s.st_size + 1);
+    *ret_n = p ? fread(p, 1, (size_t)s.st_size, f) : 0;
+    fclose(f);
+    return p;
+}
+
+static void put(int fd, const void *p, size_t n)
+{
+    if (write(fd, p, n) != (ssize_t)n)
+        exit(2);
+}
+
+/* Writes what travels to the cell. */
+static int wish_file(char **paths, int n, struct draw_call *ret)
+{
+    int fd = memfd_create("draw", 0);
+    char *bytes[BLOBS];
+    size_t sizes[BLOBS];
+
+    for (int i = 0; i < n; i++)
+        bytes[i] = read_file(paths[i], &sizes[i]);
+    put(fd, bytes[0], sizes[0]);
+    ret->request = sizes[0];
+    ret->n_blobs = (uint32_t)n - 1;
+    for (int i = 1; i < n; i++) {
+        uint64_t size = sizes[i];
+
+        put(fd, &size, sizeof(size));
+    }
+    for (int i = 1; i < n; i++)
+        put(fd, bytes[i], sizes[i]);
+    for (int i = 0; i < n; i++)
+        free(bytes[i]);
+    return fd;
+}
+
+static void answer(struct cell_run *run, wharf_str name)
+{
+    static char bytes[ZONE_BYTES_MAX];
+    char z[80];
+    size_t n;
+
+    snprintf(z, sizeof(z), "%.*s", (int)(name.n < 79 ? name.n : 79), name.p);
+    n = zone_read(z, bytes, sizeof(bytes));
+    cell_run_answer(run, n == 0, (wharf_str){bytes, n});
+}
+
+static void run(struct cell_pool *pool, int fd, const struct draw_call *head, const char *out)
+{
+    struct cell_call call = {.payload = {(const char *)head, sizeof(*head)},
+        .owner = str_z("somebody"),
+        .fds = &fd,
+        .n_fds = 1,
+        .deadline_us = clock_monotonic_us() + 60 * SECOND,
+        .wait_us = 60 * SECOND};
+    struct cell_run *r;
+    struct draw_told told = {0};
+    FILE *f = fopen(out, "wb");
+    enum cell_event e;
+    wharf_str said;
+
+    r = cell_run_start(pool, &call);
+    while ((e = cell_run_next(r, true, &said)) != CELL_EVENT_END) {
+        if (e == CELL_EVENT_ASK)
+            answer(r, said);
+        else if (f)
+            fwrite(said.p, 1, said.n, f);
+    }
+    if (f)
+        fclose(f);
+    if (cell_run_result(r)->status == CELL_OK && said.n >= sizeof(told)) {
+        memcpy(&told, said.p, sizeof(told));
+        printf("ok %u %s\n%.*s\n", told.verdict, told.reason, (int)(said.n - sizeof(told)),
+            said.p + sizeof(told));
+    } else {
+        printf("%s %s\n\n", statuses[cell_run_result(r)->status], cell_run_result(r)->reason);
+    }
+    cell_run_end(r);
+}
+
+int main(int argc, char **argv)
+{
+    struct draw_call head = {0};
+    struct cell_pool *pool;
+    char *paths[BLOBS];
+    long times = 1;
+    int fd, n = 1;
+
+    if (argc > 2 && strcmp(argv[1], "--times") == 0) {
+        times = strtol(argv[2], NULL, 10);
+        argc -= 2;
+        argv += 2;
+    }
+    if (argc < 5) {
+        fprintf(stderr, "draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]\n");
+        return 2;
+    }
+    paths[0] = argv[3];
+    head.format = (uint32_t)strtoul(argv[2], NULL, 10);
+    for (int i = 5; i < argc && n < BLOBS; i++)
+        paths[n++] = argv[i];
+    fd = wish_file(paths, n, &head);
+    pool = cell_pool_new(&kind, argv[1]);
+    while (times-- > 0)
+        run(pool, fd, &head, argv[4]);
+    cell_pool_free(pool);
+    return 0;
+}

@@ -1,0 +1,84 @@
+"""Every symbology is read back from pictures of the page at 203 and 300 dpi (05 section 9.6)."""
+import pytest
+
+from drawing import draw, read_codes
+
+# name, value, what a reader says
+READ = [("code128", "Wharf-128 a", None), ("gs1_128", "(01)09501101530003(10)AB-1", {"010950110153000310AB-1", "(01)09501101530003(10)AB-1"}),
+        ("code39", "CODE-39", None), ("code93", "CODE-93", None), ("codabar", "A12345B", {"A12345B", "12345"}), ("itf", "12345678", None),
+        ("itf14", "1540014128876", {"15400141288763"}), ("ean13", "400638133393", {"4006381333931"}), ("ean8", "9638507", {"96385074"}),
+        ("upca", "03600029145", {"036000291452", "0036000291452"}), ("upce", "0123456", {"01234565", "0012345000065"}),
+        ("isbn", "978-3-16-148410-0", {"9783161484100"}), ("qr", "https://x.example/ä", None), ("datamatrix", "Matrix 1", None),
+        ("gs1_datamatrix", "(01)09501101530003(10)AB-1", {"010950110153000310AB-1", "(01)09501101530003(10)AB-1"}),
+        ("pdf417", "PDF 417 text", None), ("aztec", "Aztec text", None), ("databar", "0950110153000", {"09501101530003", "(01)09501101530003", "0109501101530003"}),
+        ("databar_expanded", "(01)09501101530003(10)AB-1", {"010950110153000310AB-1", "(01)09501101530003(10)AB-1"}),
+        ("sscc18", "10614141192837465", {"00106141411928374657", "(00)106141411928374657"}), ("ean14", "1540014128876", {"0115400141288763", "(01)15400141288763"}),
+        ("maxicode", "Maxi text", None)]
+# No reader in Debian has these; that they are drawn, and as wide as they must be, is shown.
+DRAWN = [("msi", "123456"), ("pharmacode", "131070"), ("postnet", "12345"), ("usps_imb", "01234567094987654321-01234567891"), ("royal_mail", "LE28HS9Z"),
+         ("kix", "2500GG30250"), ("dpd", "%000393206219912345678101040"), ("japanpost", "15400233-16-4-205"), ("auspost", "96184209"), ("microqr", "1234"), ("rmqr", "123456"),
+         ("micropdf417", "micro"), ("dotcode", "dots"), ("telepen", "telepen"), ("plessey", "C64")]
+
+
+def box(name):
+    if name in ("qr", "datamatrix", "gs1_datamatrix", "aztec", "maxicode", "microqr", "rmqr", "dotcode"):
+        return {"width": 110, "height": 110}
+    return {"width": 240, "height": 70}
+
+
+@pytest.mark.parametrize("dpi", [203, 300])
+@pytest.mark.parametrize("name,value,says", READ, ids=[r[0] for r in READ])
+def test_it_is_read_back(tmp_path, name, value, says, dpi):
+    made = draw(tmp_path, [{"type": "barcode", "symbology": name, "x": 24, "y": 40, "value": value, "snap": 1, **box(name)}], snap_barcodes=dpi).check()
+    assert made.report["elements_rendered"] == 1, made.report
+    assert read_codes(made.picture(dpi)) & (says or {value})
+
+
+@pytest.mark.parametrize("name,value", DRAWN, ids=[r[0] for r in DRAWN])
+def test_it_is_drawn(tmp_path, name, value):
+    made = draw(tmp_path, [{"type": "barcode", "symbology": name, "x": 24, "y": 40, "value": value, **box(name)}]).check()
+    assert made.report["elements_rendered"] == 1, made.report
+
+
+@pytest.mark.parametrize("dpi", [203, 300])
+def test_the_seed_s_kinds(tmp_path, dpi):
+    made = draw(tmp_path, [{"type": "code128", "x": 24, "y": 20, "width": 240, "height": 60, "value": "SEED-1", "show_text": True},
+                           {"type": "qr", "x": 24, "y": 110, "size": 100, "value": "SEED-2", "ecc": "H"},
+                           {"type": "matrix", "x": 150, "y": 110, "size": 80, "value": "SEED-3"},
+                           {"type": "matrix", "x": 24, "y": 240, "size": 80, "value": "(01)09501101530003", "gs1": True}]).check()
+    assert {"SEED-1", "SEED-2"} <= read_codes(made.picture(dpi))
+    assert "SEED-1" in made.text()
+    for i, says in ((2, "SEED-3"), (3, "0109501101530003")):
+        alone = draw(tmp_path, [[{"type": "matrix", "x": 60, "y": 60, "size": 80, "value": "SEED-3"}, {
+            "type": "matrix", "x": 60, "y": 60, "size": 80, "value": "(01)09501101530003", "gs1": True}][i - 2]]).check()
+        assert {says, "(01)09501101530003"} & read_codes(alone.picture(dpi))
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_turned_codes_are_read(tmp_path, turn):
+    made = draw(tmp_path, [{"type": "code128", "x": 144, "y": 216, "width": 140, "height": 50, "value": "TURNED", "rotate": turn}], snap_barcodes=203).check()
+    assert "TURNED" in read_codes(made.picture(203))
+
+
+def test_modules_are_whole_dots(tmp_path):
+    from PIL import Image
+    for dpi in (203, 300):
+        made = draw(tmp_path, [{"type": "code128", "x": 20.3, "y": 20.7, "width": 200, "height": 60, "value": "SNAP-12345"}], snap_barcodes=dpi).check()
+        picture = Image.open(made.picture(dpi)).convert("L")
+        line = [picture.getpixel((x, int(50 * dpi / 72))) for x in range(picture.width)]
+        assert set(line) <= {0, 255}
+        runs, last = [], 0
+        for x in range(1, len(line)):
+            if line[x] != line[x - 1]:
+                runs.append(x - last)
+                last = x
+        module = min(runs[1:])
+        assert all(r % module == 0 for r in runs[1:])
+
+
+def test_small_modules_and_missing_room_are_warnings(tmp_path):
+    made = draw(tmp_path, [{"type": "code128", "x": 30, "y": 20, "width": 40, "height": 60, "value": "MUCH-TOO-NARROW"},
+                           {"type": "code128", "x": 2, "y": 120, "width": 200, "height": 60, "value": "EDGE"},
+                           {"type": "code128", "x": 40, "y": 220, "width": 200, "height": 60, "value": "GOOD"}]).check()
+    assert made.warned() == [("raw.0", "barcode.too_small"), ("raw.1", "barcode.too_small")]
+    assert made.report["elements_rendered"] == 3

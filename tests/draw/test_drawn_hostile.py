@@ -1,0 +1,94 @@
+"""What a definition, an image or a font does that means harm: it ends, with an error that says why (05 section 16, 13)."""
+import base64
+import struct
+import zlib
+
+import pytest
+
+from drawing import PNG, TOO_COMPLEX, draw
+
+OTHER = {"type": "text", "x": 5, "y": 300, "value": "other"}
+
+
+def svg(inside, head=""):
+    return {"type": "svg", "x": 5, "y": 5, "width": 50, "height": 50, "value": f'{head}<svg xmlns="http://www.w3.org/2000/svg" '
+            f'xmlns:xlink="http://www.w3.org/1999/xlink" width="50" height="50">{inside}</svg>'}
+
+
+@pytest.mark.parametrize("inside", ['<image xlink:href="file:///etc/passwd" width="50" height="50"/>', '<image xlink:href="http://127.0.0.1:1/x.png" width="5" height="5"/>',
+                                    '<use xlink:href="file:///etc/passwd#a"/>', '<style>@import url("file:///etc/passwd");</style>',
+                                    '<script>while(1);</script>', '<xi:include xmlns:xi="http://www.w3.org/2001/XInclude" href="/etc/passwd"/>'])
+def test_svg_reads_nothing_from_outside(tmp_path, inside):
+    made = draw(tmp_path, [svg(inside + '<rect width="9" height="9"/>'), OTHER]).check()
+    assert made.report["elements_rendered"] >= 1 and b"root:" not in made.bytes
+
+
+def test_entities_are_refused(tmp_path):
+    bomb = '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa">' + "".join(f'<!ENTITY {chr(98 + i)} "{("&" + chr(97 + i) + ";") * 10}">' for i in range(9)) + "]>"
+    made = draw(tmp_path, [svg("<text>&j;</text>", bomb), OTHER]).check()
+    assert made.codes() == [("raw.0", "svg.invalid")]
+
+
+@pytest.mark.parametrize("inside", ["<g>" * 50000 + "</g>" * 50000, '<g id="a"><use xlink:href="#a"/></g>',
+                                    "<defs>" + "".join(f'<g id="g{i}">' + f'<use xlink:href="#g{i + 1}"/>' * 10 + "</g>" for i in range(10)) +
+                                    '<rect id="g10" width="1" height="1"/></defs><use xlink:href="#g0"/>',
+                                    '<filter id="f"><feGaussianBlur stdDeviation="900"/><feTurbulence/></filter><rect width="50" height="50" filter="url(#f)"/>',
+                                    '<rect width="1e30" height="1e30" stroke-width="1e30" stroke="red"/>'])
+def test_svg_that_grows_ends(tmp_path, inside):
+    made = draw(tmp_path, [svg(inside), OTHER])
+    assert made.ended in ("ok", "deadline", "memory"), (made.ended, made.reason)
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+@pytest.mark.parametrize("width,height", [(40000, 40000), (7000, 6000), (2 ** 31 - 1, 1)])
+def test_a_png_that_says_it_is_huge(tmp_path, width, height):
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(
+        b"IDAT", zlib.compress(b"\0" * 100000)) + chunk(b"IEND", b"")
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": base64.b64encode(data).decode()}, OTHER]).check()
+    assert [c for _, c in made.codes()][0] in ("image.too_large", "image.decode")
+
+
+def test_a_png_that_unpacks_to_much(tmp_path):
+    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 6000, 6000, 8, 6, 0, 0, 0)) + chunk(
+        b"IDAT", zlib.compress((b"\0" + b"\1" * 24000) * 6000, 9)) + chunk(b"IEND", b"")
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": base64.b64encode(data).decode()}, OTHER])
+    assert made.ended in ("ok", "memory")
+
+
+def test_groups_in_groups(tmp_path):
+    element = {"type": "text", "x": 1, "y": 1, "value": "deep"}
+    for _ in range(20):
+        element = {"type": "group", "x": 1, "y": 1, "children": [element]}
+    assert "deep" in draw(tmp_path, [element]).check().text()
+
+
+def test_many_elements(tmp_path):
+    made = draw(tmp_path, [{"type": "rect", "x": 10, "y": 10, "width": 5, "height": 5, "repeat": {"each": "list", "dx": 1, "dy": 1, "per_row": 100}}],
+                data={"list": list(range(20000 - 1))})
+    assert made.ended == "ok" and made.report["elements_total"] == 19999
+
+
+def test_repeats_in_repeats(tmp_path):
+    inner = {"type": "text", "x": 1, "y": 1, "value": "a", "repeat": {"each": "list"}}
+    made = draw(tmp_path, [{"type": "group", "x": 1, "y": 1, "repeat": {"each": "list"}, "children": [inner]}], data={"list": list(range(1000))})
+    assert made.verdict == TOO_COMPLEX
+
+
+def test_a_picture_of_too_many_dots(tmp_path):
+    made = draw(tmp_path, [OTHER], form=PNG, size="custom", width=14400, height=14400, dpi=1200)
+    assert made.verdict == TOO_COMPLEX and "pixels" in made.reason
+
+
+def test_a_barcode_of_a_long_text(tmp_path):
+    made = draw(tmp_path, [{"type": kind, "x": 5, "y": 5, "width": 200, "size": 200, "height": 100, "value": "x" * 100000} for kind in ("qr", "code128", "matrix")] + [OTHER]).check()
+    assert {c for _, c in made.codes()} == {"barcode.invalid_data"}
+
+
+def test_odd_numbers(tmp_path):
+    made = draw(tmp_path, [{"type": "rect", "x": 1e300, "y": -1e300, "width": "{{ 1 / 0 }}", "height": "nan", "fill": "#000"},
+                           {"type": "line", "x": 0, "y": 0, "x2": 14400, "y2": 14400, "dash": [0, 0], "thickness": 1e9},
+                           {"type": "text", "x": 1, "y": 1, "value": "a", "letter_spacing": -100, "line_height": 99, "width": 0, "rotate": 1e6}, OTHER])
+    assert made.ended == "ok"
