@@ -2,8 +2,8 @@
  * walls, and those that came with the call. See draw.h.
  *
  * fontconfig knows these and no others, so that a page looks the same on each computer that has
- * the same packages. Cairo, fontconfig and pango open a font by its path, with FT_New_Face() and
- * hb_blob_create_from_file(). Those of this program take the place of the libraries' own for all
+ * the same packages. Cairo, fontconfig and pango open a font by its path, with access(),
+ * FT_New_Face() and hb_blob_create_from_file(). Those of this program take the place of the libraries' own for all
  * of the process, and answer such a path with the mapped bytes. Pango looks for fonts in threads
  * of its own, which a cell can't have: g_thread_new() keeps what it was to do, and g_cond_wait()
  * does it before it waits. */
@@ -85,6 +85,17 @@ OFFERED hb_blob_t *hb_blob_create_from_file(const char *path)
 OFFERED hb_blob_t *hb_blob_create_from_file_or_fail(const char *path)
 {
     return blob_of(path);
+}
+
+/* Cairo asks first whether it may read the file. */
+OFFERED int access(const char *path, int mode)
+{
+    int (*real)(const char *, int);
+
+    if (file_at(path))
+        return 0;
+    *(void **)&real = dlsym(RTLD_NEXT, "access");
+    return real(path, mode);
 }
 
 /* ---- threads of pango, without threads ---- */

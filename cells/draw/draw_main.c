@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <glib.h>
+
 #include "child.h"
 #include "draw.h"
 #include "draw_call.h"
@@ -71,8 +73,20 @@ static bool warm(uint32_t format)
     return good;
 }
 
+/* Leaves out what GLib would log: to look where it goes is not allowed here. */
+static GLogWriterOutput log_nothing(
+    GLogLevelFlags level, const GLogField *fields, gsize n, gpointer arg)
+{
+    (void)level;
+    (void)fields;
+    (void)n;
+    (void)arg;
+    return G_LOG_WRITER_HANDLED;
+}
+
 static bool prepare(void)
 {
+    g_log_set_writer_func(log_nothing, NULL, NULL);
     /* arenas of threads would grow by mprotect(), which is not to be had */
     mallopt(M_ARENA_MAX, 1);
     setenv("RAYON_NUM_THREADS", "1", 1); /* of librsvg; its thread is there before the walls */
