@@ -316,6 +316,23 @@ static void add_run(cairo_t *c, const struct code_made *m, const double *tops, i
         c, x + from * m->module, y + tops[row], (to - from) * m->module, tops[last] - tops[row]);
 }
 
+/* Draws a single row. Cairo writes a PDF in steps of 1/256 pt: rounded inwards, no bar touches
+ * another dot of the printer. */
+static void add_row(struct drawing *d, const struct code_made *m, double x, double y)
+{
+    const struct zint_symbol *s = m->symbol;
+    double inwards = d->vector && d->snap > 0 ? 1.0 / 256 : 0;
+
+    for (int from = 0; from < s->width; from++) {
+        int to = run_end(s, 0, from);
+
+        if (to > from)
+            cairo_rectangle(d->cairo, x + from * m->module + inwards, y,
+                (to - from) * m->module - 2 * inwards, m->bars);
+        from = to > from ? to : from;
+    }
+}
+
 static void add_bars(struct drawing *d, const struct code_made *m, double x, double y)
 {
     const struct zint_symbol *s = m->symbol;
@@ -334,8 +351,6 @@ static void add_bars(struct drawing *d, const struct code_made *m, double x, dou
                             : row_height(m, i) *
                                   (stretched && !shared ? m->bars / fixed : m->module);
 
-        if (m->kind->shape == CODE_BARS && rows == 1)
-            height = m->bars;
         tops[i + 1] = tops[i] + height;
     }
     for (int row = 0; row < rows; row++) {
@@ -442,6 +457,8 @@ bool barcode_draw(struct drawing *d, struct element *e)
         fill_hexagons(d, m, x, y);
     else if (m->kind->shape == CODE_DOTS)
         add_dots(d, m, x, y);
+    else if (m->kind->shape == CODE_BARS && m->symbol->rows == 1)
+        add_row(d, m, x, y);
     else
         add_bars(d, m, x, y);
     cairo_fill(d->cairo);

@@ -79,8 +79,11 @@ static bool begin_link(struct drawing *d, struct element *e)
             buf_addf(&attributes, "%%%02X", (unsigned)(unsigned char)to.p[i]);
     }
     buf_addz(&attributes, "'");
-    if (!attributes.failed)
+    if (!attributes.failed) {
+        /* without a tag of structure around it cairo names a tree that it does not write */
+        cairo_tag_begin(d->cairo, "P", NULL);
         cairo_tag_begin(d->cairo, CAIRO_TAG_LINK, attributes.p);
+    }
     to.n = attributes.failed ? 0 : to.n;
     buf_done(&attributes);
     return to.n > 0;
@@ -137,8 +140,10 @@ bool element_draw(struct drawing *d, struct element *e, const struct piece *piec
     if (drawn) {
         linked = begin_link(d, e);
         drawn = draw_faded(d, e);
-        if (linked)
+        if (linked) {
             cairo_tag_end(d->cairo, CAIRO_TAG_LINK);
+            cairo_tag_end(d->cairo, "P");
+        }
     }
     cairo_restore(d->cairo);
     if (drawn && !e->counted && !e->kind->is_frame) {

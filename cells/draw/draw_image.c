@@ -383,10 +383,13 @@ static bool fit_picture(
 
 static cairo_status_t draw_svg(struct drawing *d, const struct picture *p, const struct fitted *f)
 {
-    RsvgRectangle box = {f->x, f->y, f->width, f->height};
+    RsvgRectangle box = {0, 0, p->width, p->height};
     GError *error = NULL;
-    gboolean drawn = rsvg_handle_render_document(p->svg, d->cairo, &box, &error);
+    gboolean drawn;
 
+    cairo_translate(d->cairo, f->x, f->y);
+    cairo_scale(d->cairo, f->width / p->width, f->height / p->height);
+    drawn = rsvg_handle_render_document(p->svg, d->cairo, &box, &error);
     g_clear_error(&error);
     return drawn ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_INVALID_CONTENT;
 }
@@ -457,6 +460,23 @@ static void paint_surface(struct drawing *d, cairo_surface_t *surface, const str
     cairo_pattern_destroy(pattern);
 }
 
+/* Paints it; the second time on a page inside of a form: cairo would name it twice in the page's
+ * resources, which is no clean PDF. */
+static void paint_once(
+    struct drawing *d, struct picture *p, cairo_surface_t *surface, const struct fitted *f)
+{
+    bool again = d->vector && p->page == d->made_pages;
+
+    p->page = d->made_pages;
+    if (again)
+        cairo_push_group(d->cairo);
+    paint_surface(d, surface, f);
+    if (again) {
+        cairo_pop_group_to_source(d->cairo);
+        cairo_paint(d->cairo);
+    }
+}
+
 bool image_draw(struct drawing *d, struct element *e)
 {
     struct picture *p = e->made;
@@ -476,7 +496,7 @@ bool image_draw(struct drawing *d, struct element *e)
         if (draw_svg(d, p, &f))
             report_error(d, e, "svg.invalid", "the SVG can't be drawn");
     } else {
-        paint_surface(d, pixels_for(d, e, p, &f), &f);
+        paint_once(d, p, pixels_for(d, e, p, &f), &f);
     }
     cairo_restore(d->cairo);
     return !e->failed;

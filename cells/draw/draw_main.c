@@ -84,9 +84,20 @@ static GLogWriterOutput log_nothing(
     return G_LOG_WRITER_HANDLED;
 }
 
+/* Orders two numbers. */
+static int by_number(const void *x, const void *y)
+{
+    return *(const int *)x - *(const int *)y;
+}
+
+/* Loads and does everything once that is done at the first use. */
 static bool prepare(void)
 {
+    static int numbers[4096];
+
     g_log_set_writer_func(log_nothing, NULL, NULL);
+    /* the first time with much it asks for the size of memory */
+    qsort(numbers, sizeof(numbers) / sizeof(*numbers), sizeof(*numbers), by_number);
     /* arenas of threads would grow by mprotect(), which is not to be had */
     mallopt(M_ARENA_MAX, 1);
     setenv("RAYON_NUM_THREADS", "1", 1); /* of librsvg; its thread is there before the walls */

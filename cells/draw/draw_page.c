@@ -213,6 +213,9 @@ static bool begin_dots(struct pages *p)
         return report_complex(p->d, "its picture has more than 40 million pixels; a lower dpi "
                                     "makes less of them");
     p->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
+    if (cairo_surface_status(p->surface))
+        cell_out_of_memory();
+    p->open = true;
     p->d->cairo = cairo_create(p->surface);
     cairo_set_source_rgb(p->d->cairo, 1, 1, 1);
     cairo_paint(p->d->cairo);
@@ -221,12 +224,12 @@ static bool begin_dots(struct pages *p)
 
 static bool begin_paper(struct pages *p)
 {
-    p->open = true;
     p->d->made_pages++;
     if (p->d->made_pages > PAGES_MAX)
         return report_complex(p->d, "it has more than 500 pages");
     if (p->d->format != DRAW_PDF)
         return begin_dots(p);
+    p->open = true;
     if (!p->surface) {
         p->surface = cairo_pdf_surface_create_for_stream(
             take_bytes, p->out, paper_width(p), paper_height(p));

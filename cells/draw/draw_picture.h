@@ -16,6 +16,7 @@ struct picture {
     int made_width, made_height;
     bool made_grey;
     unsigned made_threshold;
+    unsigned page; /* on which it was drawn last */
     RsvgHandle *svg;
     double width, height; /* pixels */
     bool jpeg; /* its file may stand in a PDF as it is; the surface has no pixels yet */

@@ -52,17 +52,28 @@ static bool column_style(
     return true;
 }
 
-/* Finds how wide the longest text of a column is, in its first rows. */
+/* Finds how wide the longest text of a column is. */
 static double natural_width(struct table *t, unsigned column)
 {
+    size_t longest = 0;
     double width = t->size;
 
-    for (unsigned r = 0; r < t->n_rows && r < AUTO_ROWS; r++) {
+    for (unsigned r = 0; r < t->n_rows; r++) {
+        const struct table_row *row = &t->rows[r];
+
+        if (row->kind != ROW_GROUP && row->kind != ROW_EMPTY && row->cells[column].text.n > longest)
+            longest = row->cells[column].text.n;
+    }
+    for (unsigned r = 0, looked = 0; r < t->n_rows && looked < AUTO_ROWS; r++) {
         const struct table_row *row = &t->rows[r];
         int w, h;
 
-        if (row->kind == ROW_GROUP || row->kind == ROW_EMPTY)
+        /* of many rows those with long texts */
+        if (row->kind == ROW_GROUP || row->kind == ROW_EMPTY ||
+            (t->n_rows > AUTO_ROWS && row->kind == ROW_BODY &&
+                row->cells[column].text.n + 2 < longest))
             continue;
+        looked++;
         cell_lay_out(t, row, column, 1);
         pango_layout_set_width(t->columns[column].layout, -1);
         pango_layout_get_size(t->columns[column].layout, &w, &h);
