@@ -310,6 +310,8 @@ static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str 
     e->json = expand_value(d, e, vars, v, apart);
     if (!e->json) /* told */
         return;
+    if (str_eqz(json_text_or(v, "type", ""), "page_number") && !el_has(e, "value"))
+        e->late = true;
     e->x = el_number(e, "x", 0) + dx;
     e->y = el_number(e, "y", 0) + dy;
     take_children(d, e, list->depth);

@@ -13,7 +13,7 @@ def tops(made, page):
 
 
 def test_elements_inside_of_the_page_are_one_page_and_nothing_moves(tmp_path):
-    made = draw(tmp_path, [label("top", 2), label("low", 418), {"type": "rect", "x": 0, "y": 0, "width": 288, "height": 432, "fill": "#eee"}]).check()
+    made = draw(tmp_path, [{"type": "rect", "x": 0, "y": 0, "width": 288, "height": 432, "fill": "#eee"}, label("top", 2), label("low", 418)]).check()
     assert made.report["pages"] == 1 and abs(tops(made, 1)["top"] - 2) < 1 and abs(tops(made, 1)["low"] - 418) < 1
 
 
