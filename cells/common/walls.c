@@ -145,7 +145,7 @@ static int set_limits(const struct cell_wall_plan *plan)
                                           : 0;
 }
 
-/* Where the server is root, the cell is root without any power. */
+/* Drops all: where the server is root, the cell is root without any power. */
 bool cell_drop_capabilities(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

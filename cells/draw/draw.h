@@ -3,7 +3,7 @@
  *
  * The way of a call: draw_main.c takes it apart; draw_expand.c makes elements of the definition,
  * with their variables in place; draw_layout.c puts them on pages; draw_page.c draws these, each
- * element by its kind (draw_element.c); draw_out.c and draw_zpl.c make bytes. All is in points, y
+ * element by its kind (draw_element.c); cairo and draw_zpl.c make bytes. All is in points, y
  * downwards.
  *
  * Where text stands: its y is the top of the first line, which is as far above the base line as
@@ -53,7 +53,7 @@ struct draw_report {
 /* Tells why an element is not drawn: once for each. Returns false. */
 bool report_error(struct drawing *d, struct element *e, const char *code, const char *fmt, ...)
     WHARF_PRINTF(4, 5);
-/* what: a member's name behind the path, or "". */
+/* Notes a warning. what: a member's name behind the path, or "". */
 void report_warning(struct drawing *d, const struct element *e, const char *what, const char *code,
     const char *fmt, ...) WHARF_PRINTF(5, 6);
 /* Tells why the definition can't be drawn at all. Returns false. */
@@ -114,7 +114,7 @@ const struct wharf_json *expand_value(struct drawing *d, struct element *e,
     const struct draw_vars *vars, const struct wharf_json *v, const char *const *skipped);
 struct draw_eval expand_eval(struct drawing *d, const struct draw_vars *vars);
 
-/* Members of an element; a text that is a number is one. */
+/* Tells whether an element has a member; the next ones read it. A text that is a number is one. */
 bool el_has(const struct element *e, const char *key);
 double el_number(const struct element *e, const char *key, double fallback);
 wharf_str el_text(const struct element *e, const char *key, const char *fallback);
@@ -222,7 +222,7 @@ bool text_draw(struct drawing *d, struct element *e);
 void text_done(struct element *e);
 unsigned text_lines(const struct element *e);
 double text_advance(const struct element *e); /* from line to line */
-/* The part of a text that is drawn next. */
+/* Sets the part of a text that is drawn next. */
 void text_part(struct element *e, unsigned from, unsigned to);
 /* Writes one line below a barcode, in the middle; shrinks it to the width. */
 void text_caption(struct drawing *d, const char *z, double x, double y, double width, double size);

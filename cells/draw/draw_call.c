@@ -45,7 +45,7 @@ static const struct draw_vars *builtins_of(struct drawing *d)
     return now;
 }
 
-/* What this version of the cell does not draw is refused by name. */
+/* Refuses by name what this version of the cell does not draw. */
 static bool refuse_unknown(struct drawing *d)
 {
     if (value_truth(json_get(d->body, "zpl_native")))

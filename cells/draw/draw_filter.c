@@ -240,7 +240,7 @@ static const struct wharf_json *f_sum(const struct filter *f)
     return value_number(f->e->arena, sum);
 }
 
-/* A copy of an element, so that it can stand in another list. */
+/* Copies an element, so that it can stand in another list. */
 static struct wharf_json *copy_node(struct arena *a, const struct wharf_json *v)
 {
     struct wharf_json *copy = ARENA_NEW(a, struct wharf_json);

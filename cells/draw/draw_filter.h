@@ -20,16 +20,16 @@ bool filter_count(const struct filter *f, size_t i, int most, int *ret);
 
 /* ---- draw_filter_format.c ---- */
 
-/* 1234.5 with two decimals: "1,234.50". */
+/* Writes 1234.5 with two decimals as "1,234.50". */
 const struct wharf_json *filter_number(const struct filter *f);
-/* "$1,234.50"; currencies without a sign of their own: "CHF 1,234.50". */
+/* Writes "$1,234.50"; currencies without a sign of their own: "CHF 1,234.50". */
 const struct wharf_json *filter_currency(const struct filter *f);
 /* Rounds half away from zero, as the digits are written. */
 const struct wharf_json *filter_round(const struct filter *f);
-/* A time (RFC 3339, a date, or seconds since 1970) by a pattern: YYYY YY MMMM MMM MM M DD D dddd
+/* Writes a time (RFC 3339, a date, or seconds since 1970) by a pattern: YYYY YY MMMM MMM MM M DD D dddd
  * ddd HH H hh h mm ss A a Z; text in [brackets] stays. */
 const struct wharf_json *filter_date(const struct filter *f);
-/* A number gets the unit; {value, unit} is converted to it: "3.2 kg". */
+/* Writes the unit behind a number; {value, unit} is converted to it: "3.2 kg". */
 const struct wharf_json *filter_weight(const struct filter *f);
 const struct wharf_json *filter_length(const struct filter *f);
 

@@ -3,8 +3,8 @@
  *
  * fontconfig knows these and no others, so that a page looks the same on each computer that has
  * the same packages. Cairo, fontconfig and pango open a font by its path, with access(),
- * FT_New_Face() and hb_blob_create_from_file(). Those of this program take the place of the libraries' own for all
- * of the process, and answer such a path with the mapped bytes. Pango looks for fonts in threads
+ * FT_New_Face() and hb_blob_create_from_file(). Those of this program take the place of the
+ * libraries' own for all of the process, and answer such a path with the mapped bytes. Pango looks for fonts in threads
  * of its own, which a cell can't have: g_thread_new() keeps what it was to do, and g_cond_wait()
  * does it before it waits. */
 #include <dlfcn.h>
@@ -87,7 +87,7 @@ OFFERED hb_blob_t *hb_blob_create_from_file_or_fail(const char *path)
     return blob_of(path);
 }
 
-/* Cairo asks first whether it may read the file. */
+/* Answers cairo, which asks first whether it may read the file. */
 OFFERED int access(const char *path, int mode)
 {
     int (*real)(const char *, int);
@@ -130,7 +130,7 @@ OFFERED void g_thread_unref(GThread *thread)
     real(thread);
 }
 
-/* Does what threads would have done. Whoever waits looks at its condition again. */
+/* Runs what threads would have done. Whoever waits looks at its condition again. */
 OFFERED void g_cond_wait(GCond *cond, GMutex *mutex)
 {
     void (*real)(GCond *, GMutex *);

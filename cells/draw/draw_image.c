@@ -16,6 +16,7 @@
 #include "draw.h"
 #include "draw_picture.h"
 #include "util/str.h"
+#include "wharf/errors.h"
 
 enum { SVG_SIDE_MAX = 100000 };
 
@@ -257,7 +258,7 @@ static bool find_picture(struct drawing *d, struct element *e, struct picture **
     int64_t blob = -1;
 
     if (error)
-        return report_error(d, e, json_text_or(error, "code", "file.not_available").p, "%s",
+        return report_error(d, e, json_text_or(error, "code", ERR_FILE_NOT_AVAILABLE).p, "%s",
             json_text_or(error, "message", "the image could not be had").p);
     if (json_int(place, &blob) && blob >= 0 && (size_t)blob < d->n_blobs) {
         source.bytes = d->blobs[blob];
@@ -266,7 +267,7 @@ static bool find_picture(struct drawing *d, struct element *e, struct picture **
         if (!source.text.n)
             return report_error(d, e, "image.decode", "there is no image");
         if (str_starts(source.text, "https://") || str_starts(source.text, "http://"))
-            return report_error(d, e, "file.not_available", "the image could not be had");
+            return report_error(d, e, ERR_FILE_NOT_AVAILABLE, "the image could not be had");
     }
     *ret = picture_of(d, &source);
     return !(*ret)->code || report_error(d, e, (*ret)->code, "%s", (*ret)->wrong);
@@ -309,7 +310,7 @@ static bool set_box(struct drawing *d, struct element *e, const struct picture *
     return true;
 }
 
-/* The sides that are said are judged before the image is looked at. */
+/* Judges the sides that are said, before the image is looked at. */
 static bool said_box_fits(struct drawing *d, struct element *e)
 {
     double width = el_number(e, "width", 0), height = el_number(e, "height", 0);

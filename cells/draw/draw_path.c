@@ -20,41 +20,47 @@ struct pen {
     char last; /* command in capitals */
 };
 
+static bool has_power(const char *room, size_t n)
+{
+    return memchr(room, 'e', n) || memchr(room, 'E', n);
+}
+
+/* Tells whether a sign goes on with the number that was read so far. */
+static bool goes_on(const char *room, size_t n, char c)
+{
+    if (c == '+' || c == '-')
+        return !n || room[n - 1] == 'e' || room[n - 1] == 'E';
+    if (c == '.')
+        return !memchr(room, '.', n) && !has_power(room, n);
+    if (c == 'e' || c == 'E')
+        return n && !has_power(room, n);
+    return isdigit((unsigned char)c);
+}
+
+static void skip_blanks(struct pen *pen)
+{
+    while (pen->p < pen->end && (isspace((unsigned char)*pen->p) || *pen->p == ','))
+        pen->p++;
+}
+
 static bool next_number(struct pen *pen, double *ret)
 {
     char room[40];
     size_t n = 0;
-    bool point = false, power = false;
 
-    while (pen->p < pen->end && (isspace((unsigned char)*pen->p) || *pen->p == ','))
-        pen->p++;
-    for (; pen->p < pen->end && n < sizeof(room) - 1; pen->p++) {
-        char c = *pen->p;
-        bool after_power = n && (room[n - 1] == 'e' || room[n - 1] == 'E');
-
-        if ((c == '+' || c == '-') && n && !after_power)
-            break;
-        if (c == '.' && (point || power))
-            break;
-        if ((c == 'e' || c == 'E') && (power || !n))
-            break;
-        if (!isdigit((unsigned char)c) && !strchr("+-.eE", c))
-            break;
-        point = point || c == '.';
-        power = power || c == 'e' || c == 'E';
-        room[n++] = c;
-    }
+    skip_blanks(pen);
+    while (pen->p < pen->end && n < sizeof(room) - 1 && goes_on(room, n, *pen->p))
+        room[n++] = *pen->p++;
     room[n] = 0;
     *ret = strtod(room, NULL);
     return strcspn(room, "0123456789") < n && !strchr("eE+-", room[n - 1]) && isfinite(*ret) &&
            fabs(*ret) < 1e6;
 }
 
-/* A flag of an arc is one digit, and needs nothing behind it. */
+/* Reads a flag of an arc: one digit, with nothing behind it. */
 static bool next_flag(struct pen *pen, double *ret)
 {
-    while (pen->p < pen->end && (isspace((unsigned char)*pen->p) || *pen->p == ','))
-        pen->p++;
+    skip_blanks(pen);
     if (pen->p == pen->end || (*pen->p != '0' && *pen->p != '1'))
         return false;
     *ret = *pen->p++ - '0';
@@ -202,8 +208,7 @@ static bool one(struct pen *pen, char command, bool relative)
 
 static bool is_number_next(struct pen *pen)
 {
-    while (pen->p < pen->end && (isspace((unsigned char)*pen->p) || *pen->p == ','))
-        pen->p++;
+    skip_blanks(pen);
     return pen->p < pen->end && (isdigit((unsigned char)*pen->p) || strchr("+-.", *pen->p));
 }
 

@@ -77,7 +77,7 @@ struct jpeg_end {
     char said[JMSG_LENGTH_MAX];
 };
 
-/* libjpeg knows no other way out of an error. */
+/* Ends reading: libjpeg knows no other way out of an error. */
 static void jpeg_end(j_common_ptr common)
 {
     struct jpeg_end *end = (struct jpeg_end *)(void *)common->err;

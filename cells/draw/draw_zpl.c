@@ -6,7 +6,8 @@
 
 enum { DARK = 128, RUN_MAX = 419 };
 
-/* Writes a hexadecimal digit that stands n times: g to z are multiples of 20, G to Y are 1 to 19. */
+/* Writes a hexadecimal digit that stands n times: g to z are multiples of 20, G to Y are 1 to
+ * 19. */
 static void put_run(struct buf *out, char digit, size_t n)
 {
     while (n) {

@@ -26,7 +26,7 @@ enum wharf_draw_format {
 
 enum { WHARF_DRAW_BLOBS_MAX = 1024, WHARF_DRAW_BYTES_MAX = 64 << 20 };
 
-/* What is to be drawn. The caller sets head. */
+/* Something to be drawn. The caller sets head. */
 typedef struct wharf_draw_wish {
     wharf_head head;
     uint32_t format; /* enum wharf_draw_format */
@@ -52,7 +52,7 @@ enum wharf_draw_verdict {
     WHARF_DRAW_REFUSED = 2
 };
 
-/* What came of it; in the request's arena. The caller sets head; members that its size does not
+/* The drawing and its report; in the request's arena. The caller sets head; members that its size does not
  * reach are left out. */
 typedef struct wharf_draw_made {
     wharf_head head;
