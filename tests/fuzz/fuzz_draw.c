@@ -1,0 +1,51 @@
+/* fuzz_draw.c - whole definitions, from anybody, drawn as PDF: each ends with a verdict, a report
+ * that is JSON, and a file that has a beginning and an end, or none. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "draw.h"
+#include "draw_call.h"
+#include "util/str.h"
+
+enum { LIMIT_MS = 2500 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void judge(const struct draw_result *r)
+{
+    struct arena *a = arena_new(0);
+    struct json_error bad;
+    wharf_str bytes = buf_str(&r->bytes), report = buf_str(&r->report);
+
+    if (r->told.verdict > DRAW_REFUSED || r->told.bytes != bytes.n)
+        abort();
+    if (r->told.verdict == DRAW_TOO_COMPLEX ? !r->told.reason[0] || bytes.n
+                                            : !json_parse(a, report, &bad))
+        abort();
+    if (bytes.n && (!str_starts(bytes, "%PDF-1.5") || !str_ends(bytes, "%%EOF\n")))
+        abort();
+    arena_free(a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool ready;
+    struct draw_result result = {0};
+    struct draw_call call = {.format = DRAW_PDF};
+    struct buf text;
+
+    ready = ready || fonts_prepare();
+    if (!ready || size > 4096)
+        return 0;
+    buf_init(&text, 1 << 16);
+    buf_addz(&text, "{\"now\":\"2026-01-05T10:00:00Z\",\"context\":{\"template\":null},\"body\":");
+    buf_add(&text, data, size);
+    buf_addz(&text, "}");
+    call.request = text.n;
+    if (draw_call_run(&result, (const unsigned char *)text.p, text.n, &call, LIMIT_MS))
+        judge(&result);
+    draw_result_done(&result);
+    buf_done(&text);
+    return 0;
+}
