@@ -252,6 +252,12 @@ bool svg_measure(struct drawing *d, struct element *e);
 bool image_prepare(void); /* before the walls */
 void image_forget(struct drawing *d);
 
+/* ---- draw_pdf.c ---- */
+
+/* Writes a language ("en-US") into a finished PDF. False: it is none, or the file is not as cairo
+ * writes it; it stays as it is. */
+bool pdf_set_language(struct buf *b, wharf_str language);
+
 /* ---- draw_zpl.c ---- */
 
 /* Adds a page as ZPL: the picture (grey, 8 bits, 0 is white) as dots. */

@@ -536,6 +536,9 @@ bool draw_all(struct drawing *d, struct buf *out)
     finish(&p);
     if (p.wanted && !d->complex && !d->report.n_problems && !out->n && !d->sources)
         report_problem(d, str_z("page"), "it has %u pages", d->made_pages);
+    if (d->vector && out->n && json_is(json_get(json_get(d->body, "info"), "lang"), JSON_STRING) &&
+        !pdf_set_language(out, json_text_or(json_get(d->body, "info"), "lang", "")))
+        report_problem(d, str_z("info.lang"), "it is no language, which is like en or pt-BR");
     image_forget(d);
     fonts_leave(d);
     return !d->complex && !d->report.n_problems;

@@ -216,6 +216,12 @@ def test_links_and_information(tmp_path):
     assert b"https://x.example/a?b=%27c%27" in (tmp_path / "plain.pdf").read_bytes()
 
 
+def test_the_language_of_a_pdf(tmp_path):
+    raw = [{"type": "text", "x": 10, "y": 10, "value": "ici"}]
+    assert b"/Lang (fr-CA)" in draw(tmp_path, raw, info={"lang": "fr-CA"}).check().bytes
+    assert draw(tmp_path, raw, info={"lang": "(x)"}).verdict == REFUSED
+
+
 def test_the_same_request_makes_the_same_bytes(tmp_path):
     request = {"now": NOW, "body": {"size": "4x6", "raw": [
         {"type": "text", "x": 10, "y": 10, "value": "Hello", "font_weight": "bold"}, {"type": "qr", "x": 10, "y": 50, "size": 60, "value": "a"},
