@@ -89,6 +89,7 @@ struct element {
     uint32_t index; /* in `raw` */
     unsigned record; /* from 1 on */
     bool late; /* says page or pages: variables are put in again when it is drawn */
+    bool waits; /* its condition asks for page or pages: judged when it is drawn */
     bool failed; /* its error is told */
     bool measured;
     bool counted; /* drawn on a page before */
@@ -106,6 +107,9 @@ struct element {
  * none. */
 struct element *expand_list(
     struct drawing *d, const struct wharf_json *list, wharf_str base, const struct draw_vars *vars);
+/* Tells whether its condition holds; what asks for a page holds while there is none yet. A
+ * condition that is wrong fails it. */
+bool expand_wanted(struct drawing *d, struct element *e);
 /* Puts the variables into a late element, now that its page is known. */
 bool expand_again(struct drawing *d, struct element *e);
 /* Puts the variables into a value: text of it and of its members, but of those that are skipped

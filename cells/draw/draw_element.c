@@ -121,6 +121,8 @@ bool element_draw(struct drawing *d, struct element *e, const struct piece *piec
     double turn = el_number(e, "rotate", 0);
     bool drawn, linked;
 
+    if (e->waits && !e->failed && !expand_wanted(d, e))
+        return !e->failed;
     if (e->failed || !report_goes_on(d) || (e->late && !expand_again(d, e)))
         return false;
     e->piece = piece;
@@ -149,6 +151,7 @@ bool element_draw(struct drawing *d, struct element *e, const struct piece *piec
     if (drawn && !e->counted && !e->kind->is_frame) {
         e->counted = true;
         d->report.rendered++;
+        d->report.total += e->waits;
     }
     return drawn;
 }

@@ -205,8 +205,7 @@ bool expand_again(struct drawing *d, struct element *e)
 
 /* ---- conditions ---- */
 
-/* Tells whether the element is there. A condition that is wrong fails it. */
-static bool is_wanted(struct drawing *d, struct element *e)
+bool expand_wanted(struct drawing *d, struct element *e)
 {
     const struct wharf_json *condition = json_get(e->written, "if"), *v = condition;
     struct draw_eval eval = expand_eval(d, e->vars);
@@ -219,8 +218,9 @@ static bool is_wanted(struct drawing *d, struct element *e)
             d->report.total++;
             return report_error(d, e, "expression.invalid", "if: %s", eval.wrong);
         }
-        if (eval.said_page)
-            return report_problem(d, e->path, "if can't ask for page or pages in this version");
+        e->waits = eval.said_page;
+        if (e->waits && !d->cairo)
+            return true; /* its page decides */
     }
     return value_truth(v);
 }
@@ -304,9 +304,11 @@ static void expand_one(struct drawing *d, const struct wharf_json *v, wharf_str 
         report_problem(d, path, "a flow stands in raw or in another flow, not here");
         return;
     }
-    if (!is_wanted(d, e))
+    if (!expand_wanted(d, e))
         return;
-    d->report.total += !e->kind->is_frame;
+    if (e->waits && e->kind->place && e->kind->is_frame)
+        report_problem(d, path, "the condition of a flow can't ask for page or pages");
+    d->report.total += !e->kind->is_frame && !e->waits;
     e->json = expand_value(d, e, vars, v, apart);
     if (!e->json) /* told */
         return;

@@ -50,6 +50,13 @@ def test_head_foot_and_page_numbers(tmp_path):
     assert abs(tops(made, 1)["of"] - (432 - 18 - 20 + 4)) < 1 and abs(tops(made, 2)["Head"] - 22) < 1
 
 
+def test_conditions_may_ask_for_the_page(tmp_path):
+    made = draw(tmp_path, [label("a", 10), label("b", 600), label("c", 1000)], footer={"height": 20, "raw": [
+        label("Sign", 4, **{"if": "page == pages"}), label("more", 4, x=100, **{"if": "page < pages"}), label("never", 4, **{"if": "page > 9"})]}).check()
+    assert made.report["pages"] == 3 and made.report["elements_total"] == made.report["elements_rendered"] == 5
+    assert ["Sign" in made.text(p) for p in (1, 2, 3)] == [False, False, True] and "more" in made.text(2) and "never" not in made.text(3)
+
+
 def test_a_watermark_is_below_every_page(tmp_path):
     made = draw(tmp_path, [label("a", 10), label("b", 600)], watermark=label("DRAFT", 200, height=40, opacity=0.2)).check()
     assert "DRAFT" in made.text(1) and "DRAFT" in made.text(2) and made.report["elements_rendered"] == 3
