@@ -26,8 +26,8 @@ const struct wharf_json *filter_number(const struct filter *f);
 const struct wharf_json *filter_currency(const struct filter *f);
 /* Rounds half away from zero, as the digits are written. */
 const struct wharf_json *filter_round(const struct filter *f);
-/* Writes a time (RFC 3339, a date, or seconds since 1970) by a pattern: YYYY YY MMMM MMM MM M DD D dddd
- * ddd HH H hh h mm ss A a Z; text in [brackets] stays. */
+/* Writes a time (RFC 3339, a date, or seconds since 1970) by a pattern: YYYY YY MMMM MMM MM M
+ * DD D dddd ddd HH H hh h mm ss A a Z; text in [brackets] stays. */
 const struct wharf_json *filter_date(const struct filter *f);
 /* Writes the unit behind a number; {value, unit} is converted to it: "3.2 kg". */
 const struct wharf_json *filter_weight(const struct filter *f);

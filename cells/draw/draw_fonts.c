@@ -4,9 +4,9 @@
  * fontconfig knows these and no others, so that a page looks the same on each computer that has
  * the same packages. Cairo, fontconfig and pango open a font by its path, with access(),
  * FT_New_Face() and hb_blob_create_from_file(). Those of this program take the place of the
- * libraries' own for all of the process, and answer such a path with the mapped bytes. Pango looks for fonts in threads
- * of its own, which a cell can't have: g_thread_new() keeps what it was to do, and g_cond_wait()
- * does it before it waits. */
+ * libraries' own for all of the process, and answer such a path with the mapped bytes. Pango looks
+ * for fonts in threads of its own, which a cell can't have: g_thread_new() keeps what it was to
+ * do, and g_cond_wait() does it before it waits. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fontconfig/fontconfig.h>

@@ -99,51 +99,48 @@ static void test_elements(void **state)
 }
 
 /* Pages are 100 high with margins of 10: page 1 shows 0 to 90, each other one 80. */
+static const struct {
+    const char *raw, *made; /* page:y of each piece, in the order of drawing; /y: cut there */
+    unsigned pages;
+} pages[] = {{"[" RECT("\"y\":95,\"height\":50") "]", "1:95", 1},
+    {"[" RECT("\"y\":99.9,\"height\":1") "," RECT("\"y\":0,\"height\":500") "]", "1:99.9 1:0", 1},
+    {"[" RECT("\"y\":5,\"height\":10") "," RECT("\"y\":100,\"height\":10") "]", "1:5 2:20", 2},
+    {"[" RECT("\"y\":85,\"height\":10") "," RECT("\"y\":110,\"height\":10") "]", "2:10 2:35", 2},
+    {"[" RECT("\"y\":85,\"height\":10") "," RECT("\"y\":85,\"height\":2") "," RECT(
+         "\"y\":110,\"height\":10") "]",
+        "2:10 2:10 2:35", 2},
+    {"[" RECT("\"y\":250,\"height\":10") "," RECT("\"y\":5,\"height\":10") "]", "1:5 4:10", 4},
+    {"[" RECT("\"y\":0,\"height\":200") "," RECT("\"y\":300,\"height\":1") "]", "1:0/90 4:60", 4},
+    {"[" RECT("\"y\":60,\"height\":10,\"page\":3") "]", "3:60", 3},
+    {"[" RECT("\"y\":120,\"height\":5") "," RECT("\"y\":120,\"height\":5,\"page\":1") "]",
+        "1:120 2:40", 2},
+    {"[{\"type\":\"flow\",\"x\":0,\"y\":70,\"id\":\"f\",\"gap\":5,\"children\":[" RECT(
+         "\"height\":15") "," RECT("\"height\":15") "," RECT("\"height\":40") "]}," RECT("\"y\""
+                                                                                         ":3,"
+                                                                                         "\"hei"
+                                                                                         "ght\""
+                                                                                         ":20,"
+                                                                                         "\"aft"
+                                                                                         "er\":"
+                                                                                         "\"f"
+                                                                                         "\"") "]",
+        "1:70 2:10 2:30 3:10", 3},
+    {"[{\"type\":\"flow\",\"x\":0,\"y\":20,\"children\":[" RECT(
+         "\"height\":15") ",{\"type\":"
+                          "\"page_break\"}," RECT("\"height\":15") ",{\"type\":\"spacer\","
+                                                                   "\"height\":20}," RECT(
+                                                                       "\"height\":15") "]}]",
+        "1:20 2:10 2:45", 2},
+    {"[{\"type\":\"flow\",\"x\":0,\"y\":60,\"keep_together\":true,\"children\":[" RECT(
+         "\"height\":15") "," RECT("\"height\":15") "," RECT("\"height\":15") "]}]",
+        "2:10 2:25 2:40", 2}};
+
 static void test_pages(void **state)
 {
-    static const struct {
-        const char *raw, *made; /* page:y of each piece, in the order of drawing; /y: cut there */
-        unsigned pages;
-    } rows[] = {{"[" RECT("\"y\":95,\"height\":50") "]", "1:95", 1},
-        {"[" RECT("\"y\":99.9,\"height\":1") "," RECT("\"y\":0,\"height\":500") "]", "1:99.9 1:0",
-            1},
-        {"[" RECT("\"y\":5,\"height\":10") "," RECT("\"y\":100,\"height\":10") "]", "1:5 2:20", 2},
-        {"[" RECT("\"y\":85,\"height\":10") "," RECT("\"y\":110,\"height\":10") "]", "2:10 2:35",
-            2},
-        {"[" RECT("\"y\":85,\"height\":10") "," RECT("\"y\":85,\"height\":2") "," RECT(
-             "\"y\":110,\"height\":10") "]",
-            "2:10 2:10 2:35", 2},
-        {"[" RECT("\"y\":250,\"height\":10") "," RECT("\"y\":5,\"height\":10") "]", "1:5 4:10", 4},
-        {"[" RECT("\"y\":0,\"height\":200") "," RECT("\"y\":300,\"height\":1") "]", "1:0/90 4:60",
-            4},
-        {"[" RECT("\"y\":60,\"height\":10,\"page\":3") "]", "3:60", 3},
-        {"[" RECT("\"y\":120,\"height\":5") "," RECT("\"y\":120,\"height\":5,\"page\":1") "]",
-            "1:120 2:40", 2},
-        {"[{\"type\":\"flow\",\"x\":0,\"y\":70,\"id\":\"f\",\"gap\":5,\"children\":[" RECT(
-             "\"height\":15") "," RECT("\"height\":15") "," RECT("\"height\":40") "]}," RECT("\"y\""
-                                                                                             ":3,"
-                                                                                             "\"hei"
-                                                                                             "ght\""
-                                                                                             ":20,"
-                                                                                             "\"aft"
-                                                                                             "er\":"
-                                                                                             "\"f"
-                                                                                             "\"") "]",
-            "1:70 2:10 2:30 3:10", 3},
-        {"[{\"type\":\"flow\",\"x\":0,\"y\":20,\"children\":[" RECT(
-             "\"height\":15") ",{\"type\":"
-                              "\"page_break\"}," RECT("\"height\":15") ",{\"type\":\"spacer\","
-                                                                       "\"height\":20}," RECT(
-                                                                           "\"height\":15") "]}]",
-            "1:20 2:10 2:45", 2},
-        {"[{\"type\":\"flow\",\"x\":0,\"y\":60,\"keep_together\":true,\"children\":[" RECT(
-             "\"height\":15") "," RECT("\"height\":15") "," RECT("\"height\":15") "]}]",
-            "2:10 2:25 2:40", 2}};
-
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
         struct layout l;
         struct room r;
-        struct element *first = expand(*state, rows[i].raw, &r);
+        struct element *first = expand(*state, pages[i].raw, &r);
         struct buf made;
 
         buf_init(&made, 1 << 16);
@@ -154,9 +151,9 @@ static void test_pages(void **state)
             if (l.pieces[k].clip > 0)
                 buf_addf(&made, "/%g", l.pieces[k].clip);
         }
-        if (strcmp(buf_str(&made).p, rows[i].made) != 0 || l.pages != rows[i].pages)
-            fail_msg("%s:\n%s, %u pages\ninstead of\n%s", rows[i].raw, buf_str(&made).p, l.pages,
-                rows[i].made);
+        if (strcmp(buf_str(&made).p, pages[i].made) != 0 || l.pages != pages[i].pages)
+            fail_msg("%s:\n%s, %u pages\ninstead of\n%s", pages[i].raw, buf_str(&made).p, l.pages,
+                pages[i].made);
         free(l.pieces);
         buf_done(&made);
         done(&r);

@@ -52,8 +52,8 @@ enum wharf_draw_verdict {
     WHARF_DRAW_REFUSED = 2
 };
 
-/* The drawing and its report; in the request's arena. The caller sets head; members that its size does not
- * reach are left out. */
+/* The drawing and its report; in the request's arena. The caller sets head; members that its size
+ * does not reach are left out. */
 typedef struct wharf_draw_made {
     wharf_head head;
     uint32_t verdict; /* enum wharf_draw_verdict */
