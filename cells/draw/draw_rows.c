@@ -228,7 +228,7 @@ static double cell_height(struct drawing *d, struct table *t, struct table_row *
     int w, h;
 
     if (cell->e) {
-        /* a barcode or an image that says no width gets that of the column */
+        /* text is wrapped in the column; others have the width that they say */
         cell->e->flow_width = cell->e->kind->measure == text_measure ? width : 0;
         if (!element_measure(d, cell->e))
             return 0;

@@ -116,6 +116,9 @@ def test_jpeg_bytes_stay_as_they_are(tmp_path):
     data = png(200, 100, form="JPEG", quality=80)
     made = draw(tmp_path, [{"type": "image", "x": 0, "y": 0, "width": 100, "value": b64(data)}]).check()
     assert data in made.bytes
+    often = draw(tmp_path, [{"type": "image", "x": 0, "y": 60 * i, "width": 100, "value": b64(data)} for i in range(4)],
+                 told={"records": [{}, {}, {}]}).check()
+    assert often.bytes.count(data) == 1 and often.report["elements_rendered"] == 12
 
 
 def test_pictures_have_no_more_pixels_than_the_density_shows(tmp_path):
