@@ -144,6 +144,8 @@ struct piece { /* of an element, on a page */
     double dx, dy; /* from where the element says it is to where it is */
     double clip; /* y where it is cut off; 0: nowhere */
     double width, height; /* of the ground of a flow */
+    double skip, show; /* heights of a row of a table: not here, and here; show 0: all of it */
+    bool goes_on; /* of a table: more of it is above on this page */
     bool below; /* is drawn before what stands at the same place in the order */
     unsigned from, to; /* lines of a text, rows of a table; to 0: all */
     unsigned order, step; /* of drawing */

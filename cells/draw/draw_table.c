@@ -2,7 +2,7 @@
  * (docs/spec/05-documents-and-templates.md section 9.5); see draw.h. Leaves to others: what is in
  * the rows (draw_rows.c).
  *
- * A row is never cut, unless it is higher than a page. A head does not stand alone at the end of a
+ * A row is cut where it is higher than a page, or keep_rows is false: between its lines. A head does not stand alone at the end of a
  * page, nor does the line of a group, and totals have a row above them. */
 #include <math.h>
 #include <pango/pangocairo.h>
@@ -142,9 +142,6 @@ bool table_make(struct drawing *d, struct element *e)
 {
     struct table *t = ARENA_NEW(d->arena, struct table);
 
-    if (!el_truth(e, "keep_rows", true))
-        return report_problem(
-            d, e->path, "a table with keep_rows false is not drawn by this version");
     e->made = t;
     t->e = e;
     t->size = fmin(fmax(el_number(e, "font_size", 10), 1), 500);
@@ -152,6 +149,7 @@ bool table_make(struct drawing *d, struct element *e)
     t->least = fmax(el_number(e, "row_height", 0), 0);
     t->width = el_number(
         e, "width", e->flow_width > 0 ? e->flow_width : d->page_width - d->right - e->x);
+    t->keeps_rows = el_truth(e, "keep_rows", true);
     t->repeats_head = el_truth(e, "header_repeat", true);
     if (t->width < 1)
         return report_error(d, e, "element.outside_page", "the table has no width");
@@ -163,11 +161,16 @@ bool table_make(struct drawing *d, struct element *e)
 
 bool table_measure(struct drawing *d, struct element *e)
 {
+    PangoFontMetrics *m;
     struct table *t;
 
     if (!table_make(d, e))
         return false;
     t = table_of(e);
+    m = pango_context_get_metrics(d->pango, t->columns[0].font, NULL);
+    t->line = (pango_font_metrics_get_ascent(m) + pango_font_metrics_get_descent(m)) /
+              (double)PANGO_SCALE;
+    pango_font_metrics_unref(m);
     set_widths(t);
     rows_measure(d, t);
     e->width = t->width;
@@ -216,52 +219,124 @@ static double head_height(const struct table *t)
     return t->has_head ? t->rows[0].height : 0;
 }
 
-static void add_part(struct drawing *d, struct layout *l, struct element *e, const struct cursor *c,
-    double x, unsigned from, unsigned to)
-{
-    struct piece *piece = layout_add(d, l, e, c->page);
+/* A table on its way over pages. */
+struct passage {
+    struct drawing *d;
+    struct layout *l;
+    struct element *e;
+    struct table *t;
+    struct cursor *c;
+    double x;
+    unsigned from; /* the first row that is not on a page yet */
+    bool fresh; /* nothing of it is on this page */
+};
 
-    piece->dx = x - e->x;
-    piece->dy = c->y - e->y;
-    piece->from = from;
+/* Returns the height of the head that is repeated above the next rows of this page. */
+static double head_due(const struct passage *p)
+{
+    return p->fresh && p->from && p->t->has_head && p->t->repeats_head ? head_height(p->t) : 0;
+}
+
+static struct piece *add_part(struct passage *p, unsigned to)
+{
+    struct piece *piece = layout_add(p->d, p->l, p->e, p->c->page);
+
+    piece->dx = p->x - p->e->x;
+    piece->dy = p->c->y - p->e->y;
+    piece->from = p->from;
     piece->to = to;
+    piece->goes_on = !p->fresh;
+    return piece;
+}
+
+/* Puts the rows before this one on the page. */
+static void put_rows(struct passage *p, unsigned row)
+{
+    if (row == p->from)
+        return;
+    add_part(p, row);
+    p->c->y += head_due(p) + p->t->tops[row] - p->t->tops[p->from];
+    p->from = row;
+    p->fresh = false;
+}
+
+static void turn_page(struct passage *p)
+{
+    flow_next_page(p->d, p->c);
+    p->fresh = true;
+}
+
+/* Puts the next row on pages, cut between its lines. */
+static void split_row(struct passage *p)
+{
+    struct table *t = p->t;
+    double left = t->rows[p->from].height, skip = 0;
+
+    while (left > NEAR && report_goes_on(p->d)) {
+        double room = flow_room(p->d, p->c) - head_due(p), first = skip > 0 ? 0 : t->padding;
+        double lines = fmax(floor((room - first + NEAR) / t->line), 0);
+        double show = left <= room + NEAR ? left : first + lines * t->line;
+        struct piece *piece;
+
+        if (show < first + t->line - NEAR && show < left && !p->fresh) {
+            turn_page(p);
+            continue;
+        }
+        show = fmin(fmax(show, fmin(t->line, left)), left);
+        piece = add_part(p, p->from + 1);
+        piece->skip = skip;
+        piece->show = show;
+        p->c->y += head_due(p) + show;
+        p->fresh = false;
+        skip += show;
+        left -= show;
+        if (left > NEAR)
+            turn_page(p);
+    }
+    p->from++;
+}
+
+/* Tells whether a row that has no room here is cut: where no page has room for it, or it may be. */
+static bool is_cut(const struct passage *p, unsigned row, double room, double page)
+{
+    const struct table *t = p->t;
+
+    if (t->rows[row].height > page + NEAR)
+        return true;
+    return !t->keeps_rows && t->rows[row].kind == ROW_BODY && room >= t->padding + t->line;
 }
 
 void table_place(struct drawing *d, struct layout *l, struct element *e, struct cursor *c, double x,
     double width)
 {
-    struct table *t;
-    unsigned from = 0, row = 0;
+    struct passage p = {d, l, e, NULL, c, x, 0, true};
+    unsigned row = 0;
 
     e->flow_width = width;
     if (!element_measure(d, e))
         return;
-    t = table_of(e);
-    while (row < t->n_rows && report_goes_on(d)) {
-        double head = from && t->has_head && t->repeats_head ? head_height(t) : 0;
-        double used = head + t->tops[row] - t->tops[from], block = together(t, row);
-        double page = d->page_height - d->top - d->bottom - head;
+    p.t = table_of(e);
+    while (row < p.t->n_rows && report_goes_on(d)) {
+        double block = together(p.t, row), page = d->page_height - d->top - d->bottom;
+        double used = head_due(&p) + p.t->tops[row] - p.t->tops[p.from];
+        double room = flow_room(d, c) - used;
 
+        page -= row && p.t->has_head && p.t->repeats_head ? head_height(p.t) : 0;
         if (block > page + NEAR)
-            block = t->rows[row].height; /* they can't stand together anywhere */
-        if (used + block > flow_room(d, c) + NEAR && (row > from || !flow_at_top(d, c))) {
-            if (row > from)
-                add_part(d, l, e, c, x, from, row);
-            flow_next_page(d, c);
-            from = row;
-            continue;
+            block = p.t->rows[row].height; /* they can't stand together anywhere */
+        if (block <= room + NEAR) {
+            row++;
+        } else if (is_cut(&p, row, room, page)) {
+            put_rows(&p, row);
+            split_row(&p);
+            row = p.from;
+        } else {
+            put_rows(&p, row);
+            turn_page(&p);
         }
-        if (block > page + NEAR)
-            report_warning(d, e, "", "table.cell_overflow",
-                "a row is %g pt high, a page has %g pt: its end is cut off", block, page);
-        row++;
     }
-    if (row > from) {
-        add_part(d, l, e, c, x, from, row);
-        c->y += (from && t->has_head && t->repeats_head ? head_height(t) : 0) + t->tops[row] -
-                t->tops[from];
-        c->y = fmin(c->y, d->page_height - d->bottom);
-    }
+    put_rows(&p, row);
+    c->y = fmin(c->y, d->page_height - d->bottom);
 }
 
 /* ---- drawing ---- */
@@ -363,6 +438,21 @@ static bool draw_row(
     return true;
 }
 
+/* Draws those lines of a row that the piece has. */
+static bool draw_part(
+    struct drawing *d, struct table *t, const struct table_row *row, double y, struct border b)
+{
+    const struct piece *piece = t->e->piece;
+    bool drawn;
+
+    cairo_save(d->cairo);
+    cairo_rectangle(d->cairo, t->e->x - 1, y, t->width + 2, piece->show + 0.5);
+    cairo_clip(d->cairo);
+    drawn = draw_row(d, t, row, y - piece->skip, b);
+    cairo_restore(d->cairo);
+    return drawn;
+}
+
 bool table_draw(struct drawing *d, struct element *e)
 {
     static const char *const borders[] = {"rows", "all", "outer", "none", NULL};
@@ -375,10 +465,16 @@ bool table_draw(struct drawing *d, struct element *e)
 
     if (said < 0)
         return false;
-    if (from && t->has_head && t->repeats_head) {
+    if (from && t->has_head && t->repeats_head && !(e->piece && e->piece->goes_on)) {
         if (!draw_row(d, t, &t->rows[0], y, b))
             return false;
         y += t->rows[0].height;
+    }
+    if (e->piece && e->piece->show > 0) {
+        if (!draw_part(d, t, &t->rows[from], y, b))
+            return false;
+        y += e->piece->show;
+        from = to;
     }
     for (unsigned r = from; r < to && report_goes_on(d); r++) {
         if (!draw_row(d, t, &t->rows[r], y, b))

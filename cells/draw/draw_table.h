@@ -37,8 +37,9 @@ struct table {
     unsigned n_columns;
     struct table_row *rows; /* the first is the head when there is one */
     unsigned n_rows;
-    bool has_head, repeats_head;
+    bool has_head, repeats_head, keeps_rows;
     double width, padding, least, size;
+    double line; /* height of a line of text */
     double *tops; /* of rows; n_rows + 1 */
 };
 

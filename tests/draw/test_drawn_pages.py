@@ -98,6 +98,24 @@ def test_a_table_of_1000_rows(tmp_path):
     assert [w[0] for w in pages[-1] if w[0].startswith("SKU-")]
 
 
+@pytest.mark.parametrize("keep,words", [(True, 900), (True, 60), (False, 60)])
+def test_rows_are_cut_between_lines_where_they_must_or_may(tmp_path, keep, words):
+    element = {"type": "table", "x": 36, "y": 100, "width": 500, "rows": "lines", "keep_rows": keep, "columns": [
+        {"header": "HEAD", "value": "{{row.k}}", "width": 60}, {"header": "Long", "value": "{{row.t}}", "width": 70}, {"width": 60, "value": "end{{i}}"}]}
+    lines = [{"k": f"row{i}", "t": " ".join(f"r{i}w{k}" for k in range(words))} for i in range(12)]
+    made = draw(tmp_path, [element], size="letter", data={"lines": lines}).check()
+    pages = made.words()
+    found = [w[0] for page in pages for w in page]
+    assert [f for f in found if "w" in f and f.startswith("r") and f[1].isdigit()] == [w for row in lines for w in row["t"].split()]
+    for page in pages:
+        assert page[0][0] == "HEAD" and sum(w[0] == "HEAD" for w in page) == 1
+        assert max(w[4] for w in page) <= 792 - 18 + 1
+    whole = [all(any(w[0] == word for w in page) for word in row["t"].split()) for row in lines for page in pages
+             if any(w[0] == row["k"] for w in page)]
+    assert all(whole) == (keep and words == 60)
+    assert sorted(f for f in found if f.startswith("end")) == sorted(f"end{i}" for i in range(12))
+
+
 def test_what_stands_after_a_table_is_below_its_end(tmp_path):
     for rows in (3, 60):
         element, data = table(rows)
@@ -149,8 +167,7 @@ def test_flows_side_by_side_spacers_breaks_and_what_keeps_together(tmp_path):
 
 
 @pytest.mark.parametrize("raw,why", [
-    ([{"type": "group", "x": 0, "y": 0, "children": [{"type": "flow", "width": 5, "children": []}]}], "flow"),
-    ([{"type": "table", "x": 0, "y": 0, "rows": [], "columns": [{"header": "a"}], "keep_rows": False}], "keep_rows")])
+    ([{"type": "group", "x": 0, "y": 0, "children": [{"type": "flow", "width": 5, "children": []}]}], "flow")])
 def test_what_is_not_drawn_is_refused(tmp_path, raw, why):
     made = draw(tmp_path, raw)
     assert made.verdict == REFUSED and why in made.report["problems"][0]["message"]
