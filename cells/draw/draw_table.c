@@ -3,8 +3,8 @@
  * the rows (draw_rows.c).
  *
  * A row is cut where it is higher than a page, or keep_rows is false: between its lines. A head
- * does not stand alone at the end of a page, nor does the line of a group, and totals have a row above
- * them. */
+ * does not stand alone at the end of a page, nor does the line of a group, and totals have a row
+ * above them. */
 #include <math.h>
 #include <pango/pangocairo.h>
 #include <stdlib.h>
