@@ -147,5 +147,22 @@ static void h_answer_header(wharf_req *req, wharf_str name, wharf_str value)
     reply->added = list;
 }
 
+static void h_remark(wharf_req *req, wharf_str text)
+{
+    struct req_reply *reply = &req->reply;
+    wharf_str *list = ARENA_ARRAY(req->arena, wharf_str, reply->n_remarks + 1);
+
+    if (reply->n_remarks)
+        memcpy(list, reply->remarks, reply->n_remarks * sizeof(*list));
+    list[reply->n_remarks++] = arena_dup_str(req->arena, text);
+    reply->remarks = list;
+}
+
+static wharf_str h_accepted(wharf_req *req)
+{
+    return req->head.other_type.p ? req->head.other_type : str_z("");
+}
+
 const wharf_http_api host_http = {WHARF_HEAD(wharf_http_api), h_body, h_header, h_header_at,
-    h_address, h_query_at, h_use_key, h_limit, h_answer, h_answer_header, h_limit_endpoint};
+    h_address, h_query_at, h_use_key, h_limit, h_answer, h_answer_header, h_limit_endpoint,
+    h_remark, h_accepted};

@@ -172,8 +172,9 @@ static void shrink(struct exchange *x)
     req->head.pairs = NULL;
     req->head.n_pairs = 0;
     req->head.lines = req->reply.added = NULL;
-    req->head.n_lines = req->reply.n_added = 0;
-    req->head.remote_addr = str_z("");
+    req->reply.remarks = NULL;
+    req->head.n_lines = req->reply.n_added = req->reply.n_remarks = 0;
+    req->head.remote_addr = req->head.other_type = str_z("");
     req->body = NULL;
     req->head.traceparent = req->head.last_event_id = req->reply.message = req->reply.pagination =
         req->reply.location_header = str_z("");

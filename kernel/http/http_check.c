@@ -112,10 +112,23 @@ static bool type_is(wharf_str t, const char *name)
     return t.n == strlen(name) && !strncasecmp(t.p, name, t.n);
 }
 
+/* Notes the route's type that is asked for most, when it is one. */
+static void note_other_type(struct exchange *x, const struct range *r, int *best)
+{
+    const struct wharf_json *types = json_get(x->req.route->definition, "other_types");
+
+    for (const struct wharf_json *t = types ? types->child : NULL; t; t = t->next) {
+        if (r->q > *best && type_is(r->type, t->text.p)) {
+            x->req.head.other_type = t->text;
+            *best = r->q;
+        }
+    }
+}
+
 static bool acceptable(struct exchange *x)
 {
     const char *accept = header(x, "Accept");
-    int json = -1, problem = -1, wide = -1;
+    int json = -1, problem = -1, wide = -1, other = 0;
     struct range r;
 
     if (!accept || !*accept || x->req.route->stream_tokens || x->req.route->event_stream)
@@ -127,11 +140,15 @@ static bool acceptable(struct exchange *x)
             problem = r.q;
         else if (type_is(r.type, "application/*") || type_is(r.type, "*/*"))
             wide = r.q > wide ? r.q : wide;
+        else
+            note_other_type(x, &r, &other);
     }
     if (json < 0)
         json = wide;
+    if (other <= json)
+        x->req.head.other_type = str_z("");
     x->req.head.problem_details = problem > 0 && problem > json;
-    if (json > 0 || problem > 0 || x->req.route->any_answer)
+    if (json > 0 || problem > 0 || x->req.head.other_type.n || x->req.route->any_answer)
         return true;
     req_fail(&x->req, ERR_NOT_ACCEPTABLE, NULL, NULL);
     return false;

@@ -404,36 +404,6 @@ static const char *status_key(struct arena *a, int64_t status)
     return arena_printf(a, "%d", (int)status).p;
 }
 
-static void json_success(struct openapi *o, const struct route *r, int64_t status)
-{
-    const struct wharf_json *example = example_of(o, r);
-    struct jw *w = &o->w;
-
-    jw_open(w, status_key(o->a, status), '{');
-    jw_z(w, "description", status_words(status));
-    success_headers(o, r, status);
-    jw_open(w, "content", '{');
-    jw_open(w, "application/json", '{');
-    envelope(o, r, status);
-    if (json_int_or(example, "status", 0) == status)
-        write_example(o, json_get(example, "answer"));
-    jw_close(w, '}');
-    jw_close(w, '}');
-    jw_close(w, '}');
-}
-
-/* Returns the media type of an answer that is no envelope, or NULL. */
-static const char *plain_type(const struct route *r)
-{
-    wharf_str said = json_text_or(r->definition, "content_type", "");
-
-    if (said.n)
-        return said.p;
-    if (r->stream_tokens || r->event_stream)
-        return "text/event-stream";
-    return r->any_answer && !json_get(r->definition, "response") ? "*/*" : NULL;
-}
-
 /* Writes content of a media type. Content that is JSON and no envelope has the route's schema. */
 static void content_of_type(
     struct openapi *o, const struct route *r, const char *type, const struct wharf_json *example)
@@ -456,6 +426,40 @@ static void content_of_type(
     if (json || !strncmp(type, "text/", 5))
         write_example(o, example);
     jw_close(w, '}');
+}
+
+static void json_success(struct openapi *o, const struct route *r, int64_t status)
+{
+    const struct wharf_json *example = example_of(o, r),
+                            *others = json_get(r->definition, "other_types");
+    struct jw *w = &o->w;
+
+    jw_open(w, status_key(o->a, status), '{');
+    jw_z(w, "description", status_words(status));
+    success_headers(o, r, status);
+    jw_open(w, "content", '{');
+    jw_open(w, "application/json", '{');
+    envelope(o, r, status);
+    if (json_int_or(example, "status", 0) == status)
+        write_example(o, json_get(example, "answer"));
+    jw_close(w, '}');
+    for (const struct wharf_json *t = status == 200 && others ? others->child : NULL; t;
+         t = t->next)
+        content_of_type(o, r, t->text.p, NULL);
+    jw_close(w, '}');
+    jw_close(w, '}');
+}
+
+/* Returns the media type of an answer that is no envelope, or NULL. */
+static const char *plain_type(const struct route *r)
+{
+    wharf_str said = json_text_or(r->definition, "content_type", "");
+
+    if (said.n)
+        return said.p;
+    if (r->stream_tokens || r->event_stream)
+        return "text/event-stream";
+    return r->any_answer && !json_get(r->definition, "response") ? "*/*" : NULL;
 }
 
 /* Writes an answer that is no envelope. One of text that has a schema comes as JSON as well, when

@@ -20,10 +20,12 @@ static bool is_repeated_path(const struct req_problems *problems, size_t i)
 }
 
 /* Writes the errors. A request is refused for one reason, with everything that belongs to it: only
- * the first problem's code counts. */
+ * the first problem's code counts. Of a success it is what a plugin remarked. */
 void envelope_errors(struct jw *w, const struct wharf_req *req)
 {
     jw_open(w, "errors", '[');
+    for (size_t i = 0; !req->problems.n && i < req->reply.n_remarks; i++)
+        jw_str(w, NULL, req->reply.remarks[i]);
     for (size_t i = 0; i < req->problems.n; i++) {
         const struct problem *p = &req->problems.list[i];
 

@@ -215,7 +215,8 @@ static bool remember(struct wharf_req *req, const char *mark)
 
 /* ---- the whole ---- */
 
-/* Makes one try. Returns true when it may be tried again. */
+/* Makes one try. Returns true when it may be tried again. Bytes that are no envelope are not kept:
+ * they are made again for the same key. */
 static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), const char *mark)
 {
     if (req_begin(req) != WHARF_OK)
@@ -227,7 +228,7 @@ static bool attempt(struct wharf_req *req, void (*run)(struct wharf_req *req), c
     run(req);
     while (req->tx.depth > 1)
         req_rollback(req);
-    if (req->problems.n || !remember(req, mark)) {
+    if (req->problems.n || !(req->reply.raw_type || remember(req, mark))) {
         req_rollback(req);
         return req_lost_a_race(&req->problems);
     }

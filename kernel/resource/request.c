@@ -153,7 +153,7 @@ static void list_kept(const struct wharf_req *req, const void *of[REQ_KEPT])
     const void *const all[REQ_KEPT] = {reply->message.p, reply->pagination.p,
         reply->location_header.p, reply->raw_type, reply->added, reply->answered_id.p,
         reply->entity.p, reply->replay.p, req->batch_id.p, reply->success_code, reply->served,
-        reply->put};
+        reply->put, reply->remarks};
 
     memcpy(of, all, sizeof(all));
 }

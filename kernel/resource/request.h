@@ -115,6 +115,7 @@ struct req_head { /* what was asked, as received */
     struct file_wish wish;
     bool strict; /* Prefer: handling=strict */
     bool problem_details; /* Accept ranks application/problem+json first */
+    wharf_str other_type; /* of the route's, which Accept ranks before JSON; or empty */
     enum datetime_format datetime_format;
 };
 
@@ -150,6 +151,8 @@ struct req_reply { /* the answer */
     wharf_str location_header, preference_applied;
     struct header_line *added; /* by hooks and handlers; their texts end with a zero */
     size_t n_added;
+    wharf_str *remarks; /* `errors` of an answer that is a success */
+    size_t n_remarks;
     int retry_after; /* seconds, 0: none */
     struct served *served; /* it is a file */
     struct blob_put *put; /* the file that the body was */
@@ -247,7 +250,7 @@ bool req_memory_ok(struct wharf_req *req);
 /* Memory of the request that is free again at the end, unless problems, what waits for the
  * commit, or something of the answer came to be meanwhile: they outlive the scope, and so does
  * everything else then. */
-enum { REQ_KEPT = 12 };
+enum { REQ_KEPT = 13 };
 struct req_scope {
     struct arena_mark mark;
     const void *kept[REQ_KEPT]; /* what the request keeps for its answer and its log lines */

@@ -187,6 +187,7 @@ static void run_handler(struct wharf_req *req)
         if (tries)
             req_clear_problems(&req->problems);
         reply->status = 0;
+        reply->n_remarks = 0;
         reply->matched = false;
         handler_once(req, r, tx);
         if (!req_lost_a_race(&req->problems))

@@ -1,8 +1,9 @@
-/* wharf/service/http.h - a request as it came: service "wharf.http", version 1.2.
+/* wharf/service/http.h - a request as it came: service "wharf.http", version 1.3.
  *
  * For routes declared with WHARF_R_RAW_BODY, which judge bytes and headers themselves
- * (signatures, other formats than JSON). Of other requests there is nothing to see here. Rules
- * of this header: wharf/plugin.h. All functions are [worker]; texts live as long as the request. */
+ * (signatures, other formats than JSON). Of other requests there is nothing to see here but what
+ * 1.3 adds. Rules of this header: wharf/plugin.h. All functions are [worker]; texts live as long
+ * as the request. */
 #ifndef WHARF_SERVICE_HTTP_H
 #define WHARF_SERVICE_HTTP_H
 
@@ -52,6 +53,13 @@ typedef struct wharf_http_api {
      * reason endpoint. */
     wharf_status (*limit_endpoint)(
         wharf_req *req, uint32_t owner, wharf_str purpose, uint32_t per_minute);
+    /* ---- 1.3 ---- */
+    /* Adds a text to `errors` of the answer, though the request succeeds: what of it did not. Goes
+     * with the answer of respond(), and is forgotten when the request fails. */
+    void (*remark)(wharf_req *req, wharf_str text);
+    /* The one of the route's "other_types" that the client would rather have than JSON; "": none.
+     * It is sent by answer(), and not kept for an Idempotency-Key. */
+    wharf_str (*accepted)(wharf_req *req);
 } wharf_http_api;
 
 #ifdef __cplusplus
