@@ -1,33 +1,13 @@
 /* document_names.c - file names: made clean, made of a name, written into URLs
  * (docs/spec/05-documents-and-templates.md section 1 'filename'). */
 #include "documents.h"
+#include "wharf/filename.h"
 
 enum { FILENAME_BYTES = 1020 }; /* 255 characters of UTF-8 */
 
-/* Tells whether a file name may not have the character: one of a control, or one that a common
- * file system takes for something else. */
-static bool is_reserved(unsigned char c)
-{
-    return c < ' ' || c == 0x7f || strchr("<>:\"|?*/\\", c);
-}
-
-/* Returns the text without reserved characters, without blanks at both ends and dots at the end. */
 static wharf_str without_reserved(wharf_req *req, wharf_str text)
 {
-    wharf_str s = W->mem->dup(req, text.p, text.n);
-    char *p = (char *)s.p;
-    size_t n = 0, from = 0;
-
-    for (size_t i = 0; i < s.n; i++) {
-        if (!is_reserved((unsigned char)p[i]))
-            p[n++] = p[i];
-    }
-    while (n && strchr(" .", p[n - 1]))
-        n--;
-    while (from < n && p[from] == ' ')
-        from++;
-    p[n] = 0;
-    return (wharf_str){p + from, n - from};
+    return wharf_filename_clean(text, W->mem->alloc(req, text.n + 1));
 }
 
 wharf_str filename_clean(wharf_req *req, wharf_str sent)
@@ -79,47 +59,5 @@ wharf_str filename_of(wharf_req *req, wharf_str name, wharf_str type)
 
 wharf_str path_part(wharf_req *req, wharf_str text)
 {
-    static const char hex[] = "0123456789ABCDEF";
-    char *out = W->mem->alloc(req, 3 * text.n + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-            strchr("-._~", c)) {
-            out[n++] = (char)c;
-        } else {
-            out[n++] = '%';
-            out[n++] = hex[c >> 4];
-            out[n++] = hex[c & 15];
-        }
-    }
-    out[n] = 0;
-    return (wharf_str){out, n};
-}
-
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'                 ? c - '0'
-           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-                                                : -1;
-}
-
-bool path_means(wharf_str part, wharf_str text)
-{
-    size_t k = 0;
-
-    for (size_t i = 0; i < part.n; i++, k++) {
-        unsigned char c = (unsigned char)part.p[i];
-
-        if (c == '%' && part.n - i > 2 && hex_digit(part.p[i + 1]) >= 0 &&
-            hex_digit(part.p[i + 2]) >= 0) {
-            c = (unsigned char)(hex_digit(part.p[i + 1]) << 4 | hex_digit(part.p[i + 2]));
-            i += 2;
-        }
-        if (k >= text.n || (unsigned char)text.p[k] != c)
-            return false;
-    }
-    return k == text.n;
+    return wharf_path_part(text, W->mem->alloc(req, 3 * text.n + 1));
 }

@@ -5,6 +5,7 @@
 
 #include "documents.h"
 #include "documents.gen.h"
+#include "wharf/filename.h"
 
 enum { VERSION_DIGITS = 9 };
 
@@ -132,7 +133,7 @@ wharf_status document_public_content(wharf_req *req, void *arg)
     if (s != WHARF_OK)
         return s;
     if (!W->db->count(rows) || !is(row_text(rows, 0, 0), "public") ||
-        !path_means(filename, row_text(rows, 0, 1)) || !row_text(rows, 0, 2).n)
+        !wharf_path_means(filename, row_text(rows, 0, 1)) || !row_text(rows, 0, 2).n)
         return W->err->fail(req, ERR_NOT_FOUND, NULL, NULL);
     return documents_blob->respond(
         req, row_text(rows, 0, 2), WHARF_S("public, max-age=300"), param_truth(req, "download"));

@@ -103,8 +103,6 @@ wharf_str filename_clean(wharf_req *req, wharf_str sent);
 wharf_str filename_of(wharf_req *req, wharf_str name, wharf_str type);
 /* Returns the text with what may not stand in a path of a URL as %XX. */
 wharf_str path_part(wharf_req *req, wharf_str text);
-/* Tells whether a part of a path, as it was sent, means that text. */
-bool path_means(wharf_str part, wharf_str text);
 
 /* ---- document_links.c ---- */
 /* The lock of resources that are linked or removed, by their ids. */
