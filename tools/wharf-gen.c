@@ -18,7 +18,9 @@
 #include "schema/definition.h"
 
 struct options {
-    const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql, *embed;
+    const char *plugin, *header, *note, *manifest, *errors, *migrations, *sql;
+    const char *embeds[64];
+    int n_embeds;
     const char *routes, *codes, *examples;
     const char *queries, *checks, *depfile;
     bool check;
@@ -33,7 +35,7 @@ static int usage(void)
           "                 [--codes OUT.h] [--routes routes.json] [--examples examples.json]\n"
           "                 [--migrations DIR] [--sql DIR] [--queries DIR] [--checks DIR] "
           "[--depfile OUT.d]\n"
-          "                 [--embed FILE.json] [--check] DEFINITION.json...\n",
+          "                 [--embed FILE.json]... [--check] DEFINITION.json...\n",
         stderr);
     return 2;
 }
@@ -284,8 +286,7 @@ static bool parse_options(int argc, char **argv, struct options *o)
         {"--manifest", offsetof(struct options, manifest)},
         {"--errors", offsetof(struct options, errors)},
         {"--migrations", offsetof(struct options, migrations)},
-        {"--sql", offsetof(struct options, sql)}, {"--embed", offsetof(struct options, embed)},
-        {"--codes", offsetof(struct options, codes)},
+        {"--sql", offsetof(struct options, sql)}, {"--codes", offsetof(struct options, codes)},
         {"--routes", offsetof(struct options, routes)},
         {"--examples", offsetof(struct options, examples)},
         {"--queries", offsetof(struct options, queries)},
@@ -303,6 +304,10 @@ static bool parse_options(int argc, char **argv, struct options *o)
         }
         if (!strcmp(argv[i], "--check"))
             o->check = known = true;
+        if (!strcmp(argv[i], "--embed") && i + 1 < argc && o->n_embeds < 64) {
+            o->embeds[o->n_embeds++] = argv[++i];
+            continue;
+        }
         if (!known && argv[i][0] != '-' && o->n_definitions < 64)
             o->definitions[o->n_definitions++] = argv[i];
         else if (!known)
@@ -351,6 +356,35 @@ static bool write_examples(struct arena *a, const struct options *o, FILE *heade
     return write_json(a, header, NULL, "EXAMPLES", o->examples);
 }
 
+/* Writes EMBEDDED: the file, or of several an object of them by their names without ".json". */
+static bool write_embedded(struct arena *a, const struct options *o, FILE *header)
+{
+    struct buf b;
+    struct jw w;
+
+    if (o->n_embeds < 2)
+        return write_json(a, header, NULL, "EMBEDDED", o->embeds[0]);
+    buf_init(&b, 16 << 20);
+    jw_init(&w, &b);
+    jw_open(&w, NULL, '{');
+    for (int i = 0; i < o->n_embeds; i++) {
+        const char *path = o->embeds[i], *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+        wharf_str text;
+
+        if (!read_file(a, path, &text))
+            return false;
+        text = compact(a, path, text);
+        if (!text.p)
+            return false;
+        jw_raw(&w, arena_dup(a, name, strcspn(name, ".")).p, text);
+    }
+    jw_close(&w, '}');
+    if (header)
+        c_array(header, "EMBEDDED", arena_dup_str(a, buf_str(&b)));
+    buf_done(&b);
+    return true;
+}
+
 static bool write_all(struct arena *a, const struct options *o, FILE *header, FILE *note)
 {
     bool ok = true;
@@ -365,7 +399,7 @@ static bool write_all(struct arena *a, const struct options *o, FILE *header, FI
     ok = write_json(a, header, note, "MANIFEST", o->manifest) && ok;
     ok = write_json(a, header, NULL, "ERRORS", o->errors) && ok;
     ok = write_constants(a, o, header) && ok;
-    ok = write_json(a, header, NULL, "EMBEDDED", o->embed) && ok;
+    ok = write_embedded(a, o, header) && ok;
     ok = write_examples(a, o, header) && ok;
     if ((o->migrations || o->sql) && header)
         ok = write_migrations(a, header, o) && ok;

@@ -197,7 +197,7 @@ static const struct setting table[] = {
         "GET /docs: the reference, error codes and guides for people who write clients"),
     LIST("modules", modules,
         "org,locations,contacts,reasons,carriers,shipments,trackers,containers,items,assets,"
-        "parcels,manifests,fulfillments,documents,stations,"
+        "parcels,manifests,fulfillments,documents,templates,stations,"
         "support,logs,events,"
         "webhooks,integrations,batches,exports,workflows",
         "modules to load: names, or paths of .so files"),

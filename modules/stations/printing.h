@@ -9,6 +9,7 @@
 
 #include "stations.h"
 #include "wharf/ext/documents.h"
+#include "wharf/ext/templates.h"
 #include "wharf/service/blob.h"
 #include "wharf/service/channel.h"
 #include "wharf/service/config.h"
@@ -32,6 +33,7 @@ enum {
 
 extern const wharf_blob_api *print_blob;
 extern const wharf_documents_files_api *print_documents; /* NULL: the module is not there */
+extern const wharf_templates_render_api *print_templates; /* NULL: the module is not there */
 extern const wharf_fetch_api *print_fetch;
 extern const wharf_render_api *print_render;
 extern const wharf_events_api *print_events;

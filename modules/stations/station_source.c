@@ -237,6 +237,26 @@ static wharf_status take_document(
     return s == WHARF_OK ? look_at(req, raw, type.n ? type : bytes.type, "document_id", ret) : s;
 }
 
+/* Takes what a template draws. */
+static wharf_status take_template(wharf_req *req, const wharf_rec *job, struct document *ret)
+{
+    wharf_str bytes;
+    wharf_status s;
+
+    if (!print_templates)
+        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, "template",
+            "The module templates is not enabled; send the document as data");
+    W->err->base(req, "template.");
+    s = print_templates->pdf(req, W->res->input(job, PRINT_JOB_TEMPLATE),
+        field_text(job, PRINT_JOB_LOCATION_ID), &bytes);
+    W->err->base(req, "");
+    if (s == WHARF_OK)
+        s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
+    if (s == WHARF_OK)
+        s = print_blob->write(req, ret->writer, bytes.p, bytes.n);
+    return s == WHARF_OK ? look_at(req, false, WHARF_S(""), "template", ret) : s;
+}
+
 wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document *ret)
 {
     wharf_str data = field_text(job, PRINT_JOB_DATA),
@@ -252,8 +272,7 @@ wharf_status document_take(wharf_req *req, const wharf_rec *job, struct document
     if (document.n)
         return take_document(req, document, field_int(job, PRINT_JOB_RAW) != 0, type, ret);
     if (!data.n)
-        return W->err->fail(req, ERR_MODULE_UNAVAILABLE, "template",
-            "The module templates is not enabled; send the document as data");
+        return take_template(req, job, ret);
     s = print_blob->begin(req, DOCUMENT_MAX, &ret->writer);
     if (s == WHARF_OK)
         s = write_data(req, data, ret->writer);

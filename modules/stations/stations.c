@@ -10,6 +10,7 @@ const wharf_locations_directory_api *stations_locations;
 const wharf_org_directory_api *stations_users;
 const wharf_blob_api *print_blob;
 const wharf_documents_files_api *print_documents; /* NULL: the module is not there */
+const wharf_templates_render_api *print_templates; /* NULL: the module is not there */
 const wharf_fetch_api *print_fetch;
 const wharf_render_api *print_render;
 const wharf_events_api *print_events;
@@ -58,6 +59,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     stations_locations = stations_host->service(self, "locations.directory", 1, 1);
     print_documents = stations_host->service(self, "documents.files", 1, 0);
+    print_templates = stations_host->service(self, "templates.render", 1, 0);
     stations_users = stations_host->service(self, "org.directory", 1, 0);
     print_self = self;
     print_blob = stations_host->service(self, "wharf.blob", 1, 1);

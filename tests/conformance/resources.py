@@ -48,6 +48,7 @@ NEEDS = {"location": {"address": lambda: "1 Main St, Springfield, IL 62701, US"}
          "fulfillment": {"articles": lambda world: [{"item_id": world.make("item")["id"], "requested_qty": 1}], "external_id": lambda: f"F{next(SERIAL)}", "location_id": None, "assigned_user_id": lambda: None},
          "document": {"content": lambda: base64.b64encode(b"Document %d" % next(SERIAL)).decode()},
          "document_retention_rule": {"category": free_category},
+         "template": {"set_as_default": lambda: False, "template_data": lambda: {"type": "item__item_label_pdf", "text_line_1": f"Line {next(SERIAL)}"}},
          "sequence": {"sequence": lambda: f"A{next(SERIAL)}", "prefix": lambda: f"P{next(SERIAL)}-"},
          "uom": {"code": lambda: f"{next(SERIAL)}_"},
          "export": {"resource": lambda: "contact", "csv_field_options": lambda: None},
@@ -74,7 +75,7 @@ BY_RULE = {"support_request": {"announced", "attachments", "message", "messages"
            "fulfillment": {"recipient", "sender", "recipient_contact_id", "sender_contact_id", "status"},
            "item": {"item_type", "base_uom", "transactional_units", "item_transactional_unit_id", "is_asset", "origin_country", "currency", "gtin", "upc"},
            "document": {"filename", "category", "mime_type", "size", "checksum_md5", "checksum_sha256"},
-           "document_retention_rule": {"category"},
+           "document_retention_rule": {"category"}, "template": {"template_data"},
            "manifest": {"sender", "recipient", "reason_code_id", "status"}, "receipt": {"lines", "parcel_id", "reverses_receipt_id", "reason_code_id", "layout_id", "correction"},
            "asset": {"due_back_at", "maintenance_status", "next_maintenance_at", "maintenance_schedule", "status", "currency", "item_id"},
            "role": {"scopes", "id"}, "api_key": {"scopes", "location_ids", "ip_allowlist", "expires_at", "allow_all_locations"}}
@@ -85,7 +86,7 @@ BY_ROUTE = {"layout": {"create"}, "organization": {"create", "delete"}, "api_key
             "integration_secret": {"create", "delete"}, "bom": {"delete"}, "fulfillment": {"delete"}, "workflow_secret": {"create", "delete"}, "batch": {"create"}, "export": {"delete"}}
 # Rows of these resources can be deleted only after this change. The change may have events of its own, beside updated.
 BEFORE_DELETE = {"manifest": {"status": "void"}}
-ALWAYS_THERE = {"role": 4, "uom": 35}
+ALWAYS_THERE = {"role": 4, "uom": 35, "template": 10}
 # Lists that grow with each request of the test itself, or whose rows change by themselves: tests/api/logs/test_logs.py, test_request_log.py, test_events.py
 # and test_exports.py walk them.
 GROWING = {"log", "request_log", "event", "export"}

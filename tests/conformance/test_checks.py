@@ -225,6 +225,11 @@ BREAKAGES = {
         ("INSERT INTO webhooks.queue (organization_id, webhook_id, lane, resource_type, resource_id, head_id, head_at, head_event, head_run, head_sequence, next_attempt_at)"
          " SELECT organization_id, webhook_id, lane, resource_type, 'other', id, created_at, event_id, run_id, sequence, 'infinity' FROM webhooks.delivery WHERE status = 'succeeded'"
          " ORDER BY id DESC LIMIT 1 RETURNING webhook_id", "the head of its queue for other, .*, is no open delivery")],
+    "templates.one_default": [
+        (f"UPDATE templates.template SET status = 'custom' WHERE id = {pick('id', 'templates.template', 'builtin')} RETURNING id", "is the built-in one of .*, of which none is the default for all locations")],
+    "templates.template_versions": [
+        (f"DELETE FROM templates.template_version WHERE template_id = {pick('id', 'templates.template', 'NOT builtin AND deleted_at IS NULL')} RETURNING template_id", "has the version [0-9]+, which is not kept as it is"),
+        (f"UPDATE templates.template SET template_data = '{{}}' WHERE id = {pick('id', 'templates.template', 'NOT builtin AND deleted_at IS NULL', skip=1)} RETURNING id", "has the version [0-9]+, which is not kept as it is")],
     "workflows.workflow_lines": [
         ("UPDATE workflows.run SET order_key = 'k', status = 'queued', due_at = 'infinity', line = 0 WHERE id = (SELECT min(id) FROM workflows.run) RETURNING id", "is the first with the key k, and is never due"),
         ("WITH first AS (UPDATE workflows.run SET order_key = 'k', status = 'queued', due_at = 'infinity', line = 0 WHERE id = (SELECT min(id) FROM workflows.run) RETURNING organization_id, workflow_id)"

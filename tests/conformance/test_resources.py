@@ -112,7 +112,8 @@ def test_create_update_retrieve(world, resource):
 @pytest.mark.parametrize("resource", [r for r in WRITABLE if r not in BY_MODULE])
 def test_required(world, resource):
     path, body = world.parent_of(resource), world.body(resource)
-    names = [n for n in DEFINITIONS[resource].get("required", []) if n in properties(resource)]
+    fields = DEFINITIONS[resource]["properties"]
+    names = [n for n in DEFINITIONS[resource].get("required", []) if n in properties(resource) or fields[n].get("x-wharf", {}).get("store") == "input"]
     for name in names:
         less = {k: v for k, v in body.items() if k != name}
         world.all.refused("POST", path, 400, "validation.failed", [name], body=less)
