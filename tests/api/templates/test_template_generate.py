@@ -60,6 +60,9 @@ def test_an_idempotency_key(client):
     key = {"Idempotency-Key": "draw-1"}
     a, b = (client.request("POST", GENERATE, body={"raw": [text()]}, headers=key, expect=200) for _ in range(2))
     assert a.data == b.data
+    key, body = {"SVC-API-KEY": client.key, "Idempotency-Key": "draw-2"}, {"raw": [text()], "output": "binary"}
+    a, b = (requests.post(client.server.base + GENERATE, json=body, headers=key, timeout=WAIT) for _ in range(2))
+    assert a.content == b.content and a.content.startswith(b"%PDF-") and "Idempotent-Replayed" not in b.headers
 
 
 def test_one_broken_image_among_ten_elements(client):
