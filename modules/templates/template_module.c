@@ -41,7 +41,7 @@ static wharf_status start(wharf_plugin *self, wharf_req *req)
 {
     templates_self = self;
     templates_blob = W->service(self, "wharf.blob", 1, 2);
-    templates_config = W->service(self, "wharf.config", 1, 1);
+    templates_config = W->service(self, "wharf.config", 1, 2);
     templates_crypto = W->service(self, "wharf.crypto", 1, 1);
     templates_documents = W->service(self, "documents.files", 1, 0);
     templates_draw = W->service(self, "wharf.draw", 1, 0);

@@ -9,8 +9,6 @@
 
 #define PUBLIC_KIND "generated"
 
-enum { RETENTION_DAYS = 30 };
-
 static const struct format {
     const char *word, *title, *extension, *type;
 } formats[] = {{"pdf", "PDF", ".pdf", "application/pdf"}, {"png", "PNG", ".png", "image/png"},
@@ -59,12 +57,7 @@ static wharf_str filename_of(wharf_req *req, const struct output *o)
 
 static int64_t retention_us(void)
 {
-    wharf_str text;
-
-    return (templates_config->text(templates_self, "generated_retention_days", &text)
-                   ? strtoll(text.p, NULL, 10)
-                   : RETENTION_DAYS) *
-           DAY_US;
+    return templates_config->integer(templates_self, "generated_retention_days") * DAY_US;
 }
 
 static wharf_status store(wharf_req *req, const struct output *o, wharf_str bytes,
