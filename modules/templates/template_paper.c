@@ -1,5 +1,6 @@
-/* template_paper.c - what the build embeds of schemas/: sizes of pages by name, those of templates
- * and those of schemas/paper-sizes.json, which print jobs use as well; and the stock files. */
+/* template_paper.c - what the build embeds of schemas/: sizes of pages by name, those of
+ * templates and those of schemas/paper-sizes.json, which print jobs use as well; and the stock
+ * files (spec 05 section 9.1). */
 #include <strings.h>
 
 #include "templates.h"

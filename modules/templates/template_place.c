@@ -1,5 +1,5 @@
-/* template_place.c - where in a body something stands, and what must hold of it. Paths are written
- * only when something is wrong. */
+/* template_place.c - where in a body something stands, and what must hold of it (spec 05
+ * section 9.1). Paths are written only when something is wrong. */
 #include <stdio.h>
 #include <stdlib.h>
 

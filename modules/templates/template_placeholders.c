@@ -1,5 +1,6 @@
 /* template_placeholders.c - which data a definition shows: the paths in its variables and
- * expressions, for people who fill it in. Leaves what they mean to the cell. */
+ * expressions, for people who fill it in (spec 05 sections 7 and 9.4). Leaves what they mean
+ * to the cell. */
 #include "templates.h"
 
 enum { PATHS_MAX = 500 };

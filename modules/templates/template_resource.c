@@ -1,5 +1,5 @@
-/* template_resource.c - rows of other modules as data of a template: loaded with the rights of who
- * asks, and shown as a retrieve shows them. */
+/* template_resource.c - rows of other modules as data of a template: loaded with the rights of
+ * who asks, and shown as a retrieve shows them (spec 05 section 8). */
 #include "templates.h"
 #include "templates.gen.h"
 

@@ -1,5 +1,5 @@
-/* template_schema.c - GET /v1/templates/schema: what a definition may hold, for editors and for
- * people who write one. It is made of the shapes that judge requests. */
+/* template_schema.c - GET /v1/templates/schema: what a definition may hold, for editors and
+ * for people who write one (spec 05 section 7). It is made of the shapes that judge requests. */
 #include "templates.h"
 #include "templates.gen.h"
 

@@ -1,5 +1,6 @@
-/* template_shape.c - judges bodies by the shapes of plugin.json, which are what the description of
- * the API says as well. All problems are told, each with its path.
+/* template_shape.c - judges bodies by the shapes of plugin.json, which are what the
+ * description of the API says as well (spec 05 section 9.3). All problems are told, each with
+ * its path.
  *
  * The shapes are compiled once, when the module starts. What JSON Schema says in keywords that are
  * not read here ends the start, so that no rule is only on paper. */

@@ -1,4 +1,4 @@
-/* template_walk.c - goes through the elements of a body, at every depth. */
+/* template_walk.c - goes through the elements of a body, at every depth (spec 05 section 9.3). */
 #include "templates.h"
 
 enum { DEPTH_MAX = 32 };
