@@ -35,7 +35,7 @@ LEFT_OUT = {
         "listen", "admin.listen", "data", "database.url", "log.file", "master_key_file", "modules", "module_path", "cell.dir", "crash.dir", "blob.dir", "carriers.file"],
     "another way of the same work, which has tests of its own": [
         "user", "database.direct", "database.prepared", "migrate", "environment", "auth.pepper", "master_key", "blob.s3.region", "blob.s3.direct", "blob.s3.client_endpoint", "safe_mode", "rules.verify",
-        "lua_hooks.strict", "crash.quarantine", "stations.push", "carriers.tracking_prefix", "documents.extra_categories", "documents.quota_bytes", "documents.clamd"],
+        "lua_hooks.strict", "crash.quarantine", "stations.push", "templates.emit_generated", "carriers.tracking_prefix", "documents.extra_categories", "documents.quota_bytes", "documents.clamd"],
     "how many processes, threads and connections do the work": [
         "workers", "jobs.workers", "jobs.threads", "jobs.long_threads", "jobs.plugin_share", "database.lanes", "database.pool", "workflows.cells", "workflows.cells_max",
         "net.per_host", "net.transfers"],
@@ -43,7 +43,7 @@ LEFT_OUT = {
         "memory.limit", "drain_timeout", "drain_accept", "http.header_timeout", "http.body_timeout", "http.handler_timeout", "http.long_timeout", "http.body_limit",
         "http.connection_limit", "database.statement_timeout", "blob.upload_limit", "blob.grace", "blob.scrub_days", "blob.scrub_rate", "documents.clamd_timeout_s", "crash.limit", "crash.window", "lua_hooks.instructions", "lua_hooks.query_ms",
         "batches.array_items", "batches.items", "batches.sync_items", "batches.mixed_items", "batches.request_seconds", "batches.queued", "batches.data_url_mib",
-        "batches.file_mib", "batches.run_hours", "batches.keep_days", "batches.record_days", "exports.rows", "documents.create_limits", "shipments.simulator_step_seconds", "stations.retention_hours",
+        "batches.file_mib", "batches.run_hours", "batches.keep_days", "batches.record_days", "exports.rows", "documents.create_limits", "templates.generated_retention_days", "shipments.simulator_step_seconds", "stations.retention_hours",
         "stations.processing_timeout", "stations.reroute_after", "stations.offline_after", "workflows.cpu_share", "workflows.budgets", "workflows.public_per_minute"],
     "a limit with fixed numbers that tests meet": ["rate_limit.endpoint", "mail.max_per_minute"],
     "what may be reached, and what links begin with: tests are about the answer": [

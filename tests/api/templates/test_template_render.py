@@ -4,7 +4,7 @@ import requests
 
 from drawings import TEMPLATES, codes, pages, picture, said, sound, text, whole
 from test_print_jobs import Shop
-from wharf import WAIT, make_location
+from wharf import WAIT, Server, make_location
 
 ADDRESS = "742 Evergreen Terrace, Springfield, IL 62704, US"
 
@@ -195,3 +195,18 @@ def test_a_print_job_of_a_template(org):
     shop.refuse(400, "validation.failed", ["template.resource.id"], data=None, template={**template, "resource": {"type": "item", "id": "item_0000000000000000000000"}})
     shop.refuse(400, "template.render_failed", data=None, template={"id": custom(shop.client, [text(), {"type": "image", "x": 1, "y": 1, "width": 9, "height": 9, "value": "bm8="}], sample={}), "data": {}})
     shop.refuse(404, "not_found", data=None, template={**template, "id": "temp_0000000000000000000000"})
+
+
+def test_renders_are_told_when_that_is_wanted():
+    """Spec 05 section 14: template.generated is off unless the setting says else."""
+    for wanted in ("true", "false"):
+        server = Server("--modules", "org,locations,events,templates", "--set", f"templates.emit_generated={wanted}")
+        try:
+            org = server.organization()
+            client = org.client()
+            template = custom(client, [text("Told")])
+            made = render(client, template, data={}).data
+            told = org.events(template, "template.generated")
+            assert [(e[1]["pdf_id"], e[1]["format"], e[1]["pages"]) for e in told] == ([(made["id"], "pdf", 1)] if wanted == "true" else [])
+        finally:
+            server.stop()
