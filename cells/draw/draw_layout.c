@@ -252,7 +252,7 @@ static void place_flowing(struct placing *p, struct element *first)
     unsigned order = 0;
 
     for (struct element *e = first; e && report_goes_on(d); e = e->next, order++) {
-        struct cursor c;
+        struct cursor c = {0};
 
         if (e->failed || !is_flowing(e) || !find_start(p, first, e, &c))
             continue;

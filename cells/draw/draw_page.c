@@ -335,12 +335,12 @@ static void draw_content(struct pages *p, const struct layout *l)
 static bool draw_page(struct pages *p, const struct layout *l)
 {
     struct sheet *s = &p->sheet;
-    unsigned cells = s->is ? s->columns * s->rows : 1;
+    unsigned cells = s->is ? s->columns * s->rows : 1, row = s->is ? s->next / s->columns : 0;
 
     if (!p->open && !begin_paper(p))
         return false;
     set_space(p, s->is ? s->x + (s->next % s->columns) * (p->d->page_width + s->gap_x) : 0,
-        s->is ? s->y + s->next / s->columns * (p->d->page_height + s->gap_y) : 0);
+        s->is ? s->y + row * (p->d->page_height + s->gap_y) : 0);
     draw_content(p, l);
     if (++s->next >= cells) {
         s->next = 0;

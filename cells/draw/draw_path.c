@@ -177,7 +177,7 @@ static void stroke(struct pen *pen, char command, const double *v, double x, dou
 static bool one(struct pen *pen, char command, bool relative)
 {
     int n = numbers_of(command);
-    double v[NUMBERS], x = pen->x, y = pen->y;
+    double v[NUMBERS] = {0}, x = pen->x, y = pen->y;
 
     for (int i = 0; i < n; i++) {
         bool flag = command == 'A' && (i == 3 || i == 4);

@@ -15,7 +15,7 @@ const wharf_http_api *templates_http;
 const wharf_text_api *templates_text;
 const wharf_token_api *templates_token;
 wharf_plugin *templates_self;
-const wharf_str templates_manifest = MANIFEST;
+const wharf_str templates_manifest_text = MANIFEST;
 
 static const wharf_route routes[] = {
     {ROUTE_GENERATE, .handler = generate_post},

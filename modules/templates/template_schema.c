@@ -114,7 +114,7 @@ wharf_status schema_get(wharf_req *req, void *arg)
 {
     const wharf_json *manifest, *shapes;
     wharf_out *out;
-    wharf_status s = W->json->parse(req, templates_manifest, &manifest);
+    wharf_status s = W->json->parse(req, templates_manifest_text, &manifest);
 
     (void)arg;
     if (s != WHARF_OK)

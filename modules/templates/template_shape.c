@@ -245,7 +245,7 @@ wharf_status shapes_start(wharf_req *req)
 {
     struct compiling c = {.req = req};
     const wharf_json *manifest, *all;
-    wharf_status s = W->json->parse(req, templates_manifest, &manifest);
+    wharf_status s = W->json->parse(req, templates_manifest_text, &manifest);
 
     if (s != WHARF_OK)
         return s;

@@ -29,7 +29,7 @@ extern const wharf_http_api *templates_http;
 extern const wharf_text_api *templates_text;
 extern const wharf_token_api *templates_token;
 extern wharf_plugin *templates_self;
-extern const wharf_str templates_manifest;
+extern const wharf_str templates_manifest_text;
 
 enum { POINTS = 72, IMAGES_MAX = 50, IMAGE_BYTES_MAX = 10000000, FONT_BYTES_MAX = 10 << 20 };
 #define SECOND_US 1000000LL

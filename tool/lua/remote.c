@@ -386,7 +386,7 @@ static void tell_others(struct cli *c, const char *dir, const struct lua_texts *
 static bool put_draft(struct cli *c, const struct named *n, const struct wharf_json *draft,
     const struct wharf_json *version, bool force)
 {
-    struct lua_texts list;
+    struct lua_texts list = {0};
     bool good = texts_of(c->a, draft, version, &list);
 
     if (good && !force && tracked_conflicts(c->a, n->dir, n->id, &list)) {
