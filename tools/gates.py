@@ -228,42 +228,19 @@ def gate_pages():
     return problems + [f"{f}: neither docs/README.md nor docs/decisions/README.md names it" for f in tracked("docs/**.md") if f not in index | {"docs/README.md"}]
 
 
-def sections_named(said):
-    """The numbers of sections that a text names, without what stands behind a dot: "sections 3.1 and 5 to 7" -> {3, 5, 6, 7}."""
-    found = set()
-    for m in re.finditer(r"(?:sections?|§)\s*((?:\d+(?:\.\d+)*(?:\s*(?:,|and|to|–|§)\s*)*)+)", said):
-        parts = re.findall(r"\d+(?:\.\d+)*|to|–", m.group(1))
-        for i, part in enumerate(parts):
-            if part in ("to", "–"):
-                found |= set(range(int(parts[i - 1].split(".")[0]), int((parts[i + 1:] or parts[i - 1:])[0].split(".")[0]) + 1))
-            else:
-                found.add(int(part.split(".")[0]))
-    return found
-
-
-def sections_of_file(path, spec):
-    """The sections of a page of docs/spec that the first comment of a file names, or that of the header which it sends the reader to."""
-    head = text(path)[:2000].split("*/")[0] if path.endswith((".c", ".h")) else text(path)[:1000]
-    sent = re.search(r"[Ss]ee (\w+\.h)\b", head)
-    heads = [head] + [text(h)[:2000].split("*/")[0] for h in {path[:-1] + "h", os.path.join(os.path.dirname(path), sent.group(1) if sent else "")}
-                      if h.endswith(".h") and (ROOT / h).is_file()]
-    found = set()
-    for head in heads:
-        for m in re.finditer(rf"(?:docs/spec/|spec ){spec}[\w-]*(?:\.md)?([^;)]{{0,80}})", re.sub(r"\s*\n(?: \*|--) ?", " ", head)):
-            found |= sections_named(m.group(1))
-    return found
-
-
 def gate_where():
     """A row of docs/internals/where.md and the files that it names give the same sections of the same spec, where both give any."""
-    problems, folder = [], ""
+    sys.path.insert(0, str(ROOT / "tools"))
+    import reference  # noqa: E402
+    said, problems, folder = dict(reference.files_that_name_specs()), [], ""
     for n, line in enumerate(text("docs/internals/where.md").split("\n"), 1):
         cells = line.split("|")
         for spec, after in re.findall(r"\[spec (\d\d)\]\([^)]*\)([^\[]*)", cells[2]) if len(cells) > 4 else ():
+            named = reference.whole_sections(f"spec {spec}{after}", spec)
             for name in re.findall(r"`([\w/.]+\.(?:c|h|sql))`", cells[3]):
                 folder = os.path.dirname(name) if "/" in name else folder
                 path = name if "/" in name else f"{folder}/{name}"
-                named, told = sections_named(after), sections_of_file(path, spec) if (ROOT / path).is_file() else set()
+                told = reference.whole_sections(said.get(path, ""), spec)
                 if named and told and not named & told:
                     problems.append(f"docs/internals/where.md:{n}: section {sorted(named)} of spec {spec}, and {path} says {sorted(told)}")
     return problems

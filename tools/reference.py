@@ -235,6 +235,11 @@ def sections_named(text, spec):
     return found
 
 
+def whole_sections(text, spec):
+    """The same without what stands behind a dot: {3, 5, 6, 7}."""
+    return {int(section.split(".")[0]) for section in sections_named(text, spec)}
+
+
 @functools.lru_cache(maxsize=None)
 def files_that_name_specs():
     """(path, what it says of specs) of each source file, by its first comment or that of its header; of a statement also by the files that run it; of each test by its

@@ -1,5 +1,5 @@
--- Returns what the figures say of an enabled webhook: disable, suspend, degrade, recover (no
--- longer degraded); NULL: nothing new.
+-- Returns what the figures say of an enabled webhook (spec 07 section 10): disable, suspend,
+-- degrade, recover (no longer degraded); NULL: nothing new.
 CREATE OR REPLACE FUNCTION webhooks.judge(org text, webhook text, after_failure boolean)
     RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path = pg_catalog AS $$

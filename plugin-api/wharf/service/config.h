@@ -16,7 +16,7 @@ extern "C" {
 typedef struct wharf_config_api {
     wharf_head head;
     /* A member of the table as text, a number as it is written, a boolean as "true" or "false".
-     * What the operator did not write is the default that `config` of plugin.json gives, so a
+     * A setting that the operator did not write is the default of `config` in plugin.json, so a
      * default stands nowhere else; false: there is none either, or it is something else. Since 1.1
      * a name with dots is that of a member of a member ("push.driver"), and a number or boolean is
      * taken. */
