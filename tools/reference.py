@@ -309,11 +309,17 @@ def pages(build):
     return {ROOT / f"docs/reference/{name}.md": write(build).rstrip() + f"\n\n{MADE}\n" for name, write in made.items()}
 
 
+def unused(page):
+    """Names of rows whose last cell, which says where they are used, is empty."""
+    return re.findall(r"^\| `([^`]+)` .*\|  \|$", page, re.M)
+
+
 def problems(build):
     made = pages(build)
     return [f"{path.relative_to(ROOT)}: is not what the tree says (tools/reference.py BUILD --write)" for path, text in made.items()
             if not path.is_file() or path.read_text(encoding="utf-8") != text] + [
-                f"errors.json: nothing answers with {code}" for code in re.findall(r"^\| `([^`]+)` .*\|  \|$", made[ROOT / "docs/reference/errors.md"], re.M)]
+                f"errors.json: nothing answers with {code}" for code in unused(made[ROOT / "docs/reference/errors.md"])] + [
+                    f"plugin.json or settings.c: nothing reads the setting {key}" for key in unused(made[ROOT / "docs/reference/settings.md"])]
 
 
 def main():
