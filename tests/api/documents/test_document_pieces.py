@@ -124,6 +124,18 @@ def test_checksums_of_pieces(client, server, name):
     assert get(client, answer.data)["checksum_sha256"] == sha256(PDF)
 
 
+def test_who_reads_a_refusal_goes_on_at_once(client, server):
+    """What is refused behind its bytes has let go of the file when the answer comes: HEAD and the next piece are never 423."""
+    url = begin(client, len(PDF)).headers["Location"]
+    damaged = f"sha1 {b64(hashlib.sha1(PDF).digest())}"
+    for _ in range(60):
+        assert code(piece(server, url, 0, PDF[:10], Upload_Checksum=damaged)) == (460, "file.piece_damaged")
+        assert at(head(server, url)) == 0
+        assert code(piece(server, url, 0, PDF[:10], Upload_Checksum=damaged)) == (460, "file.piece_damaged")
+    assert at(piece(server, url, 0, PDF)) == len(PDF)
+    assert code(piece(server, url, len(PDF), b"")) == (409, "file.already_uploaded") and at(head(server, url)) == len(PDF)
+
+
 def test_refusals(client, server):
     answer = begin(client, 20)
     url = answer.headers["Location"]
