@@ -13,6 +13,7 @@ struct db_conn {
     int64_t retry_after_us; /* no new attempt to connect before */
     bool open; /* a transaction was begun and not ended: it must not go on on another connection */
     bool counted; /* as busy (meter.h) */
+    unsigned refused; /* noted by meter.h */
     unsigned epoch;
     uint64_t ran;
     struct statement_set known;

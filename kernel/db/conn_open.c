@@ -54,6 +54,7 @@ void db_close(struct db_conn *c)
     PQclear(c->started_result);
     ahead_done(&c->ahead);
     PQfinish(c->pg);
+    db_meter_connected(&c->refused, true);
     if (c->session >= 0)
         close(c->session);
     statement_forget_all(&c->known);
@@ -109,10 +110,10 @@ static bool connect_now(struct db_conn *c)
     c->pg = PQconnectdb(c->conninfo);
     if (PQstatus(c->pg) != CONNECTION_OK) {
         c->retry_after_us = clock_monotonic_us() + 50000;
-        db_meter_connected(false);
+        db_meter_connected(&c->refused, false);
         return false;
     }
-    db_meter_connected(true);
+    db_meter_connected(&c->refused, true);
     c->epoch++;
     PQsetNoticeReceiver(c->pg, notices_to_debug_log, NULL);
     snprintf(setup, sizeof(setup),

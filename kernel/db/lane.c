@@ -30,6 +30,7 @@ struct lane {
     uint32_t events;
     int64_t retry_at_us;
     unsigned refused; /* tries to connect since it was up */
+    unsigned refused_noted; /* by meter.h */
     struct queue waiting; /* not sent */
     struct queue flying; /* sent, in order; the group ends at a Sync */
     int64_t moved_us; /* when something was sent on an idle connection, or came back */
@@ -105,6 +106,7 @@ void lane_free(struct lane *l)
     if (!l)
         return;
     PQfinish(l->pg);
+    db_meter_connected(&l->refused_noted, true);
     statement_forget_all(&l->known);
     PQclear(l->each.row);
     PQclear(l->each.none);
@@ -205,8 +207,8 @@ static void lost(struct lane *l, int64_t now_us)
 
     db_error_from(NULL, l->pg, &e);
     e.status = DB_LOST;
-    if (l->state == LANE_CONNECTING)
-        db_meter_connected(false);
+    if (l->state == LANE_CONNECTING || l->state == LANE_DOWN)
+        db_meter_connected(&l->refused_noted, false);
     if (l->state == LANE_IDLE)
         log_warn("database.lost", "a connection of the event loop was lost: %s", e.message);
     watch(l, -1, 0);
@@ -308,7 +310,7 @@ static void go_on_connecting(struct lane *l, int64_t now_us)
         watch(l, PQsocket(l->pg), EPOLLOUT);
         break;
     case PGRES_POLLING_OK:
-        db_meter_connected(true);
+        db_meter_connected(&l->refused_noted, true);
         begin_setup(l, now_us);
         break;
     case PGRES_POLLING_FAILED:

@@ -1,6 +1,7 @@
 /* meter.c - see meter.h. */
 #include "db/meter.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 static struct db_meter meter;
@@ -18,16 +19,37 @@ void db_meter_busy(bool *counted, bool busy)
     atomic_fetch_add_explicit(meter.in_use, busy ? 1 : -1, memory_order_relaxed);
 }
 
-static _Atomic bool refused;
+/* How many connections were refused at their last try, of those that noted it in this round. A
+ * new round begins when all are forgotten, so 0 is no round. */
+static pthread_mutex_t refused_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned refused_round = 1, n_refused;
 
-void db_meter_connected(bool connected)
+void db_meter_connected(unsigned *refused, bool connected)
 {
-    atomic_store(&refused, !connected);
+    pthread_mutex_lock(&refused_lock);
+    if (*refused == refused_round)
+        n_refused--;
+    *refused = connected ? 0 : refused_round;
+    n_refused += !connected;
+    pthread_mutex_unlock(&refused_lock);
 }
 
 bool db_meter_refused(void)
 {
-    return atomic_load(&refused);
+    bool refused;
+
+    pthread_mutex_lock(&refused_lock);
+    refused = n_refused > 0;
+    pthread_mutex_unlock(&refused_lock);
+    return refused;
+}
+
+void db_meter_forget_refused(void)
+{
+    pthread_mutex_lock(&refused_lock);
+    refused_round++;
+    n_refused = 0;
+    pthread_mutex_unlock(&refused_lock);
 }
 
 void db_meter_statement(int64_t us)

@@ -21,10 +21,13 @@ void db_meter_set(const struct db_meter *m);
 /* Notes that a connection is busy from now on, or no longer. *counted is the connection's own; 0
  * at first. */
 void db_meter_busy(bool *counted, bool busy);
-/* Notes whether a connection could be made. db_meter_refused() is true when the last try of some
- * connection failed and none succeeded since. [any] */
-void db_meter_connected(bool connected);
+/* Notes whether a connection could be made. *refused is the connection's own, 0 at first; it is
+ * noted as made, too, before its owner is freed. [any] */
+void db_meter_connected(unsigned *refused, bool connected);
+/* Tells whether the last try of some connection failed. [any] */
 bool db_meter_refused(void);
+/* Forgets all tries that failed: the database takes connections again. [any] */
+void db_meter_forget_refused(void);
 void db_meter_statement(int64_t us); /* as its sender saw it */
 
 #endif

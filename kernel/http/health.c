@@ -118,7 +118,7 @@ static void look_at_connections(struct health *h)
     if (PQstatus(pg) != CONNECTION_OK)
         connect_trouble(PQerrorMessage(pg), text);
     else
-        db_meter_connected(true);
+        db_meter_forget_refused();
     PQfinish(pg);
     set_check(h, CHECK_CONNECTIONS, text);
 }
