@@ -1,5 +1,6 @@
 """Documents whose bytes come in pieces: the protocol tus 1.0 (spec 05 section 2.2). The client of others is tried in tests/tus."""
 import base64
+import concurrent.futures
 import hashlib
 import os
 
@@ -125,15 +126,19 @@ def test_checksums_of_pieces(client, server, name):
 
 
 def test_who_reads_a_refusal_goes_on_at_once(client, server):
-    """What is refused behind its bytes has let go of the file when the answer comes: HEAD and the next piece are never 423."""
-    url = begin(client, len(PDF)).headers["Location"]
+    """What is refused behind its bytes has let go of the file when the answer comes: HEAD and the next piece are never 423, however busy the server is."""
     damaged = f"sha1 {b64(hashlib.sha1(PDF).digest())}"
-    for _ in range(60):
-        assert code(piece(server, url, 0, PDF[:10], Upload_Checksum=damaged)) == (460, "file.piece_damaged")
-        assert at(head(server, url)) == 0
-        assert code(piece(server, url, 0, PDF[:10], Upload_Checksum=damaged)) == (460, "file.piece_damaged")
-    assert at(piece(server, url, 0, PDF)) == len(PDF)
-    assert code(piece(server, url, len(PDF), b"")) == (409, "file.already_uploaded") and at(head(server, url)) == len(PDF)
+
+    def bring(url):
+        for _ in range(60):
+            assert code(piece(server, url, 0, PDF[:10], Upload_Checksum=damaged)) == (460, "file.piece_damaged")
+            assert at(head(server, url)) == 0
+            assert code(piece(server, url, 0, PDF[:10], Upload_Checksum=damaged)) == (460, "file.piece_damaged")
+        return at(piece(server, url, 0, PDF))
+    urls = [begin(client, len(PDF)).headers["Location"] for _ in range(8)]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(bring, urls)) == [len(PDF)] * 8
+    assert code(piece(server, urls[0], len(PDF), b"")) == (409, "file.already_uploaded") and at(head(server, urls[0])) == len(PDF)
 
 
 def test_refusals(client, server):
