@@ -109,15 +109,17 @@ static bool upload_headers_ok(struct exchange *x)
                *coding = header(x, "Content-Encoding");
     int64_t limit = file_limit(req, x->upload), size = length ? strtoll(length, NULL, 10) : -1;
 
+    if (coding && strcasecmp(coding, "identity") != 0) {
+        req_fail(req, ERR_CONTENT_ENCODING_UNSUPPORTED, "Content-Encoding",
+            "Send the file as it is, without Content-Encoding");
+        return false;
+    }
     if (!strcmp(req->head.method, "PATCH"))
         return piece_headers_ok(x);
     if (!str_eqz(x->upload->type, "application/octet-stream") &&
         (!type || strcasecmp(type, x->upload->type.p) != 0))
         req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Type", "Send the header Content-Type: %s",
             x->upload->type.p);
-    else if (coding)
-        req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Encoding",
-            "Send the file as it is, without Content-Encoding");
     else if (x->upload->want_size >= 0 && size >= 0 && size != x->upload->want_size)
         req_fail(req, ERR_FILE_UPLOAD_INVALID, "Content-Length",
             "The file was announced with %lld bytes", (long long)x->upload->want_size);

@@ -189,6 +189,12 @@ def test_what_comes_is_judged_as_a_put(client, server):
     assert not part(server, url).exists()
 
 
+def test_pieces_are_not_packed(client, server):
+    url = begin(client, len(PDF)).headers["Location"]
+    assert code(piece(server, url, 0, PDF, Content_Encoding="gzip")) == (415, "content_encoding.unsupported")
+    assert at(piece(server, url, 0, PDF, Content_Encoding="identity")) == len(PDF)
+
+
 def test_a_cut_connection_keeps_what_came(client, server):
     """What arrived before the connection was cut is there, and the upload goes on behind it."""
     data = os.urandom(3 << 20)

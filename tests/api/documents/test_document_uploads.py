@@ -105,6 +105,32 @@ def test_upload_once(client, server):
     assert get(client, row)["versions_count"] == 1
 
 
+def upload_head(row, length, *more):
+    """The head of a PUT to the upload link of a row, with that Content-Length."""
+    url = row["upload_url"]
+    return "\r\n".join([f"PUT {url[url.index('/v1/'):]} HTTP/1.1", "Host: x", *(f"{k}: {v}" for k, v in row["upload_headers"].items()), f"Content-Length: {length}", *more, "", ""]).encode()
+
+
+def test_uploads_that_are_refused_by_their_heads(client, server):
+    row = announce(client)
+    status, _, body = client.raw(upload_head(row, "9" * 25, "Expect: 100-continue"))  # no number of bytes
+    assert status == 413, body
+    status, _, body = client.raw(upload_head(row, 2, "Content-Encoding: br", "Connection: close") + b"{}")
+    assert status == 415, body
+    assert put(server, row, PDF).status_code == 200  # the link is as good as before
+
+
+def test_two_bring_bytes_at_once(client, server):
+    """The bytes that are complete first are the document; who is slower is told so, and changes nothing."""
+    row, data = announce(client), os.urandom(300000)
+    with server.connect(WAIT) as s:
+        s.sendall(upload_head(row, len(data), "Connection: close") + data[:200000])
+        assert put(server, row, PDF).status_code == 200
+        s.sendall(data[200000:])
+        assert s.recv(100).startswith(b"HTTP/1.1 409")
+    assert get(client, row)["checksum_sha256"] == sha256(PDF) and get(client, row)["versions_count"] == 1
+
+
 def test_upload_of_a_document_that_is_gone(client, server):
     row = announce(client)
     client.delete(f"{DOCUMENTS}/{row['id']}")

@@ -173,6 +173,10 @@ def test_a_mebibyte(client):
     assert [r["id"] for r in log(client)] == [most, empty] and "request" not in log(client)[0]
 
 
+def test_a_packing_that_nobody_unpacks(client):
+    send(client, incoming(client, type="bearer"), expect=415, code="content_encoding.unsupported", authorization="Bearer hush", content_encoding="br")
+
+
 def test_a_repeated_id_is_taken_once(world, client):
     id, other = incoming(client, type="bearer"), incoming(client, type="bearer")
     first = send(client, id, authorization="Bearer hush", webhook_id="m1").data["id"]

@@ -38,9 +38,9 @@ def manual(client, body, name="Manual", **more):
     return row["id"]
 
 
-def public(client, body, name="Public", auth="none"):
+def public(client, body, name="Public", auth="none", methods=("POST",)):
     row = client.post(FLOWS, {"name": name, "source": f"return {{on_http = function(request, ctx)\n{body}\nend}}",
-                              "triggers": [{"type": "http", "path": "x", "auth": auth}]}, expect=201).data
+                              "triggers": [{"type": "http", "path": "x", "auth": auth, "methods": list(methods)}]}, expect=201).data
     client.post(f"{FLOWS}/{row['id']}/publish", {}, expect=200)
     return f"{client.server.base}{FLOWS}/{row['id']}/http/x"
 
@@ -99,9 +99,13 @@ def test_settings_that_can_not_be(setting):
 
 
 def test_public_callers(server, mine):
-    url = public(mine, "return {ok = true}")
+    others = ["GET", "PUT", "PATCH", "DELETE"]
+    url = public(mine, "return {ok = true}", methods=["POST", *others])
     codes = [mine.http.post(url, timeout=WAIT).status_code for _ in range(12)]
     assert codes[:7] == [200] * 7 and codes[-1] == 429, codes
+    for method in others:  # none of them is another door
+        r = mine.request(method, url.removeprefix(server.base), key=False)
+        assert (r.status, r.code) == (429, "rate_limited") and int(r.headers["Retry-After"]) >= 1, (method, r)
 
 
 # ---- answers of bytes ----
