@@ -50,7 +50,7 @@ size_t last_digits(wharf_str s, char *out, size_t room)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && s.p[i] != ';'; i++) {
         if (s.p[i] < '0' || s.p[i] > '9')
             continue;
         if (n == room - 1) {

@@ -234,7 +234,7 @@ static wharf_status phone_form(
                 : contacts_org->phone(req, sent, ret))
         return WHARF_OK;
     return W->err->add(req, ERR_VALIDATION_FAILED, path,
-        "%s must have 7 to 15 digits, with + before a country code", path);
+        "%s must be a number such as +14155552671; no country gives this one", path);
 }
 
 static wharf_status check_phones(

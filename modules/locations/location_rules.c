@@ -127,7 +127,7 @@ static wharf_status settle_phone(wharf_req *req, wharf_rec *rec)
         return WHARF_OK;
     if (!org->phone(req, s, &phone))
         return W->err->add(req, ERR_VALIDATION_FAILED, "phone",
-            "phone must have 7 to 15 digits, with + before a country code");
+            "phone must be a number such as +14155552671; no country gives this one");
     W->res->set(rec, LOCATION_PHONE, val_text(phone));
     return WHARF_OK;
 }

@@ -1,8 +1,9 @@
 /* forms.c - how e-mail addresses and phone numbers are written, for every module
  * (docs/spec/02-places-and-people.md section 4). */
 #include "org.h"
+#include "phone_form.h"
 
-enum { EMAIL_LOCAL = 64, PHONE_MIN = 7, PHONE_MAX = 15 };
+enum { EMAIL_LOCAL = 64 };
 
 /* Tells whether s has exactly one '@', something before it, a dot in what follows, no white
  * space. */
@@ -18,28 +19,13 @@ bool email_form(wharf_str s)
     return !memchr(domain.p, '@', domain.n) && !memchr(s.p, ' ', s.n) && !memchr(s.p, '\t', s.n);
 }
 
-/* Makes the digits of a phone, with '+' in front where the country is known. Returns false for
- * something that is no phone. */
 bool phone_form_in(wharf_req *req, wharf_str country, wharf_str s, wharf_str *ret)
 {
-    char *out = org_host->mem->alloc(req, s.n + 1);
-    bool plus = s.n && s.p[0] == '+', america;
-    size_t k = 0;
+    char kept[PHONE_ROOM];
 
-    for (size_t i = plus; i < s.n; i++) {
-        if (strchr(" ()-./", s.p[i]))
-            continue;
-        if (s.p[i] < '0' || s.p[i] > '9')
-            return false;
-        out[k++] = s.p[i];
-    }
-    if (k < PHONE_MIN || k > PHONE_MAX)
+    if (!phone_kept(country, s, kept))
         return false;
-    america = same(country, WHARF_S("US")) || same(country, WHARF_S("CA"));
-    if (!plus && america && (k == 10 || (k == 11 && out[0] == '1')))
-        *ret = org_host->mem->format(req, "%s%.*s", k == 10 ? "+1" : "+", (int)k, out);
-    else
-        *ret = org_host->mem->format(req, "%s%.*s", plus ? "+" : "", (int)k, out);
+    *ret = org_host->mem->format(req, "%s", kept);
     return true;
 }
 

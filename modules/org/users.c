@@ -75,7 +75,7 @@ static wharf_status settle_contact(wharf_req *req, wharf_rec *rec)
         org_host->res->set(rec, USER_PHONE, val_text(s));
     else
         org_host->err->add(req, ERR_VALIDATION_FAILED, "phone",
-            "phone must have 7 to 15 digits, with + before a country code");
+            "phone must be a number such as +14155552671; no country gives this one");
     return org_host->err->current(req);
 }
 

@@ -6,7 +6,6 @@
 #include "db/cluster.h"
 #include "db/conn.h"
 #include "db/copy.h"
-#include "db/meter.h"
 #include "ends_at_commit.h"
 #include "unit.h"
 #include "util/time.h"
@@ -686,28 +685,6 @@ static void session_that_ends_in_place_of_a_sync(void **state)
     db_close(c);
 }
 
-static void refused_until_each_is_connected(void **state)
-{
-    unsigned one_way = 0, other = 0;
-
-    (void)state;
-    assert_false(db_meter_refused());
-    db_meter_connected(&one_way, false);
-    db_meter_connected(&one_way, false);
-    db_meter_connected(&other, true);
-    assert_true(db_meter_refused()); /* the other one says nothing of this one */
-    db_meter_connected(&other, false);
-    db_meter_connected(&one_way, true);
-    assert_true(db_meter_refused());
-    db_meter_forget_refused();
-    assert_false(db_meter_refused());
-    db_meter_connected(&other, true); /* was forgotten: not taken off twice */
-    db_meter_connected(&one_way, false);
-    assert_true(db_meter_refused());
-    db_meter_connected(&one_way, true);
-    assert_false(db_meter_refused());
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {UNIT(goes_with_the_next), UNIT(one_plan_is_of_one_statement),
@@ -717,7 +694,7 @@ int main(void)
         UNIT(begins_again_when_statements_are_unknown), UNIT(prepared_by_who_asks),
         UNIT(ends_in_time), UNIT(ends_in_time_together), UNIT(nothing_begins_late),
         UNIT(what_follows_has_its_time), UNIT(copies_in_binary), UNIT(copies_no_nonsense),
-        UNIT(session_that_ends_in_place_of_a_sync), UNIT(refused_until_each_is_connected)};
+        UNIT(session_that_ends_in_place_of_a_sync)};
 
     return cmocka_run_group_tests_name("db_conn", tests, start, stop);
 }

@@ -17,7 +17,7 @@ BEGIN
     IF phone_tail <> '' THEN
         RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1'
             ' AND c.deleted_at IS NULL AND c.phone IS NOT NULL'
-            ' AND right(ltrim(c.phone, ''+''), 9) = $2 LIMIT $3'
+            ' AND right(ltrim(split_part(c.phone, '';'', 1), ''+''), 9) = $2 LIMIT $3'
             USING organization, phone_tail, most;
         RETURN QUERY EXECUTE 'SELECT c.id FROM contacts.contact c WHERE c.organization_id = $1'
             ' AND c.deleted_at IS NULL AND c.alternate_phones <> ''{}'''

@@ -43,8 +43,8 @@ typedef struct wharf_org_directory_api {
     /* Contact data as every module takes it (docs/spec/02-places-and-people.md section 4).
      * email: one '@', a local part of up to 64 bytes, a domain with a dot, no white space. */
     bool (*email)(wharf_str text);
-    /* A phone as it is kept: 7 to 15 digits, with '+' where the country is known. False: no
-     * phone. */
+    /* A phone as it is kept: "+14155552671", or 7 to 15 digits when nobody can say of which
+     * country, with ";ext=12" behind it when there is an extension. False: no phone. */
     bool (*phone)(wharf_req *req, wharf_str text, wharf_str *ret_phone);
     /* The active users with the role owner, in the order in which they came; ret_emails[i]
      * belongs to ret_ids[i]. */

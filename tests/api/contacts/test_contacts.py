@@ -62,12 +62,18 @@ def test_bad_email(client, email):
 
 
 @pytest.mark.parametrize("sent, kept", [("+44 1632 960001", "+441632960001"), ("2015550123", "+12015550123"), ("1-201-555-0123", "+12015550123"), ("5550123", "5550123"),
-                                        ("+4401632960001", "+4401632960001")])
+                                        ("+4401632960001", "+4401632960001"), ("+49 (0)30 901820", "+4930901820"), ("0049 30 901820", "+4930901820"), ("011 49 30 901820", "+4930901820"),
+                                        ("0501234567", "0501234567"), ("123-456-7890", "1234567890"), ("+1\u00a0415\u00a0555\u00a02671", "+14155552671"), ("\u202d+14155552671\u202c", "+14155552671"),
+                                        ("(415) 555\u20112671", "+14155552671"), ("tel:+14155552671", "+14155552671"), ("TEL:+1-415-555-2671;ext=7", "+14155552671;ext=7"),
+                                        ("415.555.2671 x12", "+14155552671;ext=12"), ("+39 06 698 12345 int. 9", "+390669812345;ext=9"), ("5550123 ext 4", "5550123;ext=4"),
+                                        ("\uff0b\uff11 \uff14\uff11\uff15 555 2671", "+14155552671"), ("\u0662\u0660\u0661 555 0123", "+12015550123"), ("+81\u30003\u20111234\u20115678", "+81312345678"),
+                                        ("+55 (11) 91234-5678", "+5511912345678"), ("+33 (0) 1 23 45 67 89", "+33123456789"), ("\u200e+972 50 123 4567\u200f", "+972501234567")])
 def test_phone(client, sent, kept):
     assert make(client, phone=sent)["phone"] == kept
 
 
-@pytest.mark.parametrize("sent", ["123456", "+12", "555-CALL-NOW", "1" * 16])
+@pytest.mark.parametrize("sent", ["123456", "+12", "555-CALL-NOW", "1" * 16, "+0123456789", "+1 050 123 4567", "+49 12", "00999 1234567", "+999 1234567", "415+5552671", "415 555 2671 ask for Bob",
+                                  "415 555 2671 x", "415 555 2671 x123456789012", "\u738b4155552671", "x415", "+", "tel:", "(415) 555-2671, (415) 555-2672"])
 def test_bad_phone(client, sent):
     assert client.post(CONTACTS, {"name": "x", "phone": sent}, expect=400).errors == ["phone"]
 
@@ -131,10 +137,10 @@ def test_checksum_is_of_the_identity(client):
 
 
 def test_phones_outside_of_america(fresh):
-    """Without + there is no country to put before ten digits; the same person may be there twice."""
+    """Without + a number is of the organization's country, if it gives such ones; the same person may be there twice."""
     client = fresh.client()
     client.post("/v1/org", {"profile": {"address": {"country_code": "DE"}}}, expect=200)
-    assert [make(client, phone=p)["phone"] for p in ("030 1234567", "1-201-555-0123", "+49 30 1234567")] == ["0301234567", "12015550123", "+49301234567"]
+    assert [make(client, phone=p)["phone"] for p in ("030 1234567", "1-201-555-0123", "+49 30 1234567")] == ["+49301234567", "12015550123", "+49301234567"]
     client.post("/v1/org", {"profile": {"address": {"country_code": "CA"}}}, expect=200)
     assert [make(client, phone=p, email="same@b.example")["phone"] for p in ("416 555 0123", "1 416 555 0123", "4165550")] == ["+14165550123", "+14165550123", "4165550"]
 

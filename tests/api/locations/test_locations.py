@@ -76,11 +76,11 @@ def test_one_string_addresses(client, text, want):
 
 
 def test_the_country_of_the_organization(fresh):
-    """Of addresses that name none, and for telephone numbers: outside of America ten digits are kept as they are."""
+    """Of addresses that name none, and of telephone numbers."""
     client = fresh.client()
     client.post("/v1/org", {"profile": {"address": {"city": "Berlin", "country_code": "DE"}}}, expect=200)
     d = make_location(client, "Local", address={"line1": "Unter den Linden 77", "city": "Berlin", "postal_code": "10117"}, phone="030 1234567")
-    assert d["address"]["country_code"] == "DE" and d["phone"] == "0301234567"
+    assert d["address"]["country_code"] == "DE" and d["phone"] == "+49301234567"
     assert make_location(client, "Text", address="Unter den Linden 77, 10117 Berlin")["address"]["country_code"] == "DE"
     assert make_location(client, "Said", address={"line1": "1 Main St", "country_code": "us"})["address"]["country_code"] == "US"
 

@@ -1,0 +1,44 @@
+/* phone_number.cc - see phone_number.h. The only file in C++: libphonenumber has no interface of
+ * C. Nothing that it throws leaves the file. */
+#include "phone_number.h"
+
+#include <cstring>
+#include <string>
+
+#include <phonenumbers/phonenumber.pb.h>
+#include <phonenumbers/phonenumberutil.h>
+
+using i18n::phonenumbers::PhoneNumber;
+using i18n::phonenumbers::PhoneNumberUtil;
+
+namespace
+{
+
+/* Copies s with a NUL at its end. Returns false when there is no room. */
+bool phone_copy(const std::string &s, char *out, std::size_t room)
+{
+    if (s.size() >= room)
+        return false;
+    std::memcpy(out, s.c_str(), s.size() + 1);
+    return true;
+}
+
+} // namespace
+
+bool phone_number_read(
+    const char *text, std::size_t n, const char *country, struct phone_number *ret)
+try {
+    const PhoneNumberUtil *util = PhoneNumberUtil::GetInstance();
+    PhoneNumber number;
+    std::string e164;
+
+    if (util->Parse(std::string(text, n), country, &number) != PhoneNumberUtil::NO_PARSING_ERROR)
+        return false;
+    util->Format(number, PhoneNumberUtil::E164, &e164);
+    ret->possible = util->IsPossibleNumberWithReason(number) == PhoneNumberUtil::IS_POSSIBLE;
+    ret->valid = util->IsValidNumber(number);
+    return phone_copy(e164, ret->e164, sizeof(ret->e164)) &&
+           phone_copy(number.extension(), ret->extension, sizeof(ret->extension));
+} catch (...) {
+    return false;
+}
