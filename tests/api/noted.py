@@ -13,10 +13,11 @@ def note_answer(method, path, status):
 
 
 def note_answers():
-    """Every answer to requests is noted from now on, also those of clients that are not Client."""
+    """Every answer to requests is noted from now on, also those of clients that are not Client. None asks the environment for a proxy: that took a tenth of their time."""
     send = requests.Session.send
 
     def noted(self, request, **more):
+        self.trust_env = False
         r = send(self, request, **more)
         note_answer(request.method, request.url, r.status_code)
         return r

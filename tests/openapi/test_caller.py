@@ -29,9 +29,16 @@ class Values:
     """Strategies of values that a schema takes, or nearly."""
 
     def __init__(self, document):
-        self.document = document
+        self.document, self.made = document, {}
 
     def of(self, schema, depth=0):
+        """Made once for each schema: making strategies took longer than the requests."""
+        key = json.dumps(schema, sort_keys=True), depth
+        if key not in self.made:
+            self.made[key] = self.new(schema, depth)
+        return self.made[key]
+
+    def new(self, schema, depth):
         schema = self.document.whole(schema) if isinstance(schema, dict) else {}
         for key in ("anyOf", "oneOf"):
             if key in schema:
@@ -81,8 +88,11 @@ class Values:
         made = st.fixed_dictionaries({k: v for k, v in members.items() if k in required}, optional={k: v for k, v in members.items() if k not in required})
         if not members:
             return st.dictionaries(st.text(min_size=1, max_size=10), ANYTHING, max_size=3)
-        return made.flatmap(lambda o: st.just(o) if len(o) <= len(required) + 4 else st.sets(st.sampled_from(sorted(set(o) - required)), max_size=4).map(
-            lambda kept: {k: v for k, v in o.items() if k in required or k in kept}))
+        def few(o):  # by name: hypothesis reads the source of each lambda that it meets
+            def of_these(kept):
+                return {k: v for k, v in o.items() if k in required or k in kept}
+            return st.just(o) if len(o) <= len(required) + 4 else st.sets(st.sampled_from(sorted(set(o) - required)), max_size=4).map(of_these)
+        return made.flatmap(few)
 
 
 class Reader(Client):
