@@ -100,11 +100,11 @@ OFFERED int access(const char *path, int mode)
 
 /* ---- threads of pango, without threads ---- */
 
-static struct {
+static _Thread_local struct {
     GThreadFunc fn;
     gpointer arg;
-} tasks[TASKS_MAX];
-static unsigned n_tasks;
+} tasks[TASKS_MAX]; /* each thread has a font map of its own, and waits for what that asked for */
+static _Thread_local unsigned n_tasks;
 static char no_thread[1]; /* stands for a thread that there is not */
 
 OFFERED GThread *g_thread_new(const gchar *name, GThreadFunc fn, gpointer arg)
@@ -203,6 +203,7 @@ bool fonts_prepare(void)
     }
     fonts.mapped = fonts.n;
     FcConfigSetCurrent(fonts.config);
+    FcConfigDestroy(fonts.config); /* it is fontconfig's, until FcFini() */
     fonts.map = pango_cairo_font_map_get_default();
     return fonts.n > 0;
 }
