@@ -31,6 +31,9 @@ enum {
     FONTS_MAX = 8
 };
 
+/* Points: a smaller scale can't be undone, and cairo draws nothing more after it. */
+#define LEAST_SCALE 1e-6
+
 struct draw_bytes {
     const unsigned char *p;
     size_t n;
@@ -125,8 +128,8 @@ wharf_str el_text(const struct element *e, const char *key, const char *fallback
 bool el_truth(const struct element *e, const char *key, bool fallback);
 /* Finds a word in a list that ends with NULL. Returns its place; fallback when it is absent.
  * Returns -1 when it is another word: the error was told. */
-int el_word(struct drawing *d, struct element *e, const char *key, const char *const *words,
-    int fallback);
+int el_word(
+    struct drawing *d, struct element *e, const char *key, const char *const *words, int fallback);
 
 struct color {
     double r, g, b, a;

@@ -14,7 +14,7 @@
 #include "util/str.h"
 #include "util/time.h"
 
-enum { ZPL_DPI = 203, PNG_PIXELS_MAX = 40000000, SHEET_CELLS_MAX = 1000 };
+enum { ZPL_DPI = 203, PNG_PIXELS_MAX = 40000000, PNG_SIDE_MAX = 32000, SHEET_CELLS_MAX = 1000 };
 
 struct band { /* head or foot */
     const struct wharf_json *json;
@@ -212,6 +212,9 @@ static bool begin_dots(struct pages *p)
     if ((double)w * h > PNG_PIXELS_MAX)
         return report_complex(p->d, "its picture has more than 40 million pixels; a lower dpi "
                                     "makes less of them");
+    if (w > PNG_SIDE_MAX || h > PNG_SIDE_MAX)
+        return report_complex(p->d, "a side of its picture has more than 32,000 pixels; a lower "
+                                    "dpi makes less of them");
     p->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, w, h);
     if (cairo_surface_status(p->surface))
         cell_out_of_memory();

@@ -9,7 +9,7 @@
 #include "draw.h"
 #include "util/str.h"
 
-enum { LINES_MAX = 20000, SHRINK_STEPS = 60 };
+enum { LINES_MAX = 20000, SHRINK_STEPS = 60, SPACING_MAX = 1000 };
 
 struct text_made {
     PangoLayout *layout;
@@ -151,6 +151,8 @@ static bool wraps(const struct element *e)
 static void set_text(struct drawing *d, struct element *e, struct text_made *t)
 {
     PangoAttrList *list = pango_attr_list_new();
+    /* pango adds the widths of letters as int, in steps of 1/1024 pt */
+    double spacing = fmin(fmax(el_number(e, "letter_spacing", 0), -SPACING_MAX), SPACING_MAX);
     wharf_str said;
 
     if (json_is(json_get(e->json, "spans"), JSON_ARRAY))
@@ -166,9 +168,8 @@ static void set_text(struct drawing *d, struct element *e, struct text_made *t)
         pango_attr_list_insert(list, pango_attr_underline_new(PANGO_UNDERLINE_SINGLE));
     if (el_truth(e, "strike", false))
         pango_attr_list_insert(list, pango_attr_strikethrough_new(TRUE));
-    if (el_number(e, "letter_spacing", 0) != 0)
-        pango_attr_list_insert(list,
-            pango_attr_letter_spacing_new((int)(el_number(e, "letter_spacing", 0) * PANGO_SCALE)));
+    if (spacing != 0)
+        pango_attr_list_insert(list, pango_attr_letter_spacing_new((int)(spacing * PANGO_SCALE)));
     pango_layout_set_attributes(t->layout, list);
     pango_attr_list_unref(list);
 }
@@ -255,7 +256,7 @@ static bool shrink(struct drawing *d, struct element *e, struct text_made *t)
     double least = fmin(fmax(el_number(e, "shrink_to", 0), 1), t->size), step;
 
     step = fmax((t->size - least) / SHRINK_STEPS, 0.25);
-    while (!fits(t) && t->size > least) {
+    while (!fits(t) && t->size > least && report_goes_on(d)) {
         if (!lay_out(d, e, t, fmax(t->size - step, least)))
             return false;
     }

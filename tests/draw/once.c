@@ -14,6 +14,7 @@
 
 #include "cell/cell.h"
 #include "render/draw_wire.h"
+#include "render/host_draw.h"
 #include "util/str.h"
 #include "util/time.h"
 #include "util/zone.h"
@@ -22,15 +23,6 @@ enum { SECOND = 1000000, BLOBS = 64 };
 
 static const char *const statuses[] = {
     "ok", "failed", "crashed", "deadline", "memory", "protocol", "canceled", "unavailable"};
-static const struct cell_kind kind = {.name = "draw",
-    .min = 1,
-    .max = 1,
-    .calls = 1,
-    .owned_calls = 100,
-    .memory_mib = 512,
-    .cpu_s = 120,
-    .frame_max = 4 * DRAW_REPORT_MAX,
-    .log_fd = STDERR_FILENO};
 
 static char *read_file(const char *path, size_t *ret_n)
 {
@@ -114,6 +106,8 @@ static void run(struct cell_pool *pool, int fd, const struct draw_call *head, co
         fclose(f);
     if (cell_run_result(r)->status == CELL_OK && said.n >= sizeof(told)) {
         memcpy(&told, said.p, sizeof(told));
+        if (told.spoiled)
+            cell_run_spoil(r);
         printf("ok %u %s\n%.*s\n", told.verdict, told.reason, (int)(said.n - sizeof(told)),
             said.p + sizeof(told));
     } else {
@@ -125,6 +119,7 @@ static void run(struct cell_pool *pool, int fd, const struct draw_call *head, co
 int main(int argc, char **argv)
 {
     struct draw_call head = {0};
+    struct cell_kind kind = host_draw_kind;
     struct cell_pool *pool;
     char *paths[BLOBS];
     long times = 1;
@@ -144,6 +139,8 @@ int main(int argc, char **argv)
     for (int i = 5; i < argc && n < BLOBS; i++)
         paths[n++] = argv[i];
     fd = wish_file(paths, n, &head);
+    kind.max = kind.min; /* one process for all times */
+    kind.log_fd = STDERR_FILENO;
     pool = cell_pool_new(&kind, argv[1]);
     while (times-- > 0)
         run(pool, fd, &head, argv[4]);
