@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "draw.h"
+#include "draw_aside.h"
 #include "draw_call.h"
 #include "util/str.h"
 #include "util/time.h"
@@ -100,7 +101,7 @@ bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
                             : d.complex                                       ? DRAW_TOO_COMPLEX
                                                                               : DRAW_REFUSED;
         ret->told.pages = d.made_pages;
-        ret->told.spoiled = d.n_own_fonts > 0;
+        ret->told.spoiled = d.n_own_fonts > 0 || aside_is_late();
         if (d.complex)
             snprintf(ret->told.reason, sizeof(ret->told.reason), "%s", d.complex);
         if (d.sources && ret->told.verdict == DRAW_GOOD)

@@ -1,9 +1,7 @@
 /* draw_image.c - images and SVG: where they come from, how they stand in their box; see draw.h.
- * Leaves to others: decoding (draw_pixels.c).
+ * Leaves to others: decoding (draw_pixels.c), SVG (draw_svg.c).
  *
- * A source is decoded once for all elements that have it. A JPEG stands in a PDF as it is. SVG
- * stays a drawing, reads nothing from outside (librsvg loads nothing without a base URL), and has
- * no entities of its own. */
+ * A source is decoded once for all elements that have it. A JPEG stands in a PDF as it is. */
 #include <cairo-pdf.h>
 #include <ctype.h>
 #include <math.h>
@@ -17,8 +15,6 @@
 #include "draw_picture.h"
 #include "util/str.h"
 #include "wharf/errors.h"
-
-enum { SVG_SIDE_MAX = 100000 };
 
 bool picture_fail(struct picture *p, const char *code, const char *fmt, ...)
 {
@@ -58,39 +54,7 @@ static bool is_svg(const struct picture *p)
     return n && memmem(p->bytes.p, n, "<svg", 4) != NULL;
 }
 
-static bool svg_size(struct picture *p)
-{
-    gboolean has_width, has_height, has_box;
-    RsvgLength width, height;
-    RsvgRectangle box;
-
-    if (rsvg_handle_get_intrinsic_size_in_pixels(p->svg, &p->width, &p->height) && p->width > 0 &&
-        p->height > 0 && p->width < SVG_SIDE_MAX && p->height < SVG_SIDE_MAX)
-        return true;
-    rsvg_handle_get_intrinsic_dimensions(
-        p->svg, &has_width, &width, &has_height, &height, &has_box, &box);
-    p->width = has_box && box.width > 0 ? box.width : 100;
-    p->height = has_box && box.height > 0 ? box.height : 100;
-    return true;
-}
-
-static bool svg_read(struct picture *p)
-{
-    GError *error = NULL;
-
-    if (memmem(p->bytes.p, p->bytes.n, "<!ENTITY", 8))
-        return picture_fail(p, "svg.invalid", "the SVG has entities of its own");
-    p->svg = rsvg_handle_new_from_data(p->bytes.p, p->bytes.n, &error);
-    if (!p->svg) {
-        picture_fail(p, "svg.invalid", "the SVG can't be read: %.60s", error->message);
-        g_clear_error(&error);
-        return false;
-    }
-    rsvg_handle_set_dpi(p->svg, 96);
-    return svg_size(p);
-}
-
-static bool read_file(struct picture *p)
+static bool read_file(struct drawing *d, struct picture *p)
 {
     if (p->bytes.n > IMAGE_BYTES_MAX)
         return picture_fail(p, "image.too_large", "the image has more than 10 MB");
@@ -106,7 +70,7 @@ static bool read_file(struct picture *p)
     if (starts(p, 0, "RIFF", 4) && starts(p, 8, "WEBP", 4))
         return webp_read(p);
     if (is_svg(p))
-        return svg_read(p);
+        return svg_read(d, p);
     return picture_fail(p, "image.format", "the bytes are no PNG, JPEG, GIF, WebP or SVG");
 }
 
@@ -246,7 +210,7 @@ static struct picture *picture_of(struct drawing *d, const struct picture *sourc
     if (d->n_pictures++ >= IMAGES_MAX)
         picture_fail(p, "image.too_large", "there are more than %d different images", IMAGES_MAX);
     else if (!p->text.p || from_text(d, p))
-        read_file(p);
+        read_file(d, p);
     return p;
 }
 
@@ -382,19 +346,6 @@ static bool fit_picture(
     return true;
 }
 
-static cairo_status_t draw_svg(struct drawing *d, const struct picture *p, const struct fitted *f)
-{
-    RsvgRectangle box = {0, 0, p->width, p->height};
-    GError *error = NULL;
-    gboolean drawn;
-
-    cairo_translate(d->cairo, f->x, f->y);
-    cairo_scale(d->cairo, f->width / p->width, f->height / p->height);
-    drawn = rsvg_handle_render_document(p->svg, d->cairo, &box, &error);
-    g_clear_error(&error);
-    return drawn ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_INVALID_CONTENT;
-}
-
 static void free_bytes(void *p)
 {
     (void)p; /* they are the arena's, or of the call */
@@ -414,9 +365,15 @@ static bool ready_jpeg(struct drawing *d, struct element *e, struct picture *p, 
     return jpeg_pixels_read(p) || report_error(d, e, p->code, "%s", p->wrong);
 }
 
+/* What is painted: pixels, or a recorded drawing. */
+struct paint {
+    cairo_surface_t *surface;
+    int width, height; /* in its own units */
+};
+
 /* Returns the pixels that are drawn: grey where that is asked for, and no more than the page's
  * density shows. The last copy is kept: a picture is in the PDF once. */
-static cairo_surface_t *pixels_for(
+static struct paint pixels_for(
     struct drawing *d, struct element *e, struct picture *p, const struct fitted *f)
 {
     double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
@@ -427,10 +384,10 @@ static cairo_surface_t *pixels_for(
     unsigned threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255);
 
     if (p->jpeg || (!grey && w == (int)p->width && h == (int)p->height))
-        return p->surface;
+        return (struct paint){p->surface, (int)p->width, (int)p->height};
     if (p->made && p->made_width == w && p->made_height == h && p->made_grey == grey &&
         p->made_threshold == threshold)
-        return p->made;
+        return (struct paint){p->made, w, h};
     if (p->made)
         cairo_surface_destroy(p->made);
     p->made = pixels_shrunk(p->surface, w, h);
@@ -440,21 +397,22 @@ static cairo_surface_t *pixels_for(
     p->made_threshold = threshold;
     if (grey)
         pixels_grey(p->made, threshold);
-    return p->made;
+    return (struct paint){p->made, w, h};
 }
 
-static void paint_surface(struct drawing *d, cairo_surface_t *surface, const struct fitted *f)
+static void paint_surface(struct drawing *d, const struct paint *paint, const struct fitted *f)
 {
     cairo_matrix_t m;
-    cairo_pattern_t *pattern = cairo_pattern_create_for_surface(surface);
-    double w = cairo_image_surface_get_width(surface), h = cairo_image_surface_get_height(surface);
+    cairo_pattern_t *pattern = cairo_pattern_create_for_surface(paint->surface);
+    bool is_drawing = cairo_surface_get_type(paint->surface) == CAIRO_SURFACE_TYPE_RECORDING;
 
-    cairo_matrix_init_scale(&m, w / f->width, h / f->height);
+    cairo_matrix_init_scale(&m, paint->width / f->width, paint->height / f->height);
     cairo_matrix_translate(&m, -f->x, -f->y);
     cairo_pattern_set_matrix(pattern, &m);
     cairo_pattern_set_filter(pattern, CAIRO_FILTER_GOOD);
-    /* a PDF would get a larger copy */
-    cairo_pattern_set_extend(pattern, d->vector ? CAIRO_EXTEND_NONE : CAIRO_EXTEND_PAD);
+    /* a PDF would get a larger copy, and of a drawing pixels would be made first */
+    cairo_pattern_set_extend(
+        pattern, d->vector || is_drawing ? CAIRO_EXTEND_NONE : CAIRO_EXTEND_PAD);
     cairo_set_source(d->cairo, pattern);
     cairo_rectangle(d->cairo, f->x, f->y, f->width, f->height);
     cairo_fill(d->cairo);
@@ -464,14 +422,14 @@ static void paint_surface(struct drawing *d, cairo_surface_t *surface, const str
 /* Paints it; the second time on a page inside of a form: cairo would name it twice in the page's
  * resources, which is no clean PDF. */
 static void paint_once(
-    struct drawing *d, struct picture *p, cairo_surface_t *surface, const struct fitted *f)
+    struct drawing *d, struct picture *p, const struct paint *paint, const struct fitted *f)
 {
     bool again = d->vector && p->page == d->made_pages;
 
     p->page = d->made_pages;
     if (again)
         cairo_push_group(d->cairo);
-    paint_surface(d, surface, f);
+    paint_surface(d, paint, f);
     if (again) {
         cairo_pop_group_to_source(d->cairo);
         cairo_paint(d->cairo);
@@ -482,23 +440,26 @@ bool image_draw(struct drawing *d, struct element *e)
 {
     struct picture *p = e->made;
     bool changed = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
+    double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
+    struct paint paint;
     struct fitted f;
 
-    if (!fit_picture(d, e, p, &f) || f.width <= 0 || f.height <= 0)
+    if (p->code) /* it was late on another page */
+        return report_error(d, e, p->code, "%s", p->wrong);
+    if (!fit_picture(d, e, p, &f) || f.width < LEAST_SCALE || f.height < LEAST_SCALE)
         return !e->failed && report_error(d, e, "image.decode", "the image has no size");
     if (p->svg && changed)
         report_warning(d, e, "", "image.grayscale", "an SVG keeps its colors");
     if (!p->svg && !ready_jpeg(d, e, p, changed))
         return false;
+    if (p->svg && !svg_record(d, p, f.width * dpi / 72, f.height * dpi / 72))
+        return report_error(d, e, p->code, "%s", p->wrong);
+    paint = p->svg ? (struct paint){p->made, p->made_width, p->made_height}
+                   : pixels_for(d, e, p, &f);
     cairo_save(d->cairo);
     cairo_rectangle(d->cairo, e->box_x, e->box_y, e->width, e->height);
     cairo_clip(d->cairo);
-    if (p->svg) {
-        if (draw_svg(d, p, &f))
-            report_error(d, e, "svg.invalid", "the SVG can't be drawn");
-    } else {
-        paint_once(d, p, pixels_for(d, e, p, &f), &f);
-    }
+    paint_once(d, p, &paint, &f);
     cairo_restore(d->cairo);
-    return !e->failed;
+    return true;
 }

@@ -9,6 +9,7 @@
 
 #include "child.h"
 #include "draw.h"
+#include "draw_aside.h"
 #include "draw_call.h"
 #include "render/draw_wire.h"
 
@@ -73,11 +74,13 @@ static bool warm(uint32_t format)
     return good;
 }
 
-/* Leaves out what GLib would log: to look where it goes is not allowed here. */
+/* Leaves out what GLib would log: to look where it goes is not allowed here. GLib's errors end the
+ * process; that there is no memory is the one that a drawing can bring about. */
 static GLogWriterOutput log_nothing(
     GLogLevelFlags level, const GLogField *fields, gsize n, gpointer arg)
 {
-    (void)level;
+    if (level & G_LOG_LEVEL_ERROR)
+        cell_out_of_memory();
     (void)fields;
     (void)n;
     (void)arg;
@@ -101,7 +104,14 @@ static bool prepare(void)
     /* arenas of threads would grow by mprotect(), which is not to be had */
     mallopt(M_ARENA_MAX, 1);
     setenv("RAYON_NUM_THREADS", "1", 1); /* of librsvg; its thread is there before the walls */
-    return fonts_prepare() && warm(DRAW_PDF) && warm(DRAW_PNG);
+    if (!fonts_prepare() || !aside_prepare())
+        return false;
+    for (unsigned i = ASIDE_THREADS; i-- > 0;) { /* each thread loads what it needs, too */
+        aside_prefer(i);
+        if (!warm(DRAW_PDF) || !warm(DRAW_PNG))
+            return false;
+    }
+    return true;
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-/* draw_picture.h - images decoded (draw_pixels.c) and drawn (draw_image.c). */
+/* draw_picture.h - images decoded (draw_pixels.c, draw_svg.c) and drawn (draw_image.c). */
 #ifndef WHARF_CELL_DRAW_PICTURE_H
 #define WHARF_CELL_DRAW_PICTURE_H
 
@@ -12,12 +12,14 @@ struct picture {
     struct draw_bytes bytes; /* of the file */
     wharf_str text; /* that it was decoded from; p NULL: it was a blob */
     cairo_surface_t *surface;
-    cairo_surface_t *made; /* the copy that was drawn last */
+    cairo_surface_t *made; /* the copy, or the recording, that was drawn last */
     int made_width, made_height;
     bool made_grey;
     unsigned made_threshold;
     unsigned page; /* on which it was drawn last */
     RsvgHandle *svg;
+    int64_t svg_us; /* that were spent on it */
+    bool svg_late; /* another thread has it, for good */
     double width, height; /* pixels */
     bool jpeg; /* its file may stand in a PDF as it is; the surface has no pixels yet */
     const char *code; /* of an error, or NULL */
@@ -39,5 +41,11 @@ bool webp_read(struct picture *p);
 cairo_surface_t *pixels_shrunk(cairo_surface_t *from, int width, int height);
 /* Makes it grey; threshold 1 to 255: black where it is darker, white elsewhere; 0: none. */
 void pixels_grey(cairo_surface_t *surface, unsigned threshold);
+
+/* ---- draw_svg.c: both take 5 s together at the most, else the picture fails ---- */
+bool svg_read(struct drawing *d, struct picture *p);
+/* Records it in p->made, as large as it is drawn (in pixels of the page's density), unless it is
+ * there already. */
+bool svg_record(struct drawing *d, struct picture *p, double width, double height);
 
 #endif

@@ -5,9 +5,26 @@ import zlib
 
 import pytest
 
-from drawing import PNG, TOO_COMPLEX, draw
+from drawing import NOW, PDF, PNG, TOO_COMPLEX, draw, draw_many
 
 OTHER = {"type": "text", "x": 5, "y": 300, "value": "other"}
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(width, height, depth, color, rows):
+    """A PNG file of these sides, whose packed bytes are those of `rows`."""
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)) + chunk(
+        b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+
+
+def b64(data):
+    return base64.b64encode(data).decode()
+
+
+SMALL_PNG = png(1, 1, 8, 2, b"\0\1\2\3")
 
 
 def svg(inside, head=""):
@@ -39,22 +56,30 @@ def test_svg_that_grows_ends(tmp_path, inside):
     assert made.ended in ("ok", "deadline", "memory"), (made.ended, made.reason)
 
 
-def chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+SLOW_PAINT = '<filter id="f">' + '<feTurbulence numOctaves="10" baseFrequency="0.7"/>' * 400 + '</filter><rect width="50" height="50" filter="url(#f)"/>'
+SLOW_TO_READ = "<style>" + "".join(f"g g g g g rect[a{i}] {{ fill: red }} " for i in range(20000)) + "</style>" + "<g>" * 30 + "<rect/>" * 100000 + "</g>" * 30
+
+
+@pytest.mark.parametrize("inside,times", [(SLOW_PAINT, 2), (SLOW_TO_READ, 1)], ids=["paint", "read"])
+def test_an_svg_that_takes_long_fails_alone(tmp_path, inside, times):
+    page = {"now": NOW, "body": {"size": "4x6", "raw": [{**svg(inside), "width": 200, "height": 200}, svg('<rect width="9" height="9"/>'), OTHER]}}
+    for made in draw_many(tmp_path, page, times=times):  # the thread that is still at it harms no other drawing
+        assert made.check().codes() == [("raw.0", "element.timeout")]
+        assert made.report["elements_rendered"] == 2
 
 
 @pytest.mark.parametrize("width,height", [(40000, 40000), (7000, 6000), (2 ** 31 - 1, 1)])
 def test_a_png_that_says_it_is_huge(tmp_path, width, height):
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) + chunk(
-        b"IDAT", zlib.compress(b"\0" * 100000)) + chunk(b"IEND", b"")
-    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": base64.b64encode(data).decode()}, OTHER]).check()
+    data = png(width, height, 8, 2, b"\0" * 100000)
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": b64(data)}, OTHER]).check()
     assert [c for _, c in made.codes()][0] in ("image.too_large", "image.decode")
 
 
 def test_a_png_that_unpacks_to_much(tmp_path):
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 6000, 6000, 8, 6, 0, 0, 0)) + chunk(
-        b"IDAT", zlib.compress((b"\0" + b"\1" * 24000) * 6000, 9)) + chunk(b"IEND", b"")
-    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": base64.b64encode(data).decode()}, OTHER])
+    data = png(6000, 6000, 8, 6, (b"\0" + b"\1" * 24000) * 6000)
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": b64(data)}, OTHER])
     assert made.ended in ("ok", "memory")
 
 
@@ -92,3 +117,25 @@ def test_odd_numbers(tmp_path):
                            {"type": "line", "x": 0, "y": 0, "x2": 14400, "y2": 14400, "dash": [0, 0], "thickness": 1e9},
                            {"type": "text", "x": 1, "y": 1, "value": "a", "letter_spacing": -100, "line_height": 99, "width": 0, "rotate": 1e6}, OTHER])
     assert made.ended == "ok"
+
+
+@pytest.mark.parametrize("form", [PDF, PNG])
+def test_sizes_of_nothing_break_no_page(tmp_path, form):
+    drawing = svg("").pop("value").replace('width="50" height="50"', 'viewBox="0 0 1e-300 1e-300"')
+    small = {"x": 5, "y": 5, "width": 1e-300, "height": 1e-300}
+    made = draw(tmp_path, [{"type": "ellipse", **small}, {"type": "svg", **small, "value": drawing}, {"type": "svg", "x": 5, "y": 5, "value": drawing},
+                           {"type": "image", **small, "value": b64(SMALL_PNG)}, {"type": "rect", **small},
+                           {"type": "path", "x": 5, "y": 5, "d": "M0 0 A1e-300 1e-300 0 0 1 5 5"},
+                           {"type": "text", "x": 5, "y": 5, "value": "far", "letter_spacing": 1e6}, OTHER], form=form)
+    assert made.ended == "ok" and made.verdict == 0, made.reason
+    assert made.codes() == [("raw.0", "expression.invalid"), ("raw.1", "svg.invalid"), ("raw.2", "svg.invalid"), ("raw.3", "image.decode")]
+
+
+def test_a_page_that_is_too_wide_for_a_picture(tmp_path):
+    made = draw(tmp_path, [OTHER], form=PNG, size="custom", width=14400, height=72, dpi=203)
+    assert made.verdict == TOO_COMPLEX and "32,000 pixels" in made.reason
+
+
+def test_elements_that_are_far_below(tmp_path):
+    made = draw(tmp_path, [{"type": "text", "x": 1, "y": 1, "value": "a", "repeat": {"each": "list", "dy": 1e6}}], data={"list": list(range(9000))})
+    assert made.verdict == TOO_COMPLEX and "500 pages" in made.reason
