@@ -236,6 +236,16 @@ void text_part(struct element *e, unsigned from, unsigned to);
 /* Writes one line below a barcode, in the middle; shrinks it to the width. */
 void text_caption(struct drawing *d, const char *z, double x, double y, double width, double size);
 
+/* ---- draw_letters.c ---- */
+
+/* Warns of letters that no font has, of which a box is drawn. what: as report_warning(). */
+void letters_check(
+    struct drawing *d, const struct element *e, const char *what, PangoLayout *layout);
+/* Draws a line of text, whose base line begins at x, y. */
+void letters_line(struct drawing *d, PangoLayoutLine *line, double x, double y);
+/* Draws all lines of a text, whose top left corner is at x, y. */
+void letters_all(struct drawing *d, PangoLayout *layout, double x, double y);
+
 /* ---- draw_fonts.c: see there for what libraries open ---- */
 
 /* Maps the fonts: before the walls. */

@@ -16,7 +16,7 @@ bool aside_prepare(void);
 /* Sets which thread is taken when both are free, so that each can be used once before the
  * walls. */
 void aside_prefer(unsigned thread);
-/* Does work(arg) beside this thread and waits for it, until a time by clock_monotonic_us. Where no
+/* Runs work(arg) beside this thread and waits for it, until a time by clock_monotonic_us. Where no
  * thread was started it is done here, however long it takes. Returns false when it is late: arg
  * belongs to the other thread from then on. */
 bool aside_run(void (*work)(void *arg), void *arg, int64_t until_us);

@@ -365,7 +365,7 @@ static bool ready_jpeg(struct drawing *d, struct element *e, struct picture *p, 
     return jpeg_pixels_read(p) || report_error(d, e, p->code, "%s", p->wrong);
 }
 
-/* What is painted: pixels, or a recorded drawing. */
+/* Pixels, or a recorded drawing, that are painted. */
 struct paint {
     cairo_surface_t *surface;
     int width, height; /* in its own units */

@@ -18,7 +18,7 @@ enum { SVG_US = 5000000, SIDE_MOST = 100000, PIXELS_MOST = 16000000 };
 
 #define SIDE_LEAST 0.001
 
-/* What the other thread works on. It is that thread's for good when it is late. */
+/* One task of the other thread, which keeps all of it when it is late. */
 struct svg_work {
     unsigned char *bytes; /* of the file, to be read */
     size_t n;
@@ -81,7 +81,7 @@ static void record_it(void *arg)
     cairo_destroy(c);
 }
 
-/* Has work done on a picture, in the time that it has left. Returns false when it is late or
+/* Runs work on a picture in the other thread, in the time that the picture has left. Returns false when it is late or
  * failed, which is noted. */
 static bool do_work(
     struct drawing *d, struct picture *p, void (*work)(void *arg), struct svg_work *w)

@@ -363,14 +363,10 @@ static void draw_text(struct drawing *d, struct table *t, const struct table_row
         cairo_clip(d->cairo);
     }
     cairo_set_source_rgba(d->cairo, c->color.r, c->color.g, c->color.b, c->color.a);
-    cairo_move_to(d->cairo, t->e->x + c->x + t->padding,
+    letters_all(d, c->layout, t->e->x + c->x + t->padding,
         y + t->padding + (room - h / (double)PANGO_SCALE) * c->valign / 2);
-    pango_cairo_show_layout(d->cairo, c->layout);
     cairo_restore(d->cairo);
-    cairo_new_path(d->cairo);
-    if (pango_layout_get_unknown_glyphs_count(c->layout))
-        report_warning(
-            d, t->e, "", "text.font_missing_glyph", "some of its letters are in none of the fonts");
+    letters_check(d, t->e, "", c->layout);
 }
 
 static void draw_cell(

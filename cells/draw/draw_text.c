@@ -284,16 +284,6 @@ static bool set_box(struct drawing *d, struct element *e, struct text_made *t)
     return true;
 }
 
-static bool warn_glyphs(struct drawing *d, struct element *e, struct text_made *t)
-{
-    int unknown = pango_layout_get_unknown_glyphs_count(t->layout);
-
-    if (unknown)
-        report_warning(d, e, "value", "text.font_missing_glyph",
-            "%d of its letters are in none of the fonts", unknown);
-    return true;
-}
-
 bool text_measure(struct drawing *d, struct element *e)
 {
     static const char *const aligns[] = {"left", "center", "right", "justify", NULL};
@@ -318,7 +308,8 @@ bool text_measure(struct drawing *d, struct element *e)
         text_done(e);
         return false;
     }
-    return warn_glyphs(d, e, t);
+    letters_check(d, e, "value", t->layout);
+    return true;
 }
 
 void text_done(struct element *e)
@@ -406,11 +397,10 @@ bool text_draw(struct drawing *d, struct element *e)
         if (i < t->from)
             continue;
         pango_layout_iter_get_line_extents(iter, NULL, &logical);
-        cairo_move_to(d->cairo, line_x(e, t, &logical), y + (i - t->from) * t->advance);
-        pango_cairo_show_layout_line(d->cairo, pango_layout_iter_get_line_readonly(iter));
+        letters_line(d, pango_layout_iter_get_line_readonly(iter), line_x(e, t, &logical),
+            y + (i - t->from) * t->advance);
     } while (++i < t->to && pango_layout_iter_next_line(iter));
     pango_layout_iter_free(iter);
-    cairo_new_path(d->cairo);
     cairo_restore(d->cairo);
     return true;
 }
@@ -432,9 +422,7 @@ void text_caption(struct drawing *d, const char *z, double x, double y, double w
         pango_layout_set_font_description(layout, font);
         pango_layout_get_size(layout, &w, &h);
     }
-    cairo_move_to(d->cairo, x + (width - w / (double)PANGO_SCALE) / 2, y);
-    pango_cairo_show_layout(d->cairo, layout);
-    cairo_new_path(d->cairo);
+    letters_all(d, layout, x + (width - w / (double)PANGO_SCALE) / 2, y);
     pango_font_description_free(font);
     g_object_unref(layout);
 }
