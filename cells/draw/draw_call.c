@@ -71,11 +71,10 @@ static void end(struct drawing *d)
     buf_done(&d->report.problems);
 }
 
-/* Draws what the bytes of a call say. Returns false when they are none. */
 bool draw_call_run(struct draw_result *ret, const unsigned char *p, size_t n,
-    const struct draw_call *call, unsigned limit_ms)
+    const struct draw_call *call, unsigned limit_ms, size_t (*zone)(const char *name, char *bytes))
 {
-    struct drawing d = {.arena = arena_new(ARENA), .format = call->format};
+    struct drawing d = {.arena = arena_new(ARENA), .format = call->format, .zone = zone};
     struct json_error bad;
     struct buf sources;
     bool good = take_blobs(&d, p, n, call);

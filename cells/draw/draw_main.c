@@ -12,8 +12,21 @@
 #include "draw_aside.h"
 #include "draw_call.h"
 #include "render/draw_wire.h"
+#include "util/zone.h"
 
 /* ---- the call ---- */
+
+/* Asks the server for a time zone. */
+static size_t ask_zone(const char *name, char *bytes)
+{
+    const char *answer;
+    size_t n;
+
+    if (!cell_ask(name, strlen(name), &answer, &n) || n > ZONE_BYTES_MAX)
+        return 0;
+    memcpy(bytes, answer, n);
+    return n;
+}
 
 static void answer(struct draw_result *r)
 {
@@ -42,7 +55,7 @@ static void call(const struct cell_task *task)
         cell_failed("there is no request");
         return;
     }
-    if (draw_call_run(&result, p, (size_t)n, &wish, task->limit_ms))
+    if (draw_call_run(&result, p, (size_t)n, &wish, task->limit_ms, ask_zone))
         answer(&result);
     else
         cell_failed("the request is not understood");
@@ -67,7 +80,8 @@ static bool warm(uint32_t format)
         "stdDeviation='2'/></filter><text y='8' filter='url(#b)'>a</text></svg>\"}]}}";
     const struct draw_call wish = {.format = format, .request = sizeof(text) - 1};
     struct draw_result result = {0};
-    bool good = draw_call_run(&result, (const unsigned char *)text, sizeof(text) - 1, &wish, 0) &&
+    bool good = draw_call_run(
+                    &result, (const unsigned char *)text, sizeof(text) - 1, &wish, 0, NULL) &&
                 result.told.verdict == DRAW_GOOD && result.told.bytes > 0;
 
     draw_result_done(&result);

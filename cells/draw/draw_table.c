@@ -29,6 +29,7 @@ static bool column_style(
         PANGO_WEIGHT_MEDIUM, PANGO_WEIGHT_SEMIBOLD, PANGO_WEIGHT_BOLD};
     struct element own = *e;
     const char *family = fonts_family(d, el_text(e, "font_family", "inter"));
+    PangoAttrList *attributes;
     int align, valign, weight;
 
     own.json = c->json;
@@ -49,6 +50,10 @@ static bool column_style(
     c->bold = pango_font_description_copy(c->font);
     pango_font_description_set_weight(c->bold, PANGO_WEIGHT_SEMIBOLD);
     c->layout = pango_layout_new(d->pango);
+    attributes = pango_attr_list_new();
+    pango_attr_list_insert(attributes, pango_attr_insert_hyphens_new(FALSE));
+    pango_layout_set_attributes(c->layout, attributes);
+    pango_attr_list_unref(attributes);
     pango_layout_set_wrap(c->layout, PANGO_WRAP_WORD_CHAR);
     return true;
 }

@@ -164,6 +164,7 @@ static void set_text(struct drawing *d, struct element *e, struct text_made *t)
     if (!wraps(e))
         said = one_line(d->arena, said);
     pango_layout_set_text(t->layout, said.p, (int)said.n);
+    pango_attr_list_insert(list, pango_attr_insert_hyphens_new(FALSE)); /* a number has none */
     if (el_truth(e, "underline", false))
         pango_attr_list_insert(list, pango_attr_underline_new(PANGO_UNDERLINE_SINGLE));
     if (el_truth(e, "strike", false))

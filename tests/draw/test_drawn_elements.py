@@ -52,6 +52,13 @@ def test_text_wraps_is_cut_and_shrinks(tmp_path):
     assert {"large", "wide"} <= {w[0] for w in words}
 
 
+def test_words_that_are_broken_get_no_hyphen(tmp_path):
+    number = "SERIALNUMBERABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    made = draw(tmp_path, [{"type": "text", "x": 10, "y": 10, "value": number, "width": 60, "wrap": True},
+                           {"type": "table", "x": 100, "y": 10, "width": 60, "rows": [1], "columns": [{"value": number}]}]).check()
+    assert len(made.words()[0]) > 6 and "".join(w[0] for w in made.words()[0]).count("-") == 0
+
+
 def test_letters_of_many_scripts_can_be_copied(tmp_path):
     texts = ["Ünïcödé ŁŻ", "Ελληνικά", "Кириллица"]
     made = draw(tmp_path, [{"type": "text", "x": 10, "y": 20 + 30 * i, "value": t} for i, t in enumerate(texts)]).check()
