@@ -196,6 +196,7 @@ struct drawing {
     unsigned n_own_fonts;
     struct picture *pictures; /* decoded images, in a list */
     unsigned n_pictures;
+    double kept_pixels; /* of images, decoded */
     unsigned made_pages; /* over all records */
 };
 

@@ -16,6 +16,9 @@
 #include "util/str.h"
 #include "wharf/errors.h"
 
+/* Pixels: of a picture whose own are not kept beside its copy; of all that are kept. */
+enum { PIXELS_LARGE = 1 << 20, PIXELS_KEPT_MAX = 40000000 };
+
 bool picture_fail(struct picture *p, const char *code, const char *fmt, ...)
 {
     va_list ap;
@@ -27,23 +30,30 @@ bool picture_fail(struct picture *p, const char *code, const char *fmt, ...)
     return false;
 }
 
-bool picture_surface(struct picture *p)
+/* Tells whether its pixels are not too many; else the picture fails. */
+static bool picture_fits(struct picture *p)
 {
     if (p->width < 1 || p->height < 1 || p->width > 32000 || p->height > 32000 ||
         p->width * p->height > IMAGE_PIXELS_MAX)
         return picture_fail(p, "image.too_large",
             "the image is %g by %g pixels; it may have 40 million in all", p->width, p->height);
+    return true;
+}
+
+static void make_surface(struct picture *p)
+{
     p->surface = cairo_image_surface_create(
         p->jpeg ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32, (int)p->width, (int)p->height);
     if (cairo_surface_status(p->surface))
         cell_out_of_memory();
-    return true;
 }
 
 /* ---- kinds of files ---- */
 
-static bool starts(const struct picture *p, size_t at, const char *with, size_t n)
+static bool starts(const struct picture *p, size_t at, const char *with)
 {
+    size_t n = strlen(with);
+
     return p->bytes.n >= at + n && memcmp(p->bytes.p + at, with, n) == 0;
 }
 
@@ -54,21 +64,27 @@ static bool is_svg(const struct picture *p)
     return n && memmem(p->bytes.p, n, "<svg", 4) != NULL;
 }
 
+/* Finds which kind of file it is, and how many pixels it has; they are decoded when it is drawn. */
 static bool read_file(struct drawing *d, struct picture *p)
 {
+    static const struct {
+        const char *begins, *and;
+        size_t at; /* of the second */
+        bool (*head)(struct picture *p);
+        bool (*pixels)(struct picture *p);
+    } kinds[] = {{"\x89PNG\r\n\x1a\n", "", 0, png_head_read, png_pixels_read},
+        {"\xff\xd8\xff", "", 0, jpeg_head_read, jpeg_pixels_read},
+        {"GIF8", "", 0, gif_head_read, gif_pixels_read},
+        {"RIFF", "WEBP", 8, webp_head_read, webp_pixels_read}};
+
     if (p->bytes.n > IMAGE_BYTES_MAX)
         return picture_fail(p, "image.too_large", "the image has more than 10 MB");
-    if (starts(p, 0, "\x89PNG\r\n\x1a\n", 8))
-        return png_read(p);
-    if (starts(p, 0, "\xff\xd8\xff", 3)) {
-        bool good = jpeg_head_read(p) && picture_surface(p);
-
-        return good && (p->jpeg || jpeg_pixels_read(p));
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!starts(p, 0, kinds[i].begins) || !starts(p, kinds[i].at, kinds[i].and))
+            continue;
+        p->pixels = kinds[i].pixels;
+        return kinds[i].head(p) && picture_fits(p);
     }
-    if (starts(p, 0, "GIF8", 4))
-        return gif_read(p);
-    if (starts(p, 0, "RIFF", 4) && starts(p, 8, "WEBP", 4))
-        return webp_read(p);
     if (is_svg(p))
         return svg_read(d, p);
     return picture_fail(p, "image.format", "the bytes are no PNG, JPEG, GIF, WebP or SVG");
@@ -351,18 +367,35 @@ static void free_bytes(void *p)
     (void)p; /* they are the arena's, or of the call */
 }
 
-/* Makes the pixels of a JPEG, unless its file may stand in the PDF. */
-static bool ready_jpeg(struct drawing *d, struct element *e, struct picture *p, bool changed)
+/* Tells whether it is drawn in other colors than it has. */
+static bool is_changed(const struct element *e)
 {
-    if (!p->jpeg)
-        return true;
-    if (d->vector && !changed) {
+    return el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
+}
+
+/* Makes the pixels ready, or, of a JPEG that is drawn in a PDF as it is, gives its file to cairo.
+ * False: it is damaged, which was told. */
+static bool decode(struct drawing *d, struct element *e, struct picture *p, bool as_it_is)
+{
+    if (!p->surface)
+        make_surface(p);
+    if (p->jpeg && as_it_is) {
         cairo_surface_set_mime_data(p->surface, CAIRO_MIME_TYPE_JPEG, p->bytes.p,
             (unsigned long)p->bytes.n, free_bytes, NULL);
         return true;
     }
-    p->jpeg = false;
-    return jpeg_pixels_read(p) || report_error(d, e, p->code, "%s", p->wrong);
+    p->decoded = p->decoded || p->pixels(p);
+    return p->decoded || report_error(d, e, p->code, "%s", p->wrong);
+}
+
+/* Counts pixels that are kept until the drawing is done. False: they are too many, which was
+ * told. */
+static bool keep(struct drawing *d, struct element *e, int width, int height)
+{
+    d->kept_pixels += (double)width * height;
+    return d->kept_pixels <= PIXELS_KEPT_MAX ||
+           report_error(d, e, "image.too_large",
+               "at this dpi the images have more than 40 million pixels together");
 }
 
 /* Pixels, or a recorded drawing, that are painted. */
@@ -371,33 +404,48 @@ struct paint {
     int width, height; /* in its own units */
 };
 
-/* Returns the pixels that are drawn: grey where that is asked for, and no more than the page's
- * density shows. The last copy is kept: a picture is in the PDF once. */
-static struct paint pixels_for(
-    struct drawing *d, struct element *e, struct picture *p, const struct fitted *f)
+/* Makes a copy with fewer pixels, or in grey. Of a large picture only the copy is kept. */
+static void make_copy(struct picture *p, const struct copy *c)
+{
+    if (p->made)
+        cairo_surface_destroy(p->made);
+    p->made = pixels_shrunk(p->surface, c->width, c->height);
+    p->copy = *c;
+    if (c->grey)
+        pixels_grey(p->made, c->threshold);
+    if (p->width * p->height > PIXELS_LARGE) {
+        cairo_surface_destroy(p->surface);
+        p->surface = NULL;
+        p->decoded = false;
+    }
+}
+
+/* Finds the pixels that are drawn: grey where that is asked for, and no more than the page's
+ * density shows. The last copy is kept: a picture is in the PDF once. False: told. */
+static bool find_pixels(struct drawing *d, struct element *e, struct picture *p,
+    const struct fitted *f, struct paint *ret)
 {
     double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
     double most_x = ceil(f->width * dpi / 72), most_y = ceil(f->height * dpi / 72);
-    bool grey = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
-    int w = (int)(p->width > most_x ? fmax(most_x, 1) : p->width);
-    int h = (int)(p->height > most_y ? fmax(most_y, 1) : p->height);
-    unsigned threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255);
+    struct copy c = {.grey = is_changed(e),
+        .width = (int)(p->width > most_x ? fmax(most_x, 1) : p->width),
+        .height = (int)(p->height > most_y ? fmax(most_y, 1) : p->height),
+        .threshold = (unsigned)fmin(fmax(el_number(e, "threshold", 0), 0), 255)};
+    bool whole = !c.grey && c.width == (int)p->width && c.height == (int)p->height;
+    bool as_it_is = d->vector && p->jpeg && !c.grey;
 
-    if (p->jpeg || (!grey && w == (int)p->width && h == (int)p->height))
-        return (struct paint){p->surface, (int)p->width, (int)p->height};
-    if (p->made && p->made_width == w && p->made_height == h && p->made_grey == grey &&
-        p->made_threshold == threshold)
-        return (struct paint){p->made, w, h};
-    if (p->made)
-        cairo_surface_destroy(p->made);
-    p->made = pixels_shrunk(p->surface, w, h);
-    p->made_width = w;
-    p->made_height = h;
-    p->made_grey = grey;
-    p->made_threshold = threshold;
-    if (grey)
-        pixels_grey(p->made, threshold);
-    return (struct paint){p->made, w, h};
+    *ret = (struct paint){p->made, c.width, c.height};
+    if (!whole && !as_it_is && p->made && memcmp(&p->copy, &c, sizeof(c)) == 0)
+        return true;
+    if (!as_it_is && (!whole || !p->decoded) && !keep(d, e, c.width, c.height))
+        return false;
+    if (!decode(d, e, p, as_it_is))
+        return false;
+    if (!whole && !as_it_is)
+        make_copy(p, &c);
+    *ret = whole || as_it_is ? (struct paint){p->surface, (int)p->width, (int)p->height}
+                             : (struct paint){p->made, c.width, c.height};
+    return true;
 }
 
 static void paint_surface(struct drawing *d, const struct paint *paint, const struct fitted *f)
@@ -439,7 +487,6 @@ static void paint_once(
 bool image_draw(struct drawing *d, struct element *e)
 {
     struct picture *p = e->made;
-    bool changed = el_truth(e, "grayscale", false) || el_number(e, "threshold", 0) >= 1;
     double dpi = fmax(el_number(e, "dpi", d->dpi), 1);
     struct paint paint;
     struct fitted f;
@@ -448,14 +495,14 @@ bool image_draw(struct drawing *d, struct element *e)
         return report_error(d, e, p->code, "%s", p->wrong);
     if (!fit_picture(d, e, p, &f) || f.width < LEAST_SCALE || f.height < LEAST_SCALE)
         return !e->failed && report_error(d, e, "image.decode", "the image has no size");
-    if (p->svg && changed)
+    if (p->svg && is_changed(e))
         report_warning(d, e, "", "image.grayscale", "an SVG keeps its colors");
-    if (!p->svg && !ready_jpeg(d, e, p, changed))
-        return false;
     if (p->svg && !svg_record(d, p, f.width * dpi / 72, f.height * dpi / 72))
         return report_error(d, e, p->code, "%s", p->wrong);
-    paint = p->svg ? (struct paint){p->made, p->made_width, p->made_height}
-                   : pixels_for(d, e, p, &f);
+    if (p->svg)
+        paint = (struct paint){p->made, p->copy.width, p->copy.height};
+    else if (!find_pixels(d, e, p, &f, &paint))
+        return false;
     cairo_save(d->cairo);
     cairo_rectangle(d->cairo, e->box_x, e->box_y, e->width, e->height);
     cairo_clip(d->cairo);

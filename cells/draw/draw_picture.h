@@ -6,16 +6,21 @@
 
 #include "draw.h"
 
+struct copy {
+    int width, height;
+    unsigned grey, threshold; /* grey: 1 or 0 */
+};
+
 /* Pixels, as cairo has them (ARGB32, premultiplied), or a drawing. */
 struct picture {
     struct picture *next;
     struct draw_bytes bytes; /* of the file */
     wharf_str text; /* that it was decoded from; p NULL: it was a blob */
+    bool (*pixels)(struct picture *p); /* decodes it into the surface */
     cairo_surface_t *surface;
+    bool decoded; /* it is in the surface */
     cairo_surface_t *made; /* the copy, or the recording, that was drawn last */
-    int made_width, made_height;
-    bool made_grey;
-    unsigned made_threshold;
+    struct copy copy; /* how that is */
     unsigned page; /* on which it was drawn last */
     RsvgHandle *svg;
     int64_t svg_us; /* that were spent on it */
@@ -28,15 +33,17 @@ struct picture {
 
 /* Notes why it can't be drawn. Returns false. */
 bool picture_fail(struct picture *p, const char *code, const char *fmt, ...) WHARF_PRINTF(3, 4);
-/* Makes a surface of p->width by p->height, whose pixels are transparent. */
-bool picture_surface(struct picture *p);
 
-/* ---- draw_pixels.c: each reads p->bytes ---- */
-bool png_read(struct picture *p);
+/* ---- draw_pixels.c: each reads p->bytes; first how many pixels there are, then these into the
+ * surface, which is transparent before ---- */
+bool png_head_read(struct picture *p);
+bool png_pixels_read(struct picture *p);
 bool jpeg_head_read(struct picture *p);
 bool jpeg_pixels_read(struct picture *p);
-bool gif_read(struct picture *p);
-bool webp_read(struct picture *p);
+bool gif_head_read(struct picture *p);
+bool gif_pixels_read(struct picture *p);
+bool webp_head_read(struct picture *p);
+bool webp_pixels_read(struct picture *p);
 /* Makes a smaller picture, each pixel the mean of those that it stands for. */
 cairo_surface_t *pixels_shrunk(cairo_surface_t *from, int width, int height);
 /* Makes it grey; threshold 1 to 255: black where it is darker, white elsewhere; 0: none. */

@@ -137,12 +137,12 @@ bool svg_record(struct drawing *d, struct picture *p, double width, double heigh
     struct svg_work *w;
     bool good;
 
-    if (p->made && p->made_width == (int)extents.width && p->made_height == (int)extents.height)
+    if (p->made && p->copy.width == (int)extents.width && p->copy.height == (int)extents.height)
         return true;
     if (p->made)
         cairo_surface_destroy(p->made);
-    p->made_width = (int)extents.width;
-    p->made_height = (int)extents.height;
+    p->copy.width = (int)extents.width;
+    p->copy.height = (int)extents.height;
     p->made = cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, &extents);
     w = new_work();
     *w = (struct svg_work){.svg = p->svg,

@@ -3,8 +3,8 @@
  *   draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]
  *
  * FORMAT is 1 to 4 (services/render/draw_wire.h). The drawing goes to OUT, the report to standard
- * output, and before it a line that says how the run ended. --times N before all: as often, by
- * one process of one owner. */
+ * output, and before it a line that says how the run ended. Before all may stand: --times N (as
+ * often, by one process of one owner), --limit MS (for each; 60,000). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,13 +81,14 @@ static void answer(struct cell_run *run, wharf_str name)
     cell_run_answer(run, n == 0, (wharf_str){bytes, n});
 }
 
-static void run(struct cell_pool *pool, int fd, const struct draw_call *head, const char *out)
+static void run(
+    struct cell_pool *pool, int fd, const struct draw_call *head, const char *out, long limit_ms)
 {
     struct cell_call call = {.payload = {(const char *)head, sizeof(*head)},
         .owner = str_z("somebody"),
         .fds = &fd,
         .n_fds = 1,
-        .deadline_us = clock_monotonic_us() + 60 * SECOND,
+        .deadline_us = clock_monotonic_us() + limit_ms * 1000,
         .wait_us = 60 * SECOND};
     struct cell_run *r;
     struct draw_told told = {0};
@@ -122,14 +123,11 @@ int main(int argc, char **argv)
     struct cell_kind kind = host_draw_kind;
     struct cell_pool *pool;
     char *paths[BLOBS];
-    long times = 1;
+    long times = 1, limit_ms = 60000;
     int fd, n = 1;
 
-    if (argc > 2 && strcmp(argv[1], "--times") == 0) {
-        times = strtol(argv[2], NULL, 10);
-        argc -= 2;
-        argv += 2;
-    }
+    for (; argc > 2 && argv[1][0] == '-'; argc -= 2, argv += 2)
+        *(strcmp(argv[1], "--times") == 0 ? &times : &limit_ms) = strtol(argv[2], NULL, 10);
     if (argc < 5) {
         fprintf(stderr, "draw-once CELLS FORMAT REQUEST.json OUT [BLOB...]\n");
         return 2;
@@ -143,7 +141,7 @@ int main(int argc, char **argv)
     kind.log_fd = STDERR_FILENO;
     pool = cell_pool_new(&kind, argv[1]);
     while (times-- > 0)
-        run(pool, fd, &head, argv[4]);
+        run(pool, fd, &head, argv[4], limit_ms);
     cell_pool_free(pool);
     return 0;
 }

@@ -1,9 +1,11 @@
 """What a definition, an image or a font does that means harm: it ends, with an error that says why (05 section 16, 13)."""
 import base64
+import io
 import struct
 import zlib
 
 import pytest
+from PIL import Image
 
 from drawing import NOW, PDF, PNG, TOO_COMPLEX, draw, draw_many
 
@@ -22,6 +24,13 @@ def png(width, height, depth, color, rows):
 
 def b64(data):
     return base64.b64encode(data).decode()
+
+
+def image(form):
+    """A file of 64 by 64 dots that can't be packed much."""
+    out = io.BytesIO()
+    Image.frombytes("RGB", (64, 64), bytes((x * x * 7 + x * 13) % 251 for x in range(64 * 64 * 3))).save(out, form)
+    return out.getvalue()
 
 
 SMALL_PNG = png(1, 1, 8, 2, b"\0\1\2\3")
@@ -77,10 +86,42 @@ def test_a_png_that_says_it_is_huge(tmp_path, width, height):
     assert [c for _, c in made.codes()][0] in ("image.too_large", "image.decode")
 
 
+def huge(color):
+    """40 million pixels in a file of 40 KB."""
+    return b64(png(8000, 5000, 1, 0, (b"\0" + bytes([color]) * 1000) * 5000))
+
+
+@pytest.mark.parametrize("form", [PDF, PNG])
+def test_pictures_of_40_megapixels_one_after_the_other(tmp_path, form):
+    many = [{"type": "image", "x": 5, "y": 40 * i, "width": 50, "value": huge(85 + i)} for i in range(4)]
+    made = draw(tmp_path, many + [OTHER], form=form)
+    assert (made.ended, made.codes(), made.report["elements_rendered"]) == ("ok", [], 5)
+
+
+def test_pictures_that_are_too_much_together(tmp_path):
+    many = [{"type": "image", "x": 5, "y": 5, "width": 2000, "value": huge(85 + i)} for i in range(2)]
+    made = draw(tmp_path, many + [OTHER], size="custom", width=2100, height=1300)
+    assert (made.ended, made.verdict) == ("ok", 0), made.reason
+    assert made.codes() == [("raw.1", "image.too_large")] and "together" in made.report["element_errors"][0]["message"]
+
+
+@pytest.mark.parametrize("form,magic", [("GIF", b"GIF89a" + struct.pack("<HH", 65535, 65535)), ("WEBP", b"RIFF\x20\0\0\0WEBPVP8X\x0a\0\0\0" + bytes(4) + b"\xff" * 6)])
+def test_other_files_that_say_they_are_huge(tmp_path, form, magic):
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": b64(magic + bytes(60))}, OTHER]).check()
+    assert [c for _, c in made.codes()][0] in ("image.too_large", "image.decode")
+
+
 def test_a_png_that_unpacks_to_much(tmp_path):
     data = png(6000, 6000, 8, 6, (b"\0" + b"\1" * 24000) * 6000)
-    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": b64(data)}, OTHER])
-    assert made.ended in ("ok", "memory")
+    made = draw(tmp_path, [{"type": "image", "x": 5, "y": 5, "width": 50, "value": b64(data)}, OTHER]).check()
+    assert made.codes() == [] and made.report["elements_rendered"] == 2
+
+
+def test_a_picture_that_is_damaged_behind_its_head(tmp_path):
+    whole = [(f, image(f)) for f in ("PNG", "GIF", "WEBP", "JPEG")]
+    raw = [{"type": "image", "x": 5, "y": 60 * i, "width": 50, "grayscale": True, "value": b64(data[:len(data) // 2])} for i, (_, data) in enumerate(whole)]
+    made = draw(tmp_path, raw + [OTHER]).check()
+    assert {c for _, c in made.codes()} == {"image.decode"} and made.report["elements_rendered"] >= 1
 
 
 def test_groups_in_groups(tmp_path):
@@ -100,6 +141,20 @@ def test_repeats_in_repeats(tmp_path):
     inner = {"type": "text", "x": 1, "y": 1, "value": "a", "repeat": {"each": "list"}}
     made = draw(tmp_path, [{"type": "group", "x": 1, "y": 1, "repeat": {"each": "list"}, "children": [inner]}], data={"list": list(range(1000))})
     assert made.verdict == TOO_COMPLEX
+
+
+def test_a_table_for_each_row_of_a_table(tmp_path):
+    inner = {"type": "table", "rows": "list", "columns": [{"value": "{{row}}"}]}
+    made = draw(tmp_path, [{"type": "table", "x": 5, "y": 5, "rows": "list", "columns": [{"element": inner}]}], data={"list": list(range(9000))}, limit=2500)
+    assert made.verdict == TOO_COMPLEX and made.reason in ("it takes too much time", "it takes too much memory")
+
+
+def test_a_repeat_whose_list_is_made_of_itself(tmp_path):
+    """A condition that looks through a long list for each of many elements counts what it looks at."""
+    made = draw(tmp_path, [{"type": "rect", "x": 1, "y": 1, "width": 1, "height": 1, "if": " || ".join(["'x' in list"] * 900),
+                            "repeat": {"each": "list"}}, OTHER], data={"list": list(range(2000))})
+    assert made.ended == "ok" and made.report["elements_rendered"] == 1
+    assert {c for _, c in made.codes()} == {"expression.invalid"}
 
 
 def test_a_picture_of_too_many_dots(tmp_path):
