@@ -81,8 +81,8 @@ static void record_it(void *arg)
     cairo_destroy(c);
 }
 
-/* Runs work on a picture in the other thread, in the time that the picture has left. Returns false when it is late or
- * failed, which is noted. */
+/* Runs work on a picture in the other thread, in the time that the picture has left. Returns false
+ * when it is late or failed, which is noted. */
 static bool do_work(
     struct drawing *d, struct picture *p, void (*work)(void *arg), struct svg_work *w)
 {
