@@ -265,8 +265,21 @@ static void put_zpl(struct pages *p)
     free(grey);
 }
 
+/* Judges how cairo ended a page, or the file. */
+static void judge(struct pages *p, cairo_status_t status)
+{
+    if (status == CAIRO_STATUS_NO_MEMORY)
+        cell_out_of_memory();
+    if (p->out->failed)
+        report_complex(p->d, "its file is larger than 64 MiB");
+    else if (status)
+        report_complex(p->d, cairo_status_to_string(status));
+}
+
 static void end_paper(struct pages *p)
 {
+    cairo_status_t status;
+
     if (!p->open)
         return;
     p->open = false;
@@ -275,10 +288,12 @@ static void end_paper(struct pages *p)
         return;
     }
     cairo_surface_flush(p->surface);
+    status = cairo_status(p->d->cairo);
     if (p->d->format == DRAW_ZPL)
         put_zpl(p);
-    else
-        cairo_surface_write_to_png_stream(p->surface, take_bytes, p->out);
+    else if (!status)
+        status = cairo_surface_write_to_png_stream(p->surface, take_bytes, p->out);
+    judge(p, status);
     cairo_destroy(p->d->cairo);
     cairo_surface_destroy(p->surface);
     p->d->cairo = NULL;
@@ -508,12 +523,7 @@ static void finish(struct pages *p)
         cairo_surface_destroy(p->surface);
         p->d->cairo = NULL;
     }
-    if (status == CAIRO_STATUS_NO_MEMORY)
-        cell_out_of_memory();
-    if (p->out->failed)
-        report_complex(p->d, "its file is larger than 64 MiB");
-    else if (status)
-        report_complex(p->d, cairo_status_to_string(status));
+    judge(p, status);
 }
 
 bool draw_all(struct drawing *d, struct buf *out)

@@ -232,7 +232,7 @@ def test_the_language_of_a_pdf(tmp_path):
     assert draw(tmp_path, raw, info={"lang": "(x)"}).verdict == REFUSED
 
 
-def test_the_same_request_makes_the_same_bytes(tmp_path):
+def test_the_same_request_makes_the_same_bytes(tmp_path, monkeypatch):
     request = {"now": NOW, "body": {"size": "4x6", "raw": [
         {"type": "text", "x": 10, "y": 10, "value": "Hello", "font_weight": "bold"}, {"type": "qr", "x": 10, "y": 50, "size": 60, "value": "a"},
         {"type": "image", "x": 100, "y": 50, "width": 50, "value": b64(png())}]}}
@@ -240,6 +240,9 @@ def test_the_same_request_makes_the_same_bytes(tmp_path):
     assert all(m.ended == "ok" for m in first)
     other = draw_many(tmp_path, request)[0]
     assert first[0].bytes == other.bytes and len(other.bytes) > 1000
+    for name, value in (("TZ", "Asia/Tokyo"), ("LC_ALL", "de_DE.UTF-8"), ("LANG", "ar_EG.UTF-8"), ("FONTCONFIG_FILE", "/nowhere"), ("HOME", "/nowhere")):
+        monkeypatch.setenv(name, value)
+    assert draw_many(tmp_path, request)[0].bytes == other.bytes
 
 
 def test_png_has_the_density_that_is_asked_for(tmp_path):

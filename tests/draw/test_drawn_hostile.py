@@ -59,10 +59,14 @@ def test_entities_are_refused(tmp_path):
                                     "<defs>" + "".join(f'<g id="g{i}">' + f'<use xlink:href="#g{i + 1}"/>' * 10 + "</g>" for i in range(10)) +
                                     '<rect id="g10" width="1" height="1"/></defs><use xlink:href="#g0"/>',
                                     '<filter id="f"><feGaussianBlur stdDeviation="900"/><feTurbulence/></filter><rect width="50" height="50" filter="url(#f)"/>',
-                                    '<rect width="1e30" height="1e30" stroke-width="1e30" stroke="red"/>'], ids=["deep", "itself", "often", "filters", "numbers"])
-def test_svg_that_grows_ends(tmp_path, inside):
-    made = draw(tmp_path, [svg(inside), OTHER])
+                                    '<rect width="1e30" height="1e30" stroke-width="1e30" stroke="red"/>',
+                                    '<pattern id="p" width=".005" height=".005" patternUnits="userSpaceOnUse"><rect width=".002" height=".002"/></pattern>' +
+                                    '<rect width="50" height="50" fill="url(#p)"/>' * 50], ids=["deep", "itself", "often", "filters", "numbers", "pattern"])
+@pytest.mark.parametrize("form", [PDF, PNG])
+def test_svg_that_grows_ends(tmp_path, inside, form):
+    made = draw(tmp_path, [svg(inside), OTHER], form=form)
     assert made.ended in ("ok", "deadline", "memory"), (made.ended, made.reason)
+    assert made.ended != "ok" or made.report["elements_rendered"] >= 1
 
 
 
